@@ -1,0 +1,60 @@
+// Overflow-checked 64-bit arithmetic for sizes, offsets, bytes and FLOP counts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace tilewright {
+
+/// a + b, or nothing when the sum does not fit in 64 bits.
+inline std::optional<int64_t> checkedAdd(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_add_overflow(a, b, &result))
+    return std::nullopt;
+  return result;
+}
+
+/// a - b, or nothing on overflow.
+inline std::optional<int64_t> checkedSub(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_sub_overflow(a, b, &result))
+    return std::nullopt;
+  return result;
+}
+
+/// a · b, or nothing on overflow.
+inline std::optional<int64_t> checkedMul(int64_t a, int64_t b) {
+  int64_t result;
+  if (__builtin_mul_overflow(a, b, &result))
+    return std::nullopt;
+  return result;
+}
+
+/// ⌊a / b⌋, rounding towards minus infinity. Nothing for b = 0 and for INT64_MIN / -1.
+inline std::optional<int64_t> checkedFloorDiv(int64_t a, int64_t b) {
+  if (b == 0 || (b == -1 && a == INT64_MIN))
+    return std::nullopt;
+  int64_t quotient = a / b;
+  return quotient - (a % b != 0 && (a < 0) != (b < 0));
+}
+
+/// ⌈a / b⌉. Nothing for b = 0 and for INT64_MIN / -1.
+inline std::optional<int64_t> checkedCeilDiv(int64_t a, int64_t b) {
+  if (b == 0 || (b == -1 && a == INT64_MIN))
+    return std::nullopt;
+  int64_t quotient = a / b;
+  return quotient + (a % b != 0 && (a < 0) == (b < 0));
+}
+
+/// a mod b for b > 0, always in [0, b). Nothing for b ≤ 0.
+inline std::optional<int64_t> checkedMod(int64_t a, int64_t b) {
+  if (b <= 0)
+    return std::nullopt;
+  int64_t remainder = a % b;
+  return remainder < 0 ? remainder + b : remainder;
+}
+
+/// ⌈a / b⌉ for a ≥ 0 and b > 0, where overflow is impossible.
+inline int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+} // namespace tilewright

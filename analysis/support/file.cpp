@@ -1,0 +1,57 @@
+#include "analysis/support/diag.h"
+
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <unistd.h>
+
+namespace tilewright {
+
+llvm::Expected<std::string> readFile(const std::string &path, uint64_t maxBytes) {
+  std::error_code ec;
+  if (std::filesystem::is_directory(path, ec))
+    return makeError(DiagClass::BadInput, "{}: is a folder, a file is needed", path);
+  errno = 0;
+  gzFile file = gzopen(path.c_str(), "rb"); // passes plain files through unchanged
+  if (!file)
+    return makeError(DiagClass::BadInput, "{}: cannot open: {}", path,
+                     errno ? std::strerror(errno) : "out of memory");
+  std::string bytes;
+  std::string chunk(1 << 16, '\0');
+  int got;
+  while ((got = gzread(file, chunk.data(), static_cast<unsigned>(chunk.size()))) > 0) {
+    bytes.append(chunk.data(), static_cast<size_t>(got));
+    if (bytes.size() > maxBytes) {
+      gzclose(file);
+      return makeError(DiagClass::BadInput, "{}: more than {} bytes after unpacking", path,
+                       maxBytes);
+    }
+  }
+  int code = Z_OK;
+  std::string reason = gzerror(file, &code);
+  int closed = gzclose(file); // Z_BUF_ERROR: the gzip stream ends early
+  if (got < 0 || (code != Z_OK && code != Z_STREAM_END) || closed == Z_BUF_ERROR)
+    return makeError(DiagClass::BadInput, "{}: cannot read: {}", path,
+                     reason.empty() ? "the compressed data ends early" : reason);
+  return bytes;
+}
+
+llvm::Error writeFileAtomically(const std::string &path, std::string_view bytes) {
+  std::string temporary = fmt::format("{}.tmp.{}", path, getpid());
+  FILE *file = std::fopen(temporary.c_str(), "wb");
+  if (!file)
+    return makeError(DiagClass::BadInput, "{}: cannot write: {}", path, std::strerror(errno));
+  bool ok = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  ok = std::fclose(file) == 0 && ok;
+  if (!ok || std::rename(temporary.c_str(), path.c_str()) != 0) {
+    std::string reason = std::strerror(errno);
+    std::remove(temporary.c_str());
+    return makeError(DiagClass::BadInput, "{}: cannot write: {}", path, reason);
+  }
+  return llvm::Error::success();
+}
+
+} // namespace tilewright
