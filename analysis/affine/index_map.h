@@ -1,0 +1,106 @@
+// IndexMap: from the coordinates of one tensor to the coordinates that it reads in another.
+//
+//   (d0, d1)[s0] -> (d0 * 2 + s0 - 1, d1)   d0 in [0, 6], d1 in [0, 16], s0 in [0, 2],
+//                                           d0 * 2 + s0 in [1, 13]
+//
+// reads as: for every d0, d1 in their domains and every s0 such that the constraints hold, the
+// element (2·d0+s0-1, d1) is read. Range variables enumerate the elements read by one output
+// element; runtime variables stand for values that are only known when the kernel runs and record
+// which tensor they come from.
+#pragma once
+
+#include "analysis/affine/expr.h"
+#include "analysis/affine/simplify.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Where the value of a runtime variable comes from: element `element` of the tensor made by op
+/// `tensor` (an id of the graph that the map was made for), an index map of its own from the map's
+/// variables to that tensor's coordinates.
+struct RuntimeSource {
+  uint32_t tensor = UINT32_MAX; ///< OpId::index
+  std::string tensorName;       ///< for printing: "%start"
+  std::vector<Expr> element;    ///< coordinates in that tensor, over the map's variables
+  bool operator==(const RuntimeSource &) const = default;
+};
+
+/// A variable of a map with its domain.
+struct MapVariable {
+  Expr var;
+  Interval domain;
+  std::optional<RuntimeSource> source; ///< of runtime variables
+
+  bool operator==(const MapVariable &) const = default;
+};
+
+/// expr ∈ range and expr ≡ residue (mod modulus).
+struct MapConstraint {
+  Expr expr;
+  Interval range;
+  int64_t modulus = 1, residue = 0;
+
+  bool operator==(const MapConstraint &) const = default;
+  std::string str() const;
+};
+
+class IndexMap {
+public:
+  /// A map without constraints; its variables are the dims d0…d(n-1) with the given extents.
+  static IndexMap overExtents(ExprContext &context, std::span<const int64_t> extents,
+                              std::vector<Expr> results);
+  static IndexMap identity(ExprContext &context, std::span<const int64_t> extents);
+  /// A map of `resultCount` results that reads nothing.
+  static IndexMap knownEmpty(ExprContext &context, std::span<const int64_t> extents,
+                             unsigned resultCount);
+
+  IndexMap(ExprContext &context, std::vector<MapVariable> variables, std::vector<Expr> results,
+           std::vector<MapConstraint> constraints = {})
+      : ctx(&context), vars(std::move(variables)), exprs(std::move(results)),
+        conds(std::move(constraints)) {}
+
+  ExprContext &context() const { return *ctx; }
+  const std::vector<MapVariable> &variables() const { return vars; }
+  const std::vector<Expr> &results() const { return exprs; }
+  const std::vector<MapConstraint> &constraints() const { return conds; }
+  std::vector<MapVariable> variables(VarKind kind) const;
+
+  /// Proved to read nothing; false means "not known to be".
+  bool isKnownEmpty() const;
+
+  /// The domains of all variables as bounds.
+  Bounds bounds() const;
+
+  /// Same set of reads, in normal form: simplified results and constraints, variables that occur
+  /// nowhere dropped (dims stay), always-true constraints dropped, domains tightened, points
+  /// substituted, an empty domain recognised.
+  IndexMap simplified() const;
+
+  /// The results at a point; nothing where the point is outside the domain or violates a
+  /// constraint.
+  std::optional<std::vector<int64_t>> evaluate(const Assignment &point) const;
+
+  /// Structural equality after renaming range and runtime variables in order.
+  bool equivalent(const IndexMap &other) const;
+
+  /// "(d0, d1)[s0]{rt0} -> (d0 * 2 + s0 - 1, d1), domain: d0 in [0, 6], …, d0 * 2 + s0 in [1, 13]".
+  /// Range and runtime variables are numbered in order of the variable list.
+  std::string str() const;
+
+private:
+  ExprContext *ctx;
+  std::vector<MapVariable> vars;
+  std::vector<Expr> exprs;
+  std::vector<MapConstraint> conds;
+  bool provedEmpty = false;
+};
+
+/// first: A → B (coordinates of B read by an element of A); second: B → C. The composition A → C:
+/// second's dims are replaced by first's results, range and runtime variables of second are
+/// renamed apart, and first's results are constrained to second's dim domains. Simplified.
+IndexMap compose(const IndexMap &first, const IndexMap &second);
+
+} // namespace tilewright
