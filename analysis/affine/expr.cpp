@@ -2,9 +2,8 @@
 
 #include "analysis/support/checked.h"
 
-#include <fmt/format.h>
-
 #include <cassert>
+#include <fmt/format.h>
 
 namespace tilewright {
 
@@ -154,8 +153,7 @@ Expr ExprContext::binary(ExprKind kind, Expr lhs, Expr rhs) {
     std::optional<int64_t> value = apply(kind, lhs.constant(), rhs.constant());
     return value ? constant(*value) : poisonExpr;
   }
-  if (isCommutative(kind) &&
-      (lhs.isConstant() || (!rhs.isConstant() && rhs.id() < lhs.id())))
+  if (isCommutative(kind) && (lhs.isConstant() || (!rhs.isConstant() && rhs.id() < lhs.id())))
     std::swap(lhs, rhs);
   switch (kind) {
   case ExprKind::Add:
@@ -238,8 +236,7 @@ namespace {
 
 class Substituter {
 public:
-  explicit Substituter(const std::function<Expr(VarId)> &replacement)
-      : replacement(replacement) {}
+  explicit Substituter(const std::function<Expr(VarId)> &replacement) : replacement(replacement) {}
 
   Expr run(Expr expr) {
     postOrder(nodeOf(expr), [&](const ExprNode *node) {
@@ -331,9 +328,7 @@ Interval rangeOf(Expr expr, const Bounds &bounds) {
   return ranges[nodeOf(expr)];
 }
 
-std::vector<VarId> variablesOf(Expr expr) {
-  return variablesOf(std::span<const Expr>(&expr, 1));
-}
+std::vector<VarId> variablesOf(Expr expr) { return variablesOf(std::span<const Expr>(&expr, 1)); }
 
 std::vector<VarId> variablesOf(std::span<const Expr> exprs) {
   std::vector<VarId> result;

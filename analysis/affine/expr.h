@@ -37,7 +37,18 @@ namespace tilewright {
 
 class ExprContext;
 
-enum class ExprKind : uint8_t { Constant, Variable, Add, Mul, FloorDiv, CeilDiv, Mod, Min, Max, Poison };
+enum class ExprKind : uint8_t {
+  Constant,
+  Variable,
+  Add,
+  Mul,
+  FloorDiv,
+  CeilDiv,
+  Mod,
+  Min,
+  Max,
+  Poison
+};
 
 enum class VarKind : uint8_t {
   Dim,       ///< d0…: a coordinate of the output (or of whatever a map starts from)
@@ -62,8 +73,8 @@ struct Variable {
 namespace detail {
 struct ExprNode {
   ExprKind kind;
-  uint32_t id;     ///< order of creation; gives a deterministic order
-  int64_t value;   ///< constant, or variable index
+  uint32_t id;   ///< order of creation; gives a deterministic order
+  int64_t value; ///< constant, or variable index
   const ExprNode *lhs, *rhs;
   ExprContext *context;
 };

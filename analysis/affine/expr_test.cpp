@@ -1,5 +1,4 @@
 #include "analysis/affine/expr.h"
-
 #include "analysis/support/checked.h"
 
 #include <gtest/gtest.h>

@@ -13,8 +13,8 @@ enum class DType : uint8_t {
 };
 
 enum class DTypeClass : uint8_t {
-  Pred,       ///< true or false, stored in a byte
-  Signed,     ///< two's complement
+  Pred,   ///< true or false, stored in a byte
+  Signed, ///< two's complement
   Unsigned,
   Float,
   Complex,    ///< a pair of floats

@@ -62,8 +62,8 @@ private:
 class Module {
 public:
   std::string name;
-  std::vector<RawAttribute> attributes; ///< of the HloModule line, in order
-  std::string preamble;                 ///< stack-frame tables and the like, verbatim
+  std::vector<RawAttribute> attributes;       ///< of the HloModule line, in order
+  std::string preamble;                       ///< stack-frame tables and the like, verbatim
   std::shared_ptr<const SourceBuffer> source; ///< for diagnostics; null for graphs built by hand
 
   const Graph &graph(GraphId id) const { return graphs[id.index]; }

@@ -1,8 +1,7 @@
 #include "analysis/ir/graph_algorithms.h"
 
-#include <boost/graph/adjacency_list.hpp>
-
 #include <algorithm>
+#include <boost/graph/adjacency_list.hpp>
 #include <functional>
 #include <queue>
 #include <set>

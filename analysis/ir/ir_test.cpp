@@ -1,7 +1,6 @@
 #include "analysis/ir/graph_algorithms.h"
 
 #include <gtest/gtest.h>
-
 #include <random>
 
 using namespace tilewright;
@@ -34,8 +33,9 @@ TEST(Shape, CountsBytesAndOverflow) {
   int64_t big = int64_t(1) << 40;
   EXPECT_FALSE(Shape::tensor(DType::F32, {big, big}).elementCount());
   EXPECT_EQ(*Shape::tensor(DType::F32, {big, big, 0}).elementCount(), 0);
-  EXPECT_EQ(*Shape::tuple({Shape::tensor(DType::F32, {2}), Shape::tensor(DType::S8, {3})}).byteSize(),
-            11);
+  EXPECT_EQ(
+      *Shape::tuple({Shape::tensor(DType::F32, {2}), Shape::tensor(DType::S8, {3})}).byteSize(),
+      11);
 }
 
 TEST(Shape, Prints) {

@@ -2,10 +2,9 @@
 
 #include "analysis/support/checked.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
-#include <algorithm>
 
 namespace tilewright {
 

@@ -8,9 +8,8 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
+#include <fmt/format.h>
 #include <memory>
 #include <string>
 #include <string_view>

@@ -1,12 +1,11 @@
 #include "analysis/support/diag.h"
 
-#include <zlib.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <unistd.h>
+#include <zlib.h>
 
 namespace tilewright {
 

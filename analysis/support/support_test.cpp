@@ -1,10 +1,9 @@
 #include "analysis/support/checked.h"
 #include "analysis/support/diag.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <zlib.h>
-
-#include <filesystem>
 
 using namespace tilewright;
 

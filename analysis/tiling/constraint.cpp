@@ -1,0 +1,182 @@
+#include "analysis/tiling/constraint.h"
+
+#include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+
+namespace tilewright {
+
+Formula Formula::constant(bool value) {
+  return Formula(std::make_shared<Node>(Node{value ? Kind::True : Kind::False, {}, {}, {}}));
+}
+
+Formula Formula::lessEqual(Expr a, Expr b) {
+  if (a.isConstant() && b.isConstant())
+    return constant(a.constant() <= b.constant());
+  return Formula(std::make_shared<Node>(Node{Kind::LessEqual, a, b, {}}));
+}
+
+Formula Formula::equal(Expr a, Expr b) {
+  if (a == b && !a.isPoison())
+    return constant(true);
+  if (a.isConstant() && b.isConstant())
+    return constant(a.constant() == b.constant());
+  return Formula(std::make_shared<Node>(Node{Kind::Equal, a, b, {}}));
+}
+
+Formula Formula::divides(Expr divisor, Expr value) {
+  if (divisor.isConstant(1) || (divisor == value && !value.isPoison()))
+    return constant(true);
+  if (divisor.isConstant() && value.isConstant() && divisor.constant() > 0)
+    return constant(value.constant() % divisor.constant() == 0);
+  return Formula(std::make_shared<Node>(Node{Kind::Divides, divisor, value, {}}));
+}
+
+Formula Formula::all(std::vector<Formula> parts) {
+  std::vector<Formula> kept;
+  for (Formula &part : parts) {
+    if (part.isFalse())
+      return part;
+    if (part.kind() == Kind::And)
+      kept.insert(kept.end(), part.parts().begin(), part.parts().end());
+    else if (!part.isTrue())
+      kept.push_back(std::move(part));
+  }
+  if (kept.empty())
+    return constant(true);
+  if (kept.size() == 1)
+    return kept.front();
+  return Formula(std::make_shared<Node>(Node{Kind::And, {}, {}, std::move(kept)}));
+}
+
+Formula Formula::any(std::vector<Formula> parts) {
+  std::vector<Formula> kept;
+  for (Formula &part : parts) {
+    if (part.isTrue())
+      return part;
+    if (part.kind() == Kind::Or)
+      kept.insert(kept.end(), part.parts().begin(), part.parts().end());
+    else if (!part.isFalse())
+      kept.push_back(std::move(part));
+  }
+  if (kept.empty())
+    return constant(false);
+  if (kept.size() == 1)
+    return kept.front();
+  return Formula(std::make_shared<Node>(Node{Kind::Or, {}, {}, std::move(kept)}));
+}
+
+Formula Formula::operator!() const {
+  if (isTrue() || isFalse())
+    return constant(isFalse());
+  if (kind() == Kind::Not)
+    return parts().front();
+  return Formula(std::make_shared<Node>(Node{Kind::Not, {}, {}, {*this}}));
+}
+
+std::optional<bool> Formula::evaluate(const Assignment &point) const {
+  switch (kind()) {
+  case Kind::True:
+    return true;
+  case Kind::False:
+    return false;
+  case Kind::LessEqual:
+  case Kind::Equal:
+  case Kind::Divides: {
+    std::optional<int64_t> a = tilewright::evaluate(lhs(), point);
+    std::optional<int64_t> b = tilewright::evaluate(rhs(), point);
+    if (!a || !b)
+      return std::nullopt;
+    if (kind() == Kind::LessEqual)
+      return *a <= *b;
+    if (kind() == Kind::Equal)
+      return *a == *b;
+    return *a > 0 ? std::optional(*b % *a == 0) : std::nullopt;
+  }
+  case Kind::And:
+  case Kind::Or: {
+    bool decisive = kind() == Kind::Or; // the value of a part that settles the whole
+    bool unknown = false;
+    for (const Formula &part : parts()) {
+      std::optional<bool> value = part.evaluate(point);
+      if (value == decisive)
+        return decisive;
+      unknown |= !value;
+    }
+    return unknown ? std::nullopt : std::optional(!decisive);
+  }
+  case Kind::Not: {
+    std::optional<bool> value = parts().front().evaluate(point);
+    return value ? std::optional(!*value) : std::nullopt;
+  }
+  }
+  return std::nullopt;
+}
+
+void Formula::collectVariables(std::vector<VarId> &out) const {
+  if (kind() == Kind::LessEqual || kind() == Kind::Equal || kind() == Kind::Divides) {
+    Expr sides[] = {lhs(), rhs()};
+    std::vector<VarId> found = variablesOf(sides);
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  for (const Formula &part : parts())
+    part.collectVariables(out);
+  std::sort(out.begin(), out.end());
+  out.erase(std::unique(out.begin(), out.end()), out.end());
+}
+
+std::string Formula::str() const {
+  switch (kind()) {
+  case Kind::True:
+    return "true";
+  case Kind::False:
+    return "false";
+  case Kind::LessEqual:
+    return fmt::format("{} <= {}", lhs().str(), rhs().str());
+  case Kind::Equal:
+    return fmt::format("{} = {}", lhs().str(), rhs().str());
+  case Kind::Divides:
+    return fmt::format("{} divides {}", lhs().str(), rhs().str());
+  case Kind::Not:
+    return fmt::format("not ({})", parts().front().str());
+  case Kind::And:
+  case Kind::Or: {
+    std::string out;
+    for (const Formula &part : parts()) {
+      if (!out.empty())
+        out += kind() == Kind::And ? " and " : " or ";
+      bool nested = part.kind() == Kind::And || part.kind() == Kind::Or;
+      out += nested ? "(" + part.str() + ")" : part.str();
+    }
+    return out;
+  }
+  }
+  return {};
+}
+
+std::string Constraint::describe(const Assignment &point) const {
+  std::string out = from.opName;
+  if (from.dim >= 0)
+    out += fmt::format(" dim {}", from.dim);
+  if (!out.empty())
+    out += ": ";
+  const std::string &text = from.text;
+  for (size_t i = 0; i < text.size(); ++i) {
+    size_t digit = i + 1;
+    while (digit < text.size() && std::isdigit(static_cast<unsigned char>(text[digit])))
+      ++digit;
+    bool isPlaceholder =
+        text[i] == '{' && digit > i + 1 && digit < text.size() && text[digit] == '}';
+    size_t number = isPlaceholder ? std::stoul(text.substr(i + 1, digit - i - 1)) : 0;
+    if (!isPlaceholder || number >= from.textArgs.size()) {
+      out += text[i];
+      continue;
+    }
+    std::optional<int64_t> value = evaluate(from.textArgs[number], point);
+    out += value ? std::to_string(*value) : from.textArgs[number].str();
+    i = digit;
+  }
+  return out;
+}
+
+} // namespace tilewright

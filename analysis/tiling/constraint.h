@@ -1,0 +1,91 @@
+// Constraints: named formulas over tile parameters, with provenance.
+//
+// Nothing but a constraint refuses a tiling, and every refusal can be shown as a smallest set of
+// constraints that conflict, in words.
+#pragma once
+
+#include "analysis/affine/expr.h"
+#include "analysis/ir/op.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// A propositional combination of comparisons between expressions. Immutable and shared.
+class Formula {
+public:
+  enum class Kind : uint8_t {
+    True,
+    False,
+    LessEqual, ///< lhs ≤ rhs
+    Equal,
+    Divides, ///< lhs | rhs, for lhs ≥ 1
+    And,
+    Or,
+    Not,
+  };
+
+  static Formula constant(bool value);
+  static Formula lessEqual(Expr a, Expr b);
+  static Formula equal(Expr a, Expr b);
+  static Formula divides(Expr divisor, Expr value);
+  static Formula all(std::vector<Formula> parts);
+  static Formula any(std::vector<Formula> parts);
+  Formula operator!() const;
+  Formula operator&&(const Formula &other) const { return all({*this, other}); }
+  Formula operator||(const Formula &other) const { return any({*this, other}); }
+
+  Kind kind() const { return node->kind; }
+  Expr lhs() const { return node->lhs; }
+  Expr rhs() const { return node->rhs; }
+  const std::vector<Formula> &parts() const { return node->parts; }
+
+  bool isTrue() const { return node->kind == Kind::True; }
+  bool isFalse() const { return node->kind == Kind::False; }
+
+  /// Three-valued: nothing where an expression has no value at the point (a variable without one,
+  /// an overflow) and the rest does not decide.
+  std::optional<bool> evaluate(const Assignment &point) const;
+
+  void collectVariables(std::vector<VarId> &out) const; ///< sorted, unique
+
+  /// "t0 divides 64 or 64 divides t0".
+  std::string str() const;
+
+private:
+  struct Node {
+    Kind kind;
+    Expr lhs, rhs;
+    std::vector<Formula> parts;
+  };
+  explicit Formula(std::shared_ptr<const Node> node) : node(std::move(node)) {}
+  std::shared_ptr<const Node> node;
+};
+
+/// Where a constraint comes from and how to say it.
+struct Provenance {
+  OpId op;
+  std::string opName; ///< "%reshape.7", or "device", "user"
+  int operand = -1;   ///< operand number, or -1
+  int dim = -1;       ///< dim of the op's result (or of the operand), or -1
+  std::string rule;   ///< short stable id: "reshape-split", "shared-memory", "grid-limit"
+  /// What must hold and why, for a person; "{0}", "{1}" … stand for the values of `textArgs`:
+  /// "tile {0} must divide 64 or be a multiple of 64, because %reshape.7 splits 2048 into 32 x 64".
+  std::string text;
+  std::vector<Expr> textArgs;
+};
+
+struct Constraint {
+  Formula formula;
+  Provenance from;
+
+  /// "%reshape.7 dim 1: tile 48 must divide 64 …" with the values at the point; parameters
+  /// without a value appear by name.
+  std::string describe(const Assignment &point) const;
+};
+
+} // namespace tilewright

@@ -1,0 +1,25 @@
+// Group: the ops that become one kernel.
+#pragma once
+
+#include "analysis/ir/graph.h"
+
+#include <span>
+#include <vector>
+
+namespace tilewright {
+
+/// A convex set of ops of one graph. Constants and iotas that the ops read belong to the group
+/// (every kernel that needs one makes its own); parameters and other groups' results are inputs.
+struct Group {
+  std::vector<OpId> ops;    ///< ascending
+  std::vector<OpId> roots;  ///< ops of the group whose value is used outside it or is the result
+  std::vector<OpId> inputs; ///< what is read from memory: ascending, not in `ops`
+
+  bool contains(OpId id) const;
+};
+
+/// Completes a set of ops to a Group: adds the constants and iotas that they read, finds roots
+/// and inputs. Errors: an empty set, or one that is not convex (BadInput, names the ops).
+llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops);
+
+} // namespace tilewright
