@@ -23,12 +23,82 @@ bool ExprContext::KeyEqual::operator()(const ExprNode *a, const ExprNode *b) con
   return a->kind == b->kind && a->value == b->value && a->lhs == b->lhs && a->rhs == b->rhs;
 }
 
+namespace {
+
+uint64_t mixHash(uint64_t h, uint64_t v) {
+  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
+  h ^= h >> 33;
+  return h * 0xff51afd7ed558ccdull;
+}
+
+int compareNumbers(auto a, auto b) { return a < b ? -1 : a > b; }
+
+} // namespace
+
+int ExprContext::compareVariables(VarId a, VarId b) const {
+  if (a == b)
+    return 0;
+  const Variable &x = info(a), &y = info(b);
+  if (x.kind != y.kind)
+    return compareNumbers(x.kind, y.kind);
+  if (x.name.size() != y.name.size())
+    return compareNumbers(x.name.size(), y.name.size());
+  return x.name.compare(y.name);
+}
+
+namespace {
+
+int compareNodes(const ExprNode *a, const ExprNode *b, int depth) {
+  if (a == b)
+    return 0;
+  if (a->leader != b->leader) {
+    if (a->leader == ExprNode::noLeader || b->leader == ExprNode::noLeader)
+      return a->leader == ExprNode::noLeader ? 1 : -1;
+    return a->context->compareVariables(VarId{a->leader}, VarId{b->leader});
+  }
+  if (a->kind != b->kind)
+    return compareNumbers(a->kind, b->kind);
+  if (a->kind == ExprKind::Constant)
+    return compareNumbers(a->value, b->value);
+  // Different nodes differ somewhere below; the hash decides where looking would take long.
+  if (a->lhs && depth > 0) {
+    if (int order = compareNodes(a->lhs, b->lhs, depth - 1))
+      return order;
+    return compareNodes(a->rhs, b->rhs, depth - 1);
+  }
+  if (a->hash != b->hash)
+    return compareNumbers(a->hash, b->hash);
+  return compareNumbers(a->id, b->id);
+}
+
+} // namespace
+
+int compareStructure(Expr a, Expr b) { return compareNodes(a.node, b.node, 12); }
+
 ExprContext::ExprContext() { poisonExpr = intern(ExprKind::Poison, 0, nullptr, nullptr); }
 
 Expr ExprContext::intern(ExprKind kind, int64_t value, const ExprNode *lhs, const ExprNode *rhs) {
-  ExprNode probe{kind, static_cast<uint32_t>(nodes.size()), value, lhs, rhs, this};
+  ExprNode probe{
+      kind, static_cast<uint32_t>(nodes.size()), value, lhs, rhs, this, 0, ExprNode::noLeader};
   if (auto it = interned.find(&probe); it != interned.end())
     return Expr(*it);
+  probe.hash = mixHash(static_cast<uint64_t>(kind), 17);
+  if (kind == ExprKind::Variable) {
+    const Variable &var = variables[static_cast<size_t>(value)];
+    probe.leader = static_cast<uint32_t>(value);
+    probe.hash = mixHash(probe.hash, static_cast<uint64_t>(var.kind));
+    for (char c : var.name)
+      probe.hash = mixHash(probe.hash, static_cast<unsigned char>(c));
+  } else if (lhs) {
+    probe.hash = mixHash(mixHash(probe.hash, lhs->hash), rhs->hash);
+    probe.leader = lhs->leader;
+    if (rhs->leader != ExprNode::noLeader &&
+        (probe.leader == ExprNode::noLeader ||
+         compareVariables(VarId{rhs->leader}, VarId{probe.leader}) < 0))
+      probe.leader = rhs->leader;
+  } else {
+    probe.hash = mixHash(probe.hash, static_cast<uint64_t>(value));
+  }
   nodes.push_back(probe);
   interned.insert(&nodes.back());
   return Expr(&nodes.back());
@@ -153,8 +223,12 @@ Expr ExprContext::binary(ExprKind kind, Expr lhs, Expr rhs) {
     std::optional<int64_t> value = apply(kind, lhs.constant(), rhs.constant());
     return value ? constant(*value) : poisonExpr;
   }
-  if (isCommutative(kind) && (lhs.isConstant() || (!rhs.isConstant() && rhs.id() < lhs.id())))
-    std::swap(lhs, rhs);
+  if (isCommutative(kind) && !rhs.isConstant()) {
+    bool leftChain = lhs.kind() == kind, rightChain = rhs.kind() == kind;
+    bool wrongWay = leftChain != rightChain ? rightChain : compareStructure(rhs, lhs) < 0;
+    if (lhs.isConstant() || wrongWay)
+      std::swap(lhs, rhs);
+  }
   switch (kind) {
   case ExprKind::Add:
     if (rhs.isConstant(0))

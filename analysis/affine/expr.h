@@ -77,6 +77,9 @@ struct ExprNode {
   int64_t value; ///< constant, or variable index
   const ExprNode *lhs, *rhs;
   ExprContext *context;
+  uint64_t hash;   ///< of the structure and the variables' names: independent of creation order
+  uint32_t leader; ///< index of the first variable that occurs, in variable order; or noLeader
+  static constexpr uint32_t noLeader = UINT32_MAX;
 };
 } // namespace detail
 
@@ -124,6 +127,8 @@ public:
   std::string str() const;
 
 private:
+  friend int compareStructure(Expr a, Expr b);
+  friend class ExprContext;
   const detail::ExprNode *node = nullptr;
 };
 
@@ -161,6 +166,11 @@ private:
   std::vector<Interval> intervals;
 };
 
+/// A total order of a context's expressions that does not depend on the order in which they were
+/// made: by the first variable (kind, then name: d2 before d10 before s0), then by structure.
+/// Constants come last. Negative, zero or positive as for strcmp; zero only for equal nodes.
+int compareStructure(Expr a, Expr b);
+
 /// Owns the nodes and variables.
 class ExprContext {
 public:
@@ -184,10 +194,14 @@ public:
   Expr variableExpr(VarId var) const { return variableExprs[var.index]; }
 
   /// A node after folding: constants, x+0, x·0, x·1, x div 1, x mod 1, min/max(x,x). Constants
-  /// stand on the right of + · min max. Deeper rewriting is simplify()'s work.
+  /// stand on the right of + · min max, chains of one of these kinds lean to the left, and other
+  /// operands follow compareStructure(). Deeper rewriting is simplify()'s work.
   Expr binary(ExprKind kind, Expr lhs, Expr rhs);
 
   size_t nodeCount() const { return nodes.size(); }
+
+  /// Variables by kind, then by the length and letters of the name.
+  int compareVariables(VarId a, VarId b) const;
 
 private:
   Expr intern(ExprKind kind, int64_t value, const detail::ExprNode *lhs,

@@ -60,7 +60,7 @@ TEST(Expr, Prints) {
   EXPECT_EQ((d0 - 5).str(), "d0 - 5");
   EXPECT_EQ((d0 + d1 * -2).str(), "d0 - d1 * 2");
   EXPECT_EQ((c.constant(16) - d1).str(), "-d1 + 16");
-  EXPECT_EQ(d0.mod(8).min(d1).str(), "min(d1, d0 mod 8)");
+  EXPECT_EQ(d0.mod(8).min(d1).str(), "min(d0 mod 8, d1)");
   EXPECT_EQ((d0.floorDiv(2) * 4).str(), "(d0 floordiv 2) * 4");
 }
 

@@ -30,12 +30,11 @@ public:
   /// Largest known positive divisor of every value of the expression (0 for the constant 0).
   int64_t knownDivisor(Expr expr);
 
-  const Bounds &bounds() const { return variableBounds; }
+  const Bounds &bounds() const;
 
 private:
   struct Impl;
   std::unique_ptr<Impl> impl;
-  Bounds variableBounds;
 };
 
 } // namespace tilewright

@@ -1,0 +1,288 @@
+#include "analysis/affine/simplify.h"
+
+#include "analysis/affine/simplify_impl.h"
+#include "analysis/support/checked.h"
+
+#include <numeric>
+
+namespace tilewright {
+
+Simplifier::Simplifier(ExprContext &context, Bounds bounds)
+    : impl(std::make_unique<Impl>(context, std::move(bounds))) {}
+Simplifier::~Simplifier() = default;
+
+Expr Simplifier::simplify(Expr expr) { return impl->simplify(expr); }
+
+std::vector<Expr> Simplifier::simplify(std::span<const Expr> exprs) {
+  std::vector<Expr> results;
+  results.reserve(exprs.size());
+  for (Expr expr : exprs)
+    results.push_back(simplify(expr));
+  return results;
+}
+
+Interval Simplifier::range(Expr expr) { return impl->range(impl->simplify(expr)); }
+int64_t Simplifier::knownDivisor(Expr expr) { return impl->knownDivisor(impl->simplify(expr)); }
+const Bounds &Simplifier::bounds() const { return impl->bounds; }
+
+Expr Simplifier::Impl::simplify(Expr root) {
+  // Operands first, with a stack of our own: chains can be long.
+  std::vector<Expr> stack{root};
+  while (!stack.empty()) {
+    Expr expr = stack.back();
+    if (normalForms.count(expr.id())) {
+      stack.pop_back();
+      continue;
+    }
+    Expr result;
+    if (!expr.lhs()) {
+      result = expr;
+      if (expr.isVariable())
+        if (Interval domain = bounds.get(expr.variable()); domain.isPoint())
+          result = ctx.constant(domain.lo);
+    } else {
+      auto lhs = normalForms.find(expr.lhs().id()), rhs = normalForms.find(expr.rhs().id());
+      if (lhs == normalForms.end() || rhs == normalForms.end()) {
+        if (rhs == normalForms.end())
+          stack.push_back(expr.rhs());
+        if (lhs == normalForms.end())
+          stack.push_back(expr.lhs());
+        continue;
+      }
+      result = make(expr.kind(), lhs->second, rhs->second);
+    }
+    normalForms[expr.id()] = result;
+    normalForms.emplace(result.id(), result);
+    range(result); // now, while its operands are known: keeps range() from going deep later
+    stack.pop_back();
+  }
+  return normalForms.at(root.id());
+}
+
+Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
+  Expr raw = ctx.binary(kind, lhs, rhs);
+  if (!raw.lhs() || raw == lhs || raw == rhs)
+    return raw;
+  if (auto it = normalForms.find(raw.id()); it != normalForms.end())
+    return it->second;
+  // Every rule works on something smaller, so that this depth is not reached in practice; it is
+  // what bounds the stack if two rules should ever disagree.
+  constexpr int maxDepth = 200;
+  if (depth > maxDepth)
+    return raw;
+  ++depth;
+  Expr result = rewrite(kind, lhs, rhs);
+  --depth;
+  if (result.isPoison()) // only from a constant that does not fit: keep what can be evaluated
+    result = raw;
+  normalForms[raw.id()] = result;
+  return result;
+}
+
+Expr Simplifier::Impl::rewrite(ExprKind kind, Expr lhs, Expr rhs) {
+  switch (kind) {
+  case ExprKind::Add:
+    return makeAdd(lhs, rhs);
+  case ExprKind::Mul:
+    return makeMul(lhs, rhs);
+  case ExprKind::FloorDiv:
+  case ExprKind::CeilDiv:
+  case ExprKind::Mod:
+    return makeDivision(kind, lhs, rhs);
+  case ExprKind::Min:
+  case ExprKind::Max:
+    return makeMinMax(kind, lhs, rhs);
+  case ExprKind::Constant:
+  case ExprKind::Variable:
+  case ExprKind::Poison:
+    break;
+  }
+  return ctx.binary(kind, lhs, rhs);
+}
+
+namespace {
+
+/// What the interval or divisor of a node is computed from.
+std::vector<Expr> partsOf(Expr expr) {
+  if (!expr.lhs())
+    return {};
+  if (expr.kind() == ExprKind::Add || expr.kind() == ExprKind::Mul) {
+    LinearForm form = LinearForm::of(expr);
+    std::vector<Expr> parts;
+    for (const LinearForm::Term &term : form.terms) {
+      if (term.expr != expr) {
+        parts.push_back(term.expr);
+        continue;
+      }
+      std::vector<Expr> factors = factorsOf(expr);
+      if (factors.size() > 1)
+        return factors;
+      return {expr.lhs(), expr.rhs()};
+    }
+    return parts;
+  }
+  return {expr.lhs(), expr.rhs()};
+}
+
+} // namespace
+
+Interval Simplifier::Impl::range(Expr root) {
+  std::vector<Expr> stack{root};
+  while (!stack.empty()) {
+    Expr expr = stack.back();
+    if (ranges.count(expr.id())) {
+      stack.pop_back();
+      continue;
+    }
+    size_t before = stack.size();
+    for (Expr part : partsOf(expr))
+      if (!ranges.count(part.id()))
+        stack.push_back(part);
+    if (stack.size() > before)
+      continue;
+    Interval result = computeRange(expr);
+    ranges[expr.id()] = result;
+    stack.pop_back();
+  }
+  return ranges.at(root.id());
+}
+
+Interval Simplifier::Impl::computeRange(Expr expr) {
+  if (expr.isConstant())
+    return Interval::point(expr.constant());
+  if (expr.isVariable()) {
+    Interval domain = bounds.get(expr.variable());
+    return domain.isEmpty() ? Interval{} : domain; // nothing holds over nothing: claim nothing
+  }
+  if (expr.isPoison())
+    return {};
+  Interval a, b;
+  if (expr.kind() == ExprKind::Add || expr.kind() == ExprKind::Mul) {
+    LinearForm form = LinearForm::of(expr);
+    if (!form.isMonomial() || form.terms.front().expr != expr)
+      return range(form);
+    std::vector<Expr> factors = factorsOf(expr);
+    if (factors.size() > 1) {
+      Interval product = Interval::point(1);
+      for (Expr factor : factors)
+        product = product * ranges.at(factor.id());
+      return product;
+    }
+  }
+  a = ranges.at(expr.lhs().id());
+  b = ranges.at(expr.rhs().id());
+  switch (expr.kind()) {
+  case ExprKind::Add:
+    return a + b;
+  case ExprKind::Mul:
+    return a * b;
+  case ExprKind::FloorDiv:
+    return floorDiv(a, b);
+  case ExprKind::CeilDiv:
+    return ceilDiv(a, b);
+  case ExprKind::Mod:
+    return mod(a, b);
+  case ExprKind::Min:
+    return min(a, b);
+  case ExprKind::Max:
+    return max(a, b);
+  default:
+    return {};
+  }
+}
+
+Interval Simplifier::Impl::range(const LinearForm &form) {
+  // 128 bits: 64 terms of at most 2^126 would not fit, so ends are widened to infinity early.
+  constexpr __int128 limit = static_cast<__int128>(1) << 100;
+  __int128 lo = form.constant, hi = form.constant;
+  bool loInfinite = false, hiInfinite = false;
+  auto widen = [&](int64_t value, int64_t coefficient, __int128 &end, bool &infinite) {
+    if (value == INT64_MIN || value == INT64_MAX)
+      infinite = true;
+    else
+      end += static_cast<__int128>(value) * coefficient;
+    infinite = infinite || end > limit || end < -limit;
+    if (infinite)
+      end = 0;
+  };
+  for (const LinearForm::Term &term : form.terms) {
+    Interval r = range(term.expr);
+    bool positive = term.coefficient > 0;
+    widen(positive ? r.lo : r.hi, term.coefficient, lo, loInfinite);
+    widen(positive ? r.hi : r.lo, term.coefficient, hi, hiInfinite);
+  }
+  Interval result{loInfinite || lo <= INT64_MIN ? INT64_MIN : static_cast<int64_t>(lo),
+                  hiInfinite || hi >= INT64_MAX ? INT64_MAX : static_cast<int64_t>(hi)};
+  // A range wholly outside 64 bits belongs to values that overflow; claim nothing about them.
+  if (lo >= INT64_MAX || hi <= INT64_MIN)
+    return {};
+  if (form.terms.size() < 2 || form.constant != 0)
+    return result;
+  // a·t + b·t = (a + b)·t is often much tighter as a product.
+  std::vector<std::vector<Expr>> factors;
+  for (const LinearForm::Term &term : form.terms)
+    factors.push_back(factorsOf(term.expr));
+  for (Expr factor : factors.front()) {
+    if (factor.isConstant())
+      continue;
+    bool common = true;
+    for (const std::vector<Expr> &list : factors)
+      common = common && std::find(list.begin(), list.end(), factor) != list.end();
+    if (!common)
+      continue;
+    LinearForm rest;
+    bool fits = true;
+    for (size_t i = 0; i < factors.size(); ++i) {
+      std::vector<Expr> others = factors[i];
+      others.erase(std::find(others.begin(), others.end(), factor));
+      if (others.empty())
+        fits = fits && rest.addConstant(form.terms[i].coefficient);
+      else
+        fits = fits && rest.add(productOf(ctx, others), form.terms[i].coefficient);
+    }
+    if (fits) {
+      Interval product = range(factor) * range(rest);
+      Interval both = result.intersect(product);
+      return both.isEmpty() ? result : both;
+    }
+  }
+  return result;
+}
+
+int64_t Simplifier::Impl::knownDivisor(Expr expr, int level) {
+  if (expr.isConstant())
+    return expr.constant() == INT64_MIN ? 1 : std::abs(expr.constant());
+  if (!expr.lhs())
+    return 1;
+  if (auto it = divisors.find(expr.id()); it != divisors.end())
+    return it->second;
+  constexpr int maxLevel = 100;
+  if (level > maxLevel)
+    return 1;
+  auto of = [&](Expr e) { return knownDivisor(e, level + 1); };
+  int64_t result = 1;
+  switch (expr.kind()) {
+  case ExprKind::Add:
+  case ExprKind::Mod: // x mod m = x - m·k
+  case ExprKind::Min:
+  case ExprKind::Max:
+    result = std::gcd(of(expr.lhs()), of(expr.rhs()));
+    break;
+  case ExprKind::Mul: {
+    int64_t a = of(expr.lhs()), b = of(expr.rhs());
+    result = checkedMul(a, b).value_or(std::max(a, b));
+    break;
+  }
+  case ExprKind::FloorDiv:
+  case ExprKind::CeilDiv:
+    if (expr.rhs().isConstant() && of(expr.lhs()) % expr.rhs().constant() == 0)
+      result = of(expr.lhs()) / expr.rhs().constant();
+    break;
+  default:
+    break;
+  }
+  divisors[expr.id()] = result;
+  return result;
+}
+
+} // namespace tilewright

@@ -1,0 +1,173 @@
+// floordiv, ceildiv and mod of a linear form by a positive constant.
+#include "analysis/affine/simplify_impl.h"
+#include "analysis/support/checked.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tilewright {
+
+Expr Simplifier::Impl::makeDivision(ExprKind kind, Expr lhs, Expr rhs) {
+  if (!rhs.isConstant())
+    return divideSymbolically(kind, lhs, rhs);
+  int64_t d = rhs.constant();
+  if (d <= 0)
+    return ctx.binary(kind, lhs, rhs);
+  LinearForm form = LinearForm::of(lhs);
+  if (kind == ExprKind::Mod)
+    return modBy(std::move(form), d);
+  // ⌈x/d⌉ = (x + d - 1) // d
+  if (kind == ExprKind::CeilDiv && !form.addConstant(d - 1))
+    return ctx.binary(kind, lhs, rhs);
+  return floorDivBy(std::move(form), d);
+}
+
+/// If every value of the interval has the same quotient by d, that quotient.
+static std::optional<int64_t> commonQuotient(Interval values, int64_t d) {
+  if (!values.isBounded() || values.isEmpty())
+    return std::nullopt;
+  int64_t low = *checkedFloorDiv(values.lo, d), high = *checkedFloorDiv(values.hi, d);
+  return low == high ? std::optional(low) : std::nullopt;
+}
+
+std::optional<Simplifier::Impl::Split> Simplifier::Impl::splitBy(const LinearForm &form,
+                                                                 int64_t d) {
+  std::vector<uint64_t> candidates;
+  for (const LinearForm::Term &term : form.terms)
+    candidates.push_back(std::gcd(magnitude(term.coefficient), static_cast<uint64_t>(d)));
+  std::sort(candidates.rbegin(), candidates.rend());
+  for (uint64_t running = 0; uint64_t candidate : std::vector(candidates))
+    candidates.push_back(running = std::gcd(running, candidate));
+  std::sort(candidates.rbegin(), candidates.rend());
+  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+  for (uint64_t candidate : candidates) {
+    int64_t g = static_cast<int64_t>(candidate);
+    if (g <= 1)
+      break;
+    Split split{g, {}, LinearForm::ofConstant(form.constant), 0};
+    for (const LinearForm::Term &term : form.terms)
+      if (term.coefficient % g == 0)
+        split.high.terms.push_back({term.expr, term.coefficient / g});
+      else
+        split.low.terms.push_back(term);
+    std::optional<int64_t> quotient = commonQuotient(range(split.low), g);
+    if (!quotient || !split.high.addConstant(*quotient))
+      continue;
+    split.base = *quotient * g; // at most the range of low in magnitude: fits
+    return split;
+  }
+  return std::nullopt;
+}
+
+Expr Simplifier::Impl::floorDivBy(LinearForm form, int64_t d) {
+  if (d == 1)
+    return sum(std::move(form));
+  if (std::optional<int64_t> quotient = commonQuotient(range(form), d))
+    return ctx.constant(*quotient);
+  // Multiples of d leave the division.
+  LinearForm whole, rest;
+  whole.constant = *checkedFloorDiv(form.constant, d);
+  rest.constant = *checkedMod(form.constant, d);
+  for (const LinearForm::Term &term : form.terms)
+    if (term.coefficient % d == 0)
+      whole.terms.push_back({term.expr, term.coefficient / d});
+    else
+      rest.terms.push_back(term);
+  if (!whole.isConstant() || whole.constant != 0)
+    return make(ExprKind::Add, whole.build(ctx), floorDivBy(std::move(rest), d));
+  // (g·a + low) // (g·b) = a // b for low in [0, g)
+  if (std::optional<Split> split = splitBy(form, d))
+    return floorDivBy(std::move(split->high), d / split->g);
+  // (y // e + r) // d = (y + e·r) // (e·d); with several divisions it would only grow.
+  const LinearForm::Term *division = nullptr;
+  int divisions = 0;
+  for (const LinearForm::Term &term : form.terms)
+    if (term.expr.kind() == ExprKind::FloorDiv && term.expr.rhs().isConstant()) {
+      ++divisions;
+      division = &term;
+    }
+  if (divisions == 1 && division->coefficient == 1) {
+    int64_t e = division->expr.rhs().constant();
+    std::optional<int64_t> product = checkedMul(e, d);
+    LinearForm merged = LinearForm::of(division->expr.lhs()), others = form;
+    if (product && others.add(division->expr, -1) && merged.add(others, e) &&
+        merged.terms.size() <= LinearForm::maxTerms &&
+        (form.isMonomial() || range(merged).isBounded()))
+      return floorDivBy(std::move(merged), *product);
+  }
+  // (x mod d·b) // d = (x // d) mod b
+  if (form.isMonomial() && form.terms.front().coefficient == 1 &&
+      form.terms.front().expr.kind() == ExprKind::Mod) {
+    Expr mod = form.terms.front().expr;
+    if (mod.rhs().isConstant() && mod.rhs().constant() % d == 0)
+      return make(ExprKind::Mod, floorDivBy(LinearForm::of(mod.lhs()), d),
+                  ctx.constant(mod.rhs().constant() / d));
+  }
+  return ctx.binary(ExprKind::FloorDiv, form.build(ctx), ctx.constant(d));
+}
+
+/// A coefficient that is congruent modulo d: one in (0, d) stays, a negative one stays while it
+/// is the smaller way to say it.
+static int64_t reduceCoefficient(int64_t c, int64_t d) {
+  int64_t reduced = c % d;
+  if (reduced < 0 && reduced <= -(d - d / 2))
+    reduced += d;
+  return reduced;
+}
+
+Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
+  if (d == 1)
+    return ctx.constant(0);
+  auto inOnePeriod = [&](const LinearForm &f) -> Expr {
+    std::optional<int64_t> quotient = commonQuotient(range(f), d);
+    LinearForm shifted = f;
+    if (!quotient || !shifted.addConstant(-(*quotient * d)))
+      return Expr();
+    return sum(std::move(shifted));
+  };
+  if (Expr result = inOnePeriod(form))
+    return result;
+  // c·(y mod m) ≡ c·y when d divides c·m. Each step removes a mod from the top level.
+  LinearForm reduced = LinearForm::ofConstant(*checkedMod(form.constant, d));
+  for (const LinearForm::Term &term : form.terms) {
+    int64_t c = reduceCoefficient(term.coefficient, d);
+    LinearForm inner{{{term.expr, 1}}, 0};
+    for (bool again = true; again && inner.isMonomial();) {
+      again = false;
+      Expr mod = inner.terms.front().expr;
+      if (mod.kind() != ExprKind::Mod || !mod.rhs().isConstant())
+        continue;
+      std::optional<int64_t> scaled = checkedMul(inner.terms.front().coefficient, c);
+      std::optional<int64_t> period =
+          scaled ? checkedMul(*scaled, mod.rhs().constant()) : std::nullopt;
+      if (!period || *period % d != 0)
+        continue;
+      LinearForm next = LinearForm::of(mod.lhs());
+      if (!next.scale(inner.terms.front().coefficient))
+        continue;
+      inner = std::move(next);
+      again = true;
+    }
+    if (!reduced.add(inner, c))
+      return ctx.binary(ExprKind::Mod, form.build(ctx), ctx.constant(d));
+  }
+  if (reduced.terms.size() > LinearForm::maxTerms)
+    return ctx.binary(ExprKind::Mod, form.build(ctx), ctx.constant(d));
+  for (LinearForm::Term &term : reduced.terms)
+    term.coefficient = reduceCoefficient(term.coefficient, d);
+  std::erase_if(reduced.terms, [](const LinearForm::Term &t) { return t.coefficient == 0; });
+  reduced.constant = *checkedMod(reduced.constant, d);
+  if (Expr result = inOnePeriod(reduced))
+    return result;
+  // (g·a + low) mod (g·b) = g·(a mod b) + low for low in [0, g)
+  if (std::optional<Split> split = splitBy(reduced, d)) {
+    LinearForm low = std::move(split->low);
+    Expr high = modBy(std::move(split->high), d / split->g);
+    if (low.addConstant(-split->base) && low.add(LinearForm::of(high), split->g) &&
+        low.terms.size() <= LinearForm::maxTerms)
+      return sum(std::move(low));
+  }
+  return ctx.binary(ExprKind::Mod, reduced.build(ctx), ctx.constant(d));
+}
+
+} // namespace tilewright

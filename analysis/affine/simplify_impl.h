@@ -1,0 +1,69 @@
+// The rules behind Simplifier, by file:
+//   simplify.cpp          driver, intervals, known divisors
+//   simplify_sum.cpp      sums and products, x//c·c + x mod c = x
+//   simplify_divide.cpp   floordiv, ceildiv and mod by a constant
+//   simplify_symbolic.cpp floordiv, ceildiv and mod by an expression
+//   simplify_min_max.cpp  min and max
+//
+// All rules work on operands that are in normal form already, and build normal forms.
+#pragma once
+
+#include "analysis/affine/linear_form.h"
+#include "analysis/affine/simplify.h"
+
+#include <unordered_map>
+
+namespace tilewright {
+
+struct Simplifier::Impl {
+  Impl(ExprContext &ctx, Bounds bounds) : ctx(ctx), bounds(std::move(bounds)) {}
+
+  ExprContext &ctx;
+  Bounds bounds;
+
+  Expr simplify(Expr root);
+  Interval range(Expr expr);
+  Interval range(const LinearForm &form);
+  int64_t knownDivisor(Expr expr, int depth = 0);
+
+  /// The normal form of an operation on normal operands. Memoized.
+  Expr make(ExprKind kind, Expr lhs, Expr rhs);
+
+  // Sums and products.
+  Expr sum(LinearForm form);
+  Expr makeAdd(Expr lhs, Expr rhs);
+  Expr makeMul(Expr lhs, Expr rhs);
+
+  // Division by a constant d > 0.
+  Expr floorDivBy(LinearForm form, int64_t d);
+  Expr modBy(LinearForm form, int64_t d);
+  Expr makeDivision(ExprKind kind, Expr lhs, Expr rhs);
+
+  // Division by an expression.
+  Expr divideSymbolically(ExprKind kind, Expr lhs, Expr rhs);
+
+  Expr makeMinMax(ExprKind kind, Expr lhs, Expr rhs);
+
+private:
+  Expr rewrite(ExprKind kind, Expr lhs, Expr rhs);
+  Interval computeRange(Expr expr);
+  bool recombineMod(LinearForm &form, size_t at);
+  bool recombineMods(LinearForm &form, size_t at);
+  bool recombineFloorDiv(LinearForm &form, size_t at);
+
+  /// form = g·high + low with every value of low in [base, base + g): then (form) // (g·b) is
+  /// (high + base/g) // b.
+  struct Split {
+    int64_t g;
+    LinearForm high, low;
+    int64_t base;
+  };
+  std::optional<Split> splitBy(const LinearForm &form, int64_t d);
+
+  std::unordered_map<uint32_t, Expr> normalForms; ///< by Expr::id()
+  std::unordered_map<uint32_t, Interval> ranges;
+  std::unordered_map<uint32_t, int64_t> divisors;
+  int depth = 0; ///< of make() within make()
+};
+
+} // namespace tilewright

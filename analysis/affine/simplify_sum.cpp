@@ -1,0 +1,197 @@
+// Sums in linear form, products distributed over short sums, and the pairs of terms that a
+// division leaves behind put together again.
+#include "analysis/affine/simplify_impl.h"
+#include "analysis/support/checked.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+Expr Simplifier::Impl::makeAdd(Expr lhs, Expr rhs) {
+  LinearForm form = LinearForm::of(lhs);
+  if (!form.add(LinearForm::of(rhs)) || form.terms.size() > LinearForm::maxTerms)
+    return ctx.binary(ExprKind::Add, lhs, rhs);
+  return sum(std::move(form));
+}
+
+Expr Simplifier::Impl::sum(LinearForm form) {
+  // Every rule removes a division or a remainder, so that this ends.
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t i = 0; i < form.terms.size() && !changed; ++i)
+      changed = recombineMod(form, i) || recombineMods(form, i) || recombineFloorDiv(form, i);
+  }
+  return form.build(ctx);
+}
+
+namespace {
+
+/// The first factor of that kind, taken out of the factors.
+std::optional<Expr> takeFactor(std::vector<Expr> &factors, ExprKind kind) {
+  for (size_t i = 0; i < factors.size(); ++i)
+    if (factors[i].kind() == kind) {
+      Expr found = factors[i];
+      factors.erase(factors.begin() + static_cast<ptrdiff_t>(i));
+      return found;
+    }
+  return std::nullopt;
+}
+
+} // namespace
+
+/// c·f·(x mod e) + c·f·e·(x // e)  →  c·f·x
+bool Simplifier::Impl::recombineMod(LinearForm &form, size_t at) {
+  const LinearForm::Term term = form.terms[at];
+  std::vector<Expr> factors = factorsOf(term.expr);
+  std::optional<Expr> mod = takeFactor(factors, ExprKind::Mod);
+  if (!mod || form.terms.size() < 2)
+    return false;
+  Expr x = mod->lhs(), e = mod->rhs(), rest = productOf(ctx, factors);
+  LinearForm whole = LinearForm::of(make(ExprKind::Mul, x, rest));
+  Expr quotient = make(ExprKind::FloorDiv, x, e);
+  LinearForm multiple = LinearForm::of(make(ExprKind::Mul, make(ExprKind::Mul, quotient, e), rest));
+  // The terms that stand for the division must all be there to cancel.
+  bool any = false;
+  for (const LinearForm::Term &t : multiple.terms) {
+    if (whole.coefficientOf(t.expr) == t.coefficient)
+      continue;
+    std::optional<int64_t> wanted = checkedMul(term.coefficient, t.coefficient);
+    bool divides = t.expr.kind() == ExprKind::FloorDiv || t.expr.kind() == ExprKind::Mul;
+    if (!divides || whole.coefficientOf(t.expr) != 0)
+      continue;
+    if (!wanted || form.coefficientOf(t.expr) != *wanted)
+      return false;
+    any = true;
+  }
+  if (!any)
+    return false;
+  LinearForm result = form;
+  if (!result.add(term.expr, -term.coefficient) || term.coefficient == INT64_MIN ||
+      !result.add(multiple, -term.coefficient) || !result.add(whole, term.coefficient) ||
+      result.terms.size() > LinearForm::maxTerms)
+    return false;
+  form = std::move(result);
+  return true;
+}
+
+/// c·f·(x mod d) + c·f·d·((x // d) mod b)  →  c·f·(x mod d·b), for constants
+bool Simplifier::Impl::recombineMods(LinearForm &form, size_t at) {
+  const LinearForm::Term term = form.terms[at];
+  std::vector<Expr> factors = factorsOf(term.expr);
+  std::optional<Expr> mod = takeFactor(factors, ExprKind::Mod);
+  if (!mod || !mod->rhs().isConstant() || term.coefficient == INT64_MIN)
+    return false;
+  int64_t d = mod->rhs().constant();
+  std::optional<int64_t> wanted = checkedMul(term.coefficient, d);
+  if (!wanted)
+    return false;
+  for (const LinearForm::Term &other : form.terms) {
+    if (other.coefficient != *wanted || other.coefficient == INT64_MIN)
+      continue;
+    std::vector<Expr> otherFactors = factorsOf(other.expr);
+    std::optional<Expr> outer = takeFactor(otherFactors, ExprKind::Mod);
+    if (!outer || !outer->rhs().isConstant() || otherFactors != factors)
+      continue;
+    int64_t b = outer->rhs().constant();
+    std::optional<int64_t> modulus = checkedMul(d, b);
+    LinearForm difference = LinearForm::of(make(ExprKind::FloorDiv, mod->lhs(), mod->rhs()));
+    if (!modulus || !difference.add(LinearForm::of(outer->lhs()), -1))
+      continue;
+    bool congruent = difference.constant % b == 0 &&
+                     std::all_of(difference.terms.begin(), difference.terms.end(),
+                                 [b](const LinearForm::Term &t) { return t.coefficient % b == 0; });
+    if (!congruent)
+      continue;
+    Expr merged = make(ExprKind::Mul, make(ExprKind::Mod, mod->lhs(), ctx.constant(*modulus)),
+                       productOf(ctx, factors));
+    LinearForm result = form;
+    if (!result.add(term.expr, -term.coefficient) || !result.add(other.expr, -other.coefficient) ||
+        !result.add(LinearForm::of(merged), term.coefficient))
+      continue;
+    form = std::move(result);
+    return true;
+  }
+  return false;
+}
+
+/// c·f·x - c·f·e·(x // e)  →  c·f·(x mod e), when all of x is there to vanish
+bool Simplifier::Impl::recombineFloorDiv(LinearForm &form, size_t at) {
+  const LinearForm::Term term = form.terms[at];
+  std::vector<Expr> factors = factorsOf(term.expr);
+  std::optional<Expr> division = takeFactor(factors, ExprKind::FloorDiv);
+  if (!division || form.terms.size() < 2 || term.coefficient == INT64_MIN)
+    return false;
+  Expr x = division->lhs(), e = division->rhs();
+  LinearForm divisor = LinearForm::of(e);
+  int64_t unit = divisor.constant;
+  if (!divisor.isConstant()) {
+    if (!divisor.isMonomial())
+      return false;
+    unit = divisor.terms.front().coefficient;
+    for (Expr factor : factorsOf(divisor.terms.front().expr)) {
+      auto it = std::find(factors.begin(), factors.end(), factor);
+      if (it == factors.end())
+        return false;
+      factors.erase(it);
+    }
+  }
+  if (unit == 0 || unit == -1 || term.coefficient % unit != 0)
+    return false;
+  int64_t c = -(term.coefficient / unit);
+  Expr rest = productOf(ctx, factors);
+  LinearForm whole = LinearForm::of(make(ExprKind::Mul, x, rest));
+  if (whole.isConstant())
+    return false;
+  for (const LinearForm::Term &t : whole.terms) {
+    std::optional<int64_t> wanted = checkedMul(c, t.coefficient);
+    if (!wanted || form.coefficientOf(t.expr) != *wanted)
+      return false;
+  }
+  Expr remainder = make(ExprKind::Mul, make(ExprKind::Mod, x, e), rest);
+  LinearForm result = form;
+  if (c == INT64_MIN || !result.add(term.expr, -term.coefficient) || !result.add(whole, -c) ||
+      !result.add(LinearForm::of(remainder), c) || result.terms.size() > LinearForm::maxTerms)
+    return false;
+  form = std::move(result);
+  return true;
+}
+
+namespace {
+
+/// Σ a·b over all pairs of terms, products of terms as sorted monomials.
+std::optional<LinearForm> distribute(ExprContext &ctx, const LinearForm &a, const LinearForm &b) {
+  std::optional<int64_t> constant = checkedMul(a.constant, b.constant);
+  if (!constant)
+    return std::nullopt;
+  LinearForm result = LinearForm::ofConstant(*constant);
+  LinearForm aTerms{a.terms, 0}, bTerms{b.terms, 0};
+  if (!result.add(aTerms, b.constant) || !result.add(bTerms, a.constant))
+    return std::nullopt;
+  for (const LinearForm::Term &x : a.terms)
+    for (const LinearForm::Term &y : b.terms) {
+      std::vector<Expr> factors = factorsOf(x.expr), more = factorsOf(y.expr);
+      factors.insert(factors.end(), more.begin(), more.end());
+      std::optional<int64_t> coefficient = checkedMul(x.coefficient, y.coefficient);
+      if (!coefficient || factors.size() > maxFactors ||
+          !result.add(productOf(ctx, std::move(factors)), *coefficient))
+        return std::nullopt;
+    }
+  return result;
+}
+
+} // namespace
+
+Expr Simplifier::Impl::makeMul(Expr lhs, Expr rhs) {
+  LinearForm a = LinearForm::of(lhs), b = LinearForm::of(rhs);
+  // Products of long sums stay products: multiplying out repeatedly would grow without bound.
+  constexpr size_t maxProduct = 32;
+  bool isShort = (a.terms.size() + 1) * (b.terms.size() + 1) <= maxProduct;
+  if (a.isConstant() || b.isConstant() || isShort)
+    if (std::optional<LinearForm> product = distribute(ctx, a, b);
+        product && product->terms.size() <= LinearForm::maxTerms)
+      return sum(std::move(*product));
+  return ctx.binary(ExprKind::Mul, lhs, rhs);
+}
+
+} // namespace tilewright
