@@ -8,6 +8,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,17 +41,20 @@ enum class CallRole : uint8_t { Calls, ToApply, Body, Condition, Branch, Select,
 struct CalledGraph {
   CallRole role;
   GraphId graph;
+  bool operator==(const CalledGraph &) const = default;
 };
 
 /// Dims of a dot. Output dims are [batch, lhs free, rhs free], each in operand order.
 struct DotDims {
   std::vector<int64_t> lhsBatch, rhsBatch, lhsContracting, rhsContracting;
+  bool operator==(const DotDims &) const = default;
 };
 
 /// One dim of a convolution's or reduce-window's window.
 struct WindowDim {
   int64_t size = 1, stride = 1, padLow = 0, padHigh = 0, windowDilation = 1, baseDilation = 1;
   bool reversed = false;
+  bool operator==(const WindowDim &) const = default;
 };
 
 /// dim_labels of a convolution, as positions: inputSpatial[i] is the lhs dim of spatial dim i.
@@ -58,26 +62,38 @@ struct ConvDims {
   int64_t inputBatch = 0, inputFeature = 0, kernelInput = 0, kernelOutput = 0, outputBatch = 0,
           outputFeature = 0;
   std::vector<int64_t> inputSpatial, kernelSpatial, outputSpatial;
+  bool operator==(const ConvDims &) const = default;
 };
 
 struct GatherDims {
   std::vector<int64_t> offsetDims, collapsedSliceDims, startIndexMap, operandBatchingDims,
       startIndicesBatchingDims, sliceSizes;
   int64_t indexVectorDim = 0;
+  bool operator==(const GatherDims &) const = default;
 };
 
 struct ScatterDims {
   std::vector<int64_t> updateWindowDims, insertedWindowDims, scatterDimsToOperandDims,
       inputBatchingDims, scatterIndicesBatchingDims;
   int64_t indexVectorDim = 0;
+  bool operator==(const ScatterDims &) const = default;
 };
 
 struct PadDim {
   int64_t low = 0, high = 0, interior = 0;
+  bool operator==(const PadDim &) const = default;
 };
 
 struct SliceDim {
   int64_t start = 0, limit = 0, step = 1;
+  bool operator==(const SliceDim &) const = default;
+};
+
+/// replica_groups of a collective, both of its forms, as far as costs need them.
+struct ReplicaGroups {
+  int64_t count = 0; ///< groups; 0: not given, all replicas form one group
+  int64_t size = 0;  ///< replicas in the largest group
+  bool operator==(const ReplicaGroups &) const = default;
 };
 
 enum class Comparison : uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
@@ -103,6 +119,10 @@ struct OpAttributes {
   Comparison comparison = Comparison::Eq;
   std::string customCallTarget;
   std::string fusionKind;
+  ReplicaGroups replicaGroups;
+  /// async-start, -update, -done in short form (`reduce-scatter-start`): the op that runs.
+  std::optional<Opcode> asyncOpcode;
+  bool operator==(const OpAttributes &) const = default;
 };
 
 struct Op {

@@ -1,0 +1,355 @@
+#include "analysis/import/hlo_attributes.h"
+
+#include "analysis/support/checked.h"
+
+#include <functional>
+#include <unordered_map>
+
+namespace tilewright {
+
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// `{0,1}`
+bool readInts(HloLexer &in, Ints &out) {
+  if (!in.expect('{'))
+    return false;
+  out.clear();
+  while (in.peek() != '}') {
+    int64_t value;
+    if ((!out.empty() && !in.expect(',')) || !in.integer(value, "an integer"))
+      return false;
+    out.push_back(value);
+  }
+  return in.expect('}');
+}
+
+/// Integers with one character between them, as in `3x3` or `1_1`, at least one.
+bool readSeparated(HloLexer &in, char separator, Ints &out) {
+  out.clear();
+  do {
+    int64_t value;
+    if (out.size() == hlo_limits::rank)
+      return in.fail(in.offset(), fmt::format("more than {} dims", hlo_limits::rank));
+    if (!in.integer(value, "an integer"))
+      return false;
+    out.push_back(value);
+  } while (in.consume(separator));
+  return true;
+}
+
+/// Dims of low_high[_interior], as in `1_1x0_0_1`.
+bool readPadding(HloLexer &in, std::vector<PadDim> &out, size_t maxParts) {
+  out.clear();
+  do {
+    Ints parts;
+    in.skipTrivia();
+    uint32_t begin = in.offset();
+    if (out.size() == hlo_limits::rank)
+      return in.fail(begin, fmt::format("more than {} dims", hlo_limits::rank));
+    if (!readSeparated(in, '_', parts))
+      return false;
+    if (parts.size() < 2 || parts.size() > maxParts)
+      return in.fail(begin, fmt::format("a dim's padding is low_high{}, {} numbers are given",
+                                        maxParts == 3 ? "[_interior]" : "", parts.size()));
+    out.push_back({parts[0], parts[1], parts.size() == 3 ? parts[2] : 0});
+  } while (in.consume('x'));
+  return true;
+}
+
+/// `{size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=1x1 rhs_dilate=2x2 rhs_reversal=0x0}`
+bool readWindow(HloLexer &in, std::vector<WindowDim> &out) {
+  in.skipTrivia();
+  uint32_t begin = in.offset();
+  if (!in.expect('{'))
+    return false;
+  std::unordered_map<std::string_view, Ints> fields;
+  std::vector<PadDim> pads;
+  while (in.peek() != '}') {
+    uint32_t place = in.offset();
+    std::string_view field = in.word();
+    bool isKnown = field == "size" || field == "stride" || field == "pad" ||
+                   field == "lhs_dilate" || field == "rhs_dilate" || field == "rhs_reversal";
+    if (!isKnown)
+      return in.fail(place, fmt::format("a window has no field '{}'", field.substr(0, 40)));
+    if (!fields.emplace(field, Ints()).second)
+      return in.fail(place, fmt::format("the window's {} is given twice", field));
+    if (!in.expect('='))
+      return false;
+    if (field == "pad" ? !readPadding(in, pads, 2) : !readSeparated(in, 'x', fields[field]))
+      return false;
+  }
+  size_t rank = fields["size"].size();
+  for (const auto &[field, values] : fields) {
+    size_t given = field == "pad" ? pads.size() : values.size();
+    if (given != rank)
+      return in.fail(begin, fmt::format("the window's sizes and its other fields differ in "
+                                        "number: {} sizes",
+                                        rank));
+  }
+  auto field = [&](std::string_view name, size_t i, int64_t otherwise) {
+    auto it = fields.find(name);
+    return it == fields.end() ? otherwise : it->second[i];
+  };
+  out.assign(rank, {});
+  for (size_t i = 0; i < rank; ++i) {
+    WindowDim &dim = out[i];
+    dim.size = field("size", i, 1);
+    dim.stride = field("stride", i, 1);
+    dim.baseDilation = field("lhs_dilate", i, 1);
+    dim.windowDilation = field("rhs_dilate", i, 1);
+    dim.reversed = field("rhs_reversal", i, 0) != 0;
+    if (!pads.empty()) {
+      dim.padLow = pads[i].low;
+      dim.padHigh = pads[i].high;
+    }
+  }
+  return in.expect('}');
+}
+
+/// One part of dim_labels: two letters and the spatial dims' digits, each once.
+bool readLabels(HloLexer &in, uint32_t begin, std::string_view labels, char first, char second,
+                int64_t &firstDim, int64_t &secondDim, Ints &spatial) {
+  spatial.assign(labels.size() < 2 ? 0 : labels.size() - 2, -1);
+  firstDim = secondDim = -1;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    size_t digit = static_cast<size_t>(labels[i] - '0');
+    int64_t *slot = labels[i] == first       ? &firstDim
+                    : labels[i] == second    ? &secondDim
+                    : digit < spatial.size() ? &spatial[digit]
+                                             : nullptr;
+    if (!slot || *slot >= 0)
+      return in.fail(begin, fmt::format("dim labels '{}' must name {}, {} and the {} spatial dims "
+                                        "once each",
+                                        labels.substr(0, 40), first, second, spatial.size()));
+    *slot = static_cast<int64_t>(i);
+  }
+  return labels.size() >= 2 ||
+         in.fail(begin, fmt::format("dim labels '{}' must name {} and {}", labels, first, second));
+}
+
+/// `b01f_01io->b01f`
+bool readDimLabels(HloLexer &in, ConvDims &out) {
+  in.skipTrivia();
+  uint32_t begin = in.offset();
+  std::string_view operands = in.word();
+  size_t split = operands.find('_');
+  if (split == std::string_view::npos || !in.consume("->"))
+    return in.fail(begin, "dim labels have the form b01f_01io->b01f");
+  std::string_view lhs = operands.substr(0, split), rhs = operands.substr(split + 1);
+  std::string_view result = in.word();
+  if (lhs.size() != rhs.size() || lhs.size() != result.size())
+    return in.fail(begin, "the three dim labels differ in length");
+  return readLabels(in, begin, lhs, 'b', 'f', out.inputBatch, out.inputFeature, out.inputSpatial) &&
+         readLabels(in, begin, rhs, 'i', 'o', out.kernelInput, out.kernelOutput,
+                    out.kernelSpatial) &&
+         readLabels(in, begin, result, 'b', 'f', out.outputBatch, out.outputFeature,
+                    out.outputSpatial);
+}
+
+/// `{[0:8], [1:25:2]}`
+bool readSlice(HloLexer &in, std::vector<SliceDim> &out) {
+  if (!in.expect('{'))
+    return false;
+  out.clear();
+  while (in.peek() != '}') {
+    SliceDim dim;
+    if ((!out.empty() && !in.expect(',')) || !in.expect('[') ||
+        !in.integer(dim.start, "a slice's start") || !in.expect(':') ||
+        !in.integer(dim.limit, "a slice's limit"))
+      return false;
+    if (in.consume(':') && !in.integer(dim.step, "a slice's step"))
+      return false;
+    if (!in.expect(']'))
+      return false;
+    out.push_back(dim);
+  }
+  return in.expect('}');
+}
+
+/// `{{0,1},{2,3}}`, `{}`, `[2,4]<=[8]` or `[2,4]<=[4,2]T(1,0)`.
+bool readReplicaGroups(HloLexer &in, ReplicaGroups &out) {
+  out = {};
+  in.skipTrivia();
+  uint32_t begin = in.offset();
+  if (in.consume('[')) {
+    int64_t count, size;
+    if (!in.integer(count, "the number of groups") || !in.expect(',') ||
+        !in.integer(size, "the groups' size") || !in.expect(']'))
+      return false;
+    if (count < 1 || size < 1 || !checkedMul(count, size))
+      return in.fail(begin, fmt::format("{} groups of {} replicas are out of range", count, size));
+    out = {count, size};
+    return true; // the order behind "<=" says which replicas, not how many
+  }
+  if (!in.expect('{'))
+    return false;
+  while (in.peek() != '}') {
+    Ints group;
+    if (out.count > 0 && !in.expect(','))
+      return false;
+    if (in.peek() != '{') { // replica_groups={0,1} of old dumps: one group
+      in.rewind(begin);
+      if (!readInts(in, group))
+        return false;
+      out = {1, static_cast<int64_t>(group.size())};
+      return true;
+    }
+    if (!readInts(in, group))
+      return false;
+    ++out.count;
+    out.size = std::max(out.size, static_cast<int64_t>(group.size()));
+  }
+  return in.expect('}');
+}
+
+bool readComparison(HloLexer &in, Comparison &out) {
+  static const std::unordered_map<std::string_view, Comparison> table = {
+      {"EQ", Comparison::Eq}, {"NE", Comparison::Ne}, {"LT", Comparison::Lt},
+      {"LE", Comparison::Le}, {"GT", Comparison::Gt}, {"GE", Comparison::Ge}};
+  in.skipTrivia();
+  uint32_t begin = in.offset();
+  auto it = table.find(in.word());
+  if (it == table.end()) {
+    in.rewind(begin);
+    return in.failExpected("EQ, NE, LT, LE, GT or GE");
+  }
+  out = it->second;
+  return true;
+}
+
+/// The text between the quotes, escapes as they stand.
+bool readQuoted(HloLexer &in, std::string &out) {
+  if (in.peek() != '"')
+    return in.failExpected("a string");
+  uint32_t begin = in.offset();
+  if (!in.skipString())
+    return false;
+  out = in.slice(begin + 1, in.offset() - 1);
+  return true;
+}
+
+/// `%f` or `{%f, %g}`
+bool readCalls(HloLexer &in, CallRole role, std::vector<HloCallReference> &calls) {
+  bool isList = in.consume('{');
+  bool isFirst = true;
+  while (!isList || in.peek() != '}') {
+    if (!isFirst && !in.expect(','))
+      return false;
+    isFirst = false;
+    in.skipTrivia();
+    HloCallReference call{role, {}, in.offset()};
+    if (!in.name(call.name, "a computation's name"))
+      return false;
+    calls.push_back(call);
+    if (!isList)
+      return true;
+  }
+  return in.expect('}');
+}
+
+struct Target {
+  HloLexer &in;
+  Op &op;
+  std::vector<HloCallReference> &calls;
+};
+
+using Reader = bool (*)(Target);
+
+template <auto Member> bool readIntsInto(Target t) { return readInts(t.in, t.op.attrs.*Member); }
+template <auto Group, auto Member> bool readIntsInto(Target t) {
+  return readInts(t.in, t.op.attrs.*Group.*Member);
+}
+template <auto Member> bool readIntInto(Target t) {
+  return t.in.integer(t.op.attrs.*Member, "an integer");
+}
+template <CallRole Role> bool readCallsInto(Target t) { return readCalls(t.in, Role, t.calls); }
+
+/// gather and scatter share the name.
+bool readIndexVectorDim(Target t) {
+  int64_t dim;
+  if (!t.in.integer(dim, "an integer"))
+    return false;
+  (t.op.opcode == Opcode::Scatter ? t.op.attrs.scatter.indexVectorDim
+                                  : t.op.attrs.gather.indexVectorDim) = dim;
+  return true;
+}
+
+bool readOneDimension(Target t) {
+  t.op.attrs.dimensions.assign(1, 0);
+  return t.in.integer(t.op.attrs.dimensions[0], "a dim");
+}
+
+const std::unordered_map<std::string_view, Reader> &readers() {
+  using A = OpAttributes;
+  static const std::unordered_map<std::string_view, Reader> table = {
+      {"dimensions", readIntsInto<&A::dimensions>},
+      {"iota_dimension", readOneDimension},
+      {"lhs_batch_dims", readIntsInto<&A::dot, &DotDims::lhsBatch>},
+      {"rhs_batch_dims", readIntsInto<&A::dot, &DotDims::rhsBatch>},
+      {"lhs_contracting_dims", readIntsInto<&A::dot, &DotDims::lhsContracting>},
+      {"rhs_contracting_dims", readIntsInto<&A::dot, &DotDims::rhsContracting>},
+      {"window", [](Target t) { return readWindow(t.in, t.op.attrs.window); }},
+      {"dim_labels", [](Target t) { return readDimLabels(t.in, t.op.attrs.conv); }},
+      {"feature_group_count", readIntInto<&A::featureGroupCount>},
+      {"batch_group_count", readIntInto<&A::batchGroupCount>},
+      {"offset_dims", readIntsInto<&A::gather, &GatherDims::offsetDims>},
+      {"collapsed_slice_dims", readIntsInto<&A::gather, &GatherDims::collapsedSliceDims>},
+      {"start_index_map", readIntsInto<&A::gather, &GatherDims::startIndexMap>},
+      {"operand_batching_dims", readIntsInto<&A::gather, &GatherDims::operandBatchingDims>},
+      {"start_indices_batching_dims",
+       readIntsInto<&A::gather, &GatherDims::startIndicesBatchingDims>},
+      {"slice_sizes", readIntsInto<&A::gather, &GatherDims::sliceSizes>},
+      {"index_vector_dim", readIndexVectorDim},
+      {"update_window_dims", readIntsInto<&A::scatter, &ScatterDims::updateWindowDims>},
+      {"inserted_window_dims", readIntsInto<&A::scatter, &ScatterDims::insertedWindowDims>},
+      {"scatter_dims_to_operand_dims",
+       readIntsInto<&A::scatter, &ScatterDims::scatterDimsToOperandDims>},
+      {"input_batching_dims", readIntsInto<&A::scatter, &ScatterDims::inputBatchingDims>},
+      {"scatter_indices_batching_dims",
+       readIntsInto<&A::scatter, &ScatterDims::scatterIndicesBatchingDims>},
+      {"padding", [](Target t) { return readPadding(t.in, t.op.attrs.padding, 3); }},
+      {"slice", [](Target t) { return readSlice(t.in, t.op.attrs.slice); }},
+      {"dynamic_slice_sizes", readIntsInto<&A::dynamicSliceSizes>},
+      {"index", readIntInto<&A::tupleIndex>},
+      {"exponent_bits", readIntInto<&A::exponentBits>},
+      {"mantissa_bits", readIntInto<&A::mantissaBits>},
+      {"direction", [](Target t) { return readComparison(t.in, t.op.attrs.comparison); }},
+      {"custom_call_target",
+       [](Target t) { return readQuoted(t.in, t.op.attrs.customCallTarget); }},
+      {"replica_groups",
+       [](Target t) { return readReplicaGroups(t.in, t.op.attrs.replicaGroups); }},
+      {"kind",
+       [](Target t) {
+         t.op.attrs.fusionKind = t.in.word();
+         return !t.op.attrs.fusionKind.empty() || t.in.failExpected("a fusion kind");
+       }},
+      {"calls", readCallsInto<CallRole::Calls>},
+      {"to_apply", readCallsInto<CallRole::ToApply>},
+      {"body", readCallsInto<CallRole::Body>},
+      {"condition", readCallsInto<CallRole::Condition>},
+      {"branch_computations", readCallsInto<CallRole::Branch>},
+      {"true_computation", readCallsInto<CallRole::Branch>},
+      {"false_computation", readCallsInto<CallRole::Branch>},
+      {"select", readCallsInto<CallRole::Select>},
+      {"scatter", readCallsInto<CallRole::Scatter>},
+      {"called_computations", readCallsInto<CallRole::Other>},
+  };
+  return table;
+}
+
+} // namespace
+
+bool readTypedAttribute(std::string_view name, HloLexer value, Op &op,
+                        std::vector<HloCallReference> &calls) {
+  auto it = readers().find(name);
+  if (it == readers().end())
+    return true;
+  if (!it->second({value, op, calls}))
+    return false;
+  // What the reader left over is an error, except behind `[2,4]` of replica_groups.
+  return name == "replica_groups" || value.atEnd() || value.failExpected("the attribute's end");
+}
+
+} // namespace tilewright

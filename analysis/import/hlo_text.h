@@ -1,0 +1,31 @@
+// XLA's HLO text: reading and printing.
+//
+// The reader is one pass, hand-written, bounded in depth and counts (hlo_limits in hlo_lexer.h),
+// and linear in the text's length. It keeps every attribute verbatim, so that printing loses
+// nothing: parseHlo(printHlo(m)) equals m (module_equal.h).
+#pragma once
+
+#include "analysis/import/import_file.h"
+#include "analysis/ir/graph.h"
+
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+
+namespace tilewright {
+
+/// Reads one module. The first thing wrong is returned as a located BadInput (Unsupported for
+/// unbounded dynamic dims and ranks over the limit). Checks the syntax, names, literals, layouts
+/// and computation signatures; what the ops mean is verify()'s business (ir/verifier.h).
+///
+/// The `HloModule` line may be missing (the module's name is then empty). Without an ENTRY the last
+/// computation is the entry, without a ROOT the last op of a computation is its root. Computations
+/// may be called before they are defined; operands must be defined before they are used.
+llvm::Expected<Module> parseHlo(std::shared_ptr<const SourceBuffer> source);
+
+/// HLO text that reads back to an equal module. Attributes that an op has only in typed form
+/// (graphs built by hand or read from another format) are written out from it.
+std::string printHlo(const Module &module);
+
+} // namespace tilewright

@@ -1,0 +1,226 @@
+#include "analysis/ir/verifier.h"
+
+#include "analysis/ir/verifier_internal.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+bool OpCheck::failAt(SourceLoc place, std::string text) {
+  if (message.empty()) {
+    where = place;
+    message =
+        fmt::format("{}{} {}", toString(op.opcode), text.starts_with("needs ") ? "" : ":", text);
+  }
+  return false;
+}
+
+SourceLoc OpCheck::attributeLoc(std::string_view name) const {
+  for (const RawAttribute &attribute : op.rawAttrs)
+    if (attribute.name == name && attribute.loc.isKnown())
+      return attribute.loc;
+  return op.loc;
+}
+
+std::string OpCheck::name(size_t i) const {
+  return fmt::format("operand %{} {}", operandOp(i).name, operand(i).str(false));
+}
+
+bool OpCheck::operandCount(size_t count) {
+  return operands() == count ||
+         fail("needs {} operand{}, {} given", count, count == 1 ? "" : "s", operands());
+}
+
+bool OpCheck::operandCountAtLeast(size_t count) {
+  return operands() >= count ||
+         fail("needs at least {} operand{}, {} given", count, count == 1 ? "" : "s", operands());
+}
+
+bool OpCheck::areTensors(size_t from, size_t to) {
+  for (size_t i = from; i < to; ++i)
+    if (operand(i).isTuple || dtypeClass(operand(i).dtype) == DTypeClass::NonNumeric)
+      return fail("{} is no tensor", name(i));
+  return true;
+}
+
+bool OpCheck::isScalar(size_t i) {
+  return (areTensors(i, i + 1) && operand(i).isScalar()) || fail("{} is no scalar", name(i));
+}
+
+bool OpCheck::isIntegerScalar(size_t i) {
+  return (operand(i).isScalar() && isInteger(operand(i).dtype)) ||
+         fail("{} is no integer scalar", name(i));
+}
+
+bool OpCheck::resultDims(const std::vector<int64_t> &dims) {
+  if (!op.shape.isTuple && op.shape.dims == dims)
+    return true;
+  return fail("the result is {}, its operands and attributes make it {}", op.shape.str(false),
+              Shape::tensor(op.shape.isTuple ? DType::F32 : op.shape.dtype, dims).str(false));
+}
+
+bool OpCheck::resultIs(const Shape &expected) {
+  return op.shape.sameDimsAndType(expected) ||
+         fail("the result is {}, it must be {}", op.shape.str(false), expected.str(false));
+}
+
+bool OpCheck::typesAgree(DType a, DType b) { return a == b || (isFloat(a) && isFloat(b)); }
+
+bool OpCheck::resultTypeLike(size_t i) {
+  return typesAgree(op.shape.dtype, operand(i).dtype) ||
+         fail("the result is {}, {} has another element type", op.shape.str(false), name(i));
+}
+
+bool OpCheck::dimsInRange(std::string_view attribute, const std::vector<int64_t> &dims,
+                          size_t rank) {
+  std::vector<bool> seen(rank);
+  for (int64_t dim : dims) {
+    if (dim < 0 || dim >= static_cast<int64_t>(rank))
+      return failIn(attribute, "{} {} is out of range, the rank is {}", attribute, dim, rank);
+    if (seen[static_cast<size_t>(dim)])
+      return failIn(attribute, "{} lists {} twice", attribute, dim);
+    seen[static_cast<size_t>(dim)] = true;
+  }
+  return true;
+}
+
+bool OpCheck::exactlyOneDimension(size_t rank) {
+  std::string_view attribute = op.opcode == Opcode::Iota ? "iota_dimension" : "dimensions";
+  if (op.attrs.dimensions.size() != 1)
+    return failIn(attribute, "needs exactly one dimension, {} given", op.attrs.dimensions.size());
+  return dimsInRange(attribute, op.attrs.dimensions, rank);
+}
+
+bool OpCheck::run() {
+  // Each family handles its opcodes; what none handles is elementwise.
+  using Family = bool (OpCheck::*)(bool &);
+  for (Family family :
+       {&OpCheck::shapeOps, &OpCheck::contractions, &OpCheck::windows, &OpCheck::indexed,
+        &OpCheck::tuplesAndCalls, &OpCheck::collectives, &OpCheck::countsOnly}) {
+    bool handled = true;
+    if (!(this->*family)(handled))
+      return false;
+    if (handled)
+      return true;
+  }
+  return elementwise();
+}
+
+namespace {
+
+/// What is wrong with a shape by itself, or nothing.
+std::optional<std::string> shapeProblem(const Shape &shape) {
+  if (shape.isTuple) {
+    for (const Shape &element : shape.elements)
+      if (auto problem = shapeProblem(element))
+        return problem;
+    return std::nullopt;
+  }
+  for (int64_t dim : shape.dims)
+    if (dim < 0)
+      return fmt::format("extent {} of {} is negative", dim, shape.str(false));
+  if (!shape.byteSize())
+    return fmt::format("{} takes more bytes than 64 bits can count", shape.str(false));
+  if (!shape.dynamic.empty() && shape.dynamic.size() != shape.dims.size())
+    return fmt::format("{} dims of {} are marked dynamic or not", shape.dynamic.size(),
+                       shape.str(false));
+  if (shape.layout && !shape.layout->minorToMajor.empty()) {
+    std::vector<int64_t> order = shape.layout->minorToMajor;
+    std::sort(order.begin(), order.end());
+    bool isPermutation = order.size() == shape.dims.size();
+    for (size_t i = 0; isPermutation && i < order.size(); ++i)
+      isPermutation = order[i] == static_cast<int64_t>(i);
+    if (!isPermutation)
+      return fmt::format("the layout of {} is no permutation of its dims", shape.str());
+  }
+  return std::nullopt;
+}
+
+llvm::Error verifyGraph(const Module &module, const Graph &graph) {
+  auto refuse = [&](SourceLoc where, std::string message) {
+    return makeError(module.diagAt(where, std::move(message)));
+  };
+  if (graph.size() == 0 || graph.root().index >= graph.size())
+    return refuse(graph.loc, fmt::format("computation %{} has no root", graph.name()));
+  size_t parameterCount = 0;
+  for (const Op &op : graph.all())
+    parameterCount += op.opcode == Opcode::Parameter;
+  std::vector<const Op *> byNumber(parameterCount);
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    const Op &op = graph.op(OpId{i});
+    for (OpId operand : op.operands)
+      if (operand.index >= i)
+        return refuse(op.loc, fmt::format("%{} reads an op that does not precede it", op.name));
+    for (const CalledGraph &called : op.called)
+      if (called.graph.index >= module.all().size())
+        return refuse(op.loc, fmt::format("%{} calls a computation that does not exist", op.name));
+    if (auto problem = shapeProblem(op.shape))
+      return refuse(op.loc, *problem);
+    if (op.opcode == Opcode::Parameter) {
+      int64_t number = op.attrs.parameterNumber;
+      if (number < 0 || number >= static_cast<int64_t>(parameterCount))
+        return refuse(op.loc, fmt::format("parameter: number {} is out of range, %{} has {}",
+                                          number, graph.name(), parameterCount));
+      const Op *&slot = byNumber[static_cast<size_t>(number)];
+      if (slot)
+        return refuse(op.loc,
+                      fmt::format("parameter: number {} is %{} already", number, slot->name));
+      slot = &op;
+    }
+    OpCheck check(module, graph, op);
+    if (!check.run())
+      return refuse(check.where, std::move(check.message));
+  }
+  return llvm::Error::success();
+}
+
+/// Refuses computations that call themselves, by a depth-first walk with its own stack.
+llvm::Error verifyNoRecursion(const Module &module) {
+  enum State : uint8_t { New, Active, Done };
+  size_t count = module.all().size();
+  std::vector<std::vector<std::pair<uint32_t, const Op *>>> calls(count);
+  for (uint32_t i = 0; i < count; ++i)
+    for (const Op &op : module.graph(GraphId{i}).all())
+      for (const CalledGraph &called : op.called)
+        calls[i].emplace_back(called.graph.index, &op);
+  std::vector<State> state(count);
+  std::vector<std::pair<uint32_t, size_t>> stack; // graph, next of its calls
+  for (uint32_t start = 0; start < count; ++start) {
+    if (state[start] != New)
+      continue;
+    stack.emplace_back(start, 0);
+    state[start] = Active;
+    while (!stack.empty()) {
+      auto &[graph, next] = stack.back();
+      if (next == calls[graph].size()) {
+        state[graph] = Done;
+        stack.pop_back();
+        continue;
+      }
+      auto [callee, op] = calls[graph][next++];
+      if (state[callee] == Active)
+        return makeError(
+            module.diagAt(op->loc, fmt::format("{}: computation %{} calls itself through %{}",
+                                               toString(op->opcode),
+                                               module.graph(GraphId{callee}).name(), op->name)));
+      if (state[callee] == New) {
+        state[callee] = Active;
+        stack.emplace_back(callee, 0);
+      }
+    }
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error verify(const Module &module) {
+  if (module.entryId.index >= module.all().size())
+    return makeError(module.diagAt({}, "the module has no entry computation"));
+  for (const Graph &graph : module.all())
+    if (llvm::Error error = verifyGraph(module, graph))
+      return error;
+  return verifyNoRecursion(module);
+}
+
+} // namespace tilewright

@@ -1,0 +1,173 @@
+// Tuples, and ops that run computations: call, fusion, while, conditional, async pairs.
+#include "analysis/ir/verifier_internal.h"
+
+namespace tilewright {
+
+const Graph *OpCheck::callee(CallRole role, std::string_view attribute) {
+  const Graph *found = nullptr;
+  for (const CalledGraph &called : op.called) {
+    if (called.role != role)
+      continue;
+    if (found) {
+      failIn(attribute, "needs one computation in {}", attribute);
+      return nullptr;
+    }
+    found = &module.graph(called.graph);
+  }
+  if (!found)
+    failIn(attribute, "needs a computation in {}", attribute);
+  return found;
+}
+
+bool OpCheck::takesScalars(const Graph &callee, std::string_view attribute, size_t count) {
+  std::vector<OpId> parameters = callee.parameters();
+  if (parameters.size() != count)
+    return failIn(attribute, "%{} has {} parameters, {} are needed", callee.name(),
+                  parameters.size(), count);
+  for (OpId id : parameters)
+    if (!callee.op(id).shape.isScalar())
+      return failIn(attribute, "parameter %{} {} of %{} must be a scalar", callee.op(id).name,
+                    callee.op(id).shape.str(false), callee.name());
+  return true;
+}
+
+bool OpCheck::takesOperands(const Graph &callee, std::string_view attribute, size_t from, size_t to,
+                            const Shape &result) {
+  std::vector<OpId> parameters = callee.parameters();
+  if (parameters.size() != to - from)
+    return failIn(attribute, "%{} has {} parameters, {} operands given", callee.name(),
+                  parameters.size(), to - from);
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Op &parameter = callee.op(parameters[i]);
+    if (!parameter.shape.sameDimsAndType(operand(from + i)))
+      return failIn(attribute, "parameter %{} of %{} is {}, not {}", parameter.name, callee.name(),
+                    parameter.shape.str(false), name(from + i));
+  }
+  const Op &root = callee.op(callee.root());
+  return root.shape.sameDimsAndType(result) ||
+         failIn(attribute, "%{} results in {}, not {}", callee.name(), root.shape.str(false),
+                result.str(false));
+}
+
+bool OpCheck::tuplesAndCalls(bool &handled) {
+  switch (op.opcode) {
+  case Opcode::Tuple: {
+    Shape expected = Shape::tuple({});
+    for (size_t i = 0; i < operands(); ++i)
+      expected.elements.push_back(operand(i));
+    return resultIs(expected);
+  }
+  case Opcode::GetTupleElement:
+    return tupleElement();
+  case Opcode::OptimizationBarrier:
+    return operandCount(1) && resultIs(operand(0));
+  case Opcode::AddDependency:
+    return operandCount(2) && resultIs(operand(0));
+  case Opcode::AfterAll:
+    return resultIs(Shape::tensor(DType::Token, {}));
+  case Opcode::Call: {
+    const Graph *body = callee(CallRole::ToApply, "to_apply");
+    return body && takesOperands(*body, "to_apply", 0, operands(), op.shape);
+  }
+  case Opcode::Fusion: {
+    const Graph *body = callee(CallRole::Calls, "calls");
+    return body && takesOperands(*body, "calls", 0, operands(), op.shape);
+  }
+  case Opcode::While:
+    return whileLoop();
+  case Opcode::Conditional:
+    return conditional();
+  case Opcode::AsyncStart:
+  case Opcode::AsyncUpdate:
+  case Opcode::AsyncDone:
+    return async();
+  case Opcode::CopyStart: {
+    // (destination, source, context)
+    bool fits = operandCount(1) && op.shape.isTuple && op.shape.elements.size() >= 2 &&
+                op.shape.elements[0].sameDimsAndType(operand(0)) &&
+                op.shape.elements[1].sameDimsAndType(operand(0));
+    return fits || fail("the result {} must be a tuple of two {}", op.shape.str(false),
+                        operands() ? operand(0).str(false) : "operands");
+  }
+  case Opcode::CopyDone:
+    if (!operandCount(1))
+      return false;
+    if (!operand(0).isTuple || operand(0).elements.empty())
+      return fail("{} is no tuple", name(0));
+    return resultIs(operand(0).elements[0]);
+  default:
+    handled = false;
+    return true;
+  }
+}
+
+bool OpCheck::tupleElement() {
+  if (!operandCount(1))
+    return false;
+  if (!operand(0).isTuple)
+    return fail("{} is no tuple", name(0));
+  int64_t index = op.attrs.tupleIndex, count = static_cast<int64_t>(operand(0).elements.size());
+  if (index < 0 || index >= count)
+    return failIn("index", "index {} is out of range, {} has {} elements", index, name(0), count);
+  return resultIs(operand(0).elements[static_cast<size_t>(index)]);
+}
+
+bool OpCheck::whileLoop() {
+  if (!operandCount(1) || !resultIs(operand(0)))
+    return false;
+  const Graph *condition = callee(CallRole::Condition, "condition");
+  const Graph *body = condition ? callee(CallRole::Body, "body") : nullptr;
+  return body && takesOperands(*condition, "condition", 0, 1, Shape::tensor(DType::Pred, {})) &&
+         takesOperands(*body, "body", 0, 1, op.shape);
+}
+
+bool OpCheck::conditional() {
+  if (!operandCountAtLeast(2))
+    return false;
+  std::string_view attribute = "branch_computations";
+  size_t branch = 0;
+  for (const CalledGraph &called : op.called) {
+    if (called.role != CallRole::Branch)
+      continue;
+    ++branch;
+    if (branch < operands() &&
+        !takesOperands(module.graph(called.graph), attribute, branch, branch + 1, op.shape))
+      return false;
+  }
+  if (branch + 1 != operands())
+    return failIn(attribute, "needs an operand for each of its {} branches, {} given", branch,
+                  operands() - 1);
+  const Shape &index = operand(0);
+  bool isPred = index.isScalar() && index.dtype == DType::Pred;
+  if (isPred && branch != 2)
+    return failIn(attribute, "needs two branches for a pred, {} given", branch);
+  return isPred || isIntegerScalar(0);
+}
+
+bool OpCheck::async() {
+  if (op.opcode != Opcode::AsyncStart) {
+    if (!operandCount(1))
+      return false;
+    if (op.opcode == Opcode::AsyncUpdate)
+      return resultIs(operand(0));
+    if (!operand(0).isTuple || operand(0).elements.size() < 2)
+      return fail("{} is not the result of an async-start", name(0));
+    return resultIs(operand(0).elements[1]);
+  }
+  // ((operands), result, context …)
+  if (!op.shape.isTuple || op.shape.elements.size() < 2)
+    return fail("the result {} must be a tuple of the operands and the result",
+                op.shape.str(false));
+  Shape given = Shape::tuple({});
+  for (size_t i = 0; i < operands(); ++i)
+    given.elements.push_back(operand(i));
+  if (!op.shape.elements[0].sameDimsAndType(given))
+    return fail("element 0 of the result {} must be the operands {}", op.shape.str(false),
+                given.str(false));
+  if (op.attrs.asyncOpcode) // in short form there is no computation
+    return true;
+  const Graph *body = callee(CallRole::Calls, "calls");
+  return body && takesOperands(*body, "calls", 0, operands(), op.shape.elements[1]);
+}
+
+} // namespace tilewright

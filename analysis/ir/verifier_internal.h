@@ -1,0 +1,130 @@
+// What the verifier's files share: one op under check, and the phrases of its refusals.
+#pragma once
+
+#include "analysis/ir/graph.h"
+
+#include <fmt/format.h>
+#include <optional>
+
+namespace tilewright {
+
+/// One op of a module under check. Checks return true when all is well; else they have recorded
+/// the error and their callers return at once.
+class OpCheck {
+public:
+  OpCheck(const Module &module, const Graph &graph, const Op &op)
+      : module(module), graph(graph), op(op) {}
+
+  const Module &module;
+  const Graph &graph;
+  const Op &op;
+  SourceLoc where;     ///< of the error
+  std::string message; ///< empty: no error
+
+  /// Checks the op by its opcode.
+  bool run();
+
+  // --- refusals ---
+
+  /// An error at the op; its text begins with the opcode.
+  template <typename... Args> bool fail(fmt::format_string<Args...> format, Args &&...args) {
+    return failAt(op.loc, fmt::format(format, std::forward<Args>(args)...));
+  }
+  /// An error at that attribute, or at the op where it is missing.
+  template <typename... Args>
+  bool failIn(std::string_view attribute, fmt::format_string<Args...> format, Args &&...args) {
+    return failAt(attributeLoc(attribute), fmt::format(format, std::forward<Args>(args)...));
+  }
+  bool failAt(SourceLoc where, std::string text);
+  SourceLoc attributeLoc(std::string_view name) const;
+
+  // --- phrases ---
+
+  size_t operands() const { return op.operands.size(); }
+  const Op &operandOp(size_t i) const { return graph.op(op.operands[i]); }
+  const Shape &operand(size_t i) const { return operandOp(i).shape; }
+  /// "operand %a f32[4,8]"
+  std::string name(size_t i) const;
+
+  bool operandCount(size_t count);
+  bool operandCountAtLeast(size_t count);
+  /// Operands [from, to) are tensors, no tuples.
+  bool areTensors(size_t from, size_t to);
+  bool isScalar(size_t i);
+  bool isIntegerScalar(size_t i);
+  /// The result is a tensor of these dims.
+  bool resultDims(const std::vector<int64_t> &dims);
+  /// The result is exactly that.
+  bool resultIs(const Shape &expected);
+  /// The result's dtype is operand i's, or both are floats.
+  bool resultTypeLike(size_t i);
+  /// Each value is in [0, rank) and none is listed twice.
+  bool dimsInRange(std::string_view attribute, const std::vector<int64_t> &dims, size_t rank);
+  bool exactlyOneDimension(size_t rank);
+  /// Same dtype, or two floats, which may differ in precision.
+  static bool typesAgree(DType a, DType b);
+
+  /// The one computation called in that role; null with an error if there isn't exactly one.
+  const Graph *callee(CallRole role, std::string_view attribute);
+  /// The computation has that many parameters, all scalars (of a reduction's or sort's body).
+  bool takesScalars(const Graph &callee, std::string_view attribute, size_t count);
+  /// Its parameters are operands [from, from + their number) and its result is `result`.
+  bool takesOperands(const Graph &callee, std::string_view attribute, size_t from, size_t to,
+                     const Shape &result);
+
+private:
+  bool elementwise();
+  bool convertLike();
+  bool shapeOps(bool &handled);
+  bool broadcast();
+  bool transpose();
+  bool reshape();
+  bool bitcast();
+  bool iota();
+  bool concatenate();
+  bool slice();
+  bool dynamicSlice(bool isUpdate);
+  bool pad();
+  bool dimensionSize();
+
+  bool contractions(bool &handled);
+  bool dotDimsInRange();
+  bool dot();
+  bool reduce();
+  bool sort();
+  bool applyToAll();
+  bool resultsLikeInputs(size_t count, const std::vector<int64_t> &dims);
+
+  bool windows(bool &handled);
+  bool convolution();
+  bool reduceWindow();
+  bool selectAndScatter();
+  bool windowMakesSense();
+  bool windowPositions(std::vector<int64_t> &out);
+  static std::vector<int64_t> dimsOf(int64_t a, int64_t b, const std::vector<int64_t> &spatial);
+  std::optional<int64_t> windowOutput(size_t dim, int64_t extent) const;
+
+  bool indexed(bool &handled);
+  bool gather();
+  bool scatter();
+  bool sortedInRange(std::string_view attribute, const std::vector<int64_t> &dims, size_t rank);
+  bool batchingFits(std::string_view attribute, const std::vector<int64_t> &operandDims,
+                    const std::vector<int64_t> &indexDims, const Shape &from, const Shape &indices,
+                    int64_t vectorDim);
+  bool indexVector(const Shape &indices, int64_t dim, size_t needed, std::string_view attribute);
+
+  bool tuplesAndCalls(bool &handled);
+  bool tupleElement();
+  bool whileLoop();
+  bool conditional();
+  bool async();
+  bool countsOnly(bool &handled);
+
+  bool collectives(bool &handled);
+  bool gatherLike(const Shape &result, bool isScatter);
+  bool sameShapes(const Shape &result);
+  bool startResult();
+  bool reducesWith();
+};
+
+} // namespace tilewright

@@ -1,0 +1,172 @@
+// Ops with windows: convolution, reduce-window, select-and-scatter.
+#include "analysis/ir/verifier_internal.h"
+#include "analysis/support/checked.h"
+
+namespace tilewright {
+
+bool OpCheck::windows(bool &handled) {
+  switch (op.opcode) {
+  case Opcode::Convolution:
+    return convolution();
+  case Opcode::ReduceWindow:
+    return reduceWindow();
+  case Opcode::SelectAndScatter:
+    return selectAndScatter();
+  default:
+    handled = false;
+    return true;
+  }
+}
+
+bool OpCheck::windowMakesSense() {
+  for (size_t i = 0; i < op.attrs.window.size(); ++i) {
+    const WindowDim &dim = op.attrs.window[i];
+    for (auto [what, value] : {std::pair("size", dim.size),
+                               {"stride", dim.stride},
+                               {"lhs_dilate", dim.baseDilation},
+                               {"rhs_dilate", dim.windowDilation}})
+      if (value < 1)
+        return failIn("window", "the window's {} {} in dim {} must be at least 1", what, value, i);
+  }
+  return true;
+}
+
+/// Positions of the window in an extent (XLA's shape inference of windows):
+///   dilated(n, d) = n > 0 ? (n - 1) · d + 1 : 0
+///   padded = dilated(extent, base dilation) + low + high
+///   positions = padded ≥ dilated window ? (padded - dilated window) / stride + 1 : 0
+std::optional<int64_t> OpCheck::windowOutput(size_t i, int64_t extent) const {
+  const WindowDim &dim = op.attrs.window[i];
+  auto dilated = [](int64_t n, int64_t by) -> std::optional<int64_t> {
+    if (n <= 0)
+      return 0;
+    std::optional<int64_t> product = checkedMul(n - 1, by);
+    return product ? checkedAdd(*product, 1) : std::nullopt;
+  };
+  std::optional<int64_t> window = dilated(dim.size, dim.windowDilation);
+  std::optional<int64_t> padded = dilated(extent, dim.baseDilation);
+  for (int64_t part : {dim.padLow, dim.padHigh})
+    padded = padded ? checkedAdd(*padded, part) : std::nullopt;
+  if (!window || !padded)
+    return std::nullopt;
+  if (*padded < *window)
+    return 0;
+  return (*padded - *window) / dim.stride + 1; // both ≥ 0
+}
+
+bool OpCheck::convolution() {
+  if (!operandCount(2) || !areTensors(0, 2) || !windowMakesSense())
+    return false;
+  const Shape &input = operand(0), &kernel = operand(1);
+  const ConvDims &dims = op.attrs.conv;
+  size_t spatial = dims.inputSpatial.size();
+  if (input.rank() != spatial + 2 || kernel.rank() != spatial + 2)
+    return failIn("dim_labels", "dim_labels name {} dims, {} and {} have {} and {}", spatial + 2,
+                  name(0), name(1), input.rank(), kernel.rank());
+  if (dims.kernelSpatial.size() != spatial || dims.outputSpatial.size() != spatial)
+    return failIn("dim_labels", "the three dim labels differ in length");
+  if (!dimsInRange("dim_labels", dimsOf(dims.inputBatch, dims.inputFeature, dims.inputSpatial),
+                   spatial + 2) ||
+      !dimsInRange("dim_labels", dimsOf(dims.kernelInput, dims.kernelOutput, dims.kernelSpatial),
+                   spatial + 2) ||
+      !dimsInRange("dim_labels", dimsOf(dims.outputBatch, dims.outputFeature, dims.outputSpatial),
+                   spatial + 2))
+    return false;
+  if (op.attrs.window.size() != spatial)
+    return failIn("window", "needs a window of {} dims, {} given", spatial, op.attrs.window.size());
+
+  auto extent = [](const Shape &shape, int64_t dim) {
+    return shape.dims[static_cast<size_t>(dim)];
+  };
+  int64_t groups = op.attrs.featureGroupCount, batchGroups = op.attrs.batchGroupCount;
+  int64_t inFeatures = extent(input, dims.inputFeature), batch = extent(input, dims.inputBatch);
+  int64_t outFeatures = extent(kernel, dims.kernelOutput);
+  if (groups < 1 || inFeatures % groups != 0 || outFeatures % groups != 0)
+    return failIn("feature_group_count",
+                  "{} feature groups do not divide {} input and {} output "
+                  "features",
+                  groups, inFeatures, outFeatures);
+  if (batchGroups < 1 || batch % batchGroups != 0 || outFeatures % batchGroups != 0)
+    return failIn("batch_group_count",
+                  "{} batch groups do not divide the batch of {} and {} output "
+                  "features",
+                  batchGroups, batch, outFeatures);
+  if (extent(kernel, dims.kernelInput) != inFeatures / groups)
+    return fail("{} has {} input features, {} features in {} groups need {}", name(1),
+                extent(kernel, dims.kernelInput), inFeatures, groups, inFeatures / groups);
+  std::vector<int64_t> expected(spatial + 2);
+  expected[static_cast<size_t>(dims.outputBatch)] = batch / batchGroups;
+  expected[static_cast<size_t>(dims.outputFeature)] = outFeatures;
+  for (size_t i = 0; i < spatial; ++i) {
+    if (int64_t size = extent(kernel, dims.kernelSpatial[i]); size != op.attrs.window[i].size)
+      return failIn("window", "the window's size {} in dim {} is not {}'s, which is {}",
+                    op.attrs.window[i].size, i, name(1), size);
+    std::optional<int64_t> out = windowOutput(i, extent(input, dims.inputSpatial[i]));
+    if (!out)
+      return failIn("window", "the window's dim {} does not fit in 64 bits", i);
+    expected[static_cast<size_t>(dims.outputSpatial[i])] = *out;
+  }
+  return resultDims(expected);
+}
+
+std::vector<int64_t> OpCheck::dimsOf(int64_t a, int64_t b, const std::vector<int64_t> &spatial) {
+  std::vector<int64_t> all = spatial;
+  all.push_back(a);
+  all.push_back(b);
+  return all;
+}
+
+bool OpCheck::windowPositions(std::vector<int64_t> &out) {
+  const Shape &input = operand(0);
+  if (op.attrs.window.size() != input.rank())
+    return failIn("window", "needs a window of {} dims as {} has, {} given", input.rank(), name(0),
+                  op.attrs.window.size());
+  if (!windowMakesSense())
+    return false;
+  for (size_t i = 0; i < input.rank(); ++i) {
+    std::optional<int64_t> positions = windowOutput(i, input.dims[i]);
+    if (!positions)
+      return failIn("window", "the window's dim {} does not fit in 64 bits", i);
+    out.push_back(*positions);
+  }
+  return true;
+}
+
+bool OpCheck::reduceWindow() {
+  size_t count = operands() / 2;
+  if (operands() == 0 || operands() % 2 != 0)
+    return fail("needs an initial value for each input, {} operands given", operands());
+  if (!areTensors(0, operands()))
+    return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (operand(i).dims != operand(0).dims)
+      return fail("{} and {} differ in dims", name(0), name(i));
+    if (!isScalar(count + i))
+      return false;
+    if (!typesAgree(operand(i).dtype, operand(count + i).dtype))
+      return fail("{} and {} differ in element type", name(i), name(count + i));
+  }
+  std::vector<int64_t> expected;
+  if (!windowPositions(expected))
+    return false;
+  const Graph *body = callee(CallRole::ToApply, "to_apply");
+  return body && takesScalars(*body, "to_apply", 2 * count) && resultsLikeInputs(count, expected);
+}
+
+bool OpCheck::selectAndScatter() {
+  // operand, source, initial value
+  if (!operandCount(3) || !areTensors(0, 3) || !isScalar(2))
+    return false;
+  std::vector<int64_t> positions;
+  if (!windowPositions(positions))
+    return false;
+  if (operand(1).dims != positions)
+    return fail("{} must have the window's positions, {}", name(1),
+                Shape::tensor(operand(1).dtype, positions).str(false));
+  const Graph *select = callee(CallRole::Select, "select");
+  const Graph *scatter = select ? callee(CallRole::Scatter, "scatter") : nullptr;
+  return scatter && takesScalars(*select, "select", 2) && takesScalars(*scatter, "scatter", 2) &&
+         resultDims(operand(0).dims) && resultTypeLike(0);
+}
+
+} // namespace tilewright
