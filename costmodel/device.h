@@ -1,0 +1,64 @@
+// Device: what the cost model knows about a GPU before anything is measured on it.
+//
+// A description is a JSON file in which every number stands with its unit and its source:
+//   "sm_count": {"value": 132, "unit": "1", "source": "NVIDIA H100 … whitepaper"}
+// The loader checks units, ranges, and that numbers which follow from each other agree (bandwidth
+// with bus width and data rate, peak FLOP/s with units and clock), because a typing error in a
+// description would otherwise only show as a bad prediction.
+#pragma once
+
+#include "analysis/ir/dtype.h"
+#include "analysis/support/diag.h"
+#include "analysis/tiling/device_limits.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tilewright {
+
+struct Device {
+  std::string name;              ///< "h100-sxm"
+  std::string computeCapability; ///< "9.0"
+
+  double smCount = 0;
+  double smClock = 0;       ///< GHz under load = clocks per ns
+  double dramBandwidth = 0; ///< B/ns (= GB/s), peak
+  double dramBytes = 0;
+  double l2Bytes = 0;
+  double l2Bandwidth = 0;         ///< B/ns to all SMs together
+  double sharedBytesPerClock = 0; ///< per SM
+  double schedulersPerSm = 0;     ///< warp instructions issued per clock and SM
+  double fmaPerClock = 0;         ///< f32 FMA lanes per SM
+  double f64FmaPerClock = 0;
+  double sfuPerClock = 0; ///< exp2, rcp, rsqrt, … lanes per SM
+  /// Dense tensor-core FLOP per clock and SM with f32 accumulation; 0: not there.
+  double tensorBf16 = 0, tensorF16 = 0, tensorTf32 = 0, tensorF8 = 0, tensorF4 = 0, tensorS8 = 0,
+         tensorF64 = 0;
+  bool warpgroupMma = false;             ///< has wgmma
+  double mmaSyncRate = 1;                ///< share of the tensor peak that mma.sync reaches
+  double l2Latency = 0, dramLatency = 0; ///< ns, unloaded
+  double launchOverhead = 0;             ///< ns of device time of the smallest kernel
+  double ctaDispatch = 0;                ///< ns between two CTA starts, device-wide
+  DeviceLimits limits;
+
+  /// FLOP per clock and SM of the tensor cores for operands of that type (f32 means TF32); 0 if
+  /// they do not take it.
+  double tensorFlopsPerClock(DType type) const;
+  /// FLOP per ns of the whole device, tensor cores where they take the type and `tensor` is set,
+  /// FMA pipes otherwise.
+  double peakFlops(DType type, bool tensor) const;
+};
+
+/// Reads and checks a description. `name` is for messages.
+llvm::Expected<Device> parseDevice(std::string name, std::string text);
+
+/// A device by path (if it ends in ".json") or by the name of a file in `folder`. An unknown name
+/// is a BadInput error that lists the known ones.
+llvm::Expected<Device> loadDevice(const std::string &nameOrPath,
+                                  const std::string &folder = "datasets/devices");
+
+/// Names of the descriptions in a folder, sorted.
+std::vector<std::string> deviceNames(const std::string &folder = "datasets/devices");
+
+} // namespace tilewright

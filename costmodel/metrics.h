@@ -1,0 +1,45 @@
+// How good predictions are: absolute error over rows, and what choosing by them would cost.
+//
+// A *group* is one problem (family, dtype, shape) with several measured configurations. With t the
+// measured time, t* the best of the group and the k rows predicted fastest chosen:
+//   oracle@k = t* / min over the chosen of t          (1: the best was among them)
+// A family's oracle@k is the geometric mean over its groups; worst@1 the smallest of a group.
+// random@k is what k rows drawn without looking would give: the geometric mean of each group's
+// expected ratio, in closed form.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct PredictedRow {
+  std::string family; ///< "gemm/bf16"
+  std::string group;  ///< key of the problem, unique over all families
+  double measuredNs = 0;
+  double predictedNs = 0;
+};
+
+/// Fractions: 0.08 is 8 %. All zero where there are no rows.
+struct FamilyMetrics {
+  std::string family;
+  int64_t groups = 0, rows = 0;
+  double mape = 0; ///< mean |p/t - 1|
+  double medianApe = 0, p90Ape = 0;
+  double bias = 0; ///< mean p/t - 1
+  double oracleAt1 = 0, worstAt1 = 0, oracleAt5 = 0, oracleAt10 = 0, randomAt5 = 0;
+  int64_t unpricedRows = 0;
+};
+
+/// Metrics of one set of rows. Times must be positive. Equal predictions are taken in row order.
+FamilyMetrics metricsOf(std::string family, std::span<const PredictedRow> rows);
+
+/// One entry a family, sorted by name.
+std::vector<FamilyMetrics> metricsByFamily(std::span<const PredictedRow> rows);
+
+/// E[t* / min of k draws without replacement] for measured times of one group.
+double expectedRandomRatio(std::vector<double> measured, size_t k);
+
+} // namespace tilewright
