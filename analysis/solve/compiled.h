@@ -1,0 +1,93 @@
+// Compiled search: enumerates, counts and finds the points that all constraints accept.
+//
+// The constraints become one straight-line program (program.h). Depth-first search assigns one
+// parameter a level; each operation runs at the level of its last parameter, and so does each
+// check. What makes it fast:
+//   - constraints on one parameter filter its list before the search;
+//   - intervals of everything not yet decided prune: a constraint that can't become true ends the
+//     subtree;
+//   - a constraint that is monotone in the last parameter is an index range, found by bisection;
+//   - when counting, levels without constraints multiply.
+// The result never depends on any of this.
+#pragma once
+
+#include "analysis/solve/constraint_system.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+#include <memory>
+#include <optional>
+
+namespace tilewright {
+
+/// Order of the levels. Points come out in the lexicographic order of the levels.
+enum class SearchOrder : uint8_t {
+  Parameter, ///< as the parameters stand: enumeration is lexicographic in parameter order
+  Tightest,  ///< short lists first, unconstrained parameters last: for counting and feasibility
+};
+
+struct SearchLimits {
+  /// Assignments tried, over all levels. When they are spent, the result says so.
+  uint64_t maxNodes = uint64_t(1) << 32;
+};
+
+struct SearchResult {
+  enum class End : uint8_t {
+    Exhausted,    ///< every point was decided
+    Stopped,      ///< the visitor asked for it
+    LimitReached, ///< maxNodes, or a count over 64 bits
+  };
+  End end = End::Exhausted;
+  uint64_t solutions = 0;
+  uint64_t nodes = 0;
+  /// Candidates and partial points refused because a constraint had no value there though it might
+  /// hold over the unbounded integers; `undecidedConstraint` is the first such constraint.
+  uint64_t undecided = 0;
+  std::optional<size_t> undecidedConstraint;
+
+  /// Yes: there is a solution. No: exhausted, nothing undecided. Unknown otherwise.
+  Verdict verdict() const {
+    if (solutions > 0)
+      return Verdict::Yes;
+    return end == End::Exhausted && undecided == 0 ? Verdict::No : Verdict::Unknown;
+  }
+};
+
+/// Called with the values in parameter order; returns false to stop.
+using PointVisitor = llvm::function_ref<bool(std::span<const int64_t>)>;
+
+/// A bound on the sum of per-candidate costs, for nearest-point searches.
+struct SearchCosts {
+  /// cost[p][i] ≥ 0: of the i-th candidate of parameter p, as listed in the system.
+  std::vector<std::vector<uint32_t>> cost;
+  uint64_t bound = UINT64_MAX; ///< dearer points are skipped; the visitor may lower it
+};
+
+/// Immutable after compile(); searches on one object may run in parallel.
+class CompiledSystem {
+public:
+  /// Fails as ConstraintSystem::check() does. The system may go away afterwards.
+  static llvm::Expected<CompiledSystem> compile(const ConstraintSystem &system,
+                                                SearchOrder order = SearchOrder::Parameter);
+  CompiledSystem(CompiledSystem &&) noexcept;
+  CompiledSystem &operator=(CompiledSystem &&) noexcept;
+  ~CompiledSystem();
+
+  /// All solutions, lazily, in lexicographic order of the levels.
+  SearchResult enumerate(PointVisitor visit, const SearchLimits &limits = {},
+                         const SearchCosts *costs = nullptr) const;
+  /// The number of solutions.
+  SearchResult count(const SearchLimits &limits = {}) const;
+  /// The first solution in level order; `point` (parameter order) is written only for Yes.
+  SearchResult findFirst(std::vector<int64_t> &point, const SearchLimits &limits = {}) const;
+
+  /// Truth of each constraint at any point (values in parameter order, not only candidates).
+  std::vector<std::optional<bool>> evaluate(std::span<const int64_t> values) const;
+
+private:
+  struct Plan;
+  explicit CompiledSystem(std::unique_ptr<Plan> plan);
+  std::unique_ptr<Plan> plan;
+};
+
+} // namespace tilewright

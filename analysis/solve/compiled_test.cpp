@@ -1,0 +1,223 @@
+#include "analysis/solve/compiled.h"
+#include "analysis/solve/solve_testing.h"
+#include "analysis/support/diag.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace tilewright {
+namespace {
+
+using Points = std::vector<std::vector<int64_t>>;
+using testing::bruteForce;
+
+CompiledSystem compile(const ConstraintSystem &system, SearchOrder order = SearchOrder::Parameter) {
+  auto compiled = CompiledSystem::compile(system, order);
+  EXPECT_TRUE(bool(compiled));
+  return std::move(*compiled);
+}
+
+Points solutions(const CompiledSystem &compiled) {
+  Points out;
+  SearchResult result = compiled.enumerate([&](std::span<const int64_t> point) {
+    out.emplace_back(point.begin(), point.end());
+    return true;
+  });
+  EXPECT_EQ(result.end, SearchResult::End::Exhausted);
+  EXPECT_EQ(result.solutions, out.size());
+  return out;
+}
+
+Constraint constraint(Formula formula) {
+  return {std::move(formula), {.opName = "%op", .rule = "test", .text = "must hold"}};
+}
+
+/// The running example of constraint_system.h.
+struct Example {
+  ExprContext context;
+  Expr t0 = context.variable(VarKind::TileParam, "t0");
+  Expr t1 = context.variable(VarKind::TileParam, "t1");
+  ConstraintSystem system{{{t0.variable(), "t0", {1, 2, 4, 5}}, {t1.variable(), "t1", {1, 2, 4}}},
+                          {}};
+};
+
+TEST(Compiled, RunningExample) {
+  Example e;
+  e.system.constraints.push_back(
+      constraint(Formula::lessEqual(e.t0 * e.t1, e.context.constant(8))));
+  e.system.constraints.push_back(constraint(Formula::divides(e.t1, e.context.constant(4))));
+  Points expected{{1, 1}, {1, 2}, {1, 4}, {2, 1}, {2, 2}, {2, 4}, {4, 1}, {4, 2}, {5, 1}};
+  EXPECT_EQ(solutions(compile(e.system)), expected);
+  EXPECT_EQ(compile(e.system).count().solutions, expected.size());
+}
+
+TEST(Compiled, EqualsBruteForceOnRandomSystems) {
+  testing::SystemMaker maker(20240601);
+  size_t solved = 0, empty = 0;
+  for (int round = 0; round < 3000; ++round) {
+    testing::RandomSystem random = maker.make();
+    Points expected = bruteForce(random.system);
+    CompiledSystem compiled = compile(random.system);
+    ASSERT_EQ(solutions(compiled), expected) << "round " << round;
+    ASSERT_EQ(compiled.count().solutions, expected.size()) << "round " << round;
+    CompiledSystem tightest = compile(random.system, SearchOrder::Tightest);
+    Points other = solutions(tightest);
+    std::sort(other.begin(), other.end());
+    ASSERT_EQ(other, expected) << "round " << round;
+    ASSERT_EQ(tightest.count().solutions, expected.size()) << "round " << round;
+    (expected.empty() ? empty : solved) += 1;
+  }
+  EXPECT_GT(solved, 500u);
+  EXPECT_GT(empty, 500u);
+}
+
+TEST(Compiled, PointEvaluationEqualsFormulas) {
+  testing::SystemMaker maker(7);
+  for (int round = 0; round < 300; ++round) {
+    testing::RandomSystem random = maker.make();
+    CompiledSystem compiled = compile(random.system);
+    testing::forEachPoint(random.system, [&](const std::vector<int64_t> &point) {
+      Assignment assignment = random.system.assign(point);
+      std::vector<std::optional<bool>> truths = compiled.evaluate(point);
+      for (size_t i = 0; i < truths.size(); ++i)
+        ASSERT_EQ(truths[i], random.system.constraints[i].formula.evaluate(assignment));
+    });
+  }
+}
+
+TEST(Compiled, NoConstraintsGivesTheWholeGrid) {
+  Example e;
+  EXPECT_EQ(solutions(compile(e.system)).size(), 12u);
+  SearchResult counted = compile(e.system).count();
+  EXPECT_EQ(counted.solutions, 12u);
+  EXPECT_EQ(counted.nodes, 0u);
+}
+
+TEST(Compiled, NoParametersIsOnePointOrNone) {
+  ConstraintSystem system;
+  EXPECT_EQ(solutions(compile(system)), Points{{}});
+  system.constraints.push_back(constraint(Formula::constant(false)));
+  EXPECT_EQ(compile(system).count().verdict(), Verdict::No);
+}
+
+TEST(Compiled, AnEmptyListHasNoPoint) {
+  Example e;
+  e.system.parameters[1].candidates.clear();
+  EXPECT_TRUE(solutions(compile(e.system)).empty());
+  EXPECT_EQ(compile(e.system).count().verdict(), Verdict::No);
+}
+
+TEST(Compiled, OverflowIsUndecidedUnlessItIsFalseBeyondDoubt) {
+  Example e;
+  int64_t big = int64_t(1) << 62;
+  e.system.parameters[0].candidates = {1, big};
+  e.system.parameters[1].candidates = {1, 4};
+  // big · 4 overflows, but is certainly over the bound.
+  e.system.constraints.push_back(
+      constraint(Formula::lessEqual(e.t0 * e.t1, e.context.constant(9))));
+  SearchResult result = compile(e.system).count();
+  EXPECT_EQ(result.solutions, 2u);
+  EXPECT_EQ(result.undecided, 0u);
+  // Here it would hold over the unbounded integers.
+  e.system.constraints = {constraint(Formula::lessEqual(e.context.constant(5), e.t0 * e.t1))};
+  result = compile(e.system).count();
+  EXPECT_EQ(result.solutions, 1u);
+  EXPECT_EQ(result.undecided, 1u);
+  EXPECT_EQ(result.undecidedConstraint, 0u);
+  e.system.parameters[0].candidates = {big};
+  e.system.parameters[1].candidates = {4};
+  EXPECT_EQ(compile(e.system).count().verdict(), Verdict::Unknown);
+}
+
+TEST(Compiled, AVariableThatIsNoParameterIsUndecided) {
+  Example e;
+  e.system.constraints.push_back(
+      constraint(Formula::lessEqual(e.context.dim(0), e.context.constant(9))));
+  SearchResult result = compile(e.system).count();
+  EXPECT_EQ(result.solutions, 0u);
+  EXPECT_EQ(result.verdict(), Verdict::Unknown);
+  // The other side of an "or" decides.
+  e.system.constraints[0].formula =
+      e.system.constraints[0].formula || Formula::lessEqual(e.t0, e.context.constant(2));
+  EXPECT_EQ(compile(e.system).count().solutions, 6u);
+}
+
+TEST(Compiled, StopsWhenAskedOrOutOfNodes) {
+  Example e;
+  size_t seen = 0;
+  SearchResult result =
+      compile(e.system).enumerate([&](std::span<const int64_t>) { return ++seen < 3; });
+  EXPECT_EQ(seen, 3u);
+  EXPECT_EQ(result.end, SearchResult::End::Stopped);
+  EXPECT_EQ(result.verdict(), Verdict::Yes);
+
+  e.system.constraints.push_back(
+      constraint(Formula::equal((e.t0 * 8 + e.t1 * 6).mod(7) * e.t0, e.context.constant(1000000))));
+  SearchLimits limits{.maxNodes = 2};
+  result = compile(e.system).enumerate([](std::span<const int64_t>) { return true; }, limits);
+  EXPECT_EQ(result.verdict(),
+            result.end == SearchResult::End::LimitReached ? Verdict::Unknown : Verdict::No);
+}
+
+TEST(Compiled, RunningOutOfNodesIsUnknown) {
+  Example e;
+  e.system.constraints.push_back(
+      constraint(Formula::equal((e.t0 * e.t1).mod(7), e.context.constant(6))));
+  EXPECT_EQ(compile(e.system).count().verdict(), Verdict::No);
+  EXPECT_EQ(compile(e.system).count({.maxNodes = 3}).verdict(), Verdict::Unknown);
+}
+
+TEST(Compiled, CountsOverSixtyFourBitsAreALimit) {
+  ExprContext context;
+  ConstraintSystem system;
+  for (int i = 0; i < 20; ++i) {
+    std::string name = "t" + std::to_string(i);
+    system.parameters.push_back({context.variable(VarKind::TileParam, name).variable(), name, {}});
+    for (int64_t v = 1; v <= 16; ++v)
+      system.parameters.back().candidates.push_back(v);
+  }
+  EXPECT_EQ(compile(system).count().end, SearchResult::End::LimitReached);
+  system.parameters.resize(15);
+  EXPECT_EQ(compile(system).count().solutions, uint64_t(1) << 60);
+}
+
+TEST(Compiled, PruningKeepsLargeSpacesSmall) {
+  // 1,000,000,000 points, of which t0 · t1 · t2 ≤ 10 leaves 53.
+  ExprContext context;
+  ConstraintSystem system;
+  Expr product = context.constant(1);
+  for (int i = 0; i < 3; ++i) {
+    std::string name = "t" + std::to_string(i);
+    Expr var = context.variable(VarKind::TileParam, name);
+    system.parameters.push_back({var.variable(), name, {}});
+    for (int64_t v = 1; v <= 1000; ++v)
+      system.parameters.back().candidates.push_back(v);
+    product = product * var;
+  }
+  system.constraints.push_back(constraint(Formula::lessEqual(product, context.constant(10))));
+  SearchResult result = compile(system).count();
+  EXPECT_EQ(result.solutions, 53u);
+  EXPECT_LT(result.nodes, 20000u);
+}
+
+TEST(Compiled, RefusesMalformedSystems) {
+  Example e;
+  auto refused = [](const ConstraintSystem &system) {
+    auto compiled = CompiledSystem::compile(system);
+    return compiled ? std::nullopt : std::optional(takeDiag(compiled.takeError()).cls);
+  };
+  ConstraintSystem twice = e.system;
+  twice.parameters.push_back(twice.parameters[0]);
+  EXPECT_EQ(refused(twice), DiagClass::Internal);
+  ConstraintSystem unsorted = e.system;
+  unsorted.parameters[0].candidates = {2, 1};
+  EXPECT_EQ(refused(unsorted), DiagClass::Internal);
+  ConstraintSystem wide;
+  for (int i = 0; i < 65; ++i)
+    wide.parameters.push_back(
+        {e.context.freshVariable(VarKind::TileParam, "w").variable(), "w", {1}});
+  EXPECT_EQ(refused(wide), DiagClass::Unsupported);
+}
+
+} // namespace
+} // namespace tilewright

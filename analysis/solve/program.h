@@ -1,0 +1,111 @@
+// Straight-line programs for formulas (internal to analysis/solve).
+//
+// All formulas of a system become one list of registers in evaluation order, with common parts
+// shared. A register is a parameter, a constant, something without a value, or the result of one
+// operation on earlier registers. Two evaluations exist:
+//   - concrete, 64-bit checked and three-valued: exactly Formula::evaluate;
+//   - abstract, over intervals: what the register can be while parameters range over intervals.
+// Truth values are integers 0 and 1.
+#pragma once
+
+#include "analysis/tiling/constraint.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+namespace tilewright::detail {
+
+enum class Code : uint8_t {
+  Parameter,
+  Constant,
+  Undefined,
+  Add,
+  Mul,
+  FloorDiv,
+  CeilDiv,
+  Mod,
+  Min,
+  Max,
+  LessEqual,
+  Equal,
+  Divides,
+  And,
+  Or,
+  Not,
+};
+
+using RegisterId = uint32_t;
+
+struct Register {
+  Code op;
+  RegisterId a = 0, b = 0; ///< operands (Not: only a)
+  int64_t value = 0;       ///< Constant
+  uint64_t parameters = 0; ///< set of parameters that it depends on, bit i = parameter i
+};
+
+/// Values of all registers at one point.
+struct ConcreteState {
+  std::vector<int64_t> value;
+  std::vector<uint8_t> known;
+};
+
+/// What a register can be. `range` contains every value that it has over the unbounded integers;
+/// for a truth, range.hi ≥ 1 says "can be true" and range.lo ≤ 0 "can be false" (neither: it never
+/// has a value). `mayBeUnknown` says that 64-bit evaluation may give nothing.
+struct Abstract {
+  Interval range;
+  bool mayBeUnknown = false;
+
+  bool canBeTrue() const { return range.hi >= 1; }
+  bool canBeFalse() const { return range.lo <= 0; }
+  bool isSurelyTrue() const { return !canBeFalse() && !mayBeUnknown; }
+};
+
+/// How a register moves when one parameter grows and the others stay.
+enum class Trend : uint8_t { Constant, Up, Down, Mixed };
+
+class Program {
+public:
+  /// Parameter i becomes register i. At most 64.
+  explicit Program(std::span<const VarId> parameters);
+
+  RegisterId add(Expr expr);
+  RegisterId add(const Formula &formula);
+
+  size_t size() const { return registers.size(); }
+  const Register &operator[](RegisterId id) const { return registers[id]; }
+
+  /// A state with the constants filled in; parameters are unknown.
+  ConcreteState initialState() const;
+  /// Computes one register from its operands.
+  void step(RegisterId id, ConcreteState &state) const;
+
+  /// The abstract result of an operation.
+  static Abstract apply(Code op, const Abstract &a, const Abstract &b);
+  /// All registers, for parameters in these intervals.
+  std::vector<Abstract> abstractly(std::span<const Interval> parameters) const;
+  /// One register and what it needs, at a point (an interval a parameter).
+  Abstract abstractly(RegisterId id, std::span<const Interval> parameters) const;
+
+  /// Trend of a register in a parameter, given the abstract values of all registers. For a truth,
+  /// Up means: once true it stays true.
+  std::vector<Trend> trends(unsigned parameter, std::span<const Abstract> box) const;
+
+  /// Registers that `id` needs, itself included, in evaluation order, parameters and constants left
+  /// out.
+  std::vector<RegisterId> cone(RegisterId id) const;
+
+private:
+  RegisterId intern(Register reg);
+
+  std::vector<Register> registers;
+  std::vector<std::pair<VarId, RegisterId>> parameterRegisters;
+  std::unordered_map<uint32_t, RegisterId> exprRegisters; ///< by Expr::id(), only looked up
+  std::map<std::tuple<Code, RegisterId, RegisterId, int64_t>, RegisterId> interned;
+};
+
+} // namespace tilewright::detail

@@ -1,0 +1,226 @@
+#include "analysis/solve/search_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <set>
+
+namespace tilewright {
+
+using detail::Abstract;
+using detail::Code;
+using detail::Register;
+using detail::Trend;
+
+std::vector<VarId> CompiledSystem::Plan::variablesOf(const ConstraintSystem &system) {
+  std::vector<VarId> out;
+  for (const SolveParameter &parameter : system.parameters)
+    out.push_back(parameter.var);
+  return out;
+}
+
+void CompiledSystem::Plan::noteUndecided(size_t constraint) {
+  ++undecided;
+  if (!undecidedConstraint || constraint < *undecidedConstraint)
+    undecidedConstraint = constraint;
+}
+
+void CompiledSystem::Plan::build(const ConstraintSystem &system, SearchOrder order) {
+  for (const Constraint &constraint : system.constraints)
+    truths.push_back(program.add(constraint.formula));
+  for (RegisterId truth : truths)
+    cones.push_back(program.cone(truth));
+  filterLists(system);
+  orderLevels(order);
+  std::vector<Interval> lists = boxOfLists();
+  std::vector<Abstract> box = program.abstractly(lists);
+  placeChecks(box);
+  placeAbstractSteps(box);
+}
+
+/// Decides constraints on no parameter and filters lists by those on one.
+void CompiledSystem::Plan::filterLists(const ConstraintSystem &system) {
+  for (uint32_t p = 0; p < system.parameters.size(); ++p) {
+    Level level;
+    level.parameter = p;
+    level.values = system.parameters[p].candidates;
+    level.origin.resize(level.values.size());
+    std::iota(level.origin.begin(), level.origin.end(), 0u);
+    levels.push_back(std::move(level));
+  }
+  detail::ConcreteState state = program.initialState();
+  std::vector<Interval> point(levels.size());
+  for (size_t c = 0; c < truths.size(); ++c) {
+    uint64_t parameters = program[truths[c]].parameters;
+    if (std::popcount(parameters) > 1)
+      continue;
+    auto accepts = [&] {
+      for (RegisterId step : cones[c])
+        program.step(step, state);
+      if (state.known[truths[c]])
+        return state.value[truths[c]] != 0;
+      if (program.abstractly(truths[c], point).canBeTrue())
+        noteUndecided(c);
+      return false;
+    };
+    if (!parameters) {
+      isNever |= !accepts();
+      continue;
+    }
+    Level &level = levels[std::countr_zero(parameters)];
+    size_t kept = 0;
+    for (size_t i = 0; i < level.values.size(); ++i) {
+      state.value[level.parameter] = level.values[i];
+      state.known[level.parameter] = true;
+      point[level.parameter] = Interval::point(level.values[i]);
+      if (!accepts())
+        continue;
+      level.values[kept] = level.values[i];
+      level.origin[kept++] = level.origin[i];
+    }
+    level.values.resize(kept);
+    level.origin.resize(kept);
+  }
+}
+
+void CompiledSystem::Plan::orderLevels(SearchOrder order) {
+  if (order == SearchOrder::Tightest) {
+    uint64_t constrained = 0;
+    for (RegisterId truth : truths)
+      if (std::popcount(program[truth].parameters) > 1)
+        constrained |= program[truth].parameters;
+    auto key = [&](const Level &level) {
+      bool isFree = !(constrained >> level.parameter & 1);
+      return std::make_pair(isFree, level.values.size());
+    };
+    std::stable_sort(levels.begin(), levels.end(),
+                     [&](const Level &a, const Level &b) { return key(a) < key(b); });
+  }
+  levelOfParameter.resize(levels.size());
+  for (uint32_t d = 0; d < levels.size(); ++d)
+    levelOfParameter[levels[d].parameter] = d;
+}
+
+size_t CompiledSystem::Plan::levelOf(RegisterId id) const {
+  size_t level = 0;
+  for (uint64_t set = program[id].parameters; set; set &= set - 1)
+    level = std::max<size_t>(level, levelOfParameter[std::countr_zero(set)]);
+  return level;
+}
+
+std::vector<Interval> CompiledSystem::Plan::boxOfLists() const {
+  std::vector<Interval> box(levels.size());
+  for (const Level &level : levels)
+    if (!level.values.empty())
+      box[level.parameter] = {level.values.front(), level.values.back()};
+  return box;
+}
+
+void CompiledSystem::Plan::placeChecks(const std::vector<Abstract> &box) {
+  std::vector<bool> isNeededLater(program.size());
+  std::vector<std::vector<uint32_t>> decidedAt(levels.size());
+  for (uint32_t c = 0; c < truths.size(); ++c) {
+    if (std::popcount(program[truths[c]].parameters) < 2)
+      continue;
+    size_t level = levelOf(truths[c]);
+    decidedAt[level].push_back(c);
+    for (RegisterId id : cones[c])
+      if (levelOf(id) < level)
+        isNeededLater[id] = true;
+  }
+  for (size_t d = 0; d < levels.size(); ++d) {
+    Level &level = levels[d];
+    std::vector<bool> isDone(program.size());
+    std::vector<Trend> trends;
+    if (!decidedAt[d].empty())
+      trends = program.trends(level.parameter, box);
+    auto stepsFor = [&](uint32_t c) {
+      std::vector<RegisterId> steps;
+      for (RegisterId id : cones[c])
+        if (program[id].parameters && levelOf(id) == d && !isDone[id])
+          steps.push_back(id);
+      return steps;
+    };
+    std::set<RegisterId> seen; // two constraints with one truth need one check
+    std::vector<uint32_t> stepwise;
+    for (uint32_t c : decidedAt[d]) {
+      RegisterId truth = truths[c];
+      if (!seen.insert(truth).second)
+        continue;
+      Trend trend = trends[truth];
+      if (!box[truth].mayBeUnknown && (trend == Trend::Up || trend == Trend::Down))
+        level.monotone.push_back({stepsFor(c), truth, c, trend == Trend::Down});
+      else
+        stepwise.push_back(c);
+    }
+    for (uint32_t c : stepwise) {
+      level.checks.push_back({stepsFor(c), truths[c], c, false});
+      for (RegisterId id : level.checks.back().steps)
+        isDone[id] = true;
+    }
+    for (RegisterId id = 0; id < program.size(); ++id)
+      if (isNeededLater[id] && program[id].parameters && levelOf(id) == d && !isDone[id])
+        level.tail.push_back(id);
+  }
+  std::optional<uint64_t> below = 1;
+  bool isFree = true;
+  for (size_t d = levels.size(); d-- > 0;) {
+    isFree &= levels[d].checks.empty() && levels[d].monotone.empty();
+    uint64_t product;
+    if (below && !__builtin_mul_overflow(*below, levels[d].values.size(), &product))
+      below = product;
+    else
+      below = std::nullopt;
+    levels[d].isFree = isFree;
+    levels[d].below = below;
+  }
+}
+
+/// Abstract values change level by level, and deeper levels are left again; so each register has a
+/// slot for each level that changes it while it is still undecided, and operands are read from the
+/// slot of the latest level that changed them. Nothing ever has to be restored.
+void CompiledSystem::Plan::placeAbstractSteps(const std::vector<Abstract> &box) {
+  std::map<std::pair<RegisterId, size_t>, uint32_t> slots;
+  auto newSlot = [&](RegisterId id, size_t level) {
+    auto [it, isNew] = slots.try_emplace({id, level}, uint32_t(initialSlots.size()));
+    if (isNew)
+      initialSlots.push_back(box[id]);
+    return it->second;
+  };
+  const size_t beforeAll = levels.size();
+  auto operandAt = [&](RegisterId id, size_t d) -> Operand {
+    size_t latest = beforeAll;
+    for (uint64_t set = program[id].parameters; set; set &= set - 1) {
+      size_t level = levelOfParameter[std::countr_zero(set)];
+      if (level <= d && (latest == beforeAll || level > latest))
+        latest = level;
+    }
+    bool isDecided = latest != beforeAll && latest == levelOf(id);
+    if (isDecided)
+      return {false, id};
+    return {true, newSlot(id, latest)};
+  };
+  for (size_t d = 0; d + 1 < levels.size(); ++d) {
+    Level &level = levels[d];
+    std::vector<bool> isNeeded(program.size());
+    for (size_t c = 0; c < truths.size(); ++c) {
+      RegisterId truth = truths[c];
+      bool isOpen = (program[truth].parameters >> level.parameter & 1) && levelOf(truth) > d;
+      if (!isOpen || isNeeded[truth])
+        continue;
+      for (RegisterId id : cones[c])
+        isNeeded[id] = true;
+      level.prunes.push_back(newSlot(truth, d));
+    }
+    for (RegisterId id = 0; id < program.size(); ++id) {
+      const Register &reg = program[id];
+      if (!isNeeded[id] || !(reg.parameters >> level.parameter & 1) || levelOf(id) <= d)
+        continue;
+      Operand a = operandAt(reg.a, d);
+      Operand b = reg.op == Code::Not ? a : operandAt(reg.b, d);
+      level.abstractSteps.push_back({reg.op, a, b, newSlot(id, d)});
+    }
+  }
+}
+
+} // namespace tilewright

@@ -1,0 +1,71 @@
+// What runs at each level of a compiled search (internal to analysis/solve).
+#pragma once
+
+#include "analysis/solve/compiled.h"
+#include "analysis/solve/program.h"
+
+namespace tilewright {
+
+struct CompiledSystem::Plan {
+  using RegisterId = detail::RegisterId;
+
+  /// A constraint that is decided at a level: registers to compute, then its truth.
+  struct Check {
+    std::vector<RegisterId> steps;
+    RegisterId truth;
+    uint32_t constraint;
+    bool acceptsPrefix = false; ///< of a monotone check: accepts small sizes, else large ones
+  };
+
+  /// Where an abstract operand lives: a slot of the abstract state, or a decided register.
+  struct Operand {
+    bool isSlot;
+    uint32_t index;
+  };
+  struct AbstractStep {
+    detail::Code op;
+    Operand a, b;
+    uint32_t result; ///< slot
+  };
+
+  struct Level {
+    uint32_t parameter;
+    std::vector<int64_t> values;  ///< candidates that pass the constraints on this one alone
+    std::vector<uint32_t> origin; ///< their places in the system's list
+    std::vector<Check> monotone;  ///< cut [0, size) to a range
+    std::vector<Check> checks;    ///< run for each value
+    std::vector<RegisterId> tail; ///< needed by later levels only
+    std::vector<AbstractStep> abstractSteps;
+    std::vector<uint32_t> prunes; ///< slots of truths that must still be possible
+    /// No level from here on has a check; `below` points per value of the level before (nothing:
+    /// over 64 bits).
+    bool isFree = false;
+    std::optional<uint64_t> below;
+  };
+
+  explicit Plan(const ConstraintSystem &system) : program(variablesOf(system)) {}
+  static std::vector<VarId> variablesOf(const ConstraintSystem &system);
+  void build(const ConstraintSystem &system, SearchOrder order);
+
+  detail::Program program;
+  std::vector<RegisterId> truths; ///< a constraint each
+  std::vector<Level> levels;
+  std::vector<detail::Abstract> initialSlots;
+  bool isNever = false; ///< a constraint without parameters does not hold
+  uint64_t undecided = 0;
+  std::optional<size_t> undecidedConstraint;
+
+private:
+  void noteUndecided(size_t constraint);
+  void filterLists(const ConstraintSystem &system);
+  void orderLevels(SearchOrder order);
+  void placeChecks(const std::vector<detail::Abstract> &box);
+  void placeAbstractSteps(const std::vector<detail::Abstract> &box);
+  std::vector<Interval> boxOfLists() const;
+  size_t levelOf(RegisterId id) const; ///< level at which a register is decided
+
+  std::vector<std::vector<RegisterId>> cones; ///< a constraint each
+  std::vector<uint32_t> levelOfParameter;
+};
+
+} // namespace tilewright
