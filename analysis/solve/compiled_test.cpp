@@ -28,9 +28,7 @@ Points solutions(const CompiledSystem &compiled) {
   return out;
 }
 
-Constraint constraint(Formula formula) {
-  return {std::move(formula), {.opName = "%op", .rule = "test", .text = "must hold"}};
-}
+using testing::constraint;
 
 /// The running example of constraint_system.h.
 struct Example {
@@ -150,19 +148,12 @@ TEST(Compiled, StopsWhenAskedOrOutOfNodes) {
   EXPECT_EQ(seen, 3u);
   EXPECT_EQ(result.end, SearchResult::End::Stopped);
   EXPECT_EQ(result.verdict(), Verdict::Yes);
-
-  e.system.constraints.push_back(
-      constraint(Formula::equal((e.t0 * 8 + e.t1 * 6).mod(7) * e.t0, e.context.constant(1000000))));
-  SearchLimits limits{.maxNodes = 2};
-  result = compile(e.system).enumerate([](std::span<const int64_t>) { return true; }, limits);
-  EXPECT_EQ(result.verdict(),
-            result.end == SearchResult::End::LimitReached ? Verdict::Unknown : Verdict::No);
 }
 
 TEST(Compiled, RunningOutOfNodesIsUnknown) {
   Example e;
   e.system.constraints.push_back(
-      constraint(Formula::equal((e.t0 * e.t1).mod(7), e.context.constant(6))));
+      constraint(Formula::equal((e.t0 * e.t1).mod(7), e.context.constant(0))));
   EXPECT_EQ(compile(e.system).count().verdict(), Verdict::No);
   EXPECT_EQ(compile(e.system).count({.maxNodes = 3}).verdict(), Verdict::Unknown);
 }

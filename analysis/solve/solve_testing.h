@@ -10,6 +10,14 @@
 
 namespace tilewright::testing {
 
+inline Constraint constraint(Formula formula, std::string text = "must hold") {
+  Provenance from;
+  from.opName = "%op";
+  from.rule = "test";
+  from.text = std::move(text);
+  return {std::move(formula), std::move(from)};
+}
+
 struct RandomSystem {
   std::unique_ptr<ExprContext> context = std::make_unique<ExprContext>();
   ConstraintSystem system;
@@ -35,8 +43,7 @@ public:
       out.system.parameters.push_back({vars.back().variable(), name, {list.begin(), list.end()}});
     }
     for (int64_t n = below(6); n > 0; --n)
-      out.system.constraints.push_back(
-          {formula(2), {.opName = "%c", .rule = "random", .text = "must hold"}});
+      out.system.constraints.push_back(constraint(formula(2)));
     return out;
   }
 
