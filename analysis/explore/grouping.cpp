@@ -1,0 +1,332 @@
+#include "analysis/explore/grouping.h"
+
+#include "analysis/ir/graph_algorithms.h"
+
+#include <algorithm>
+#include <cassert>
+#include <fmt/format.h>
+#include <optional>
+#include <set>
+
+namespace tilewright {
+
+std::string_view toString(KernelKind kind) {
+  switch (kind) {
+  case KernelKind::Elementwise:
+    return "elementwise";
+  case KernelKind::Reduce:
+    return "reduce";
+  case KernelKind::Dot:
+    return "dot";
+  case KernelKind::Opaque:
+    return "opaque";
+  }
+  return "";
+}
+
+namespace {
+
+/// What an op can do in a group.
+enum class Role : uint8_t {
+  None,       ///< needs no kernel
+  Unmodelled, ///< does work that no kernel here covers
+  Pointwise,  ///< elementwise, iota
+  View,       ///< moves indices only: broadcast, reshape, transpose, slice, pad, concatenate …
+  Reduce,
+  Dot,
+  Alone, ///< a kernel of its own: fusions, windows, gathers
+};
+
+Role roleOf(const Op &op) {
+  switch (op.opcode) {
+  case Opcode::Parameter:
+  case Opcode::Constant:
+    return Role::None;
+  case Opcode::Iota:
+    return Role::Pointwise;
+  case Opcode::Dot:
+    return Role::Dot;
+  case Opcode::Reduce:
+    return op.shape.isTuple ? Role::Unmodelled : Role::Reduce;
+  case Opcode::Broadcast:
+  case Opcode::Reshape:
+  case Opcode::Bitcast:
+  case Opcode::Transpose:
+  case Opcode::Slice:
+  case Opcode::Pad:
+  case Opcode::Concatenate:
+  case Opcode::Reverse:
+  case Opcode::DynamicSlice:
+    return Role::View;
+  case Opcode::DynamicUpdateSlice:
+  case Opcode::Fusion:
+  case Opcode::Convolution:
+  case Opcode::ReduceWindow:
+  case Opcode::Gather:
+    return op.shape.isTuple ? Role::Unmodelled : Role::Alone;
+  case Opcode::Map:
+  case Opcode::CopyDone:
+    return Role::Alone;
+  default:
+    break;
+  }
+  switch (opClass(op.opcode)) {
+  case OpClass::Elementwise:
+    return op.shape.isTuple ? Role::Unmodelled : Role::Pointwise;
+  case OpClass::Tuple:
+  case OpClass::Leaf:
+    return Role::None;
+  case OpClass::Structured:
+  case OpClass::Call:
+  case OpClass::Collective:
+  case OpClass::Opaque:
+    return Role::Unmodelled;
+  }
+  return Role::Unmodelled;
+}
+
+std::string reasonOf(const Op &op) {
+  std::string name(toString(op.opcode));
+  switch (opClass(op.opcode)) {
+  case OpClass::Call:
+    return fmt::format("{}: the computations that it runs are not explored yet", name);
+  case OpClass::Collective:
+    return fmt::format("{}: communication between devices is not modelled", name);
+  case OpClass::Opaque:
+    if (op.opcode == Opcode::CustomCall)
+      return fmt::format("custom-call {}: a library's kernel, its work is not known",
+                         op.attrs.customCallTarget);
+    return fmt::format("{}: has no index map", name);
+  default:
+    return fmt::format("{}: not supported yet", name);
+  }
+}
+
+std::string noKernelReason(const Op &op) {
+  switch (op.opcode) {
+  case Opcode::Parameter:
+    return "parameter";
+  case Opcode::Constant:
+    return "constant: part of every kernel that reads it";
+  default:
+    return opClass(op.opcode) == OpClass::Tuple
+               ? fmt::format("{}: moves no data", toString(op.opcode))
+               : fmt::format("{}: no data is read", toString(op.opcode));
+  }
+}
+
+/// Views that a dot's loads can follow without computing anything.
+bool isPlainView(Opcode opcode) {
+  return opcode == Opcode::Reshape || opcode == Opcode::Bitcast || opcode == Opcode::Transpose;
+}
+
+class Grouper {
+public:
+  Grouper(const Graph &graph, bool fuse) : graph(graph), fuse(fuse), users(graph.users()) {}
+
+  Grouping run();
+
+private:
+  struct Draft {
+    std::vector<OpId> ops; ///< descending: the root first
+    KernelKind kind = KernelKind::Elementwise;
+    OpId hero;   ///< the dot, or the first reduce
+    bool closed; ///< takes no more ops
+  };
+
+  /// What reads an op once repeatable ops are looked through.
+  struct Readers {
+    bool outside = false; ///< something that is no group: the result, a library call, a tuple
+    bool dotOperand = false;
+    std::vector<int> groups; ///< sorted, unique
+  };
+
+  void findRepeatable();
+  void assign(OpId id);
+  std::optional<int> groupToJoin(OpId id) const;
+  bool fits(const Op &op, Role role, const Draft &draft, const Readers &readers) const;
+  void pull(KernelGroup &kernel, int index);
+
+  const Op &op(OpId id) const { return graph.op(id); }
+
+  const Graph &graph;
+  bool fuse;
+  std::vector<std::vector<OpId>> users;
+  std::vector<Role> roles;
+  std::vector<bool> repeatable; ///< costs nothing to compute again; taken by whoever reads it
+  std::vector<int> groupOf;     ///< draft that the op joined, or -1
+  std::vector<Readers> readers;
+  std::vector<Draft> drafts;
+  std::vector<int> owner; ///< kernel that counts a repeatable op, or -1
+};
+
+void Grouper::findRepeatable() {
+  repeatable.assign(graph.size(), false);
+  if (!fuse)
+    return;
+  std::vector<bool> fromLeaves(graph.size());
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    const Op &op = graph.op(OpId{i});
+    bool leavesOnly = op.opcode == Opcode::Constant || op.opcode == Opcode::Iota;
+    if (!op.operands.empty())
+      leavesOnly = std::all_of(op.operands.begin(), op.operands.end(),
+                               [&](OpId operand) { return fromLeaves[operand.index]; });
+    fromLeaves[i] = leavesOnly;
+    // Values made of constants and iotas alone need no memory traffic; broadcasts and plain views
+    // of anything read no more than their result has.
+    if (roles[i] == Role::View)
+      repeatable[i] = leavesOnly || op.opcode == Opcode::Broadcast || isPlainView(op.opcode);
+    else if (roles[i] == Role::Pointwise)
+      repeatable[i] = leavesOnly;
+  }
+}
+
+bool Grouper::fits(const Op &op, Role role, const Draft &draft, const Readers &readers) const {
+  if (draft.closed || role == Role::Alone)
+    return false;
+  const Shape &root = graph.op(draft.ops.front()).shape;
+  if (draft.kind == KernelKind::Dot) {
+    // A second hero would need its whole result before the dot starts; a computed operand could
+    // not be loaded straight into the matrix pipeline.
+    return role != Role::Dot && role != Role::Reduce && !readers.dotOperand;
+  }
+  if (role == Role::Dot) {
+    // Spreading a dot's result over new dims would compute it once for each tile of them.
+    return draft.kind == KernelKind::Elementwise && root.elementCount() == op.shape.elementCount();
+  }
+  if (role == Role::Reduce) {
+    const Shape &mine = graph.op(op.operands[0]).shape;
+    if (draft.kind == KernelKind::Reduce) {
+      const Op &hero = graph.op(draft.hero);
+      return mine.dims == graph.op(hero.operands[0]).shape.dims &&
+             op.attrs.dimensions == hero.attrs.dimensions;
+    }
+    return root.elementCount() == op.shape.elementCount() ||
+           root.elementCount() == mine.elementCount();
+  }
+  return true;
+}
+
+std::optional<int> Grouper::groupToJoin(OpId id) const {
+  const Readers &r = readers[id.index];
+  if (!fuse || r.outside || r.groups.size() != 1)
+    return std::nullopt;
+  const Draft &draft = drafts[static_cast<size_t>(r.groups.front())];
+  if (!fits(op(id), roles[id.index], draft, r))
+    return std::nullopt;
+  return r.groups.front();
+}
+
+/// Decides for one op, all of whose users are decided.
+void Grouper::assign(OpId id) {
+  Role role = roles[id.index];
+  Readers &mine = readers[id.index];
+  mine.outside = id == graph.root();
+  for (OpId user : users[id.index]) {
+    Role userRole = roles[user.index];
+    if (repeatable[user.index]) {
+      const Readers &theirs = readers[user.index];
+      mine.outside |= theirs.outside;
+      mine.dotOperand |= theirs.dotOperand;
+      mine.groups.insert(mine.groups.end(), theirs.groups.begin(), theirs.groups.end());
+    } else if (userRole == Role::None || userRole == Role::Unmodelled || userRole == Role::Alone) {
+      mine.outside = true;
+    } else {
+      mine.groups.push_back(groupOf[user.index]);
+      mine.dotOperand |= userRole == Role::Dot;
+    }
+  }
+  std::sort(mine.groups.begin(), mine.groups.end());
+  mine.groups.erase(std::unique(mine.groups.begin(), mine.groups.end()), mine.groups.end());
+
+  if (role == Role::None || role == Role::Unmodelled)
+    return;
+  if (repeatable[id.index]) {
+    bool readable = !mine.dotOperand || isPlainView(op(id).opcode);
+    if (!mine.outside && readable)
+      return;
+    repeatable[id.index] = false; // somebody needs it in memory
+  }
+  int group = -1;
+  if (std::optional<int> join = groupToJoin(id)) {
+    group = *join;
+  } else {
+    group = static_cast<int>(drafts.size());
+    drafts.push_back({{}, KernelKind::Elementwise, {}, role == Role::Alone});
+  }
+  groupOf[id.index] = group;
+  Draft &draft = drafts[static_cast<size_t>(group)];
+  draft.ops.push_back(id);
+  if (role == Role::Dot || (role == Role::Reduce && draft.kind != KernelKind::Reduce)) {
+    draft.kind = role == Role::Dot ? KernelKind::Dot : KernelKind::Reduce;
+    draft.hero = id;
+  }
+}
+
+/// Adds to a kernel the repeatable ops that it reads, transitively. The first kernel that takes
+/// one counts it.
+void Grouper::pull(KernelGroup &kernel, int index) {
+  std::vector<OpId> work(kernel.ops);
+  std::set<OpId> seen(kernel.ops.begin(), kernel.ops.end());
+  while (!work.empty()) {
+    OpId id = work.back();
+    work.pop_back();
+    for (OpId operand : op(id).operands) {
+      if (!repeatable[operand.index] || !seen.insert(operand).second)
+        continue;
+      bool isFirst = owner[operand.index] < 0;
+      if (isFirst)
+        owner[operand.index] = index;
+      (isFirst ? kernel.ops : kernel.recomputed).push_back(operand);
+      work.push_back(operand);
+    }
+  }
+  std::sort(kernel.ops.begin(), kernel.ops.end());
+  std::sort(kernel.recomputed.begin(), kernel.recomputed.end());
+}
+
+Grouping Grouper::run() {
+  for (const Op &op : graph.all())
+    roles.push_back(roleOf(op));
+  findRepeatable();
+  groupOf.assign(graph.size(), -1);
+  readers.resize(graph.size());
+  owner.assign(graph.size(), -1);
+  for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;)
+    assign(OpId{i});
+
+  // An op joins only when every reader is in the one group, so no path can leave a group and come
+  // back; the schedule below would show it otherwise.
+  std::vector<int> order = scheduleKernels(graph, groupOf, static_cast<int>(drafts.size()));
+  assert(order.size() == drafts.size() && "groups are convex by construction");
+
+  Grouping result;
+  for (int index : order) {
+    const Draft &draft = drafts[static_cast<size_t>(index)];
+    KernelGroup kernel;
+    kernel.kind = draft.closed ? KernelKind::Opaque : draft.kind;
+    kernel.root = draft.ops.front();
+    kernel.ops = draft.ops;
+    if (!draft.closed)
+      pull(kernel, index);
+    std::sort(kernel.ops.begin(), kernel.ops.end());
+    result.kernels.push_back(std::move(kernel));
+  }
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    OpId id{i};
+    if (roles[i] == Role::Unmodelled)
+      result.unsupported.push_back({id, reasonOf(op(id))});
+    else if (roles[i] == Role::None)
+      result.noKernel.push_back({id, noKernelReason(op(id))});
+    else if (repeatable[i] && owner[i] < 0)
+      result.noKernel.push_back({id, "its value is not used"});
+  }
+  return result;
+}
+
+} // namespace
+
+Grouping groupSimply(const Graph &graph) { return Grouper(graph, true).run(); }
+Grouping groupSingly(const Graph &graph) { return Grouper(graph, false).run(); }
+
+} // namespace tilewright

@@ -1,0 +1,181 @@
+#include "analysis/explore/grouping.h"
+#include "analysis/import/hlo_text.h"
+#include "analysis/ir/graph_algorithms.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+
+using namespace tilewright;
+
+namespace {
+
+Module parse(std::string text) {
+  auto module = parseHlo(std::make_shared<SourceBuffer>("test", std::move(text)));
+  if (!module) {
+    ADD_FAILURE() << takeDiag(module.takeError()).str();
+    return {};
+  }
+  return std::move(*module);
+}
+
+std::string names(const Graph &graph, const std::vector<OpId> &ops) {
+  std::string out;
+  for (OpId id : ops)
+    out += (out.empty() ? "" : " ") + graph.op(id).name;
+  return out;
+}
+
+/// Every op in exactly one place; kernels convex and ordered; what a kernel reads is made before.
+void expectPartition(const Graph &graph, const Grouping &grouping) {
+  std::map<OpId, int> seen;
+  std::set<OpId> made;
+  for (const OpReason &entry : grouping.noKernel) {
+    ++seen[entry.op];
+    made.insert(entry.op);
+    EXPECT_FALSE(entry.reason.empty());
+  }
+  for (const OpReason &entry : grouping.unsupported) {
+    ++seen[entry.op];
+    made.insert(entry.op);
+    EXPECT_FALSE(entry.reason.empty());
+  }
+  for (const KernelGroup &kernel : grouping.kernels) {
+    std::vector<OpId> all(kernel.ops);
+    all.insert(all.end(), kernel.recomputed.begin(), kernel.recomputed.end());
+    std::set<OpId> inside(all.begin(), all.end());
+    EXPECT_TRUE(inside.count(kernel.root));
+    EXPECT_TRUE(isConvex(graph, kernel.ops)) << graph.op(kernel.root).name;
+    int dots = 0;
+    for (OpId id : all) {
+      dots += graph.op(id).opcode == Opcode::Dot;
+      for (OpId operand : graph.op(id).operands)
+        EXPECT_TRUE(inside.count(operand) || made.count(operand) ||
+                    graph.op(operand).opcode == Opcode::Constant)
+            << graph.op(id).name << " reads " << graph.op(operand).name << " before it is made";
+    }
+    EXPECT_LE(dots, 1);
+    for (OpId id : kernel.recomputed)
+      EXPECT_NE(graph.op(id).opcode, Opcode::Dot);
+    for (OpId id : kernel.ops)
+      ++seen[id];
+    made.insert(kernel.root);
+  }
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    EXPECT_EQ(seen[OpId{i}], 1) << graph.op(OpId{i}).name;
+}
+
+} // namespace
+
+TEST(Grouping, DotTakesItsEpilogueAndViewsOfItsOperands) {
+  Module module = parse(R"(HloModule m
+ENTRY e {
+  a = bf16[64,32]{1,0} parameter(0)
+  b = bf16[16,32]{1,0} parameter(1)
+  bias = bf16[16]{0} parameter(2)
+  scaled = bf16[64,32]{1,0} add(a, a)
+  turned = bf16[32,16]{1,0} transpose(b), dimensions={1,0}
+  d = bf16[64,16]{1,0} dot(scaled, turned), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  wide = bf16[64,16]{1,0} broadcast(bias), dimensions={1}
+  ROOT out = bf16[64,16]{1,0} add(d, wide)
+})");
+  const Graph &graph = module.entry();
+  Grouping grouping = groupSimply(graph);
+  expectPartition(graph, grouping);
+  ASSERT_EQ(grouping.kernels.size(), 2u);
+  EXPECT_EQ(names(graph, grouping.kernels[0].ops), "scaled");
+  EXPECT_EQ(names(graph, grouping.kernels[1].ops), "turned d wide out");
+  EXPECT_EQ(grouping.kernels[1].kind, KernelKind::Dot);
+}
+
+TEST(Grouping, SoftmaxIsOneKernel) {
+  Module module = parse(R"(HloModule m
+mx { p = f32[] parameter(0) q = f32[] parameter(1) ROOT r = f32[] maximum(p, q) }
+sm { p = f32[] parameter(0) q = f32[] parameter(1) ROOT r = f32[] add(p, q) }
+ENTRY e {
+  x = f32[64,128]{1,0} parameter(0)
+  low = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  m = f32[64]{0} reduce(x, low), dimensions={1}, to_apply=mx
+  mb = f32[64,128]{1,0} broadcast(m), dimensions={0}
+  c = f32[64,128]{1,0} subtract(x, mb)
+  e1 = f32[64,128]{1,0} exponential(c)
+  s = f32[64]{0} reduce(e1, zero), dimensions={1}, to_apply=sm
+  sb = f32[64,128]{1,0} broadcast(s), dimensions={0}
+  ROOT out = f32[64,128]{1,0} divide(e1, sb)
+})");
+  const Graph &graph = module.entry();
+  Grouping grouping = groupSimply(graph);
+  expectPartition(graph, grouping);
+  ASSERT_EQ(grouping.kernels.size(), 1u);
+  EXPECT_EQ(grouping.kernels[0].kind, KernelKind::Reduce);
+}
+
+TEST(Grouping, DotsAreNeverComputedTwice) {
+  Module module = parse(R"(HloModule m
+ENTRY e {
+  a = f32[8,8]{1,0} parameter(0)
+  d = f32[8,8]{1,0} dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  d2 = f32[8,8]{1,0} dot(d, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  spread = f32[8,8,8]{2,1,0} broadcast(d2), dimensions={0,1}
+  n = f32[8,8,8]{2,1,0} negate(spread)
+  p = f32[8,8]{1,0} negate(d)
+  q = f32[8,8]{1,0} add(p, d)
+  ROOT t = (f32[8,8,8]{2,1,0}, f32[8,8]{1,0}) tuple(n, q)
+})");
+  const Graph &graph = module.entry();
+  Grouping grouping = groupSimply(graph);
+  expectPartition(graph, grouping);
+  for (const KernelGroup &kernel : grouping.kernels)
+    if (kernel.kind == KernelKind::Dot) {
+      EXPECT_EQ(kernel.ops.size(), 1u) << names(graph, kernel.ops);
+    }
+}
+
+TEST(Grouping, SharedBroadcastsAreRecomputedAndCountedOnce) {
+  Module module = parse(R"(HloModule m
+ENTRY e {
+  a = f32[8,8]{1,0} parameter(0)
+  one = f32[] constant(1)
+  ones = f32[8,8]{1,0} broadcast(one), dimensions={}
+  x = f32[8,8]{1,0} add(a, ones)
+  y = f32[8,8]{1,0} multiply(a, ones)
+  ROOT t = (f32[8,8]{1,0}, f32[8,8]{1,0}) tuple(x, y)
+})");
+  const Graph &graph = module.entry();
+  Grouping grouping = groupSimply(graph);
+  expectPartition(graph, grouping);
+  ASSERT_EQ(grouping.kernels.size(), 2u);
+  EXPECT_EQ(names(graph, grouping.kernels[0].ops), "ones x");
+  EXPECT_EQ(names(graph, grouping.kernels[1].recomputed), "ones");
+}
+
+TEST(Grouping, OpaqueOpsAreListedWithTheReason) {
+  Module module = parse(R"(HloModule m
+ENTRY e {
+  a = f32[8]{0} parameter(0)
+  n = f32[8]{0} negate(a)
+  b = f32[8]{0} broadcast(n), dimensions={0}
+  ROOT c = f32[8]{0} custom-call(b), custom_call_target="vendor_thing"
+})");
+  const Graph &graph = module.entry();
+  Grouping grouping = groupSimply(graph);
+  expectPartition(graph, grouping);
+  ASSERT_EQ(grouping.unsupported.size(), 1u);
+  EXPECT_NE(grouping.unsupported[0].reason.find("vendor_thing"), std::string::npos);
+  ASSERT_EQ(grouping.kernels.size(), 1u); // the broadcast is needed in memory
+  EXPECT_EQ(names(graph, grouping.kernels[0].ops), "n b");
+}
+
+TEST(Grouping, PartitionsEveryGraphOfEveryBundledModel) {
+  for (const auto &entry : std::filesystem::directory_iterator("datasets/models")) {
+    auto module = importFile(entry.path());
+    ASSERT_TRUE(static_cast<bool>(module)) << takeDiag(module.takeError()).str();
+    for (const Graph &graph : module->all()) {
+      expectPartition(graph, groupSimply(graph));
+      expectPartition(graph, groupSingly(graph));
+    }
+  }
+}

@@ -1,0 +1,59 @@
+// What the subcommands of `tilewright` share: registration, exit codes, output.
+//
+// Results go to stdout, progress and diagnostics to stderr. Exit codes: 0 fine, 1 the answer is
+// "no" (infeasible, check failed), 2 bad input or usage, 70 a bug of ours.
+#pragma once
+
+#include "analysis/support/diag.h"
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <functional>
+#include <string>
+
+namespace tilewright::cli {
+
+using Json = nlohmann::ordered_json; // keys in the order written: stable, readable output
+
+enum ExitCode { Fine = 0, AnswerIsNo = 1, BadUsage = 2, InternalError = 70 };
+
+/// Filled by the subcommand that the user chose; main() runs it after parsing.
+struct Selection {
+  std::function<int()> run;
+};
+
+/// Prints the diagnostic on stderr and returns the exit code of its class.
+int fail(llvm::Error error);
+
+/// Starts a JSON result: {"schema": "tilewright.<command>", "schema_version": 1, "tool_version"}.
+Json newDocument(const std::string &command);
+
+/// Writes JSON with a final newline; names that are not valid UTF-8 are repaired, never fatal.
+std::string dump(const Json &document);
+void print(const Json &document);
+
+/// A progress line on stderr that overwrites itself; silent when stderr is no terminal.
+class Progress {
+public:
+  explicit Progress(std::string what);
+  ~Progress();
+  void update(size_t done, size_t total);
+
+private:
+  std::string what;
+  bool enabled, shown = false;
+  double startedAt;
+};
+
+void addImport(CLI::App &app, Selection &selection);
+void addIndex(CLI::App &app, Selection &selection);
+void addTile(CLI::App &app, Selection &selection);
+void addExplore(CLI::App &app, Selection &selection);
+void addEmit(CLI::App &app, Selection &selection);
+void addCheck(CLI::App &app, Selection &selection);
+void addCalibrate(CLI::App &app, Selection &selection);
+void addEvaluate(CLI::App &app, Selection &selection);
+void addReport(CLI::App &app, Selection &selection);
+
+} // namespace tilewright::cli
