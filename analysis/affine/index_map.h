@@ -28,7 +28,8 @@ struct RuntimeSource {
   bool operator==(const RuntimeSource &) const = default;
 };
 
-/// A variable of a map with its domain.
+/// A variable of a map with its domain. The value of a runtime variable is its source's element
+/// clamped to the domain, so that the domains of runtime variables are never narrowed.
 struct MapVariable {
   Expr var;
   Interval domain;
@@ -76,8 +77,16 @@ public:
 
   /// Same set of reads, in normal form: simplified results and constraints, variables that occur
   /// nowhere dropped (dims stay), always-true constraints dropped, domains tightened, points
-  /// substituted, an empty domain recognised.
+  /// substituted, runtime variables of the same source and domain merged, an empty domain
+  /// recognised. Range variables keep their identity.
   IndexMap simplified() const;
+
+  /// The simplified map with range variables that must be r modulo k replaced by k·s + r, so that
+  /// they count what is read: s0 in [0, 41], s0 mod 6 = 3 becomes s0 in [0, 6] in s0 * 6 + 3.
+  IndexMap rescaled() const;
+
+  /// Range variables renamed to s0, s1, … and runtime variables to rt0, rt1, … in list order.
+  IndexMap renumbered() const;
 
   /// The results at a point; nothing where the point is outside the domain or violates a
   /// constraint.
@@ -91,6 +100,12 @@ public:
   std::string str() const;
 
 private:
+  friend class IndexMapSimplifier;
+  /// Proved empty: keeps the dims, and `resultCount` results of 0.
+  IndexMap asEmpty() const;
+  IndexMap substituted(std::span<const Expr> replacementByVar) const;
+  IndexMap canonicallyNamed() const;
+
   ExprContext *ctx;
   std::vector<MapVariable> vars;
   std::vector<Expr> exprs;
@@ -101,6 +116,7 @@ private:
 /// first: A → B (coordinates of B read by an element of A); second: B → C. The composition A → C:
 /// second's dims are replaced by first's results, range and runtime variables of second are
 /// renamed apart, and first's results are constrained to second's dim domains. Simplified.
+/// Both maps are of one context and first has one result for each dim of second.
 IndexMap compose(const IndexMap &first, const IndexMap &second);
 
 } // namespace tilewright

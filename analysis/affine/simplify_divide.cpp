@@ -51,12 +51,24 @@ std::optional<Simplifier::Impl::Split> Simplifier::Impl::splitBy(const LinearFor
       else
         split.low.terms.push_back(term);
     std::optional<int64_t> quotient = commonQuotient(range(split.low), g);
-    if (!quotient || !split.high.addConstant(*quotient))
+    std::optional<int64_t> base = quotient ? checkedMul(*quotient, g) : std::nullopt;
+    if (!base || !split.high.addConstant(*quotient))
       continue;
-    split.base = *quotient * g; // at most the range of low in magnitude: fits
+    split.base = *base;
     return split;
   }
   return std::nullopt;
+}
+
+/// The constant, changed by a multiple of d, that makes the smallest value of the form lie in
+/// [0, d); without a known smallest value, the one that lies in [0, d) itself.
+int64_t Simplifier::Impl::startInFirstPeriod(LinearForm form, int64_t d) {
+  form.constant = *checkedMod(form.constant, d);
+  Interval values = range(form);
+  if (values.lo == INT64_MIN || values.lo == INT64_MAX)
+    return form.constant;
+  std::optional<int64_t> periods = checkedMul(*checkedFloorDiv(values.lo, d), d);
+  return periods ? checkedSub(form.constant, *periods).value_or(form.constant) : form.constant;
 }
 
 Expr Simplifier::Impl::floorDivBy(LinearForm form, int64_t d) {
@@ -65,16 +77,18 @@ Expr Simplifier::Impl::floorDivBy(LinearForm form, int64_t d) {
   if (std::optional<int64_t> quotient = commonQuotient(range(form), d))
     return ctx.constant(*quotient);
   // Multiples of d leave the division.
-  LinearForm whole, rest;
-  whole.constant = *checkedFloorDiv(form.constant, d);
-  rest.constant = *checkedMod(form.constant, d);
+  LinearForm whole, rest = LinearForm::ofConstant(form.constant);
   for (const LinearForm::Term &term : form.terms)
     if (term.coefficient % d == 0)
       whole.terms.push_back({term.expr, term.coefficient / d});
     else
       rest.terms.push_back(term);
-  if (!whole.isConstant() || whole.constant != 0)
+  rest.constant = startInFirstPeriod(rest, d);
+  std::optional<int64_t> shift = checkedSub(form.constant, rest.constant);
+  if (shift && (!whole.isConstant() || *shift != 0)) {
+    whole.constant = *shift / d;
     return make(ExprKind::Add, whole.build(ctx), floorDivBy(std::move(rest), d));
+  }
   // (g·a + low) // (g·b) = a // b for low in [0, g)
   if (std::optional<Split> split = splitBy(form, d))
     return floorDivBy(std::move(split->high), d / split->g);
@@ -120,8 +134,9 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
     return ctx.constant(0);
   auto inOnePeriod = [&](const LinearForm &f) -> Expr {
     std::optional<int64_t> quotient = commonQuotient(range(f), d);
+    std::optional<int64_t> start = quotient ? checkedMul(*quotient, d) : std::nullopt;
     LinearForm shifted = f;
-    if (!quotient || !shifted.addConstant(-(*quotient * d)))
+    if (!start || !shifted.add(LinearForm::ofConstant(*start), -1))
       return Expr();
     return sum(std::move(shifted));
   };
@@ -156,15 +171,15 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
   for (LinearForm::Term &term : reduced.terms)
     term.coefficient = reduceCoefficient(term.coefficient, d);
   std::erase_if(reduced.terms, [](const LinearForm::Term &t) { return t.coefficient == 0; });
-  reduced.constant = *checkedMod(reduced.constant, d);
+  reduced.constant = startInFirstPeriod(reduced, d);
   if (Expr result = inOnePeriod(reduced))
     return result;
   // (g·a + low) mod (g·b) = g·(a mod b) + low for low in [0, g)
   if (std::optional<Split> split = splitBy(reduced, d)) {
     LinearForm low = std::move(split->low);
     Expr high = modBy(std::move(split->high), d / split->g);
-    if (low.addConstant(-split->base) && low.add(LinearForm::of(high), split->g) &&
-        low.terms.size() <= LinearForm::maxTerms)
+    if (low.add(LinearForm::ofConstant(split->base), -1) &&
+        low.add(LinearForm::of(high), split->g) && low.terms.size() <= LinearForm::maxTerms)
       return sum(std::move(low));
   }
   return ctx.binary(ExprKind::Mod, reduced.build(ctx), ctx.constant(d));

@@ -58,6 +58,7 @@ private:
     LinearForm high, low;
     int64_t base;
   };
+  int64_t startInFirstPeriod(LinearForm form, int64_t d);
   std::optional<Split> splitBy(const LinearForm &form, int64_t d);
 
   std::unordered_map<uint32_t, Expr> normalForms; ///< by Expr::id()

@@ -1,0 +1,374 @@
+#include "analysis/affine/constraint_system.h"
+
+#include "analysis/affine/linear_form.h"
+#include "analysis/support/checked.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tilewright {
+
+namespace {
+
+constexpr int64_t infinite = INT64_MAX;
+
+/// Adds to an end of an interval; infinite ends stay. Nothing on overflow.
+std::optional<int64_t> shiftEnd(int64_t end, int64_t by) {
+  return end == INT64_MIN || end == infinite ? std::optional(end) : checkedAdd(end, by);
+}
+
+/// x + k ∈ r  ⇔  x ∈ shifted(r, -k); nothing on overflow.
+std::optional<Interval> shifted(Interval r, int64_t by) {
+  std::optional<int64_t> lo = shiftEnd(r.lo, by), hi = shiftEnd(r.hi, by);
+  if (!lo || !hi)
+    return std::nullopt;
+  return Interval{*lo, *hi};
+}
+
+/// {x : g·x ∈ r} for g ≠ 0.
+Interval quotient(Interval r, int64_t g) {
+  if (r.isEmpty())
+    return r;
+  if (g < 0)
+    r = -r;
+  g = std::abs(g);
+  return {r.lo == INT64_MIN ? r.lo : *checkedCeilDiv(r.lo, g),
+          r.hi == infinite ? r.hi : *checkedFloorDiv(r.hi, g)};
+}
+
+/// x with a·x ≡ 1 (mod m), for gcd(a, m) = 1 and 0 < a < m.
+int64_t inverseModulo(int64_t a, int64_t m) {
+  int64_t r0 = m, r1 = a, t0 = 0, t1 = 1;
+  while (r1 != 0) {
+    int64_t q = r0 / r1;
+    std::tie(r0, r1) = std::pair(r1, r0 - q * r1);
+    std::tie(t0, t1) = std::pair(t1, t0 - q * t1);
+  }
+  return t0 < 0 ? t0 + m : t0;
+}
+
+int64_t mulModulo(int64_t a, int64_t b, int64_t m) {
+  return static_cast<int64_t>(static_cast<__int128>(a) * b % m);
+}
+
+} // namespace
+
+MapVariable *ConstraintSystem::find(Expr var) {
+  for (MapVariable &v : vars)
+    if (v.var == var)
+      return &v;
+  return nullptr;
+}
+
+bool ConstraintSystem::isNarrowable(const MapVariable &v) const {
+  VarKind kind = ctx.info(v.var.variable()).kind;
+  return kind == VarKind::Dim || kind == VarKind::Range;
+}
+
+/// True if the variable's domain now implies the interval.
+bool ConstraintSystem::narrow(Expr var, Interval interval) {
+  MapVariable *v = find(var);
+  if (!v)
+    return false;
+  if (isNarrowable(*v))
+    v->domain = v->domain.intersect(interval);
+  return interval.contains(v->domain);
+}
+
+ConstraintSystem::Outcome ConstraintSystem::normalise(MapConstraint &c, Simplifier &simplifier) {
+  c.expr = simplifier.simplify(c.expr);
+  return c.modulus == 1 ? normaliseRange(c, simplifier) : normaliseModulus(c, simplifier);
+}
+
+ConstraintSystem::Outcome ConstraintSystem::normaliseRange(MapConstraint &c,
+                                                           Simplifier &simplifier) {
+  // Each step takes something off the expression, so that this ends.
+  while (true) {
+    if (c.range.isEmpty())
+      return Outcome::Empty;
+    if (c.expr.isConstant())
+      return c.range.contains(c.expr.constant()) ? Outcome::Drop : Outcome::Empty;
+    Interval values = simplifier.range(c.expr);
+    if (c.range.contains(values))
+      return Outcome::Drop;
+    c.range = c.range.intersect(values);
+    if (c.range.isEmpty())
+      return Outcome::Empty;
+    LinearForm form = LinearForm::of(c.expr);
+    if (form.constant != 0 && form.constant != INT64_MIN)
+      if (std::optional<Interval> moved = shifted(c.range, -form.constant)) {
+        form.constant = 0;
+        c.range = *moved;
+        c.expr = simplifier.simplify(form.build(ctx));
+        continue;
+      }
+    int64_t g = static_cast<int64_t>(std::min<uint64_t>(form.content(), INT64_MAX));
+    if (!form.terms.empty() && form.terms.front().coefficient < 0)
+      g = -g;
+    if (form.constant == 0 && g != 1 && g != 0 && g != INT64_MAX && g != -INT64_MAX) {
+      for (LinearForm::Term &term : form.terms)
+        term.coefficient /= g;
+      c.range = quotient(c.range, g);
+      c.expr = simplifier.simplify(form.build(ctx));
+      continue;
+    }
+    if (c.expr.kind() == ExprKind::FloorDiv && c.expr.rhs().isConstant()) {
+      int64_t d = c.expr.rhs().constant();
+      std::optional<int64_t> lo =
+          c.range.lo == INT64_MIN ? std::optional(c.range.lo) : checkedMul(c.range.lo, d);
+      std::optional<int64_t> hi =
+          c.range.hi == infinite ? std::optional(c.range.hi) : checkedMul(c.range.hi, d);
+      if (hi && *hi != infinite)
+        hi = checkedAdd(*hi, d - 1);
+      if (lo && hi) {
+        c = {c.expr.lhs(), {*lo, *hi}};
+        continue;
+      }
+    }
+    if (c.expr.kind() == ExprKind::Mod && c.expr.rhs().isConstant() && c.range.isPoint()) {
+      c = {c.expr.lhs(), {}, c.expr.rhs().constant(), c.range.lo};
+      return normaliseModulus(c, simplifier);
+    }
+    // g·high + low with low in [0, g): only high matters to ends that are multiples of g.
+    bool changed = false;
+    for (size_t i = 0; i < form.terms.size() && !changed && form.constant == 0; ++i) {
+      int64_t step = form.terms[i].coefficient;
+      if (step <= 1)
+        continue;
+      LinearForm high, low;
+      for (const LinearForm::Term &term : form.terms)
+        if (term.coefficient % step == 0)
+          high.terms.push_back({term.expr, term.coefficient / step});
+        else
+          low.terms.push_back(term);
+      if (low.isConstant() || !Interval{0, step - 1}.contains(simplifier.range(low.build(ctx))))
+        continue;
+      bool lowOpen = c.range.lo == values.lo, highOpen = c.range.hi == values.hi;
+      if ((lowOpen || *checkedMod(c.range.lo, step) == 0) &&
+          (highOpen || *checkedMod(c.range.hi, step) == step - 1)) {
+        c.range = {lowOpen ? INT64_MIN : *checkedFloorDiv(c.range.lo, step),
+                   highOpen ? infinite : *checkedFloorDiv(c.range.hi, step)};
+        c.expr = simplifier.simplify(high.build(ctx));
+        changed = true;
+      }
+    }
+    if (changed)
+      continue;
+    if (c.expr.isVariable() && narrow(c.expr, c.range))
+      return Outcome::Drop;
+    return Outcome::Keep;
+  }
+}
+
+ConstraintSystem::Outcome ConstraintSystem::normaliseModulus(MapConstraint &c,
+                                                             Simplifier &simplifier) {
+  if (c.residue < 0 || c.residue >= c.modulus)
+    return Outcome::Empty;
+  // What the simplifier makes of e mod m says which constraint it is.
+  LinearForm form = LinearForm::of(simplifier.simplify(c.expr.mod(c.modulus)));
+  bool isMod = form.terms.size() == 1 && form.terms.front().expr.kind() == ExprKind::Mod &&
+               form.terms.front().expr.rhs().isConstant();
+  if (!isMod) {
+    c = {form.build(ctx), Interval::point(c.residue)};
+    return normaliseRange(c, simplifier);
+  }
+  int64_t g = form.terms.front().coefficient;
+  std::optional<int64_t> rest = checkedSub(c.residue, form.constant);
+  if (!rest || g == -1 || g == 0)
+    return Outcome::Keep;
+  if (*rest % g != 0)
+    return Outcome::Empty;
+  Expr mod = form.terms.front().expr;
+  int64_t m = mod.rhs().constant(), r = *rest / g;
+  if (r < 0 || r >= m)
+    return Outcome::Empty;
+  // k·e + c ≡ r (mod m) with k prime to m: e ≡ (r - c)/k.
+  LinearForm inner = LinearForm::of(mod.lhs());
+  r = *checkedMod(r - *checkedMod(inner.constant, m), m);
+  inner.constant = 0;
+  uint64_t content = inner.content();
+  if (content > 1 && content <= INT64_MAX && std::gcd(content, static_cast<uint64_t>(m)) == 1) {
+    int64_t k = static_cast<int64_t>(content);
+    for (LinearForm::Term &term : inner.terms)
+      term.coefficient /= k;
+    r = mulModulo(r, inverseModulo(k % m, m), m);
+  }
+  if (!inner.terms.empty() && inner.terms.front().coefficient < 0 && inner.scale(-1))
+    r = *checkedMod(-r, m);
+  c = {inner.build(ctx), {}, m, r};
+  MapVariable *v = c.expr.isVariable() ? find(c.expr) : nullptr;
+  if (v && isNarrowable(*v) && v->domain.isBounded()) {
+    std::optional<int64_t> lo =
+        checkedAdd(v->domain.lo, *checkedMod(r - *checkedMod(v->domain.lo, m), m));
+    std::optional<int64_t> hi =
+        checkedSub(v->domain.hi, *checkedMod(*checkedMod(v->domain.hi, m) - r, m));
+    if (!lo || !hi || *lo > *hi)
+      return Outcome::Empty;
+    v->domain = {*lo, *hi};
+    if (v->domain.isPoint())
+      return Outcome::Drop;
+  }
+  return Outcome::Keep;
+}
+
+bool ConstraintSystem::merge() {
+  std::stable_sort(constraints.begin(), constraints.end(),
+                   [](const MapConstraint &a, const MapConstraint &b) {
+                     if (int order = compareStructure(a.expr, b.expr))
+                       return order < 0;
+                     if ((a.modulus == 1) != (b.modulus == 1))
+                       return a.modulus == 1;
+                     return std::pair(a.modulus, a.residue) < std::pair(b.modulus, b.residue);
+                   });
+  std::vector<MapConstraint> merged;
+  for (const MapConstraint &c : constraints) {
+    if (merged.empty() || merged.back().expr != c.expr ||
+        (merged.back().modulus == 1) != (c.modulus == 1)) {
+      merged.push_back(c);
+      continue;
+    }
+    MapConstraint &last = merged.back();
+    if (c.modulus == 1) {
+      last.range = last.range.intersect(c.range);
+      if (last.range.isEmpty())
+        return false;
+      continue;
+    }
+    // x ≡ r (mod m), x ≡ s (mod n): x = r + m·t with m·t ≡ s - r (mod n).
+    int64_t m = last.modulus, n = c.modulus, g = std::gcd(m, n);
+    int64_t difference = c.residue - last.residue; // both in [0, modulus): fits
+    if (difference % g != 0)
+      return false;
+    std::optional<int64_t> lcm = checkedMul(m / g, n);
+    if (!lcm) {
+      merged.push_back(c);
+      continue;
+    }
+    int64_t step = n / g;
+    int64_t t = step == 1 ? 0
+                          : mulModulo(*checkedMod(difference / g, step),
+                                      inverseModulo(m / g % step, step), step);
+    last.residue += m * t; // below lcm
+    last.modulus = *lcm;
+  }
+  constraints = std::move(merged);
+  return true;
+}
+
+/// Narrows each variable that stands alone in a sum to what the others leave.
+bool ConstraintSystem::propagate(const MapConstraint &c, Simplifier &simplifier) {
+  if (c.modulus != 1)
+    return true;
+  LinearForm form = LinearForm::of(c.expr);
+  for (const LinearForm::Term &term : form.terms) {
+    if (!term.expr.isVariable() || term.coefficient == INT64_MIN)
+      continue;
+    MapVariable *v = find(term.expr);
+    LinearForm others = form;
+    if (!v || !isNarrowable(*v) || !others.add(term.expr, -term.coefficient))
+      continue;
+    Interval rest = simplifier.range(others.build(ctx));
+    Interval left = c.range + -rest;
+    if (!left.isEmpty())
+      v->domain = v->domain.intersect(quotient(left, term.coefficient));
+    if (v->domain.isEmpty())
+      return false;
+  }
+  return true;
+}
+
+bool ConstraintSystem::tryEveryValue() {
+  constexpr int64_t maxValues = 4096;
+  for (MapVariable &v : vars) {
+    if (!isNarrowable(v) || !v.domain.isBounded() || v.domain.hi - v.domain.lo < 0 ||
+        v.domain.hi - v.domain.lo >= maxValues)
+      continue;
+    std::vector<size_t> own;
+    bool bareOnly = true;
+    for (size_t i = 0; i < constraints.size(); ++i) {
+      std::vector<VarId> used = variablesOf(constraints[i].expr);
+      if (used.size() == 1 && used.front() == v.var.variable()) {
+        own.push_back(i);
+        bareOnly = bareOnly && constraints[i].expr.isVariable();
+      }
+    }
+    if (own.empty() || bareOnly)
+      continue;
+    int64_t first = 0, last = -1, count = 0;
+    Assignment point;
+    for (int64_t value = v.domain.lo; value <= v.domain.hi; ++value) {
+      point.set(v.var, value);
+      bool holds = std::all_of(own.begin(), own.end(), [&](size_t i) {
+        const MapConstraint &c = constraints[i];
+        std::optional<int64_t> x = evaluate(c.expr, point);
+        return x && c.range.contains(*x) &&
+               (c.modulus == 1 || *checkedMod(*x, c.modulus) == c.residue);
+      });
+      if (!holds)
+        continue;
+      first = count++ == 0 ? value : first;
+      last = value;
+    }
+    if (count == 0)
+      return false;
+    v.domain = {first, last};
+    if (count == last - first + 1)
+      for (size_t i = own.size(); i-- > 0;)
+        constraints.erase(constraints.begin() + static_cast<ptrdiff_t>(own[i]));
+  }
+  return true;
+}
+
+bool ConstraintSystem::solve() {
+  // Narrowing usually settles in two rounds. It can creep (x ≤ y - 1, y ≤ x), so rounds are
+  // bounded; stopping early is sound.
+  constexpr int maxRounds = 16;
+  for (int round = 0; round < maxRounds; ++round) {
+    Bounds bounds;
+    std::vector<Interval> before;
+    for (const MapVariable &v : vars) {
+      if (v.domain.isEmpty())
+        return false;
+      before.push_back(v.domain);
+      bounds.set(v.var, v.domain);
+    }
+    std::vector<MapConstraint> old = constraints;
+    Simplifier simplifier(ctx, bounds);
+    std::vector<MapConstraint> kept;
+    for (MapConstraint &c : constraints) {
+      // A constraint of both kinds is two.
+      std::vector<MapConstraint> parts{{c.expr, c.range}};
+      if (c.modulus > 1)
+        parts.push_back({c.expr, {}, c.modulus, c.residue});
+      for (MapConstraint &part : parts) {
+        Outcome outcome = normalise(part, simplifier);
+        if (outcome == Outcome::Empty)
+          return false;
+        if (outcome == Outcome::Keep)
+          kept.push_back(part);
+      }
+    }
+    constraints = std::move(kept);
+    if (!merge())
+      return false;
+    for (const MapConstraint &c : constraints)
+      if (!propagate(c, simplifier))
+        return false;
+    bool same = constraints == old;
+    for (size_t i = 0; i < vars.size(); ++i)
+      same = same && vars[i].domain == before[i];
+    if (same) {
+      size_t count = constraints.size();
+      if (!tryEveryValue())
+        return false;
+      same = constraints.size() == count;
+      for (size_t i = 0; i < vars.size(); ++i)
+        same = same && vars[i].domain == before[i];
+      if (same)
+        return true;
+    }
+  }
+  return true;
+}
+
+} // namespace tilewright
