@@ -120,6 +120,11 @@ bool isPlainView(Opcode opcode) {
   return opcode == Opcode::Reshape || opcode == Opcode::Bitcast || opcode == Opcode::Transpose;
 }
 
+template <typename T> void sortUnique(std::vector<T> &values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
 class Grouper {
 public:
   Grouper(const Graph &graph, bool fuse) : graph(graph), fuse(fuse), users(graph.users()) {}
@@ -138,7 +143,8 @@ private:
   struct Readers {
     bool outside = false; ///< something that is no group: the result, a library call, a tuple
     bool dotOperand = false;
-    std::vector<int> groups; ///< sorted, unique
+    std::vector<int> groups;     ///< sorted, unique
+    std::vector<OpId> consumers; ///< ops that are not repeatable; sorted, unique
   };
 
   void findRepeatable();
@@ -146,6 +152,7 @@ private:
   std::optional<int> groupToJoin(OpId id) const;
   bool fits(const Op &op, Role role, const Draft &draft, const Readers &readers) const;
   void pull(KernelGroup &kernel, int index);
+  std::vector<int> kernelOrder() const;
 
   const Op &op(OpId id) const { return graph.op(id); }
 
@@ -229,15 +236,19 @@ void Grouper::assign(OpId id) {
       mine.outside |= theirs.outside;
       mine.dotOperand |= theirs.dotOperand;
       mine.groups.insert(mine.groups.end(), theirs.groups.begin(), theirs.groups.end());
-    } else if (userRole == Role::None || userRole == Role::Unmodelled || userRole == Role::Alone) {
+      mine.consumers.insert(mine.consumers.end(), theirs.consumers.begin(), theirs.consumers.end());
+      continue;
+    }
+    mine.consumers.push_back(user);
+    if (userRole == Role::None || userRole == Role::Unmodelled || userRole == Role::Alone) {
       mine.outside = true;
     } else {
       mine.groups.push_back(groupOf[user.index]);
       mine.dotOperand |= userRole == Role::Dot;
     }
   }
-  std::sort(mine.groups.begin(), mine.groups.end());
-  mine.groups.erase(std::unique(mine.groups.begin(), mine.groups.end()), mine.groups.end());
+  sortUnique(mine.groups);
+  sortUnique(mine.consumers);
 
   if (role == Role::None || role == Role::Unmodelled)
     return;
@@ -285,6 +296,31 @@ void Grouper::pull(KernelGroup &kernel, int index) {
   std::sort(kernel.recomputed.begin(), kernel.recomputed.end());
 }
 
+/// Drafts in an order in which each follows what it reads, in file order where that is free. Ops
+/// outside all drafts (library calls, tuples) are nodes too: a path may lead through them.
+std::vector<int> Grouper::kernelOrder() const {
+  int draftCount = static_cast<int>(drafts.size());
+  auto nodeOf = [&](OpId id) {
+    int group = groupOf[id.index];
+    // Drafts were made from the last op to the first.
+    return group >= 0 ? draftCount - 1 - group : draftCount + static_cast<int>(id.index);
+  };
+  std::set<std::pair<int, int>> edges;
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    if (!repeatable[i])
+      for (OpId consumer : readers[i].consumers)
+        if (nodeOf(OpId{i}) != nodeOf(consumer))
+          edges.emplace(nodeOf(OpId{i}), nodeOf(consumer));
+  std::vector<int> order = topologicalOrder(draftCount + static_cast<int>(graph.size()), edges);
+  // An op joins only when every reader is in the one group, so no path leaves a group and returns.
+  assert(order.size() == drafts.size() + graph.size() && "groups are convex by construction");
+  std::vector<int> result;
+  for (int node : order)
+    if (node < draftCount)
+      result.push_back(draftCount - 1 - node);
+  return result;
+}
+
 Grouping Grouper::run() {
   for (const Op &op : graph.all())
     roles.push_back(roleOf(op));
@@ -295,13 +331,8 @@ Grouping Grouper::run() {
   for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;)
     assign(OpId{i});
 
-  // An op joins only when every reader is in the one group, so no path can leave a group and come
-  // back; the schedule below would show it otherwise.
-  std::vector<int> order = scheduleKernels(graph, groupOf, static_cast<int>(drafts.size()));
-  assert(order.size() == drafts.size() && "groups are convex by construction");
-
   Grouping result;
-  for (int index : order) {
+  for (int index : kernelOrder()) {
     const Draft &draft = drafts[static_cast<size_t>(index)];
     KernelGroup kernel;
     kernel.kind = draft.closed ? KernelKind::Opaque : draft.kind;

@@ -4,7 +4,6 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <functional>
 #include <queue>
-#include <set>
 
 namespace tilewright {
 
@@ -46,38 +45,30 @@ bool isConvex(const Graph &graph, std::span<const OpId> set) {
   return true;
 }
 
-std::vector<int> scheduleKernels(const Graph &graph, std::span<const int> kernelOf,
-                                 int kernelCount) {
-  std::set<std::pair<int, int>> edges; // ordered, so that the result does not vary
-  for (uint32_t i = 0; i < graph.size(); ++i)
-    for (OpId operand : graph.op(OpId{i}).operands) {
-      int from = kernelOf[operand.index], to = kernelOf[i];
-      if (from >= 0 && to >= 0 && from != to)
-        edges.emplace(from, to);
-    }
-  Dataflow kernels(edges.begin(), edges.end(), static_cast<size_t>(kernelCount));
-  // Kahn's order with the smallest index first keeps file order where it is free to.
-  std::vector<int> waiting(static_cast<size_t>(kernelCount));
+std::vector<int> topologicalOrder(int count, const std::set<std::pair<int, int>> &edges) {
+  Dataflow nodes(edges.begin(), edges.end(), static_cast<size_t>(count));
+  // Kahn's algorithm with the smallest number first.
+  std::vector<int> waiting(static_cast<size_t>(count));
   for (auto [from, to] : edges)
     ++waiting[static_cast<size_t>(to)];
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
-  for (int k = 0; k < kernelCount; ++k)
+  for (int k = 0; k < count; ++k)
     if (waiting[static_cast<size_t>(k)] == 0)
       ready.push(k);
   std::vector<int> order;
   while (!ready.empty()) {
-    int kernel = ready.top();
+    int node = ready.top();
     ready.pop();
-    order.push_back(kernel);
-    auto [edge, end] = boost::out_edges(static_cast<size_t>(kernel), kernels);
+    order.push_back(node);
+    auto [edge, end] = boost::out_edges(static_cast<size_t>(node), nodes);
     for (; edge != end; ++edge) {
-      int target = static_cast<int>(boost::target(*edge, kernels));
+      int target = static_cast<int>(boost::target(*edge, nodes));
       if (--waiting[static_cast<size_t>(target)] == 0)
         ready.push(target);
     }
   }
-  if (order.size() != static_cast<size_t>(kernelCount))
-    return {}; // a cycle: its kernels never became ready
+  if (order.size() != static_cast<size_t>(count))
+    return {}; // a cycle: its nodes never became ready
   return order;
 }
 

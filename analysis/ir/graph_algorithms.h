@@ -3,7 +3,9 @@
 
 #include "analysis/ir/graph.h"
 
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tilewright {
@@ -12,10 +14,8 @@ namespace tilewright {
 /// they would have to wait for something that waits for them.
 bool isConvex(const Graph &graph, std::span<const OpId> set);
 
-/// A topological order of contracted kernels. `kernelOf[op]` is the kernel of each op, or -1 for
-/// ops in no kernel (parameters, constants). Returns kernel indices in an order in which every
-/// kernel follows what it reads, or an empty vector if the kernels wait for each other.
-std::vector<int> scheduleKernels(const Graph &graph, std::span<const int> kernelOf,
-                                 int kernelCount);
+/// A topological order of nodes 0 … count-1 in which every edge goes forward; where the edges
+/// leave it open, smaller numbers come first. Empty if there is a cycle.
+std::vector<int> topologicalOrder(int count, const std::set<std::pair<int, int>> &edges);
 
 } // namespace tilewright

@@ -101,14 +101,8 @@ TEST(GraphAlgorithms, ConvexityAgreesWithTransitiveClosure) {
   }
 }
 
-TEST(GraphAlgorithms, SchedulesKernelsOrSaysTheyWaitForEachOther) {
-  Graph graph("g");
-  OpId a = graph.add(makeOp("a", {}));
-  OpId b = graph.add(makeOp("b", {a}));
-  OpId c = graph.add(makeOp("c", {b}));
-  graph.add(makeOp("d", {c}));
-  std::vector<int> chain{-1, 1, 0, 0};
-  EXPECT_EQ(scheduleKernels(graph, chain, 2), (std::vector<int>{1, 0}));
-  std::vector<int> knot{-1, 0, 1, 0};
-  EXPECT_TRUE(scheduleKernels(graph, knot, 2).empty());
+TEST(GraphAlgorithms, OrdersTopologicallySmallestFirstOrFindsTheCycle) {
+  EXPECT_EQ(topologicalOrder(4, {{3, 1}, {1, 0}}), (std::vector<int>{2, 3, 1, 0}));
+  EXPECT_EQ(topologicalOrder(3, {}), (std::vector<int>{0, 1, 2}));
+  EXPECT_TRUE(topologicalOrder(3, {{0, 1}, {1, 2}, {2, 0}}).empty());
 }
