@@ -1,0 +1,101 @@
+#include "codegen/emulator.h"
+
+#include "codegen/emulator_block.h"
+#include "codegen/emulator_runtime.h"
+
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/ExecutionEngine/Orc/ThreadSafeModule.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <mutex>
+
+namespace tilewright {
+
+struct EmulatedKernel::Impl {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  EmulatedBlock::Entry entry = nullptr;
+  std::vector<KernelParameter> parameters;
+  LaunchShape launch;
+};
+
+EmulatedKernel::EmulatedKernel(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
+EmulatedKernel::EmulatedKernel(EmulatedKernel &&) noexcept = default;
+EmulatedKernel &EmulatedKernel::operator=(EmulatedKernel &&) noexcept = default;
+EmulatedKernel::~EmulatedKernel() = default;
+
+const std::vector<KernelParameter> &EmulatedKernel::parameters() const { return impl->parameters; }
+const LaunchShape &EmulatedKernel::launch() const { return impl->launch; }
+
+llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
+  using namespace llvm::orc;
+  if (kernel.mode() != CodeMode::Emulation)
+    return makeError(DiagClass::Internal, "only a kernel lowered for emulation can be emulated");
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(kernel.ir(), &stream))
+    return makeError(DiagClass::Internal, "malformed IR for {}: {}", kernel.entry, stream.str());
+
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  auto asInternal = [&](llvm::Error error) {
+    return makeError(DiagClass::Internal, "compiling {} for emulation: {}", kernel.entry,
+                     llvm::toString(std::move(error)));
+  };
+  auto machine = JITTargetMachineBuilder::detectHost();
+  if (!machine)
+    return asInternal(machine.takeError());
+  machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);
+  auto jit = LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
+  if (!jit)
+    return asInternal(jit.takeError());
+  SymbolMap symbols;
+  for (const RuntimeFunction &function : emulatorRuntime())
+    symbols[(*jit)->mangleAndIntern(llvm::StringRef(function.name))] = {
+        ExecutorAddr::fromPtr(function.address),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  if (auto error = (*jit)->getMainJITDylib().define(absoluteSymbols(std::move(symbols))))
+    return asInternal(std::move(error));
+
+  auto impl = std::make_unique<Impl>();
+  impl->parameters = kernel.parameters;
+  impl->launch = kernel.launch;
+  auto [context, module] = kernel.takeIr();
+  module->setDataLayout((*jit)->getDataLayout());
+  if (auto error = (*jit)->addIRModule(
+          ThreadSafeModule(std::move(module), ThreadSafeContext(std::move(context)))))
+    return asInternal(std::move(error));
+  auto symbol = (*jit)->lookup(kernel.entry);
+  if (!symbol)
+    return asInternal(symbol.takeError());
+  impl->entry = symbol->toPtr<EmulatedBlock::Entry>();
+  impl->jit = std::move(*jit);
+  return EmulatedKernel(std::move(impl));
+}
+
+llvm::Expected<EmulationCounts> EmulatedKernel::run(std::span<const EmulatorBuffer> buffers,
+                                                    const EmulationOptions &options) {
+  if (buffers.size() != impl->parameters.size())
+    return makeError(DiagClass::Internal, "{} buffers given for {} parameters", buffers.size(),
+                     impl->parameters.size());
+  EmulatedBlock block(buffers, impl->launch, impl->entry, options.maxEvents);
+  if (options.blocks.empty()) {
+    for (int64_t i = 0; i < impl->launch.grid; ++i)
+      if (auto error = block.run(i))
+        return error;
+  } else {
+    for (int64_t i : options.blocks) {
+      if (i < 0 || i >= impl->launch.grid)
+        return makeError(DiagClass::Internal, "block {} of a grid of {}", i, impl->launch.grid);
+      if (auto error = block.run(i))
+        return error;
+    }
+  }
+  return block.counts();
+}
+
+} // namespace tilewright

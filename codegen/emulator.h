@@ -1,0 +1,70 @@
+// CPU emulation of generated kernels: the IR that would go to NVPTX, lowered with
+// CodeMode::Emulation, is compiled for the host and run, one fiber a GPU thread.
+//
+// What it is strict about, so that errors show that a GPU may hide:
+//   - every access is checked against the buffers' bounds, alignment and direction;
+//   - shared memory starts as NaNs, and reading bytes that nothing has written is an error;
+//   - asynchronous copies land as late as the program allows (at its wait), and touching bytes
+//     that one is still writing is an error: a missing or too weak wait is always found;
+//   - two threads that touch the same shared bytes, one writing, without a barrier in between are
+//     a race;
+//   - a barrier or warp operation that not all threads reach is an error.
+#pragma once
+
+#include "analysis/support/diag.h"
+#include "codegen/kernel_module.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace tilewright {
+
+/// Memory of one kernel parameter. Exactly `bytes` may be touched; data is aligned to 256.
+struct EmulatorBuffer {
+  std::byte *data = nullptr;
+  int64_t bytes = 0;
+  bool isOutput = false; ///< may be written; inputs may not
+};
+
+/// What the kernel did, summed over the blocks that were run.
+struct EmulationCounts {
+  int64_t globalReadBytes = 0, globalWrittenBytes = 0; ///< as requested by threads
+  int64_t asyncCopyBytes = 0;
+  int64_t sharedReadBytes = 0, sharedWrittenBytes = 0;
+  int64_t mmaInstructions = 0;      ///< a warp counts once
+  int64_t matrixLoads = 0;          ///< 8x8 matrices loaded by ldmatrix
+  int64_t matrixLoadWavefronts = 0; ///< passes they take: more than matrixLoads is conflicts
+  int64_t barriers = 0;
+};
+
+struct EmulationOptions {
+  /// Blocks to run, in this order; empty: all of the grid.
+  std::vector<int64_t> blocks;
+  /// Memory operations and rendezvous before BudgetSpent.
+  uint64_t maxEvents = uint64_t(1) << 34;
+};
+
+class EmulatedKernel {
+public:
+  /// Compiles a kernel that was lowered with CodeMode::Emulation. Errors: Internal.
+  static llvm::Expected<EmulatedKernel> compile(KernelModule kernel);
+  EmulatedKernel(EmulatedKernel &&) noexcept;
+  EmulatedKernel &operator=(EmulatedKernel &&) noexcept;
+  ~EmulatedKernel();
+
+  const std::vector<KernelParameter> &parameters() const;
+  const LaunchShape &launch() const;
+
+  /// Runs blocks over buffers, one a parameter. Errors: Internal, naming block, thread and what it
+  /// did wrong.
+  llvm::Expected<EmulationCounts> run(std::span<const EmulatorBuffer> buffers,
+                                      const EmulationOptions &options = {});
+
+private:
+  struct Impl;
+  explicit EmulatedKernel(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace tilewright

@@ -1,0 +1,253 @@
+#include "codegen/emulator_block.h"
+
+#include <cstring>
+#include <utility>
+
+namespace tilewright {
+
+namespace {
+thread_local EmulatedBlock *activeBlock = nullptr;
+}
+
+EmulatedBlock *EmulatedBlock::active() { return activeBlock; }
+
+EmulatedBlock::EmulatedBlock(std::span<const EmulatorBuffer> buffers, const LaunchShape &launch,
+                             Entry entry, uint64_t maxEvents)
+    : buffers(buffers.begin(), buffers.end()), launch(launch), entry(entry), eventsLeft(maxEvents) {
+  for (const EmulatorBuffer &buffer : buffers)
+    arguments.push_back(buffer.data);
+  sharedStorage.resize(static_cast<size_t>(launch.sharedBytes) + 128);
+  auto address = reinterpret_cast<uintptr_t>(sharedStorage.data());
+  shared = sharedStorage.data() + (128 - address % 128) % 128;
+  shadow.resize(static_cast<size_t>(launch.sharedBytes));
+}
+
+llvm::Error EmulatedBlock::run(int64_t block) {
+  auto threads = static_cast<unsigned>(launch.threads);
+  currentBlock = block;
+  std::memset(shared, 0xff, static_cast<size_t>(launch.sharedBytes)); // NaN in every float type
+  for (Shadow &byte : shadow)
+    byte.copiesInFlight = 0;
+  copies.assign(threads, {});
+  warps.assign(threads / warpSize, {});
+  barrierArrived = 0;
+  blockFirstEpoch = ++epoch;
+  auto body = [](void *self) { static_cast<EmulatedBlock *>(self)->runFiber(); };
+  if (!fibers.start(threads, body, this))
+    return makeError(DiagClass::Internal, "no memory for the stacks of {} threads", threads);
+
+  EmulatedBlock *outer = std::exchange(activeBlock, this);
+  unsigned live = threads;
+  while (live > 0 && !failed) {
+    uint64_t before = progress;
+    live = 0;
+    for (unsigned i = 0; i < threads && !failed; ++i) {
+      if (fibers.isDone(i))
+        continue;
+      fibers.resume(i);
+      live += !fibers.isDone(i);
+    }
+    if (live > 0 && !failed && progress == before) {
+      failed = true;
+      unsigned inWarps = 0;
+      for (const Meeting &meeting : warps)
+        inWarps += meeting.arrived;
+      problem = fmt::format("block {}: divergent: {} of {} threads wait at a barrier, {} at a warp "
+                            "operation and {} have ended",
+                            block, barrierArrived, threads, inWarps, threads - live);
+    }
+  }
+  activeBlock = outer;
+  if (failed)
+    return makeError(outOfBudget ? DiagClass::BudgetSpent : DiagClass::Internal, "{}", problem);
+  return llvm::Error::success();
+}
+
+void EmulatedBlock::runFiber() {
+  entry(shared, arguments.data());
+  ++progress;
+}
+
+void EmulatedBlock::fail(std::string what) {
+  failed = true;
+  problem = fmt::format("block {}, thread {}: {}", currentBlock, threadId(), what);
+  for (;;)
+    fibers.suspend(); // run() resumes nobody after a failure
+}
+
+void EmulatedBlock::countEvent() {
+  if (eventsLeft-- == 0) {
+    outOfBudget = true;
+    fail("emulation took more events than allowed");
+  }
+}
+
+const EmulatorBuffer *EmulatedBlock::bufferOf(const std::byte *address, unsigned bytes) const {
+  for (const EmulatorBuffer &buffer : buffers)
+    if (address >= buffer.data && address + bytes <= buffer.data + buffer.bytes)
+      return &buffer;
+  return nullptr;
+}
+
+void EmulatedBlock::checkAligned(uint64_t address, unsigned align, const char *what) {
+  if (address % align != 0)
+    fail(fmt::format("{} at an address that is {} past a multiple of {}", what, address % align,
+                     align));
+}
+
+void EmulatedBlock::globalRead(const std::byte *address, unsigned bytes, unsigned align) {
+  countEvent();
+  total.globalReadBytes += bytes;
+  if (!bufferOf(address, bytes))
+    fail(fmt::format("reads {} bytes outside every buffer", bytes));
+  checkAligned(reinterpret_cast<uintptr_t>(address), align, "global read");
+}
+
+void EmulatedBlock::globalWrite(const std::byte *address, unsigned bytes, unsigned align) {
+  countEvent();
+  total.globalWrittenBytes += bytes;
+  const EmulatorBuffer *buffer = bufferOf(address, bytes);
+  if (!buffer)
+    fail(fmt::format("writes {} bytes outside every buffer", bytes));
+  if (!buffer->isOutput)
+    fail("writes to an input");
+  checkAligned(reinterpret_cast<uintptr_t>(address), align, "global write");
+}
+
+void EmulatedBlock::checkShared(int offset, unsigned bytes, unsigned align, const char *what) {
+  countEvent();
+  if (offset < 0 || offset + int64_t(bytes) > launch.sharedBytes)
+    fail(fmt::format("{} of bytes {} to {} of {} bytes of shared memory", what, offset,
+                     offset + int64_t(bytes) - 1, launch.sharedBytes));
+  checkAligned(static_cast<uint64_t>(offset), align, what);
+}
+
+void EmulatedBlock::sharedRead(int offset, unsigned bytes, unsigned align) {
+  checkShared(offset, bytes, align, "shared read");
+  total.sharedReadBytes += bytes;
+  auto self = static_cast<int16_t>(threadId());
+  for (unsigned i = 0; i < bytes; ++i) {
+    Shadow &byte = shadow[offset + i];
+    if (byte.copiesInFlight)
+      fail(fmt::format("reads shared byte {} while an asynchronous copy may still write it",
+                       offset + i));
+    if (byte.writeEpoch < blockFirstEpoch)
+      fail(fmt::format("reads shared byte {}, which nothing has written", offset + i));
+    if (byte.writeEpoch == epoch && byte.writer != self)
+      fail(fmt::format("reads shared byte {}, which thread {} wrote with no barrier in between",
+                       offset + i, byte.writer));
+    byte.reader = byte.readEpoch == epoch && byte.reader != self ? severalReaders : self;
+    byte.readEpoch = epoch;
+  }
+}
+
+void EmulatedBlock::checkNoReader(int offset, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i) {
+    const Shadow &byte = shadow[offset + i];
+    if (byte.readEpoch == epoch && byte.reader != threadId())
+      fail(fmt::format("writes shared byte {}, which another thread read with no barrier in "
+                       "between",
+                       offset + i));
+  }
+}
+
+void EmulatedBlock::markWritten(int offset, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i) {
+    shadow[offset + i].writeEpoch = epoch;
+    shadow[offset + i].writer = static_cast<int16_t>(threadId());
+  }
+}
+
+void EmulatedBlock::sharedWrite(int offset, unsigned bytes, unsigned align) {
+  checkShared(offset, bytes, align, "shared write");
+  total.sharedWrittenBytes += bytes;
+  for (unsigned i = 0; i < bytes; ++i)
+    if (shadow[offset + i].copiesInFlight)
+      fail(fmt::format("writes shared byte {} while an asynchronous copy may still write it",
+                       offset + i));
+  checkNoReader(offset, bytes);
+  markWritten(offset, bytes);
+}
+
+void EmulatedBlock::copyAsync16(int offset, const std::byte *from, int validBytes) {
+  checkShared(offset, 16, 16, "asynchronous copy");
+  total.asyncCopyBytes += validBytes;
+  if (validBytes != 0) {
+    const EmulatorBuffer *buffer = bufferOf(from, 16);
+    if (!buffer)
+      fail("copies 16 bytes from outside every buffer");
+    checkAligned(reinterpret_cast<uintptr_t>(from), 16, "asynchronous copy");
+  }
+  checkNoReader(offset, 16);
+  for (int i = 0; i < 16; ++i)
+    ++shadow[offset + i].copiesInFlight;
+  copies[threadId()].open.push_back({offset, validBytes ? from : nullptr});
+}
+
+void EmulatedBlock::copyAsyncCommit() {
+  ThreadCopies &mine = copies[threadId()];
+  mine.groups.push_back(std::move(mine.open));
+  mine.open.clear();
+}
+
+void EmulatedBlock::copyAsyncWait(unsigned pending) {
+  countEvent();
+  ThreadCopies &mine = copies[threadId()];
+  while (mine.groups.size() > pending) {
+    for (const AsyncCopy &copy : mine.groups.front()) {
+      if (copy.from)
+        std::memcpy(shared + copy.offset, copy.from, 16);
+      else
+        std::memset(shared + copy.offset, 0, 16);
+      for (int i = 0; i < 16; ++i)
+        --shadow[copy.offset + i].copiesInFlight;
+      checkNoReader(copy.offset, 16);
+      markWritten(copy.offset, 16);
+    }
+    mine.groups.pop_front();
+  }
+}
+
+void EmulatedBlock::barrier() {
+  countEvent();
+  ++progress;
+  if (++barrierArrived == launch.threads) {
+    barrierArrived = 0;
+    ++barrierGeneration;
+    ++epoch;
+    ++total.barriers;
+    return;
+  }
+  for (uint64_t mine = barrierGeneration; barrierGeneration == mine;)
+    fibers.suspend();
+}
+
+EmulatedBlock::LaneWords EmulatedBlock::warpMeeting(int kind, const LaneWords &mine,
+                                                    Complete complete) {
+  countEvent();
+  ++progress;
+  Meeting &meeting = warps[fibers.running() / warpSize];
+  unsigned lane = fibers.running() % warpSize;
+  if (meeting.arrived == 0) {
+    meeting.kind = kind;
+    meeting.firstLane = static_cast<int>(lane);
+  } else if (meeting.kind != kind) {
+    fail(fmt::format("divergent warp: lane {} is at another operation than lane {}", lane,
+                     meeting.firstLane));
+  }
+  meeting.words[lane] = mine;
+  if (++meeting.arrived == warpSize) {
+    complete(*this, meeting.words, kind);
+    // Results get their own place: a lane that runs ahead must not overwrite what another lane
+    // hasn't fetched yet.
+    meeting.results = meeting.words;
+    meeting.arrived = 0;
+    ++meeting.generation;
+  } else {
+    for (uint64_t before = meeting.generation; meeting.generation == before;)
+      fibers.suspend();
+  }
+  return meeting.results[lane];
+}
+
+} // namespace tilewright

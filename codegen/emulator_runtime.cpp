@@ -1,0 +1,214 @@
+#include "codegen/emulator_runtime.h"
+
+#include "analysis/ir/numeric.h"
+#include "codegen/emulator_block.h"
+#include "codegen/kernel_builder.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace tilewright {
+
+namespace {
+
+using LaneWords = EmulatedBlock::LaneWords;
+using Lanes = std::span<LaneWords, warpSize>;
+
+EmulatedBlock &block() { return *EmulatedBlock::active(); }
+
+enum Kind : int { Shuffle = 0, Matrix = 64, MmaF16 = 128, MmaBf16 = 129 };
+
+float halfOf(uint32_t word, unsigned high, bool isBf16) {
+  uint32_t bits = (word >> (16 * high)) & 0xffff;
+  return isBf16 ? std::bit_cast<float>(bits << 16)
+                : static_cast<float>(decodeFloat(DType::F16, bits));
+}
+
+void completeShuffle(EmulatedBlock &, Lanes lanes, int kind) {
+  std::array<uint32_t, warpSize> values;
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    values[lane] = lanes[lane][0];
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    lanes[lane][0] = values[lane ^ static_cast<unsigned>(kind - Shuffle)];
+}
+
+/// Matrix m's row r is 16 bytes at the offset that lane 8·m + r gave. Lane i receives elements
+/// 2·(i mod 4) and the next of row i / 4; transposed, of column i / 4.
+void completeMatrix(EmulatedBlock &self, Lanes lanes, int kind) {
+  unsigned count = static_cast<unsigned>(kind - Matrix) / 2;
+  bool transposed = (kind - Matrix) % 2 != 0;
+  std::array<uint32_t, warpSize> offsets;
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    offsets[lane] = lanes[lane][0];
+  for (unsigned m = 0; m < count; ++m) {
+    uint16_t elements[8][8];
+    unsigned perBank[8] = {};
+    for (unsigned row = 0; row < 8; ++row) {
+      std::memcpy(elements[row], self.sharedMemory() + offsets[8 * m + row], 16);
+      ++perBank[offsets[8 * m + row] / 16 % 8];
+    }
+    ++self.total.matrixLoads;
+    self.total.matrixLoadWavefronts += *std::max_element(std::begin(perBank), std::end(perBank));
+    for (unsigned lane = 0; lane < warpSize; ++lane) {
+      unsigned row = lane / 4, column = lane % 4 * 2;
+      uint32_t low = transposed ? elements[column][row] : elements[row][column];
+      uint32_t high = transposed ? elements[column + 1][row] : elements[row][column + 1];
+      lanes[lane][m] = low | high << 16;
+    }
+  }
+}
+
+/// PTX ISA, "Matrix fragments for mma.m16n8k16" with 16-bit inputs: with g = lane / 4 and
+/// t = lane mod 4, a[0..3] hold rows g, g+8, g, g+8 at columns 2t, 2t, 2t+8, 2t+8 (two each),
+/// b[0..1] column g at rows 2t, 2t+8, and c[0..3] rows g, g, g+8, g+8 at columns 2t, 2t+1.
+void completeMma(EmulatedBlock &self, Lanes lanes, int kind) {
+  bool isBf16 = kind == MmaBf16;
+  float a[16][16], b[16][8];
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
+    unsigned g = lane / 4, t = lane % 4;
+    for (unsigned i = 0; i < 4; ++i)
+      for (unsigned half = 0; half < 2; ++half)
+        a[g + 8 * (i % 2)][2 * t + 8 * (i / 2) + half] = halfOf(lanes[lane][i], half, isBf16);
+    for (unsigned i = 0; i < 2; ++i)
+      for (unsigned half = 0; half < 2; ++half)
+        b[2 * t + 8 * i + half][g] = halfOf(lanes[lane][4 + i], half, isBf16);
+  }
+  for (unsigned lane = 0; lane < warpSize; ++lane) {
+    unsigned g = lane / 4, t = lane % 4;
+    for (unsigned i = 0; i < 4; ++i) {
+      unsigned row = g + 8 * (i / 2), column = 2 * t + i % 2;
+      float sum = std::bit_cast<float>(lanes[lane][6 + i]);
+      for (unsigned k = 0; k < 16; ++k)
+        sum += a[row][k] * b[k][column];
+      lanes[lane][i] = std::bit_cast<uint32_t>(sum);
+    }
+  }
+  ++self.total.mmaInstructions;
+}
+
+// --- called by kernels ------------------------------------------------------------------------
+
+int threadId() { return block().threadId(); }
+int blockId() { return block().blockId(); }
+void globalRead(const std::byte *address, int bytes, int align) {
+  block().globalRead(address, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
+}
+void globalWrite(const std::byte *address, int bytes, int align) {
+  block().globalWrite(address, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
+}
+void sharedRead(int offset, int bytes, int align) {
+  block().sharedRead(offset, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
+}
+void sharedWrite(int offset, int bytes, int align) {
+  block().sharedWrite(offset, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
+}
+void copyAsync16(int offset, const std::byte *from, int bytes) {
+  block().copyAsync16(offset, from, bytes);
+}
+void copyAsyncCommit() { block().copyAsyncCommit(); }
+void copyAsyncWait(int pending) { block().copyAsyncWait(static_cast<unsigned>(pending)); }
+void barrier() { block().barrier(); }
+
+int shuffleXor(int value, int mask) {
+  LaneWords words{static_cast<uint32_t>(value)};
+  return static_cast<int>(block().warpMeeting(Shuffle + mask, words, completeShuffle)[0]);
+}
+
+void loadMatrix(int offset, int count, int transposed, uint32_t *out) {
+  // Lanes beyond 8·count give no address that counts, but their registers must hold something.
+  EmulatedBlock &self = block();
+  if (self.threadId() % int(warpSize) < 8 * count)
+    self.sharedRead(offset, 16, 16);
+  LaneWords words{static_cast<uint32_t>(offset)};
+  words = self.warpMeeting(Matrix + 2 * count + transposed, words, completeMatrix);
+  std::copy_n(words.begin(), count, out);
+}
+
+void mma(uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1, float c0,
+         float c1, float c2, float c3, int isBf16, float *out) {
+  LaneWords words{a0, a1, a2, a3, b0, b1};
+  const float c[4] = {c0, c1, c2, c3};
+  for (unsigned i = 0; i < 4; ++i)
+    words[6 + i] = std::bit_cast<uint32_t>(c[i]);
+  words = block().warpMeeting(isBf16 ? MmaBf16 : MmaF16, words, completeMma);
+  for (unsigned i = 0; i < 4; ++i)
+    out[i] = std::bit_cast<float>(words[i]);
+}
+
+float approx(int function, float x) {
+  switch (static_cast<KernelBuilder::Approx>(function)) {
+  case KernelBuilder::Approx::Exp2:
+    return std::exp2(x);
+  case KernelBuilder::Approx::Log2:
+    return std::log2(x);
+  case KernelBuilder::Approx::Rsqrt:
+    return 1 / std::sqrt(x);
+  case KernelBuilder::Approx::Sin:
+    return std::sin(x);
+  case KernelBuilder::Approx::Cos:
+    return std::cos(x);
+  }
+  return 0;
+}
+
+int to16(float x, int isBf16) {
+  return static_cast<int>(encodeFloat(isBf16 ? DType::BF16 : DType::F16, x));
+}
+float fromF16(int bits) {
+  return static_cast<float>(decodeFloat(DType::F16, static_cast<uint64_t>(bits)));
+}
+
+template <typename Function> void *addressOf(Function *function) {
+  return reinterpret_cast<void *>(function);
+}
+
+} // namespace
+
+std::span<const RuntimeFunction> emulatorRuntime() {
+  static const RuntimeFunction functions[] = {
+      {"twEmuThreadId", addressOf(threadId)},
+      {"twEmuBlockId", addressOf(blockId)},
+      {"twEmuGlobalRead", addressOf(globalRead)},
+      {"twEmuGlobalWrite", addressOf(globalWrite)},
+      {"twEmuSharedRead", addressOf(sharedRead)},
+      {"twEmuSharedWrite", addressOf(sharedWrite)},
+      {"twEmuCopyAsync16", addressOf(copyAsync16)},
+      {"twEmuCopyAsyncCommit", addressOf(copyAsyncCommit)},
+      {"twEmuCopyAsyncWait", addressOf(copyAsyncWait)},
+      {"twEmuBarrier", addressOf(barrier)},
+      {"twEmuShuffleXor", addressOf(shuffleXor)},
+      {"twEmuLoadMatrix", addressOf(loadMatrix)},
+      {"twEmuMma", addressOf(mma)},
+      {"twEmuApprox", addressOf(approx)},
+      {"twEmuTo16", addressOf(to16)},
+      {"twEmuFromF16", addressOf(fromF16)},
+      // What LLVM may make of memory intrinsics and float remainders on the host.
+      {"memcpy", addressOf<void *(void *, const void *, size_t)>(std::memcpy)},
+      {"memset", addressOf<void *(void *, int, size_t)>(std::memset)},
+      {"fmodf", addressOf<float(float, float)>(fmodf)},
+      {"fmod", addressOf<double(double, double)>(fmod)},
+      {"floorf", addressOf<float(float)>(floorf)},
+      {"floor", addressOf<double(double)>(floor)},
+      {"ceilf", addressOf<float(float)>(ceilf)},
+      {"ceil", addressOf<double(double)>(ceil)},
+      {"truncf", addressOf<float(float)>(truncf)},
+      {"trunc", addressOf<double(double)>(trunc)},
+      {"roundf", addressOf<float(float)>(roundf)},
+      {"round", addressOf<double(double)>(round)},
+      {"roundevenf", addressOf<float(float)>(rintf)},
+      {"roundeven", addressOf<double(double)>(rint)},
+      {"rintf", addressOf<float(float)>(rintf)},
+      {"rint", addressOf<double(double)>(rint)},
+      {"fmaf", addressOf<float(float, float, float)>(fmaf)},
+      {"fma", addressOf<double(double, double, double)>(fma)},
+      {"fmaxf", addressOf<float(float, float)>(fmaxf)},
+      {"fmax", addressOf<double(double, double)>(fmax)},
+      {"fminf", addressOf<float(float, float)>(fminf)},
+      {"fmin", addressOf<double(double, double)>(fmin)},
+  };
+  return functions;
+}
+
+} // namespace tilewright

@@ -1,0 +1,338 @@
+#include "codegen/kernel_builder.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace tilewright {
+
+using llvm::Intrinsic::ID;
+namespace intr = llvm::Intrinsic;
+
+namespace {
+constexpr unsigned globalSpace = 1, sharedSpace = 3;
+}
+
+KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t threads,
+                             const std::vector<bool> &isOutput)
+    : contextOwner(std::make_unique<llvm::LLVMContext>()),
+      moduleOwner(std::make_unique<llvm::Module>(entry, *contextOwner)), codeMode(mode),
+      b(*contextOwner), i1(b.getInt1Ty()), i8(b.getInt8Ty()), i16(b.getInt16Ty()),
+      i32(b.getInt32Ty()), i64(b.getInt64Ty()), f32(b.getFloatTy()), f64(b.getDoubleTy()),
+      outputs(isOutput) {
+  auto *globalPointer = llvm::PointerType::get(context(), globalSpace);
+  auto *sharedPointer = llvm::PointerType::get(context(), sharedSpace);
+  std::vector<llvm::Type *> types;
+  if (isEmulation())
+    types = {sharedPointer, llvm::PointerType::get(context(), 0)}; // shared memory, argument array
+  else
+    types.assign(isOutput.size(), globalPointer);
+  function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
+                                    llvm::GlobalValue::ExternalLinkage, entry, *moduleOwner);
+  function->addFnAttr(llvm::Attribute::NoUnwind);
+  b.SetInsertPoint(llvm::BasicBlock::Create(context(), "entry", function));
+
+  if (isEmulation()) {
+    shared = function->getArg(0);
+    for (unsigned i = 0; i < isOutput.size(); ++i)
+      buffers.push_back(
+          b.CreateLoad(globalPointer, b.CreateConstGEP1_64(globalPointer, function->getArg(1), i)));
+    tid = callEmulator("twEmuThreadId", i32, {});
+    bid = callEmulator("twEmuBlockId", i32, {});
+    return;
+  }
+  function->setCallingConv(llvm::CallingConv::PTX_Kernel);
+  // Launch bounds: function attributes from LLVM 21 on, metadata before.
+  function->addFnAttr("nvvm.maxntid", std::to_string(threads));
+#if LLVM_VERSION_MAJOR < 21
+  auto annotate = [&](const char *key, int64_t value) {
+    moduleOwner->getOrInsertNamedMetadata("nvvm.annotations")
+        ->addOperand(llvm::MDNode::get(
+            context(), {llvm::ValueAsMetadata::get(function), llvm::MDString::get(context(), key),
+                        llvm::ConstantAsMetadata::get(b.getInt32(value))}));
+  };
+  annotate("kernel", 1);
+  annotate("maxntidx", threads);
+#endif
+  for (unsigned i = 0; i < isOutput.size(); ++i) {
+    function->addParamAttr(i, llvm::Attribute::NoAlias);
+    function->addParamAttr(i, llvm::Attribute::getWithAlignment(context(), llvm::Align(16)));
+    if (!isOutput[i])
+      function->addParamAttr(i, llvm::Attribute::ReadOnly);
+    buffers.push_back(function->getArg(i));
+  }
+  // One external array: internal shared globals can have their accesses moved across barriers by
+  // some alias analyses, and more than 48 KiB must be dynamic anyway.
+  auto *array = new llvm::GlobalVariable(
+      *moduleOwner, llvm::ArrayType::get(i8, 0), false, llvm::GlobalValue::ExternalLinkage, nullptr,
+      "shared_memory", nullptr, llvm::GlobalValue::NotThreadLocal, sharedSpace);
+  array->setAlignment(llvm::Align(128));
+  shared = array;
+  tid = b.CreateIntrinsic(intr::nvvm_read_ptx_sreg_tid_x, {}, {});
+  bid = b.CreateIntrinsic(intr::nvvm_read_ptx_sreg_ctaid_x, {}, {});
+}
+
+KernelModule KernelBuilder::finish() && {
+  b.CreateRetVoid();
+  std::string entry = function->getName().str();
+  KernelModule kernel(std::move(contextOwner), std::move(moduleOwner), codeMode);
+  kernel.entry = std::move(entry);
+  return kernel;
+}
+
+llvm::Value *KernelBuilder::callEmulator(const char *name, llvm::Type *result,
+                                         llvm::ArrayRef<llvm::Value *> arguments) {
+  std::vector<llvm::Type *> types;
+  for (llvm::Value *argument : arguments)
+    types.push_back(argument->getType());
+  auto callee =
+      moduleOwner->getOrInsertFunction(name, llvm::FunctionType::get(result, types, false));
+  return b.CreateCall(callee, arguments);
+}
+
+llvm::AllocaInst *KernelBuilder::scratch() {
+  if (!scratchSlot) {
+    llvm::BasicBlock &start = function->getEntryBlock();
+    llvm::IRBuilder<> atStart(&start, start.begin());
+    scratchSlot = atStart.CreateAlloca(llvm::ArrayType::get(i64, 8));
+  }
+  return scratchSlot;
+}
+
+llvm::Value *KernelBuilder::globalAddress(unsigned buffer, llvm::Value *byteOffset) {
+  return b.CreateGEP(i8, buffers[buffer], byteOffset);
+}
+
+llvm::Value *KernelBuilder::sharedAddress(llvm::Value *byteOffset) {
+  return b.CreateGEP(i8, shared, byteOffset);
+}
+
+llvm::Value *KernelBuilder::bytesOf(llvm::Type *type) {
+  return c32(static_cast<int64_t>(type->getPrimitiveSizeInBits().getFixedValue() / 8));
+}
+
+llvm::Value *KernelBuilder::loadGlobal(llvm::Type *type, unsigned buffer, llvm::Value *byteOffset,
+                                       unsigned align) {
+  llvm::Value *address = globalAddress(buffer, byteOffset);
+  if (isEmulation())
+    callEmulator("twEmuGlobalRead", b.getVoidTy(), {address, bytesOf(type), c32(align)});
+  auto *load = b.CreateAlignedLoad(type, address, llvm::Align(align));
+  if (!isEmulation() && !outputs[buffer]) // lets it go through the read-only cache
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context(), {}));
+  return load;
+}
+
+void KernelBuilder::storeGlobal(llvm::Value *value, unsigned buffer, llvm::Value *byteOffset,
+                                unsigned align) {
+  llvm::Value *address = globalAddress(buffer, byteOffset);
+  if (isEmulation())
+    callEmulator("twEmuGlobalWrite", b.getVoidTy(),
+                 {address, bytesOf(value->getType()), c32(align)});
+  b.CreateAlignedStore(value, address, llvm::Align(align));
+}
+
+llvm::Value *KernelBuilder::loadShared(llvm::Type *type, llvm::Value *byteOffset, unsigned align) {
+  if (isEmulation())
+    callEmulator("twEmuSharedRead", b.getVoidTy(), {byteOffset, bytesOf(type), c32(align)});
+  return b.CreateAlignedLoad(type, sharedAddress(byteOffset), llvm::Align(align));
+}
+
+void KernelBuilder::storeShared(llvm::Value *value, llvm::Value *byteOffset, unsigned align) {
+  if (isEmulation())
+    callEmulator("twEmuSharedWrite", b.getVoidTy(),
+                 {byteOffset, bytesOf(value->getType()), c32(align)});
+  b.CreateAlignedStore(value, sharedAddress(byteOffset), llvm::Align(align));
+}
+
+void KernelBuilder::copyAsync16(llvm::Value *sharedOffset, unsigned buffer, llvm::Value *byteOffset,
+                                llvm::Value *valid) {
+  llvm::Value *size = valid ? b.CreateSelect(valid, c32(16), c32(0)) : c32(16);
+  if (isEmulation()) {
+    callEmulator("twEmuCopyAsync16", b.getVoidTy(),
+                 {sharedOffset, globalAddress(buffer, byteOffset), size});
+    return;
+  }
+  llvm::Value *to = sharedAddress(sharedOffset), *from = globalAddress(buffer, byteOffset);
+  if (valid)
+    b.CreateIntrinsic(intr::nvvm_cp_async_cg_shared_global_16_s, {}, {to, from, size});
+  else
+    b.CreateIntrinsic(intr::nvvm_cp_async_cg_shared_global_16, {}, {to, from});
+}
+
+void KernelBuilder::copyAsyncCommit() {
+  if (isEmulation())
+    callEmulator("twEmuCopyAsyncCommit", b.getVoidTy(), {});
+  else
+    b.CreateIntrinsic(intr::nvvm_cp_async_commit_group, {}, {});
+}
+
+void KernelBuilder::copyAsyncWait(unsigned pending) {
+  if (isEmulation())
+    callEmulator("twEmuCopyAsyncWait", b.getVoidTy(), {c32(pending)});
+  else
+    b.CreateIntrinsic(intr::nvvm_cp_async_wait_group, {}, {c32(pending)});
+}
+
+void KernelBuilder::barrier() {
+  if (isEmulation())
+    callEmulator("twEmuBarrier", b.getVoidTy(), {});
+  else
+#if LLVM_VERSION_MAJOR >= 21
+    b.CreateIntrinsic(intr::nvvm_barrier_cta_sync_aligned_all, {}, {c32(0)});
+#else
+    b.CreateIntrinsic(intr::nvvm_barrier0, {}, {});
+#endif
+}
+
+llvm::Value *KernelBuilder::shuffleXor(llvm::Value *value, unsigned mask) {
+  auto shuffle32 = [&](llvm::Value *word) -> llvm::Value * {
+    if (isEmulation())
+      return callEmulator("twEmuShuffleXor", i32, {word, c32(mask)});
+    return b.CreateIntrinsic(intr::nvvm_shfl_sync_bfly_i32, {},
+                             {c32(-1), word, c32(mask), c32(31)});
+  };
+  llvm::Type *type = value->getType();
+  unsigned bits = type->getPrimitiveSizeInBits().getFixedValue();
+  llvm::Value *word = b.CreateBitCast(value, b.getIntNTy(bits));
+  if (bits <= 32) {
+    word = shuffle32(b.CreateZExt(word, i32));
+    return b.CreateBitCast(b.CreateTrunc(word, b.getIntNTy(bits)), type);
+  }
+  llvm::Value *low = shuffle32(b.CreateTrunc(word, i32));
+  llvm::Value *high = shuffle32(b.CreateTrunc(b.CreateLShr(word, 32), i32));
+  word = b.CreateOr(b.CreateZExt(low, i64), b.CreateShl(b.CreateZExt(high, i64), 32));
+  return b.CreateBitCast(word, type);
+}
+
+Values KernelBuilder::loadMatrix(llvm::Value *sharedOffset, unsigned count, bool transposed) {
+  Values result;
+  if (isEmulation()) {
+    callEmulator("twEmuLoadMatrix", b.getVoidTy(),
+                 {sharedOffset, c32(count), c32(transposed), scratch()});
+    for (unsigned i = 0; i < count; ++i)
+      result.push_back(b.CreateLoad(i32, b.CreateConstGEP1_32(i32, scratch(), i)));
+    return result;
+  }
+  ID id = count == 4   ? (transposed ? intr::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16
+                                     : intr::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16)
+          : count == 2 ? (transposed ? intr::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16
+                                     : intr::nvvm_ldmatrix_sync_aligned_m8n8_x2_b16)
+                       : (transposed ? intr::nvvm_ldmatrix_sync_aligned_m8n8_x1_trans_b16
+                                     : intr::nvvm_ldmatrix_sync_aligned_m8n8_x1_b16);
+  llvm::Value *address = sharedAddress(sharedOffset);
+  llvm::Value *loaded = b.CreateIntrinsic(id, {address->getType()}, {address});
+  if (count == 1)
+    return {loaded};
+  for (unsigned i = 0; i < count; ++i)
+    result.push_back(b.CreateExtractValue(loaded, i));
+  return result;
+}
+
+Values KernelBuilder::mma(DType inputs, llvm::ArrayRef<llvm::Value *> a,
+                          llvm::ArrayRef<llvm::Value *> bRegisters,
+                          llvm::ArrayRef<llvm::Value *> c) {
+  Values arguments(a.begin(), a.end());
+  arguments.insert(arguments.end(), bRegisters.begin(), bRegisters.end());
+  Values result;
+  if (isEmulation()) {
+    arguments.insert(arguments.end(), c.begin(), c.end());
+    arguments.push_back(c32(inputs == DType::BF16));
+    arguments.push_back(scratch());
+    callEmulator("twEmuMma", b.getVoidTy(), arguments);
+    for (unsigned i = 0; i < 4; ++i)
+      result.push_back(b.CreateLoad(f32, b.CreateConstGEP1_32(f32, scratch(), i)));
+    return result;
+  }
+  ID id = intr::nvvm_mma_m16n8k16_row_col_bf16;
+  if (inputs == DType::F16) {
+    id = intr::nvvm_mma_m16n8k16_row_col_f32_f32;
+    auto *pair = llvm::FixedVectorType::get(b.getHalfTy(), 2);
+    for (llvm::Value *&argument : arguments)
+      argument = b.CreateBitCast(argument, pair);
+  }
+  arguments.insert(arguments.end(), c.begin(), c.end());
+  llvm::Value *sum = b.CreateIntrinsic(id, {}, arguments);
+  for (unsigned i = 0; i < 4; ++i)
+    result.push_back(b.CreateExtractValue(sum, i));
+  return result;
+}
+
+llvm::Value *KernelBuilder::approx(Approx function, llvm::Value *x) {
+  if (isEmulation())
+    return callEmulator("twEmuApprox", f32, {c32(static_cast<int>(function)), x});
+  switch (function) {
+  case Approx::Exp2:
+#if LLVM_VERSION_MAJOR >= 22
+    return b.CreateIntrinsic(intr::nvvm_ex2_approx, {f32}, {x});
+#else
+    return b.CreateIntrinsic(intr::nvvm_ex2_approx_f, {}, {x});
+#endif
+  case Approx::Log2:
+    return b.CreateIntrinsic(intr::nvvm_lg2_approx_f, {}, {x});
+  case Approx::Rsqrt:
+    return b.CreateIntrinsic(intr::nvvm_rsqrt_approx_f, {}, {x});
+  case Approx::Sin:
+    return b.CreateIntrinsic(intr::nvvm_sin_approx_f, {}, {x});
+  case Approx::Cos:
+    return b.CreateIntrinsic(intr::nvvm_cos_approx_f, {}, {x});
+  }
+  llvm_unreachable("every function has its intrinsic");
+}
+
+llvm::Value *KernelBuilder::to16(DType type, llvm::Value *x) {
+  if (isEmulation())
+    return b.CreateTrunc(callEmulator("twEmuTo16", i32, {x, c32(type == DType::BF16)}), i16);
+  if (type == DType::BF16)
+    return b.CreateBitCast(b.CreateIntrinsic(intr::nvvm_f2bf16_rn, {}, {x}), i16);
+  return b.CreateBitCast(b.CreateFPTrunc(x, b.getHalfTy()), i16);
+}
+
+llvm::Value *KernelBuilder::from16(DType type, llvm::Value *bits) {
+  if (type == DType::BF16) // the upper half of a float
+    return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, i32), 16), f32);
+  if (isEmulation())
+    return callEmulator("twEmuFromF16", f32, {b.CreateZExt(bits, i32)});
+  return b.CreateFPExt(b.CreateBitCast(bits, b.getHalfTy()), f32);
+}
+
+Values KernelBuilder::forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *step,
+                              const Values &initial,
+                              const std::function<Values(llvm::Value *, const Values &)> &body) {
+  auto block = [&](const char *name) {
+    return llvm::BasicBlock::Create(context(), name, function);
+  };
+  llvm::BasicBlock *before = b.GetInsertBlock();
+  llvm::BasicBlock *head = block("loop"), *inside = block("body"), *after = block("done");
+  b.CreateBr(head);
+  b.SetInsertPoint(head);
+  llvm::PHINode *counter = b.CreatePHI(low->getType(), 2);
+  counter->addIncoming(low, before);
+  std::vector<llvm::PHINode *> phis;
+  for (llvm::Value *value : initial) {
+    phis.push_back(b.CreatePHI(value->getType(), 2));
+    phis.back()->addIncoming(value, before);
+  }
+  Values carried(phis.begin(), phis.end());
+  b.CreateCondBr(b.CreateICmpSLT(counter, high), inside, after);
+  b.SetInsertPoint(inside);
+  Values next = body(counter, carried);
+  llvm::Value *nextCounter = b.CreateAdd(counter, step);
+  llvm::BasicBlock *end = b.GetInsertBlock();
+  counter->addIncoming(nextCounter, end);
+  for (size_t i = 0; i < phis.size(); ++i)
+    phis[i]->addIncoming(next[i], end);
+  b.CreateBr(head);
+  b.SetInsertPoint(after);
+  return carried;
+}
+
+void KernelBuilder::ifThen(llvm::Value *condition, const std::function<void()> &body) {
+  llvm::BasicBlock *then = llvm::BasicBlock::Create(context(), "then", function);
+  llvm::BasicBlock *after = llvm::BasicBlock::Create(context(), "endif", function);
+  b.CreateCondBr(condition, then, after);
+  b.SetInsertPoint(then);
+  body();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
+}
+
+} // namespace tilewright

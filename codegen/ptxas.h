@@ -1,0 +1,41 @@
+// The ptxas assembler, if this machine has one. It is run as a program, never linked.
+#pragma once
+
+#include "codegen/target.h"
+
+namespace tilewright {
+
+struct Ptxas {
+  std::string path;
+  int releaseMajor = 0, releaseMinor = 0; ///< of CUDA: 13, 0
+  PtxVersion newestPtx;                   ///< that it reads
+};
+
+/// Looks on PATH, then in $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin; the first file
+/// of that name is asked for its version. Nothing if there is none.
+/// Errors: Unsupported when the one found doesn't answer within ten seconds, or says no version.
+llvm::Expected<std::optional<Ptxas>> findPtxas();
+
+/// Reads "…release 12.4, V12.4.131…" from the text of `ptxas --version`.
+std::optional<std::pair<int, int>> parsePtxasRelease(std::string_view text);
+
+/// What `ptxas -v` says about a kernel.
+struct AssemblyReport {
+  int64_t registers = -1; ///< a thread; -1: not said
+  int64_t spillStoreBytes = 0, spillLoadBytes = 0;
+  int64_t staticSharedBytes = 0;
+  std::vector<std::string> warnings;
+};
+AssemblyReport parseAssemblyLog(std::string_view log);
+
+struct Assembled {
+  std::string cubin;
+  AssemblyReport report;
+};
+
+/// Assembles PTX for exactly `target` (an "a" target needs its "a").
+/// Errors: Internal with ptxas's first message when it refuses, BudgetSpent after two minutes.
+llvm::Expected<Assembled> assemble(const Ptxas &ptxas, const Target &target,
+                                   const std::string &ptx);
+
+} // namespace tilewright

@@ -1,0 +1,99 @@
+#include "codegen/target.h"
+
+#include "codegen/nvptx.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+struct KnownTarget {
+  const char *name;
+  int architecture;
+  PtxVersion minimumPtx;
+};
+
+// PTX ISA manual, "Supported targets" and the release notes of each version.
+constexpr KnownTarget knownTargets[] = {
+    {"sm_80", 80, {7, 0}},    {"sm_86", 86, {7, 1}},   {"sm_89", 89, {7, 8}},
+    {"sm_90", 90, {7, 8}},    {"sm_90a", 90, {8, 0}},  {"sm_100", 100, {8, 6}},
+    {"sm_100a", 100, {8, 6}}, {"sm_120", 120, {8, 7}}, {"sm_120a", 120, {8, 7}},
+};
+
+struct CudaRelease {
+  int major, minor;
+  PtxVersion ptx;
+};
+
+// PTX ISA manual, "Release notes": the version that came with each CUDA release.
+constexpr CudaRelease cudaReleases[] = {
+    {11, 0, {7, 0}}, {11, 1, {7, 1}}, {11, 2, {7, 2}}, {11, 3, {7, 3}}, {11, 4, {7, 4}},
+    {11, 5, {7, 5}}, {11, 6, {7, 6}}, {11, 7, {7, 7}}, {11, 8, {7, 8}}, {12, 0, {8, 0}},
+    {12, 1, {8, 1}}, {12, 2, {8, 2}}, {12, 3, {8, 3}}, {12, 4, {8, 4}}, {12, 5, {8, 5}},
+    {12, 6, {8, 5}}, {12, 7, {8, 6}}, {12, 8, {8, 7}}, {12, 9, {8, 8}}, {13, 0, {9, 0}},
+};
+
+} // namespace
+
+std::string PtxVersion::str() const { return fmt::format("{}.{}", major, minor); }
+std::string PtxVersion::feature() const { return fmt::format("ptx{}{}", major, minor); }
+
+llvm::Expected<Target> findTarget(std::string_view name) {
+  auto known = std::find_if(std::begin(knownTargets), std::end(knownTargets),
+                            [&](const KnownTarget &target) { return name == target.name; });
+  if (known == std::end(knownTargets)) {
+    std::string all;
+    for (const KnownTarget &target : knownTargets)
+      all += (all.empty() ? "" : ", ") + std::string(target.name);
+    return makeError(DiagClass::BadInput, "unknown target '{}'; targets are {}", name, all);
+  }
+  if (!llvmKnowsProcessor(known->name))
+    return makeError(DiagClass::Unsupported,
+                     "target {} needs a newer LLVM: {} has it not, its newest PTX is {}",
+                     known->name, llvmVersion(), newestLlvmPtx().str());
+  return Target{known->name, known->architecture, name.back() == 'a', known->minimumPtx};
+}
+
+std::vector<std::string> targetNames() {
+  std::vector<std::string> names;
+  for (const KnownTarget &target : knownTargets)
+    if (llvmKnowsProcessor(target.name))
+      names.push_back(target.name);
+  return names;
+}
+
+PtxVersion newestLlvmPtx() {
+  static const PtxVersion newest = [] {
+    PtxVersion best;
+    for (const std::string &feature : llvmFeatures()) {
+      // "ptx85" is 8.5: all versions so far have one digit after the point.
+      if (feature.size() != 5 || feature.compare(0, 3, "ptx") != 0)
+        continue;
+      best = std::max(best, PtxVersion{feature[3] - '0', feature[4] - '0'});
+    }
+    return best;
+  }();
+  return newest;
+}
+
+std::optional<PtxVersion> ptxOfCudaRelease(int major, int minor) {
+  std::optional<PtxVersion> result;
+  for (const CudaRelease &release : cudaReleases)
+    if (std::pair(release.major, release.minor) <= std::pair(major, minor))
+      result = release.ptx;
+  return result;
+}
+
+llvm::Expected<PtxVersion> choosePtxVersion(const Target &target, PtxVersion llvmNewest,
+                                            std::optional<PtxVersion> assembler) {
+  PtxVersion version = assembler ? std::min(llvmNewest, *assembler) : llvmNewest;
+  if (version < target.minimumPtx)
+    return makeError(
+        DiagClass::Unsupported, "{} needs PTX {} or newer, but LLVM writes up to {} and {}",
+        target.name, target.minimumPtx.str(), llvmNewest.str(),
+        assembler ? "ptxas reads up to " + assembler->str() : std::string("no ptxas was found"));
+  return version;
+}
+
+} // namespace tilewright

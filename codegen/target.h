@@ -1,0 +1,51 @@
+// Targets: which GPU architectures code can be made for, and in which version of PTX.
+//
+// LLVM only warns about an architecture it doesn't know, falls back to the oldest and then aborts
+// in instruction selection, so everything is checked here before code generation starts.
+#pragma once
+
+#include "analysis/support/diag.h"
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Version of the PTX instruction set: 8.5 is {8, 5}.
+struct PtxVersion {
+  int major = 0, minor = 0;
+  auto operator<=>(const PtxVersion &) const = default;
+  std::string str() const;     ///< "8.5"
+  std::string feature() const; ///< LLVM's subtarget feature: "ptx85"
+};
+
+struct Target {
+  std::string name;      ///< "sm_80", "sm_90a"; also ptxas's -arch
+  int architecture = 80; ///< 80, 86, 89, 90, 100, 120
+  /// An "a" target: its code runs on devices of exactly this architecture.
+  bool isSpecific = false;
+  PtxVersion minimumPtx; ///< first version that has this target
+};
+
+/// The target of that name, if Tilewright and the LLVM it was built with both know it.
+/// Errors: BadInput for a name that is no target, Unsupported for one that this LLVM lacks.
+llvm::Expected<Target> findTarget(std::string_view name);
+
+/// Names of all targets that findTarget() accepts.
+std::vector<std::string> targetNames();
+
+/// Newest PTX version that this LLVM can write.
+PtxVersion newestLlvmPtx();
+
+/// Newest PTX version that the ptxas of a CUDA release reads: 11.8 → 7.8, 12.6 → 8.5.
+/// For a release newer than the table, that of the newest one in it; nothing before 11.0.
+std::optional<PtxVersion> ptxOfCudaRelease(int major, int minor);
+
+/// The version to write: the newest that LLVM writes and `assembler` (if there is one) reads,
+/// which has to be at least the target's minimum. Errors: Unsupported, with the three numbers.
+llvm::Expected<PtxVersion> choosePtxVersion(const Target &target, PtxVersion llvmNewest,
+                                            std::optional<PtxVersion> assembler);
+
+} // namespace tilewright

@@ -1,0 +1,145 @@
+#include "codegen/ptxas.h"
+#include "codegen/target.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <cstdlib>
+#include <gtest/gtest.h>
+
+namespace tilewright {
+namespace {
+
+TEST(Target, OnesThatLlvmKnows) {
+  for (const char *name : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"}) {
+    auto target = findTarget(name);
+    ASSERT_TRUE(bool(target)) << llvm::toString(target.takeError());
+    EXPECT_EQ(target->name, name);
+    EXPECT_EQ(target->isSpecific, std::string_view(name) == "sm_90a");
+  }
+}
+
+TEST(Target, UnknownNamesAreRefusedWithTheList) {
+  for (const char *name : {"", "sm_70", "sm90", "sm_90A", "sm_80\n", "compute_80"}) {
+    auto target = findTarget(name);
+    ASSERT_FALSE(bool(target)) << name;
+    Diag diag = takeDiag(target.takeError());
+    EXPECT_EQ(diag.cls, DiagClass::BadInput);
+    EXPECT_NE(diag.message.find("sm_90a"), std::string::npos) << diag.message;
+  }
+}
+
+TEST(Target, NewTargetsEitherWorkOrSayWhatIsMissing) {
+  for (const char *name : {"sm_100a", "sm_120a"}) {
+    auto target = findTarget(name);
+    if (target) {
+      EXPECT_GE(newestLlvmPtx(), target->minimumPtx);
+      continue;
+    }
+    Diag diag = takeDiag(target.takeError());
+    EXPECT_EQ(diag.cls, DiagClass::Unsupported);
+    EXPECT_NE(diag.message.find("newer LLVM"), std::string::npos) << diag.message;
+  }
+}
+
+TEST(Target, PtxOfCudaReleases) {
+  EXPECT_EQ(ptxOfCudaRelease(11, 8), (PtxVersion{7, 8}));
+  EXPECT_EQ(ptxOfCudaRelease(12, 0), (PtxVersion{8, 0}));
+  EXPECT_EQ(ptxOfCudaRelease(12, 4), (PtxVersion{8, 4}));
+  EXPECT_EQ(ptxOfCudaRelease(12, 6), (PtxVersion{8, 5}));
+  EXPECT_EQ(ptxOfCudaRelease(12, 8), (PtxVersion{8, 7}));
+  EXPECT_EQ(ptxOfCudaRelease(12, 9), (PtxVersion{8, 8}));
+  EXPECT_EQ(ptxOfCudaRelease(13, 0), (PtxVersion{9, 0}));
+  EXPECT_EQ(ptxOfCudaRelease(99, 9), (PtxVersion{9, 0}));
+  EXPECT_EQ(ptxOfCudaRelease(10, 2), std::nullopt);
+}
+
+TEST(Target, VersionIsTheOldestOfBoth) {
+  Target sm86 = llvm::cantFail(findTarget("sm_86"));
+  EXPECT_EQ(llvm::cantFail(choosePtxVersion(sm86, {8, 5}, PtxVersion{7, 8})), (PtxVersion{7, 8}));
+  EXPECT_EQ(llvm::cantFail(choosePtxVersion(sm86, {8, 5}, PtxVersion{9, 0})), (PtxVersion{8, 5}));
+  EXPECT_EQ(llvm::cantFail(choosePtxVersion(sm86, {8, 5}, std::nullopt)), (PtxVersion{8, 5}));
+}
+
+TEST(Target, EmptyRangeNamesTheThreeNumbers) {
+  Target blackwell{"sm_100a", 100, true, {8, 6}};
+  auto version = choosePtxVersion(blackwell, {9, 0}, PtxVersion{8, 5});
+  ASSERT_FALSE(bool(version));
+  Diag diag = takeDiag(version.takeError());
+  EXPECT_EQ(diag.cls, DiagClass::Unsupported);
+  for (const char *number : {"8.6", "9.0", "8.5"})
+    EXPECT_NE(diag.message.find(number), std::string::npos) << diag.message;
+}
+
+TEST(Ptxas, ReleaseIsReadFromWhateverStandsAround) {
+  EXPECT_EQ(parsePtxasRelease("ptxas: NVIDIA (R) Ptx optimizing assembler\n"
+                              "Cuda compilation tools, release 12.4, V12.4.131\n"),
+            (std::pair(12, 4)));
+  EXPECT_EQ(parsePtxasRelease("warning: release notes changed\nrelease 11.8, V11.8.89"),
+            (std::pair(11, 8)));
+  EXPECT_EQ(parsePtxasRelease("tools V12.8.61"), (std::pair(12, 8)));
+  for (const char *text : {"", "release", "release x.y", "release 12", "release -1.2",
+                           "release 99999999999999999999.1", "12.4"})
+    EXPECT_EQ(parsePtxasRelease(text), std::nullopt) << text;
+}
+
+TEST(Ptxas, LogIsTakenApart) {
+  AssemblyReport report =
+      parseAssemblyLog("ptxas info    : Compiling entry function 'k' for 'sm_90'\n"
+                       "    344 bytes stack frame, 644 bytes spill stores, 532 bytes spill loads\n"
+                       "ptxas info    : Used 255 registers, used 1 barriers, 64 bytes smem\n"
+                       "ptxas warning : something\n");
+  EXPECT_EQ(report.registers, 255);
+  EXPECT_EQ(report.spillStoreBytes, 644);
+  EXPECT_EQ(report.spillLoadBytes, 532);
+  EXPECT_EQ(report.staticSharedBytes, 64);
+  EXPECT_EQ(report.warnings.size(), 1u);
+}
+
+/// A folder with a ptxas of our making, first on PATH.
+class FakePtxas {
+public:
+  explicit FakePtxas(const std::string &script) {
+    EXPECT_FALSE(bool(llvm::sys::fs::createUniqueDirectory("tilewright-fake", folder)));
+    std::string path = (folder + "/ptxas").str();
+    llvm::cantFail(writeFileAtomically(path, "#!/bin/sh\n" + script));
+    EXPECT_FALSE(bool(llvm::sys::fs::setPermissions(path, llvm::sys::fs::all_all)));
+    oldPath = std::getenv("PATH");
+    setenv("PATH", (folder.str() + ":" + oldPath).str().c_str(), 1);
+  }
+  ~FakePtxas() {
+    setenv("PATH", oldPath.c_str(), 1);
+    llvm::sys::fs::remove_directories(folder);
+  }
+
+private:
+  llvm::SmallString<128> folder;
+  std::string oldPath;
+};
+
+TEST(Ptxas, TheOneOnPathIsHonoured) {
+  FakePtxas fake("echo 'Cuda compilation tools, release 11.8, V11.8.89'\n");
+  auto ptxas = findPtxas();
+  ASSERT_TRUE(bool(ptxas)) << llvm::toString(ptxas.takeError());
+  ASSERT_TRUE(ptxas->has_value());
+  EXPECT_EQ((*ptxas)->newestPtx, (PtxVersion{7, 8}));
+}
+
+TEST(Ptxas, NonsenseIsRefused) {
+  FakePtxas fake("echo 'Segmentation fault'; exit 3\n");
+  auto ptxas = findPtxas();
+  ASSERT_FALSE(bool(ptxas));
+  EXPECT_EQ(takeDiag(ptxas.takeError()).cls, DiagClass::Unsupported);
+}
+
+TEST(Ptxas, RefusalOfTheAssemblerIsPassedOn) {
+  FakePtxas fake("case $1 in --version) echo 'release 12.4, V12.4.131';; "
+                 "*) echo 'ptxas fatal : bad thing'; exit 255;; esac\n");
+  auto ptxas = llvm::cantFail(findPtxas());
+  auto assembled = assemble(*ptxas, llvm::cantFail(findTarget("sm_80")), "nonsense");
+  ASSERT_FALSE(bool(assembled));
+  EXPECT_NE(takeDiag(assembled.takeError()).message.find("bad thing"), std::string::npos);
+}
+
+} // namespace
+} // namespace tilewright
