@@ -22,4 +22,9 @@ struct Group {
 /// and inputs. Errors: an empty set, or one that is not convex (BadInput, names the ops).
 llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops);
 
+/// The same with the roots given: the other ops may have users outside, which compute them again
+/// for themselves. Errors: a root that is not among the ops, an input that depends on a root.
+llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
+                                std::span<const OpId> roots);
+
 } // namespace tilewright

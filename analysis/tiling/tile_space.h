@@ -4,6 +4,9 @@
 // pid1) makes the root tile [pid0·t0 : t0, pid1·t1 : t1]. A dot contracted over K has a sequential
 // parameter k0 ∈ [1, K], stepped through inside the program. Schedule parameters (warps, stages, …)
 // stand in the same list, so that constraints can relate them to tile sizes.
+//
+// Every root dim has a parameter, also one of extent 1 (its only size is 1). A dim of extent 0
+// has one too, with extent 0: its size is 1 and there are 0 tiles of it.
 #pragma once
 
 #include "analysis/affine/expr.h"
@@ -28,6 +31,9 @@ struct TileParameter {
   int64_t extent;   ///< of the dim; for schedule parameters the largest value allowed
   OpId op;          ///< the root, or the reducing op; invalid for schedule
   unsigned dim = 0; ///< root dim, or position among the op's reduction dims
+
+  /// The largest size that makes sense: extent, but at least 1.
+  int64_t largest() const { return extent > 1 ? extent : 1; }
 
   /// ⌈extent / size⌉: the number of tiles.
   Expr tileCount() const { return size.context().constant(extent).ceilDiv(size); }

@@ -13,7 +13,14 @@
 
 namespace tilewright {
 
-/// One op with one tile. An op that two consumers need with different tiles has two instances.
+/// One op with one tile. An op that two consumers need with different tiles has two instances;
+/// they may become the same tile at some sizes: in a softmax, x is read with the root's tile t1 of
+/// a row and, for the row's maximum, with the sequential tile r0, and with t1 = r0 = D both are the
+/// whole row. sameTileAt() in numeric_tile.h tells.
+///
+/// Reshapes, transposes and bitcasts in the middle of a chain of such ops have no instance where
+/// their own tile would not be one at every accepted point; the op above then has the operand
+/// below the chain as its operand.
 struct TileInstance {
   OpId op;
   Tile tile;
@@ -22,8 +29,19 @@ struct TileInstance {
   Exactness exactness = Exactness::Exact;
   double factor = 1; ///< of an over-approximation
   std::string why;   ///< says why it is not exact
-  /// Sequential parameters (indices into the space) inside whose loops this instance lies.
+  /// Sequential parameters (indices into the space) inside whose loops this instance lies,
+  /// outer loops included; ascending. What does not depend on a step is taken as hoisted.
   std::vector<unsigned> loops;
+  /// Sequential parameters that this op itself runs over (a dot's contracted dims in operand
+  /// order, a reduce's dims in ascending order); its operands lie inside these loops.
+  std::vector<unsigned> reduces;
+};
+
+/// A value that is only known when the kernel runs: the (clamped) start of a dynamic slice.
+struct RuntimeVariable {
+  Expr var;
+  OpId source; ///< the scalar op whose value it is
+  Interval range;
 };
 
 struct TiledGroup {
@@ -32,12 +50,27 @@ struct TiledGroup {
   std::vector<TileInstance> instances; ///< operands before users
   std::vector<unsigned> roots;         ///< instance of each group root
   std::vector<Constraint> constraints;
+  std::vector<RuntimeVariable> runtime;
 
   std::vector<unsigned> instancesOf(OpId op) const;
+  /// Of parameters, program ids, steps and runtime variables.
+  Bounds bounds() const;
 };
 
-/// Tiles a group from its root. All roots must share the first root's iteration space up to
-/// exact tiles; what can't be expressed is an Unsupported error that names the op and the reason.
+/// Tiles a group from its last root (the one with the highest id), whose dims become the parallel
+/// parameters. Other roots must have a tile that follows from it: they are read by it, or have the
+/// same dims, or the same elements in another shape. Where a program id does not occur in another
+/// root's tile a constraint keeps that dim in one tile, else several programs would write the same
+/// elements. What can't be expressed is an Unsupported error that names the op and the reason;
+/// more than 4096 instances are a BudgetSpent error.
+///
+/// Sequential parameters: one per contracted or reduced dim. Dots and reduces that walk the same
+/// dims of tensors of the same shape with the same tile of the other dims share them, so that a
+/// softmax has one r0, and the row reduction between two dots walks with the second one's k0.
+///
+/// Schedule parameters are always there; an extent of 1 says that the group has no use for it:
+/// warps [1, 32], stages [1, 16] (groups with a dot or reduce), split_k [1, 64] (with a dot),
+/// group_m [1, 64] (with a dot and two parallel dims).
 llvm::Expected<TiledGroup> tileGroup(const Graph &graph, const Group &group, ExprContext &context);
 
 } // namespace tilewright

@@ -1,0 +1,241 @@
+// Reshape of factored tiles: regroup the atoms along the new dims.
+#include "analysis/support/checked.h"
+#include "analysis/tiling/factored_tile.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace tilewright {
+namespace {
+
+bool comparable(int64_t a, int64_t b) { return a % b == 0 || b % a == 0; }
+
+void sortUnique(std::vector<int64_t> &values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+/// Weights at which both sides can be cut: a divisor chain from 1 to `total`, comparable with every
+/// weight of either side. All weights where they form a chain; otherwise gcds and lcms of pairs
+/// are tried as well, so that what can't be cut (a core) is as small as possible.
+std::vector<int64_t> commonCuts(const std::vector<int64_t> &a, const std::vector<int64_t> &b,
+                                int64_t total) {
+  std::vector<int64_t> weights = a;
+  weights.insert(weights.end(), b.begin(), b.end());
+  sortUnique(weights);
+  bool isChain = true;
+  for (size_t i = 0; i + 1 < weights.size(); ++i)
+    isChain &= weights[i + 1] % weights[i] == 0;
+  if (isChain)
+    return weights;
+  std::vector<int64_t> candidates = weights, cuts;
+  for (int64_t x : a)
+    for (int64_t y : b) {
+      int64_t g = std::gcd(x, y);
+      candidates.push_back(g);
+      std::optional<int64_t> lcm = checkedMul(x / g, y);
+      if (lcm && total % *lcm == 0)
+        candidates.push_back(*lcm);
+    }
+  sortUnique(candidates);
+  for (int64_t candidate : candidates) {
+    auto fits = [&](int64_t weight) { return comparable(candidate, weight); };
+    if (std::all_of(weights.begin(), weights.end(), fits) &&
+        std::all_of(cuts.begin(), cuts.end(), fits))
+      cuts.push_back(candidate);
+  }
+  return cuts;
+}
+
+/// A part of the linear index with its lane digit.
+struct Piece {
+  Atom atom;
+  int64_t weight; ///< in the linear index
+};
+
+/// Suffix products of the extents over 1, ascending from 1 to their product.
+std::vector<int64_t> weightsOf(std::span<const int64_t> extents) {
+  std::vector<int64_t> weights{1};
+  for (size_t i = extents.size(); i > 0; --i)
+    if (extents[i - 1] > 1)
+      weights.push_back(weights.back() * extents[i - 1]);
+  return weights;
+}
+
+std::string productText(std::span<const int64_t> extents) {
+  std::string out;
+  for (int64_t extent : extents)
+    out += fmt::format("{}{}", out.empty() ? "" : " x ", extent);
+  return out;
+}
+
+bool isPrime(int64_t n) {
+  for (int64_t d = 2; d * d <= n; ++d)
+    if (n % d == 0)
+      return false;
+  return n > 1;
+}
+
+/// "must divide 64 or be a multiple of 64".
+std::string boundaryText(const TileOrigin &origin, int64_t c) {
+  const int64_t outer = origin.extent / c;
+  const std::string because =
+      origin.extent % c == 0
+          ? fmt::format("because {} is split into {} x {}", origin.extent, outer, c)
+          : fmt::format("because {} is split at {}", origin.extent, c);
+  if (!origin.aligned)
+    return fmt::format("tile {{0}} must be 1, since its start or stride is not known, {}", because);
+  if (origin.isRooted())
+    return isPrime(c)
+               ? fmt::format("tile {{0}} must be 1 or a multiple of {}, {}", c, because)
+               : fmt::format("tile {{0}} must divide {} or be a multiple of it, {}", c, because);
+  const int64_t ends = std::gcd(std::gcd(origin.base, origin.lower), origin.upper);
+  if (ends % c == 0)
+    return fmt::format("tile {{0}} must divide {} or be a multiple of it, {}, of which [{}, {}) is "
+                       "covered",
+                       c, because, origin.lower, origin.upper);
+  return fmt::format("tile {{0}} must divide {}, {}, of which [{}, {}) is covered",
+                     std::gcd(c, ends), because, origin.lower, origin.upper);
+}
+
+} // namespace
+
+FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int64_t> from,
+                                  std::span<const int64_t> to, const ConditionSink &conditions) {
+  FactoredTile out;
+  out.dims.resize(to.size());
+  const bool isEmpty = std::count(to.begin(), to.end(), 0) > 0;
+  FactoredDim digits;
+  std::vector<Atom> masks; // dims of extent 1 that carry masks
+  for (const FactoredDim &dim : tile.dims)
+    for (const Atom &atom : dim)
+      (atom.extent == 1 ? masks : digits).push_back(atom);
+  if (isEmpty) {
+    for (size_t j = 0; j < to.size(); ++j)
+      out.dims[j] = wholeDim(to[j]);
+    return out;
+  }
+  digits = mergeAtoms(std::move(digits));
+
+  std::vector<int64_t> extents;
+  for (const Atom &atom : digits)
+    extents.push_back(atom.extent);
+  const std::vector<int64_t> source = weightsOf(extents), target = weightsOf(to);
+  const int64_t total = source.back();
+  const std::vector<int64_t> cuts = commonCuts(source, target, total);
+  // The dim of `from` that holds a weight, for the conditions.
+  auto dimOf = [&](int64_t weight) {
+    int64_t w = 1;
+    for (size_t i = from.size(); i > 0; --i) {
+      w *= from[i - 1];
+      if (weight < w)
+        return static_cast<int>(i - 1);
+    }
+    return -1;
+  };
+  /// The part of digit i between two weights; cutting it below costs a condition.
+  auto part = [&](size_t i, int64_t lo, int64_t hi) {
+    const int64_t bottom = source[digits.size() - 1 - i];
+    const int64_t inner = digits[i].inner * (lo / bottom);
+    if (lo > bottom) {
+      const TileOrigin &o = origins[digits[i].origin];
+      conditions({boundaryCondition(o, inner),
+                  dimOf(lo),
+                  "reshape-split",
+                  boundaryText(o, inner),
+                  {o.tile.size}});
+    }
+    return Piece{{digits[i].origin, inner, hi / lo}, lo};
+  };
+
+  std::vector<Piece> pieces; // innermost first
+  size_t next = digits.size();
+  for (size_t c = 0; c + 1 < cuts.size(); ++c) {
+    const int64_t lo = cuts[c], hi = cuts[c + 1];
+    std::vector<Piece> mine; // innermost first
+    for (;;) {
+      const int64_t bottom = source[digits.size() - next], top = source[digits.size() - next + 1];
+      mine.push_back(part(next - 1, std::max(lo, bottom), std::min(hi, top)));
+      if (top <= hi)
+        --next;
+      if (top >= hi)
+        break;
+    }
+    std::vector<int64_t> inTarget{lo};
+    for (int64_t weight : target)
+      if (lo < weight && weight < hi)
+        inTarget.push_back(weight);
+    inTarget.push_back(hi);
+    if (mine.size() == 1 && inTarget.size() == 2) {
+      pieces.push_back(mine.front());
+      continue;
+    }
+    // A core: all of it or one element.
+    std::vector<Formula> full, unit;
+    Expr offset = ctx.constant(0), count = ctx.constant(1);
+    std::vector<int64_t> fromExtents, toExtents;
+    std::vector<Expr> args;
+    bool isSimple = true;
+    for (auto it = mine.rbegin(); it != mine.rend(); ++it) {
+      const TileDim t = atomTile(it->atom);
+      const TileOrigin &o = origins[it->atom.origin];
+      isSimple &= o.aligned && !o.backwards && !o.mayBeEmpty;
+      full.push_back(isFull(it->atom, t));
+      unit.push_back(Formula::lessEqual(t.size, ctx.constant(1)));
+      offset = offset + t.offset * (it->weight / lo);
+      count = count * t.size;
+      fromExtents.push_back(it->atom.extent);
+      args.push_back(t.size);
+    }
+    for (size_t k = inTarget.size() - 1; k > 0; --k)
+      toExtents.push_back(inTarget[k] / inTarget[k - 1]);
+    std::string tiles;
+    for (size_t k = 0; k < args.size(); ++k)
+      tiles += fmt::format("{}{{{}}}", k ? " x " : "", k);
+    conditions({isSimple ? Formula::any({Formula::all(full), Formula::all(unit)})
+                         : Formula::constant(false),
+                dimOf(mine.back().weight), "reshape-core",
+                fmt::format("tile {} must be all of {} or one element, because {} becomes {} and "
+                            "the two have no common boundary",
+                            tiles, productText(fromExtents), productText(fromExtents),
+                            productText(toExtents)),
+                args});
+    for (size_t k = 0; k + 1 < inTarget.size(); ++k) {
+      const int64_t weight = inTarget[k], extent = inTarget[k + 1] / weight;
+      Expr start = offset.floorDiv(weight / lo);
+      if (inTarget[k + 1] != hi)
+        start = start.mod(extent);
+      TileOrigin o{
+          extent,
+          {start, count.min(extent), ctx.constant(1), ctx.constant(0), ctx.constant(extent)}};
+      o.aligned = true;
+      o.upper = o.length = extent;
+      pieces.push_back({{intern(std::move(o)), 1, extent}, weight});
+    }
+  }
+
+  size_t p = 0;
+  int64_t weight = 1;
+  for (size_t j = to.size(); j > 0; --j) {
+    weight *= to[j - 1];
+    FactoredDim &dim = out.dims[j - 1];
+    for (; p < pieces.size() && pieces[p].weight < weight; ++p)
+      dim.insert(dim.begin(), pieces[p].atom);
+    dim = mergeAtoms(std::move(dim));
+    if (to[j - 1] == 1 && !masks.empty()) {
+      dim = {masks.back()};
+      masks.pop_back();
+    }
+  }
+  for (const Atom &mask : masks)
+    conditions({Formula::constant(false),
+                -1,
+                "reshape-mask",
+                fmt::format("a padded dim of extent 1 has no place in the reshaped tile {}",
+                            origins[mask.origin].tile.size.str()),
+                {}});
+  return out;
+}
+
+} // namespace tilewright

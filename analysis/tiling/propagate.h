@@ -1,0 +1,113 @@
+// Tile rules: from the tile of an op's result to the tiles of its operands, op by op.
+//
+// The tiles are factored (factored_tile.h). What a rule needs to hold becomes a constraint with the
+// op's name; sequential parameters and runtime variables are made on first use.
+#pragma once
+
+#include "analysis/ir/graph.h"
+#include "analysis/tiling/factored_tile.h"
+#include "analysis/tiling/tiled_group.h"
+
+#include "llvm/Support/Error.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace tilewright {
+
+struct OperandTile {
+  FactoredTile tile;
+  Exactness exactness = Exactness::Exact;
+  double factor = 1;
+  std::string why = {};
+};
+
+struct OperandTiles {
+  std::vector<OperandTile> tiles; ///< one per operand
+  std::vector<unsigned> reduces;  ///< sequential parameters that the op runs over
+};
+
+/// Dims of an op's result; of a variadic reduce those of its first element.
+const std::vector<int64_t> &resultDims(const Op &op);
+
+/// Reshape, transpose, bitcast: moves no data of its own.
+bool isView(const Op &op);
+
+/// A reshape of the row-major order, so that chains of them are one reshape.
+bool isRowMajorReshape(const Op &op, const Op &operand);
+
+class TilePropagator {
+public:
+  TilePropagator(const Graph &graph, ExprContext &context)
+      : graph(graph), ctx(context), factory(context) {}
+
+  /// The tiles of all operands for a tile of the result. Unsupported for ops without a rule.
+  llvm::Expected<OperandTiles> operands(OpId id, const FactoredTile &tile);
+
+  /// Through one view op (or a chain of reshapes, see `operandDims`) to a tensor of these dims.
+  FactoredTile throughReshape(OpId id, const FactoredTile &tile,
+                              std::span<const int64_t> operandDims);
+
+  /// Adds a constraint unless it is true or there already.
+  void require(OpId id, int operand, TileCondition condition);
+  ConditionSink sinkFor(OpId id, int operand) {
+    return [this, id, operand](TileCondition c) { require(id, operand, std::move(c)); };
+  }
+  bool isRequired(const Formula &formula) const {
+    return formula.isTrue() || requiredFormulas.count(formula.str());
+  }
+
+  const Graph &graph;
+  ExprContext &ctx;
+  TileFactory factory;
+  std::vector<TileParameter> sequential;
+  std::vector<RuntimeVariable> runtime;
+  std::vector<Constraint> constraints;
+
+private:
+  using Result = llvm::Expected<OperandTiles>;
+  llvm::Error unsupported(const Op &op, std::string reason) const;
+  Result elementwise(const Op &op, const FactoredTile &tile);
+  Result broadcast(const Op &op, const FactoredTile &tile);
+  Result transpose(const Op &op, const FactoredTile &tile);
+  Result bitcast(OpId id, const FactoredTile &tile);
+  Result bitcastConvert(OpId id, const FactoredTile &tile);
+  Result slice(OpId id, const FactoredTile &tile);
+  Result reverse(OpId id, const FactoredTile &tile);
+  Result pad(OpId id, const FactoredTile &tile);
+  Result concatenate(OpId id, const FactoredTile &tile);
+  Result dynamicSlice(OpId id, const FactoredTile &tile);
+  Result dynamicUpdateSlice(OpId id, const FactoredTile &tile);
+  Result reduce(OpId id, const FactoredTile &tile);
+  Result dot(OpId id, const FactoredTile &tile);
+  Result reduceWindow(OpId id, const FactoredTile &tile);
+  Result convolution(OpId id, const FactoredTile &tile);
+  Result gather(OpId id, const FactoredTile &tile);
+
+  TileOrigin originOf(OpId id, const FactoredTile &tile, size_t dim);
+  FactoredDim shifted(TileOrigin origin, int64_t start, int64_t step, int64_t extent);
+  /// Index i of the operand of that extent stands at low + i in the result.
+  FactoredDim placed(TileOrigin origin, int64_t low, int64_t extent, bool mayBeEmpty);
+  FactoredDim spread(OpId id, int dim, const TileOrigin &origin, int64_t low, int64_t step,
+                     int64_t extent);
+  FactoredDim window(OpId id, int dim, TileOrigin origin, const WindowDim &window, int64_t extent,
+                     OperandTile &out);
+  /// A scalar's value at run time, clamped to [0, limit]: an expression.
+  Expr startValue(OpId scalar, int64_t limit);
+  /// The sequential parameters for walking `dims` of a tensor of shape `extents`, where the other
+  /// dims have the tiles `kept`.
+  std::vector<unsigned> walk(OpId id, char prefix, std::span<const int64_t> extents,
+                             std::span<const int64_t> dims, const FactoredTile &kept);
+  FactoredDim stepDim(unsigned parameter);
+
+  using WalkKey = std::tuple<std::vector<int64_t>, std::vector<int64_t>, FactoredTile>;
+  std::map<WalkKey, std::vector<unsigned>> walks;
+  std::map<char, unsigned> walkCount;
+  std::map<std::pair<OpId, int64_t>, Expr> starts;
+  std::set<std::string> requiredFormulas;
+};
+
+} // namespace tilewright

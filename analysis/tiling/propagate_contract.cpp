@@ -1,0 +1,267 @@
+// Tile rules of ops that read several elements for one result: reduce, dot, windows, gather.
+#include "analysis/support/diag.h"
+#include "analysis/tiling/propagate.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+
+namespace tilewright {
+
+FactoredDim TilePropagator::stepDim(unsigned parameter) {
+  const TileParameter &p = sequential[parameter];
+  return factory.rootDim(p.index, p.size, p.extent);
+}
+
+std::vector<unsigned> TilePropagator::walk(OpId id, char prefix, std::span<const int64_t> extents,
+                                           std::span<const int64_t> dims,
+                                           const FactoredTile &kept) {
+  WalkKey key{{extents.begin(), extents.end()}, {dims.begin(), dims.end()}, kept};
+  auto [it, isNew] = walks.try_emplace(std::move(key));
+  if (!isNew)
+    return it->second;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    const unsigned number = static_cast<unsigned>(sequential.size());
+    const std::string name = fmt::format("{}{}", prefix, walkCount[prefix]++);
+    const Expr step = ctx.variable(VarKind::Step, fmt::format("step_{}", name)); // sorts first
+    sequential.push_back({TileParameter::Role::Sequential, name,
+                          ctx.variable(VarKind::TileParam, name), step, extents[dims[i]], id,
+                          static_cast<unsigned>(i)});
+    it->second.push_back(number);
+  }
+  return it->second;
+}
+
+llvm::Expected<OperandTiles> TilePropagator::reduce(OpId id, const FactoredTile &tile) {
+  const Op &op = graph[id];
+  const size_t inputs = op.operands.size() / 2;
+  if (inputs == 0 || op.operands.size() % 2 != 0)
+    return unsupported(op, fmt::format("{} operands", op.operands.size()));
+  const std::vector<int64_t> &extents = graph[op.operands[0]].shape.dims;
+  std::vector<int64_t> reduced = op.attrs.dimensions;
+  std::sort(reduced.begin(), reduced.end());
+  OperandTiles out;
+  out.reduces = walk(id, 'r', extents, reduced, tile);
+  FactoredTile input;
+  for (size_t i = 0, kept = 0; i < extents.size(); ++i) {
+    auto it = std::find(reduced.begin(), reduced.end(), static_cast<int64_t>(i));
+    input.dims.push_back(it == reduced.end() ? tile.dims[kept++]
+                                             : stepDim(out.reduces[it - reduced.begin()]));
+  }
+  for (size_t k = 0; k < inputs; ++k)
+    out.tiles.push_back({input});
+  out.tiles.resize(2 * inputs); // the initial values are scalars
+  return out;
+}
+
+llvm::Expected<OperandTiles> TilePropagator::dot(OpId id, const FactoredTile &tile) {
+  const Op &op = graph[id];
+  const DotDims &d = op.attrs.dot;
+  const std::vector<int64_t> &lhs = graph[op.operands[0]].shape.dims;
+  const std::vector<int64_t> &rhs = graph[op.operands[1]].shape.dims;
+  if (op.operands.size() != 2)
+    return unsupported(op,
+                       fmt::format("{} operands, sparse dots are not known", op.operands.size()));
+  auto place = [](const std::vector<int64_t> &list, size_t dim) {
+    auto it = std::find(list.begin(), list.end(), static_cast<int64_t>(dim));
+    return it == list.end() ? -1 : static_cast<int>(it - list.begin());
+  };
+  // Result dims: batch, then the free dims of lhs, then those of rhs.
+  FactoredTile kept;
+  size_t next = d.lhsBatch.size();
+  std::vector<FactoredDim> lhsDims(lhs.size()), rhsDims(rhs.size());
+  for (size_t i = 0; i < lhs.size(); ++i) {
+    if (place(d.lhsContracting, i) >= 0)
+      continue;
+    int batch = place(d.lhsBatch, i);
+    lhsDims[i] = tile.dims[batch >= 0 ? static_cast<size_t>(batch) : next++];
+    kept.dims.push_back(lhsDims[i]);
+  }
+  for (size_t i = 0; i < rhs.size(); ++i) {
+    if (place(d.rhsContracting, i) >= 0)
+      continue;
+    int batch = place(d.rhsBatch, i);
+    rhsDims[i] = tile.dims[batch >= 0 ? static_cast<size_t>(batch) : next++];
+  }
+  OperandTiles out;
+  out.reduces = walk(id, 'k', lhs, d.lhsContracting, kept);
+  for (size_t j = 0; j < out.reduces.size(); ++j) {
+    lhsDims[d.lhsContracting[j]] = stepDim(out.reduces[j]);
+    rhsDims[d.rhsContracting[j]] = stepDim(out.reduces[j]);
+  }
+  out.tiles.push_back({FactoredTile{std::move(lhsDims)}});
+  out.tiles.push_back({FactoredTile{std::move(rhsDims)}});
+  return out;
+}
+
+FactoredDim TilePropagator::window(OpId id, int dim, TileOrigin o, const WindowDim &w,
+                                   int64_t extent, OperandTile &out) {
+  // Positions in the (base-dilated) operand: {stride·i} + {dilation·j} - padLow.
+  const bool isPadded = w.padLow > 0 || w.padHigh > 0;
+  if (w.size == 1 && w.stride == 1 && w.baseDilation == 1) {
+    if (w.padLow == 0 && w.padHigh == 0)
+      return factory.ofOrigin(std::move(o));
+    return placed(std::move(o), w.padLow, extent, isPadded);
+  }
+  TileDim t = o.tile;
+  if (!t.stride.isConstant(1))
+    require(id, 0,
+            {Formula::lessEqual(t.size, ctx.constant(1)),
+             dim,
+             "window-stride",
+             fmt::format("tile {{0}} must be 1, because windows of a tile with stride {} are no "
+                         "tile",
+                         t.stride.str()),
+             {t.size}});
+  const int64_t reach = (w.size - 1) * w.windowDilation;
+  TileDim hull;
+  hull.offset = t.offset * w.stride - w.padLow;
+  hull.lower = t.lower * w.stride - w.padLow;
+  hull.upper = (t.upper - 1) * w.stride + (reach + 1 - w.padLow);
+  int64_t step = 1;
+  if (w.size == 1) {
+    step = w.stride;
+    hull.size = t.size;
+  } else if (w.windowDilation == 1 && w.stride <= w.size) {
+    hull.size = (t.size - 1) * w.stride + w.size; // windows touch or overlap
+  } else {
+    step = std::gcd(w.stride, w.windowDilation);
+    hull.size = (t.size - 1) * (w.stride / step) + (reach / step + 1);
+    out.exactness = Exactness::OverApproximate;
+    out.factor =
+        static_cast<double>(std::max(w.stride, w.windowDilation)) / static_cast<double>(step);
+    out.why = fmt::format("windows of {} with stride {} and dilation {} leave gaps", w.size,
+                          w.stride, w.windowDilation);
+  }
+  hull.stride = ctx.constant(step);
+  if (w.baseDilation > 1 && extent > 1) {
+    TileOrigin dilated{(extent - 1) * w.baseDilation + 1, std::move(hull)};
+    return spread(id, dim, dilated, 0, w.baseDilation, extent);
+  }
+  hull.lower = hull.lower.max(0);
+  hull.upper = hull.upper.min(extent);
+  return factory.opaqueDim(std::move(hull), extent, o.mayBeEmpty || isPadded);
+}
+
+llvm::Expected<OperandTiles> TilePropagator::reduceWindow(OpId id, const FactoredTile &tile) {
+  const Op &op = graph[id];
+  const size_t inputs = op.operands.size() / 2;
+  const std::vector<int64_t> &extents = graph[op.operands[0]].shape.dims;
+  if (op.attrs.window.size() != extents.size() || op.shape.isTuple)
+    return unsupported(op, fmt::format("a window of {} dims over {} dims", op.attrs.window.size(),
+                                       extents.size()));
+  OperandTile input;
+  for (size_t i = 0; i < extents.size(); ++i)
+    input.tile.dims.push_back(window(id, static_cast<int>(i), originOf(id, tile, i),
+                                     op.attrs.window[i], extents[i], input));
+  OperandTiles out;
+  out.tiles.assign(inputs, input);
+  out.tiles.resize(op.operands.size());
+  return out;
+}
+
+llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const FactoredTile &tile) {
+  const Op &op = graph[id];
+  const ConvDims &c = op.attrs.conv;
+  const std::vector<int64_t> &image = graph[op.operands[0]].shape.dims;
+  const std::vector<int64_t> &kernel = graph[op.operands[1]].shape.dims;
+  const int64_t groups = op.attrs.featureGroupCount;
+  if (op.attrs.batchGroupCount != 1)
+    return unsupported(op, fmt::format("{} batch groups", op.attrs.batchGroupCount));
+  if (groups < 1 || image[c.inputFeature] % groups != 0 || kernel[c.kernelOutput] % groups != 0)
+    return unsupported(
+        op, fmt::format("{} feature groups of {} features", groups, image[c.inputFeature]));
+  OperandTile lhs, rhs;
+  lhs.tile.dims.resize(image.size());
+  rhs.tile.dims.resize(kernel.size());
+  const FactoredDim &features = tile.dims[c.outputFeature];
+  lhs.tile.dims[c.inputBatch] = tile.dims[c.outputBatch];
+  rhs.tile.dims[c.kernelOutput] = features;
+
+  // Input features of a group are contracted; the group comes from the output feature.
+  const int64_t perGroup = image[c.inputFeature] / groups;
+  OperandTiles out;
+  const int64_t contracted[] = {0};
+  const int64_t extent[] = {perGroup};
+  out.reduces = walk(id, 'k', extent, contracted, tile);
+  FactoredDim step = stepDim(out.reduces.front());
+  rhs.tile.dims[c.kernelInput] = step;
+  lhs.tile.dims[c.inputFeature] = step;
+  if (groups > 1) {
+    const int64_t from[] = {kernel[c.kernelOutput]};
+    const int64_t to[] = {groups, kernel[c.kernelOutput] / groups};
+    ConditionSink sink = [&](TileCondition condition) {
+      condition.dim = static_cast<int>(c.outputFeature);
+      require(id, 0, std::move(condition));
+    };
+    FactoredDim joined = factory.reshape({{features}}, from, to, sink).dims[0];
+    joined.insert(joined.end(), step.begin(), step.end());
+    joined = mergeAtoms(std::move(joined));
+    factory.plainDim(joined, image[c.inputFeature], static_cast<int>(c.inputFeature),
+                     sinkFor(id, 0));
+    lhs.tile.dims[c.inputFeature] = std::move(joined);
+  }
+  for (size_t i = 0; i < c.inputSpatial.size(); ++i) {
+    const size_t outDim = static_cast<size_t>(c.outputSpatial[i]);
+    lhs.tile.dims[c.inputSpatial[i]] =
+        window(id, static_cast<int>(outDim), originOf(id, tile, outDim), op.attrs.window[i],
+               image[c.inputSpatial[i]], lhs);
+    rhs.tile.dims[c.kernelSpatial[i]] = factory.wholeDim(kernel[c.kernelSpatial[i]]);
+  }
+  out.tiles = {std::move(lhs), std::move(rhs)};
+  return out;
+}
+
+llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile &tile) {
+  const Op &op = graph[id];
+  const GatherDims &g = op.attrs.gather;
+  const std::vector<int64_t> &table = graph[op.operands[0]].shape.dims;
+  const std::vector<int64_t> &indices = graph[op.operands[1]].shape.dims;
+  if (!g.operandBatchingDims.empty())
+    return unsupported(op, "operand batching dims");
+  auto has = [](const std::vector<int64_t> &list, size_t dim) {
+    return std::find(list.begin(), list.end(), static_cast<int64_t>(dim)) != list.end();
+  };
+  OperandTile rows, picks;
+  // Result dims that are no offset dims run over the indices, without the index vector.
+  Expr picked = ctx.constant(1);
+  size_t batch = 0;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    if (static_cast<int64_t>(i) == g.indexVectorDim) {
+      picks.tile.dims.push_back(factory.wholeDim(indices[i]));
+      continue;
+    }
+    while (batch < tile.dims.size() && has(g.offsetDims, batch))
+      ++batch;
+    if (batch == tile.dims.size())
+      return unsupported(op, "fewer batch dims than the indices have");
+    picked = picked * originOf(id, tile, batch).tile.size;
+    picks.tile.dims.push_back(tile.dims[batch++]);
+  }
+  size_t offsetDim = 0;
+  for (size_t i = 0; i < table.size(); ++i) {
+    const bool isIndexed = has(g.startIndexMap, i);
+    if (!has(g.collapsedSliceDims, i)) {
+      if (offsetDim == g.offsetDims.size())
+        return unsupported(op, "fewer offset dims than the slice has");
+      const size_t resultDim = static_cast<size_t>(g.offsetDims[offsetDim++]);
+      if (!isIndexed && g.sliceSizes[i] == table[i]) {
+        rows.tile.dims.push_back(tile.dims[resultDim]);
+        continue;
+      }
+    }
+    // Which of these the tile reads is known at run time only: as many as there are indices.
+    const Expr zero = ctx.constant(0), one = ctx.constant(1);
+    Expr count = (picked * g.sliceSizes[i]).min(table[i]);
+    rows.tile.dims.push_back(
+        factory.opaqueDim({zero, count, one, zero, ctx.constant(table[i])}, table[i], false));
+    rows.exactness = Exactness::Unknown;
+    rows.why =
+        fmt::format("which elements of dim {} are read is in %{}", i, graph[op.operands[1]].name);
+  }
+  OperandTiles out;
+  out.tiles = {std::move(rows), std::move(picks)};
+  return out;
+}
+
+} // namespace tilewright
