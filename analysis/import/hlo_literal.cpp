@@ -123,16 +123,12 @@ bool checkTensor(HloLexer &lexer, const Shape &shape) {
     if (count[depth] > 0 && !lexer.expect(','))
       return false;
     ++count[depth];
-    if (consumeElided(lexer)) {
-      if (depth > 0)
-        count[depth] = shape.dims[depth - 1];
-      if (depth == 0)
-        return true;
+    if (depth < rank && consumeElided(lexer)) // one row, or the whole at depth 0
       continue;
-    }
     if (lexer.peek() == '.' && lexer.consume("...")) { // { 1, 2, ... }
-      if (depth > 0)
-        count[depth] = shape.dims[depth - 1];
+      if (depth == 0)
+        return lexer.failExpected("a value");
+      count[depth] = shape.dims[depth - 1];
       continue;
     }
     if (depth == rank) {

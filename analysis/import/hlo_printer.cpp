@@ -1,30 +1,9 @@
+#include "analysis/import/hlo_attribute_printer.h"
 #include "analysis/import/hlo_text.h"
 
 namespace tilewright {
 
 namespace {
-
-std::string_view attributeOf(CallRole role) {
-  switch (role) {
-  case CallRole::Calls:
-    return "calls";
-  case CallRole::ToApply:
-    return "to_apply";
-  case CallRole::Body:
-    return "body";
-  case CallRole::Condition:
-    return "condition";
-  case CallRole::Branch:
-    return "branch_computations";
-  case CallRole::Select:
-    return "select";
-  case CallRole::Scatter:
-    return "scatter";
-  case CallRole::Other:
-    return "called_computations";
-  }
-  return "";
-}
 
 class HloPrinter {
 public:
@@ -88,6 +67,10 @@ private:
     out += ')';
     for (const RawAttribute &attribute : op.rawAttrs)
       printAttribute(attribute.name, attribute.text);
+    // Where a file was read its text says everything; an op made otherwise has typed ones alone.
+    if (op.rawAttrs.empty())
+      for (const auto &[name, text] : typedAttributes(module, op))
+        printAttribute(name, text);
     out += '\n';
   }
 

@@ -24,8 +24,8 @@ namespace tilewright {
 /// may be called before they are defined; operands must be defined before they are used.
 llvm::Expected<Module> parseHlo(std::shared_ptr<const SourceBuffer> source);
 
-/// HLO text that reads back to an equal module. Attributes that an op has only in typed form
-/// (graphs built by hand or read from another format) are written out from it.
+/// HLO text that reads back to an equal module. Ops without verbatim attributes (made by hand or
+/// read from another format) get theirs from the typed ones.
 std::string printHlo(const Module &module);
 
 } // namespace tilewright

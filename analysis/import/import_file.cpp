@@ -11,18 +11,17 @@ namespace tilewright {
 
 namespace {
 
-/// The first word behind white space and comments; HLO and MLIR both have `//` comments.
-std::string_view firstWord(std::string_view text) {
+/// The text from its first word on; HLO and MLIR both have `//` comments.
+std::string_view skipToWord(std::string_view text) {
   while (true) {
     size_t begin = text.find_first_not_of(" \t\r\n\v\f");
     if (begin == std::string_view::npos)
       return {};
     text.remove_prefix(begin);
     if (!text.starts_with("//"))
-      break;
+      return text;
     text.remove_prefix(std::min(text.find('\n'), text.size()));
   }
-  return text.substr(0, text.find_first_of(" \t\r\n{(="));
 }
 
 /// Offset of the first byte that no text has, or npos.
@@ -43,9 +42,10 @@ ModelFormat detectFormat(std::string_view bytes) {
     return ModelFormat::Onnx;
   if (firstBinaryByte(bytes) != std::string_view::npos)
     return ModelFormat::OtherBinary;
-  std::string_view word = firstWord(bytes);
-  if (word.empty())
+  std::string_view text = skipToWord(bytes);
+  if (text.empty())
     return ModelFormat::Empty;
+  std::string_view word = text.substr(0, text.find_first_of(" \t\r\n{(="));
   if (word == "module" || word == "func.func" || word.starts_with('#') || word.starts_with('!') ||
       word.starts_with('"'))
     return ModelFormat::Mlir;

@@ -1,5 +1,6 @@
 #include "analysis/ir/verifier.h"
 
+#include "analysis/ir/call_graph.h"
 #include "analysis/ir/verifier_internal.h"
 
 #include <algorithm>
@@ -174,44 +175,6 @@ llvm::Error verifyGraph(const Module &module, const Graph &graph) {
   return llvm::Error::success();
 }
 
-/// Refuses computations that call themselves, by a depth-first walk with its own stack.
-llvm::Error verifyNoRecursion(const Module &module) {
-  enum State : uint8_t { New, Active, Done };
-  size_t count = module.all().size();
-  std::vector<std::vector<std::pair<uint32_t, const Op *>>> calls(count);
-  for (uint32_t i = 0; i < count; ++i)
-    for (const Op &op : module.graph(GraphId{i}).all())
-      for (const CalledGraph &called : op.called)
-        calls[i].emplace_back(called.graph.index, &op);
-  std::vector<State> state(count);
-  std::vector<std::pair<uint32_t, size_t>> stack; // graph, next of its calls
-  for (uint32_t start = 0; start < count; ++start) {
-    if (state[start] != New)
-      continue;
-    stack.emplace_back(start, 0);
-    state[start] = Active;
-    while (!stack.empty()) {
-      auto &[graph, next] = stack.back();
-      if (next == calls[graph].size()) {
-        state[graph] = Done;
-        stack.pop_back();
-        continue;
-      }
-      auto [callee, op] = calls[graph][next++];
-      if (state[callee] == Active)
-        return makeError(
-            module.diagAt(op->loc, fmt::format("{}: computation %{} calls itself through %{}",
-                                               toString(op->opcode),
-                                               module.graph(GraphId{callee}).name(), op->name)));
-      if (state[callee] == New) {
-        state[callee] = Active;
-        stack.emplace_back(callee, 0);
-      }
-    }
-  }
-  return llvm::Error::success();
-}
-
 } // namespace
 
 llvm::Error verify(const Module &module) {
@@ -220,7 +183,7 @@ llvm::Error verify(const Module &module) {
   for (const Graph &graph : module.all())
     if (llvm::Error error = verifyGraph(module, graph))
       return error;
-  return verifyNoRecursion(module);
+  return calleesFirst(module).takeError(); // refuses recursion
 }
 
 } // namespace tilewright

@@ -54,8 +54,10 @@ bool OpCheck::broadcast() {
     return false;
   for (size_t i = 0; i < dims.size(); ++i)
     if (int64_t to = op.shape.dims[static_cast<size_t>(dims[i])]; from.dims[i] != to)
-      return failIn("dimensions", "dim {} of {} goes to dim {} of {}, which has {}", i, name(0),
-                    dims[i], op.shape.str(false), to);
+      return failIn("dimensions", "dim {} of {} goes to dim {} of {}, which has {}{}", i, name(0),
+                    dims[i], op.shape.str(false), to,
+                    from.dims[i] == 1 ? "; a dim of 1 is not stretched, reshape it away first"
+                                      : "");
   return resultTypeLike(0);
 }
 

@@ -1,0 +1,28 @@
+// Inlining of calls and fusions into their callers.
+#pragma once
+
+#include "analysis/ir/graph.h"
+
+#include "llvm/Support/Error.h"
+
+#include <cstddef>
+
+namespace tilewright {
+
+struct InlineOptions {
+  bool calls = true;       ///< `call` ops
+  bool fusions = false;    ///< `fusion` ops: undoes the fusion decisions of the file's compiler
+  size_t maxOps = 1 << 20; ///< of the result; nested calls can multiply ops without bound
+};
+
+/// A module that computes the same without those ops, to any depth of nesting. While bodies,
+/// branches and reductions' bodies stay computations; what nothing calls any more is dropped.
+///
+/// The op that computes a call's value takes the call's name; the others keep theirs, with a number
+/// behind it where it is taken. All keep their places in the source. A tuple that a callee returns
+/// only for its elements to be taken disappears with the get-tuple-elements.
+///
+/// `module` must be verified. BudgetSpent if the result would hold more than `maxOps` ops.
+llvm::Expected<Module> inlineCalls(const Module &module, const InlineOptions &options = {});
+
+} // namespace tilewright
