@@ -1,0 +1,100 @@
+// The documents of a report as plain data, checked.
+#pragma once
+
+#include "tools/report/report.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tilewright::report {
+
+/// A quantity that the document may leave out (or give as null). Finite, and never negative unless
+/// said otherwise.
+using Quantity = std::optional<double>;
+
+/// Name and value of a tile or schedule parameter, the value as text.
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+struct Device {
+  std::string name, displayName;
+  Quantity smCount, clockGhz, dramBytesPerS, l2Bytes;
+  std::vector<std::pair<std::string, double>> peakFlopsPerS; ///< by dtype, sorted by name
+};
+
+struct Plan {
+  Parameters tile; ///< parallel dims ("t0", "t1", …) first, then the others
+  Parameters schedule;
+  Quantity grid; ///< blocks launched
+};
+
+struct Alternative {
+  Plan plan;
+  Quantity timeNs;
+  std::string limiter;
+};
+
+struct Kernel {
+  std::string name, rootShape, kind, limiter;
+  std::vector<std::string> ops;
+  double tripCount = 1; ///< executions in one run of the model
+  Plan plan;
+  Quantity timeNs;  ///< one execution
+  Quantity sigmaLn; ///< standard deviation of ln(time)
+  std::vector<std::pair<std::string, double>> termsNs;
+  Quantity flops, transcendentals, dramBytes, l2Bytes; ///< one execution
+  Quantity registersPerThread, sharedBytes, threads, blocksPerSm;
+  Quantity rawCandidates, feasibleCandidates, pricedCandidates;
+  std::vector<Alternative> alternatives; ///< best first
+};
+
+struct OpNote {
+  std::string op, reason;
+};
+
+struct Model {
+  std::string name;
+  Quantity ops, computations;
+  std::vector<Kernel> kernels;
+  std::vector<OpNote> unsupported, noKernel;
+  Quantity totalNs, simpleGroupingNs, lowerBoundNs;
+  bool totalIsComplete = true;
+};
+
+struct Exploration {
+  std::string file, toolVersion, calibration; ///< calibration empty: priors only
+  Device device;
+  std::vector<Model> models;
+};
+
+/// Accuracy of one family, or of all. Fractions: 0.1 is 10 %.
+struct Accuracy {
+  std::string family;
+  Quantity groups, rows, unpricedRows;
+  Quantity mape, medianApe, p90Ape;
+  Quantity bias; ///< may be negative
+  Quantity oracleAt1, worstAt1, oracleAt5, oracleAt10, randomAt5;
+};
+
+struct Measured {
+  std::string family;
+  Quantity predictedNs, measuredNs;
+};
+
+struct Evaluation {
+  std::string file, toolVersion, device, calibration;
+  std::vector<Accuracy> families;
+  std::optional<Accuracy> overall;
+  std::vector<Measured> rows;
+};
+
+struct Documents {
+  std::vector<Exploration> explorations;
+  std::vector<Evaluation> evaluations;
+};
+
+/// Parses and checks every input. Errors as in report.h.
+llvm::Expected<Documents> readDocuments(std::span<const ReportInput> inputs);
+
+} // namespace tilewright::report

@@ -1,0 +1,13 @@
+// One evaluation's part of the page: how good the predictions are.
+#pragma once
+
+#include "tools/report/document.h"
+
+#include <string>
+#include <string_view>
+
+namespace tilewright::report {
+
+std::string evaluationSection(const Evaluation &evaluation, std::string_view id);
+
+} // namespace tilewright::report

@@ -1,0 +1,166 @@
+// The HTML page around the sections.
+#include "tools/report/evaluation_section.h"
+#include "tools/report/model_section.h"
+#include "tools/report/style.h"
+#include "tools/report/text.h"
+
+namespace tilewright {
+
+using namespace report;
+
+namespace {
+// Together these keep a page of any number of models under about four megabytes.
+constexpr size_t rowBudget = 1200, detailBudget = 300, maxSections = 120, maxOverviewRows = 3000;
+
+struct ModelRef {
+  const Exploration *exploration;
+  const Model *model;
+  std::string id;
+};
+
+std::vector<ModelRef> allModels(const Documents &documents) {
+  std::vector<ModelRef> models;
+  for (const Exploration &exploration : documents.explorations)
+    for (const Model &model : exploration.models)
+      models.push_back({&exploration, &model, fmt::format("m{}", models.size())});
+  return models;
+}
+
+std::string deviceText(const Device &device) {
+  std::string out = escapeHtml(device.displayName.empty() ? device.name : device.displayName);
+  if (out.empty())
+    out = "unnamed device";
+  if (device.smCount)
+    put(out, ", {} SMs", count(device.smCount));
+  if (device.clockGhz)
+    put(out, ", {} GHz", threeDigits(device.clockGhz));
+  if (device.dramBytesPerS)
+    put(out, ", DRAM {}", rateText(device.dramBytesPerS, "B/s"));
+  if (device.l2Bytes)
+    put(out, ", L2 {}", bytesText(device.l2Bytes));
+  return out;
+}
+
+void explorationLede(std::string &out, const Exploration &exploration) {
+  put(out, "<p class=\"lede\">{}. {}. <span class=\"mono\">{}</span></p>",
+      deviceText(exploration.device),
+      exploration.calibration.empty() ? "Not calibrated"
+                                      : "Calibration " + escapeHtml(exploration.calibration),
+      escapeHtml(exploration.file));
+}
+
+std::string overview(const std::vector<ModelRef> &models) {
+  double largest = 0;
+  for (const ModelRef &ref : models)
+    largest = std::max(largest, summarise(*ref.model).totalNs.value_or(0));
+  TimeUnit unit = timeUnitFor(largest);
+  std::string out;
+  put(out,
+      "<h2 id=\"models\">Models</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+      "aria-labelledby=\"models\"><table class=\"records sortable\" aria-labelledby=\"models\">"
+      "<thead><tr><th scope=\"col\">Model</th><th scope=\"col\">Device</th>"
+      "<th scope=\"col\" class=\"num\">Ops (count)</th>"
+      "<th scope=\"col\" class=\"num\">Kernels (count)</th>"
+      "<th scope=\"col\" class=\"num\">Predicted time ({0})</th>"
+      "<th scope=\"col\" class=\"num\">Lower bound ({0})</th>"
+      "<th scope=\"col\" class=\"num\">Unsupported ops (count)</th>"
+      "<th scope=\"col\">Total</th></tr></thead><tbody>",
+      unit.name);
+  size_t shown = 0;
+  for (const ModelRef &ref : models) {
+    if (shown++ == maxOverviewRows)
+      break;
+    const Model &model = *ref.model;
+    Summary summary = summarise(model);
+    std::string title = escapeHtml(modelTitle(model.name));
+    if (shown <= maxSections)
+      title = fmt::format("<a href=\"#{}\">{}</a>", ref.id, title);
+    put(out,
+        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td>"
+        "<td class=\"num\">{}</td><td class=\"num\">{}</td><td "
+        "class=\"num\">{}</td><td>{}</td></tr>",
+        title, escapeHtml(ref.exploration->device.name, 40), count(model.ops),
+        count(static_cast<double>(model.kernels.size())), inUnit(summary.totalNs, unit),
+        inUnit(model.lowerBoundNs, unit), count(static_cast<double>(model.unsupported.size())),
+        summary.gaps.empty() ? "complete" : "<span class=\"warn\">incomplete</span>");
+  }
+  out += "</tbody></table></div>";
+  if (models.size() > maxOverviewRows)
+    put(out, "<p class=\"note\">The first {} of {}.</p>", count(maxOverviewRows),
+        counted(models.size(), "model"));
+  if (models.size() > maxSections)
+    put(out, "<p class=\"note\">Sections for the first {}.</p>", counted(maxSections, "model"));
+  return out;
+}
+
+std::string footer(const Documents &documents) {
+  std::string version;
+  if (!documents.explorations.empty())
+    version = documents.explorations.front().toolVersion;
+  else if (!documents.evaluations.empty())
+    version = documents.evaluations.front().toolVersion;
+  std::string out = "<footer>";
+  if (!documents.explorations.empty())
+    out +=
+        "<p><strong>How to read it.</strong> Time is that of all executions of a kernel in one "
+        "run of its model, with the band of one standard deviation. A term is the time that one "
+        "resource alone would take; terms overlap, so their sum is more than the predicted time, "
+        "and the limiting one is the largest cause. Tile sizes are in elements: <code>t</code> "
+        "for parallel dims of the root, <code>k</code> and others for sequential ones. Plans "
+        "feasible / raw: the candidates that meet every constraint, out of all that were "
+        "generated.</p>";
+  out += "<p>Quantities have at most three significant digits, counts are exact. Bytes are binary "
+         "(1 KiB = 1024 B), rates decimal.";
+  if (!version.empty())
+    put(out, " Written by Tilewright {}.", escapeHtml(version, 40));
+  return out + "</p></footer>";
+}
+
+std::string pageHead(std::string_view title) {
+  std::string out;
+  put(out,
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+      "style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'\">"
+      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">"
+      "<meta name=\"color-scheme\" content=\"light dark\"><title>{}</title><style>",
+      contentHash(styleSheet()), contentHash(script()), title);
+  out += styleSheet();
+  return out + "</style></head><body>";
+}
+} // namespace
+
+llvm::Expected<std::string> renderReport(std::span<const ReportInput> inputs) {
+  llvm::Expected<Documents> read = readDocuments(inputs);
+  if (!read)
+    return read.takeError();
+  const Documents &documents = *read;
+  std::vector<ModelRef> models = allModels(documents);
+
+  std::string title = "Tilewright report";
+  if (models.size() == 1)
+    title = escapeHtml(modelTitle(models[0].model->name), 60) + " · " + title;
+  std::string out = pageHead(title) + "<header><h1>Tilewright report</h1>";
+  for (const Exploration &exploration : documents.explorations)
+    explorationLede(out, exploration);
+  out += "</header><main>";
+  if (models.size() > 1)
+    out += overview(models);
+
+  std::vector<size_t> kernels;
+  for (const ModelRef &ref : models)
+    if (kernels.size() < maxSections)
+      kernels.push_back(ref.model->kernels.size());
+  TableLimits limits{shareBudget(kernels, rowBudget, 5), shareBudget(kernels, detailBudget, 2)};
+  for (size_t i = 0; i < models.size() && i < maxSections; ++i)
+    out += modelSection(*models[i].exploration, *models[i].model, limits, models[i].id);
+  for (size_t i = 0; i < documents.evaluations.size(); ++i)
+    out += evaluationSection(documents.evaluations[i], fmt::format("e{}", i));
+  if (models.empty() && documents.evaluations.empty())
+    out += "<p>The documents hold no models.</p>";
+  out += "</main>" + footer(documents) + "<script>";
+  out += script();
+  return out + "</script></body></html>\n";
+}
+
+} // namespace tilewright

@@ -1,0 +1,325 @@
+#include "analysis/support/diag.h"
+#include "tools/report/report.h"
+#include "tools/report/style.h"
+#include "tools/report/test_sample.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <set>
+
+using namespace tilewright;
+using namespace tilewright::report;
+
+namespace {
+std::string render(const std::vector<std::string> &documents, bool markdown = false) {
+  std::vector<ReportInput> inputs;
+  for (const std::string &json : documents)
+    inputs.push_back({fmt::format("d{}.json", inputs.size()), json});
+  llvm::Expected<std::string> page = markdown ? renderMarkdown(inputs) : renderReport(inputs);
+  if (!page) {
+    ADD_FAILURE() << takeDiag(page.takeError()).str();
+    return {};
+  }
+  return *page;
+}
+
+size_t occurrences(std::string_view text, std::string_view part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++n;
+  return n;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+struct Tag {
+  std::string name;
+  std::map<std::string, std::string> attributes;
+};
+
+/// The page's tags, checked on the way: each one closed in order, attributes quoted.
+std::vector<Tag> checkedTags(std::string_view page) {
+  const std::set<std::string> voids = {"meta"};
+  std::vector<Tag> tags;
+  std::vector<std::string> open;
+  for (size_t at = page.find('<'); at != std::string_view::npos; at = page.find('<', at)) {
+    size_t end = page.find('>', at);
+    if (end == std::string_view::npos) {
+      ADD_FAILURE() << "unfinished tag";
+      break;
+    }
+    std::string_view text = page.substr(at + 1, end - at - 1);
+    at = end;
+    if (text.starts_with("!"))
+      continue;
+    if (text.starts_with("/")) {
+      if (open.empty() || open.back() != text.substr(1)) {
+        ADD_FAILURE() << "</" << text.substr(1) << "> closes "
+                      << (open.empty() ? std::string("nothing") : open.back());
+        return tags;
+      }
+      open.pop_back();
+      continue;
+    }
+    bool selfClosing = text.ends_with("/");
+    if (selfClosing)
+      text.remove_suffix(1);
+    Tag tag;
+    tag.name = text.substr(0, text.find(' '));
+    for (size_t i = tag.name.size(); i < text.size();) {
+      i = text.find_first_not_of(' ', i);
+      size_t equals = text.find("=\"", i);
+      if (i == std::string_view::npos || equals == std::string_view::npos)
+        break;
+      size_t quote = text.find('"', equals + 2);
+      tag.attributes[std::string(text.substr(i, equals - i))] =
+          text.substr(equals + 2, quote - equals - 2);
+      i = quote + 1;
+    }
+    tags.push_back(tag);
+    if (tag.name == "style" || tag.name == "script")
+      at = page.find("</" + tag.name, at); // raw text
+    if (!selfClosing && !voids.count(tag.name))
+      open.push_back(tag.name);
+  }
+  EXPECT_TRUE(open.empty());
+  return tags;
+}
+
+/// What must hold for any input that is accepted.
+void checkPage(const std::string &page) {
+  std::set<std::string> ids;
+  std::vector<Tag> tags = checkedTags(page);
+  for (const Tag &tag : tags)
+    if (auto id = tag.attributes.find("id"); id != tag.attributes.end()) {
+      EXPECT_TRUE(ids.insert(id->second).second) << "id " << id->second << " twice";
+    }
+  size_t scripts = 0;
+  for (const Tag &tag : tags) {
+    scripts += tag.name == "script";
+    for (const auto &[name, value] : tag.attributes) {
+      EXPECT_FALSE(name == "style" || name == "src" || name.starts_with("on")) << name;
+      if (name == "href") {
+        EXPECT_TRUE(value.starts_with("#") && ids.count(value.substr(1))) << value;
+      }
+      if (name == "aria-labelledby") {
+        std::string rest = value + " ";
+        for (size_t space; (space = rest.find(' ')) != std::string::npos; rest.erase(0, space + 1))
+          EXPECT_TRUE(ids.count(rest.substr(0, space))) << value;
+      }
+      EXPECT_FALSE(value.starts_with("nan") || value.starts_with("-nan") ||
+                   value.starts_with("inf") || value.starts_with("-inf"))
+          << tag.name << " " << name << "=" << value;
+    }
+    if (tag.name == "th") {
+      EXPECT_TRUE(tag.attributes.count("scope"));
+    }
+  }
+  EXPECT_EQ(scripts, 1u);
+  EXPECT_FALSE(contains(page, "http://") || contains(page, "https://") ||
+               contains(page, "@import"));
+}
+
+const char *const incomplete = R"(,"unsupported":[{"op":"sort.3","reason":"no index map"},
+{"op":"fft.1","reason":"opaque"}],"total_time_ns":87000,"total_is_complete":false,
+"lower_bound_ns":40000,"simple_grouping_time_ns":100000)";
+} // namespace
+
+TEST(Report, HasAllItsParts) {
+  std::string page =
+      render({sampleExploration(sampleFiveKernels(), incomplete), sampleEvaluation()});
+  checkPage(page);
+  for (std::string_view part : {"<h2 id=\"m0-t\">block</h2>",
+                                "87.0 µs",
+                                "40.0 µs",
+                                "NVIDIA H100 SXM",
+                                "3.35 TB/s",
+                                "bf16, f16 990 TFLOP/s",
+                                "f32 67.0 TFLOP/s",
+                                "k0_big",
+                                "bf16[8,64]",
+                                "t0 1 · t1 128 · k0 64",
+                                "±8.33 %",
+                                "132 / 2,535",
+                                "dot.1, add.2, max.3",
+                                "no index map",
+                                "Best plans",
+                                "Not modelled",
+                                "gemm/bf16",
+                                "8.34",
+                                "−1.23",
+                                "overall",
+                                "50.0 % within ±20 %"})
+    EXPECT_TRUE(contains(page, part)) << part;
+}
+
+TEST(Report, OneDotAKernel) {
+  std::string page = render({sampleExploration(sampleFiveKernels())});
+  EXPECT_EQ(occurrences(page, "<circle class=\"dot"), 5u);
+  EXPECT_TRUE(contains(page, "1 kernel without FLOPs on the left rail"));
+  EXPECT_TRUE(contains(page, "1 kernel without DRAM traffic on the right rail"));
+  EXPECT_EQ(occurrences(page, "<tr class=\"main\">"), 5u);
+
+  std::string untimed = R"({"name":"k","flops":5,"dram_bytes":7})";
+  page = render({sampleExploration(sampleFiveKernels() + "," + untimed)});
+  EXPECT_EQ(occurrences(page, "<circle class=\"dot"), 5u);
+  EXPECT_TRUE(contains(page, "1 kernel without a predicted time"));
+}
+
+TEST(Report, IncompleteTotalsAreMarked) {
+  std::string partial = render({sampleExploration(sampleFiveKernels(), incomplete)});
+  EXPECT_TRUE(contains(partial, "Predicted time, incomplete"));
+  EXPECT_TRUE(contains(partial, "excludes 2 unsupported ops"));
+  std::string whole = render({sampleExploration(sampleFiveKernels())});
+  EXPECT_FALSE(contains(whole, "incomplete"));
+  // In the overview of several models too.
+  std::string both = render(
+      {sampleExploration(sampleFiveKernels(), incomplete), sampleExploration(sampleFiveKernels())});
+  checkPage(both);
+  EXPECT_EQ(occurrences(both, "<span class=\"warn\">incomplete</span>"), 1u);
+}
+
+TEST(Report, NamesAreEscapedEverywhere) {
+  const std::string evil = "</title></script><script>alert(1)</script>\\\" onload=\\\"x";
+  std::string kernel = fmt::format(
+      R"({{"name":"{0}","ops":["{0}"],"root_shape":"{0}","kind":"{0}","limiter":"{0}","time_ns":5,
+"flops":7,"dram_bytes":3,"plan":{{"tile":{{"{0}":"{0}"}},"schedule":{{"{0}":"{0}"}}}},
+"terms":{{"{0}":5}},"alternatives":[{{"limiter":"{0}"}}]}})",
+      evil);
+  std::string json = sampleExploration(
+      kernel,
+      fmt::format(
+          R"(,"unsupported":[{{"op":"{0}","reason":"{0}"}}],"no_kernel":[{{"op":"{0}","reason":"{0}"}}])",
+          evil),
+      evil);
+  json.replace(json.find("NVIDIA H100 SXM"), 15, evil);
+  json.replace(json.find("\"f32\""), 5, "\"" + evil + "\"");
+  std::string evaluation = fmt::format(
+      R"({{"schema":"tilewright.evaluate","schema_version":1,"device":"{0}","calibration":"{0}",
+"families":[{{"family":"{0}"}}],"rows":[{{"family":"{0}","predicted_ns":5,"measured_ns":6}}]}})",
+      evil);
+  std::string page = render({json, json, evaluation});
+  checkPage(page);
+  EXPECT_FALSE(contains(page, "<script>alert"));
+  EXPECT_TRUE(contains(page, "&lt;script&gt;alert"));
+  EXPECT_FALSE(contains(render({json, evaluation}, true), "<script"));
+}
+
+TEST(Report, PolicyAllowsItsOwnScriptAndStyleOnly) {
+  std::string page = render({sampleEvaluation()});
+  auto between = [&](std::string_view open, std::string_view close) {
+    size_t start = page.find(open) + open.size();
+    return page.substr(start, page.find(close, start) - start);
+  };
+  EXPECT_TRUE(contains(page, "default-src 'none'"));
+  EXPECT_TRUE(contains(page, "script-src '" + contentHash(between("<script>", "</script>")) + "'"));
+  EXPECT_TRUE(contains(page, "style-src '" + contentHash(between("<style>", "</style>")) + "'"));
+  // The hash of the empty text is well known.
+  EXPECT_EQ(contentHash(""), "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=");
+}
+
+TEST(Report, SameInputsSameBytes) {
+  std::vector<std::string> documents = {sampleExploration(sampleFiveKernels(), incomplete),
+                                        sampleEvaluation()};
+  EXPECT_EQ(render(documents), render(documents));
+  EXPECT_EQ(render(documents, true), render(documents, true));
+}
+
+TEST(Report, EmptyAndZeroDocuments) {
+  checkPage(render({sampleExploration("")}));
+  checkPage(render({R"({"schema":"tilewright.explore","schema_version":1,"models":[]})"}));
+  checkPage(render({R"({"schema":"tilewright.evaluate","schema_version":1,"families":[]})"}));
+  checkPage(render({sampleExploration(sampleKernel("z", 0, 0, 0))}));
+  checkPage(render({R"({"schema":"tilewright.explore","schema_version":1,"models":[
+{"model":"","kernels":[{"name":""},{"name":"k","time_ns":0,"terms":{"DRAM":0}}]}]})"}));
+}
+
+TEST(Report, AnyNumberGivesAValidPage) {
+  const std::vector<std::string> values = {
+      "0", "null", "1e-300", "1e308", "1", "1e-3", "12345678901234567890"};
+  const std::string base = sampleExploration(sampleFiveKernels(), incomplete);
+  std::mt19937 random(17);
+  for (int round = 0; round < 150; ++round) {
+    // Replaces some of the numbers after a colon.
+    std::string json;
+    for (size_t i = 0; i < base.size(); ++i) {
+      json += base[i];
+      bool isNumber = base[i] == ':' && i + 1 < base.size() && isdigit(base[i + 1]);
+      if (!isNumber || random() % 4 || json.ends_with("schema_version\":"))
+        continue;
+      json += values[random() % values.size()];
+      i = base.find_first_of(",}\n", i) - 1;
+    }
+    checkPage(render({json}));
+    EXPECT_FALSE(render({json}, true).empty());
+    if (HasFailure())
+      FAIL() << json;
+  }
+}
+
+TEST(Report, StaysSmallForManyModels) {
+  std::string kernels, models;
+  for (int i = 0; i < 150; ++i)
+    kernels += (i ? "," : "") + sampleKernel(fmt::format("k{}", i), 1000 + i, 1e9, 1e6);
+  std::string one = sampleExploration(kernels);
+  std::vector<std::string> documents(50, one);
+  std::string page = render(documents);
+  checkPage(page);
+  EXPECT_LT(page.size(), 5u << 20);
+  EXPECT_TRUE(contains(page, "cheaper kernels with"));
+  EXPECT_LT(render(documents, true).size(), 5u << 20);
+
+  std::string rows;
+  std::mt19937 random(1);
+  for (int i = 0; i < 100000; ++i)
+    rows += fmt::format("{}{{\"family\":\"f{}\",\"predicted_ns\":{},\"measured_ns\":{}}}",
+                        i ? "," : "", i % 20, 1 + random() % 1000000, 1 + random() % 1000000);
+  page = render({R"({"schema":"tilewright.evaluate","schema_version":1,"families":[],"rows":[)" +
+                 rows + "]}"});
+  checkPage(page);
+  EXPECT_LT(page.size(), 5u << 20);
+  EXPECT_TRUE(contains(page, "Panels for the first 12 of 20 families"));
+}
+
+TEST(Report, ManyOpsAndReasonsAreCut) {
+  std::string ops, notes;
+  for (int i = 0; i < 5000; ++i) {
+    ops += fmt::format("{}\"op.{}\"", i ? "," : "", i);
+    notes += fmt::format("{}{{\"op\":\"o{}\",\"reason\":\"r{}\"}}", i ? "," : "", i, i % 300);
+  }
+  std::string page = render({sampleExploration("{\"name\":\"k\",\"ops\":[" + ops + "]}",
+                                               ",\"unsupported\":[" + notes + "]")});
+  checkPage(page);
+  EXPECT_TRUE(contains(page, "and 4,800 more"));
+  EXPECT_TRUE(contains(page, "200 reasons more not listed"));
+  EXPECT_LT(page.size(), 200u << 10);
+}
+
+TEST(Report, MarkdownHasTheTables) {
+  std::string text =
+      render({sampleExploration(sampleFiveKernels(), incomplete), sampleEvaluation()}, true);
+  for (std::string_view part : {"# Tilewright report", "## block", "(**incomplete**: excludes 2",
+                                "| 1 | k0\\_big | 3 | t0 1", "- no index map: 1 op (sort.3)",
+                                "| gemm/bf16 | 12 | 1,400 | 3 | 8.34 |", "| **overall** | 20 |"})
+    EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
+  // Every row of a table has the cells of its head.
+  std::vector<size_t> cells;
+  for (size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1) {
+    std::string_view line = std::string_view(text).substr(at, end - at);
+    if (!line.starts_with("|")) {
+      cells.clear();
+      continue;
+    }
+    cells.push_back(occurrences(line, "|") - occurrences(line, "\\|"));
+    EXPECT_EQ(cells.back(), cells.front()) << line;
+  }
+}
+
+TEST(Report, ErrorsComeThrough) {
+  ReportInput bad{"bad.json", "{\"schema\":\"tilewright.explore\",\"schema_version\":1}"};
+  EXPECT_EQ(takeDiag(renderReport({&bad, 1}).takeError()).cls, DiagClass::BadInput);
+  EXPECT_EQ(takeDiag(renderMarkdown({&bad, 1}).takeError()).file, "bad.json");
+}
