@@ -74,12 +74,18 @@ private:
 
   /// Cuts [lo, hi) to the part that a monotone check accepts.
   void bisect(const Level &level, const Check &check, size_t depth, size_t &lo, size_t &hi) {
+    auto acceptsAt = [&](size_t i) {
+      ++result.nodes;
+      set(level, level.values[i]);
+      return accepts(check, depth);
+    };
+    // Most constraints bind nowhere near: the worst value first.
+    if (lo >= hi || acceptsAt(check.acceptsPrefix ? hi - 1 : lo))
+      return;
     size_t first = lo, last = hi; // the border lies in [first, last]
     while (first < last) {
       size_t middle = first + (last - first) / 2;
-      ++result.nodes;
-      set(level, level.values[middle]);
-      if (accepts(check, depth) == check.acceptsPrefix)
+      if (acceptsAt(middle) == check.acceptsPrefix)
         first = middle + 1;
       else
         last = middle;

@@ -23,7 +23,7 @@ namespace tilewright {
 /// Order of the levels. Points come out in the lexicographic order of the levels.
 enum class SearchOrder : uint8_t {
   Parameter, ///< as the parameters stand: enumeration is lexicographic in parameter order
-  Tightest,  ///< short lists first, unconstrained parameters last: for counting and feasibility
+  Tightest,  ///< where pruning works best: for counting and feasibility
 };
 
 struct SearchLimits {

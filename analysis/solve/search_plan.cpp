@@ -31,9 +31,9 @@ void CompiledSystem::Plan::build(const ConstraintSystem &system, SearchOrder ord
   for (RegisterId truth : truths)
     cones.push_back(program.cone(truth));
   filterLists(system);
-  orderLevels(order);
   std::vector<Interval> lists = boxOfLists();
   std::vector<Abstract> box = program.abstractly(lists);
+  orderLevels(order, box);
   placeChecks(box);
   placeAbstractSteps(box);
 }
@@ -83,15 +83,26 @@ void CompiledSystem::Plan::filterLists(const ConstraintSystem &system) {
   }
 }
 
-void CompiledSystem::Plan::orderLevels(SearchOrder order) {
+/// Constraints that are no ranges (divisibility) prune only where their last parameter is assigned,
+/// so their parameters come first; those with ranges only come later, the longest list last, where
+/// a range replaces the whole loop; parameters without constraints only multiply.
+void CompiledSystem::Plan::orderLevels(SearchOrder order, const std::vector<Abstract> &box) {
   if (order == SearchOrder::Tightest) {
-    uint64_t constrained = 0;
+    uint64_t constrained = 0, irregular = 0;
     for (RegisterId truth : truths)
       if (std::popcount(program[truth].parameters) > 1)
         constrained |= program[truth].parameters;
+    for (const Level &level : levels) {
+      std::vector<Trend> trends = program.trends(level.parameter, box);
+      bool isIrregular = std::any_of(truths.begin(), truths.end(), [&](RegisterId truth) {
+        return std::popcount(program[truth].parameters) > 1 && trends[truth] == Trend::Mixed;
+      });
+      irregular |= uint64_t(isIrregular) << level.parameter;
+    }
     auto key = [&](const Level &level) {
       bool isFree = !(constrained >> level.parameter & 1);
-      return std::make_pair(isFree, level.values.size());
+      bool isRegular = !(irregular >> level.parameter & 1);
+      return std::make_tuple(isFree, isRegular, level.values.size());
     };
     std::stable_sort(levels.begin(), levels.end(),
                      [&](const Level &a, const Level &b) { return key(a) < key(b); });

@@ -58,7 +58,7 @@ struct CompiledSystem::Plan {
 private:
   void noteUndecided(size_t constraint);
   void filterLists(const ConstraintSystem &system);
-  void orderLevels(SearchOrder order);
+  void orderLevels(SearchOrder order, const std::vector<detail::Abstract> &box);
   void placeChecks(const std::vector<detail::Abstract> &box);
   void placeAbstractSteps(const std::vector<detail::Abstract> &box);
   std::vector<Interval> boxOfLists() const;
