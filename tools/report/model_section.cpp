@@ -1,6 +1,5 @@
 #include "tools/report/model_section.h"
 
-#include "tools/report/roofline.h"
 #include "tools/report/text.h"
 
 #include <algorithm>
@@ -125,7 +124,7 @@ byReason(const std::vector<OpNote> &notes) {
   return result;
 }
 
-std::string modelSection(const Exploration &exploration, const Model &model, TableLimits limits,
+std::string modelSection(const Exploration &exploration, const Model &model, ModelLimits limits,
                          std::string_view id) {
   Summary summary = summarise(model);
   std::string out;
@@ -138,9 +137,10 @@ std::string modelSection(const Exploration &exploration, const Model &model, Tab
     put(out, "<p class=\"warn\">{}</p>", escapeHtml(warning, 400));
   out += limiterBar(summary);
   out += "<h3>Roofline</h3>";
-  out += rooflineFigure(exploration.device, model, summary, fmt::format("{}-r", id));
+  out += rooflineFigure(exploration.device, model, summary, {limits.dots, limits.table.rows},
+                        fmt::format("{}-r", id));
   put(out, "<h3 id=\"{}-k-h\">Kernels</h3>", id);
-  out += kernelTable(model, summary, limits, fmt::format("{}-k", id));
+  out += kernelTable(model, summary, limits.table, fmt::format("{}-k", id));
   out += notModelled(exploration, model);
   return out + "</section>";
 }

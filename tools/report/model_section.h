@@ -2,15 +2,22 @@
 #pragma once
 
 #include "tools/report/kernel_table.h"
+#include "tools/report/roofline.h"
 
 #include <string>
 #include <string_view>
 
 namespace tilewright::report {
 
+/// How much of a long model is shown; the most expensive kernels come first.
+struct ModelLimits {
+  TableLimits table;
+  size_t dots; ///< in the roofline
+};
+
 /// Facts, where the time goes, roofline, kernels, what isn't in the total. `id` is unique in the
 /// page and names the section.
-std::string modelSection(const Exploration &exploration, const Model &model, TableLimits limits,
+std::string modelSection(const Exploration &exploration, const Model &model, ModelLimits limits,
                          std::string_view id);
 
 /// "excludes 3 unsupported ops, 1 kernel without a prediction"; empty for a complete total.

@@ -10,7 +10,8 @@ using namespace report;
 
 namespace {
 // Together these keep a page of any number of models under about four megabytes.
-constexpr size_t rowBudget = 1200, detailBudget = 300, maxSections = 120, maxOverviewRows = 3000;
+constexpr size_t rowBudget = 1000, detailBudget = 250, dotBudget = 6000;
+constexpr size_t maxSections = 120, maxOverviewRows = 3000;
 
 struct ModelRef {
   const Exploration *exploration;
@@ -151,7 +152,8 @@ llvm::Expected<std::string> renderReport(std::span<const ReportInput> inputs) {
   for (const ModelRef &ref : models)
     if (kernels.size() < maxSections)
       kernels.push_back(ref.model->kernels.size());
-  TableLimits limits{shareBudget(kernels, rowBudget, 5), shareBudget(kernels, detailBudget, 2)};
+  ModelLimits limits{{shareBudget(kernels, rowBudget, 5), shareBudget(kernels, detailBudget, 2)},
+                     shareBudget(kernels, dotBudget, 5)};
   for (size_t i = 0; i < models.size() && i < maxSections; ++i)
     out += modelSection(*models[i].exploration, *models[i].model, limits, models[i].id);
   for (size_t i = 0; i < documents.evaluations.size(); ++i)

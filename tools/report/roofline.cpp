@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 
 namespace tilewright::report {
 
@@ -94,9 +95,11 @@ std::string svgText(std::string_view cssClass, double x, double y, std::string_v
 
 class Roofline {
 public:
-  Roofline(const Device &device, const Model &model, const Summary &summary)
-      : ceilings(ceilingsOf(device)), bandwidth(device.dramBytesPerS.value_or(0)) {
-    for (size_t index : summary.byTime)
+  Roofline(const Device &device, const Model &model, const Summary &summary, DotLimits limits)
+      : ceilings(ceilingsOf(device)), bandwidth(device.dramBytesPerS.value_or(0)),
+        titles(limits.titles) {
+    for (size_t index :
+         std::span(summary.byTime).first(std::min(limits.dots, summary.byTime.size())))
       dots.push_back(dotFor(model.kernels[index], summary));
     placeDots();
   }
@@ -241,12 +244,17 @@ private:
 
   void drawDots(std::string &out) const {
     // Most expensive first, so that small dots end up on top of large ones.
-    for (const Dot &dot : dots)
-      if (dot.place != Place::Nowhere)
-        put(out,
-            "<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"><title>{}</title>"
-            "</circle>",
-            termClass(termOf(dot.kernel->limiter)), dot.x, dot.y, dot.radius, dotTitle(dot));
+    for (size_t i = 0; i < dots.size(); ++i) {
+      const Dot &dot = dots[i];
+      if (dot.place == Place::Nowhere)
+        continue;
+      put(out, "<circle class=\"dot {}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"",
+          termClass(termOf(dot.kernel->limiter)), dot.x, dot.y, dot.radius);
+      if (i < titles)
+        put(out, "><title>{}</title></circle>", dotTitle(dot));
+      else
+        out += "/>";
+    }
   }
 
   void drawLabels(std::string &out) {
@@ -302,6 +310,7 @@ private:
 
   std::vector<Ceiling> ceilings;
   double bandwidth;
+  size_t titles;
   std::vector<Dot> dots; ///< most expensive first
   double left = plot.left, right = plot.right;
   LogAxis x{1, 10, 0, 1}, y{1, 10, 0, 1};
@@ -310,8 +319,8 @@ private:
 } // namespace
 
 std::string rooflineFigure(const Device &device, const Model &model, const Summary &summary,
-                           std::string_view id) {
-  Roofline roofline(device, model, summary);
+                           DotLimits limits, std::string_view id) {
+  Roofline roofline(device, model, summary, limits);
   std::string out = "<figure>";
   out += "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Roofline\">";
   out += roofline.svg(modelTitle(model.name), id);
@@ -326,6 +335,8 @@ std::string rooflineFigure(const Device &device, const Model &model, const Summa
   if (size_t n = roofline.count(Place::Nowhere))
     put(out, " {} without a predicted time, or with neither FLOPs nor bytes, not drawn.",
         counted(n, "kernel"));
+  if (limits.dots < model.kernels.size())
+    put(out, " {} not drawn.", counted(model.kernels.size() - limits.dots, "cheaper kernel"));
   return out + "</figcaption></figure>";
 }
 

@@ -8,12 +8,18 @@
 
 namespace tilewright::report {
 
+struct DotLimits {
+  size_t dots, titles;
+};
+
 /// FLOP per DRAM byte against FLOP/s, both logarithmic. A dot's area is its kernel's share of the
 /// time, its colour the limiting term. Kernels without FLOPs or without DRAM bytes have no place on
 /// the first axis: they stand on a rail at its left or right end, those on the left at the height
 /// that their DRAM bandwidth has there, so that the distance to the slope still reads as the unused
-/// bandwidth. Kernels without a time are counted below the chart. `id` is unique in the page.
+/// bandwidth. Only the `limits.dots` most expensive kernels are drawn, and `limits.titles` of them
+/// have a tooltip; the caption counts what is not drawn, kernels without a time among it. `id` is
+/// unique in the page.
 std::string rooflineFigure(const Device &device, const Model &model, const Summary &summary,
-                           std::string_view id);
+                           DotLimits limits, std::string_view id);
 
 } // namespace tilewright::report

@@ -126,7 +126,11 @@ font-size:13px;color:var(--soft)}
 @media print{@page{margin:14mm}body{font-size:9.5pt}body{padding:0}header,main,footer{max-width:none}
 section.model,section.evaluation{break-before:page;border:0;margin:0;padding:0}
 figure,tbody,.facts{break-inside:avoid}.scroll{overflow:visible}.tools{display:none}
-svg.chart{min-width:0}table{font-size:8pt}th,td{padding-right:8px}
+svg.chart{min-width:0}table{font-size:7.5pt}thead th,thead th.num{font-size:7pt}
+th,td{padding-right:6px}
+table .sub,table .warn,table summary,.legend,figcaption,.note{font-size:7pt}.swatch{width:8px;height:8px}
+table svg.bar{width:40px}td.num svg.bar{display:none}table.kernels tr.main th{min-width:80px}
+table.kernels tr.main td.plan{min-width:140px}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )css";
 }
