@@ -1,0 +1,94 @@
+// Index maps of ops: which operand elements an output element reads, and the way back.
+//
+//   dot(f32[4,8] a, f32[8,6] b):  output (d0, d1) reads a at (d0, s0) and b at (s0, d1), s0 in
+//   [0,7]
+//
+// Output dims are d0, d1, …; range variables s0, s1, … are the op's own iteration (contracted,
+// reduced and window dims) and mean the same in the maps of all its operands; runtime variables
+// rt0, … stand for values of index operands and record which. Window and contraction variables of
+// an op are numbered in dim order, leaving out window dims of size 1.
+//
+// All functions take graphs of a module that verify() accepted. One that doesn't make sense gives
+// an error where it is noticed, never a crash.
+#pragma once
+
+#include "analysis/affine/index_map.h"
+#include "analysis/ir/graph.h"
+
+#include "llvm/Support/Error.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// Which result of an op with a tuple shape: {1} is the second, {} the whole of a tensor.
+using ResultPath = std::vector<int64_t>;
+
+/// Do maps say exactly what is read, or a superset of it?
+enum class Coverage : uint8_t { Exact, OverApproximate };
+
+/// How an op reads one operand. A union: each map adds reads. No maps: the operand is not read by
+/// this result (another tuple element's operand, a token).
+struct OperandMaps {
+  std::vector<IndexMap> maps;
+  Coverage coverage = Coverage::Exact;
+  std::string note; ///< why over-approximate, or what else to know
+  /// The result of the operand that is read, where the operand is a tuple.
+  ResultPath operandPath;
+  /// scan: what an output element reads in its own step. `maps` has all that it depends on,
+  /// through the carry, which is every position up to its own.
+  std::optional<IndexMap> perStep;
+};
+
+/// The maps of one result of an op.
+struct OpIndexing {
+  std::vector<OperandMaps> operands; ///< one for each operand; empty when opaque
+  bool isOpaque = false;             ///< the op has no maps; `reason` says why
+  std::string reason;
+  /// all-gather: which replica of the group the element comes from, over the output dims.
+  std::optional<Expr> replica;
+};
+
+/// From the coordinates of a result of `op` to the coordinates of its operands. `path` picks the
+/// result of a tuple-shaped op; the results of a variadic reduce and the like have the same dims,
+/// so that an empty path stands for the first. Maps are simplified.
+llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId op, ExprContext &context,
+                                            const ResultPath &path = {});
+
+/// From the coordinates of operand number `operand` to the coordinates of the result elements that
+/// read it. Unsupported for ops where this has not a map: dynamic slices, gather, windows, ….
+llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId op, unsigned operand,
+                                            ExprContext &context);
+
+/// From the coordinates of a result of `from` to those of `to`, which it depends on: the maps of
+/// all paths, each once, known-empty ones left out when others are there. No maps if `from` does
+/// not depend on `to`. Unsupported when an op on a path is opaque, BudgetSpent when more than
+/// `maxMaps` different maps meet at one op.
+///
+/// Linear in the ops between the two and the maps that meet at each: paths are not enumerated.
+llvm::Expected<OperandMaps> mapsToOp(const Graph &graph, OpId from, OpId to, ExprContext &context,
+                                     const ResultPath &path = {}, size_t maxMaps = 64);
+
+/// The loops that an op is: a parallel dim for each output dim and its own reductions.
+struct IterationDomain {
+  struct Reduction {
+    Expr var; ///< range variable of the op's maps
+    int64_t extent = 0;
+    enum class Kind : uint8_t { Contraction, Reduced, Window, Scanned } kind;
+    int64_t operandDim = -1; ///< the dim of operand 0 that it runs over
+  };
+  std::vector<int64_t> parallel; ///< extents
+  std::vector<Reduction> reductions;
+};
+
+/// Unsupported for opaque ops.
+llvm::Expected<IterationDomain> iterationDomain(const Graph &graph, OpId op, ExprContext &context,
+                                                const ResultPath &path = {});
+
+/// The shape at `path` of an op's result; for an empty path of a tuple its first tensor. Null if
+/// there is none.
+const Shape *resultShape(const Op &op, const ResultPath &path);
+
+} // namespace tilewright

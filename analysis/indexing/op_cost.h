@@ -1,0 +1,29 @@
+// How much arithmetic an op is, for its whole output.
+#pragma once
+
+#include "analysis/ir/graph.h"
+
+#include <cstdint>
+#include <string>
+
+namespace tilewright {
+
+/// Counted for one run of the op:
+///   flops            additions, multiplications, divisions, comparisons, selections, logic and
+///                    rounding, one each, of integers too; complex ones are counted as one
+///   transcendentals  exp, log, tanh, sqrt, rsqrt, power, sin, … one each
+/// Moving and converting elements costs none. A dot is 2·K per output element, a convolution
+/// 2·channels for each kernel element that meets the input (padding is not counted), a reduction
+/// its computation once for each element but the first.
+struct OpCost {
+  int64_t flops = 0;
+  int64_t transcendentals = 0;
+  bool isCounted = true; ///< false: unknown, with the reason; the numbers are then 0
+  std::string reason;
+};
+
+/// Works on the ops of verified modules; calls and fusions count what they call. Sizes that leave
+/// 64 bits are not counted.
+OpCost opCost(const Module &module, const Graph &graph, OpId op);
+
+} // namespace tilewright
