@@ -2,7 +2,8 @@
 
 #include "analysis/support/checked.h"
 
-#include <functional>
+#include <algorithm>
+#include <array>
 #include <unordered_map>
 
 namespace tilewright {
@@ -60,47 +61,46 @@ bool readPadding(HloLexer &in, std::vector<PadDim> &out, size_t maxParts) {
 
 /// `{size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=1x1 rhs_dilate=2x2 rhs_reversal=0x0}`
 bool readWindow(HloLexer &in, std::vector<WindowDim> &out) {
+  enum Field { Size, Stride, Pad, LhsDilate, RhsDilate, RhsReversal, fieldCount };
+  constexpr std::array<std::string_view, fieldCount> names = {
+      "size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
   in.skipTrivia();
   uint32_t begin = in.offset();
   if (!in.expect('{'))
     return false;
-  std::unordered_map<std::string_view, Ints> fields;
+  std::array<Ints, fieldCount> values;
   std::vector<PadDim> pads;
+  std::array<size_t, fieldCount> given{};
   while (in.peek() != '}') {
     uint32_t place = in.offset();
-    std::string_view field = in.word();
-    bool isKnown = field == "size" || field == "stride" || field == "pad" ||
-                   field == "lhs_dilate" || field == "rhs_dilate" || field == "rhs_reversal";
-    if (!isKnown)
-      return in.fail(place, fmt::format("a window has no field '{}'", field.substr(0, 40)));
-    if (!fields.emplace(field, Ints()).second)
-      return in.fail(place, fmt::format("the window's {} is given twice", field));
-    if (!in.expect('='))
+    std::string_view name = in.word();
+    size_t field = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    if (field == fieldCount)
+      return in.fail(place, fmt::format("a window has no field '{}'", name.substr(0, 40)));
+    if (given[field] > 0)
+      return in.fail(place, fmt::format("the window's {} is given twice", name));
+    if (!in.expect('=') ||
+        !(field == Pad ? readPadding(in, pads, 2) : readSeparated(in, 'x', values[field])))
       return false;
-    if (field == "pad" ? !readPadding(in, pads, 2) : !readSeparated(in, 'x', fields[field]))
-      return false;
+    given[field] = field == Pad ? pads.size() : values[field].size();
   }
-  size_t rank = fields["size"].size();
-  for (const auto &[field, values] : fields) {
-    size_t given = field == "pad" ? pads.size() : values.size();
-    if (given != rank)
-      return in.fail(begin, fmt::format("the window's sizes and its other fields differ in "
-                                        "number: {} sizes",
-                                        rank));
-  }
-  auto field = [&](std::string_view name, size_t i, int64_t otherwise) {
-    auto it = fields.find(name);
-    return it == fields.end() ? otherwise : it->second[i];
-  };
+  size_t rank = given[Size];
+  for (size_t field = 0; field < fieldCount; ++field)
+    if (given[field] != 0 && given[field] != rank)
+      return in.fail(begin, fmt::format("the window has {} dims by its size, {} by its {}", rank,
+                                        given[field], names[field]));
   out.assign(rank, {});
   for (size_t i = 0; i < rank; ++i) {
+    auto value = [&](Field field, int64_t otherwise) {
+      return given[field] > 0 ? values[field][i] : otherwise;
+    };
     WindowDim &dim = out[i];
-    dim.size = field("size", i, 1);
-    dim.stride = field("stride", i, 1);
-    dim.baseDilation = field("lhs_dilate", i, 1);
-    dim.windowDilation = field("rhs_dilate", i, 1);
-    dim.reversed = field("rhs_reversal", i, 0) != 0;
-    if (!pads.empty()) {
+    dim.size = value(Size, 1);
+    dim.stride = value(Stride, 1);
+    dim.baseDilation = value(LhsDilate, 1);
+    dim.windowDilation = value(RhsDilate, 1);
+    dim.reversed = value(RhsReversal, 0) != 0;
+    if (given[Pad] > 0) {
       dim.padLow = pads[i].low;
       dim.padHigh = pads[i].high;
     }

@@ -51,7 +51,7 @@ void HloLexer::skipTrivia() {
     } else if (text[pos] == '/' && peekRaw(1) == '*') {
       size_t close = text.find("*/", pos + 2);
       if (close == std::string_view::npos) {
-        fail(pos, "the comment has no '*/'");
+        fail(pos, "'/*' is never closed");
         pos = static_cast<uint32_t>(text.size());
         return;
       }
@@ -132,7 +132,7 @@ bool HloLexer::skipString() {
     }
   }
   pos = static_cast<uint32_t>(text.size());
-  return fail(begin, "the string has no closing '\"'");
+  return fail(begin, "the string is never closed");
 }
 
 bool HloLexer::skipBalanced() {

@@ -70,6 +70,8 @@ bool isIntegerText(std::string_view text, DType dtype) {
 }
 
 bool checkValue(HloLexer &lexer, DType dtype) {
+  if (char next = lexer.peek(); next == '\0' || next == ',' || next == '}')
+    return lexer.failExpected("a value");
   DTypeClass cls = dtypeClass(dtype);
   if (cls == DTypeClass::Float)
     return checkFloat(lexer, dtype);

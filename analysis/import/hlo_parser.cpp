@@ -241,8 +241,8 @@ bool HloParser::checkSignature(const Scope &scope, const Graph &graph) {
   if (!root.sameDimsAndType(scope.result))
     return lexer.fail(scope.signatureOffset,
                       fmt::format("the signature says {}, the root %{} is {}",
-                                  scope.result.str(false), graph.op(graph.root()).name,
-                                  root.str(false)));
+                                  briefText(scope.result), graph.op(graph.root()).name,
+                                  briefText(root)));
   std::vector<OpId> parameters = graph.parameters();
   if (parameters.size() != scope.parameters.size())
     return lexer.fail(scope.signatureOffset,
@@ -253,8 +253,8 @@ bool HloParser::checkSignature(const Scope &scope, const Graph &graph) {
     if (!op.shape.sameDimsAndType(scope.parameters[i]))
       return lexer.fail(scope.signatureOffset,
                         fmt::format("the signature says {} for parameter {}, %{} is {}",
-                                    scope.parameters[i].str(false), i, op.name,
-                                    op.shape.str(false)));
+                                    briefText(scope.parameters[i]), i, op.name,
+                                    briefText(op.shape)));
   }
   return true;
 }
@@ -350,8 +350,8 @@ bool HloParser::parseOperands(Scope &scope, Op &op) {
     op.operands.push_back(it->second);
     const Shape &actual = scope.read[it->second.index].shape;
     if (hasShape && !written.sameDimsAndType(actual))
-      return lexer.fail(place, fmt::format("operand %{} is {}, not {}", name, actual.str(false),
-                                           written.str(false)));
+      return lexer.fail(place, fmt::format("operand %{} is {}, not {}", name, briefText(actual),
+                                           briefText(written)));
   }
   lexer.advance(); // ')'
   return true;

@@ -96,6 +96,12 @@ std::string Shape::str(bool withLayout) const {
   return out;
 }
 
+std::string briefText(const Shape &shape) {
+  constexpr size_t longest = 160;
+  std::string text = shape.str(false);
+  return text.size() <= longest ? text : text.substr(0, longest) + "...";
+}
+
 std::optional<std::vector<int64_t>> rowMajorStrides(const std::vector<int64_t> &dims) {
   std::vector<int64_t> strides(dims.size());
   int64_t stride = 1;

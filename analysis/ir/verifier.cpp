@@ -24,7 +24,7 @@ SourceLoc OpCheck::attributeLoc(std::string_view name) const {
 }
 
 std::string OpCheck::name(size_t i) const {
-  return fmt::format("operand %{} {}", operandOp(i).name, operand(i).str(false));
+  return fmt::format("operand %{} {}", operandOp(i).name, briefText(operand(i)));
 }
 
 bool OpCheck::operandCount(size_t count) {
@@ -56,28 +56,29 @@ bool OpCheck::isIntegerScalar(size_t i) {
 bool OpCheck::resultDims(const std::vector<int64_t> &dims) {
   if (!op.shape.isTuple && op.shape.dims == dims)
     return true;
-  return fail("the result is {}, its operands and attributes make it {}", op.shape.str(false),
-              Shape::tensor(op.shape.isTuple ? DType::F32 : op.shape.dtype, dims).str(false));
+  return fail("the result is {}, its operands and attributes make it {}", briefText(op.shape),
+              briefText(Shape::tensor(op.shape.isTuple ? DType::F32 : op.shape.dtype, dims)));
 }
 
 bool OpCheck::resultIs(const Shape &expected) {
   return op.shape.sameDimsAndType(expected) ||
-         fail("the result is {}, it must be {}", op.shape.str(false), expected.str(false));
+         fail("the result is {}, it must be {}", briefText(op.shape), briefText(expected));
 }
 
 bool OpCheck::typesAgree(DType a, DType b) { return a == b || (isFloat(a) && isFloat(b)); }
 
 bool OpCheck::resultTypeLike(size_t i) {
   return typesAgree(op.shape.dtype, operand(i).dtype) ||
-         fail("the result is {}, {} has another element type", op.shape.str(false), name(i));
+         fail("the result is {}, {} has another element type", briefText(op.shape), name(i));
 }
 
 bool OpCheck::dimsInRange(std::string_view attribute, const std::vector<int64_t> &dims,
                           size_t rank) {
   std::vector<bool> seen(rank);
+  std::string_view one = attribute == "dimensions" ? "dimension" : attribute;
   for (int64_t dim : dims) {
     if (dim < 0 || dim >= static_cast<int64_t>(rank))
-      return failIn(attribute, "{} {} is out of range, the rank is {}", attribute, dim, rank);
+      return failIn(attribute, "{} {} is out of range, the rank is {}", one, dim, rank);
     if (seen[static_cast<size_t>(dim)])
       return failIn(attribute, "{} lists {} twice", attribute, dim);
     seen[static_cast<size_t>(dim)] = true;
@@ -119,12 +120,12 @@ std::optional<std::string> shapeProblem(const Shape &shape) {
   }
   for (int64_t dim : shape.dims)
     if (dim < 0)
-      return fmt::format("extent {} of {} is negative", dim, shape.str(false));
+      return fmt::format("extent {} of {} is negative", dim, briefText(shape));
   if (!shape.byteSize())
-    return fmt::format("{} takes more bytes than 64 bits can count", shape.str(false));
+    return fmt::format("{} takes more bytes than 64 bits can count", briefText(shape));
   if (!shape.dynamic.empty() && shape.dynamic.size() != shape.dims.size())
     return fmt::format("{} dims of {} are marked dynamic or not", shape.dynamic.size(),
-                       shape.str(false));
+                       briefText(shape));
   if (shape.layout && !shape.layout->minorToMajor.empty()) {
     std::vector<int64_t> order = shape.layout->minorToMajor;
     std::sort(order.begin(), order.end());

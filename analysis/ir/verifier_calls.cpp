@@ -27,7 +27,7 @@ bool OpCheck::takesScalars(const Graph &callee, std::string_view attribute, size
   for (OpId id : parameters)
     if (!callee.op(id).shape.isScalar())
       return failIn(attribute, "parameter %{} {} of %{} must be a scalar", callee.op(id).name,
-                    callee.op(id).shape.str(false), callee.name());
+                    briefText(callee.op(id).shape), callee.name());
   return true;
 }
 
@@ -41,12 +41,12 @@ bool OpCheck::takesOperands(const Graph &callee, std::string_view attribute, siz
     const Op &parameter = callee.op(parameters[i]);
     if (!parameter.shape.sameDimsAndType(operand(from + i)))
       return failIn(attribute, "parameter %{} of %{} is {}, not {}", parameter.name, callee.name(),
-                    parameter.shape.str(false), name(from + i));
+                    briefText(parameter.shape), name(from + i));
   }
   const Op &root = callee.op(callee.root());
   return root.shape.sameDimsAndType(result) ||
-         failIn(attribute, "%{} results in {}, not {}", callee.name(), root.shape.str(false),
-                result.str(false));
+         failIn(attribute, "%{} results in {}, not {}", callee.name(), briefText(root.shape),
+                briefText(result));
 }
 
 bool OpCheck::tuplesAndCalls(bool &handled) {
@@ -86,8 +86,8 @@ bool OpCheck::tuplesAndCalls(bool &handled) {
     bool fits = operandCount(1) && op.shape.isTuple && op.shape.elements.size() >= 2 &&
                 op.shape.elements[0].sameDimsAndType(operand(0)) &&
                 op.shape.elements[1].sameDimsAndType(operand(0));
-    return fits || fail("the result {} must be a tuple of two {}", op.shape.str(false),
-                        operands() ? operand(0).str(false) : "operands");
+    return fits || fail("the result {} must be a tuple of two {}", briefText(op.shape),
+                        operands() ? briefText(operand(0)) : "operands");
   }
   case Opcode::CopyDone:
     if (!operandCount(1))
@@ -157,13 +157,13 @@ bool OpCheck::async() {
   // ((operands), result, context …)
   if (!op.shape.isTuple || op.shape.elements.size() < 2)
     return fail("the result {} must be a tuple of the operands and the result",
-                op.shape.str(false));
+                briefText(op.shape));
   Shape given = Shape::tuple({});
   for (size_t i = 0; i < operands(); ++i)
     given.elements.push_back(operand(i));
   if (!op.shape.elements[0].sameDimsAndType(given))
-    return fail("element 0 of the result {} must be the operands {}", op.shape.str(false),
-                given.str(false));
+    return fail("element 0 of the result {} must be the operands {}", briefText(op.shape),
+                briefText(given));
   if (op.attrs.asyncOpcode) // in short form there is no computation
     return true;
   const Graph *body = callee(CallRole::Calls, "calls");

@@ -37,7 +37,7 @@ bool OpCheck::collectives(bool &handled) {
     return op.shape.isTuple && operands() == 1
                ? (op.shape.elements.size() == 1 &&
                   op.shape.elements[0].sameDimsAndType(operand(0))) ||
-                     fail("the result {} must be a tuple of {}", op.shape.str(false), name(0))
+                     fail("the result {} must be a tuple of {}", briefText(op.shape), name(0))
                : sameShapes(op.shape);
   case Opcode::CollectivePermute:
     // With four operands the first is written into the second in place.
@@ -48,7 +48,7 @@ bool OpCheck::collectives(bool &handled) {
     if (!operandCountAtLeast(1))
       return false;
     return (op.shape.isTuple && op.shape.elements.size() >= 2) ||
-           fail("the result {} must be a tuple of the operand and the result", op.shape.str(false));
+           fail("the result {} must be a tuple of the operand and the result", briefText(op.shape));
   case Opcode::RaggedAllToAll:
     return operandCount(6) && areTensors(0, 6) && resultIs(operand(1));
   case Opcode::Send:
@@ -70,7 +70,7 @@ bool OpCheck::reducesWith() {
 
 bool OpCheck::startResult() {
   return (op.shape.isTuple && op.shape.elements.size() >= 2) ||
-         fail("the result {} must be a tuple of the operands and the results", op.shape.str(false));
+         fail("the result {} must be a tuple of the operands and the results", briefText(op.shape));
 }
 
 /// The result is the operand, or a tuple of the operands.
@@ -83,7 +83,7 @@ bool OpCheck::sameShapes(const Shape &result) {
     for (size_t i = 0; fits && i < operands(); ++i)
       fits = result.elements[i].sameDimsAndType(operand(i));
   }
-  return fits || fail("the result {} must be like {}{}", result.str(false), name(0),
+  return fits || fail("the result {} must be like {}{}", briefText(result), name(0),
                       operands() == 1 ? "" : " and the other operands");
 }
 
@@ -96,16 +96,16 @@ bool OpCheck::gatherLike(const Shape &result, bool isScatter) {
   bool isTuple = result.isTuple;
   if (isTuple ? result.elements.size() != operands() : operands() != 1)
     return fail("the result {} must have as many tensors as there are operands, {}",
-                result.str(false), operands());
+                briefText(result), operands());
   size_t along = static_cast<size_t>(op.attrs.dimensions[0]);
   for (size_t i = 0; i < operands(); ++i) {
     const Shape &part = isTuple ? result.elements[i] : result;
     if (part.isTuple || part.rank() != operand(i).rank() || along >= part.rank() ||
         !typesAgree(part.dtype, operand(i).dtype))
-      return fail("the result {} must be like {} but for dim {}", part.str(false), name(i), along);
+      return fail("the result {} must be like {} but for dim {}", briefText(part), name(i), along);
     for (size_t dim = 0; dim < part.rank(); ++dim)
       if (dim != along && part.dims[dim] != operand(i).dims[dim])
-        return fail("the result {} and {} differ in dim {}, only dim {} may", part.str(false),
+        return fail("the result {} and {} differ in dim {}, only dim {} may", briefText(part),
                     name(i), dim, along);
     int64_t whole = isScatter ? operand(i).dims[along] : part.dims[along];
     int64_t share = isScatter ? part.dims[along] : operand(i).dims[along];

@@ -125,8 +125,8 @@ bool OpCheck::resultsLikeInputs(size_t count, const std::vector<int64_t> &dims) 
   for (size_t i = 0; fits && i < count; ++i)
     fits = !op.shape.elements[i].isTuple && op.shape.elements[i].dims == dims &&
            typesAgree(op.shape.elements[i].dtype, operand(i).dtype);
-  return fits || fail("the result {} must be a tuple of {} like {}", op.shape.str(false), count,
-                      Shape::tensor(operand(0).dtype, dims).str(false));
+  return fits || fail("the result {} must be a tuple of {} like {}", briefText(op.shape), count,
+                      briefText(Shape::tensor(operand(0).dtype, dims)));
 }
 
 bool OpCheck::sort() {
@@ -149,7 +149,7 @@ bool OpCheck::applyToAll() {
     return false;
   for (size_t i = 0; i < operands(); ++i)
     if (operand(i).dims != op.shape.dims || op.shape.isTuple)
-      return fail("{} and the result {} differ in dims", name(i), op.shape.str(false));
+      return fail("{} and the result {} differ in dims", name(i), briefText(op.shape));
   const Graph *body = callee(CallRole::ToApply, "to_apply");
   return body && takesScalars(*body, "to_apply", operands());
 }

@@ -149,7 +149,7 @@ bool OpCheck::elementwise() {
     for (size_t i = 0; i < 3; ++i) {
       bool mayBeScalar = isSelect ? i == 0 : i != 1;
       if (operand(i).dims != op.shape.dims && !(mayBeScalar && operand(i).isScalar()))
-        return fail("{} and the result {} differ in dims", name(i), op.shape.str(false));
+        return fail("{} and the result {} differ in dims", name(i), briefText(op.shape));
     }
     return resultTypeLike(1) &&
            (isSelect ? resultTypeLike(2) : resultTypeLike(0) && resultTypeLike(2));
@@ -165,7 +165,7 @@ bool OpCheck::elementwise() {
     if (!isIn(rule.domain, operand(i).dtype))
       return fail("takes {}, {} is something else", describe(rule.domain), name(i));
     if (op.shape.isTuple || operand(i).dims != op.shape.dims)
-      return fail("{} and the result {} differ in dims", name(i), op.shape.str(false));
+      return fail("{} and the result {} differ in dims", name(i), briefText(op.shape));
     bool isBitSource = op.opcode == Opcode::StochasticConvert && i == 1;
     if (i > 0 && !isBitSource && !typesAgree(operand(0).dtype, operand(i).dtype))
       return fail("{} and {} differ in element type", name(0), name(i));
@@ -175,16 +175,16 @@ bool OpCheck::elementwise() {
   switch (op.opcode) {
   case Opcode::Compare:
   case Opcode::IsFinite:
-    return op.shape.dtype == DType::Pred || fail("the result {} must be pred", op.shape.str(false));
+    return op.shape.dtype == DType::Pred || fail("the result {} must be pred", briefText(op.shape));
   case Opcode::Complex:
     return (dtypeClass(op.shape.dtype) == DTypeClass::Complex &&
             partOfComplex(op.shape.dtype) == first) ||
-           fail("the result {} is not made of pairs of {}", op.shape.str(false), toString(first));
+           fail("the result {} is not made of pairs of {}", briefText(op.shape), toString(first));
   case Opcode::Abs:
   case Opcode::Real:
   case Opcode::Imag:
     return isComplex ? op.shape.dtype == partOfComplex(first) ||
-                           fail("the result {} must be {}", op.shape.str(false),
+                           fail("the result {} must be {}", briefText(op.shape),
                                 toString(partOfComplex(first)))
                      : resultTypeLike(0);
   case Opcode::StochasticConvert:
@@ -205,7 +205,7 @@ bool OpCheck::convertLike() {
   if (!operandCount(1) || !areTensors(0, 1))
     return false;
   if (op.shape.isTuple || dtypeClass(op.shape.dtype) == DTypeClass::NonNumeric)
-    return fail("the result {} is no tensor", op.shape.str(false));
+    return fail("the result {} is no tensor", briefText(op.shape));
   if (op.opcode == Opcode::Convert)
     return resultDims(operand(0).dims);
   // A wider type takes the minor dim of the narrower one together.

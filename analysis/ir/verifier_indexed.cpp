@@ -24,7 +24,7 @@ bool OpCheck::indexed(bool &handled) {
 bool OpCheck::indexVector(const Shape &indices, int64_t dim, size_t needed,
                           std::string_view attribute) {
   if (!isInteger(indices.dtype))
-    return fail("the indices {} must be integers", indices.str(false));
+    return fail("the indices {} must be integers", briefText(indices));
   int64_t rank = indices.rank();
   if (dim < 0 || dim > rank)
     return failIn("index_vector_dim", "index_vector_dim {} is out of range, the rank is {}", dim,
@@ -66,7 +66,7 @@ bool OpCheck::gather() {
   const Shape &from = operand(0), &indices = operand(1);
   const GatherDims &dims = op.attrs.gather;
   if (op.shape.isTuple)
-    return fail("the result {} is a tuple", op.shape.str(false));
+    return fail("the result {} is a tuple", briefText(op.shape));
   if (!indexVector(indices, dims.indexVectorDim, dims.startIndexMap.size(), "start_index_map") ||
       !dimsInRange("start_index_map", dims.startIndexMap, from.rank()) ||
       !sortedInRange("collapsed_slice_dims", dims.collapsedSliceDims, from.rank()) ||
@@ -102,7 +102,7 @@ bool OpCheck::gather() {
       batch.push_back(indices.dims[i]);
   if (op.shape.rank() != window.size() + batch.size())
     return fail("the result {} must have {} dims: {} of the slices and {} of the indices",
-                op.shape.str(false), window.size() + batch.size(), window.size(), batch.size());
+                briefText(op.shape), window.size() + batch.size(), window.size(), batch.size());
   std::vector<int64_t> expected;
   for (size_t i = 0, w = 0, b = 0; i < op.shape.rank(); ++i)
     expected.push_back(contains(dims.offsetDims, static_cast<int64_t>(i)) ? window[w++]

@@ -49,13 +49,13 @@ bool OpCheck::broadcast() {
     return failIn("dimensions", "needs one dimension for each of the {} dims of {}, {} given",
                   from.rank(), name(0), dims.size());
   if (op.shape.isTuple)
-    return fail("the result {} is a tuple", op.shape.str(false));
+    return fail("the result {} is a tuple", briefText(op.shape));
   if (!dimsInRange("dimensions", dims, op.shape.rank()))
     return false;
   for (size_t i = 0; i < dims.size(); ++i)
     if (int64_t to = op.shape.dims[static_cast<size_t>(dims[i])]; from.dims[i] != to)
       return failIn("dimensions", "dim {} of {} goes to dim {} of {}, which has {}{}", i, name(0),
-                    dims[i], op.shape.str(false), to,
+                    dims[i], briefText(op.shape), to,
                     from.dims[i] == 1 ? "; a dim of 1 is not stretched, reshape it away first"
                                       : "");
   return resultTypeLike(0);
@@ -82,13 +82,13 @@ bool OpCheck::reshape() {
   if (!(isDynamic ? operandCountAtLeast(1) : operandCount(1)) || !areTensors(0, 1))
     return false;
   if (op.shape.isTuple)
-    return fail("the result {} is a tuple", op.shape.str(false));
+    return fail("the result {} is a tuple", briefText(op.shape));
   int64_t elements = *op.shape.elementCount(), given = *operand(0).elementCount();
   if (elements != given)
-    return fail("{} has {} elements, {} has {}", op.shape.str(false), elements, name(0), given);
+    return fail("{} has {} elements, {} has {}", briefText(op.shape), elements, name(0), given);
   if (isDynamic && operands() != 1 + op.shape.rank())
     return fail("needs an operand for each of the {} dims of {}, {} given", op.shape.rank(),
-                op.shape.str(false), operands() - 1);
+                briefText(op.shape), operands() - 1);
   for (size_t i = 1; i < operands(); ++i)
     if (!isIntegerScalar(i))
       return false;
@@ -109,13 +109,13 @@ bool OpCheck::bitcast() {
     return resultIs(operand(0));
   std::optional<int64_t> to = bits(op.shape), from = bits(operand(0));
   if (!to || !from)
-    return fail("{} takes more bits than 64 bits can count", op.shape.str(false));
+    return fail("{} takes more bits than 64 bits can count", briefText(op.shape));
   if (*to == *from)
     return true;
   if (op.shape.dtype == operand(0).dtype)
-    return fail("{} has {} elements, {} has {}", op.shape.str(false), *op.shape.elementCount(),
+    return fail("{} has {} elements, {} has {}", briefText(op.shape), *op.shape.elementCount(),
                 name(0), *operand(0).elementCount());
-  return fail("{} has {} bytes, {} has {}", op.shape.str(false), *op.shape.byteSize(), name(0),
+  return fail("{} has {} bytes, {} has {}", briefText(op.shape), *op.shape.byteSize(), name(0),
               *operand(0).byteSize());
 }
 
@@ -123,10 +123,10 @@ bool OpCheck::iota() {
   if (!operandCount(0))
     return false;
   if (op.shape.isTuple)
-    return fail("the result {} is a tuple", op.shape.str(false));
+    return fail("the result {} is a tuple", briefText(op.shape));
   DTypeClass cls = dtypeClass(op.shape.dtype);
   if (cls == DTypeClass::NonNumeric || cls == DTypeClass::Pred)
-    return fail("the result {} does not hold numbers", op.shape.str(false));
+    return fail("the result {} does not hold numbers", briefText(op.shape));
   return exactlyOneDimension(op.shape.rank());
 }
 

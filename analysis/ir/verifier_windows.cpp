@@ -162,7 +162,7 @@ bool OpCheck::selectAndScatter() {
     return false;
   if (operand(1).dims != positions)
     return fail("{} must have the window's positions, {}", name(1),
-                Shape::tensor(operand(1).dtype, positions).str(false));
+                briefText(Shape::tensor(operand(1).dtype, positions)));
   const Graph *select = callee(CallRole::Select, "select");
   const Graph *scatter = select ? callee(CallRole::Scatter, "scatter") : nullptr;
   return scatter && takesScalars(*select, "select", 2) && takesScalars(*scatter, "scatter", 2) &&
