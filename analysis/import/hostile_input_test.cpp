@@ -188,3 +188,17 @@ TEST(Hostile, ChainsOfCallsOfAnyDepth) {
                               "g { p = f32[] parameter(0) ROOT r = f32[] call(p), to_apply=f }\n");
   EXPECT_EQ(outcome.diag.message, "call: computation %f calls itself through %r");
 }
+
+// Many short calls that hand the same long tuple to the same long computation.
+TEST(Hostile, CallsOfOneComputationAreCheckedInLinearTime) {
+  std::string tuple = "(f32[]" + repeated(", f32[]", 20000) + ")";
+  std::string text = "f {\n  p = " + tuple + " parameter(0)\n  v0 = f32[] constant(1)\n";
+  for (int i = 1; i < 20000; ++i)
+    text += fmt::format("  v{} = f32[] negate(v{})\n", i, i - 1);
+  text += "}\nENTRY e {\n  p = " + tuple + " parameter(0)\n  k = s32[] parameter(1)\n";
+  for (int i = 0; i < 20000; ++i)
+    text += fmt::format("  c{} = f32[] fusion(p), kind=kLoop, calls=f\n", i);
+  text += "  ROOT r = f32[] conditional(k" + repeated(", p", 20000) + "), branch_computations={f" +
+          repeated(", f", 19999) + "}\n}";
+  EXPECT_TRUE(tryImport(text).isRead);
+}

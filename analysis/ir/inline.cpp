@@ -105,19 +105,24 @@ bool GraphInliner::run(size_t &opsLeft) {
 }
 
 Graph GraphInliner::finish() {
-  // Tuples whose elements were all taken directly have no users left.
+  // Tuples whose elements were all taken directly have no users left. Users follow what they use,
+  // so that going backwards finds tuples of such tuples too.
   std::vector<bool> isUsed(ops.size());
   isUsed[root.index] = true;
-  for (const Op &op : ops)
-    for (OpId operand : op.operands)
-      isUsed[operand.index] = true;
+  auto isDropped = [&](size_t i) {
+    return !isUsed[i] && cameFromBody[i] && ops[i].opcode == Opcode::Tuple;
+  };
+  for (size_t i = ops.size(); i-- > 0;)
+    if (!isDropped(i))
+      for (OpId operand : ops[i].operands)
+        isUsed[operand.index] = true;
   Graph result(source.name());
   result.loc = source.loc;
   result.signature = source.signature;
   result.suffix = source.suffix;
   std::vector<OpId> place(ops.size());
   for (uint32_t i = 0; i < ops.size(); ++i) {
-    if (!isUsed[i] && cameFromBody[i] && ops[i].opcode == Opcode::Tuple)
+    if (isDropped(i))
       continue;
     for (OpId &operand : ops[i].operands)
       operand = place[operand.index];

@@ -7,6 +7,22 @@
 
 namespace tilewright {
 
+VerifyContext::VerifyContext(const Module &module) : module(module) {
+  for (const Graph &graph : module.all())
+    parameters.push_back(graph.parameters());
+}
+
+bool VerifyContext::sameShape(const Op &a, const Op &b) {
+  if (!a.shape.isTuple || !b.shape.isTuple)
+    return a.shape.sameDimsAndType(b.shape);
+  if (sameTuples.count({&a, &b}))
+    return true;
+  bool isSame = a.shape.sameDimsAndType(b.shape);
+  if (isSame)
+    sameTuples.emplace(&a, &b);
+  return isSame;
+}
+
 bool OpCheck::failAt(SourceLoc place, std::string text) {
   if (message.empty()) {
     where = place;
@@ -138,7 +154,8 @@ std::optional<std::string> shapeProblem(const Shape &shape) {
   return std::nullopt;
 }
 
-llvm::Error verifyGraph(const Module &module, const Graph &graph) {
+llvm::Error verifyGraph(VerifyContext &context, const Graph &graph) {
+  const Module &module = context.module;
   auto refuse = [&](SourceLoc where, std::string message) {
     return makeError(module.diagAt(where, std::move(message)));
   };
@@ -169,7 +186,7 @@ llvm::Error verifyGraph(const Module &module, const Graph &graph) {
                       fmt::format("parameter: number {} is %{} already", number, slot->name));
       slot = &op;
     }
-    OpCheck check(module, graph, op);
+    OpCheck check(context, graph, op);
     if (!check.run())
       return refuse(check.where, std::move(check.message));
   }
@@ -181,8 +198,9 @@ llvm::Error verifyGraph(const Module &module, const Graph &graph) {
 llvm::Error verify(const Module &module) {
   if (module.entryId.index >= module.all().size())
     return makeError(module.diagAt({}, "the module has no entry computation"));
+  VerifyContext context(module);
   for (const Graph &graph : module.all())
-    if (llvm::Error error = verifyGraph(module, graph))
+    if (llvm::Error error = verifyGraph(context, graph))
       return error;
   return calleesFirst(module).takeError(); // refuses recursion
 }

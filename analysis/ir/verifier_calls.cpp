@@ -3,50 +3,61 @@
 
 namespace tilewright {
 
-const Graph *OpCheck::callee(CallRole role, std::string_view attribute) {
-  const Graph *found = nullptr;
+GraphId OpCheck::callee(CallRole role, std::string_view attribute) {
+  GraphId found;
   for (const CalledGraph &called : op.called) {
     if (called.role != role)
       continue;
-    if (found) {
+    if (found.isValid()) {
       failIn(attribute, "needs one computation in {}", attribute);
-      return nullptr;
+      return {};
     }
-    found = &module.graph(called.graph);
+    found = called.graph;
   }
-  if (!found)
+  if (!found.isValid())
     failIn(attribute, "needs a computation in {}", attribute);
   return found;
 }
 
-bool OpCheck::takesScalars(const Graph &callee, std::string_view attribute, size_t count) {
-  std::vector<OpId> parameters = callee.parameters();
+bool OpCheck::takesScalars(GraphId id, std::string_view attribute, size_t count) {
+  const Graph &callee = module.graph(id);
+  const std::vector<OpId> &parameters = context.parameters[id.index];
   if (parameters.size() != count)
     return failIn(attribute, "%{} has {} parameters, {} are needed", callee.name(),
                   parameters.size(), count);
-  for (OpId id : parameters)
-    if (!callee.op(id).shape.isScalar())
-      return failIn(attribute, "parameter %{} {} of %{} must be a scalar", callee.op(id).name,
-                    briefText(callee.op(id).shape), callee.name());
+  for (OpId parameter : parameters)
+    if (!callee.op(parameter).shape.isScalar())
+      return failIn(attribute, "parameter %{} {} of %{} must be a scalar",
+                    callee.op(parameter).name, briefText(callee.op(parameter).shape),
+                    callee.name());
   return true;
 }
 
-bool OpCheck::takesOperands(const Graph &callee, std::string_view attribute, size_t from, size_t to,
-                            const Shape &result) {
-  std::vector<OpId> parameters = callee.parameters();
+bool OpCheck::takesOperands(GraphId id, std::string_view attribute, size_t from, size_t to) {
+  const Graph &callee = module.graph(id);
+  const std::vector<OpId> &parameters = context.parameters[id.index];
   if (parameters.size() != to - from)
     return failIn(attribute, "%{} has {} parameters, {} operands given", callee.name(),
                   parameters.size(), to - from);
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Op &parameter = callee.op(parameters[i]);
-    if (!parameter.shape.sameDimsAndType(operand(from + i)))
+    if (!context.sameShape(parameter, operandOp(from + i)))
       return failIn(attribute, "parameter %{} of %{} is {}, not {}", parameter.name, callee.name(),
                     briefText(parameter.shape), name(from + i));
   }
-  const Op &root = callee.op(callee.root());
-  return root.shape.sameDimsAndType(result) ||
-         failIn(attribute, "%{} results in {}, not {}", callee.name(), briefText(root.shape),
-                briefText(result));
+  return true;
+}
+
+bool OpCheck::resultsIn(GraphId id, std::string_view attribute, const Shape &result) {
+  const Graph &callee = module.graph(id);
+  const Shape &root = callee.op(callee.root()).shape;
+  return root.sameDimsAndType(result) || failIn(attribute, "%{} results in {}, not {}",
+                                                callee.name(), briefText(root), briefText(result));
+}
+
+bool OpCheck::resultsInOwn(GraphId id, std::string_view attribute) {
+  const Graph &callee = module.graph(id);
+  return context.sameShape(callee.op(callee.root()), op) || resultsIn(id, attribute, op.shape);
 }
 
 bool OpCheck::tuplesAndCalls(bool &handled) {
@@ -66,12 +77,14 @@ bool OpCheck::tuplesAndCalls(bool &handled) {
   case Opcode::AfterAll:
     return resultIs(Shape::tensor(DType::Token, {}));
   case Opcode::Call: {
-    const Graph *body = callee(CallRole::ToApply, "to_apply");
-    return body && takesOperands(*body, "to_apply", 0, operands(), op.shape);
+    GraphId body = callee(CallRole::ToApply, "to_apply");
+    return body.isValid() && takesOperands(body, "to_apply", 0, operands()) &&
+           resultsInOwn(body, "to_apply");
   }
   case Opcode::Fusion: {
-    const Graph *body = callee(CallRole::Calls, "calls");
-    return body && takesOperands(*body, "calls", 0, operands(), op.shape);
+    GraphId body = callee(CallRole::Calls, "calls");
+    return body.isValid() && takesOperands(body, "calls", 0, operands()) &&
+           resultsInOwn(body, "calls");
   }
   case Opcode::While:
     return whileLoop();
@@ -115,10 +128,13 @@ bool OpCheck::tupleElement() {
 bool OpCheck::whileLoop() {
   if (!operandCount(1) || !resultIs(operand(0)))
     return false;
-  const Graph *condition = callee(CallRole::Condition, "condition");
-  const Graph *body = condition ? callee(CallRole::Body, "body") : nullptr;
-  return body && takesOperands(*condition, "condition", 0, 1, Shape::tensor(DType::Pred, {})) &&
-         takesOperands(*body, "body", 0, 1, op.shape);
+  GraphId condition = callee(CallRole::Condition, "condition");
+  if (!condition.isValid())
+    return false;
+  GraphId body = callee(CallRole::Body, "body");
+  return body.isValid() && takesOperands(condition, "condition", 0, 1) &&
+         resultsIn(condition, "condition", Shape::tensor(DType::Pred, {})) &&
+         takesOperands(body, "body", 0, 1) && resultsInOwn(body, "body");
 }
 
 bool OpCheck::conditional() {
@@ -130,8 +146,8 @@ bool OpCheck::conditional() {
     if (called.role != CallRole::Branch)
       continue;
     ++branch;
-    if (branch < operands() &&
-        !takesOperands(module.graph(called.graph), attribute, branch, branch + 1, op.shape))
+    if (branch < operands() && !(takesOperands(called.graph, attribute, branch, branch + 1) &&
+                                 resultsInOwn(called.graph, attribute)))
       return false;
   }
   if (branch + 1 != operands())
@@ -166,8 +182,9 @@ bool OpCheck::async() {
                 briefText(given));
   if (op.attrs.asyncOpcode) // in short form there is no computation
     return true;
-  const Graph *body = callee(CallRole::Calls, "calls");
-  return body && takesOperands(*body, "calls", 0, operands(), op.shape.elements[1]);
+  GraphId body = callee(CallRole::Calls, "calls");
+  return body.isValid() && takesOperands(body, "calls", 0, operands()) &&
+         resultsIn(body, "calls", op.shape.elements[1]);
 }
 
 } // namespace tilewright

@@ -43,7 +43,7 @@ bool OpCheck::collectives(bool &handled) {
     // With four operands the first is written into the second in place.
     if (!operandCountAtLeast(1))
       return false;
-    return operands() == 4 ? resultIs(operand(1)) : sameShapes(op.shape);
+    return (operands() == 4 && op.shape.sameDimsAndType(operand(1))) || sameShapes(op.shape);
   case Opcode::CollectivePermuteStart:
     if (!operandCountAtLeast(1))
       return false;
@@ -64,8 +64,8 @@ bool OpCheck::collectives(bool &handled) {
 }
 
 bool OpCheck::reducesWith() {
-  const Graph *body = operandCountAtLeast(1) ? callee(CallRole::ToApply, "to_apply") : nullptr;
-  return body && takesScalars(*body, "to_apply", 2);
+  GraphId body = operandCountAtLeast(1) ? callee(CallRole::ToApply, "to_apply") : GraphId();
+  return body.isValid() && takesScalars(body, "to_apply", 2);
 }
 
 bool OpCheck::startResult() {

@@ -20,7 +20,7 @@ bool OpCheck::contractions(bool &handled) {
   case Opcode::Scan: // any number of inputs and carries
     return operandCountAtLeast(1) && areTensors(0, operands()) &&
            exactlyOneDimension(operand(0).rank()) &&
-           callee(CallRole::ToApply, "to_apply") != nullptr;
+           callee(CallRole::ToApply, "to_apply").isValid();
   default:
     handled = false;
     return true;
@@ -113,8 +113,9 @@ bool OpCheck::reduce() {
   for (size_t dim = 0; dim < isReduced.size(); ++dim)
     if (!isReduced[dim])
       kept.push_back(operand(0).dims[dim]);
-  const Graph *body = callee(CallRole::ToApply, "to_apply");
-  return body && takesScalars(*body, "to_apply", 2 * count) && resultsLikeInputs(count, kept);
+  GraphId body = callee(CallRole::ToApply, "to_apply");
+  return body.isValid() && takesScalars(body, "to_apply", 2 * count) &&
+         resultsLikeInputs(count, kept);
 }
 
 /// One result a input, a tuple if there are several, all of those dims.
@@ -136,12 +137,11 @@ bool OpCheck::sort() {
   for (size_t i = 1; i < operands(); ++i)
     if (operand(i).dims != operand(0).dims)
       return fail("{} and {} differ in dims", name(0), name(i));
-  const Graph *less = callee(CallRole::ToApply, "to_apply");
-  if (!less || !takesScalars(*less, "to_apply", 2 * operands()))
+  GraphId less = callee(CallRole::ToApply, "to_apply");
+  if (!less.isValid() || !takesScalars(less, "to_apply", 2 * operands()))
     return false;
-  if (!less->op(less->root()).shape.sameDimsAndType(Shape::tensor(DType::Pred, {})))
-    return failIn("to_apply", "%{} must result in pred[]", less->name());
-  return resultsLikeInputs(operands(), operand(0).dims);
+  return resultsIn(less, "to_apply", Shape::tensor(DType::Pred, {})) &&
+         resultsLikeInputs(operands(), operand(0).dims);
 }
 
 bool OpCheck::applyToAll() {
@@ -150,8 +150,8 @@ bool OpCheck::applyToAll() {
   for (size_t i = 0; i < operands(); ++i)
     if (operand(i).dims != op.shape.dims || op.shape.isTuple)
       return fail("{} and the result {} differ in dims", name(i), briefText(op.shape));
-  const Graph *body = callee(CallRole::ToApply, "to_apply");
-  return body && takesScalars(*body, "to_apply", operands());
+  GraphId body = callee(CallRole::ToApply, "to_apply");
+  return body.isValid() && takesScalars(body, "to_apply", operands());
 }
 
 } // namespace tilewright

@@ -161,8 +161,9 @@ bool OpCheck::scatter() {
                   isWindow ? window[w] : batch[b]);
     isWindow ? ++w : ++b;
   }
-  const Graph *body = callee(CallRole::ToApply, "to_apply");
-  return body && takesScalars(*body, "to_apply", 2 * count) && resultsLikeInputs(count, from.dims);
+  GraphId body = callee(CallRole::ToApply, "to_apply");
+  return body.isValid() && takesScalars(body, "to_apply", 2 * count) &&
+         resultsLikeInputs(count, from.dims);
 }
 
 } // namespace tilewright

@@ -5,16 +5,34 @@
 
 #include <fmt/format.h>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace tilewright {
+
+/// What the checks of all ops share. Both members keep the work linear where many calls name one
+/// computation.
+struct VerifyContext {
+  explicit VerifyContext(const Module &module);
+
+  const Module &module;
+  std::vector<std::vector<OpId>> parameters; ///< of each computation, by number
+  /// Pairs of ops with tuples that were found to have the same shape.
+  std::set<std::pair<const Op *, const Op *>> sameTuples;
+
+  /// Have two ops the same shape, but for the layout?
+  bool sameShape(const Op &a, const Op &b);
+};
 
 /// One op of a module under check. Checks return true when all is well; else they have recorded
 /// the error and their callers return at once.
 class OpCheck {
 public:
-  OpCheck(const Module &module, const Graph &graph, const Op &op)
-      : module(module), graph(graph), op(op) {}
+  OpCheck(VerifyContext &context, const Graph &graph, const Op &op)
+      : context(context), module(context.module), graph(graph), op(op) {}
 
+  VerifyContext &context;
   const Module &module;
   const Graph &graph;
   const Op &op;
@@ -64,13 +82,16 @@ public:
   /// Same dtype, or two floats, which may differ in precision.
   static bool typesAgree(DType a, DType b);
 
-  /// The one computation called in that role; null with an error if there isn't exactly one.
-  const Graph *callee(CallRole role, std::string_view attribute);
+  /// The one computation called in that role; an invalid id with an error if there isn't exactly
+  /// one.
+  GraphId callee(CallRole role, std::string_view attribute);
   /// The computation has that many parameters, all scalars (of a reduction's or sort's body).
-  bool takesScalars(const Graph &callee, std::string_view attribute, size_t count);
+  bool takesScalars(GraphId callee, std::string_view attribute, size_t count);
   /// Its parameters are operands [from, from + their number) and its result is `result`.
-  bool takesOperands(const Graph &callee, std::string_view attribute, size_t from, size_t to,
-                     const Shape &result);
+  bool takesOperands(GraphId callee, std::string_view attribute, size_t from, size_t to);
+  /// Its result is that; the op's own result where that is asked for.
+  bool resultsIn(GraphId callee, std::string_view attribute, const Shape &result);
+  bool resultsInOwn(GraphId callee, std::string_view attribute);
 
 private:
   bool elementwise();

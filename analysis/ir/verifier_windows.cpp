@@ -149,8 +149,9 @@ bool OpCheck::reduceWindow() {
   std::vector<int64_t> expected;
   if (!windowPositions(expected))
     return false;
-  const Graph *body = callee(CallRole::ToApply, "to_apply");
-  return body && takesScalars(*body, "to_apply", 2 * count) && resultsLikeInputs(count, expected);
+  GraphId body = callee(CallRole::ToApply, "to_apply");
+  return body.isValid() && takesScalars(body, "to_apply", 2 * count) &&
+         resultsLikeInputs(count, expected);
 }
 
 bool OpCheck::selectAndScatter() {
@@ -163,10 +164,12 @@ bool OpCheck::selectAndScatter() {
   if (operand(1).dims != positions)
     return fail("{} must have the window's positions, {}", name(1),
                 briefText(Shape::tensor(operand(1).dtype, positions)));
-  const Graph *select = callee(CallRole::Select, "select");
-  const Graph *scatter = select ? callee(CallRole::Scatter, "scatter") : nullptr;
-  return scatter && takesScalars(*select, "select", 2) && takesScalars(*scatter, "scatter", 2) &&
-         resultDims(operand(0).dims) && resultTypeLike(0);
+  GraphId select = callee(CallRole::Select, "select");
+  if (!select.isValid())
+    return false;
+  GraphId scatter = callee(CallRole::Scatter, "scatter");
+  return scatter.isValid() && takesScalars(select, "select", 2) &&
+         takesScalars(scatter, "scatter", 2) && resultDims(operand(0).dims) && resultTypeLike(0);
 }
 
 } // namespace tilewright
