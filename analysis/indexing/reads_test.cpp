@@ -1,0 +1,202 @@
+// Maps against what the reference evaluator really reads.
+#include "analysis/indexing/test_support.h"
+#include "analysis/ir/evaluator.h"
+
+using namespace tilewright;
+
+namespace {
+
+/// What one run of the entry computation read, and the values it made.
+struct Recording : ReadRecorder {
+  void onRead(const OpInstance &instance, int64_t output, unsigned operand,
+              int64_t element) override {
+    if (instance.graph == entry)
+      reads[{instance.op.index, operand, output}].insert(element);
+  }
+  GraphId entry;
+  std::map<std::tuple<uint32_t, unsigned, int64_t>, std::set<int64_t>> reads;
+  std::map<uint32_t, Tensor> values;
+};
+
+int64_t linear(const std::vector<int64_t> &at, const std::vector<int64_t> &extents) {
+  int64_t result = 0;
+  for (size_t i = 0; i < at.size(); ++i)
+    result = result * extents[i] + at[i];
+  return result;
+}
+
+void expectMapsMatchReads(const std::string &body, const std::string &computations = "",
+                          uint64_t seed = 1) {
+  HloGraph g(body, computations);
+  SCOPED_TRACE(body);
+  Recording recording;
+  recording.entry = g.module.entryId;
+  EvalOptions options;
+  options.recorder = &recording;
+  options.onResult = [&](const OpInstance &instance, std::span<const Tensor *const> leaves) {
+    if (instance.graph == recording.entry && !leaves.empty())
+      recording.values[instance.op.index] = *leaves[0];
+  };
+  std::vector<Tensor> arguments = fillArguments(g.module, g.module.entryId, seed);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    OpId parameter = g.graph().parameters()[i];
+    recording.values[parameter.index] = arguments[i];
+  }
+  llvm::Expected<std::vector<Tensor>> results =
+      evaluate(g.module, g.module.entryId, arguments, options);
+  ASSERT_TRUE(static_cast<bool>(results)) << takeDiag(results.takeError()).str();
+  TensorValue value = [&](uint32_t tensor, const std::vector<int64_t> &element) {
+    const Tensor &t = recording.values.at(tensor);
+    return t.integer(t.offset(element));
+  };
+  for (uint32_t i = 0; i < g.graph().size(); ++i) {
+    const Op &op = g.graph().op(OpId{i});
+    OpClass cls = opClass(op.opcode);
+    if (cls != OpClass::Elementwise && cls != OpClass::Structured)
+      continue;
+    ASSERT_TRUE(recording.values.count(i)) << op.name << " does not reach the root";
+    OpIndexing maps = g.maps(op.name);
+    ASSERT_FALSE(maps.isOpaque) << maps.reason;
+    const Shape &out = *resultShape(op, {});
+    for (unsigned k = 0; k < op.operands.size(); ++k) {
+      const Shape &in = g.graph().op(op.operands[k]).shape;
+      if (op.opcode == Opcode::Scan && k > 0)
+        continue; // the recorder doesn't report carries
+      forEachIndex(out.dims, [&](const std::vector<int64_t> &at) {
+        std::set<int64_t> claimed;
+        for (const IndexMap &map : maps.operands[k].maps)
+          for (const std::vector<int64_t> &read : readsOf(map, at, value)) {
+            for (size_t d = 0; d < read.size(); ++d)
+              ASSERT_TRUE(Interval::ofExtent(in.dims[d]).contains(read[d])) << map.str();
+            claimed.insert(linear(read, in.dims));
+          }
+        const std::set<int64_t> &real = recording.reads[{i, k, linear(at, out.dims)}];
+        std::string where = op.name + " operand " + std::to_string(k) + " element " +
+                            std::to_string(linear(at, out.dims));
+        if (maps.operands[k].coverage == Coverage::Exact)
+          ASSERT_EQ(claimed, real) << where;
+        else
+          ASSERT_TRUE(std::includes(claimed.begin(), claimed.end(), real.begin(), real.end()))
+              << where;
+      });
+    }
+  }
+}
+
+} // namespace
+
+TEST(IndexingReads, Movement) {
+  expectMapsMatchReads(
+      "x = f32[4,6] parameter(0)\n y = f32[2,6] parameter(1)\n z = f32[] parameter(2)\n"
+      "b = f32[4,3,6] broadcast(x), dimensions={0,2}\n"
+      "t = f32[6,4,3] transpose(b), dimensions={2,0,1}\n r = f32[8,9] reshape(t)\n"
+      "s = f32[3,5] slice(r), slice={[1:8:3], [0:9:2]}\n"
+      "v = f32[3,5] reverse(s), dimensions={0,1}\n p = f32[9,4] pad(v, z), padding=1_3_1x-2_1_0\n"
+      "c = f32[6,6] concatenate(x, y), dimensions={0}\n q = f32[3,2,6] reshape(c)\n"
+      "n = f32[6,6] negate(c)\n m = f32[6,6] add(n, c)\n k = f32[6,6] clamp(z, m, z)\n"
+      "lt = pred[6,6] compare(k, m), direction=LT\n e = f32[6,6] select(lt, k, m)\n"
+      "ROOT u = (f32[9,4], f32[3,2,6], f32[6,6]) tuple(p, q, e)");
+  expectMapsMatchReads("x = f32[2,3,4]{0,2,1} parameter(0)\n b = f32[4,6]{1,0} bitcast(x)\n"
+                       "ROOT c = f32[3,8]{0,1} bitcast(b)");
+  expectMapsMatchReads("x = f32[2,0,3] parameter(0)\n r = f32[0,6] reshape(x)\n"
+                       "ROOT n = f32[0,6] negate(r)");
+}
+
+TEST(IndexingReads, ReshapesOfAllKinds) {
+  for (const char *shapes : {"[12] [3,4]", "[3,4] [12]", "[4,6] [3,8]", "[2,3,4] [4,3,2]",
+                             "[1,6,1] [2,1,3]", "[2,2,3] [3,4]", "[5,4] [2,10]"}) {
+    std::string text = shapes, from = text.substr(0, text.find(' ')),
+                to = text.substr(text.find(' ') + 1);
+    expectMapsMatchReads("x = f32" + from + " parameter(0)\n ROOT r = f32" + to + " reshape(x)");
+  }
+}
+
+TEST(IndexingReads, Contractions) {
+  expectMapsMatchReads(
+      "a = f32[2,3,4,2] parameter(0)\n b = f32[4,2,5,2] parameter(1)\n z = f32[] constant(0)\n"
+      "d = f32[2,3,5] dot(a, b), lhs_batch_dims={3}, rhs_batch_dims={1}, "
+      "lhs_contracting_dims={2,0}, rhs_contracting_dims={0,3}\n"
+      "ROOT r = f32[3] reduce(d, z), dimensions={2,0}, to_apply=add");
+  std::string step = "step { a = f32[3] parameter(0)\n b = f32[3] parameter(1)\n"
+                     "c = f32[3] add(a, b)\n ROOT t = (f32[3], f32[3]) tuple(c, c) }";
+  for (const char *reverse : {"false", "true"})
+    expectMapsMatchReads(
+        std::string("x = f32[3,5] parameter(0)\n z = f32[3] parameter(1)\n"
+                    "s = (f32[3,5], f32[3]) scan(x, z), dimensions={1}, num_carries=1, "
+                    "is_reverse=") +
+            reverse + ", to_apply=step\n ROOT r = f32[3,5] get-tuple-element(s), index=0",
+        step);
+}
+
+TEST(IndexingReads, Windows) {
+  for (const char *window :
+       {"[3,8] size=3x2 stride=2x1 pad=0_1x0_1", "[6,7] size=1x2",
+        "[5,4] size=1x2 stride=1x2 pad=-1_0x0_0", "[9,15] size=3x1 lhs_dilate=2x2",
+        "[2,4] size=3x2 rhs_dilate=2x4", "[4,4] size=2x3 stride=3x2 lhs_dilate=2x1 pad=1_0x1_2"}) {
+    std::string text = window, out = text.substr(0, text.find(' ')),
+                attrs = text.substr(text.find(' ') + 1);
+    expectMapsMatchReads("x = f32[6,8] parameter(0)\n z = f32[] parameter(1)\n ROOT w = f32" + out +
+                         " reduce-window(x, z), window={" + attrs + "}, to_apply=add");
+  }
+}
+
+TEST(IndexingReads, Convolutions) {
+  for (const char *attributes :
+       {"[1,5,4,3] window={size=2x3}", "[1,3,3,3] window={size=2x3 stride=2x2 pad=0_0x1_1}",
+        "[1,12,13,3] window={size=2x3 lhs_dilate=2x2 pad=1_1x1_1}",
+        "[1,4,4,3] window={size=2x3 rhs_dilate=2x1 rhs_reversal=1x1}"}) {
+    std::string text = attributes, out = text.substr(0, text.find(' ')),
+                attrs = text.substr(text.find(' ') + 1);
+    expectMapsMatchReads("x = f32[1,6,6,2] parameter(0)\n k = f32[2,2,3,3] parameter(1)\n"
+                         "ROOT c = f32" +
+                         out + " convolution(x, k), " + attrs + ", dim_labels=b01f_i01o->b01f");
+  }
+  expectMapsMatchReads("x = f32[2,4,6] parameter(0)\n k = f32[2,3,6] parameter(1)\n"
+                       "ROOT c = f32[2,2,6] convolution(x, k), window={size=3}, "
+                       "dim_labels=b0f_i0o->b0f, feature_group_count=3");
+  expectMapsMatchReads("x = f32[4,4,3] parameter(0)\n k = f32[3,3,6] parameter(1)\n"
+                       "ROOT c = f32[2,2,6] convolution(x, k), window={size=3}, "
+                       "dim_labels=b0f_i0o->b0f, batch_group_count=2");
+}
+
+TEST(IndexingReads, ReadsDecidedAtRunTime) {
+  for (uint64_t seed : {1, 2, 3}) {
+    expectMapsMatchReads(
+        "x = f32[6,8] parameter(0)\n i = s32[] parameter(1)\n j = s32[] parameter(2)\n"
+        "u = f32[2,3] parameter(3)\n k = s32[] constant(9)\n"
+        "s = f32[4,5] dynamic-slice(x, i, j), dynamic_slice_sizes={4,5}\n"
+        "ROOT d = f32[4,5] dynamic-update-slice(s, u, k, j)",
+        "", seed);
+    expectMapsMatchReads("x = f32[5,6,4] parameter(0)\n i = s32[3,2] parameter(1)\n"
+                         "ROOT g = f32[2,3,4] gather(x, i), offset_dims={0,2}, "
+                         "collapsed_slice_dims={0}, start_index_map={1,0}, index_vector_dim=1, "
+                         "slice_sizes={1,2,4}",
+                         "", seed);
+    expectMapsMatchReads("x = f32[7,3] parameter(0)\n i = s32[4] parameter(1)\n"
+                         "ROOT g = f32[4,3] gather(x, i), offset_dims={1}, "
+                         "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
+                         "slice_sizes={1,3}",
+                         "", seed);
+    expectMapsMatchReads("x = f32[2,5,4] parameter(0)\n i = s32[2,3,1] parameter(1)\n"
+                         "ROOT g = f32[2,3,4] gather(x, i), offset_dims={2}, "
+                         "collapsed_slice_dims={1}, operand_batching_dims={0}, "
+                         "start_indices_batching_dims={0}, start_index_map={1}, "
+                         "index_vector_dim=2, slice_sizes={1,1,4}",
+                         "", seed);
+    expectMapsMatchReads("x = f32[7,3] parameter(0)\n i = s32[4,1] parameter(1)\n"
+                         "u = f32[4,3] parameter(2)\n"
+                         "ROOT g = f32[7,3] scatter(x, i, u), update_window_dims={1}, "
+                         "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+                         "index_vector_dim=1, to_apply=add",
+                         "", seed);
+  }
+}
+
+TEST(IndexingReads, SelectAndScatter) {
+  expectMapsMatchReads(
+      "x = f32[5,6] parameter(0)\n s = f32[2,3] parameter(1)\n z = f32[] constant(0)\n"
+      "ROOT r = f32[5,6] select-and-scatter(x, s, z), window={size=3x2 stride=2x2}, "
+      "select=ge, scatter=add",
+      "ge { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+      "ROOT r = pred[] compare(a, b), direction=GE }");
+}
