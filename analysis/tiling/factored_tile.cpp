@@ -195,10 +195,10 @@ TileDim TileFactory::plainDim(const FactoredDim &dim, int64_t extent, int dimInd
     // The stride is that of the innermost active atom.
     const Expr isActive = (t.size - 1).min(1), stride = t.stride * weight[k];
     out.stride = k == 0 ? stride : isActive * stride + (ctx.constant(1) - isActive) * out.stride;
-    const bool runsBack = t.stride.isConstant() && t.stride.constant() < 0;
-    const Expr reach = t.stride * (t.size - 1);
-    const Expr lowest = runsBack ? t.offset + reach : t.offset;
-    const Expr highest = runsBack ? t.offset : t.offset + reach;
+    const Expr end = t.offset + t.stride * (t.size - 1);
+    const bool runsForward = t.stride.isConstant() && t.stride.constant() > 0;
+    const Expr lowest = runsForward ? t.offset : t.offset.min(end);
+    const Expr highest = runsForward ? end : t.offset.max(end);
     out.lower = out.lower + lowest.max(t.lower) * weight[k];
     out.upper = out.upper + highest.min(t.upper - 1) * weight[k];
   }

@@ -133,6 +133,16 @@ llvm::Expected<OperandTiles> TilePropagator::elementwise(const Op &op, const Fac
   return out;
 }
 
+void TilePropagator::dropDim(const Op &op, const FactoredDim &dim, OperandTile &out) {
+  for (const Atom &atom : dim)
+    if (factory.origin(atom.origin).mayBeEmpty && factory.origin(atom.origin).extent > 0) {
+      out.exactness = Exactness::OverApproximate;
+      out.factor = 0;
+      out.why = fmt::format("some programs need nothing of it, since they have no element of %{}",
+                            op.name);
+    }
+}
+
 llvm::Expected<OperandTiles> TilePropagator::broadcast(const Op &op, const FactoredTile &tile) {
   const Op &operand = graph[op.operands[0]];
   OperandTiles out;
@@ -144,6 +154,10 @@ llvm::Expected<OperandTiles> TilePropagator::broadcast(const Op &op, const Facto
                                          operand.shape.dims[i], op.shape.dims[to]));
     out.tiles[0].tile.dims.push_back(tile.dims[to]);
   }
+  for (size_t i = 0; i < tile.dims.size(); ++i)
+    if (!std::count(op.attrs.dimensions.begin(), op.attrs.dimensions.end(),
+                    static_cast<int64_t>(i)))
+      dropDim(op, tile.dims[i], out.tiles[0]);
   return out;
 }
 
@@ -397,6 +411,7 @@ llvm::Expected<OperandTiles> TilePropagator::dynamicUpdateSlice(OpId id, const F
     return unsupported(op, "the start is not one scalar a dim");
   OperandTiles out = same(2, tile);
   out.tiles[0].exactness = Exactness::OverApproximate;
+  out.tiles[0].factor = 0;
   out.tiles[0].why = fmt::format("%{} overwrites a part of it that need not be read", op.name);
   for (size_t i = 0; i < extents.size(); ++i) {
     Expr start = startValue(op.operands[i + 2], extents[i] - update[i]);

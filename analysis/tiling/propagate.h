@@ -21,7 +21,7 @@ namespace tilewright {
 struct OperandTile {
   FactoredTile tile;
   Exactness exactness = Exactness::Exact;
-  double factor = 1;
+  double factor = 1; ///< 0: not bounded
   std::string why = {};
 };
 
@@ -87,6 +87,9 @@ private:
   Result convolution(OpId id, const FactoredTile &tile);
   Result gather(OpId id, const FactoredTile &tile);
 
+  /// The operand does not have this dim of the result: where a program has no valid element in it,
+  /// nothing of the operand is needed, which the operand's tile can't say.
+  void dropDim(const Op &op, const FactoredDim &dim, OperandTile &out);
   TileOrigin originOf(OpId id, const FactoredTile &tile, size_t dim);
   FactoredDim shifted(TileOrigin origin, int64_t start, int64_t step, int64_t extent);
   /// Index i of the operand of that extent stands at low + i in the result.
@@ -98,13 +101,18 @@ private:
   /// A scalar's value at run time, clamped to [0, limit]: an expression.
   Expr startValue(OpId scalar, int64_t limit);
   /// The sequential parameters for walking `dims` of a tensor of shape `extents`, where the other
-  /// dims have the tiles `kept`.
+  /// dims have the tiles `kept`, for an op whose result has the tile `result`. Shared with an op
+  /// that walks alike, unless this one lies inside that one's loop.
   std::vector<unsigned> walk(OpId id, char prefix, std::span<const int64_t> extents,
-                             std::span<const int64_t> dims, const FactoredTile &kept);
+                             std::span<const int64_t> dims, const FactoredTile &kept,
+                             const FactoredTile &result);
+  /// Sequential parameters whose loops contain what has this tile.
+  std::set<unsigned> loopsAround(const FactoredTile &tile);
   FactoredDim stepDim(unsigned parameter);
 
   using WalkKey = std::tuple<std::vector<int64_t>, std::vector<int64_t>, FactoredTile>;
-  std::map<WalkKey, std::vector<unsigned>> walks;
+  std::map<WalkKey, std::vector<std::vector<unsigned>>> walks;
+  std::vector<std::set<unsigned>> outerLoops; ///< by sequential parameter, without itself
   std::map<char, unsigned> walkCount;
   std::map<std::pair<OpId, int64_t>, Expr> starts;
   std::set<std::string> requiredFormulas;

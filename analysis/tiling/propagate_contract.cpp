@@ -13,23 +13,51 @@ FactoredDim TilePropagator::stepDim(unsigned parameter) {
   return factory.rootDim(p.index, p.size, p.extent);
 }
 
+std::set<unsigned> TilePropagator::loopsAround(const FactoredTile &tile) {
+  std::vector<Expr> offsets;
+  for (const FactoredDim &dim : tile.dims)
+    for (const Atom &atom : dim)
+      offsets.push_back(factory.origin(atom.origin).tile.offset);
+  const std::vector<VarId> variables = variablesOf(offsets);
+  std::vector<unsigned> open;
+  for (unsigned s = 0; s < sequential.size(); ++s)
+    if (std::binary_search(variables.begin(), variables.end(), sequential[s].index.variable()))
+      open.push_back(s);
+  std::set<unsigned> out(open.begin(), open.end());
+  while (!open.empty()) {
+    const unsigned s = open.back();
+    open.pop_back();
+    for (unsigned outer : outerLoops[s])
+      if (out.insert(outer).second)
+        open.push_back(outer);
+  }
+  return out;
+}
+
 std::vector<unsigned> TilePropagator::walk(OpId id, char prefix, std::span<const int64_t> extents,
-                                           std::span<const int64_t> dims,
-                                           const FactoredTile &kept) {
-  WalkKey key{{extents.begin(), extents.end()}, {dims.begin(), dims.end()}, kept};
-  auto [it, isNew] = walks.try_emplace(std::move(key));
-  if (!isNew)
-    return it->second;
+                                           std::span<const int64_t> dims, const FactoredTile &kept,
+                                           const FactoredTile &result) {
+  const std::set<unsigned> around = loopsAround(result);
+  std::vector<std::vector<unsigned>> &alike =
+      walks[{{extents.begin(), extents.end()}, {dims.begin(), dims.end()}, kept}];
+  for (const std::vector<unsigned> &walk : alike)
+    if (std::none_of(walk.begin(), walk.end(), [&](unsigned s) { return around.count(s); })) {
+      for (unsigned s : walk)
+        outerLoops[s].insert(around.begin(), around.end());
+      return walk;
+    }
+  std::vector<unsigned> walk;
   for (size_t i = 0; i < dims.size(); ++i) {
-    const unsigned number = static_cast<unsigned>(sequential.size());
+    walk.push_back(static_cast<unsigned>(sequential.size()));
     const std::string name = fmt::format("{}{}", prefix, walkCount[prefix]++);
     const Expr step = ctx.variable(VarKind::Step, fmt::format("step_{}", name)); // sorts first
     sequential.push_back({TileParameter::Role::Sequential, name,
                           ctx.variable(VarKind::TileParam, name), step, extents[dims[i]], id,
                           static_cast<unsigned>(i)});
-    it->second.push_back(number);
+    outerLoops.push_back(around);
   }
-  return it->second;
+  alike.push_back(walk);
+  return walk;
 }
 
 llvm::Expected<OperandTiles> TilePropagator::reduce(OpId id, const FactoredTile &tile) {
@@ -41,7 +69,7 @@ llvm::Expected<OperandTiles> TilePropagator::reduce(OpId id, const FactoredTile 
   std::vector<int64_t> reduced = op.attrs.dimensions;
   std::sort(reduced.begin(), reduced.end());
   OperandTiles out;
-  out.reduces = walk(id, 'r', extents, reduced, tile);
+  out.reduces = walk(id, 'r', extents, reduced, tile, tile);
   FactoredTile input;
   for (size_t i = 0, kept = 0; i < extents.size(); ++i) {
     auto it = std::find(reduced.begin(), reduced.end(), static_cast<int64_t>(i));
@@ -69,11 +97,16 @@ llvm::Expected<OperandTiles> TilePropagator::dot(OpId id, const FactoredTile &ti
   // Result dims: batch, then the free dims of lhs, then those of rhs.
   FactoredTile kept;
   size_t next = d.lhsBatch.size();
-  std::vector<FactoredDim> lhsDims(lhs.size()), rhsDims(rhs.size());
+  OperandTile lhsTile, rhsTile;
+  std::vector<FactoredDim> &lhsDims = lhsTile.tile.dims, &rhsDims = rhsTile.tile.dims;
+  lhsDims.resize(lhs.size());
+  rhsDims.resize(rhs.size());
   for (size_t i = 0; i < lhs.size(); ++i) {
     if (place(d.lhsContracting, i) >= 0)
       continue;
     int batch = place(d.lhsBatch, i);
+    if (batch < 0)
+      dropDim(op, tile.dims[next], rhsTile);
     lhsDims[i] = tile.dims[batch >= 0 ? static_cast<size_t>(batch) : next++];
     kept.dims.push_back(lhsDims[i]);
   }
@@ -81,16 +114,17 @@ llvm::Expected<OperandTiles> TilePropagator::dot(OpId id, const FactoredTile &ti
     if (place(d.rhsContracting, i) >= 0)
       continue;
     int batch = place(d.rhsBatch, i);
+    if (batch < 0)
+      dropDim(op, tile.dims[next], lhsTile);
     rhsDims[i] = tile.dims[batch >= 0 ? static_cast<size_t>(batch) : next++];
   }
   OperandTiles out;
-  out.reduces = walk(id, 'k', lhs, d.lhsContracting, kept);
+  out.reduces = walk(id, 'k', lhs, d.lhsContracting, kept, tile);
   for (size_t j = 0; j < out.reduces.size(); ++j) {
     lhsDims[d.lhsContracting[j]] = stepDim(out.reduces[j]);
     rhsDims[d.rhsContracting[j]] = stepDim(out.reduces[j]);
   }
-  out.tiles.push_back({FactoredTile{std::move(lhsDims)}});
-  out.tiles.push_back({FactoredTile{std::move(rhsDims)}});
+  out.tiles = {std::move(lhsTile), std::move(rhsTile)};
   return out;
 }
 
@@ -183,7 +217,7 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   OperandTiles out;
   const int64_t contracted[] = {0};
   const int64_t extent[] = {perGroup};
-  out.reduces = walk(id, 'k', extent, contracted, tile);
+  out.reduces = walk(id, 'k', extent, contracted, tile, tile);
   FactoredDim step = stepDim(out.reduces.front());
   rhs.tile.dims[c.kernelInput] = step;
   lhs.tile.dims[c.inputFeature] = step;

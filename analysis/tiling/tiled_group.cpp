@@ -271,9 +271,12 @@ TiledGroup GroupTiler::finish() {
   out.runtime = rules.runtime;
   out.constraints = rules.constraints;
   out.space.parameters = parallel;
-  bool hasDot = false;
-  for (OpId id : group.ops)
-    hasDot |= graph[id].opcode == Opcode::Dot || graph[id].opcode == Opcode::Convolution;
+  auto isDot = [&](OpId id) {
+    return graph[id].opcode == Opcode::Dot || graph[id].opcode == Opcode::Convolution;
+  };
+  const bool hasDot = std::any_of(group.ops.begin(), group.ops.end(), isDot);
+  // Partial sums may be added only where nothing is computed from them afterwards.
+  const bool maySplit = hasDot && std::all_of(group.roots.begin(), group.roots.end(), isDot);
   size_t wideDims = 0;
   for (const TileParameter &p : parallel)
     wideDims += p.extent > 1;
@@ -286,7 +289,7 @@ TiledGroup GroupTiler::finish() {
   };
   schedule("warps", 32);
   schedule("stages", rules.sequential.empty() ? 1 : 16);
-  schedule("split_k", hasDot ? 64 : 1);
+  schedule("split_k", maySplit ? 64 : 1);
   schedule("group_m", hasDot && wideDims >= 2 ? 64 : 1);
 
   for (Node &node : nodes)

@@ -27,7 +27,7 @@ struct TileInstance {
   std::vector<unsigned> operands; ///< instance of each operand; inputs have instances too
   bool isInput = false;           ///< read from memory: no operands here
   Exactness exactness = Exactness::Exact;
-  double factor = 1; ///< of an over-approximation
+  double factor = 1; ///< of an over-approximation; 0: no bound is known
   std::string why;   ///< says why it is not exact
   /// Sequential parameters (indices into the space) inside whose loops this instance lies,
   /// outer loops included; ascending. What does not depend on a step is taken as hoisted.
@@ -69,8 +69,8 @@ struct TiledGroup {
 /// softmax has one r0, and the row reduction between two dots walks with the second one's k0.
 ///
 /// Schedule parameters are always there; an extent of 1 says that the group has no use for it:
-/// warps [1, 32], stages [1, 16] (groups with a dot or reduce), split_k [1, 64] (with a dot),
-/// group_m [1, 64] (with a dot and two parallel dims).
+/// warps [1, 32], stages [1, 16] (groups with a dot or reduce), split_k [1, 64] (where every root
+/// is a dot), group_m [1, 64] (with a dot and two parallel dims).
 llvm::Expected<TiledGroup> tileGroup(const Graph &graph, const Group &group, ExprContext &context);
 
 } // namespace tilewright

@@ -1,0 +1,295 @@
+#include "analysis/tiling/resources.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace tilewright {
+namespace {
+
+/// What the resource rules read of a group, looked up once.
+struct View {
+  const Graph &graph;
+  const TiledGroup &group;
+  ExprContext &ctx;
+
+  View(const Graph &graph, const TiledGroup &group)
+      : graph(graph), group(group), ctx(group.space.parameters.front().size.context()) {}
+
+  Expr parameter(std::string_view name) const { return group.space.find(name)->size; }
+  const Op &op(unsigned instance) const { return graph[group.instances[instance].op]; }
+  DType dtype(unsigned instance) const {
+    const Shape &shape = op(instance).shape;
+    return shape.isTuple && !shape.elements.empty() ? shape.elements.front().dtype : shape.dtype;
+  }
+  Expr elements(unsigned instance) const {
+    return group.instances[instance].tile.elementCount(ctx);
+  }
+  Expr bytes(unsigned instance) const {
+    const unsigned bits = bitWidth(dtype(instance));
+    Expr count = elements(instance);
+    return bits % 8 == 0 ? count * (bits / 8) : (count * bits).ceilDiv(8);
+  }
+  bool isDot(unsigned instance) const {
+    return !group.instances[instance].isInput &&
+           (op(instance).opcode == Opcode::Dot || op(instance).opcode == Opcode::Convolution);
+  }
+};
+
+/// The dim that is contiguous in memory, skipping dims of extent 1; -1 if all are.
+int fastestDim(const Shape &shape) {
+  for (int64_t dim : shape.minorToMajorOrDefault())
+    if (dim >= 0 && dim < static_cast<int64_t>(shape.dims.size()) && shape.dims[dim] > 1)
+      return static_cast<int>(dim);
+  return -1;
+}
+
+/// Program ids in the offset of the fastest dim.
+std::set<VarId> fastestPrograms(const View &view, unsigned instance) {
+  std::set<VarId> out;
+  const int dim = fastestDim(view.op(instance).shape);
+  if (dim < 0 || view.group.instances[instance].tile.dims.size() <= static_cast<size_t>(dim))
+    return out;
+  for (VarId var : variablesOf(view.group.instances[instance].tile.dims[dim].offset))
+    if (view.ctx.info(var).kind == VarKind::ProgramId)
+      out.insert(var);
+  return out;
+}
+
+/// Instances that read each instance.
+std::vector<std::vector<unsigned>> readers(const TiledGroup &group) {
+  std::vector<std::vector<unsigned>> out(group.instances.size());
+  for (unsigned i = 0; i < group.instances.size(); ++i)
+    for (unsigned operand : group.instances[i].operands)
+      if (out[operand].empty() || out[operand].back() != i)
+        out[operand].push_back(i);
+  return out;
+}
+
+void addDots(const View &view, const std::vector<bool> &hasDot, Resources &out) {
+  const Expr stages = view.parameter("stages");
+  for (unsigned i = 0; i < view.group.instances.size(); ++i) {
+    if (!view.isDot(i))
+      continue;
+    const TileInstance &dot = view.group.instances[i];
+    for (size_t k = 0; k < dot.operands.size(); ++k) {
+      const unsigned operand = dot.operands[k];
+      const bool isMadeHere = hasDot[operand];
+      out.sharedItems.push_back({dot.op,
+                                 fmt::format("operand {} of %{} (%{}){}", k, view.op(i).name,
+                                             view.op(operand).name, isMadeHere ? "" : ", staged"),
+                                 isMadeHere ? view.bytes(operand) : view.bytes(operand) * stages});
+    }
+    // Accumulators have at least 32 bits.
+    const int64_t words = std::max(1u, bitWidth(view.dtype(i)) / 32);
+    out.registerItems.push_back({dot.op, fmt::format("accumulators of %{}", view.op(i).name),
+                                 (view.elements(i) * words).ceilDiv(out.threads)});
+  }
+}
+
+void addTransposes(const View &view, const std::vector<std::vector<unsigned>> &users,
+                   const std::vector<bool> &feedsDot, Resources &out) {
+  std::set<VarId> rootPrograms;
+  for (unsigned root : view.group.roots) {
+    std::set<VarId> mine = fastestPrograms(view, root);
+    rootPrograms.insert(mine.begin(), mine.end());
+  }
+  for (unsigned i = 0; i < view.group.instances.size(); ++i) {
+    if (!view.group.instances[i].isInput || feedsDot[i])
+      continue;
+    const std::set<VarId> mine = fastestPrograms(view, i);
+    const bool runsAlong = std::any_of(mine.begin(), mine.end(),
+                                       [&](VarId var) { return rootPrograms.count(var) > 0; });
+    if (mine.empty() || rootPrograms.empty() || runsAlong)
+      continue;
+    // The op that turns it: the first transpose or bitcast on the way to the root.
+    unsigned at = i;
+    std::string name = fmt::format("tile of %{}", view.op(i).name);
+    while (!users[at].empty()) {
+      at = users[at].front();
+      if (view.op(at).opcode == Opcode::Transpose || view.op(at).opcode == Opcode::Bitcast) {
+        name = fmt::format("operand tile of %{}", view.op(at).name);
+        break;
+      }
+    }
+    out.sharedItems.push_back({view.group.instances[i].op, std::move(name), view.bytes(i)});
+  }
+}
+
+void addReduces(const View &view, Resources &out) {
+  const Expr warps = view.parameter("warps");
+  for (unsigned i = 0; i < view.group.instances.size(); ++i) {
+    if (view.group.instances[i].isInput || view.op(i).opcode != Opcode::Reduce)
+      continue;
+    const Expr rows = view.elements(i);
+    const int64_t width = std::max<int64_t>(4, bitWidth(view.dtype(i)) / 8);
+    const Expr isShared = (warps - rows).max(0).min(1); // fewer rows than warps
+    out.sharedItems.push_back({view.group.instances[i].op,
+                               fmt::format("cross-warp exchange of %{}", view.op(i).name),
+                               rows * warps * isShared * width});
+  }
+}
+
+Provenance ofDevice(std::string rule, std::string text, std::vector<Expr> args) {
+  Provenance from;
+  from.opName = "device";
+  from.rule = std::move(rule);
+  from.text = std::move(text);
+  from.textArgs = std::move(args);
+  return from;
+}
+
+/// "{1} B for a, {2} B for b"; appends the amounts to the arguments.
+std::string itemText(const std::vector<ResourceItem> &items, std::string_view unit,
+                     std::vector<Expr> &args) {
+  std::string out;
+  for (const ResourceItem &item : items) {
+    out += fmt::format("{}{{{}}}{} for {}", out.empty() ? "" : ", ", args.size(), unit, item.name);
+    args.push_back(item.amount);
+  }
+  return out;
+}
+
+} // namespace
+
+Resources resourcesOf(const Graph &graph, const TiledGroup &group) {
+  View view(graph, group);
+  Resources out;
+  out.threads = view.parameter("warps") * 32;
+  out.grid = view.parameter("split_k");
+  for (const TileParameter &p : group.space.parameters)
+    if (p.role == TileParameter::Role::Parallel)
+      out.grid = out.grid * p.tileCount();
+
+  const std::vector<std::vector<unsigned>> users = readers(group);
+  std::vector<bool> hasDot(group.instances.size()), feedsDot(group.instances.size());
+  for (unsigned i = 0; i < group.instances.size(); ++i) {
+    hasDot[i] = view.isDot(i);
+    for (unsigned operand : group.instances[i].operands)
+      hasDot[i] = hasDot[i] || hasDot[operand];
+  }
+  for (unsigned i = static_cast<unsigned>(group.instances.size()); i > 0; --i)
+    for (unsigned user : users[i - 1])
+      feedsDot[i - 1] = feedsDot[i - 1] || feedsDot[user] || view.isDot(user);
+  addDots(view, hasDot, out);
+  addTransposes(view, users, feedsDot, out);
+  addReduces(view, out);
+
+  out.sharedBytes = out.accumulatorRegistersPerThread = view.ctx.constant(0);
+  for (const ResourceItem &item : out.sharedItems)
+    out.sharedBytes = out.sharedBytes + item.amount;
+  for (const ResourceItem &item : out.registerItems)
+    out.accumulatorRegistersPerThread = out.accumulatorRegistersPerThread + item.amount;
+  return out;
+}
+
+void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits) {
+  const Resources r = resourcesOf(graph, group);
+  ExprContext &ctx = r.threads.context();
+  auto atMost = [&](Expr amount, int64_t limit, Provenance from) {
+    group.constraints.push_back({Formula::lessEqual(amount, ctx.constant(limit)), std::move(from)});
+  };
+  atMost(r.threads, limits.threadsPerBlock,
+         ofDevice("threads",
+                  fmt::format("{{0}} threads a block, of at most {}", limits.threadsPerBlock),
+                  {r.threads}));
+  atMost(
+      r.grid, limits.gridX,
+      ofDevice("grid-limit", fmt::format("{{0}} blocks, of at most {}", limits.gridX), {r.grid}));
+  if (!r.sharedItems.empty()) {
+    std::vector<Expr> args{r.sharedBytes};
+    std::string items = itemText(r.sharedItems, " B", args);
+    atMost(r.sharedBytes, limits.sharedBytesPerBlock,
+           ofDevice("shared-memory",
+                    fmt::format("{{0}} B of shared memory a block, of at most {} B: {}",
+                                limits.sharedBytesPerBlock, items),
+                    std::move(args)));
+  }
+  if (!r.registerItems.empty()) {
+    std::vector<Expr> args{r.accumulatorRegistersPerThread};
+    std::string items = itemText(r.registerItems, "", args);
+    atMost(r.accumulatorRegistersPerThread, limits.registersPerThread,
+           ofDevice("registers",
+                    fmt::format("{{0}} registers a thread, of at most {}: {}",
+                                limits.registersPerThread, items),
+                    args));
+    const Expr all = r.accumulatorRegistersPerThread * r.threads;
+    args[0] = all;
+    atMost(all, limits.registersPerSm,
+           ofDevice("registers",
+                    fmt::format("{{0}} registers a block, of at most {}; a thread has {}",
+                                limits.registersPerSm, items),
+                    std::move(args)));
+  }
+}
+
+void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction) {
+  if (instruction == Instruction::Fma)
+    return;
+  View view(graph, group);
+  const bool isWgmma = instruction == Instruction::Wgmma;
+  const Expr one = view.ctx.constant(1), warps = view.parameter("warps");
+  std::vector<Constraint> added;
+  for (unsigned i = 0; i < group.instances.size(); ++i) {
+    if (!view.isDot(i))
+      continue;
+    const TileInstance &dot = group.instances[i];
+    const Op &op = view.op(i);
+    auto need = [&](Formula formula, std::string text, std::vector<Expr> args) {
+      Provenance from{dot.op, "%" + op.name, -1, -1, "mma-shape", std::move(text), std::move(args)};
+      if (!formula.isTrue())
+        added.push_back({std::move(formula), std::move(from)});
+    };
+    const unsigned bits = bitWidth(view.dtype(dot.operands[0]));
+    const bool isKnown =
+        bits == 8 || bits == 16 || (!isWgmma && view.dtype(dot.operands[0]) == DType::F32);
+    if (op.opcode != Opcode::Dot || !isKnown) {
+      need(Formula::constant(false),
+           fmt::format("{} does not take a {} of {}", toString(instruction), toString(op.opcode),
+                       toString(view.dtype(dot.operands[0]))),
+           {});
+      continue;
+    }
+    // m and n: products over the free dims; batch tiles hold one.
+    const DotDims &d = op.attrs.dot;
+    const Tile &tile = dot.tile;
+    const size_t batch = d.lhsBatch.size();
+    const size_t lhsFree =
+        graph[op.operands[0]].shape.dims.size() - batch - d.lhsContracting.size();
+    Expr m = one, n = one, k = one;
+    for (size_t dim = 0; dim < tile.dims.size(); ++dim) {
+      const Expr size = tile.dims[dim].size;
+      if (dim < batch)
+        need(Formula::lessEqual(size, one), "batch tile {0} must be 1 for a matrix instruction",
+             {size});
+      else
+        (dim < batch + lhsFree ? m : n) = (dim < batch + lhsFree ? m : n) * size;
+    }
+    for (unsigned parameter : dot.reduces)
+      k = k * group.space.parameters[parameter].size;
+    auto multiple = [&](Expr value, int64_t of, std::string_view what) {
+      need(Formula::divides(view.ctx.constant(of), value),
+           fmt::format("{} tile {{0}} must be a multiple of {} for {}", what, of,
+                       toString(instruction)),
+           {value});
+    };
+    const int64_t rows = isWgmma ? 64 : 16;
+    multiple(m, rows, "m");
+    multiple(n, 8, "n");
+    multiple(k, 256 / bits, "k");
+    if (isWgmma) {
+      need(Formula::divides(view.ctx.constant(4), warps),
+           "{0} warps must be a multiple of 4 for wgmma", {warps});
+      need(Formula::divides(warps * 16, m),
+           "m tile {0} must be 64 rows times a whole number for each group of 4 of the {1} warps",
+           {m, warps});
+    } else {
+      need(Formula::divides(warps * 128, m * n),
+           "the 16 x 8 results of the tile {0} x {1} must divide evenly among {2} warps",
+           {m, n, warps});
+    }
+  }
+  group.constraints.insert(group.constraints.end(), added.begin(), added.end());
+}
+
+} // namespace tilewright

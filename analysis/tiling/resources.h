@@ -1,0 +1,54 @@
+// What a tiled group takes from the device, as expressions in its parameters.
+//
+// The numbers are those of the schedules that code generation uses:
+//   dot       both operand tiles are staged in shared memory, `stages` buffers of each (cp.async
+//             multi-stage). An operand that another dot of the group makes is staged once. The
+//             accumulators live in registers; the epilogue writes them from there, so that it
+//             needs no shared memory beside the stages.
+//   transpose an input whose fastest dim is not the fastest dim of the root is staged once, a whole
+//             tile, so that both the read and the write run along rows.
+//   reduce    with more than one warp a row, partial results cross warps through
+//             4 B · rows · warps (8 B for 64-bit elements).
+// Items do not share memory: each counts for itself.
+#pragma once
+
+#include "analysis/tiling/device_limits.h"
+#include "analysis/tiling/plan.h"
+#include "analysis/tiling/tiled_group.h"
+
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// One buffer or one set of registers. `op` is the op that it is for.
+struct ResourceItem {
+  OpId op;
+  std::string name; ///< "operand 0 of %dot.1 (%a), 3 stages" reads as name and amount
+  Expr amount;      ///< bytes per block, or 32-bit registers per thread
+};
+
+struct Resources {
+  Expr threads;     ///< per block: 32 · warps
+  Expr grid;        ///< blocks: tiles of all parallel dims, times split_k
+  Expr sharedBytes; ///< per block: the sum of the items
+  std::vector<ResourceItem> sharedItems;
+  Expr accumulatorRegistersPerThread; ///< the sum of the items, each ⌈registers / threads⌉
+  std::vector<ResourceItem> registerItems;
+};
+
+Resources resourcesOf(const Graph &graph, const TiledGroup &group);
+
+/// Appends the device's limits as constraints of "device", with rules "threads", "grid-limit",
+/// "shared-memory" and "registers". Their texts give the amounts wanted and allowed, itemised.
+void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits);
+
+/// Appends what an instruction needs of the tiles of every dot, rule "mma-shape":
+///   mma.sync  m multiple of 16, n of 8, k of 32 bytes; the 16x8 results divided evenly among the
+///             warps; batch tiles of 1; 8- or 16-bit elements (or f32, as tf32)
+///   wgmma     m multiple of 64 and the 64-row results divided evenly among groups of four warps,
+///             n multiple of 8; otherwise as above, 8 and 16 bits only
+///   fma       nothing
+void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction);
+
+} // namespace tilewright

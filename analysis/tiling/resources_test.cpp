@@ -1,0 +1,147 @@
+#include "analysis/import/hlo_text.h"
+#include "analysis/tiling/numeric_tile.h"
+#include "analysis/tiling/resources.h"
+
+#include <gtest/gtest.h>
+
+using namespace tilewright;
+
+namespace {
+
+struct Kernel {
+  Module module;
+  ExprContext context;
+  std::optional<TiledGroup> group;
+
+  explicit Kernel(const std::string &body) {
+    auto parsed = parseHlo(std::make_shared<SourceBuffer>(
+        "test", "HloModule m\n\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                "  ROOT s = f32[] add(a, b)\n}\n\nENTRY main {\n" +
+                    body + "}\n"));
+    if (!parsed) {
+      ADD_FAILURE() << takeDiag(parsed.takeError()).str();
+      return;
+    }
+    module = std::move(*parsed);
+    std::vector<OpId> ops;
+    for (uint32_t i = 0; i < graph().size(); ++i)
+      if (graph()[OpId{i}].opcode != Opcode::Parameter)
+        ops.push_back(OpId{i});
+    auto made = makeGroup(graph(), ops);
+    auto tiled = made ? tileGroup(graph(), *made, context) : made.takeError();
+    if (!tiled)
+      ADD_FAILURE() << takeDiag(tiled.takeError()).str();
+    else
+      group = std::move(*tiled);
+  }
+  const Graph &graph() const { return module.entry(); }
+  Assignment at(const std::vector<std::pair<std::string, int64_t>> &values) const {
+    Assignment point;
+    for (const TileParameter &p : group->space.parameters)
+      point.set(p.size, 1);
+    for (const auto &[name, value] : values)
+      point.set(group->space.find(name)->size, value);
+    return point;
+  }
+  std::vector<std::string> violated(const Assignment &point) const {
+    std::vector<std::string> out;
+    for (const Constraint &c : group->constraints)
+      if (c.formula.evaluate(point) != true)
+        out.push_back(c.describe(point));
+    return out;
+  }
+};
+
+const char *bigGemm = "  a = bf16[8192,4096] parameter(0)\n  b = bf16[4096,8192] parameter(1)\n"
+                      "  ROOT c = bf16[8192,8192] dot(a, b), lhs_contracting_dims={1}, "
+                      "rhs_contracting_dims={0}\n";
+
+} // namespace
+
+TEST(Resources, StagesOfABigGemm) {
+  Kernel k(bigGemm);
+  Resources r = resourcesOf(k.graph(), *k.group);
+  struct Row {
+    int64_t m, n, k, bytes, most[3];
+  };
+  const int64_t limits[] = {232448, 166912, 101376};
+  const Row rows[] = {{128, 256, 64, 49152, {4, 3, 2}},
+                      {128, 128, 128, 65536, {3, 2, 1}},
+                      {256, 128, 64, 49152, {4, 3, 2}},
+                      {128, 128, 64, 32768, {7, 5, 3}},
+                      {64, 256, 64, 40960, {5, 4, 2}}};
+  for (const Row &row : rows)
+    for (int64_t stages = 1; stages <= 8; ++stages) {
+      Assignment point =
+          k.at({{"t0", row.m}, {"t1", row.n}, {"k0", row.k}, {"stages", stages}, {"warps", 8}});
+      EXPECT_EQ(evaluate(r.sharedBytes, point), row.bytes * stages);
+      for (int device = 0; device < 3; ++device) {
+        Kernel limited(bigGemm);
+        DeviceLimits device_limits;
+        device_limits.sharedBytesPerBlock = limits[device];
+        addResourceConstraints(limited.graph(), *limited.group, device_limits);
+        EXPECT_EQ(limited.violated(point).empty(), stages <= row.most[device])
+            << row.m << " " << row.n << " " << row.k << " " << stages;
+      }
+    }
+  EXPECT_EQ(evaluate(r.grid, k.at({{"t0", 128}, {"t1", 256}, {"split_k", 2}})), 64 * 32 * 2);
+}
+
+TEST(Resources, SayWhatIsWantedAndWhatIsAllowed) {
+  Kernel k(bigGemm);
+  addResourceConstraints(k.graph(), *k.group, {});
+  EXPECT_EQ(k.violated(k.at({{"t0", 128}, {"t1", 256}, {"k0", 64}, {"stages", 6}, {"warps", 8}})),
+            (std::vector<std::string>{
+                "device: 294912 B of shared memory a block, of at most 232448 B: 98304 B for "
+                "operand 0 of %c (%a), staged, 196608 B for operand 1 of %c (%b), staged"}));
+  EXPECT_EQ(k.violated(k.at({{"t0", 256}, {"t1", 256}, {"k0", 16}, {"warps", 4}})),
+            (std::vector<std::string>{"device: 512 registers a thread, of at most 255: 512 for "
+                                      "accumulators of %c"}));
+}
+
+TEST(Resources, SlicedHeadTransposeStagesItsWholeOperandTile) {
+  Kernel k("  p = bf16[2080,1024] parameter(0)\n"
+           "  body = bf16[2048,1024] slice(p), slice={[32:2080], [0:1024]}\n"
+           "  turned = bf16[1024,2048] transpose(body), dimensions={1,0}\n"
+           "  ROOT split = bf16[1024,16,128] bitcast(turned)\n");
+  Resources r = resourcesOf(k.graph(), *k.group);
+  ASSERT_EQ(r.sharedItems.size(), 1u);
+  EXPECT_EQ(r.sharedItems[0].name, "operand tile of %turned");
+  for (int64_t a : {16, 32, 64})
+    EXPECT_EQ(evaluate(r.sharedBytes, k.at({{"t0", a}, {"t1", 16}, {"t2", 128}})), 4096 * a);
+  DeviceLimits small;
+  small.sharedBytesPerBlock = 101376;
+  addResourceConstraints(k.graph(), *k.group, small);
+  EXPECT_TRUE(k.violated(k.at({{"t0", 16}, {"t1", 16}, {"t2", 128}})).empty());
+  EXPECT_EQ(k.violated(k.at({{"t0", 32}, {"t1", 16}, {"t2", 128}})).size(), 1u);
+}
+
+TEST(Resources, RowsSharedByWarpsExchangeThroughSharedMemory) {
+  Kernel k("  x = f32[64,1000] parameter(0)\n  zero = f32[] constant(0)\n"
+           "  ROOT m = f32[64] reduce(x, zero), dimensions={1}, to_apply=add\n");
+  Resources r = resourcesOf(k.graph(), *k.group);
+  EXPECT_EQ(evaluate(r.sharedBytes, k.at({{"t0", 1}, {"warps", 4}})), 16);
+  EXPECT_EQ(evaluate(r.sharedBytes, k.at({{"t0", 2}, {"warps", 4}})), 32);
+  EXPECT_EQ(evaluate(r.sharedBytes, k.at({{"t0", 4}, {"warps", 4}})), 0);
+  EXPECT_EQ(evaluate(r.threads, k.at({{"warps", 4}})), 128);
+}
+
+TEST(Resources, MatrixInstructionsConstrainTheirTiles) {
+  auto fits = [](Instruction instruction, int64_t m, int64_t n, int64_t kk, int64_t warps) {
+    Kernel k(bigGemm);
+    size_t before = k.group->constraints.size();
+    addInstructionConstraints(k.graph(), *k.group, instruction);
+    EXPECT_EQ(k.group->constraints.size() > before, instruction != Instruction::Fma);
+    return k.violated(k.at({{"t0", m}, {"t1", n}, {"k0", kk}, {"warps", warps}})).empty();
+  };
+  EXPECT_TRUE(fits(Instruction::Fma, 3, 5, 7, 3));
+  EXPECT_TRUE(fits(Instruction::MmaSync, 128, 128, 32, 4));
+  EXPECT_TRUE(fits(Instruction::MmaSync, 16, 8, 16, 1));
+  EXPECT_FALSE(fits(Instruction::MmaSync, 24, 128, 32, 4));
+  EXPECT_FALSE(fits(Instruction::MmaSync, 128, 4, 32, 4));
+  EXPECT_FALSE(fits(Instruction::MmaSync, 128, 128, 8, 4));
+  EXPECT_FALSE(fits(Instruction::MmaSync, 16, 8, 16, 4));
+  EXPECT_TRUE(fits(Instruction::Wgmma, 128, 256, 64, 8));
+  EXPECT_FALSE(fits(Instruction::Wgmma, 64, 256, 64, 8));
+  EXPECT_FALSE(fits(Instruction::Wgmma, 128, 256, 64, 2));
+}
