@@ -72,6 +72,16 @@ public:
     return value ? value->get<std::string>() : std::string();
   }
 
+  /// A string, or the member "name" of an object.
+  std::string textOrName(const Node &object, std::string_view key) {
+    if (object.value.is_object()) {
+      auto found = object.value.find(key);
+      if (found != object.value.end() && found->is_object())
+        return text(Node{*found, &object, key}, "name");
+    }
+    return text(object, key);
+  }
+
   bool flag(const Node &object, std::string_view key, bool ifMissing) {
     const json *value = member(object, key, Need::Optional, &json::is_boolean, "true or false");
     return value ? value->get<bool>() : ifMissing;
@@ -296,7 +306,7 @@ Accuracy readAccuracy(Reader &reader, const Node &node, Need familyNeed) {
 Evaluation readEvaluation(Reader &reader, const Node &root) {
   Evaluation result;
   result.toolVersion = reader.text(root, "tool_version");
-  result.device = reader.text(root, "device");
+  result.device = reader.textOrName(root, "device");
   result.calibration = reader.text(root, "calibration");
   reader.eachElement(root, "families", Need::Required, [&](const Node &family) {
     result.families.push_back(readAccuracy(reader, family, Need::Required));

@@ -59,6 +59,11 @@ TEST(ReportDocument, ReadsAnEvaluation) {
   EXPECT_EQ(evaluation.families[0].bias, -0.0123);
   EXPECT_FALSE(evaluation.families[1].mape);
   EXPECT_EQ(evaluation.rows.size(), 5u);
+  EXPECT_EQ(evaluation.device, "h100-sxm");
+
+  documents = read(replaced(sampleEvaluation(), "\"h100-sxm\"", "{\"name\":\"l4\"}"));
+  ASSERT_TRUE(static_cast<bool>(documents));
+  EXPECT_EQ(documents->evaluations.at(0).device, "l4");
 }
 
 TEST(ReportDocument, MissingAndNullFieldsReadAsMissing) {

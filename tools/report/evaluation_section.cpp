@@ -25,8 +25,8 @@ std::string accuracyTable(const Evaluation &evaluation, std::string_view id) {
       "<th scope=\"col\">Family</th>",
       id);
   for (std::string_view head :
-       {"Groups (count)", "Rows (count)", "Unpriced rows (count)", "Mean error (%)",
-        "Median error (%)", "90th percentile error (%)", "Bias (%)", "Top&nbsp;1 (% of best)",
+       {"Groups (count)", "Rows (count)", "Unpriced rows (count)", "MAPE (%)", "Median APE (%)",
+        "90th percentile APE (%)", "Bias (%)", "Top&nbsp;1 (% of best)",
         "Worst top&nbsp;1 (% of best)", "Top&nbsp;5 (% of best)", "Top&nbsp;10 (% of best)",
         "Random&nbsp;5 (% of best)"})
     put(out, "<th scope=\"col\" class=\"num\">{}</th>", head);
@@ -67,10 +67,10 @@ std::string evaluationSection(const Evaluation &evaluation, std::string_view id)
   if (!basis.empty())
     put(out, "<p class=\"lede\">{}</p>", basis);
   out += accuracyTable(evaluation, id);
-  out +=
-      "<p class=\"note\">Errors are |predicted − measured| / measured. Top <i>n</i>: the speed of "
-      "the best measured plan among the <i>n</i> that were predicted fastest, as a part of the "
-      "best of all; random 5 takes five plans blindly.</p>";
+  out += "<p class=\"note\">APE is |predicted − measured| / measured, MAPE its mean. Top <i>n</i>: "
+         "the speed of "
+         "the best measured plan among the <i>n</i> that were predicted fastest, as a part of the "
+         "best of all; random 5 takes five plans blindly.</p>";
   std::string figures = scatterFigures(evaluation, fmt::format("{}-s", id));
   if (!figures.empty())
     out += "<h3>Every measurement</h3>" + figures;

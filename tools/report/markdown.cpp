@@ -98,11 +98,10 @@ void accuracyRow(std::string &out, std::string_view name, const Accuracy &accura
 
 void evaluationPart(std::string &out, const Evaluation &evaluation) {
   put(out, "\n## Predicted against measured: {}\n", escapeMarkdown(evaluation.file));
-  out +=
-      "\n| Family | Groups (count) | Rows (count) | Unpriced rows (count) | Mean error (%) | "
-      "Median error (%) | 90th percentile error (%) | Bias (%) | Top 1 (% of best) | Worst top 1 "
-      "(% of best) | Top 5 (% of best) | Top 10 (% of best) | Random 5 (% of best) |\n"
-      "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+  out += "\n| Family | Groups (count) | Rows (count) | Unpriced rows (count) | MAPE (%) | "
+         "Median APE (%) | 90th percentile APE (%) | Bias (%) | Top 1 (% of best) | Worst top 1 "
+         "(% of best) | Top 5 (% of best) | Top 10 (% of best) | Random 5 (% of best) |\n"
+         "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
   size_t shown = std::min(evaluation.families.size(), maxRows);
   for (size_t i = 0; i < shown; ++i)
     accuracyRow(out, escapeMarkdown(evaluation.families[i].family), evaluation.families[i]);

@@ -169,6 +169,18 @@ TEST(Report, OneDotAKernel) {
   EXPECT_TRUE(contains(page, "1 kernel without a predicted time"));
 }
 
+TEST(Report, DotsOfAHugeModelAreBounded) {
+  std::string kernels;
+  for (int i = 0; i < 7000; ++i)
+    kernels += fmt::format("{}{{\"name\":\"k{}\",\"time_ns\":{},\"flops\":5,\"dram_bytes\":7}}",
+                           i ? "," : "", i, 100 + i);
+  std::string page = render({sampleExploration(kernels)});
+  checkPage(page);
+  EXPECT_EQ(occurrences(page, "<circle class=\"dot"), 6000u);
+  EXPECT_TRUE(contains(page, "1,000 cheaper kernels not drawn"));
+  EXPECT_LT(page.size(), 5u << 20);
+}
+
 TEST(Report, IncompleteTotalsAreMarked) {
   std::string partial = render({sampleExploration(sampleFiveKernels(), incomplete)});
   EXPECT_TRUE(contains(partial, "Predicted time, incomplete"));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <span>
 
 namespace tilewright::report {
@@ -214,7 +215,7 @@ private:
       double x2 = x.at(topX), y2 = y.at(bandwidth * topX);
       put(out, "<line class=\"roof\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>", x1,
           y1, x2, y2);
-      double angle = std::atan2(y2 - y1, x2 - x1) * 180 / M_PI;
+      double angle = std::atan2(y2 - y1, x2 - x1) * 180 / std::numbers::pi;
       double along = 0.3, labelX = x1 + along * (x2 - x1), labelY = y1 + along * (y2 - y1);
       put(out,
           "<text class=\"roof-label\" transform=\"translate({:.1f} {:.1f}) rotate({:.1f})\" "
