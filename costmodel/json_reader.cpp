@@ -1,48 +1,26 @@
 #include "costmodel/json_reader.h"
 
+#include "analysis/support/json_guard.h"
+
 using nlohmann::json;
 
 namespace tilewright {
 
 namespace {
 
-/// Offset of the bracket that goes deeper than `maxDepth`, or npos.
-size_t tooDeepAt(std::string_view text, int maxDepth) {
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (inString) {
-      if (c == '\\')
-        ++i;
-      else if (c == '"')
-        inString = false;
-      continue;
-    }
-    if (c == '"')
-      inString = true;
-    else if ((c == '[' || c == '{') && ++depth > maxDepth)
-      return i;
-    else if (c == ']' || c == '}')
-      --depth;
-  }
-  return std::string_view::npos;
-}
-
 SourceLoc at(size_t offset) { return SourceLoc{static_cast<uint32_t>(offset)}; }
 
 } // namespace
 
-llvm::Expected<JsonFile> JsonFile::parse(std::string name, std::string text, int maxDepth) {
+llvm::Expected<JsonFile> JsonFile::parse(std::string name, std::string text, unsigned maxDepth) {
   JsonFile file;
   if (text.size() >= UINT32_MAX)
     return makeError(DiagClass::BadInput, "{}: {} bytes of JSON, at most {} allowed", name,
                      text.size(), UINT32_MAX - 1);
   file.buffer = std::make_shared<SourceBuffer>(std::move(name), std::move(text));
   std::string_view view = file.buffer->text();
-  if (size_t deep = tooDeepAt(view, maxDepth); deep != std::string_view::npos)
-    return makeError(
-        diagAt(*file.buffer, at(deep), fmt::format("more than {} nested brackets", maxDepth)));
+  if (auto error = checkJsonDepth(view, maxDepth, file.buffer->name()))
+    return error;
   try {
     file.document = json::parse(view.begin(), view.end());
   } catch (const json::parse_error &error) {

@@ -16,7 +16,7 @@ namespace tilewright {
 class JsonFile {
 public:
   /// Refuses more than `maxDepth` nested brackets before any recursive parsing starts.
-  static llvm::Expected<JsonFile> parse(std::string name, std::string text, int maxDepth = 64);
+  static llvm::Expected<JsonFile> parse(std::string name, std::string text, unsigned maxDepth = 64);
   static llvm::Expected<JsonFile> read(const std::string &path);
 
   const nlohmann::json &root() const { return document; }

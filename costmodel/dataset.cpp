@@ -1,0 +1,119 @@
+#include "costmodel/dataset.h"
+
+#include <cmath>
+#include <cstring>
+#include <map>
+
+namespace tilewright {
+
+namespace {
+
+/// FNV-1a over bytes: identifies a data set, no more.
+class Hash {
+public:
+  void add(std::string_view bytes) {
+    for (unsigned char c : bytes)
+      state = (state ^ c) * 0x100000001b3ull;
+    state = (state ^ 0xff) * 0x100000001b3ull; // so that "ab","c" and "a","bc" differ
+  }
+  std::string str() const { return fmt::format("{:016x}", state); }
+
+private:
+  uint64_t state = 0xcbf29ce484222325ull;
+};
+
+class Loader {
+public:
+  Loader(TemplateLibrary &templates, const Device &device) : templates(templates), device(device) {}
+
+  llvm::Error addTable(const Table &table) {
+    if (!table.column("time_ns"))
+      return makeError(DiagClass::BadInput, "{}: no column 'time_ns'", table.name());
+    data.files.push_back(table.name());
+    for (size_t i = 0; i < table.rowCount(); ++i)
+      if (auto error = addRow(TableRow(table, i)))
+        return error;
+    ++tableNumber;
+    return llvm::Error::success();
+  }
+
+  Dataset finish() {
+    for (auto &[key, count] : unpriced)
+      data.unpriced.push_back({key.first, key.second, count});
+    data.hash = hash.str();
+    return std::move(data);
+  }
+
+private:
+  llvm::Error addRow(const TableRow &row) {
+    auto time = row.number("time_ns");
+    if (!time)
+      return time.takeError();
+    if (!row.text("error").empty() || !*time) {
+      ++data.failedRows;
+      return llvm::Error::success();
+    }
+    if (**time <= 0)
+      return row.error(fmt::format("time_ns is {}, it must be positive", **time));
+    auto number = templates.match(row);
+    if (!number) {
+      std::string_view kernel = row.text("kernel");
+      ++unpriced[{std::string(kernel.empty() ? "?" : kernel), "no template takes these rows"}];
+      return llvm::Error::success();
+    }
+    auto identity = templates.identify(*number, row);
+    if (!identity)
+      return identity.takeError();
+    auto plan = templates.planOf(*number, row, device);
+    if (!plan)
+      return skipUnsupported(plan.takeError(), *identity);
+    auto features = featuresOf(*plan, device);
+    if (!features)
+      return skipUnsupported(features.takeError(), *identity);
+    hash.add(identity->group);
+    hash.add(row.text("time_ns"));
+    data.rows.push_back(
+        {std::move(*identity), std::move(*features), **time, tableNumber, row.line()});
+    return llvm::Error::success();
+  }
+
+  llvm::Error skipUnsupported(llvm::Error error, const RowIdentity &identity) {
+    Diag diag = takeDiag(std::move(error));
+    if (diag.cls != DiagClass::Unsupported && diag.cls != DiagClass::BudgetSpent)
+      return makeError(std::move(diag));
+    ++unpriced[{identity.family, diag.message}];
+    return llvm::Error::success();
+  }
+
+  TemplateLibrary &templates;
+  const Device &device;
+  Dataset data;
+  std::map<std::pair<std::string, std::string>, int64_t> unpriced;
+  Hash hash;
+  unsigned tableNumber = 0;
+};
+
+} // namespace
+
+llvm::Expected<Dataset> loadDataset(std::span<const Table> tables, TemplateLibrary &templates,
+                                    const Device &device) {
+  Loader loader(templates, device);
+  for (const Table &table : tables)
+    if (auto error = loader.addTable(table))
+      return error;
+  return loader.finish();
+}
+
+llvm::Expected<Dataset> loadDataset(std::span<const std::string> paths, TemplateLibrary &templates,
+                                    const Device &device) {
+  std::vector<Table> tables;
+  for (const std::string &path : paths) {
+    auto table = Table::read(path);
+    if (!table)
+      return table.takeError();
+    tables.push_back(std::move(*table));
+  }
+  return loadDataset(tables, templates, device);
+}
+
+} // namespace tilewright

@@ -1,0 +1,43 @@
+// Dataset: measured rows with the features of their plans, ready to price and to fit.
+#pragma once
+
+#include "costmodel/features.h"
+#include "costmodel/templates.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct DatasetRow {
+  RowIdentity identity;
+  Features features;
+  double timeNs = 0;
+  unsigned table = 0; ///< position among the tables given
+  unsigned line = 0;  ///< of its file
+};
+
+/// Rows that are measured but have no price, by family and reason.
+struct UnpricedRows {
+  std::string family, reason;
+  int64_t rows = 0;
+};
+
+struct Dataset {
+  std::vector<DatasetRow> rows;
+  std::vector<UnpricedRows> unpriced; ///< sorted by family, then reason
+  int64_t failedRows = 0;             ///< with an error in place of a time
+  std::vector<std::string> files;
+  std::string hash; ///< of the rows' identities and times, hexadecimal
+};
+
+/// Reads rows through templates. A row that no template takes or that can't be tiled is counted
+/// in `unpriced`; a cell that makes no sense is a BadInput error, located. A table without a
+/// `time_ns` column is an error.
+llvm::Expected<Dataset> loadDataset(std::span<const Table> tables, TemplateLibrary &templates,
+                                    const Device &device);
+llvm::Expected<Dataset> loadDataset(std::span<const std::string> paths, TemplateLibrary &templates,
+                                    const Device &device);
+
+} // namespace tilewright

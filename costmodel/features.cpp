@@ -1,0 +1,574 @@
+#include "costmodel/features.h"
+
+#include "costmodel/op_cost.h"
+#include "costmodel/plan_view.h"
+#include "costmodel/resources.h"
+#include "costmodel/tensor_core.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+constexpr double sectorBytes = 32, lineBytes = 128, vectorBytes = 16;
+/// Rows whose length is no multiple of this many elements are loaded element by element: compilers
+/// only prove the alignment of vectors for such lengths.
+constexpr int64_t alignedElements = 16;
+
+double powerOfTwoBelow(double x) { return std::exp2(std::floor(std::log2(std::max(x, 1.0)))); }
+
+/// How a warp walks a tile in memory with vector accesses along its contiguous elements.
+struct AccessLayout {
+  double vector = 1;        ///< elements per access
+  double perThread = 1;     ///< accesses of one thread
+  double rowsPerAccess = 1; ///< separate pieces of one warp access
+  double pieceBytes = 0;    ///< of one such piece
+  double lanesAlongRow = 1;
+};
+AccessLayout accessLayout(const InstanceView &v, double warps) {
+  double width = bitWidth(v.op->shape.dtype) / 8.0, threads = 32 * warps;
+  double run = v.contiguousElements(), perThread = std::max(v.elements / threads, 1.0);
+  AccessLayout a;
+  if (v.rowPitch() % alignedElements == 0)
+    a.vector = std::max(1.0, std::min({vectorBytes / width, powerOfTwoBelow(perThread), run}));
+  a.perThread = std::max(v.elements / (threads * a.vector), 1.0);
+  a.lanesAlongRow = std::min(32.0, std::max(run / a.vector, 1.0));
+  a.rowsPerAccess = 32 / a.lanesAlongRow;
+  a.pieceBytes = std::min(a.lanesAlongRow * a.vector, run) * width;
+  return a;
+}
+
+class Extractor {
+public:
+  Extractor(const KernelPlan &plan, const Device &device, PlanView view)
+      : plan(plan), device(device), graph(plan.ops()), view(std::move(view)),
+        schedule(plan.schedule()) {}
+
+  Features run() {
+    f.ctas = view.ctas;
+    f.iterations = f.lastIterations = view.iterations;
+    f.warps = double(schedule.warps);
+    for (unsigned root : plan.tiled->roots)
+      if (view.instances[root].op->shape.elementCount().value_or(1) == 0 || f.ctas == 0)
+        f.empty = true;
+    if (f.empty)
+      return f;
+    f.looped = view.iterations > 1;
+    findDots();
+    readRaster();
+    addDots();
+    addInputs();
+    addArithmetic();
+    addReductions();
+    addOutputs();
+    finishLoop();
+    f.rawRegisters = estimateRegisters(registers);
+    setOccupancy(f, device.limits);
+    return f;
+  }
+
+  bool hasWarpGroupDot() {
+    findDots();
+    return std::any_of(dots.begin(), dots.end(), [&](const DotRef &d) {
+      return d.shape.rows >= 64 && device.tensorFlopsPerClock(d.shape.type) > 0 &&
+             d.shape.type != DType::F64;
+    });
+  }
+  bool hasTensorDot() {
+    findDots();
+    return std::any_of(dots.begin(), dots.end(), [&](const DotRef &d) {
+      return device.tensorFlopsPerClock(d.shape.type) > 0;
+    });
+  }
+
+private:
+  struct DotRef {
+    unsigned instance;
+    DotShape shape;
+  };
+
+  // Dots ---------------------------------------------------------------------------------------
+
+  void findDots() {
+    dots.clear();
+    for (unsigned i = 0; i < view.instances.size(); ++i) {
+      const InstanceView &v = view.instances[i];
+      if (v.isInput || v.sameAs >= 0 || v.op->opcode != Opcode::Dot ||
+          v.instance->operands.size() < 2)
+        continue;
+      const DotDims &dims = v.op->attrs.dot;
+      const InstanceView &lhs = view.instances[v.instance->operands[0]];
+      const InstanceView &rhs = view.instances[v.instance->operands[1]];
+      DotShape s;
+      s.type = lhs.op->shape.dtype;
+      s.batch = sizeOf(lhs, dims.lhsBatch);
+      s.depth = sizeOf(lhs, dims.lhsContracting);
+      s.rows = lhs.elements / std::max(1.0, s.batch * s.depth);
+      s.columns = rhs.elements / std::max(1.0, s.batch * s.depth);
+      s.lhs = operandShape(v, 0);
+      s.rhs = operandShape(v, 1);
+      dots.push_back({i, s});
+      feedsDot.insert(fedInputs[{i, 0}].begin(), fedInputs[{i, 0}].end());
+      feedsDot.insert(fedInputs[{i, 1}].begin(), fedInputs[{i, 1}].end());
+    }
+    f.matrix = !dots.empty();
+    f.serial = dots.size() > 1;
+  }
+
+  static double sizeOf(const InstanceView &v, const std::vector<int64_t> &dims) {
+    double product = 1;
+    for (int64_t dim : dims)
+      if (size_t(dim) < v.sizes.size())
+        product *= double(v.sizes[dim]);
+    return product;
+  }
+
+  /// Follows an operand down to the inputs that it is made of.
+  DotOperandShape operandShape(const InstanceView &dot, unsigned side) {
+    std::vector<unsigned> work = {dot.instance->operands[side]};
+    std::set<unsigned> seen;
+    std::vector<unsigned> &inputs =
+        fedInputs[{unsigned(dot.instance - plan.tiled->instances.data()), side}];
+    inputs.clear();
+    bool computed = false; // goes through a dot or a reduction: in registers
+    while (!work.empty()) {
+      unsigned i = work.back();
+      work.pop_back();
+      if (!seen.insert(i).second)
+        continue;
+      const InstanceView &v = view.instances[i];
+      if (v.isInput)
+        inputs.push_back(v.sameAs >= 0 ? unsigned(v.sameAs) : i);
+      else if (v.op->opcode == Opcode::Dot || v.op->opcode == Opcode::Reduce)
+        computed = true;
+      else
+        work.insert(work.end(), v.instance->operands.begin(), v.instance->operands.end());
+    }
+    DotOperandShape shape;
+    shape.bytesPerElement =
+        bitWidth(view.instances[dot.instance->operands[side]].op->shape.dtype) / 8.0;
+    shape.fromShared = !computed && !inputs.empty();
+    if (shape.fromShared) {
+      const InstanceView &main = largest(inputs);
+      int minor = main.minorDim();
+      shape.contractedMinor = minor < 0 || isContracted(main, size_t(minor), dot);
+    } else {
+      inputs.clear();
+    }
+    return shape;
+  }
+
+  const InstanceView &largest(const std::vector<unsigned> &inputs) const {
+    return view
+        .instances[*std::max_element(inputs.begin(), inputs.end(), [&](unsigned a, unsigned b) {
+          return view.instances[a].elements < view.instances[b].elements;
+        })];
+  }
+
+  static bool isContracted(const InstanceView &input, size_t dim, const InstanceView &dot) {
+    const auto &reduces = dot.instance->reduces;
+    return dim < input.dimParameters.size() &&
+           std::any_of(input.dimParameters[dim].begin(), input.dimParameters[dim].end(),
+                       [&](unsigned p) {
+                         return std::find(reduces.begin(), reduces.end(), p) != reduces.end();
+                       });
+  }
+
+  void addDots() {
+    for (const DotRef &d : dots) {
+      const InstanceView &v = view.instances[d.instance];
+      DotWork w = dotWork(d.shape, plan.instruction, f.warps, device);
+      double times = std::max(view.perIteration(v), view.isOutside(v) ? 1 / f.iterations : 0.0);
+      f.wgmmaClocks += times * w.wgmmaClocks;
+      f.mmaSyncClocks += times * w.mmaSyncClocks;
+      f.fmaClocks += times * w.fmaClocks;
+      f.mmaSteps += times * w.steps;
+      f.mmaInstructions += times * w.instructions;
+      f.sharedBytes += times * w.operandBytes;
+      f.relayoutElements += times * w.relayoutElements;
+      f.relayoutRoundTrips += times * w.relayoutRoundTrips;
+      registers.relayoutWords += w.relayoutWords;
+      registers.innerAccumulators += registers.accumulators;
+      registers.accumulators = w.accumulators;
+      f.tensorFlops = f.tensorFlops || w.fmaClocks == 0;
+      f.flopType = d.shape.type;
+      const Op &op = *v.op;
+      double depth = 1;
+      for (int64_t dim : op.attrs.dot.lhsContracting)
+        depth *= double(graph[op.operands[0]].shape.dims[dim]);
+      f.flops += 2 * double(op.shape.elementCount().value_or(0)) * depth;
+    }
+    registers.dots = int(dots.size());
+    registers.instruction = plan.instruction;
+  }
+
+  // Inputs -------------------------------------------------------------------------------------
+
+  void readRaster() {
+    const auto &parameters = plan.tiled->space.parameters;
+    std::vector<unsigned> parallel;
+    for (unsigned i = 0; i < parameters.size(); ++i)
+      if (parameters[i].role == TileParameter::Role::Parallel)
+        parallel.push_back(i);
+    if (!parallel.empty()) {
+      columnParameter = int(parallel.back());
+      f.tileColumns = view.parameters[parallel.back()].tiles;
+    }
+    if (parallel.size() > 1) {
+      rowParameter = int(parallel[parallel.size() - 2]);
+      f.tileRows = view.parameters[rowParameter].tiles;
+    }
+    f.batches = f.ctas / double(schedule.splitK) / (f.tileRows * f.tileColumns);
+    f.groupRows = std::min(std::max<double>(double(schedule.groupM), 1), f.tileRows);
+    neighboursByRow = f.groupRows > 1 || f.tileColumns == 1;
+  }
+
+  /// Whether the tile moves with a parameter, or would if that had more than one tile.
+  static bool dependsOn(const InstanceView &v, int parameter) {
+    return std::any_of(v.dimParameters.begin(), v.dimParameters.end(), [&](const auto &movers) {
+      return std::find(movers.begin(), movers.end(), unsigned(parameter)) != movers.end();
+    });
+  }
+
+  void addInputs() {
+    // The elements that a thread block works on in one iteration, to tell broadcast inputs.
+    double body = 1, bodyOutside = 1;
+    for (const InstanceView &v : view.instances)
+      (view.isOutside(v) ? bodyOutside : body) =
+          std::max(view.isOutside(v) ? bodyOutside : body, v.elements);
+    std::map<uint32_t, double> uniqueBytes;
+    double sharedByNeighbour = 0;
+    for (unsigned i = 0; i < view.instances.size(); ++i) {
+      const InstanceView &v = view.instances[i];
+      if (!v.isInput || v.sameAs >= 0)
+        continue;
+      double before = f.loadBytes;
+      if (feedsDot.count(i))
+        addDotInput(v);
+      else
+        addDirectInput(v, view.isOutside(v) ? bodyOutside : body);
+      bool neighbourReadsIt = !dependsOn(v, neighboursByRow ? rowParameter : columnParameter);
+      if (neighbourReadsIt)
+        sharedByNeighbour += f.loadBytes - before;
+      double unique = addOperandFootprint(v);
+      double &known = uniqueBytes[v.instance->op.index];
+      known = std::max(known, unique);
+    }
+    for (auto [op, bytes] : uniqueBytes)
+      f.readBytes += bytes;
+    if (!dots.empty() && schedule.splitK <= 1 && f.ctas > 1 && f.loadBytes > 0)
+      f.neighbourShare = sharedByNeighbour / f.loadBytes;
+    if (registers.dots > 0 && misaligned) {
+      f.loadsPerThread *= misalignedFactor;
+      f.loadInstructions *= misalignedFactor;
+    }
+    registers.copies = copies;
+  }
+
+  /// Bytes of the tensor that all CTAs read together, and its part in the raster.
+  double addOperandFootprint(const InstanceView &v) {
+    double tensor = double(v.op->shape.byteSize().value_or(0));
+    double slab = v.bytes, unique = v.bytes;
+    for (unsigned p : v.movedBy) {
+      double tiles = view.parameters[p].tiles;
+      bool sequential = plan.tiled->space.parameters[p].role == TileParameter::Role::Sequential;
+      if (sequential) // all of a split-K's CTAs together
+        tiles = std::ceil(double(view.parameters[p].extent) / double(view.parameters[p].size));
+      unique *= tiles;
+      if (sequential)
+        slab *= tiles;
+    }
+    unique = std::min(unique, tensor);
+    slab = std::min(slab, tensor);
+    bool byRow = dependsOn(v, rowParameter), byColumn = dependsOn(v, columnParameter);
+    if (byRow && !byColumn) {
+      f.rowOperandBytes += std::min(slab * f.tileRows, unique);
+      f.rowSlabBytes += slab;
+    } else if (byColumn && !byRow) {
+      f.columnOperandBytes += std::min(slab * f.tileColumns, unique);
+      f.columnSlabBytes += slab;
+    }
+    return unique;
+  }
+
+  /// An input of a dot: copied to shared memory, whole tiles.
+  void addDotInput(const InstanceView &v) {
+    double times = view.perIteration(v);
+    double width = bitWidth(v.op->shape.dtype) / 8.0;
+    double run = v.contiguousElements() * width;
+    double tensorRow = double(v.rowPitch()) * width;
+    bool inLoop = v.inAnyLoop;
+    double pieces = std::fmod(tensorRow, lineBytes) != 0
+                        ? 1 + sectorBytes / std::max(std::min(run, tensorRow), 1.0)
+                        : 1; // a row that starts inside a sector touches one more
+    double perThread = std::max(v.bytes / vectorBytes / (32 * f.warps), 1.0);
+    if (inLoop)
+      copies += perThread;
+    if (v.rowPitch() % alignedElements != 0) {
+      misaligned = true;
+      misalignedFactor = std::max(misalignedFactor, vectorBytes / width);
+    }
+    f.readSegment = std::min(f.readSegment, std::min(run, lineBytes));
+    f.sharedPerCta += v.bytes * buffers(v, width);
+    if (times == 0) {
+      f.outsideLoadBytes += v.bytes * pieces;
+      return;
+    }
+    f.loadBytes += times * v.bytes * pieces;
+    f.sharedBytes += times * v.bytes; // written by the copy
+    f.tags += times * v.bytes / std::min(lineBytes, run);
+    f.loadsPerThread += times * perThread;
+    f.loadInstructions += times * f.warps * perThread;
+  }
+
+  /// Buffers of an operand in shared memory. wgmma reads a stage while the next ones arrive; the
+  /// others copy operands to registers first, which frees one stage. An operand of 8 bit that goes
+  /// through registers has one buffer, and then its partner keeps all of its stages.
+  double buffers(const InstanceView &v, double width) const {
+    if (!v.inAnyLoop)
+      return 1;
+    bool relaid = false, partner = false;
+    for (const DotRef &d : dots)
+      for (unsigned side : {0u, 1u}) {
+        auto it = fedInputs.find({d.instance, side});
+        unsigned index = unsigned(&v - view.instances.data());
+        bool mine = it != fedInputs.end() &&
+                    std::find(it->second.begin(), it->second.end(), index) != it->second.end();
+        const DotOperandShape &shape = side == 0 ? d.shape.lhs : d.shape.rhs;
+        if (needsRelayout(shape) && shape.bytesPerElement == 1)
+          (mine ? relaid : partner) = true;
+      }
+    double stages = std::max<double>(double(schedule.stages), 1);
+    if (relaid)
+      return 1;
+    if (partner || plan.instruction == Instruction::Wgmma)
+      return stages;
+    return std::max(stages - 1, 1.0);
+  }
+
+  /// An input that is loaded to registers.
+  void addDirectInput(const InstanceView &v, double body) {
+    double times = view.perIteration(v);
+    double width = bitWidth(v.op->shape.dtype) / 8.0, threads = 32 * f.warps;
+    AccessLayout a = accessLayout(v, f.warps);
+    double bytes, perThread = a.perThread;
+    if (v.elements * 2 <= body) {
+      // Broadcast: every warp loads what its part of the body needs.
+      double bodyPerThread = std::max(body / threads, 1.0);
+      double vector =
+          v.rowPitch() % alignedElements == 0
+              ? std::max(1.0, std::min({vectorBytes / width, powerOfTwoBelow(bodyPerThread),
+                                        v.contiguousElements()}))
+              : 1;
+      bytes = v.bytes * std::max(1.0, threads * vector / std::max(v.elements, 32 * vector));
+      perThread = std::min(vector * width / vectorBytes, 1.0);
+      registers.broadcastElements = std::max(registers.broadcastElements, bodyPerThread);
+    } else {
+      bytes = v.bytes * v.valid * std::max(threads / std::max(v.elements, 1.0), 1.0);
+      f.tags += std::max(times, 0.0) * f.warps * a.perThread * a.rowsPerAccess *
+                std::ceil(a.pieceBytes / lineBytes) * v.valid;
+      registers.loadedWords += std::max(v.elements / threads, 1.0) * width / 4;
+    }
+    if (!v.isOneRow())
+      f.readSegment = std::min(f.readSegment, v.contiguousElements() * width);
+    if (view.isOutside(v)) {
+      f.outsideLoadBytes += bytes;
+      return;
+    }
+    f.loadBytes += times * bytes;
+    f.loadsPerThread += times * perThread;
+    f.loadInstructions += times * f.warps * perThread;
+  }
+
+  // Arithmetic ---------------------------------------------------------------------------------
+
+  void addArithmetic() {
+    for (const InstanceView &v : view.instances) {
+      if (v.isInput || v.sameAs >= 0 || v.op->opcode == Opcode::Dot)
+        continue;
+      double elements = v.elements;
+      if (v.op->opcode == Opcode::Reduce || v.op->opcode == Opcode::ReduceWindow)
+        elements = v.instance->operands.empty() ? elements
+                                                : view.instances[v.instance->operands[0]].elements;
+      if (v.op->opcode == Opcode::Convolution) {
+        addConvolution(v);
+        continue;
+      }
+      OpCost cost = costPerElement(*plan.module, *v.op) * elements;
+      if (view.isOutside(v)) {
+        f.outsideAluOps += cost.alu;
+        f.outsideSfuOps += cost.sfu;
+      } else {
+        double times = view.perIteration(v);
+        f.aluOps += times * cost.alu;
+        f.sfuOps += times * cost.sfu;
+      }
+    }
+    if (dots.empty())
+      f.aluOps += largestBody(); // addresses, packing
+  }
+
+  double largestBody() const {
+    double body = 0;
+    for (const InstanceView &v : view.instances)
+      if (!view.isOutside(v))
+        body = std::max(body, v.elements);
+    return body;
+  }
+
+  /// Until convolutions are tiled to tensor cores: FMAs from registers.
+  void addConvolution(const InstanceView &v) {
+    double products = v.elements;
+    for (unsigned p : v.instance->reduces)
+      products *= double(view.parameters[p].size);
+    f.fmaClocks += std::max(view.perIteration(v), 0.0) * products / device.fmaPerClock;
+    registers.accumulators = std::max(registers.accumulators, v.elements / (32 * f.warps));
+  }
+
+  void addReductions() {
+    double body = largestBody(), result = 0;
+    for (unsigned root : plan.tiled->roots)
+      result = std::max(result, view.instances[root].elements);
+    for (const InstanceView &v : view.instances) {
+      if (v.isInput || v.sameAs >= 0 || v.op->opcode != Opcode::Reduce ||
+          v.instance->operands.empty())
+        continue;
+      const InstanceView &operand = view.instances[v.instance->operands[0]];
+      double perThread = std::max(operand.elements / (32 * f.warps), 1.0);
+      if (result >= operand.elements && body >= operand.elements) {
+        registers.keptElements = std::max(registers.keptElements, perThread);
+        registers.loadedWords = 0;
+      } else if (dots.empty()) {
+        registers.loopAccumulators = std::max(registers.loopAccumulators, perThread);
+        f.looped = true; // of one iteration, too: the compiler does not know that
+      }
+      addReductionExchange(v, operand, perThread);
+    }
+  }
+
+  /// Whether the partial results of several warps must meet in shared memory.
+  void addReductionExchange(const InstanceView &v, const InstanceView &operand, double perThread) {
+    AccessLayout a = accessLayout(operand, f.warps);
+    double run = operand.contiguousElements();
+    double alongRow = std::min(f.warps, std::max(run / (a.vector * a.lanesAlongRow), 1.0));
+    double overRows = f.warps / alongRow, rows = operand.elements / std::max(run, 1.0);
+    int minor = operand.minorDim();
+    const auto &reduced = v.op->attrs.dimensions;
+    bool reducesRow = std::find(reduced.begin(), reduced.end(), minor) != reduced.end();
+    bool meets = reducesRow ? alongRow > 1 : overRows > 1 && rows > a.rowsPerAccess;
+    f.exchanges += meets ? 1 : 0;
+    f.sharedPerCta = std::max(f.sharedPerCta, f.warps * rows * 4);
+  }
+
+  // Outputs ------------------------------------------------------------------------------------
+
+  void addOutputs() {
+    bool split = schedule.splitK > 1;
+    for (unsigned root : plan.tiled->roots) {
+      const InstanceView &v = view.instances[root];
+      // Sums over slices of K are kept in the accumulation type.
+      double width = split ? 4 : bitWidth(v.op->shape.dtype) / 8.0;
+      double perThread = v.elements / (32 * f.warps);
+      f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
+      if (split) {
+        f.atomicsPerThread += perThread * v.valid;
+        continue;
+      }
+      f.storeBytes += v.elements * width * v.valid;
+      double run = v.contiguousElements() * width;
+      if (!v.isOneRow()) {
+        f.writeSegment = std::min(f.writeSegment, dots.empty() ? run : std::min(run, lineBytes));
+        if (run < sectorBytes && dots.empty())
+          f.partialSectors += v.elements * width / run * v.valid;
+      }
+      if (!dots.empty())
+        f.epilogueSharedBytes += 2 * v.elements * width;
+      else if (isTransposed(v))
+        addTransposition(v, width);
+    }
+  }
+
+  /// The result's fastest dim is not the fastest one of what is read: the tile turns in shared
+  /// memory.
+  bool isTransposed(const InstanceView &root) const {
+    int minor = root.minorDim();
+    if (minor < 0 || root.sizes[minor] < 2)
+      return false;
+    const auto &wanted = root.dimParameters[minor];
+    const auto &parameters = plan.tiled->space.parameters;
+    for (const InstanceView &v : view.instances) {
+      int dim = v.isInput ? v.minorDim() : -1;
+      if (dim < 0 || v.sizes[dim] < 2 || v.elements < root.elements)
+        continue;
+      const auto &movers = v.dimParameters[dim];
+      bool parallel = std::any_of(movers.begin(), movers.end(), [&](unsigned p) {
+        return parameters[p].role == TileParameter::Role::Parallel;
+      });
+      bool same = std::any_of(movers.begin(), movers.end(), [&](unsigned p) {
+        return std::find(wanted.begin(), wanted.end(), p) != wanted.end();
+      });
+      if (parallel && !same)
+        return true;
+    }
+    return false;
+  }
+
+  void addTransposition(const InstanceView &v, double width) {
+    f.exchanges += 1;
+    f.epilogueSharedBytes += 2 * v.elements * width;
+    f.sharedPerCta = std::max(f.sharedPerCta, v.elements * width);
+    registers.transposedLoads += f.loadsPerThread;
+  }
+
+  void finishLoop() {
+    double body = std::max(largestBody() / (32 * f.warps), 1.0);
+    // ptxas unrolls short loops while a full SM has the registers.
+    if (dots.empty() && f.looped && body <= (f.warps == 1 ? 8 : 4))
+      f.unroll = 4;
+    f.pipelined = !dots.empty();
+    f.inFlight = misaligned ? 1 : std::max<double>(double(schedule.stages) - 1, 1);
+  }
+
+  const KernelPlan &plan;
+  const Device &device;
+  const Graph &graph;
+  PlanView view;
+  Schedule schedule;
+  Features f;
+  RegisterFacts registers;
+  std::vector<DotRef> dots;
+  std::map<std::pair<unsigned, unsigned>, std::vector<unsigned>> fedInputs; ///< by dot and side
+  std::set<unsigned> feedsDot;
+  int rowParameter = -1, columnParameter = -1;
+  bool neighboursByRow = false, misaligned = false;
+  double misalignedFactor = 1, copies = 0;
+};
+
+} // namespace
+
+llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device) {
+  if (!plan.tiled || !plan.module)
+    return makeError(DiagClass::Unsupported, "plan '{}' has no tiles", plan.name);
+  auto view = viewOf(plan);
+  if (!view)
+    return view.takeError();
+  return Extractor(plan, device, std::move(*view)).run();
+}
+
+llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const Device &device) {
+  if (!plan.tiled || !plan.module)
+    return makeError(DiagClass::Unsupported, "plan '{}' has no tiles", plan.name);
+  auto view = viewOf(plan);
+  if (!view)
+    return view.takeError();
+  Extractor extractor(plan, device, std::move(*view));
+  if (device.warpgroupMma && plan.schedule().warps % 4 == 0 && extractor.hasWarpGroupDot())
+    return Instruction::Wgmma;
+  return extractor.hasTensorDot() ? Instruction::MmaSync : Instruction::Fma;
+}
+
+} // namespace tilewright

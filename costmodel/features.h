@@ -1,0 +1,92 @@
+// Features: one kernel plan as numbers, the input of the time formula.
+//
+// They are derived from the tiles of the group (which dims an input's tile covers, which program
+// ids and loop steps move it), from its ops and from the schedule. Nothing here knows the name of
+// a kernel family, or who compiled the kernel.
+//
+// Quantities are per CTA and loop iteration unless they say otherwise: a group with loops of I₁,
+// I₂ … iterations one after the other is described by their sum and the mean iteration. Sizes are
+// bytes, counts are counts, clocks are clocks of one SM.
+#pragma once
+
+#include "analysis/tiling/plan.h"
+#include "costmodel/device.h"
+
+namespace tilewright {
+
+struct Features {
+  bool empty = false; ///< a result without elements: nothing is launched
+
+  // The launch.
+  double ctas = 1;
+  double iterations = 1;     ///< mean over CTAs
+  double lastIterations = 1; ///< of the longest CTA
+  double warps = 4;
+  bool matrix = false;    ///< has a dot
+  bool pipelined = false; ///< the loop copies to shared memory ahead of use
+  bool looped = false;    ///< more than one iteration
+  bool serial = false;    ///< the loop body is a chain through several pipes (two dots)
+  double inFlight = 1;    ///< stages on their way while one is used
+  double unroll = 1;      ///< iterations whose loads are issued together
+
+  // Arithmetic.
+  double wgmmaClocks = 0, mmaSyncClocks = 0; ///< tensor pipe at its data-sheet rate
+  double fmaClocks = 0;
+  double mmaSteps = 0;           ///< 32-byte steps along k (mma.sync)
+  double mmaInstructions = 0;    ///< mma and ldmatrix instructions, all warps
+  double aluOps = 0, sfuOps = 0; ///< lane operations
+  double relayoutElements = 0;   ///< weighted by bank conflicts; see tensor_core.h
+  double relayoutRoundTrips = 0; ///< loads that can not be pipelined because of it
+
+  // Memory.
+  double sharedBytes = 0;      ///< read and written in shared memory
+  double loadBytes = 0;        ///< L2 to SM
+  double neighbourShare = 0;   ///< share of loadBytes that the next CTA reads too
+  double tags = 0;             ///< 128-byte lines looked up in L1
+  double loadInstructions = 0; ///< all warps
+  double loadsPerThread = 0;
+
+  // Once a CTA, after or outside the loops.
+  double outsideLoadBytes = 0;
+  double outsideAluOps = 0, outsideSfuOps = 0;
+  double storeBytes = 0;
+  double epilogueSharedBytes = 0;
+  double atomicsPerThread = 0;
+  double exchanges = 0;      ///< trips between warps through shared memory
+  double partialSectors = 0; ///< 32-byte sectors that are written in part
+
+  // The whole kernel.
+  double readBytes = 0, writeBytes = 0; ///< compulsory DRAM traffic
+  /// Contiguous bytes of a tile row; large where tiles follow each other in memory.
+  double readSegment = 1e4, writeSegment = 1e4;
+  double flops = 0;         ///< useful ones, for the roofline
+  bool tensorFlops = false; ///< they run on tensor cores
+  DType flopType = DType::F32;
+
+  // Order of the CTAs over the last two parallel dims ("rows" and "columns" of tiles), repeated
+  // for every tile of the others. A row operand moves with the row only, a column operand with the
+  // column only.
+  double tileRows = 1, tileColumns = 1, batches = 1;
+  double groupRows = 1;                               ///< rows that are walked together
+  double rowOperandBytes = 0, columnOperandBytes = 0; ///< of one batch
+  double rowSlabBytes = 0, columnSlabBytes = 0;       ///< of one tile row, one tile column
+
+  // Resources.
+  double rawRegisters = 0; ///< per thread, as estimated; above the limit they spill
+  double registers = 0;    ///< per thread, as allocated
+  double sharedPerCta = 0;
+  double occupancy = 1; ///< CTAs per SM; 0: the kernel can not be launched
+  double occupancyByRegisters = 0, occupancyByShared = 0, occupancyByWarps = 0,
+         occupancyByBlocks = 0;
+};
+
+/// Features of a plan. Errors: Internal for a plan that does not fit its group (a parameter
+/// without a value, an expression that overflows), Unsupported for a group with no tiles.
+llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device);
+
+/// The instruction that a compiler would choose for the plan's dots: wgmma where the device has
+/// it, a warp group is there and a dot has at least 64 rows in its tile; mma.sync where the tensor
+/// cores take the type; fma otherwise and for groups without a dot.
+llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const Device &device);
+
+} // namespace tilewright

@@ -1,0 +1,43 @@
+// How a dot's tile maps to tensor-core instructions: operand traffic from shared memory, number of
+// instructions, re-layout of operands that an instruction can not read as they lie.
+// Internal to the cost model.
+#pragma once
+
+#include "analysis/tiling/plan.h"
+#include "costmodel/device.h"
+
+namespace tilewright {
+
+/// One operand as it lies in shared memory.
+struct DotOperandShape {
+  double bytesPerElement = 2;
+  bool contractedMinor = true; ///< elements along k are contiguous ("K-major")
+  bool fromShared = true;      ///< false: it is in registers already
+};
+
+/// The tile of a dot: [batch, rows, k] x [batch, k, columns], all as tiled.
+struct DotShape {
+  double batch = 1, rows = 1, columns = 1, depth = 1;
+  DType type = DType::BF16; ///< of the operands
+  DotOperandShape lhs, rhs;
+};
+
+/// Work of one CTA for one dot tile.
+struct DotWork {
+  double wgmmaClocks = 0, mmaSyncClocks = 0, fmaClocks = 0;
+  double steps = 0;            ///< 32-byte steps along k
+  double instructions = 0;     ///< mma and ldmatrix, all warps
+  double operandBytes = 0;     ///< read from shared memory by the pipes
+  double relayoutElements = 0; ///< elements that go through registers, times conflicts
+  double relayoutRoundTrips = 0;
+  double relayoutWords = 0; ///< registers per thread that it takes
+  double accumulators = 0;  ///< f32 registers per thread
+};
+
+DotWork dotWork(const DotShape &dot, Instruction instruction, double warps, const Device &device);
+
+/// Whether an operand must be re-laid out by way of registers: wgmma reads operands of 8 and of 32
+/// bit only where k is the contiguous dim (PTX ISA, matrix descriptors).
+bool needsRelayout(const DotOperandShape &operand);
+
+} // namespace tilewright
