@@ -60,6 +60,7 @@ public:
     if (!compiled)
       return compiled.takeError();
     evaluator = &*compiled;
+    nodesLeft = options.limits.maxNodes;
     detail::HittingSets sets(maxHittingSteps);
     for (unsigned round = 0; round < options.maxRounds; ++round) {
       std::optional<std::vector<size_t>> candidate = sets.smallest();
@@ -85,11 +86,13 @@ public:
 
 private:
   llvm::Expected<Verdict> decideSubset(std::span<const size_t> elements,
-                                       std::vector<int64_t> &point) const {
+                                       std::vector<int64_t> &point) {
     auto compiled = CompiledSystem::compile(subsystem(elements), SearchOrder::Tightest);
     if (!compiled)
       return compiled.takeError();
-    return compiled->findFirst(point, options.limits).verdict();
+    SearchResult result = compiled->findFirst(point, {.maxNodes = nodesLeft});
+    nodesLeft -= std::min(nodesLeft, result.nodes);
+    return result.verdict();
   }
 
   std::vector<size_t> unsatisfiedAt(std::span<const int64_t> point) const {
@@ -136,7 +139,9 @@ private:
   }
 
   /// A minimal core: leaves out one element after another while the rest still conflicts.
-  llvm::Expected<std::optional<Core>> byDeletion() const {
+  llvm::Expected<std::optional<Core>> byDeletion() {
+    nodesLeft = options.limits.maxNodes;
+    bool isMinimal = true;
     std::vector<size_t> core = allElements();
     std::vector<int64_t> point;
     auto whole = decideSubset(core, point);
@@ -152,14 +157,17 @@ private:
         return verdict.takeError();
       if (*verdict == Verdict::No)
         core = std::move(without);
+      isMinimal &= *verdict != Verdict::Unknown;
     }
-    return coreOf(core, false);
+    Core out = coreOf(core, false);
+    out.isMinimal = isMinimal;
+    return out;
   }
 
 public:
   Core coreOf(std::span<const size_t> elements, bool isSmallest) const {
     Core core;
-    core.isSmallest = isSmallest;
+    core.isSmallest = core.isMinimal = isSmallest;
     Assignment point;
     for (size_t p : chosen)
       point.set(system.parameters[p].var, *choice[p]);
@@ -208,6 +216,7 @@ private:
   ConstraintSystem open; ///< lists with the chosen values in them
   std::vector<size_t> chosen;
   const CompiledSystem *evaluator = nullptr;
+  uint64_t nodesLeft = 0; ///< of all searches for one core together
 };
 
 /// Evaluates everything at a complete choice.

@@ -21,7 +21,8 @@ namespace tilewright {
 using Choice = std::vector<std::optional<int64_t>>;
 
 struct ExplainOptions {
-  SearchLimits limits{.maxNodes = 20'000'000}; ///< of each search
+  SearchLimits limits{.maxNodes =
+                          20'000'000}; ///< of a core's searches together, and of others each
   SolverOptions solver;
   bool certify = true;      ///< let Z3 confirm cores
   bool findNearest = true;  ///< for infeasible choices
@@ -32,7 +33,8 @@ struct ExplainOptions {
 struct Core {
   std::vector<size_t> constraints; ///< ascending
   std::vector<size_t> choices;     ///< parameters whose chosen value takes part, ascending
-  bool isSmallest = false;         ///< no conflict has fewer members; else only minimal
+  bool isSmallest = false;         ///< no conflict has fewer members
+  bool isMinimal = false;          ///< leaving any one out ends the conflict
   bool isCertified = false;        ///< Z3 finds the conflict, too
   std::vector<std::string> text;   ///< one line a constraint, then one a choice
 

@@ -83,7 +83,7 @@ Choice randomChoice(testing::SystemMaker &maker, const ConstraintSystem &system)
 TEST(Explain, CoresAreSmallestConflictsOnRandomSystems) {
   testing::SystemMaker maker(20240605);
   size_t cores = 0, feasible = 0, certified = 0;
-  for (int round = 0; round < 250; ++round) {
+  for (int round = 0; round < 160; ++round) {
     testing::RandomSystem random = maker.make();
     Choice choice = randomChoice(maker, random.system);
     std::vector<size_t> all, chosen;
@@ -113,6 +113,7 @@ TEST(Explain, CoresAreSmallestConflictsOnRandomSystems) {
     if (core.isSmallest) {
       EXPECT_EQ(core.size(), smallestConflict(random.system, choice)) << "round " << round;
     }
+    EXPECT_TRUE(core.isMinimal || !core.isSmallest);
     EXPECT_EQ(core.text.size(), core.size());
     certified += core.isCertified;
     Explanation again = explained(random.system, choice);
@@ -120,8 +121,8 @@ TEST(Explain, CoresAreSmallestConflictsOnRandomSystems) {
     EXPECT_EQ(again.core->text, core.text) << "the second run differs";
     EXPECT_EQ(again.core->constraints, core.constraints) << "the second run differs";
   }
-  EXPECT_GT(cores, 60u);
-  EXPECT_GT(feasible, 20u);
+  EXPECT_GT(cores, 40u);
+  EXPECT_GT(feasible, 15u);
   EXPECT_GT(certified, cores * 9 / 10);
 }
 

@@ -85,7 +85,7 @@ TEST(Z3Solver, AllModelsAreTheBruteForceSet) {
 TEST(Z3Solver, CoresConflictAndAreMinimal) {
   testing::SystemMaker maker(20240604);
   size_t cores = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 200; ++round) {
     testing::RandomSystem random = maker.make();
     if (!bruteForce(random.system).empty())
       continue;
@@ -106,7 +106,7 @@ TEST(Z3Solver, CoresConflictAndAreMinimal) {
     }
     EXPECT_EQ(answerOf(random.system).core, answer.core) << "the second run differs";
   }
-  EXPECT_GT(cores, 30u);
+  EXPECT_GT(cores, 20u);
 }
 
 struct Tiles {
