@@ -302,7 +302,8 @@ Maps scatterMaps(const OpView &v) {
     every.push_back(v.ctx.range(static_cast<unsigned>(d)));
     everywhere.push_back(rangeVariable(every.back(), indices.dims[d]));
   }
-  result.operands.push_back(exactly(v.map(std::move(every), std::move(everywhere))));
+  result.operands.push_back(atMost(v.map(std::move(every), std::move(everywhere)),
+                                   "all indices decide which updates land on the element"));
   for (size_t i = 0; i < count; ++i)
     result.operands.push_back(atMost(v.map(at, variables, constraints),
                                      "updates that lie partly outside may be dropped"));

@@ -151,7 +151,8 @@ Maps selectAndScatterMaps(const OpView &v) {
   std::vector<MapVariable> ranges = element.variables;
   ranges.insert(ranges.end(), other.variables.begin(), other.variables.end());
   OpIndexing result;
-  result.operands.push_back(exactly(v.map(std::move(operand), std::move(ranges), both)));
+  result.operands.push_back(atMost(v.map(std::move(operand), std::move(ranges), both),
+                                   "all windows over the element decide what it gets"));
   result.operands.push_back(atMost(v.map(std::move(source), element.variables, covers),
                                    "only of the windows that select the element"));
   result.operands.push_back(exactly(v.scalar()));

@@ -132,7 +132,7 @@ TEST(IndexingReads, Windows) {
   for (const char *window :
        {"[3,8] size=3x2 stride=2x1 pad=0_1x0_1", "[6,7] size=1x2",
         "[5,4] size=1x2 stride=1x2 pad=-1_0x0_0", "[9,15] size=3x1 lhs_dilate=2x2",
-        "[2,4] size=3x2 rhs_dilate=2x4", "[4,4] size=2x3 stride=3x2 lhs_dilate=2x1 pad=1_0x1_2"}) {
+        "[2,4] size=3x2 rhs_dilate=2x4", "[4,5] size=2x3 stride=3x2 lhs_dilate=2x1 pad=1_0x1_2"}) {
     std::string text = window, out = text.substr(0, text.find(' ')),
                 attrs = text.substr(text.find(' ') + 1);
     expectMapsMatchReads("x = f32[6,8] parameter(0)\n z = f32[] parameter(1)\n ROOT w = f32" + out +
@@ -143,7 +143,7 @@ TEST(IndexingReads, Windows) {
 TEST(IndexingReads, Convolutions) {
   for (const char *attributes :
        {"[1,5,4,3] window={size=2x3}", "[1,3,3,3] window={size=2x3 stride=2x2 pad=0_0x1_1}",
-        "[1,12,13,3] window={size=2x3 lhs_dilate=2x2 pad=1_1x1_1}",
+        "[1,12,11,3] window={size=2x3 lhs_dilate=2x2 pad=1_1x1_1}",
         "[1,4,4,3] window={size=2x3 rhs_dilate=2x1 rhs_reversal=1x1}"}) {
     std::string text = attributes, out = text.substr(0, text.find(' ')),
                 attrs = text.substr(text.find(' ') + 1);
