@@ -1,54 +1,18 @@
 // Maps against what the reference evaluator really reads.
-#include "analysis/indexing/test_support.h"
-#include "analysis/ir/evaluator.h"
+#include "analysis/indexing/recording.h"
 
 using namespace tilewright;
 
 namespace {
 
-/// What one run of the entry computation read, and the values it made.
-struct Recording : ReadRecorder {
-  void onRead(const OpInstance &instance, int64_t output, unsigned operand,
-              int64_t element) override {
-    if (instance.graph == entry)
-      reads[{instance.op.index, operand, output}].insert(element);
-  }
-  GraphId entry;
-  std::map<std::tuple<uint32_t, unsigned, int64_t>, std::set<int64_t>> reads;
-  std::map<uint32_t, Tensor> values;
-};
-
-int64_t linear(const std::vector<int64_t> &at, const std::vector<int64_t> &extents) {
-  int64_t result = 0;
-  for (size_t i = 0; i < at.size(); ++i)
-    result = result * extents[i] + at[i];
-  return result;
-}
-
 void expectMapsMatchReads(const std::string &body, const std::string &computations = "",
                           uint64_t seed = 1) {
   HloGraph g(body, computations);
   SCOPED_TRACE(body);
-  Recording recording;
-  recording.entry = g.module.entryId;
-  EvalOptions options;
-  options.recorder = &recording;
-  options.onResult = [&](const OpInstance &instance, std::span<const Tensor *const> leaves) {
-    if (instance.graph == recording.entry && !leaves.empty())
-      recording.values[instance.op.index] = *leaves[0];
-  };
-  std::vector<Tensor> arguments = fillArguments(g.module, g.module.entryId, seed);
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    OpId parameter = g.graph().parameters()[i];
-    recording.values[parameter.index] = arguments[i];
-  }
-  llvm::Expected<std::vector<Tensor>> results =
-      evaluate(g.module, g.module.entryId, arguments, options);
-  ASSERT_TRUE(static_cast<bool>(results)) << takeDiag(results.takeError()).str();
-  TensorValue value = [&](uint32_t tensor, const std::vector<int64_t> &element) {
-    const Tensor &t = recording.values.at(tensor);
-    return t.integer(t.offset(element));
-  };
+  std::optional<Recording> run = record(g, seed);
+  ASSERT_TRUE(run);
+  Recording &recording = *run;
+  TensorValue value = recording.value();
   for (uint32_t i = 0; i < g.graph().size(); ++i) {
     const Op &op = g.graph().op(OpId{i});
     OpClass cls = opClass(op.opcode);
