@@ -190,6 +190,17 @@ public:
     return core;
   }
 
+  /// One violated constraint and the choices that it mentions.
+  Core coreAt(size_t constraint) const {
+    std::vector<VarId> mentioned;
+    system.constraints[constraint].formula.collectVariables(mentioned);
+    std::vector<size_t> elements{constraint};
+    for (size_t i = 0; i < chosen.size(); ++i)
+      if (std::binary_search(mentioned.begin(), mentioned.end(), system.parameters[chosen[i]].var))
+        elements.push_back(system.constraints.size() + i);
+    return coreOf(elements, false);
+  }
+
   /// Lets Z3 look at a core.
   llvm::Error certify(Core &core) const {
     std::vector<size_t> elements = core.constraints;
@@ -290,6 +301,8 @@ llvm::Expected<Explanation> explain(const ConstraintSystem &system, const Choice
     if (!core)
       return core.takeError();
     out.core = std::move(*core);
+    if (!out.core && !out.violated.empty())
+      out.core = conflict.coreAt(out.violated.front());
     if (out.core && options.certify)
       if (llvm::Error error = conflict.certify(*out.core))
         return error;

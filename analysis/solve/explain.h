@@ -41,9 +41,9 @@ struct Core {
   size_t size() const { return constraints.size() + choices.size(); }
 };
 
-/// The accepted point with the fewest list steps from the choice, summed over chosen parameters;
-/// the lexicographically first of those. A step goes to the next candidate of the list; from a
-/// value between two candidates, each of them is one step away.
+/// The accepted point of the candidate lists with the fewest list steps from the choice, summed
+/// over chosen parameters; the lexicographically first of those. A step goes to the next candidate
+/// of the list; from a value between two candidates, each of them is one step away.
 struct Nearest {
   Verdict found = Verdict::Unknown; ///< No: nothing is feasible
   std::vector<int64_t> values;

@@ -258,6 +258,20 @@ TEST(Explain, ASpentSearchAsksTheSolver) {
   EXPECT_EQ(result.core->constraints, std::vector<size_t>({1, 2}));
 }
 
+TEST(Explain, ASpentCoreSearchStillNamesAViolation) {
+  Reshape r;
+  ExplainOptions options;
+  options.limits.maxNodes = 0;
+  options.findNearest = false;
+  Explanation result = explained(r.system, {128, 32}, options);
+  EXPECT_EQ(result.feasible, Verdict::No);
+  ASSERT_TRUE(result.core.has_value());
+  EXPECT_EQ(result.core->constraints, std::vector<size_t>({1}));
+  EXPECT_EQ(result.core->choices, std::vector<size_t>({0, 1}));
+  EXPECT_FALSE(result.core->isSmallest);
+  EXPECT_TRUE(result.core->isCertified);
+}
+
 TEST(Explain, EmptyListsAndWrongLengths) {
   Reshape r;
   r.system.parameters[1].candidates.clear();

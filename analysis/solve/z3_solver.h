@@ -14,11 +14,12 @@
 namespace tilewright {
 
 struct SolverOptions {
-  /// Z3's deterministic resource units for one query, all of its checks together.
-  uint32_t rlimit = 50'000'000;
+  /// Z3's deterministic resource units for one query, all of its checks together. Tile spaces of 8
+  /// parameters and 280 constraints take about 50,000.
+  uint32_t rlimit = 2'000'000;
   /// Wall-clock bound of one check beside the rlimit, milliseconds. An answer that it cut short is
   /// marked as not reproducible.
-  unsigned watchdogMs = 30'000;
+  unsigned watchdogMs = 10'000;
   /// A tactic by name ("qfnia", "smt"); empty: the plain SMT core.
   std::string tactic;
   bool minimizeCore = true;
