@@ -46,7 +46,8 @@ llvm::Expected<Value> evaluateConditional(OpRun &run) {
       std::count_if(run.op.called.begin(), run.op.called.end(),
                     [](const CalledGraph &callee) { return callee.role == CallRole::Branch; }));
   if (branches == 0 || run.operands.size() != branches + 1 || run.operands[0].size() != 1 ||
-      run.operand(0).size() != 1)
+      run.operand(0).size() != 1 ||
+      !(run.operand(0).dtype() == DType::Pred || isInteger(run.operand(0).dtype())))
     return run.error(DiagClass::BadInput, "{} branches and {} operands don't fit", branches,
                      run.operands.size());
   size_t chosen;
@@ -140,7 +141,7 @@ llvm::Expected<Value> evaluateIota(OpRun &run) {
     if (cls == DTypeClass::Float || cls == DTypeClass::Complex)
       store(out, i, Scalar::of(std::complex<double>(static_cast<double>(count), 0)));
     else
-      out.setInteger(i, wrapInteger(shape.dtype, count));
+      store(out, i, Scalar::of(count)); // finish() wraps
   }
   finish(run.context, out);
   return Value{*result};

@@ -271,6 +271,9 @@ llvm::Expected<std::vector<Tensor>> evaluate(const Module &module, GraphId id,
       if (!argument.shape().sameDimsAndType(*leaf))
         return makeError(DiagClass::BadInput, "argument {} is {}, %{} takes {}", next - 1,
                          argument.shape().str(false), graph.op(parameter).name, leaf->str(false));
+      if (!rowMajorStrides(leaf->dims))
+        return makeError(DiagClass::BadInput, "argument {}: no tensor can have the shape {}",
+                         next - 1, leaf->str(false));
       // The caller keeps it alive, and bitcasts see the parameter's layout.
       if (argument.shape().layout == leaf->layout)
         value.emplace_back(std::shared_ptr<const Tensor>(), &argument);

@@ -27,16 +27,29 @@ struct Scalar {
   }
 };
 
+/// Tokens have no words: they load as zero, and storing does nothing.
 inline Scalar load(const Tensor &tensor, int64_t i) {
-  if (tensor.wordsPerElement() == 2)
+  switch (tensor.wordsPerElement()) {
+  case 0:
+    return {};
+  case 1:
+    return {{tensor.words()[i], 0}};
+  default:
     return {{tensor.words()[2 * i], tensor.words()[2 * i + 1]}};
-  return {{tensor.words()[i], 0}};
+  }
 }
 
 inline void store(Tensor &tensor, int64_t i, const Scalar &value) {
-  if (tensor.wordsPerElement() == 2)
+  switch (tensor.wordsPerElement()) {
+  case 0:
+    return;
+  case 1:
+    tensor.words()[i] = value.words[0];
+    return;
+  default:
+    tensor.words()[2 * i] = value.words[0];
     tensor.words()[2 * i + 1] = value.words[1];
-  tensor.words()[i * tensor.wordsPerElement()] = value.words[0];
+  }
 }
 
 /// Which float results are rounded to their dtype. Integers always wrap.
