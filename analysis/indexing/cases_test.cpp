@@ -176,28 +176,39 @@ TEST(OpCost, WindowHitsMatchEnumeration) {
         }
 }
 
-// Every op of every bundled model has maps, or says why not.
-TEST(IndexingModels, EveryOpHasMapsOrAReason) {
-  size_t ops = 0, opaque = 0;
+namespace {
+
+void forEachBundledModel(const std::function<void(const Module &)> &visit) {
   std::vector<std::filesystem::path> files;
   for (const auto &entry : std::filesystem::directory_iterator("datasets/models"))
     if (entry.path().string().ends_with(".hlo.txt"))
       files.push_back(entry.path());
   ASSERT_GE(files.size(), 10u);
   for (const std::filesystem::path &file : files) {
+    SCOPED_TRACE(file.string());
     llvm::Expected<std::string> text = readFile(file.string());
     ASSERT_TRUE(static_cast<bool>(text));
     llvm::Expected<Module> module =
         parseHlo(std::make_shared<SourceBuffer>(file.string(), std::move(*text)));
     ASSERT_TRUE(static_cast<bool>(module)) << takeDiag(module.takeError()).str();
-    for (const Graph &graph : module->all()) {
+    visit(*module);
+  }
+}
+
+} // namespace
+
+// Every op of every bundled model has maps, or says why not.
+TEST(IndexingModels, EveryOpHasMapsOrAReason) {
+  size_t ops = 0, opaque = 0;
+  forEachBundledModel([&](const Module &module) {
+    for (const Graph &graph : module.all()) {
       ExprContext context;
       for (uint32_t i = 0; i < graph.size(); ++i) {
         const Op &op = graph.op(OpId{i});
         llvm::Expected<OpIndexing> maps = outputToOperands(graph, OpId{i}, context);
         ASSERT_TRUE(static_cast<bool>(maps)) << takeDiag(maps.takeError()).str();
         ++ops;
-        OpCost cost = opCost(*module, graph, OpId{i});
+        OpCost cost = opCost(module, graph, OpId{i});
         EXPECT_EQ(cost.isCounted, cost.reason.empty()) << op.name;
         if (maps->isOpaque) {
           ++opaque;
@@ -214,7 +225,38 @@ TEST(IndexingModels, EveryOpHasMapsOrAReason) {
               EXPECT_FALSE(result.isPoison()) << op.name;
       }
     }
-  }
+  });
   EXPECT_GT(ops, 2000u);
   EXPECT_LT(opaque, ops / 10);
+}
+
+// From the root of every computation to each of its parameters, through everything between.
+TEST(IndexingModels, RootsReachTheirParameters) {
+  size_t found = 0, refused = 0;
+  forEachBundledModel([&](const Module &module) {
+    for (const Graph &graph : module.all()) {
+      ExprContext context;
+      const Op &root = graph.op(graph.root());
+      ResultPath path;
+      if (root.shape.isTuple)
+        path.push_back(0);
+      for (OpId parameter : graph.parameters()) {
+        if (graph.op(parameter).shape.isTuple)
+          continue;
+        llvm::Expected<OperandMaps> maps = mapsToOp(graph, graph.root(), parameter, context, path);
+        if (!maps) {
+          Diag diag = takeDiag(maps.takeError());
+          EXPECT_TRUE(diag.cls == DiagClass::Unsupported || diag.cls == DiagClass::BudgetSpent)
+              << diag.message;
+          ++refused;
+          continue;
+        }
+        found += !maps->maps.empty();
+        for (const IndexMap &map : maps->maps)
+          EXPECT_EQ(map.results().size(), graph.op(parameter).shape.rank());
+      }
+    }
+  });
+  EXPECT_GT(found, 200u);
+  EXPECT_LT(refused, found);
 }

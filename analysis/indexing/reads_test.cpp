@@ -5,6 +5,8 @@ using namespace tilewright;
 
 namespace {
 
+void expectTheWayBackMatches(HloGraph &g, Recording &recording);
+
 void expectMapsMatchReads(const std::string &body, const std::string &computations = "",
                           uint64_t seed = 1) {
   HloGraph g(body, computations);
@@ -42,6 +44,36 @@ void expectMapsMatchReads(const std::string &body, const std::string &computatio
         else
           ASSERT_TRUE(std::includes(claimed.begin(), claimed.end(), real.begin(), real.end()))
               << where;
+      });
+    }
+  }
+  expectTheWayBackMatches(g, recording);
+}
+
+/// operandToOutput, where it is supported, is the same relation read the other way.
+void expectTheWayBackMatches(HloGraph &g, Recording &recording) {
+  for (uint32_t i = 0; i < g.graph().size(); ++i) {
+    const Op &op = g.graph().op(OpId{i});
+    if (opClass(op.opcode) != OpClass::Elementwise && opClass(op.opcode) != OpClass::Structured)
+      continue;
+    for (unsigned k = 0; k < op.operands.size(); ++k) {
+      llvm::Expected<OperandMaps> back = operandToOutput(g.graph(), OpId{i}, k, g.context);
+      if (!back) {
+        EXPECT_EQ(takeDiag(back.takeError()).cls, DiagClass::Unsupported);
+        continue;
+      }
+      const Shape &in = g.graph().op(op.operands[k]).shape, &out = *resultShape(op, {});
+      std::map<int64_t, std::set<int64_t>> real;
+      forEachIndex(out.dims, [&](const std::vector<int64_t> &at) {
+        for (int64_t element : recording.reads[{i, k, linear(at, out.dims)}])
+          real[element].insert(linear(at, out.dims));
+      });
+      forEachIndex(in.dims, [&](const std::vector<int64_t> &at) {
+        std::set<int64_t> claimed;
+        for (const std::vector<int64_t> &reader : readsOf(back->maps[0], at, recording.value()))
+          claimed.insert(linear(reader, out.dims));
+        ASSERT_EQ(claimed, real[linear(at, in.dims)])
+            << op.name << " operand " << k << ": " << back->maps[0].str();
       });
     }
   }
