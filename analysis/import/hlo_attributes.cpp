@@ -45,8 +45,7 @@ bool readPadding(HloLexer &in, std::vector<PadDim> &out, size_t maxParts) {
   out.clear();
   do {
     Ints parts;
-    in.skipTrivia();
-    uint32_t begin = in.offset();
+    uint32_t begin = in.place();
     if (out.size() == hlo_limits::rank)
       return in.fail(begin, fmt::format("more than {} dims", hlo_limits::rank));
     if (!readSeparated(in, '_', parts))
@@ -64,8 +63,7 @@ bool readWindow(HloLexer &in, std::vector<WindowDim> &out) {
   enum Field { Size, Stride, Pad, LhsDilate, RhsDilate, RhsReversal, fieldCount };
   constexpr std::array<std::string_view, fieldCount> names = {
       "size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
-  in.skipTrivia();
-  uint32_t begin = in.offset();
+  uint32_t begin = in.place();
   if (!in.expect('{'))
     return false;
   std::array<Ints, fieldCount> values;
@@ -131,8 +129,7 @@ bool readLabels(HloLexer &in, uint32_t begin, std::string_view labels, char firs
 
 /// `b01f_01io->b01f`
 bool readDimLabels(HloLexer &in, ConvDims &out) {
-  in.skipTrivia();
-  uint32_t begin = in.offset();
+  uint32_t begin = in.place();
   std::string_view operands = in.word();
   size_t split = operands.find('_');
   if (split == std::string_view::npos || !in.consume("->"))
@@ -171,8 +168,7 @@ bool readSlice(HloLexer &in, std::vector<SliceDim> &out) {
 /// `{{0,1},{2,3}}`, `{}`, `[2,4]<=[8]` or `[2,4]<=[4,2]T(1,0)`.
 bool readReplicaGroups(HloLexer &in, ReplicaGroups &out) {
   out = {};
-  in.skipTrivia();
-  uint32_t begin = in.offset();
+  uint32_t begin = in.place();
   if (in.consume('[')) {
     int64_t count, size;
     if (!in.integer(count, "the number of groups") || !in.expect(',') ||
@@ -208,8 +204,7 @@ bool readComparison(HloLexer &in, Comparison &out) {
   static const std::unordered_map<std::string_view, Comparison> table = {
       {"EQ", Comparison::Eq}, {"NE", Comparison::Ne}, {"LT", Comparison::Lt},
       {"LE", Comparison::Le}, {"GT", Comparison::Gt}, {"GE", Comparison::Ge}};
-  in.skipTrivia();
-  uint32_t begin = in.offset();
+  uint32_t begin = in.place();
   auto it = table.find(in.word());
   if (it == table.end()) {
     in.rewind(begin);

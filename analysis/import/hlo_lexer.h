@@ -54,10 +54,12 @@ public:
 
   /// Skips white space, `// …` and `/* … */`.
   void skipTrivia();
-  bool atEnd() {
+  /// Offset of the next character that is not trivia.
+  uint32_t place() {
     skipTrivia();
-    return pos >= text.size();
+    return pos;
   }
+  bool atEnd() { return place() >= text.size(); }
   /// The next character that is not trivia, or 0 at the end.
   char peek() {
     skipTrivia();

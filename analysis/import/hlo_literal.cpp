@@ -12,8 +12,7 @@ namespace {
 
 /// One value's text: up to a comma, bracket or white space.
 std::string_view valueText(HloLexer &lexer) {
-  lexer.skipTrivia();
-  uint32_t begin = lexer.offset();
+  uint32_t begin = lexer.place();
   while (true) {
     char c = lexer.peekRaw();
     bool ends = c == '\0' || c == ',' || c == '{' || c == '}' || c == '(' || c == ')' || c == ' ' ||
@@ -43,8 +42,7 @@ bool isFloatText(std::string_view text) {
 }
 
 bool checkFloat(HloLexer &lexer, DType dtype) {
-  lexer.skipTrivia();
-  uint32_t begin = lexer.offset();
+  uint32_t begin = lexer.place();
   std::string_view text = valueText(lexer);
   // A NaN's payload follows in parentheses: nan(0x400001).
   if (text.ends_with("nan") && lexer.peekRaw() == '(' && !lexer.skipBalanced())
@@ -81,8 +79,7 @@ bool checkValue(HloLexer &lexer, DType dtype) {
     return checkFloat(lexer, dtype) && lexer.expect(',') && checkFloat(lexer, dtype) &&
            lexer.expect(')');
   }
-  lexer.skipTrivia();
-  uint32_t begin = lexer.offset();
+  uint32_t begin = lexer.place();
   std::string_view text = valueText(lexer);
   bool ok;
   if (cls == DTypeClass::Pred)
@@ -103,8 +100,7 @@ bool consumeElided(HloLexer &lexer) {
 }
 
 bool checkTensor(HloLexer &lexer, const Shape &shape) {
-  lexer.skipTrivia();
-  uint32_t begin = lexer.offset();
+  uint32_t begin = lexer.place();
   size_t rank = shape.rank();
   bool isEmpty = shape.elementCount() == 0;
   std::array<int64_t, hlo_limits::rank + 1> count{}; // elements met at each depth

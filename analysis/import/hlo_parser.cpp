@@ -116,8 +116,7 @@ bool HloParser::parseModule() {
 
 bool HloParser::parseHeader() {
   lexer.word(); // HloModule
-  lexer.skipTrivia();
-  uint32_t begin = lexer.offset();
+  uint32_t begin = lexer.place();
   while (lexer.peekRaw() > ' ' &&
          std::string_view(",(){}[]\"=").find(lexer.peekRaw()) == std::string_view::npos)
     lexer.advance();
@@ -168,7 +167,7 @@ bool HloParser::parseComputation() {
           begin, fmt::format("a second ENTRY; {} is the entry already", module.entry().name()));
   }
   Scope scope;
-  uint32_t nameOffset = (lexer.skipTrivia(), lexer.offset());
+  uint32_t nameOffset = lexer.place();
   if (!lexer.name(scope.name, "a computation"))
     return false;
   Graph graph{std::string(scope.name)};
@@ -177,7 +176,7 @@ bool HloParser::parseComputation() {
   graph.loc = SourceLoc{nameOffset};
   if (lexer.peek() == '(' && !parseSignature(scope, graph.signature))
     return false;
-  uint32_t brace = (lexer.skipTrivia(), lexer.offset());
+  uint32_t brace = lexer.place();
   if (!lexer.expect('{'))
     return false;
   while (lexer.peek() != '}') {
@@ -297,8 +296,7 @@ bool HloParser::parseOp(Scope &scope) {
 }
 
 bool HloParser::parseOpcodeAndOperands(Scope &scope, Op &op) {
-  lexer.skipTrivia();
-  uint32_t begin = lexer.offset();
+  uint32_t begin = lexer.place();
   std::string_view word = lexer.word();
   if (word.empty())
     return lexer.failExpected("an opcode");
@@ -335,8 +333,7 @@ bool HloParser::parseOperands(Scope &scope, Op &op) {
   while (lexer.peek() != ')') {
     if (!op.operands.empty() && !lexer.expect(','))
       return false;
-    lexer.skipTrivia();
-    uint32_t place = lexer.offset();
+    uint32_t place = lexer.place();
     Shape written;
     bool hasShape = looksLikeShape(lexer);
     if (hasShape && !parseShape(lexer, written, shapeNodes))
@@ -386,8 +383,7 @@ bool HloParser::parseRawAttribute(RawAttribute &out, uint32_t &valueBegin) {
   out.name = name;
   if (!lexer.expect('='))
     return false;
-  lexer.skipTrivia();
-  valueBegin = lexer.offset();
+  valueBegin = lexer.place();
   if (!lexer.skipValue())
     return false;
   out.text = lexer.slice(valueBegin, lexer.offset());

@@ -6,8 +6,7 @@ namespace {
 
 /// `{1,0:T(8,128)}` behind a tensor's dims.
 bool parseLayout(HloLexer &lexer, Shape &shape) {
-  lexer.skipTrivia();
-  uint32_t begin = lexer.offset();
+  uint32_t begin = lexer.place();
   lexer.advance(); // '{'
   Layout layout;
   while (lexer.peek() != ':' && lexer.peek() != '}') {
@@ -32,8 +31,7 @@ bool parseLayout(HloLexer &lexer, Shape &shape) {
     seen |= uint64_t(1) << dim;
   }
   if (lexer.consume(':')) {
-    lexer.skipTrivia();
-    uint32_t annotations = lexer.offset();
+    uint32_t annotations = lexer.place();
     while (lexer.peek() != '}') {
       char c = lexer.peek();
       if (c == '(') {
@@ -57,8 +55,7 @@ bool parseLayout(HloLexer &lexer, Shape &shape) {
 }
 
 bool parseTensorShape(HloLexer &lexer, Shape &out, bool layoutAfterSpace) {
-  lexer.skipTrivia();
-  uint32_t begin = lexer.offset();
+  uint32_t begin = lexer.place();
   std::string_view word = lexer.word();
   if (word.empty())
     return lexer.failExpected("a shape");
@@ -71,8 +68,7 @@ bool parseTensorShape(HloLexer &lexer, Shape &out, bool layoutAfterSpace) {
   while (lexer.peek() != ']') {
     if (!out.dims.empty() && !lexer.expect(','))
       return false;
-    lexer.skipTrivia();
-    uint32_t place = lexer.offset();
+    uint32_t place = lexer.place();
     if (lexer.peek() == '?')
       return lexer.fail(place, "a dynamic dim needs a bound, as in <=128", DiagClass::Unsupported);
     bool isDynamic = lexer.consume("<=");

@@ -1,4 +1,5 @@
 #include "analysis/import/hlo_text.h"
+#include "analysis/ir/evaluator.h"
 #include "analysis/ir/inline.h"
 #include "analysis/ir/verifier.h"
 
@@ -152,4 +153,50 @@ TEST(Inline, DoublingIsStoppedByTheBudget) {
   Diag diag = takeDiag(flat.takeError());
   EXPECT_EQ(diag.cls, DiagClass::BudgetSpent);
   EXPECT_EQ(diag.message, "inlining makes over 100000 ops");
+}
+
+TEST(Inline, ComputesTheSame) {
+  Module module = read(R"(
+scale { v = f32[2,3] parameter(0) k = f32[] parameter(1) b = f32[2,3] broadcast(k), dimensions={} ROOT w = f32[2,3] multiply(v, b) }
+mix {
+  v = f32[2,3] parameter(0)
+  w = f32[2,3] parameter(1)
+  two = f32[] constant(2)
+  s = f32[2,3] call(v, two), to_apply=scale
+  d = f32[2,3] subtract(s, w)
+  ROOT t = (f32[2,3], f32[2,3]) tuple(d, v)
+}
+cond { s = (s32[], f32[2,3]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] constant(3) ROOT c = pred[] compare(i, n), direction=LT }
+body {
+  s = (s32[], f32[2,3]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  v = f32[2,3] get-tuple-element(s), index=1
+  half = f32[] constant(0.5)
+  w = f32[2,3] call(v, half), to_apply=scale
+  ROOT o = (s32[], f32[2,3]) tuple(j, w)
+}
+ENTRY main {
+  v = f32[2,3] parameter(0)
+  w = f32[2,3] parameter(1)
+  both = (f32[2,3], f32[2,3]) fusion(v, w), kind=kLoop, calls=mix
+  a = f32[2,3] get-tuple-element(both), index=0
+  b = f32[2,3] get-tuple-element(both), index=1
+  zero = s32[] constant(0)
+  init = (s32[], f32[2,3]) tuple(zero, a)
+  loop = (s32[], f32[2,3]) while(init), condition=cond, body=body
+  r = f32[2,3] get-tuple-element(loop), index=1
+  ROOT out = f32[2,3] add(r, b)
+}
+)");
+  llvm::Expected<Module> flat = inlineCalls(module, {.calls = true, .fusions = true});
+  ASSERT_TRUE(static_cast<bool>(flat));
+  std::vector<Tensor> arguments = fillArguments(module, module.entryId, 5);
+  auto before = evaluate(module, module.entryId, arguments);
+  auto after = evaluate(*flat, flat->entryId, arguments);
+  ASSERT_TRUE(static_cast<bool>(before));
+  ASSERT_TRUE(static_cast<bool>(after));
+  ASSERT_EQ(before->size(), 1u);
+  EXPECT_EQ(packTensor(before->front()), packTensor(after->front()));
 }
