@@ -281,3 +281,12 @@ ENTRY main {
   EXPECT_EQ(module->graph(branches[0].graph).name(), "yes");
   EXPECT_EQ(module->graph(branches[1].graph).name(), "no");
 }
+
+// Collectives and their pairs, infeed, random numbers, linear algebra, dynamic dims.
+TEST(RoundTrip, OpsOfEveryFamily) {
+  llvm::Expected<Module> module = importFile("tests/import/ops_of_every_family.hlo.txt");
+  if (!module)
+    FAIL() << takeDiag(module.takeError()).str();
+  EXPECT_GT(module->entry().size(), 40u);
+  expectRoundTrip(*module);
+}
