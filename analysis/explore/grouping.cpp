@@ -58,8 +58,9 @@ Role roleOf(const Op &op) {
   case Opcode::Reverse:
   case Opcode::DynamicSlice:
     return Role::View;
+  case Opcode::Fusion: // its body says whether it can be tiled
+    return Role::Alone;
   case Opcode::DynamicUpdateSlice:
-  case Opcode::Fusion:
   case Opcode::Convolution:
   case Opcode::ReduceWindow:
   case Opcode::Gather:

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <cstdio>
+#include <fmt/format.h>
+#include <iterator>
 #include <unistd.h>
 
 namespace tilewright::cli {
@@ -23,6 +25,40 @@ int fail(llvm::Error error) {
   return InternalError;
 }
 
+int failInput(llvm::Error error) {
+  int code = fail(std::move(error));
+  return code == AnswerIsNo ? BadUsage : code;
+}
+
+namespace {
+/// Three significant digits: "1.23", "12.3", "123", "1230".
+std::string threeDigits(double value) {
+  int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  return fmt::format("{:.{}f}", value, decimals);
+}
+} // namespace
+
+std::string bytesText(double bytes) {
+  const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  size_t unit = 0;
+  while (bytes >= 1000 && unit + 1 < std::size(units)) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f} B", bytes)
+                   : fmt::format("{} {}", threeDigits(bytes), units[unit]);
+}
+
+std::string timeText(double ns) {
+  const char *units[] = {"ns", "us", "ms", "s"};
+  size_t unit = 0;
+  while (ns >= 1000 && unit + 1 < std::size(units)) {
+    ns /= 1000;
+    ++unit;
+  }
+  return fmt::format("{} {}", threeDigits(ns), units[unit]);
+}
+
 Json newDocument(const std::string &command) {
   Json document;
   document["schema"] = "tilewright." + command;
@@ -42,8 +78,7 @@ void print(const Json &document) {
 
 namespace {
 double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 } // namespace
 

@@ -7,9 +7,8 @@
 #include "analysis/support/diag.h"
 
 #include <CLI/CLI.hpp>
-#include <nlohmann/json.hpp>
-
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace tilewright::cli {
@@ -25,6 +24,14 @@ struct Selection {
 
 /// Prints the diagnostic on stderr and returns the exit code of its class.
 int fail(llvm::Error error);
+
+/// The same for an error in reading the command's input: never the answer "no".
+int failInput(llvm::Error error);
+
+/// "1.50 MiB", "72 B": three significant digits, binary units.
+std::string bytesText(double bytes);
+/// "12.3 us", "870 ns".
+std::string timeText(double ns);
 
 /// Starts a JSON result: {"schema": "tilewright.<command>", "schema_version": 1, "tool_version"}.
 Json newDocument(const std::string &command);

@@ -17,14 +17,6 @@ int main(int argc, char **argv) {
   addImport(app, selection);
   addIndex(app, selection);
   addTile(app, selection);
-  addExplore(app, selection);
-#ifdef TILEWRIGHT_HAS_CODEGEN
-  addEmit(app, selection);
-  addCheck(app, selection);
-#endif
-  addCalibrate(app, selection);
-  addEvaluate(app, selection);
-  addReport(app, selection);
 
   try {
     app.parse(argc, argv);

@@ -1,0 +1,203 @@
+#include "analysis/explore/kernels.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+KernelKind kindOf(const Graph &graph, const Group &group) {
+  KernelKind kind = KernelKind::Elementwise;
+  for (OpId id : group.ops) {
+    if (graph.op(id).opcode == Opcode::Dot || graph.op(id).opcode == Opcode::ScaledDot)
+      return KernelKind::Dot;
+    if (graph.op(id).opcode == Opcode::Reduce)
+      kind = KernelKind::Reduce;
+  }
+  return kind;
+}
+
+namespace {
+
+/// All ops of a fusion's body are one kernel, as the compiler decided that made the fusion.
+llvm::Expected<KernelSource> fusionSource(const Module &module, const Op &fusion) {
+  KernelSource source;
+  source.name = fusion.name;
+  for (const CalledGraph &called : fusion.called)
+    if (called.role == CallRole::Calls)
+      source.graph = called.graph;
+  if (!source.graph.isValid())
+    return makeError(
+        module.diagAt(fusion.loc, "fusion: calls no computation", DiagClass::Unsupported));
+  const Graph &body = module.graph(source.graph);
+  std::vector<OpId> ops, roots;
+  for (uint32_t i = 0; i < body.size(); ++i) {
+    const Op &op = body.op(OpId{i});
+    if (op.opcode == Opcode::Parameter || op.opcode == Opcode::Tuple)
+      continue;
+    if (opClass(op.opcode) != OpClass::Elementwise && opClass(op.opcode) != OpClass::Structured &&
+        opClass(op.opcode) != OpClass::Leaf)
+      return makeError(
+          module.diagAt(op.loc,
+                        fmt::format("fusion %{}: its body has %{}, a {}, which is not modelled",
+                                    fusion.name, op.name, toString(op.opcode)),
+                        DiagClass::Unsupported));
+    ops.push_back(OpId{i});
+  }
+  const Op &root = body.op(body.root());
+  if (root.opcode == Opcode::Tuple)
+    roots = root.operands;
+  else
+    roots.push_back(body.root());
+  std::erase_if(roots, [&](OpId id) { return body.op(id).opcode == Opcode::Parameter; });
+  if (ops.empty() || roots.empty())
+    return makeError(
+        module.diagAt(fusion.loc, "fusion: its body computes nothing", DiagClass::Unsupported));
+  llvm::Expected<Group> group = makeGroup(body, ops, roots);
+  if (!group)
+    return group.takeError();
+  source.group = std::move(*group);
+  source.kind = kindOf(body, source.group);
+  return source;
+}
+
+/// The part of a kernel that `root` needs.
+std::vector<OpId> coneOf(const Graph &graph, OpId root, const std::vector<OpId> &within) {
+  std::vector<OpId> result, work{root};
+  std::vector<bool> seen(graph.size());
+  seen[root.index] = true;
+  while (!work.empty()) {
+    OpId id = work.back();
+    work.pop_back();
+    result.push_back(id);
+    for (OpId operand : graph.op(id).operands)
+      if (!seen[operand.index] && std::binary_search(within.begin(), within.end(), operand)) {
+        seen[operand.index] = true;
+        work.push_back(operand);
+      }
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::vector<OpId> allOps(const KernelGroup &kernel) {
+  std::vector<OpId> ops(kernel.ops);
+  ops.insert(ops.end(), kernel.recomputed.begin(), kernel.recomputed.end());
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
+llvm::Error noSuchOp(const Module &module, std::string_view name) {
+  std::string nearest;
+  unsigned best = 4; // more edits than this are no typing mistake
+  for (const Graph &graph : module.all())
+    for (const Op &op : graph.all()) {
+      unsigned distance = llvm::StringRef(op.name).edit_distance(
+          llvm::StringRef(name.data(), name.size()), true, best);
+      if (distance < best) {
+        best = distance;
+        nearest = op.name;
+      }
+    }
+  std::string hint = nearest.empty() ? "" : fmt::format("; did you mean %{}", nearest);
+  return makeError(DiagClass::BadInput, "no op %{} in the module{}", name, hint);
+}
+
+llvm::Expected<KernelSource> kernelOfOp(const Module &module, GraphId graphId, OpId id) {
+  const Graph &graph = module.graph(graphId);
+  Grouping grouping = groupSimply(graph);
+  for (const KernelGroup &kernel : grouping.kernels) {
+    std::vector<OpId> ops = allOps(kernel);
+    if (!std::binary_search(ops.begin(), ops.end(), id))
+      continue;
+    if (graph.op(id).opcode == Opcode::Fusion)
+      return kernelSource(module, graphId, kernel);
+    OpId roots[] = {id};
+    llvm::Expected<Group> group = makeGroup(graph, coneOf(graph, id, ops), roots);
+    if (!group)
+      return group.takeError();
+    KernelSource source{graph.op(id).name, kindOf(graph, *group), graphId, std::move(*group)};
+    return source;
+  }
+  const Op &op = graph.op(id);
+  for (const OpReason &entry : grouping.unsupported)
+    if (entry.op == id)
+      return makeError(module.diagAt(op.loc, fmt::format("%{}: {}", op.name, entry.reason),
+                                     DiagClass::Unsupported));
+  for (const OpReason &entry : grouping.noKernel)
+    if (entry.op == id)
+      return makeError(
+          module.diagAt(op.loc, fmt::format("%{} needs no kernel: {}", op.name, entry.reason)));
+  return makeError(
+      module.diagAt(op.loc, fmt::format("%{} is in no kernel", op.name), DiagClass::Internal));
+}
+
+} // namespace
+
+llvm::Expected<KernelSource> kernelSource(const Module &module, GraphId graphId,
+                                          const KernelGroup &kernel) {
+  const Graph &graph = module.graph(graphId);
+  const Op &root = graph.op(kernel.root);
+  if (root.opcode == Opcode::Fusion)
+    return fusionSource(module, root);
+  OpId roots[] = {kernel.root};
+  llvm::Expected<Group> group = makeGroup(graph, allOps(kernel), roots);
+  if (!group)
+    return group.takeError();
+  KernelSource source{root.name, kindOf(graph, *group), graphId, std::move(*group)};
+  return source;
+}
+
+llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view name) {
+  if (name.starts_with('%'))
+    name.remove_prefix(1);
+  if (name.empty()) {
+    Grouping grouping = groupSimply(module.entry());
+    if (grouping.kernels.empty())
+      return makeError(DiagClass::BadInput, "the entry computation has no kernel");
+    return kernelSource(module, module.entryId, grouping.kernels.back());
+  }
+  OpId id = module.entry().find(name);
+  if (id.isValid())
+    return kernelOfOp(module, module.entryId, id);
+  for (uint32_t g = 0; g < module.all().size(); ++g) {
+    id = module.graph(GraphId{g}).find(name);
+    if (!id.isValid())
+      continue;
+    // Inside a fusion the grouping is given: everything that the op needs.
+    bool isFusionBody = false;
+    for (const Graph &caller : module.all())
+      for (const Op &op : caller.all())
+        for (const CalledGraph &called : op.called)
+          isFusionBody |= op.opcode == Opcode::Fusion && called.graph == GraphId{g};
+    if (!isFusionBody)
+      return kernelOfOp(module, GraphId{g}, id);
+    const Graph &body = module.graph(GraphId{g});
+    std::vector<OpId> computed;
+    for (uint32_t i = 0; i < body.size(); ++i)
+      if (body.op(OpId{i}).opcode != Opcode::Parameter)
+        computed.push_back(OpId{i});
+    if (body.op(id).opcode == Opcode::Parameter)
+      return kernelOfOp(module, GraphId{g}, id);
+    OpId roots[] = {id};
+    llvm::Expected<Group> group = makeGroup(body, coneOf(body, id, computed), roots);
+    if (!group)
+      return group.takeError();
+    KernelSource source{body.op(id).name, kindOf(body, *group), GraphId{g}, std::move(*group)};
+    return source;
+  }
+  return noSuchOp(module, name);
+}
+
+llvm::Expected<TiledKernel> tileKernel(const Module &module, const KernelSource &source) {
+  TiledKernel result;
+  result.context = std::make_shared<ExprContext>();
+  llvm::Expected<TiledGroup> tiled =
+      tileGroup(module.graph(source.graph), source.group, *result.context);
+  if (!tiled)
+    return tiled.takeError();
+  result.tiled = std::make_shared<const TiledGroup>(std::move(*tiled));
+  return result;
+}
+
+} // namespace tilewright

@@ -1,0 +1,44 @@
+// From a grouping to things that can be tiled: which graph, which ops, which roots.
+#pragma once
+
+#include "analysis/explore/grouping.h"
+#include "analysis/tiling/tiled_group.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// One kernel's worth of ops, ready for tileGroup(). A fusion's ops live in the computation that
+/// it calls, so `graph` may differ from the graph that was grouped.
+struct KernelSource {
+  std::string name; ///< of the root op, or of the fusion
+  KernelKind kind = KernelKind::Elementwise;
+  GraphId graph;
+  Group group;
+};
+
+/// The ops of one kernel of `graph`'s grouping. Unsupported: a fusion whose body is not made of
+/// plain ops.
+llvm::Expected<KernelSource> kernelSource(const Module &module, GraphId graph,
+                                          const KernelGroup &kernel);
+
+/// The kernel whose result is op `name`; with an empty name the last kernel of the entry. Names
+/// are looked for in the entry first, then in the other computations. An op in the middle of a
+/// kernel becomes the root of what it needs of that kernel. BadInput if there is no such op (the
+/// nearest name is suggested) or if the op needs no kernel; Unsupported if it is not modelled.
+llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view name);
+
+/// A tiled kernel that owns its expressions.
+struct TiledKernel {
+  std::shared_ptr<ExprContext> context;
+  std::shared_ptr<const TiledGroup> tiled;
+};
+
+llvm::Expected<TiledKernel> tileKernel(const Module &module, const KernelSource &source);
+
+/// What a group is, told from its ops.
+KernelKind kindOf(const Graph &graph, const Group &group);
+
+} // namespace tilewright

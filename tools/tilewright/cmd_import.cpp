@@ -1,0 +1,147 @@
+// tilewright import: parse, verify, summarise.
+#include "analysis/import/hlo_text.h"
+#include "analysis/import/summary.h"
+#include "analysis/ir/inline.h"
+#include "tools/tilewright/command.h"
+
+#include <fmt/format.h>
+
+namespace tilewright::cli {
+
+namespace {
+
+struct Options {
+  std::string model;
+  bool json = false, dot = false, text = false;
+  std::string inlining = "none";
+};
+
+Json toJson(const ModuleSummary &summary) {
+  Json document = newDocument("import");
+  document["module"] = summary.module;
+  document["entry"] = summary.entry;
+  document["computations"] = summary.computations;
+  document["ops"] = summary.ops;
+  document["entry_ops"] = summary.entryOps;
+  document["parameters"] = Json::array();
+  for (const ModuleSummary::Parameter &parameter : summary.parameters)
+    document["parameters"].push_back(
+        {{"name", parameter.name}, {"shape", parameter.shape}, {"bytes", parameter.bytes}});
+  document["result"] = {{"shape", summary.resultShape}, {"bytes", summary.resultBytes}};
+  document["parameter_bytes"] = summary.parameterBytes ? Json(*summary.parameterBytes) : Json();
+  document["constant_bytes"] = summary.constantBytes ? Json(*summary.constantBytes) : Json();
+  document["elided_constants"] = summary.elidedConstants;
+  document["op_counts"] = Json::array();
+  for (const auto &[opcode, count] : summary.opCounts)
+    document["op_counts"].push_back({{"opcode", opcode}, {"count", count}});
+  document["opaque"] = Json::array();
+  for (const ModuleSummary::OpaqueOp &op : summary.opaque)
+    document["opaque"].push_back(
+        {{"computation", op.computation}, {"op", op.name}, {"reason", op.reason}});
+  return document;
+}
+
+void printTable(const ModuleSummary &summary) {
+  fmt::print("module      {}\n", summary.module.empty() ? "(unnamed)" : summary.module);
+  fmt::print("entry       {}: {} ops; {} ops in {} computations\n", summary.entry, summary.entryOps,
+             summary.ops, summary.computations);
+  fmt::print("result      {}\n", summary.resultShape);
+  std::string total = summary.parameterBytes ? bytesText(*summary.parameterBytes) : "over 2^63 B";
+  fmt::print("parameters  {} ({})\n", summary.parameters.size(), total);
+  for (const ModuleSummary::Parameter &parameter : summary.parameters)
+    fmt::print("  {:<24} {}\n", parameter.name, parameter.shape);
+  if (summary.elidedConstants)
+    fmt::print("constants   {} without their values, which the dump left out\n",
+               summary.elidedConstants);
+  fmt::print("ops\n");
+  for (const auto &[opcode, count] : summary.opCounts)
+    fmt::print("  {:<24} {:>6}\n", opcode, count);
+  if (!summary.opaque.empty()) {
+    fmt::print("opaque ops  {}\n", summary.opaque.size());
+    for (const ModuleSummary::OpaqueOp &op : summary.opaque)
+      fmt::print("  {:<24} {}\n", "%" + op.name, op.reason);
+  }
+}
+
+std::string dotString(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+/// Graphviz text: one cluster a computation.
+std::string toDot(const Module &module) {
+  std::string out = "digraph " + dotString(module.name) + " {\n  node [shape=box];\n";
+  unsigned cluster = 0;
+  for (const Graph &graph : module.all()) {
+    auto node = [&](OpId id) { return fmt::format("n{}_{}", cluster, id.index); };
+    out +=
+        fmt::format("  subgraph cluster_{} {{\n    label={};\n", cluster, dotString(graph.name()));
+    for (uint32_t i = 0; i < graph.size(); ++i) {
+      const Op &op = graph.op(OpId{i});
+      std::string label =
+          fmt::format("{}\n{}\n{}", op.name, toString(op.opcode), op.shape.str(false));
+      size_t at = 0;
+      std::string escaped = dotString(label);
+      while ((at = escaped.find('\n', at)) != std::string::npos)
+        escaped.replace(at, 1, "\\n");
+      out += fmt::format("    {} [label={}];\n", node(OpId{i}), escaped);
+      for (OpId operand : op.operands)
+        out += fmt::format("    {} -> {};\n", node(operand), node(OpId{i}));
+    }
+    out += "  }\n";
+    ++cluster;
+  }
+  return out + "}\n";
+}
+
+int run(const Options &options) {
+  llvm::Expected<Module> module = importFile(options.model);
+  if (!module)
+    return failInput(module.takeError());
+  if (options.inlining != "none") {
+    InlineOptions inlining;
+    inlining.fusions = options.inlining == "fusions";
+    llvm::Expected<Module> inlined = inlineCalls(*module, inlining);
+    if (!inlined)
+      return failInput(inlined.takeError());
+    *module = std::move(*inlined);
+  }
+  if (options.text) {
+    std::string text = printHlo(*module);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else if (options.dot) {
+    std::string text = toDot(*module);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  } else if (options.json) {
+    print(toJson(summarize(*module)));
+  } else {
+    printTable(summarize(*module));
+  }
+  return Fine;
+}
+
+} // namespace
+
+void addImport(CLI::App &app, Selection &selection) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("import", "Read, verify and summarise a model file");
+  command->footer("Example: tilewright import datasets/models/gpt2_block.hlo.txt");
+  command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
+  auto *json = command->add_flag("--json", options->json, "Print JSON");
+  auto *dot = command->add_flag("--dot", options->dot, "Print a Graphviz graph");
+  auto *text = command->add_flag("--text", options->text, "Print the module as HLO text");
+  json->excludes(dot)->excludes(text);
+  dot->excludes(text);
+  command
+      ->add_option("--inline", options->inlining,
+                   "First inline calls, or calls and fusions: none, calls, fusions")
+      ->check(CLI::IsMember({"none", "calls", "fusions"}));
+  command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
+}
+
+} // namespace tilewright::cli

@@ -1,0 +1,196 @@
+// tilewright tile: the tiles of every op of a kernel, feasible or the reason why not.
+#include "analysis/explore/kernels.h"
+#include "analysis/import/import_file.h"
+#include "analysis/ir/inline.h"
+#include "analysis/solve/candidates.h"
+#include "analysis/solve/explain.h"
+#include "analysis/tiling/resources.h"
+#include "costmodel/device.h"
+#include "tools/tilewright/command.h"
+#include "tools/tilewright/tile_output.h"
+
+#include <charconv>
+#include <fmt/format.h>
+
+namespace tilewright::cli {
+
+namespace {
+
+struct Options {
+  std::string model, root, tile, candidates = "pow2", device, smtDump;
+  bool explain = false, list = false, json = false;
+  size_t limit = 1000;
+  uint32_t rlimit = SolverOptions().rlimit;
+};
+
+/// "128,64" by position over the tile parameters, or "t0=128,k0=32" by name.
+llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &text) {
+  Choice choice(space.parameters.size());
+  size_t position = 0;
+  for (size_t start = 0; start < text.size();) {
+    size_t end = std::min(text.find(',', start), text.size());
+    std::string part = text.substr(start, end - start);
+    start = end + 1;
+    size_t equals = part.find('=');
+    std::string number = equals == std::string::npos ? part : part.substr(equals + 1);
+    int64_t value = 0;
+    auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc() || rest != number.data() + number.size() || value < 1)
+      return makeError(DiagClass::BadInput, "--tile: '{}' is no size of at least 1", number);
+    size_t index = position++;
+    if (equals != std::string::npos) {
+      std::optional<size_t> named = space.indexOf(part.substr(0, equals));
+      if (!named) {
+        std::string names;
+        for (const TileParameter &parameter : space.parameters)
+          names += " " + parameter.name;
+        return makeError(DiagClass::BadInput, "--tile: no parameter '{}'; there are{}",
+                         part.substr(0, equals), names);
+      }
+      index = *named;
+    }
+    if (index >= space.parameters.size())
+      return makeError(DiagClass::BadInput, "--tile: more sizes than the {} parameters",
+                       space.parameters.size());
+    // A tile over the dim is the dim itself.
+    const TileParameter &parameter = space.parameters[index];
+    choice[index] = std::min(value, parameter.largest());
+  }
+  return choice;
+}
+
+struct Question {
+  Module module;
+  KernelSource source;
+  TiledKernel kernel;
+  ConstraintSystem system;
+  Choice choice;
+};
+
+llvm::Expected<Question> pose(const Options &options) {
+  Question question;
+  llvm::Expected<Module> module = importFile(options.model);
+  if (!module)
+    return module.takeError();
+  llvm::Expected<Module> inlined = inlineCalls(*module);
+  if (!inlined)
+    return inlined.takeError();
+  question.module = std::move(*inlined);
+  llvm::Expected<KernelSource> source = findKernel(question.module, options.root);
+  if (!source)
+    return source.takeError();
+  question.source = std::move(*source);
+  llvm::Expected<TiledKernel> kernel = tileKernel(question.module, question.source);
+  if (!kernel)
+    return kernel.takeError();
+  question.kernel = std::move(*kernel);
+
+  llvm::Expected<CandidateRule> rule = parseCandidateRule(options.candidates);
+  if (!rule)
+    return rule.takeError();
+  bool withDevice = !options.device.empty();
+  if (withDevice) {
+    llvm::Expected<Device> device = loadDevice(options.device);
+    if (!device)
+      return device.takeError();
+    auto limited = std::make_shared<TiledGroup>(*question.kernel.tiled);
+    addResourceConstraints(question.module.graph(question.source.graph), *limited, device->limits);
+    question.kernel.tiled = limited;
+  }
+  const TiledGroup &tiled = *question.kernel.tiled;
+  question.system.constraints = tiled.constraints;
+  for (const TileParameter &parameter : tiled.space.parameters) {
+    bool isSchedule = parameter.role == TileParameter::Role::Schedule;
+    std::vector<int64_t> list;
+    if (isSchedule && !withDevice) {
+      list = {1}; // no constraint speaks of it
+    } else {
+      llvm::Expected<std::vector<int64_t>> made =
+          candidatesFor(isSchedule ? CandidateRule{} : *rule, parameter.largest());
+      if (!made)
+        return made.takeError();
+      list = std::move(*made);
+    }
+    question.system.parameters.push_back(
+        {parameter.size.variable(), parameter.name, std::move(list)});
+  }
+  llvm::Expected<Choice> choice = parseChoice(tiled.space, options.tile);
+  if (!choice)
+    return choice.takeError();
+  question.choice = std::move(*choice);
+  return question;
+}
+
+int listFeasible(const Options &options, const Question &question) {
+  ConstraintSystem system = question.system;
+  for (size_t i = 0; i < question.choice.size(); ++i)
+    if (question.choice[i])
+      system.parameters[i].candidates = {*question.choice[i]};
+  llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system);
+  if (!compiled)
+    return fail(compiled.takeError());
+  SearchResult total = compiled->count();
+  std::vector<std::vector<int64_t>> points;
+  compiled->enumerate([&](std::span<const int64_t> values) {
+    points.emplace_back(values.begin(), values.end());
+    return points.size() < options.limit;
+  });
+  printFeasibleList(question.kernel.tiled->space, total, points, options.json);
+  return total.verdict() == Verdict::Yes ? Fine : AnswerIsNo;
+}
+
+int run(const Options &options) {
+  llvm::Expected<Question> question = pose(options);
+  if (!question)
+    return fail(question.takeError());
+  if (options.list)
+    return listFeasible(options, *question);
+
+  ExplainOptions explaining;
+  explaining.solver.rlimit = options.rlimit;
+  explaining.solver.dumpDir = options.smtDump;
+  llvm::Expected<Explanation> answer = explain(question->system, question->choice, explaining);
+  if (!answer)
+    return fail(answer.takeError());
+  TileReport report{question->module.graph(question->source.graph),
+                    question->source,
+                    *question->kernel.tiled,
+                    question->system,
+                    question->choice,
+                    *answer};
+  if (options.json)
+    print(toJson(report));
+  else
+    printTable(report, options.explain);
+  return answer->feasible == Verdict::Yes ? Fine : AnswerIsNo;
+}
+
+} // namespace
+
+void addTile(CLI::App &app, Selection &selection) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command =
+      app.add_subcommand("tile", "Tiles of every op of a kernel, and whether a tiling is feasible");
+  command->footer("Examples:\n"
+                  "  tilewright tile model.hlo.txt --root out\n"
+                  "  tilewright tile model.hlo.txt --root out --tile 64,48 --explain\n"
+                  "  tilewright tile model.hlo.txt --root out --list --candidates div\n"
+                  "Exit code 1: infeasible.");
+  command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
+  command->add_option("--root", options->root, "Op whose kernel is tiled (default: the last)");
+  command->add_option("--tile", options->tile,
+                      "Sizes by position (64,32) or by name (t0=64,k0=32); the rest is free");
+  command->add_flag("--explain", options->explain, "Say all that is known about a refusal");
+  command->add_flag("--list", options->list, "List the feasible tilings");
+  command->add_option("--limit", options->limit, "With --list: at most this many rows");
+  command->add_option("--candidates", options->candidates,
+                      "Sizes to consider: pow2, div, x16 (multiples), all, or a list 1,16,100");
+  command->add_option("--device", options->device,
+                      "Also respect the limits of a device: a name or a JSON file");
+  command->add_option("--rlimit", options->rlimit, "Z3's resource units for one query");
+  command->add_option("--smt-dump", options->smtDump, "Folder for the SMT-LIB text of queries");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
+}
+
+} // namespace tilewright::cli

@@ -1,0 +1,255 @@
+#include "tools/tilewright/tile_output.h"
+
+#include "analysis/affine/simplify.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tilewright::cli {
+
+namespace {
+
+std::string_view toString(Exactness exactness) {
+  switch (exactness) {
+  case Exactness::Exact:
+    return "exact";
+  case Exactness::OverApproximate:
+    return "over-approximate";
+  case Exactness::Unknown:
+    return "unknown";
+  }
+  return "";
+}
+
+/// Tiles with the chosen values put in: what the user asked about, in the fewest words. A
+/// parameter that is free keeps its name.
+class Shown {
+public:
+  explicit Shown(const TileReport &report) : report(report) {
+    const TileSpace &space = report.tiled.space;
+    Bounds bounds = report.tiled.bounds();
+    context = &space.parameters.front().size.context();
+    replacement.resize(context->variableCount());
+    for (size_t i = 0; i < space.parameters.size(); ++i) {
+      const TileParameter &parameter = space.parameters[i];
+      std::optional<int64_t> value = report.choice[i];
+      if (!value)
+        continue;
+      replacement[parameter.size.variable().index] = context->constant(*value);
+      bounds.set(parameter.size, Interval::point(*value));
+      if (!parameter.index)
+        continue;
+      int64_t tiles = std::max<int64_t>(1, (parameter.extent + *value - 1) / *value);
+      bounds.set(parameter.index, Interval::ofExtent(tiles));
+      if (tiles == 1)
+        replacement[parameter.index.variable().index] = context->constant(0);
+    }
+    simplifier = std::make_unique<Simplifier>(*context, bounds);
+  }
+
+  Expr operator()(Expr expr) { return simplifier->simplify(substitute(expr, replacement)); }
+
+  Tile operator()(const Tile &tile) {
+    Tile result = tile;
+    for (TileDim &dim : result.dims)
+      for (Expr *part : {&dim.offset, &dim.size, &dim.stride, &dim.lower, &dim.upper})
+        *part = (*this)(*part);
+    return result;
+  }
+
+private:
+  const TileReport &report;
+  ExprContext *context;
+  std::vector<Expr> replacement;
+  std::unique_ptr<Simplifier> simplifier;
+};
+
+std::string valuesText(const TileSpace &space, const Choice &values) {
+  std::string out;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i] && space.parameters[i].role != TileParameter::Role::Schedule)
+      out += fmt::format("{}{}={}", out.empty() ? "" : " ", space.parameters[i].name, *values[i]);
+  return out.empty() ? "free" : out;
+}
+
+Choice asChoice(const std::vector<int64_t> &values) { return Choice(values.begin(), values.end()); }
+
+Json namedValues(const TileSpace &space, const std::vector<int64_t> &values) {
+  Json result = Json::object();
+  for (size_t i = 0; i < values.size(); ++i)
+    result[space.parameters[i].name] = values[i];
+  return result;
+}
+
+/// Is the size of some tile left to us? Schedule parameters don't count.
+bool hasFreeSizes(const TileReport &report) {
+  const std::vector<TileParameter> &parameters = report.tiled.space.parameters;
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (!report.choice[i] && parameters[i].role != TileParameter::Role::Schedule)
+      return true;
+  return false;
+}
+
+/// Constraint numbers that refuse the choice: the core where there is one, else what is violated.
+std::vector<size_t> refusing(const Explanation &answer) {
+  return answer.core ? answer.core->constraints : answer.violated;
+}
+
+} // namespace
+
+Json toJson(const TileReport &report) {
+  const TileSpace &space = report.tiled.space;
+  Json document = newDocument("tile");
+  document["root"] = report.source.name;
+  document["kind"] = tilewright::toString(report.source.kind);
+  document["parameters"] = Json::array();
+  for (size_t i = 0; i < space.parameters.size(); ++i) {
+    const TileParameter &parameter = space.parameters[i];
+    const char *roles[] = {"parallel", "sequential", "schedule"};
+    document["parameters"].push_back(
+        {{"name", parameter.name},
+         {"role", roles[static_cast<int>(parameter.role)]},
+         {"extent", parameter.extent},
+         {"value", report.choice[i] ? Json(*report.choice[i]) : Json()}});
+  }
+  document["feasible"] = tilewright::toString(report.answer.feasible);
+  if (!report.answer.reason.empty())
+    document["reason"] = report.answer.reason;
+  if (!report.answer.witness.empty())
+    document["witness"] = namedValues(space, report.answer.witness);
+
+  document["core"] = Json::array();
+  Assignment point;
+  for (size_t i = 0; i < report.choice.size(); ++i)
+    if (report.choice[i])
+      point.set(space.parameters[i].size, *report.choice[i]);
+  for (size_t index : refusing(report.answer)) {
+    const Constraint &constraint = report.system.constraints[index];
+    document["core"].push_back({{"op", constraint.from.opName},
+                                {"operand", constraint.from.operand},
+                                {"dim", constraint.from.dim},
+                                {"rule", constraint.from.rule},
+                                {"text", constraint.describe(point)}});
+  }
+  if (report.answer.core) {
+    document["core_is_smallest"] = report.answer.core->isSmallest;
+    document["core_is_certified"] = report.answer.core->isCertified;
+  }
+
+  Shown shown(report);
+  document["tiles"] = Json::array();
+  for (const TileInstance &instance : report.tiled.instances) {
+    if (report.answer.feasible == Verdict::No)
+      break; // the formulas of the tiles hold only where the constraints do
+    Json entry = {{"op", report.graph.op(instance.op).name},
+                  {"shape", report.graph.op(instance.op).shape.str(false)},
+                  {"is_input", instance.isInput},
+                  {"offsets", Json::array()},
+                  {"sizes", Json::array()},
+                  {"strides", Json::array()},
+                  {"lower", Json::array()},
+                  {"upper", Json::array()},
+                  {"exactness", toString(instance.exactness)}};
+    for (const TileDim &dim : shown(instance.tile).dims) {
+      entry["offsets"].push_back(dim.offset.str());
+      entry["sizes"].push_back(dim.size.str());
+      entry["strides"].push_back(dim.stride.str());
+      entry["lower"].push_back(dim.lower.str());
+      entry["upper"].push_back(dim.upper.str());
+    }
+    if (instance.exactness != Exactness::Exact) {
+      entry["factor"] = instance.factor;
+      entry["why"] = instance.why;
+    }
+    document["tiles"].push_back(std::move(entry));
+  }
+  if (report.answer.nearest) {
+    const Nearest &nearest = *report.answer.nearest;
+    document["nearest"] = {{"found", tilewright::toString(nearest.found)},
+                           {"values", namedValues(space, nearest.values)},
+                           {"steps", nearest.steps},
+                           {"is_nearest", nearest.isNearest}};
+  }
+  return document;
+}
+
+void printTable(const TileReport &report, bool everything) {
+  const TileSpace &space = report.tiled.space;
+  const Explanation &answer = report.answer;
+  fmt::print("kernel    %{} ({}), {} ops, {}\n", report.source.name,
+             tilewright::toString(report.source.kind), report.tiled.group.ops.size(),
+             report.graph.op(report.tiled.group.roots.back()).shape.str(false));
+  fmt::print("tile      {}\n", valuesText(space, report.choice));
+  fmt::print("feasible  {}\n", tilewright::toString(answer.feasible));
+  if (answer.feasible == Verdict::No) {
+    if (answer.core) {
+      for (size_t i = 0; i < answer.core->text.size(); ++i)
+        fmt::print("  {}{}\n", i < answer.core->constraints.size() ? "because " : "",
+                   answer.core->text[i]);
+    } else if (!answer.reason.empty()) {
+      fmt::print("  {}\n", answer.reason);
+    }
+    if (answer.nearest && answer.nearest->found == Verdict::Yes)
+      fmt::print("nearest   {}\n", valuesText(space, asChoice(answer.nearest->values)));
+    else if (answer.nearest && answer.nearest->found == Verdict::No)
+      fmt::print("nearest   none: no candidate tiling is feasible\n");
+  } else if (answer.feasible == Verdict::Unknown) {
+    fmt::print("  {}\n", answer.reason);
+  } else if (hasFreeSizes(report)) {
+    fmt::print("for example {}\n", valuesText(space, asChoice(answer.witness)));
+  }
+  if (everything) {
+    fmt::print("constraints\n");
+    Assignment point;
+    for (size_t i = 0; i < report.choice.size(); ++i)
+      if (report.choice[i])
+        point.set(space.parameters[i].size, *report.choice[i]);
+    for (const Constraint &constraint : report.system.constraints) {
+      std::optional<bool> value = constraint.formula.evaluate(point);
+      fmt::print("  {} {} [{}]\n", value ? (*value ? "holds   " : "violated") : "open    ",
+                 constraint.describe(point), constraint.from.rule);
+    }
+    if (report.system.constraints.empty())
+      fmt::print("  none: every tiling is exact\n");
+  }
+  if (answer.feasible == Verdict::No)
+    return; // the formulas of the tiles hold only where the constraints do
+  Shown shown(report);
+  fmt::print("tiles     [offset : size : stride], strides of 1 left out\n");
+  for (const TileInstance &instance : report.tiled.instances) {
+    const Op &op = report.graph.op(instance.op);
+    std::string note = instance.exactness == Exactness::Exact
+                           ? ""
+                           : fmt::format("  {}, up to {:.3g}x: {}", toString(instance.exactness),
+                                         instance.factor, instance.why);
+    fmt::print("  {:<24} {:<22} {}{}\n", "%" + op.name + (instance.isInput ? " (input)" : ""),
+               op.shape.str(false), shown(instance.tile).str(op.shape.dims), note);
+  }
+}
+
+void printFeasibleList(const TileSpace &space, const SearchResult &total,
+                       const std::vector<std::vector<int64_t>> &points, bool json) {
+  if (json) {
+    Json document = newDocument("tile.list");
+    document["feasible_count"] = total.solutions;
+    document["is_complete"] = total.end == SearchResult::End::Exhausted && total.undecided == 0;
+    document["parameters"] = Json::array();
+    for (const TileParameter &parameter : space.parameters)
+      document["parameters"].push_back(parameter.name);
+    document["tilings"] = points;
+    print(document);
+    return;
+  }
+  fmt::print("{} feasible tilings", total.solutions);
+  if (total.end != SearchResult::End::Exhausted)
+    fmt::print(" found before the search's budget was spent");
+  if (total.undecided)
+    fmt::print(", {} candidates undecided", total.undecided);
+  fmt::print("\n");
+  for (const std::vector<int64_t> &point : points)
+    fmt::print("  {}\n", valuesText(space, asChoice(point)));
+  if (points.size() < total.solutions)
+    fmt::print("  … {} more; see --limit\n", total.solutions - points.size());
+}
+
+} // namespace tilewright::cli

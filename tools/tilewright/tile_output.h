@@ -1,0 +1,30 @@
+// How `tilewright tile` shows its answer.
+#pragma once
+
+#include "analysis/explore/kernels.h"
+#include "analysis/solve/compiled.h"
+#include "analysis/solve/explain.h"
+#include "tools/tilewright/command.h"
+
+namespace tilewright::cli {
+
+/// Everything about one question and its answer. References live as long as the report.
+struct TileReport {
+  const Graph &graph;
+  const KernelSource &source;
+  const TiledGroup &tiled;
+  const ConstraintSystem &system;
+  const Choice &choice;
+  const Explanation &answer;
+};
+
+/// DESIGN's schema "tile": feasible, core[], tiles[], nearest{}.
+Json toJson(const TileReport &report);
+
+/// For people. `everything` adds the constraints with their state.
+void printTable(const TileReport &report, bool everything);
+
+void printFeasibleList(const TileSpace &space, const SearchResult &total,
+                       const std::vector<std::vector<int64_t>> &points, bool json);
+
+} // namespace tilewright::cli
