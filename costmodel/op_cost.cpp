@@ -12,11 +12,13 @@ OpCost elementwiseCost(Opcode opcode, DType type) {
   case Opcode::BitcastConvert:
   case Opcode::Domain:
     return {0, 0};
+  case Opcode::Convert:
+    return {0.5, 0}; // two halves of a word at once
   case Opcode::Divide:
   case Opcode::Remainder:
     return isInteger ? OpCost{20, 1} : OpCost{8, 1};
   case Opcode::Exp:
-    return {5, 1};
+    return {3, 1};
   case Opcode::Log:
     return {6, 1};
   case Opcode::Rsqrt:

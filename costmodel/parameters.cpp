@@ -41,12 +41,4 @@ Parameters fromArray(std::span<const double> values) {
   return p;
 }
 
-Parameters transferred(const Parameters &fitted, const Device &from, const Device &to) {
-  auto values = toArray(fitted), old = toArray(priorParameters(from)),
-       now = toArray(priorParameters(to));
-  for (int i = 0; i < parameterCount; ++i)
-    values[i] *= now[i] / old[i];
-  return fromArray(values);
-}
-
 } // namespace tilewright

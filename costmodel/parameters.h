@@ -37,7 +37,4 @@ Parameters priorParameters(const Device &device);
 std::array<double, parameterCount> toArray(const Parameters &parameters);
 Parameters fromArray(std::span<const double> values);
 
-/// Parameters fitted on one device, for another: each keeps its ratio to the prior.
-Parameters transferred(const Parameters &fitted, const Device &from, const Device &to);
-
 } // namespace tilewright

@@ -1,0 +1,187 @@
+#include "costmodel/calibration.h"
+
+#include "costmodel/fit.h"
+#include "costmodel/formula.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace tilewright {
+
+namespace {
+
+using Status = CalibratedParameter::Status;
+using Number = Dual<parameterCount>;
+
+/// Parameters with derivatives by their logarithms.
+ParametersOf<Number> seeded(std::span<const double> logs) {
+  ParametersOf<Number> p;
+  int i = 0;
+  auto next = [&](Number &field) {
+    field.value = std::exp(logs[i]);
+    field.d[i] = field.value;
+    ++i;
+  };
+#define TILEWRIGHT_PARAMETER(field, name, unit, prior, low, high, fitted, meaning) next(p.field);
+#include "costmodel/parameters.def"
+  return p;
+}
+
+/// Weight of each row: groups count alike within a family, families by the root of their groups.
+std::vector<double> rowWeights(const Dataset &data, std::span<const size_t> rows) {
+  std::map<std::string_view, double> groupRows, familyGroups;
+  for (size_t i : rows)
+    ++groupRows[data.rows[i].identity.group];
+  for (size_t i : rows)
+    familyGroups[data.rows[i].identity.family] += 1 / groupRows[data.rows[i].identity.group];
+  std::vector<double> weights;
+  double squares = 0;
+  for (size_t i : rows) {
+    const RowIdentity &id = data.rows[i].identity;
+    double w = 1 / std::sqrt(groupRows[id.group]) / std::pow(familyGroups[id.family], 0.25);
+    weights.push_back(w);
+    squares += w * w;
+  }
+  double scale = std::sqrt(double(rows.size()) / std::max(squares, 1e-300));
+  for (double &w : weights)
+    w *= scale;
+  return weights;
+}
+
+/// A fitted value counts as identified if the data narrowed it well below the prior and it does
+/// not stand at a bound.
+bool isIdentified(double log, double sigma, double lower, double upper, double priorSigma) {
+  constexpr double atBound = 1e-3;
+  return sigma < 0.5 * priorSigma && log - lower > atBound && upper - log > atBound;
+}
+
+double medianOf(std::vector<double> values) {
+  if (values.empty())
+    return 0;
+  size_t middle = values.size() / 2;
+  std::nth_element(values.begin(), values.begin() + middle, values.end());
+  return values[middle];
+}
+
+void judge(Calibration &c, const Dataset &data, std::span<const size_t> rows,
+           const Device &device) {
+  Parameters p = c.values();
+  std::vector<double> absoluteLogs;
+  double sum = 0;
+  for (size_t i : rows) {
+    double predicted = kernelTime(data.rows[i].features, device, p).total;
+    sum += std::abs(predicted / data.rows[i].timeNs - 1);
+    absoluteLogs.push_back(std::abs(std::log(predicted / data.rows[i].timeNs)));
+  }
+  c.mape = sum / double(rows.size());
+  constexpr double medianToSigma = 1.4826; // of a normal distribution
+  c.sigmaLn = medianToSigma * medianOf(std::move(absoluteLogs));
+}
+
+} // namespace
+
+std::string_view toString(Status status) {
+  switch (status) {
+  case Status::Prior:
+    return "prior";
+  case Status::Fixed:
+    return "fixed";
+  case Status::Fitted:
+    return "fitted";
+  case Status::NotIdentified:
+    return "not identified";
+  }
+  return "";
+}
+
+Parameters Calibration::values() const {
+  std::array<double, parameterCount> values{};
+  for (int i = 0; i < parameterCount; ++i)
+    values[i] = parameters[i].value;
+  return fromArray(values);
+}
+
+Calibration priorCalibration(const Device &device) {
+  Calibration c;
+  c.device = device.name;
+  for (double prior : toArray(priorParameters(device)))
+    c.parameters.push_back({prior, prior, 0.6, Status::Prior});
+  return c;
+}
+
+llvm::Expected<Calibration> calibrate(const Dataset &data, const Device &device,
+                                      const FitOptions &options) {
+  std::vector<size_t> rows(data.rows.size());
+  std::iota(rows.begin(), rows.end(), size_t(0));
+  return calibrate(data, rows, device, options);
+}
+
+llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_t> allRows,
+                                      const Device &device, const FitOptions &options) {
+  std::vector<size_t> rows;
+  for (size_t i : allRows)
+    if (!data.rows[i].features.empty)
+      rows.push_back(i);
+  if (rows.empty())
+    return makeError(DiagClass::BadInput, "no rows to fit: {} rows were given, {} are unpriced",
+                     data.rows.size(),
+                     std::accumulate(data.unpriced.begin(), data.unpriced.end(), int64_t(0),
+                                     [](int64_t n, const UnpricedRows &u) { return n + u.rows; }));
+  Calibration c = priorCalibration(device);
+  c.files = data.files;
+  c.dataHash = data.hash;
+  c.rows = int64_t(rows.size());
+  std::map<std::string_view, int> groups;
+  for (size_t i : rows)
+    groups[data.rows[i].identity.group] = 1;
+  c.groups = int64_t(groups.size());
+
+  FitProblem problem;
+  problem.maxIterations = options.maxIterations;
+  problem.weights = rowWeights(data, rows);
+  for (int j = 0; j < parameterCount; ++j) {
+    const ParameterInfo &info = parameterInfos()[j];
+    double log = std::log(c.parameters[j].prior);
+    problem.start.push_back(log);
+    problem.priorMean.push_back(log);
+    problem.priorSigma.push_back(options.priorSigma);
+    problem.lower.push_back(log + std::log(info.low));
+    problem.upper.push_back(log + std::log(info.high));
+    problem.isFree.push_back(info.fitted || options.all);
+  }
+  // The parameters stay the same over one pass of all rows.
+  std::vector<double> seededAt;
+  ParametersOf<Number> parameters;
+  problem.residual = [&](size_t i, std::span<const double> x, std::span<double> gradient) {
+    if (seededAt.empty() || !std::equal(x.begin(), x.end(), seededAt.begin())) {
+      seededAt.assign(x.begin(), x.end());
+      parameters = seeded(x);
+    }
+    const DatasetRow &row = data.rows[rows[i]];
+    Number time = log(kernelTime(row.features, device, parameters).total);
+    std::copy(time.d.begin(), time.d.end(), gradient.begin());
+    return time.value - std::log(row.timeNs);
+  };
+  FitResult result = fit(problem, double(c.groups));
+  c.iterations = result.iterations;
+  c.converged = result.converged;
+  for (int j = 0; j < parameterCount; ++j) {
+    CalibratedParameter &p = c.parameters[j];
+    if (!problem.isFree[j]) {
+      p.status = Status::Fixed;
+      continue;
+    }
+    p.value = std::exp(result.x[j]);
+    p.sigmaLn = result.sigma[j];
+    p.status =
+        isIdentified(result.x[j], p.sigmaLn, problem.lower[j], problem.upper[j], options.priorSigma)
+            ? Status::Fitted
+            : Status::NotIdentified;
+  }
+  judge(c, data, rows, device);
+  return c;
+}
+
+} // namespace tilewright

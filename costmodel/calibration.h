@@ -1,0 +1,76 @@
+// Calibration: parameters of the time formula fitted to measurements, with what is needed to judge
+// them: units, uncertainties, which were not identified, the data and how well they fit.
+#pragma once
+
+#include "costmodel/dataset.h"
+#include "costmodel/parameters.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct CalibratedParameter {
+  enum class Status {
+    Prior, ///< follows from the device description; nothing measured
+    Fixed, ///< kept at its prior while the others were fitted
+    Fitted,
+    NotIdentified, ///< fitted, but the data hardly say anything, or it stands at its bound
+  };
+  double value = 0;
+  double prior = 0;
+  double sigmaLn = 0; ///< standard deviation of ln(value)
+  Status status = Status::Prior;
+};
+std::string_view toString(CalibratedParameter::Status status);
+
+struct Calibration {
+  std::string device;                          ///< the one it was fitted on
+  std::vector<CalibratedParameter> parameters; ///< in the order of parameters.def
+  std::vector<std::string> files;              ///< empty: nothing was fitted
+  std::string dataHash;
+  int64_t rows = 0, groups = 0;
+  int iterations = 0;
+  bool converged = false;
+  double mape = 0;       ///< over the fitted rows
+  double sigmaLn = 0.35; ///< robust spread of ln(predicted / measured); a guess when not fitted
+
+  Parameters values() const;
+};
+
+/// What the device description alone says.
+Calibration priorCalibration(const Device &device);
+
+struct FitOptions {
+  bool all = false;        ///< fit also the weakly identified parameters
+  double priorSigma = 0.6; ///< of every ln(parameter); weighs little against thousands of rows
+  int maxIterations = 60;
+};
+
+/// Fits in log space. Each group counts as 1/√(groups of its family), so that neither large groups
+/// nor common families decide alone. BadInput if there are no rows.
+llvm::Expected<Calibration> calibrate(const Dataset &data, const Device &device,
+                                      const FitOptions &options = {});
+/// The same on some of the rows.
+llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_t> rows,
+                                      const Device &device, const FitOptions &options = {});
+
+/// JSON of schema "tilewright.calibration", one line a parameter; the same bytes for the same
+/// content.
+std::string toJson(const Calibration &calibration);
+/// Errors (BadInput) are located.
+llvm::Expected<Calibration> parseCalibration(std::string name, std::string text);
+
+/// A calibration by path (if it ends in ".json") or by the name of a file in `folder`.
+llvm::Expected<Calibration> loadCalibration(const std::string &nameOrPath,
+                                            const std::string &folder = "datasets/calibrations");
+/// The calibration of that device if `folder` has one, else its priors.
+llvm::Expected<Calibration> defaultCalibration(const Device &device,
+                                               const std::string &folder = "datasets/calibrations");
+
+/// Parameters of a calibration for a device that may be another one: each keeps its ratio to its
+/// prior.
+Parameters parametersFor(const Calibration &calibration, const Device &device);
+
+} // namespace tilewright
