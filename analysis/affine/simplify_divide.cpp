@@ -117,7 +117,11 @@ Expr Simplifier::Impl::floorDivBy(LinearForm form, int64_t d) {
       return make(ExprKind::Mod, floorDivBy(LinearForm::of(mod.lhs()), d),
                   ctx.constant(mod.rhs().constant() / d));
   }
-  return ctx.binary(ExprKind::FloorDiv, form.build(ctx), ctx.constant(d));
+  // Taking terms out may have left a pair that belongs together.
+  Expr dividend = sum(form);
+  if (dividend != form.build(ctx))
+    return make(ExprKind::FloorDiv, dividend, ctx.constant(d));
+  return ctx.binary(ExprKind::FloorDiv, dividend, ctx.constant(d));
 }
 
 /// A coefficient that is congruent modulo d: one in (0, d) stays, a negative one stays while it
@@ -144,6 +148,7 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
     return result;
   // c·(y mod m) ≡ c·y when d divides c·m. Each step removes a mod from the top level.
   LinearForm reduced = LinearForm::ofConstant(*checkedMod(form.constant, d));
+  bool opened = false; // a sum came out of a mod: its terms are to be looked at too
   for (const LinearForm::Term &term : form.terms) {
     int64_t c = reduceCoefficient(term.coefficient, d);
     LinearForm inner{{{term.expr, 1}}, 0};
@@ -162,12 +167,15 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
         continue;
       inner = std::move(next);
       again = true;
+      opened = opened || !inner.isMonomial();
     }
     if (!reduced.add(inner, c))
       return ctx.binary(ExprKind::Mod, form.build(ctx), ctx.constant(d));
   }
   if (reduced.terms.size() > LinearForm::maxTerms)
     return ctx.binary(ExprKind::Mod, form.build(ctx), ctx.constant(d));
+  if (opened)
+    return modBy(std::move(reduced), d);
   for (LinearForm::Term &term : reduced.terms)
     term.coefficient = reduceCoefficient(term.coefficient, d);
   std::erase_if(reduced.terms, [](const LinearForm::Term &t) { return t.coefficient == 0; });
@@ -182,7 +190,10 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
         low.add(LinearForm::of(high), split->g) && low.terms.size() <= LinearForm::maxTerms)
       return sum(std::move(low));
   }
-  return ctx.binary(ExprKind::Mod, reduced.build(ctx), ctx.constant(d));
+  Expr dividend = sum(reduced);
+  if (dividend != reduced.build(ctx))
+    return make(ExprKind::Mod, dividend, ctx.constant(d));
+  return ctx.binary(ExprKind::Mod, dividend, ctx.constant(d));
 }
 
 } // namespace tilewright

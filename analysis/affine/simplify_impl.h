@@ -47,6 +47,7 @@ struct Simplifier::Impl {
 private:
   Expr rewrite(ExprKind kind, Expr lhs, Expr rhs);
   Interval computeRange(Expr expr);
+  Expr joinOperands(ExprKind kind, Expr lhs, Expr rhs);
   bool recombineMod(LinearForm &form, size_t at);
   bool recombineMods(LinearForm &form, size_t at);
   bool recombineFloorDiv(LinearForm &form, size_t at);

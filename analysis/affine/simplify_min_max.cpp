@@ -40,29 +40,47 @@ Expr Simplifier::Impl::makeMinMax(ExprKind kind, Expr lhs, Expr rhs) {
       }
   if (operands.size() == 1)
     return operands.front();
-  // min(g·a, g·b) = g·min(a, b)
-  uint64_t g = 0;
-  std::vector<LinearForm> forms;
-  for (Expr operand : operands) {
-    forms.push_back(LinearForm::of(operand));
-    g = std::gcd(std::gcd(g, forms.back().content()), magnitude(forms.back().constant));
-  }
-  Expr result;
-  bool divides = g > 1 && g <= INT64_MAX;
-  std::vector<Expr> reduced;
-  for (LinearForm &form : forms) {
-    if (divides) {
-      form.constant /= static_cast<int64_t>(g);
-      for (LinearForm::Term &term : form.terms)
-        term.coefficient /= static_cast<int64_t>(g);
+  // What two operands have in common leaves: min(x + a, x + b) = x + min(a, b) and
+  // min(g·a, g·b) = g·min(a, b). By pairs, so that the parts of the result are in normal form too.
+  for (size_t i = 0; i < operands.size(); ++i)
+    for (size_t j = i + 1; j < operands.size(); ++j) {
+      Expr joined = joinOperands(kind, operands[i], operands[j]);
+      if (!joined)
+        continue;
+      for (size_t k = 0; k < operands.size(); ++k)
+        if (k != i && k != j)
+          joined = make(kind, joined, operands[k]);
+      return joined;
     }
-    reduced.push_back(form.build(ctx));
-  }
-  std::sort(reduced.begin(), reduced.end(),
-            [](Expr a, Expr b) { return compareStructure(a, b) < 0; });
-  for (Expr operand : reduced)
+  Expr result;
+  for (Expr operand : operands)
     result = result ? ctx.binary(kind, result, operand) : operand;
-  return divides ? make(ExprKind::Mul, result, ctx.constant(static_cast<int64_t>(g))) : result;
+  return result;
+}
+
+/// min or max of two operands with what they have in common taken out; null if that is nothing.
+Expr Simplifier::Impl::joinOperands(ExprKind kind, Expr lhs, Expr rhs) {
+  LinearForm shared, a = LinearForm::of(lhs), b = LinearForm::of(rhs);
+  for (const LinearForm::Term &term : a.terms)
+    if (b.coefficientOf(term.expr) == term.coefficient)
+      shared.terms.push_back(term);
+  if (!shared.isConstant()) { // constants stay inside, where they can be read
+    for (LinearForm *form : {&a, &b})
+      std::erase_if(form->terms, [&](const LinearForm::Term &term) {
+        return shared.coefficientOf(term.expr) != 0;
+      });
+    return make(ExprKind::Add, sum(shared), make(kind, sum(a), sum(b)));
+  }
+  uint64_t g = std::gcd(std::gcd(a.content(), magnitude(a.constant)),
+                        std::gcd(b.content(), magnitude(b.constant)));
+  if (g <= 1 || g > INT64_MAX)
+    return Expr();
+  for (LinearForm *form : {&a, &b}) {
+    form->constant /= static_cast<int64_t>(g);
+    for (LinearForm::Term &term : form->terms)
+      term.coefficient /= static_cast<int64_t>(g);
+  }
+  return make(ExprKind::Mul, make(kind, sum(a), sum(b)), ctx.constant(static_cast<int64_t>(g)));
 }
 
 } // namespace tilewright
