@@ -82,18 +82,22 @@ llvm::Expected<EmulationCounts> EmulatedKernel::run(std::span<const EmulatorBuff
   if (buffers.size() != impl->parameters.size())
     return makeError(DiagClass::Internal, "{} buffers given for {} parameters", buffers.size(),
                      impl->parameters.size());
-  EmulatedBlock block(buffers, impl->launch, impl->entry, options.maxEvents);
-  if (options.blocks.empty()) {
-    for (int64_t i = 0; i < impl->launch.grid; ++i)
-      if (auto error = block.run(i))
-        return error;
-  } else {
-    for (int64_t i : options.blocks) {
-      if (i < 0 || i >= impl->launch.grid)
-        return makeError(DiagClass::Internal, "block {} of a grid of {}", i, impl->launch.grid);
-      if (auto error = block.run(i))
-        return error;
-    }
+  EmulatedBlock block(buffers, impl->launch, impl->entry, options);
+  auto blockAt = [&](size_t i) {
+    return options.blocks.empty() ? static_cast<int64_t>(i) : options.blocks[i];
+  };
+  size_t count =
+      options.blocks.empty() ? static_cast<size_t>(impl->launch.grid) : options.blocks.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (blockAt(i) < 0 || blockAt(i) >= impl->launch.grid)
+      return makeError(DiagClass::Internal, "block {} of a grid of {}", blockAt(i),
+                       impl->launch.grid);
+    uint64_t before = block.remainingEvents();
+    if (auto error = block.run(blockAt(i)))
+      return error;
+    uint64_t used = before - block.remainingEvents();
+    if (options.stopWhenSpent && block.remainingEvents() < used + used / 4)
+      break;
   }
   return block.counts();
 }

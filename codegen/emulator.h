@@ -25,6 +25,8 @@ struct EmulatorBuffer {
   std::byte *data = nullptr;
   int64_t bytes = 0;
   bool isOutput = false; ///< may be written; inputs may not
+  /// If given: one flag a byte, set when it is written.
+  std::vector<bool> *written = nullptr;
 };
 
 /// What the kernel did, summed over the blocks that were run.
@@ -36,6 +38,7 @@ struct EmulationCounts {
   int64_t matrixLoads = 0;          ///< 8x8 matrices loaded by ldmatrix
   int64_t matrixLoadWavefronts = 0; ///< passes they take: more than matrixLoads is conflicts
   int64_t barriers = 0;
+  int64_t blocks = 0; ///< that were run
 };
 
 struct EmulationOptions {
@@ -43,6 +46,11 @@ struct EmulationOptions {
   std::vector<int64_t> blocks;
   /// Memory operations and rendezvous before BudgetSpent.
   uint64_t maxEvents = uint64_t(1) << 34;
+  /// Once a block has ended, stop without an error if so many more events don't seem to be left
+  /// for the next.
+  bool stopWhenSpent = false;
+  /// A fault, for testing that it is noticed: waits leave that many more groups in flight.
+  unsigned weakenWaits = 0;
 };
 
 class EmulatedKernel {

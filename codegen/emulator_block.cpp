@@ -1,5 +1,6 @@
 #include "codegen/emulator_block.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -12,8 +13,9 @@ thread_local EmulatedBlock *activeBlock = nullptr;
 EmulatedBlock *EmulatedBlock::active() { return activeBlock; }
 
 EmulatedBlock::EmulatedBlock(std::span<const EmulatorBuffer> buffers, const LaunchShape &launch,
-                             Entry entry, uint64_t maxEvents)
-    : buffers(buffers.begin(), buffers.end()), launch(launch), entry(entry), eventsLeft(maxEvents) {
+                             Entry entry, const EmulationOptions &options)
+    : buffers(buffers.begin(), buffers.end()), launch(launch), entry(entry),
+      eventsLeft(options.maxEvents), weakenWaits(options.weakenWaits) {
   for (const EmulatorBuffer &buffer : buffers)
     arguments.push_back(buffer.data);
   sharedStorage.resize(static_cast<size_t>(launch.sharedBytes) + 128);
@@ -58,6 +60,7 @@ llvm::Error EmulatedBlock::run(int64_t block) {
     }
   }
   activeBlock = outer;
+  ++total.blocks;
   if (failed)
     return makeError(outOfBudget ? DiagClass::BudgetSpent : DiagClass::Internal, "{}", problem);
   return llvm::Error::success();
@@ -111,6 +114,8 @@ void EmulatedBlock::globalWrite(const std::byte *address, unsigned bytes, unsign
     fail(fmt::format("writes {} bytes outside every buffer", bytes));
   if (!buffer->isOutput)
     fail("writes to an input");
+  if (buffer->written)
+    std::fill_n(buffer->written->begin() + (address - buffer->data), bytes, true);
   checkAligned(reinterpret_cast<uintptr_t>(address), align, "global write");
 }
 
@@ -193,7 +198,7 @@ void EmulatedBlock::copyAsyncCommit() {
 void EmulatedBlock::copyAsyncWait(unsigned pending) {
   countEvent();
   ThreadCopies &mine = copies[threadId()];
-  while (mine.groups.size() > pending) {
+  while (mine.groups.size() > pending + weakenWaits) {
     for (const AsyncCopy &copy : mine.groups.front()) {
       if (copy.from)
         std::memcpy(shared + copy.offset, copy.from, 16);

@@ -17,12 +17,13 @@ public:
   using Entry = void (*)(void *shared, void *const *arguments);
 
   EmulatedBlock(std::span<const EmulatorBuffer> buffers, const LaunchShape &launch, Entry entry,
-                uint64_t maxEvents);
+                const EmulationOptions &options);
 
   /// Runs one block to its end. Errors: Internal, BudgetSpent.
   llvm::Error run(int64_t block);
 
   const EmulationCounts &counts() const { return total; }
+  uint64_t remainingEvents() const { return eventsLeft; }
 
   /// The block that the current host thread is running.
   static EmulatedBlock *active();
@@ -88,6 +89,7 @@ private:
   LaunchShape launch;
   Entry entry;
   uint64_t eventsLeft;
+  unsigned weakenWaits;
 
   FiberSet fibers;
   int64_t currentBlock = 0;

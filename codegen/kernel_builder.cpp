@@ -143,6 +143,18 @@ void KernelBuilder::storeShared(llvm::Value *value, llvm::Value *byteOffset, uns
   b.CreateAlignedStore(value, sharedAddress(byteOffset), llvm::Align(align));
 }
 
+llvm::Value *KernelBuilder::loadTable(llvm::ArrayRef<llvm::Constant *> table, llvm::Value *index) {
+  auto *type = llvm::ArrayType::get(table[0]->getType(), table.size());
+  auto *data = llvm::ConstantArray::get(type, table);
+  llvm::GlobalVariable *&global = tables[data]; // never iterated
+  if (!global)
+    global = new llvm::GlobalVariable(*moduleOwner, type, true, llvm::GlobalValue::InternalLinkage,
+                                      data, "table_" + std::to_string(tables.size()), nullptr,
+                                      llvm::GlobalValue::NotThreadLocal,
+                                      isEmulation() ? 0 : globalSpace);
+  return b.CreateLoad(table[0]->getType(), b.CreateGEP(table[0]->getType(), global, index));
+}
+
 void KernelBuilder::copyAsync16(llvm::Value *sharedOffset, unsigned buffer, llvm::Value *byteOffset,
                                 llvm::Value *valid) {
   llvm::Value *size = valid ? b.CreateSelect(valid, c32(16), c32(0)) : c32(16);

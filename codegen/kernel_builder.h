@@ -60,6 +60,9 @@ public:
   llvm::Value *loadShared(llvm::Type *type, llvm::Value *byteOffset, unsigned align);
   void storeShared(llvm::Value *value, llvm::Value *byteOffset, unsigned align);
 
+  /// Element `index` of a table of constants.
+  llvm::Value *loadTable(llvm::ArrayRef<llvm::Constant *> table, llvm::Value *index);
+
   /// Copies 16 bytes from a buffer to shared memory without waiting; zeros where `valid` (an i1,
   /// may be null for "always") is false. Both addresses must be aligned to 16 bytes.
   void copyAsync16(llvm::Value *sharedOffset, unsigned buffer, llvm::Value *byteOffset,
@@ -116,6 +119,7 @@ private:
   llvm::Value *shared = nullptr;
   llvm::Value *tid = nullptr, *bid = nullptr;
   llvm::AllocaInst *scratchSlot = nullptr;
+  llvm::DenseMap<llvm::Constant *, llvm::GlobalVariable *> tables;
 };
 
 } // namespace tilewright

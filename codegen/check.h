@@ -1,0 +1,44 @@
+// Checks a kernel for numbers: its IR on the CPU emulator against the reference evaluator.
+#pragma once
+
+#include "codegen/emulator.h"
+#include "codegen/kernel_spec.h"
+
+namespace tilewright {
+
+struct CheckOptions {
+  uint64_t seed = 1; ///< of the inputs, see fillArguments()
+  /// Element operations that the evaluator may take; over it the kernel is skipped.
+  uint64_t maxReferenceWork = uint64_t(1) << 28;
+  /// Memory operations and rendezvous that emulation may take; where the whole grid would take
+  /// more, corner, edge and middle blocks are run until it is spent.
+  uint64_t maxEvents = uint64_t(1) << 27;
+  /// Allowed relative error; 0: by the types of the results, see toleranceOf().
+  double tolerance = 0;
+  unsigned weakenWaits = 0; ///< see EmulationOptions
+};
+
+struct CheckOutcome {
+  enum class Status : uint8_t { Pass, Fail, Skipped };
+  Status status = Status::Pass;
+  /// Largest |value - reference| / max(|reference|, root mean square of the references).
+  double maxRelativeError = 0;
+  double tolerance = 0;
+  std::string reason; ///< of a failure or a skip, or what of the grid was run
+  int64_t blocks = 0, blocksRun = 0;
+  EmulationCounts counts;
+};
+std::string_view toString(CheckOutcome::Status status); ///< "pass", "fail", "skipped"
+
+/// Relative error that rounding explains: a few units in the last place of the narrowest float
+/// type that occurs in the graph; nothing for integers.
+double toleranceOf(const Graph &graph);
+
+/// Lowers the spec for emulation, runs it on deterministic inputs and compares every element that
+/// it writes. Elements that no block writes are a failure when the whole grid was run.
+CheckOutcome checkKernel(const KernelSpec &spec, const CheckOptions &options = {});
+
+/// The same for IR that is there already, for example with a fault injected.
+CheckOutcome checkKernel(const KernelSpec &spec, KernelModule kernel, const CheckOptions &options);
+
+} // namespace tilewright

@@ -1,0 +1,119 @@
+#include "codegen/extract.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tilewright {
+
+namespace {
+
+class Extraction {
+public:
+  Extraction(const Module &from, Module &to) : from(from), to(to) {}
+
+  /// The copy of a called computation, made on first use after what it calls itself.
+  GraphId copyCalled(GraphId id) {
+    if (auto done = copies.find(id); done != copies.end())
+      return done->second;
+    const Graph &original = from.graph(id);
+    Graph copy(original.name());
+    for (const Op &op : original.all())
+      copy.add(withCopiedCalls(op));
+    copy.setRoot(original.root());
+    copy.signature = original.signature;
+    GraphId made = to.add(std::move(copy));
+    copies.emplace(id, made);
+    return made;
+  }
+
+  Op withCopiedCalls(Op op) {
+    for (CalledGraph &called : op.called)
+      called.graph = copyCalled(called.graph);
+    op.loc = {};
+    for (RawAttribute &attribute : op.rawAttrs)
+      attribute.loc = {};
+    return op;
+  }
+
+private:
+  const Module &from;
+  Module &to;
+  std::map<GraphId, GraphId> copies;
+};
+
+} // namespace
+
+llvm::Expected<std::shared_ptr<const Module>> extractGroup(const Module &module, GraphId graphId,
+                                                           const Group &group) {
+  const Graph &graph = module.graph(graphId);
+  auto result = std::make_shared<Module>();
+  Extraction extraction(module, *result);
+  // Called computations come first, so that the entry is the last computation.
+  std::map<OpId, Op> bodies;
+  for (OpId id : group.ops)
+    bodies.emplace(id, extraction.withCopiedCalls(graph[id]));
+
+  std::vector<OpId> inputs = group.inputs;
+  for (OpId id : group.ops)
+    if (graph[id].isElidedConstant())
+      inputs.push_back(id);
+  std::string entryName = "main";
+  while (result->find(entryName).isValid())
+    entryName += "_";
+  Graph entry(entryName);
+  std::map<OpId, OpId> newIds;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Op &original = graph[inputs[i]];
+    if (original.shape.isTuple || bitWidth(original.shape.dtype) == 0)
+      return makeError(DiagClass::Unsupported,
+                       "%{}: a kernel can't read a value of type {} from memory", original.name,
+                       original.shape.str());
+    Op parameter;
+    parameter.name = original.name;
+    parameter.opcode = Opcode::Parameter;
+    parameter.shape = original.shape;
+    parameter.attrs.parameterNumber = static_cast<int64_t>(i);
+    newIds[inputs[i]] = entry.add(std::move(parameter));
+  }
+  for (OpId id : group.ops) {
+    if (newIds.count(id))
+      continue;
+    Op op = std::move(bodies.at(id));
+    for (OpId &operand : op.operands) {
+      auto known = newIds.find(operand);
+      if (known == newIds.end())
+        return makeError(DiagClass::Internal, "%{} reads %{}, which its group leaves out", op.name,
+                         graph[operand].name);
+      operand = known->second;
+    }
+    newIds[id] = entry.add(std::move(op));
+  }
+  if (group.roots.size() == 1) {
+    entry.setRoot(newIds.at(group.roots[0]));
+  } else {
+    Op tuple;
+    tuple.name = "results";
+    while (entry.find(tuple.name).isValid())
+      tuple.name += "_";
+    tuple.opcode = Opcode::Tuple;
+    std::vector<Shape> shapes;
+    for (OpId root : group.roots) {
+      tuple.operands.push_back(newIds.at(root));
+      shapes.push_back(graph[root].shape);
+    }
+    tuple.shape = Shape::tuple(std::move(shapes));
+    entry.setRoot(entry.add(std::move(tuple)));
+  }
+  result->name = module.name.empty() ? "group" : module.name;
+  result->entryId = result->add(std::move(entry));
+  return result;
+}
+
+std::vector<OpId> resultsOf(const Graph &graph) {
+  const Op &root = graph[graph.root()];
+  if (root.opcode == Opcode::Tuple)
+    return root.operands;
+  return {graph.root()};
+}
+
+} // namespace tilewright

@@ -1,0 +1,21 @@
+// Takes a group out of its graph, as a module of its own.
+#pragma once
+
+#include "analysis/ir/graph.h"
+#include "analysis/tiling/group.h"
+
+#include <memory>
+
+namespace tilewright {
+
+/// A module whose entry computes the group: one parameter for each of the group's inputs in order,
+/// then one for each constant whose values the dump left out; the root is the group's root, or a
+/// tuple of its roots in order. Names of ops and of the computations that they call stay; so do
+/// layouts. Errors: Unsupported for an input that is a tuple or has no elements of numbers.
+llvm::Expected<std::shared_ptr<const Module>> extractGroup(const Module &module, GraphId graph,
+                                                           const Group &group);
+
+/// The ops whose values the entry of such a module returns: the root, or the operands of the tuple.
+std::vector<OpId> resultsOf(const Graph &graph);
+
+} // namespace tilewright

@@ -1,0 +1,83 @@
+#include "codegen/kernel_spec.h"
+
+#include "analysis/support/checked.h"
+#include "codegen/extract.h"
+
+namespace tilewright {
+
+int64_t KernelSpec::sequentialSize(std::string_view op, unsigned dim, int64_t otherwise) const {
+  for (const Sequential &tile : sequential)
+    if (tile.op == op && tile.dim == dim)
+      return tile.size;
+  return otherwise;
+}
+
+llvm::Expected<KernelSpec> specOf(const KernelPlan &plan) {
+  KernelSpec spec;
+  spec.name = plan.name;
+  spec.schedule = plan.schedule();
+  auto module = extractGroup(*plan.module, plan.graph, plan.tiled->group);
+  if (!module)
+    return module.takeError();
+  spec.module = *module;
+  const std::vector<TileParameter> &parameters = plan.tiled->space.parameters;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const TileParameter &parameter = parameters[i];
+    if (parameter.role == TileParameter::Role::Parallel) {
+      if (parameter.dim >= spec.rootTile.size())
+        spec.rootTile.resize(parameter.dim + 1, 1);
+      spec.rootTile[parameter.dim] = plan.values[i];
+    } else if (parameter.role == TileParameter::Role::Sequential) {
+      spec.sequential.push_back({plan.ops()[parameter.op].name, parameter.dim, plan.values[i]});
+    }
+  }
+  if (auto error = validate(spec))
+    return error;
+  return spec;
+}
+
+llvm::Error validate(const KernelSpec &spec) {
+  const Graph &graph = spec.graph();
+  const Op &root = graph[resultsOf(graph)[0]];
+  if (root.shape.isTuple)
+    return makeError(DiagClass::Unsupported, "%{}: no code for {} with a tuple of results",
+                     root.name, toString(root.opcode));
+  if (spec.rootTile.size() != root.shape.rank())
+    return makeError(DiagClass::BadInput, "%{} has {} dims, but {} tile sizes are given", root.name,
+                     root.shape.rank(), spec.rootTile.size());
+  int64_t elements = 1;
+  constexpr int64_t maxElements = 1 << 20;
+  for (unsigned i = 0; i < root.shape.rank(); ++i) {
+    int64_t extent = root.shape.dims[i], size = spec.rootTile[i];
+    if (extent == 0)
+      return makeError(DiagClass::Unsupported, "%{} has no elements: there is nothing to compute",
+                       root.name);
+    if (size < 1 || size > extent)
+      return makeError(DiagClass::BadInput, "%{} dim {}: tile {} is not in 1 to {}", root.name, i,
+                       size, extent);
+    auto product = checkedMul(elements, size);
+    if (!product || *product > maxElements)
+      return makeError(DiagClass::BadInput, "%{}: a tile of more than {} elements", root.name,
+                       maxElements);
+    elements = *product;
+  }
+  for (const KernelSpec::Sequential &tile : spec.sequential)
+    if (tile.size < 1 || tile.size > (int64_t(1) << 31))
+      return makeError(DiagClass::BadInput, "%{}: tile {} of reduction dim {} is not in 1 to 2^31",
+                       tile.op, tile.size, tile.dim);
+  const Schedule &schedule = spec.schedule;
+  if (schedule.warps < 1 || schedule.warps > 32)
+    return makeError(DiagClass::BadInput, "{} warps are not in 1 to 32", schedule.warps);
+  if (schedule.stages < 1 || schedule.stages > 16)
+    return makeError(DiagClass::BadInput, "{} stages are not in 1 to 16", schedule.stages);
+  if (schedule.groupM < 1 || schedule.splitK < 1)
+    return makeError(DiagClass::BadInput, "group_m {} and split_k {} must be 1 or more",
+                     schedule.groupM, schedule.splitK);
+  for (const Op &op : graph.all()) {
+    if (!op.shape.isTuple && !op.shape.byteSize())
+      return makeError(DiagClass::BadInput, "%{}: its size does not fit in 64 bits", op.name);
+  }
+  return llvm::Error::success();
+}
+
+} // namespace tilewright

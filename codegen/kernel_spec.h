@@ -1,0 +1,37 @@
+// KernelSpec: a plan reduced to what code generation needs.
+//
+// It is self-contained: the group is a module of its own, and tile sizes are numbers. So it can be
+// written to a file and read back, and the same spec always gives the same code.
+#pragma once
+
+#include "analysis/tiling/plan.h"
+
+namespace tilewright {
+
+struct KernelSpec {
+  std::string name;                     ///< also the kernel's symbol, once made into an identifier
+  std::shared_ptr<const Module> module; ///< as extractGroup() makes it
+  std::vector<int64_t> rootTile;        ///< a size for each dim of the first result
+  /// Sizes of the contracted or reduced dims, in steps of which the program goes through them.
+  struct Sequential {
+    std::string op;   ///< the contracting or reducing op
+    unsigned dim = 0; ///< which of its reduction dims
+    int64_t size = 1;
+    bool operator==(const Sequential &) const = default;
+  };
+  std::vector<Sequential> sequential;
+  Schedule schedule;
+
+  const Graph &graph() const { return module->entry(); }
+  /// The size for a reduction dim of an op, or `otherwise`.
+  int64_t sequentialSize(std::string_view op, unsigned dim, int64_t otherwise) const;
+};
+
+/// Errors: those of extractGroup(), and Unsupported for a plan of another rank than its root.
+llvm::Expected<KernelSpec> specOf(const KernelPlan &plan);
+
+/// Checks numbers before any code is built: tile sizes within the dims, 1 to 32 warps, 1 to 16
+/// stages and so on. Errors: BadInput with the number and what is allowed.
+llvm::Error validate(const KernelSpec &spec);
+
+} // namespace tilewright

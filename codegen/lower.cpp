@@ -1,0 +1,118 @@
+#include "codegen/lower.h"
+
+#include "analysis/support/checked.h"
+#include "codegen/lowering.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace tilewright {
+
+namespace {
+
+/// A name that PTX and C both accept.
+std::string identifier(const std::string &name) {
+  std::string result = "tw_";
+  for (char c : name)
+    result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return result.substr(0, 200);
+}
+
+std::vector<bool> bufferDirections(const Graph &graph) {
+  std::vector<bool> outputs(graph.parameters().size(), false);
+  outputs.insert(outputs.end(), resultsOf(graph).size(), true);
+  return outputs;
+}
+
+} // namespace
+
+Lowering::Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes)
+    : spec(spec), graph(spec.graph()), results(resultsOf(graph)), threads(spec.schedule.warps * 32),
+      inputCount(static_cast<unsigned>(graph.parameters().size())),
+      k(identifier(spec.name), mode, threads, bufferDirections(graph)), emitter(k, graph, lanes),
+      tid(emitter.variable(VarKind::ProgramId, "tid", Interval::ofExtent(threads), k.threadId())) {}
+
+Expr Lowering::blockVariable(int64_t grid) {
+  return emitter.variable(VarKind::ProgramId, "block", Interval::ofExtent(grid), k.blockId());
+}
+
+Coordinates Lowering::decodeTiles(Expr linear, const std::vector<int64_t> &extents,
+                                  const std::vector<int64_t> &tile) {
+  std::vector<int64_t> counts, order;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    counts.push_back(ceilDiv(extents[i], tile[i]));
+    order.insert(order.begin(), static_cast<int64_t>(i));
+  }
+  Coordinates decoded = emitter.delinearize(linear, counts, order);
+  // As variables of their own, so that everything behind them simplifies over small ranges.
+  Coordinates result;
+  for (size_t i = 0; i < decoded.size(); ++i)
+    result.push_back(counts[i] == 1 ? emitter.constant(0)
+                                    : emitter.variable(VarKind::ProgramId, "pid",
+                                                       Interval::ofExtent(counts[i]),
+                                                       emitter.index(decoded[i])));
+  return result;
+}
+
+KernelModule Lowering::finish(const char *kind, int64_t grid, int64_t sharedBytes) && {
+  KernelModule kernel = std::move(k).finish();
+  kernel.kind = kind;
+  kernel.launch = {grid, threads, sharedBytes};
+  for (OpId id : graph.parameters())
+    kernel.parameters.push_back({graph[id].name, graph[id].shape, false});
+  for (OpId id : results)
+    kernel.parameters.push_back({graph[id].name, graph[id].shape, true});
+  return kernel;
+}
+
+llvm::Expected<int64_t> tileCount(const std::vector<int64_t> &extents,
+                                  const std::vector<int64_t> &tile) {
+  constexpr int64_t maxBlocks = 2147483647;
+  int64_t count = 1;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    auto product = checkedMul(count, ceilDiv(extents[i], tile[i]));
+    if (!product || *product > maxBlocks)
+      return makeError(DiagClass::Unsupported, "a grid of more than {} blocks", maxBlocks);
+    count = *product;
+  }
+  return count;
+}
+
+unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile) {
+  unsigned widest = 8;
+  for (const Op &op : graph.all())
+    if (!op.shape.isTuple && op.shape.rank() > 0 &&
+        (op.opcode == Opcode::Parameter || op.opcode == Opcode::Tuple))
+      widest = std::max(widest, bitWidth(op.shape.dtype));
+  for (OpId id : resultsOf(graph))
+    widest = std::max(widest, bitWidth(graph[id].shape.dtype));
+  unsigned lanes = std::max(128 / widest, 1u);
+  while (lanes > 1 && (extent % lanes != 0 || tile % lanes != 0))
+    lanes /= 2;
+  return lanes;
+}
+
+llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) {
+  if (auto error = validate(spec))
+    return error;
+  const Graph &graph = spec.graph();
+  size_t dots = 0, reductions = 0;
+  for (const Op &op : graph.all()) {
+    dots += op.opcode == Opcode::Dot;
+    reductions += op.opcode == Opcode::Reduce;
+  }
+  if (dots > 0)
+    return lowerDot(spec, mode);
+  if (spec.schedule.splitK != 1)
+    return makeError(DiagClass::Unsupported, "split_k {} without a dot", spec.schedule.splitK);
+  return reductions > 0 ? lowerReduction(spec, mode) : lowerElementwise(spec, mode);
+}
+
+llvm::Expected<KernelModule> lowerPlan(const KernelPlan &plan, CodeMode mode) {
+  auto spec = specOf(plan);
+  if (!spec)
+    return spec.takeError();
+  return lowerKernel(*spec, mode);
+}
+
+} // namespace tilewright

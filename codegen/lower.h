@@ -1,0 +1,23 @@
+// From a KernelSpec to LLVM IR.
+//
+// Three kinds of group have code, each in general form:
+//   elementwise  no reduction, no dot: one program a root tile, threads walk its elements
+//   reduction    reduces over the same rows, with anything elementwise before, between and after
+//   dot          one dot with elementwise work on its operands and on its result
+#pragma once
+
+#include "codegen/kernel_module.h"
+#include "codegen/kernel_spec.h"
+
+namespace tilewright {
+
+/// Errors: those of validate(); Unsupported, naming the op and the reason, for what has no code.
+llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode);
+
+/// The same for a plan.
+llvm::Expected<KernelModule> lowerPlan(const KernelPlan &plan, CodeMode mode);
+
+/// Dynamic shared memory that any target allows a block, at most.
+constexpr int64_t maxSharedBytes = 227 * 1024;
+
+} // namespace tilewright

@@ -1,0 +1,383 @@
+#include "analysis/support/checked.h"
+#include "codegen/dot_lowering.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tilewright {
+
+namespace {
+
+constexpr int64_t maxSumsPerThread = 256;
+
+int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multiple) * multiple; }
+
+} // namespace
+
+llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode) {
+  return DotLowering(spec, mode).run();
+}
+
+/// Finds the dot, its types, and which side of it each root dim belongs to.
+llvm::Error DotLowering::analyse() {
+  const Graph &graph = spec.graph();
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    const Op &op = graph[OpId{i}];
+    if (op.opcode == Opcode::Reduce)
+      return makeError(DiagClass::Unsupported, "%{}: no code for a reduction beside a dot",
+                       op.name);
+    if (op.opcode != Opcode::Dot)
+      continue;
+    if (dot.isValid())
+      return makeError(DiagClass::Unsupported, "%{}: no code for a second dot beside %{}", op.name,
+                       graph[dot].name);
+    dot = OpId{i};
+  }
+  const Op &op = graph[dot];
+  if (spec.schedule.splitK != 1)
+    return makeError(DiagClass::Unsupported, "%{}: no code for split_k {}", op.name,
+                     spec.schedule.splitK);
+  lhs.op = op.operands[0];
+  rhs.op = op.operands[1];
+  lhs.side = Side::Rows;
+  rhs.side = Side::Columns;
+  DType lhsType = graph[lhs.op].shape.dtype, rhsType = graph[rhs.op].shape.dtype;
+  DType type = op.shape.dtype;
+  for (DType each : {lhsType, rhsType, type})
+    if (!ScalarOps::isSupported(each))
+      return makeError(DiagClass::Unsupported, "%{}: no code for elements of type {}", op.name,
+                       toString(each));
+  sumType = isFloat(type) && type != DType::F64 ? DType::F32 : type;
+  inputType = sumType;
+  if (spec.schedule.instruction == Instruction::Wgmma)
+    return makeError(DiagClass::Unsupported, "%{}: no code for wgmma", op.name);
+  if (usesMma()) {
+    bool isHalf = lhsType == DType::F16 || lhsType == DType::BF16;
+    if (!isHalf || lhsType != rhsType || sumType != DType::F32)
+      return makeError(DiagClass::Unsupported,
+                       "%{}: mma.sync takes two f16 or two bf16 operands and sums in f32, not {} "
+                       "and {} in {}",
+                       op.name, toString(lhsType), toString(rhsType), toString(type));
+    inputType = lhsType;
+  }
+
+  // Where the root reads the dot, in a lowering that is thrown away.
+  OpId root = resultsOf(graph)[0];
+  const Shape &shape = graph[root].shape;
+  Lowering probe(spec, CodeMode::Emulation, 1);
+  Coordinates at;
+  for (int64_t extent : shape.dims)
+    at.push_back(
+        probe.emitter.variable(VarKind::Dim, "root", Interval::ofExtent(extent), probe.k.c32(0)));
+  auto read = probe.emitter.readAt(root, at, dot);
+  if (!read)
+    return read.takeError();
+  if (!*read)
+    return makeError(DiagClass::Unsupported, "%{} does not depend on %{}", graph[root].name,
+                     op.name);
+  size_t batchDims = op.attrs.dot.lhsBatch.size();
+  size_t rowDims = graph[lhs.op].shape.rank() - batchDims - op.attrs.dot.lhsContracting.size();
+  std::vector<std::optional<Side>> found(shape.rank());
+  for (size_t d = 0; d < (*read)->size(); ++d) {
+    Side where = d < batchDims ? Side::Batch : d < batchDims + rowDims ? Side::Rows : Side::Columns;
+    for (VarId var : variablesOf((**read)[d]))
+      for (size_t i = 0; i < at.size(); ++i) {
+        if (at[i].variable() != var)
+          continue;
+        if (found[i] && *found[i] != where)
+          return makeError(DiagClass::Unsupported,
+                           "%{} dim {} runs over several sides of %{} at once", graph[root].name, i,
+                           op.name);
+        found[i] = where;
+      }
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (!found[i] && shape.dims[i] != 1)
+      return makeError(DiagClass::Unsupported, "%{} dim {} repeats the result of %{}",
+                       graph[root].name, i, op.name);
+    sideOfRootDim.push_back(found[i].value_or(Side::Batch));
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error DotLowering::chooseTiles() {
+  const Graph &graph = spec.graph();
+  const Op &op = graph[dot];
+  const Shape &root = graph[resultsOf(graph)[0]].shape;
+  for (size_t i = 0; i < root.rank(); ++i) {
+    RootSide &mine = side(sideOfRootDim[i]);
+    mine.dims.push_back(i);
+    mine.extents.push_back(root.dims[i]);
+    mine.tile.push_back(spec.rootTile[i]);
+    mine.size *= spec.rootTile[i];
+    mine.tiles *= ceilDiv(root.dims[i], spec.rootTile[i]);
+  }
+  for (RootSide &mine : sides)
+    for (int64_t dim : root.minorToMajorOrDefault())
+      if (auto at = std::find(mine.dims.begin(), mine.dims.end(), static_cast<size_t>(dim));
+          at != mine.dims.end())
+        mine.order.push_back(at - mine.dims.begin());
+
+  const Shape &left = graph[lhs.op].shape;
+  const std::vector<int64_t> &contracting = op.attrs.dot.lhsContracting;
+  for (size_t d = 0; d < contracting.size(); ++d) {
+    int64_t extent = left.dims[static_cast<size_t>(contracting[d])];
+    if (extent == 0)
+      return makeError(DiagClass::Unsupported, "%{}: a contraction of nothing", op.name);
+    kExtents.push_back(extent);
+    kTotal *= extent;
+    kStep *= std::min(extent, spec.sequentialSize(op.name, static_cast<unsigned>(d),
+                                                  std::min<int64_t>(extent, 32)));
+  }
+  kTiles = ceilDiv(kTotal, kStep);
+  int64_t rows = side(Side::Rows).size, columns = side(Side::Columns).size;
+  constexpr int64_t maxEdge = 1 << 16;
+  if (rows > maxEdge || columns > maxEdge || kStep > maxEdge)
+    return makeError(DiagClass::Unsupported, "%{}: a tile of {} x {} x {}, at most {} each",
+                     op.name, rows, columns, kStep, maxEdge);
+
+  int64_t elementBytes, sums;
+  int64_t threads = spec.schedule.warps * 32;
+  if (usesMma()) {
+    // Tiles are padded to whole fragments; the padding is zeros and is not stored.
+    kPadded = roundUp(kStep, 16);
+    int64_t best = -1, paddedRows = roundUp(rows, 16), paddedColumns = roundUp(columns, 8);
+    for (int64_t r = 1; r <= spec.schedule.warps; ++r)
+      for (int64_t c = 1; r * c <= spec.schedule.warps; ++c) {
+        if (paddedRows % (16 * r) != 0 || paddedColumns % (8 * c) != 0)
+          continue;
+        // Most warps at work first, then the least to load for each warp's share.
+        int64_t score = r * c * maxEdge * 4 - (paddedRows / r + paddedColumns / c);
+        if (best >= 0 && score <= best)
+          continue;
+        best = score;
+        warpRows = r;
+        warpColumns = c;
+      }
+    rowsOfWarp = paddedRows / warpRows;
+    columnsOfWarp = paddedColumns / warpColumns;
+    sums = rowsOfWarp / 16 * (columnsOfWarp / 8) * 4;
+    elementBytes = 2;
+    rows = paddedRows;
+    columns = paddedColumns;
+  } else {
+    kPadded = kStep;
+    int64_t best = INT64_MAX;
+    for (int64_t c = 1; c <= threads; c *= 2) {
+      if (threads % c != 0)
+        continue;
+      int64_t cost = ceilDiv(rows, threads / c) * ceilDiv(columns, c) * 64 +
+                     ceilDiv(rows, threads / c) + ceilDiv(columns, c);
+      if (cost > best)
+        continue;
+      best = cost;
+      threadColumns = c;
+    }
+    threadRows = threads / threadColumns;
+    rowsOfThread = ceilDiv(rows, threadRows);
+    columnsOfThread = ceilDiv(columns, threadColumns);
+    sums = rowsOfThread * columnsOfThread;
+    elementBytes = sumType == DType::Pred ? 1 : bitWidth(sumType) / 8;
+  }
+  if (sums > maxSumsPerThread)
+    return makeError(DiagClass::Unsupported,
+                     "%{}: a tile of {} x {} over {} warps is {} sums a thread, at most {} are "
+                     "allowed; use a smaller tile or more warps",
+                     op.name, rows, columns, spec.schedule.warps, sums, maxSumsPerThread);
+  lhs.bytes = roundUp(rows * kPadded * elementBytes, 128);
+  rhs.bytes = roundUp(columns * kPadded * elementBytes, 128);
+  rhs.offset = lhs.bytes;
+  stageBytes = lhs.bytes + rhs.bytes;
+  if (stageBytes > maxSharedBytes / spec.schedule.stages)
+    return makeError(DiagClass::Unsupported,
+                     "%{}: {} stages of {} bytes are more than the {} bytes of shared memory that "
+                     "a block may have",
+                     op.name, spec.schedule.stages, stageBytes, maxSharedBytes);
+  return llvm::Error::success();
+}
+
+/// Which row and column tile a block makes: group_m rows of tiles are walked column by column.
+std::pair<Expr, Expr> DotLowering::rasterize(Expr linear) {
+  ValueEmitter &emitter = lowering->emitter;
+  llvm::IRBuilder<> &b = lowering->k.b;
+  int64_t rowTiles = side(Side::Rows).tiles, columnTiles = side(Side::Columns).tiles;
+  int64_t group = std::min(spec.schedule.groupM, rowTiles);
+  Expr within = emitter.simplify(linear.mod(rowTiles * columnTiles));
+  llvm::Value *row, *column;
+  if (group == 1) {
+    row = emitter.index(within.floorDiv(columnTiles));
+    column = emitter.index(within.mod(columnTiles));
+  } else {
+    llvm::Value *first = emitter.index(within.floorDiv(group * columnTiles) * group);
+    llvm::Value *inGroup = emitter.index(within.mod(group * columnTiles));
+    auto number = [&](int64_t value) {
+      return llvm::ConstantInt::get(emitter.indexType(), static_cast<uint64_t>(value));
+    };
+    llvm::Value *height = b.CreateSub(number(rowTiles), first); // the last group may be lower
+    height = lowering->k.intrinsic(llvm::Intrinsic::smin, {emitter.indexType()},
+                                   {height, number(group)});
+    row = b.CreateAdd(first, b.CreateURem(inGroup, height));
+    column = b.CreateUDiv(inGroup, height);
+  }
+  return {emitter.variable(VarKind::ProgramId, "row", Interval::ofExtent(rowTiles), row),
+          emitter.variable(VarKind::ProgramId, "column", Interval::ofExtent(columnTiles), column)};
+}
+
+llvm::Expected<KernelModule> DotLowering::run() && {
+  if (auto error = analyse())
+    return error;
+  if (auto error = chooseTiles())
+    return error;
+  const Graph &graph = spec.graph();
+  const Shape &root = graph[resultsOf(graph)[0]].shape;
+  auto grid = tileCount(root.dims, spec.rootTile);
+  if (!grid)
+    return grid.takeError();
+  for (OpId id : resultsOf(graph))
+    if (graph[id].shape.dims != root.dims)
+      return makeError(DiagClass::Unsupported,
+                       "%{}: as a result beside a dot its shape {} should be {}", graph[id].name,
+                       graph[id].shape.str(false), root.str(false));
+
+  lowering = std::make_unique<Lowering>(spec, mode, 8);
+  ValueEmitter &emitter = lowering->emitter;
+  KernelBuilder &k = lowering->k;
+  for (int64_t extent : root.dims)
+    placeholders.push_back(
+        emitter.variable(VarKind::Dim, "root", Interval::ofExtent(extent), k.c32(0)));
+  auto at = emitter.readAt(lowering->results[0], placeholders, dot);
+  if (!at)
+    return at.takeError();
+  dotAt = **at;
+
+  Expr block = lowering->blockVariable(*grid);
+  auto [rowTile, columnTile] = rasterize(block);
+  int64_t planes = side(Side::Rows).tiles * side(Side::Columns).tiles;
+  side(Side::Batch).pids = lowering->decodeTiles(emitter.simplify(block.floorDiv(planes)),
+                                                 side(Side::Batch).extents, side(Side::Batch).tile);
+  side(Side::Rows).pids =
+      lowering->decodeTiles(rowTile, side(Side::Rows).extents, side(Side::Rows).tile);
+  side(Side::Columns).pids =
+      lowering->decodeTiles(columnTile, side(Side::Columns).extents, side(Side::Columns).tile);
+  emitter.setSupplier([this](OpId op, const Coordinates &place,
+                             unsigned count) -> llvm::Expected<std::optional<Values>> {
+    if (op != dot)
+      return std::nullopt;
+    for (size_t i = 0; i < place.size(); ++i)
+      if (!lowering->emitter.simplify(place[i] - currentDot[i]).isConstant(0))
+        return makeError(DiagClass::Unsupported, "%{} is needed at other places than its own",
+                         lowering->graph[op].name);
+    return Values(currentSums.begin(), currentSums.begin() + count);
+  });
+
+  int64_t batches = side(Side::Batch).size;
+  llvm::Error error = llvm::Error::success();
+  if (batches == 1) {
+    error = emitProgram(emitter.constant(0));
+  } else {
+    k.forLoop(k.c32(0), k.c32(batches), k.c32(1), {},
+              [&](llvm::Value *counter, const Values &) -> Values {
+                ValueEmitter::Scope scope(emitter);
+                error = emitProgram(
+                    emitter.variable(VarKind::Step, "batch", Interval::ofExtent(batches), counter));
+                k.barrier(); // shared memory is used again
+                return {};
+              });
+  }
+  if (error)
+    return error;
+  return std::move(*lowering).finish("dot", *grid, stageBytes * spec.schedule.stages);
+}
+
+llvm::Error DotLowering::emitProgram(Expr batch) {
+  ValueEmitter &emitter = lowering->emitter;
+  KernelBuilder &k = lowering->k;
+  llvm::IRBuilder<> &b = k.b;
+  batchPosition = batch;
+  emitter.setLanes(8);
+  auto kTile = [&](llvm::Value *counter) {
+    return emitter.variable(VarKind::Step, "k", Interval::ofExtent(kTiles), counter);
+  };
+  chooseOrientation(lhs, emitter.constant(0));
+  chooseOrientation(rhs, emitter.constant(0));
+
+  size_t sumCount = usesMma() ? static_cast<size_t>(rowsOfWarp / 16 * (columnsOfWarp / 8) * 4)
+                              : static_cast<size_t>(rowsOfThread * columnsOfThread);
+  Values carried(sumCount, emitter.scalars().constant(sumType, int64_t(0)));
+  auto compute = [&](llvm::Value *stage, Values sums) {
+    return usesMma() ? computeMma(stage, std::move(sums)) : computeFma(stage, std::move(sums));
+  };
+  llvm::Error error = llvm::Error::success();
+  int64_t stages = spec.schedule.stages;
+  if (stages == 1) {
+    carried = k.forLoop(k.c32(0), k.c32(kTiles), k.c32(1), carried,
+                        [&](llvm::Value *counter, const Values &sums) -> Values {
+                          ValueEmitter::Scope scope(emitter);
+                          error = loadStage(kTile(counter), k.c32(0));
+                          k.copyAsyncCommit();
+                          k.copyAsyncWait(0);
+                          k.barrier();
+                          Values next = compute(k.c32(0), sums);
+                          k.barrier();
+                          return next;
+                        });
+  } else {
+    for (int64_t stage = 0; stage < stages - 1 && !error; ++stage) {
+      ValueEmitter::Scope scope(emitter);
+      if (stage < kTiles)
+        error = loadStage(emitter.constant(stage), k.c32(stage * stageBytes));
+      k.copyAsyncCommit();
+    }
+    if (error)
+      return error;
+    // Carried beside the sums: offsets of the stage to read and of the one to fill.
+    carried.push_back(k.c32(0));
+    carried.push_back(k.c32((stages - 1) * stageBytes));
+    carried = k.forLoop(
+        k.c32(0), k.c32(kTiles), k.c32(1), carried,
+        [&](llvm::Value *counter, const Values &before) -> Values {
+          ValueEmitter::Scope scope(emitter);
+          llvm::Value *read = before[sumCount], *fill = before[sumCount + 1];
+          k.copyAsyncWait(static_cast<unsigned>(stages - 2));
+          k.barrier();
+          llvm::Value *next = b.CreateAdd(counter, k.c32(stages - 1));
+          k.ifThen(b.CreateICmpSLT(next, k.c32(kTiles)), [&] {
+            ValueEmitter::Scope branch(emitter);
+            error = loadStage(kTile(next), fill);
+          });
+          k.copyAsyncCommit();
+          Values sums = compute(read, Values(before.begin(), before.begin() + sumCount));
+          for (llvm::Value *offset : {read, fill}) {
+            llvm::Value *advanced = b.CreateAdd(offset, k.c32(stageBytes));
+            sums.push_back(b.CreateSelect(b.CreateICmpEQ(advanced, k.c32(stages * stageBytes)),
+                                          k.c32(0), advanced));
+          }
+          return sums;
+        });
+    carried.resize(sumCount);
+  }
+  if (error)
+    return error;
+  return emitResults(carried);
+}
+
+Coordinates DotLowering::sideCoordinates(const RootSide &mine, Expr position) const {
+  Coordinates result = lowering->emitter.delinearize(position, mine.tile, mine.order);
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] = lowering->emitter.simplify(mine.pids[i] * mine.tile[i] + result[i]);
+  return result;
+}
+
+Coordinates DotLowering::dotCoordinates(const Coordinates &root) const {
+  Coordinates result;
+  for (Expr coordinate : dotAt)
+    result.push_back(lowering->emitter.simplify(substitute(coordinate, [&](VarId var) {
+      for (size_t i = 0; i < placeholders.size(); ++i)
+        if (placeholders[i].variable() == var)
+          return root[i];
+      return Expr();
+    })));
+  return result;
+}
+
+} // namespace tilewright

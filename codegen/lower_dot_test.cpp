@@ -1,0 +1,192 @@
+#include "codegen/lower.h"
+#include "codegen/lowering_test_support.h"
+
+namespace tilewright {
+namespace {
+
+/// f(a, b) for operands laid out as given: "mk" or "km", "kn" or "nk".
+std::string matmul(int64_t m, int64_t n, int64_t k, bool isLhsKMinor, bool isRhsKMinor,
+                   const std::string &type = "bf16", const std::string &result = "f32") {
+  auto shape = [&](const std::string &t, int64_t x, int64_t y) {
+    return fmt::format("{}[{},{}]", t, x, y);
+  };
+  return "HloModule m\nENTRY main {\n a = " +
+         (isLhsKMinor ? shape(type, m, k) : shape(type, k, m)) +
+         " parameter(0)\n b = " + (isRhsKMinor ? shape(type, n, k) : shape(type, k, n)) +
+         " parameter(1)\n ROOT d = " + shape(result, m, n) + " dot(a, b), lhs_contracting_dims={" +
+         (isLhsKMinor ? "1" : "0") + "}, rhs_contracting_dims={" + (isRhsKMinor ? "1" : "0") +
+         "}\n}\n";
+}
+
+KernelSpec dotSpec(const std::string &hlo, std::vector<int64_t> tile, int64_t k, int64_t warps,
+                   int64_t stages, Instruction instruction = Instruction::MmaSync,
+                   int64_t groupM = 1) {
+  KernelSpec spec = specFromHlo(hlo, std::move(tile), warps);
+  spec.sequential = {{"d", 0, k}};
+  spec.schedule.stages = stages;
+  spec.schedule.instruction = instruction;
+  spec.schedule.groupM = groupM;
+  return spec;
+}
+
+TEST(LowerDot, AllFourOperandOrders) {
+  for (bool left : {true, false})
+    for (bool right : {true, false})
+      for (const char *type : {"bf16", "f16"}) {
+        CheckOutcome outcome =
+            expectPass(dotSpec(matmul(64, 64, 64, left, right, type), {32, 32}, 32, 4, 3));
+        EXPECT_EQ(outcome.counts.mmaInstructions, 64 / 16 * (64 / 8) * (64 / 16));
+        // All of A and B by cp.async, once for each tile of the other side, without conflicts.
+        EXPECT_EQ(outcome.counts.asyncCopyBytes, 2 * (64 * 64 + 64 * 64) * 2);
+        EXPECT_EQ(outcome.counts.matrixLoadWavefronts, outcome.counts.matrixLoads);
+      }
+}
+
+TEST(LowerDot, TailsInEveryDim) {
+  for (bool left : {true, false})
+    for (bool right : {true, false}) {
+      // Multiples of eight keep cp.async; others go element by element.
+      expectPass(dotSpec(matmul(56, 72, 40, left, right), {32, 32}, 32, 4, 3));
+      expectPass(dotSpec(matmul(37, 29, 45, left, right), {32, 16}, 16, 2, 2));
+    }
+  expectPass(dotSpec(matmul(1, 17, 100, true, false), {1, 17}, 24, 2, 2));
+  expectPass(dotSpec(matmul(33, 9, 3, true, true), {24, 9}, 3, 1, 1));
+}
+
+TEST(LowerDot, StagesWarpsAndRaster) {
+  for (int64_t stages : {1, 2, 4})
+    for (int64_t warps : {1, 3, 8})
+      expectPass(dotSpec(matmul(96, 64, 80, true, false), {48, 32}, 16, warps, stages));
+  for (int64_t group : {1, 2, 8})
+    expectPass(
+        dotSpec(matmul(80, 48, 16, true, true), {16, 16}, 16, 1, 2, Instruction::MmaSync, group));
+  expectPass(
+      dotSpec(matmul(32, 32, 16, true, true), {32, 32}, 16, 4, 4)); // fewer tiles than stages
+}
+
+TEST(LowerDot, BatchesAndSeveralFreeDims) {
+  std::string hlo = R"(HloModule m
+ENTRY main {
+  a = bf16[3,4,20,32] parameter(0)
+  b = bf16[3,32,24] parameter(1)
+  ROOT d = bf16[3,4,20,24] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_contracting_dims={1}
+})";
+  expectPass(dotSpec(hlo, {1, 2, 16, 24}, 16, 2, 2));
+  expectPass(dotSpec(hlo, {2, 4, 8, 16}, 32, 4, 2));
+}
+
+TEST(LowerDot, SeveralContractedDims) {
+  expectPass(dotSpec(R"(HloModule m
+ENTRY main {
+  a = f16[24,6,8] parameter(0)
+  b = f16[6,8,40] parameter(1)
+  ROOT d = f32[24,40] dot(a, b), lhs_contracting_dims={1,2}, rhs_contracting_dims={0,1}
+})",
+                     {16, 40}, 6, 2, 2));
+}
+
+const char *epilogue = R"(HloModule m
+ENTRY main {
+  a = bf16[40,64] parameter(0)
+  b = bf16[64,48] parameter(1)
+  d = bf16[40,48] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bias = bf16[48] parameter(2)
+  bb = bf16[40,48] broadcast(bias), dimensions={1}
+  s = bf16[40,48] add(d, bb)
+  zero = bf16[] constant(0)
+  zb = bf16[40,48] broadcast(zero), dimensions={}
+  r = bf16[40,48] maximum(s, zb)
+  res = bf16[40,48] parameter(3)
+  q = bf16[40,48] add(r, res)
+  ROOT o = f32[40,48] convert(q)
+})";
+
+TEST(LowerDot, Epilogue) {
+  expectPass(dotSpec(epilogue, {32, 32}, 32, 4, 3));
+  expectPass(dotSpec(epilogue, {40, 48}, 64, 2, 2));
+}
+
+TEST(LowerDot, EpilogueThatMovesTheResult) {
+  expectPass(dotSpec(R"(HloModule m
+ENTRY main {
+  a = bf16[40,64] parameter(0)
+  b = bf16[64,48] parameter(1)
+  d = f32[40,48] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  r = f32[5,8,48] reshape(d)
+  ROOT t = f32[5,48,8] transpose(r), dimensions={0,2,1}
+})",
+                     {2, 16, 8}, 32, 2, 2));
+}
+
+TEST(LowerDot, Prologues) {
+  expectPass(dotSpec(R"(HloModule m
+ENTRY main {
+  a = f32[40,64] parameter(0)
+  ah = bf16[40,64] convert(a)
+  q = s8[64,48] parameter(1)
+  bh = bf16[64,48] convert(q)
+  d = f32[40,48] dot(ah, bh), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT n = f32[40,48] negate(d)
+})",
+                     {16, 32}, 32, 4, 2));
+}
+
+TEST(LowerDot, OperandsSeenThroughMovementAreStillCopied) {
+  CheckOutcome outcome = expectPass(dotSpec(R"(HloModule m
+ENTRY main {
+  a = bf16[64,80] parameter(0)
+  s = bf16[32,64] slice(a), slice={[16:48], [8:72]}
+  b = bf16[48,64] parameter(1)
+  t = bf16[64,48] transpose(b), dimensions={1,0}
+  ROOT d = f32[32,48] dot(s, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})",
+                                            {32, 48}, 32, 2, 2));
+  EXPECT_EQ(outcome.counts.asyncCopyBytes, (32 * 64 + 64 * 48) * 2);
+}
+
+TEST(LowerDot, FmaInEveryType) {
+  for (const char *type : {"f32", "f64", "s32", "bf16"}) {
+    std::string result = std::string(type) == "bf16" ? "f32" : type;
+    for (bool left : {true, false})
+      expectPass(dotSpec(matmul(37, 29, 45, left, !left, type, result), {16, 29}, 16, 2, 2,
+                         Instruction::Fma));
+    expectPass(dotSpec(matmul(64, 64, 32, true, false, type, result), {64, 64}, 16, 4, 1,
+                       Instruction::Fma));
+  }
+}
+
+TEST(LowerDot, TooWeakAWaitIsCaught) {
+  // Copies land as late as the wait allows, so that one more group in flight must be noticed.
+  KernelSpec spec = dotSpec(matmul(32, 32, 128, true, true), {32, 32}, 16, 2, 3);
+  auto kernel = lowerKernel(spec, CodeMode::Emulation);
+  ASSERT_TRUE(bool(kernel));
+  CheckOptions options;
+  options.weakenWaits = 1;
+  CheckOutcome outcome = checkKernel(spec, std::move(*kernel), options);
+  EXPECT_EQ(outcome.status, CheckOutcome::Status::Fail);
+  EXPECT_NE(outcome.reason.find("asynchronous copy may still write"), std::string::npos)
+      << outcome.reason;
+}
+
+TEST(LowerDot, RefusalsSayWhy) {
+  auto reason = [](KernelSpec spec) {
+    CheckOutcome outcome = checkKernel(spec);
+    EXPECT_EQ(outcome.status, CheckOutcome::Status::Skipped);
+    return outcome.reason;
+  };
+  KernelSpec split = dotSpec(matmul(32, 32, 32, true, true), {32, 32}, 16, 2, 2);
+  split.schedule.splitK = 2;
+  EXPECT_NE(reason(split).find("%d: no code for split_k 2"), std::string::npos);
+  EXPECT_NE(reason(dotSpec(matmul(32, 32, 32, true, true, "f32"), {32, 32}, 16, 2, 2))
+                .find("mma.sync takes"),
+            std::string::npos);
+  EXPECT_NE(reason(dotSpec(matmul(512, 512, 64, true, true), {256, 256}, 16, 4, 2))
+                .find("512 sums a thread"),
+            std::string::npos);
+  EXPECT_NE(reason(dotSpec(matmul(256, 256, 512, true, true), {128, 128}, 128, 8, 8))
+                .find("shared memory"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace tilewright

@@ -1,0 +1,100 @@
+// Groups without reductions: one program a root tile.
+//
+// A tile's elements are numbered in the root's physical order and dealt out to threads in vectors
+// of `lanes`, so that a warp's accesses to the root are contiguous.
+#include "analysis/support/checked.h"
+#include "codegen/lowering.h"
+
+namespace tilewright {
+
+namespace {
+/// Vectors that one thread makes at once: all their loads are issued before the first store.
+constexpr int64_t maxUnrolled = 8;
+} // namespace
+
+llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode) {
+  const Graph &graph = spec.graph();
+  std::vector<OpId> results = resultsOf(graph);
+  const Shape &shape = graph[results[0]].shape;
+  for (OpId id : results)
+    if (graph[id].shape.dims != shape.dims)
+      return makeError(DiagClass::Unsupported,
+                       "%{} and %{} are results of one kernel but differ in shape: {} and {}",
+                       graph[results[0]].name, graph[id].name, shape.str(false),
+                       graph[id].shape.str(false));
+  auto grid = tileCount(shape.dims, spec.rootTile);
+  if (!grid)
+    return grid.takeError();
+
+  std::vector<int64_t> order = shape.minorToMajorOrDefault();
+  unsigned lanes =
+      order.empty() ? 1 : lanesFor(graph, shape.dims[order[0]], spec.rootTile[order[0]]);
+  Lowering lowering(spec, mode, lanes);
+  KernelBuilder &k = lowering.k;
+  ValueEmitter &emitter = lowering.emitter;
+  Coordinates pids = lowering.decodeTiles(lowering.blockVariable(*grid), shape.dims, spec.rootTile);
+
+  int64_t vectors = 1;
+  std::vector<int64_t> box = spec.rootTile;
+  if (!order.empty())
+    box[order[0]] /= lanes;
+  for (int64_t extent : box)
+    vectors *= extent;
+
+  // Emits vectors first, first + step, … (`count` of them): values first, then stores.
+  auto emitVectors = [&](Expr first, int64_t step, int64_t count) -> llvm::Error {
+    struct Pending {
+      Coordinates at;
+      Guard guard;
+      std::vector<Values> values;
+    };
+    std::vector<Pending> pending;
+    for (int64_t i = 0; i < count; ++i) {
+      Pending vector;
+      Expr position = first + i * step;
+      vector.guard.push_back({position, Interval::ofExtent(vectors), 1, 0});
+      vector.at = emitter.delinearize(position, box, order);
+      for (size_t d = 0; d < vector.at.size(); ++d) {
+        if (static_cast<int64_t>(d) == order[0] && lanes > 1)
+          vector.at[d] = vector.at[d] * lanes + emitter.lane();
+        vector.at[d] = emitter.simplify(pids[d] * spec.rootTile[d] + vector.at[d]);
+      }
+      emitter.addDomain(vector.guard, vector.at, shape.dims);
+      for (OpId id : lowering.results) {
+        auto value = emitter.values(id, vector.at, vector.guard, lanes);
+        if (!value)
+          return value.takeError();
+        vector.values.push_back(std::move(*value));
+      }
+      pending.push_back(std::move(vector));
+    }
+    for (const Pending &vector : pending)
+      for (size_t r = 0; r < lowering.results.size(); ++r)
+        emitter.store(lowering.outputBuffer(r), graph[lowering.results[r]].shape, vector.at,
+                      vector.guard, vector.values[r]);
+    return llvm::Error::success();
+  };
+
+  int64_t rounds = ceilDiv(vectors, lowering.threads);
+  if (rounds <= maxUnrolled) {
+    if (auto error = emitVectors(lowering.tid, lowering.threads, rounds))
+      return error;
+  } else {
+    llvm::Error error = llvm::Error::success();
+    int64_t step = lowering.threads * maxUnrolled;
+    int64_t trips = ceilDiv(vectors, step);
+    k.forLoop(
+        k.c32(0), k.c32(trips), k.c32(1), {}, [&](llvm::Value *counter, const Values &) -> Values {
+          ValueEmitter::Scope scope(emitter);
+          Expr trip = emitter.variable(VarKind::Step, "trip", Interval::ofExtent(trips), counter);
+          if (auto problem = emitVectors(trip * step + lowering.tid, lowering.threads, maxUnrolled))
+            error = llvm::joinErrors(std::move(error), std::move(problem));
+          return {};
+        });
+    if (error)
+      return error;
+  }
+  return std::move(lowering).finish("elementwise", *grid, 0);
+}
+
+} // namespace tilewright

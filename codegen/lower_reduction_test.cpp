@@ -1,0 +1,178 @@
+#include "codegen/lowering_test_support.h"
+
+namespace tilewright {
+namespace {
+
+const std::string reducers = R"(HloModule m
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+max { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] maximum(a, b) }
+)";
+
+std::string softmax(int64_t rows, int64_t columns) {
+  std::string full = fmt::format("f32[{},{}]", rows, columns), row = fmt::format("f32[{}]", rows);
+  return reducers + "ENTRY main {\n x = " + full + " parameter(0)\n low = f32[] constant(-inf)\n" +
+         " zero = f32[] constant(0)\n m = " + row +
+         " reduce(x, low), dimensions={1}, to_apply=max\n mb = " + full +
+         " broadcast(m), dimensions={0}\n d = " + full + " subtract(x, mb)\n e = " + full +
+         " exponential(d)\n s = " + row +
+         " reduce(e, zero), dimensions={1}, to_apply=add\n sb = " + full +
+         " broadcast(s), dimensions={0}\n ROOT y = " + full + " divide(e, sb)\n}\n";
+}
+
+TEST(LowerReduction, SoftmaxInRegistersReadsOnce) {
+  for (int64_t columns : {1, 7, 32, 100, 512}) {
+    for (int64_t rows : {1, 3, 8})
+      for (int64_t warps : {1, 4}) {
+        CheckOutcome outcome = expectPass(
+            specFromHlo(softmax(5, columns), {std::min<int64_t>(rows, 5), columns}, warps));
+        if (rows == 1 && columns % 128 == 0) {
+          EXPECT_EQ(outcome.counts.globalReadBytes, 5 * columns * 4);
+        }
+      }
+  }
+}
+
+TEST(LowerReduction, SoftmaxInChunks) {
+  for (int64_t chunk : {64, 96, 100, 256}) {
+    KernelSpec spec = specFromHlo(softmax(6, 600), {4, 600}, 4);
+    spec.sequential = {{"m", 0, chunk}, {"s", 0, chunk}};
+    expectPass(spec);
+  }
+}
+
+TEST(LowerReduction, ColumnsOfTheRootMayBeTiled) {
+  expectPass(specFromHlo(softmax(6, 96), {2, 32}, 2));
+  expectPass(specFromHlo(softmax(6, 96), {4, 40}, 1));
+}
+
+TEST(LowerReduction, LayerNorm) {
+  std::string hlo = reducers + R"(ENTRY main {
+  x = bf16[10,192] parameter(0)
+  g = bf16[192] parameter(1)
+  c = f32[10,192] convert(x)
+  zero = f32[] constant(0)
+  n = f32[] constant(0.00520833333)
+  nr = f32[10] broadcast(n), dimensions={}
+  s = f32[10] reduce(c, zero), dimensions={1}, to_apply=add
+  mean = f32[10] multiply(s, nr)
+  mb = f32[10,192] broadcast(mean), dimensions={0}
+  d = f32[10,192] subtract(c, mb)
+  q = f32[10,192] multiply(d, d)
+  v = f32[10] reduce(q, zero), dimensions={1}, to_apply=add
+  var = f32[10] multiply(v, nr)
+  eps = f32[] constant(1e-05)
+  er = f32[10] broadcast(eps), dimensions={}
+  ve = f32[10] add(var, er)
+  r = f32[10] rsqrt(ve)
+  rb = f32[10,192] broadcast(r), dimensions={0}
+  y = f32[10,192] multiply(d, rb)
+  gf = f32[192] convert(g)
+  gb = f32[10,192] broadcast(gf), dimensions={1}
+  z = f32[10,192] multiply(y, gb)
+  ROOT o = bf16[10,192] convert(z)
+})";
+  for (int64_t rows : {1, 4, 10})
+    expectPass(specFromHlo(hlo, {rows, 192}, 2));
+}
+
+TEST(LowerReduction, ReducedResults) {
+  std::string hlo = reducers + R"(ENTRY main {
+  x = f32[9,5,70] parameter(0)
+  zero = f32[] constant(3)
+  s = f32[9] reduce(x, zero), dimensions={1,2}, to_apply=add
+  ROOT n = f32[9] negate(s)
+})";
+  for (int64_t rows : {1, 4, 9})
+    for (int64_t warps : {1, 2, 8})
+      expectPass(specFromHlo(hlo, {rows}, warps));
+}
+
+TEST(LowerReduction, WholeTensorToAScalar) {
+  std::string hlo = reducers + R"(ENTRY main {
+  x = f32[9,130] parameter(0)
+  zero = f32[] constant(0)
+  ROOT s = f32[] reduce(x, zero), dimensions={0,1}, to_apply=add
+})";
+  expectPass(specFromHlo(hlo, {}, 4));
+}
+
+TEST(LowerReduction, AcrossRows) {
+  std::string hlo = reducers + R"(ENTRY main {
+  x = f32[70,50] parameter(0)
+  zero = f32[] constant(0)
+  ROOT s = f32[50] reduce(x, zero), dimensions={0}, to_apply=add
+})";
+  for (int64_t columns : {1, 16, 50})
+    for (int64_t warps : {1, 4})
+      expectPass(specFromHlo(hlo, {columns}, warps));
+  KernelSpec chunked = specFromHlo(hlo, {32}, 4);
+  chunked.sequential = {{"s", 0, 16}};
+  expectPass(chunked);
+}
+
+TEST(LowerReduction, MiddleDim) {
+  std::string hlo = reducers + R"(ENTRY main {
+  x = f32[4,33,20] parameter(0)
+  low = f32[] constant(-inf)
+  m = f32[4,20] reduce(x, low), dimensions={1}, to_apply=max
+  mb = f32[4,33,20] broadcast(m), dimensions={0,2}
+  ROOT y = f32[4,33,20] subtract(x, mb)
+})";
+  expectPass(specFromHlo(hlo, {1, 33, 20}, 4));
+  expectPass(specFromHlo(hlo, {2, 33, 8}, 2));
+}
+
+TEST(LowerReduction, EveryTypeAndReducer) {
+  for (const char *type : {"s32", "u8", "s64", "f16", "bf16", "f32", "f64"})
+    for (const char *op : {"add", "multiply", "minimum", "maximum"}) {
+      std::string t(type);
+      std::string hlo = "HloModule m\nr { a = " + t + "[] parameter(0)\n b = " + t +
+                        "[] parameter(1)\n ROOT s = " + t + "[] " + op +
+                        "(a, b) }\nENTRY main {\n x = " + t + "[6,44] parameter(0)\n i = " + t +
+                        "[] constant(1)\n ROOT s = " + t +
+                        "[6] reduce(x, i), dimensions={1}, to_apply=r\n}\n";
+      expectPass(specFromHlo(hlo, {4}, 2));
+    }
+}
+
+TEST(LowerReduction, KeptAsAColumnAndWithStatistics) {
+  std::string hlo = reducers + R"(ENTRY main {
+  x = f32[12,64] parameter(0)
+  zero = f32[] constant(0)
+  s = f32[12] reduce(x, zero), dimensions={1}, to_apply=add
+  c = f32[12,1] reshape(s)
+  ROOT n = f32[12,1] negate(c)
+})";
+  expectPass(specFromHlo(hlo, {4, 1}, 2));
+  std::string both = reducers + R"(ENTRY main {
+  x = f32[12,64] parameter(0)
+  zero = f32[] constant(0)
+  s = f32[12] reduce(x, zero), dimensions={1}, to_apply=add
+  sb = f32[12,64] broadcast(s), dimensions={0}
+  d = f32[12,64] divide(x, sb)
+  ROOT t = (f32[12,64], f32[12]) tuple(d, s)
+})";
+  CheckOptions loose; // sums near zero make large quotients
+  loose.tolerance = 1e-3;
+  expectPass(specFromHlo(both, {4, 64}, 2), loose);
+}
+
+TEST(LowerReduction, RefusalsSayWhy) {
+  std::string hlo = "HloModule m\nr { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                    " ROOT s = f32[] subtract(a, b) }\nENTRY main {\n x = f32[6,44] parameter(0)\n"
+                    " i = f32[] constant(1)\n ROOT odd = f32[6] reduce(x, i), dimensions={1}, "
+                    "to_apply=r\n}\n";
+  CheckOutcome outcome = checkKernel(specFromHlo(hlo, {6}));
+  EXPECT_EQ(outcome.status, CheckOutcome::Status::Skipped);
+  EXPECT_NE(outcome.reason.find("%odd: its reducer"), std::string::npos) << outcome.reason;
+  outcome = checkKernel(specFromHlo(softmax(2, 8192), {1, 8192}, 1));
+  EXPECT_EQ(outcome.status, CheckOutcome::Status::Skipped);
+  EXPECT_NE(outcome.reason.find("256 values a thread"), std::string::npos) << outcome.reason;
+}
+
+} // namespace
+} // namespace tilewright

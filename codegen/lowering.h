@@ -1,0 +1,52 @@
+// What the lowerings of all kinds share.
+#pragma once
+
+#include "codegen/extract.h"
+#include "codegen/lower.h"
+#include "codegen/value_emitter.h"
+
+namespace tilewright {
+
+/// One kernel in the making.
+class Lowering {
+public:
+  Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes);
+
+  const KernelSpec &spec;
+  const Graph &graph;
+  std::vector<OpId> results;
+  int64_t threads;
+
+private:
+  unsigned inputCount;
+
+public:
+  KernelBuilder k;
+  ValueEmitter emitter;
+  Expr tid; ///< thread id as a variable
+
+  unsigned outputBuffer(size_t result) const { return inputCount + static_cast<unsigned>(result); }
+
+  /// Tiles of a tile grid over `extents`, as variables in [0, count) a dim, decoded from `linear`
+  /// with the last dim fastest.
+  Coordinates decodeTiles(Expr linear, const std::vector<int64_t> &extents,
+                          const std::vector<int64_t> &tile);
+  /// The block id as a variable; grid blocks.
+  Expr blockVariable(int64_t grid);
+
+  KernelModule finish(const char *kind, int64_t grid, int64_t sharedBytes) &&;
+};
+
+/// ⌈extent / tile⌉ over all dims; Unsupported over the 2^31 - 1 blocks that a grid may have.
+llvm::Expected<int64_t> tileCount(const std::vector<int64_t> &extents,
+                                  const std::vector<int64_t> &tile);
+
+/// Elements of `shape`'s type and the types of the inputs that fit in 16 bytes: how many
+/// neighbours one thread should make at once. A power of two that divides `extent` and `tile`.
+unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile);
+
+llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode);
+llvm::Expected<KernelModule> lowerReduction(const KernelSpec &spec, CodeMode mode);
+llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode);
+
+} // namespace tilewright

@@ -1,0 +1,258 @@
+#include "codegen/pack.h"
+
+#include "codegen/lower.h"
+#include "codegen/nvptx.h"
+#include "codegen/pack_manifest.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+
+#include <set>
+
+namespace tilewright {
+
+namespace fs = llvm::sys::fs;
+
+namespace {
+
+constexpr uint64_t maxPackFile = 64 << 20;
+
+std::string inFolder(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<256> path(folder);
+  llvm::sys::path::append(path, name);
+  return std::string(path);
+}
+
+/// May `folder` be replaced by a pack?
+llvm::Error checkReplaceable(const std::string &folder) {
+  if (!fs::exists(folder))
+    return llvm::Error::success();
+  if (!fs::is_directory(folder))
+    return makeError(DiagClass::BadInput, "{} is there and is not a folder", folder);
+  std::error_code error;
+  if (fs::directory_iterator(folder, error) == fs::directory_iterator() && !error)
+    return llvm::Error::success();
+  auto manifest = readFile(inFolder(folder, "manifest.json"), maxPackFile);
+  if (!manifest) {
+    llvm::consumeError(manifest.takeError());
+    return makeError(DiagClass::BadInput, "{} is there and is neither empty nor a pack", folder);
+  }
+  if (manifest->find("\"tilewright.pack\"") == std::string::npos)
+    return makeError(DiagClass::BadInput, "{} is there and its manifest is not that of a pack",
+                     folder);
+  return llvm::Error::success();
+}
+
+/// A folder beside the one that is to appear; removed unless it is moved there.
+class FolderInTheMaking {
+public:
+  static llvm::Expected<FolderInTheMaking> beside(const std::string &target) {
+    std::string parent = llvm::sys::path::parent_path(target).str();
+    if (!parent.empty())
+      if (auto error = fs::create_directories(parent))
+        return makeError(DiagClass::BadInput, "can't create {}: {}", parent, error.message());
+    FolderInTheMaking result;
+    result.target = target;
+    for (unsigned i = 0;; ++i) {
+      result.path = fmt::format("{}.tmp{}", target, i);
+      auto error = fs::create_directory(result.path, false);
+      if (!error)
+        return result;
+      if (error != std::errc::file_exists || i > 100) {
+        result.path.clear();
+        return makeError(DiagClass::BadInput, "can't create {}: {}", target, error.message());
+      }
+    }
+  }
+  FolderInTheMaking(FolderInTheMaking &&other) noexcept
+      : path(std::exchange(other.path, "")), target(std::move(other.target)) {}
+  FolderInTheMaking &operator=(FolderInTheMaking &&) = delete;
+  ~FolderInTheMaking() {
+    if (!path.empty())
+      fs::remove_directories(path);
+  }
+
+  llvm::Error write(const std::string &name, const std::string &bytes) {
+    return writeFileAtomically(inFolder(path, name), bytes);
+  }
+
+  llvm::Error moveIntoPlace() {
+    std::string old;
+    if (fs::exists(target)) {
+      old = path + ".old";
+      if (auto error = fs::rename(target, old))
+        return makeError(DiagClass::BadInput, "can't replace {}: {}", target, error.message());
+    }
+    if (auto error = fs::rename(path, target)) {
+      if (!old.empty())
+        fs::rename(old, target);
+      return makeError(DiagClass::BadInput, "can't create {}: {}", target, error.message());
+    }
+    path.clear();
+    if (!old.empty())
+      fs::remove_directories(old);
+    return llvm::Error::success();
+  }
+
+private:
+  FolderInTheMaking() = default;
+  std::string path, target;
+};
+
+} // namespace
+
+llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> specs,
+                                                    const Target &target, const std::string &folder,
+                                                    const EmitOptions &options) {
+  std::string place = llvm::StringRef(folder).rtrim('/').str();
+  if (place.empty())
+    return makeError(DiagClass::BadInput, "a pack needs a folder");
+  if (auto error = checkReplaceable(place))
+    return error;
+  std::optional<Ptxas> ptxas;
+  if (options.assemble) {
+    auto found = findPtxas();
+    if (!found)
+      return found.takeError();
+    ptxas = *found;
+  }
+  auto version = choosePtxVersion(target, newestLlvmPtx(),
+                                  ptxas ? std::optional(ptxas->newestPtx) : std::nullopt);
+  if (!version)
+    return version.takeError();
+  auto making = FolderInTheMaking::beside(place);
+  if (!making)
+    return making.takeError();
+
+  Manifest manifest;
+  manifest.target = target.name;
+  manifest.isSpecific = target.isSpecific;
+  manifest.ptxVersion = version->str();
+  manifest.llvm = llvmVersion();
+  if (ptxas)
+    manifest.ptxas = fmt::format("{}.{}", ptxas->releaseMajor, ptxas->releaseMinor);
+  std::vector<EmittedKernel> emitted;
+  std::set<std::string> names;
+  for (const KernelSpec &spec : specs) {
+    EmittedKernel report;
+    report.name = spec.name;
+    auto kernel = lowerKernel(spec, CodeMode::Device);
+    if (!kernel) {
+      Diag diag = takeDiag(kernel.takeError());
+      if (diag.cls == DiagClass::Internal)
+        return makeError(std::move(diag));
+      report.reason = diag.message;
+      emitted.push_back(std::move(report));
+      continue;
+    }
+    std::string base = kernel->entry;
+    for (unsigned i = 2; !names.insert(base).second; ++i)
+      base = fmt::format("{}_{}", kernel->entry, i);
+    auto ptx = emitPtx(*kernel, target, *version);
+    if (!ptx)
+      return ptx.takeError();
+    ManifestKernel entry;
+    entry.name = spec.name;
+    entry.kind = kernel->kind;
+    entry.entry = kernel->entry;
+    entry.launch = kernel->launch;
+    entry.parameters = kernel->parameters;
+    entry.llFile = base + ".ll";
+    entry.ptxFile = base + ".ptx";
+    entry.seed = options.seed;
+    entry.tolerance = toleranceOf(spec.graph());
+    entry.spec = spec;
+    if (auto error = making->write(entry.llFile, kernel->llvmText()))
+      return error;
+    if (auto error = making->write(entry.ptxFile, *ptx))
+      return error;
+    if (ptxas) {
+      auto assembled = assemble(*ptxas, target, *ptx);
+      if (!assembled) {
+        report.note = takeDiag(assembled.takeError()).message;
+      } else {
+        entry.cubinFile = base + ".cubin";
+        entry.assembly = assembled->report;
+        if (!assembled->report.warnings.empty())
+          report.note = assembled->report.warnings[0];
+        if (auto error = making->write(entry.cubinFile, assembled->cubin))
+          return error;
+        report.hasCubin = true;
+      }
+    }
+    manifest.kernels.push_back(std::move(entry));
+    emitted.push_back(std::move(report));
+  }
+  if (auto error = making->write("manifest.json", printManifest(manifest)))
+    return error;
+  if (auto error = making->moveIntoPlace())
+    return error;
+  return emitted;
+}
+
+llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelPlan> plans,
+                                                    const Target &target, const std::string &folder,
+                                                    const EmitOptions &options) {
+  std::vector<KernelSpec> specs;
+  std::vector<EmittedKernel> all(plans.size());
+  std::vector<size_t> positions; // of specs among the plans
+  for (size_t i = 0; i < plans.size(); ++i) {
+    auto spec = specOf(plans[i]);
+    if (!spec) {
+      all[i].name = plans[i].name;
+      all[i].reason = takeDiag(spec.takeError()).message;
+      continue;
+    }
+    positions.push_back(i);
+    specs.push_back(std::move(*spec));
+  }
+  auto emitted = emitPack(specs, target, folder, options);
+  if (!emitted)
+    return emitted.takeError();
+  for (size_t i = 0; i < emitted->size(); ++i)
+    all[positions[i]] = std::move((*emitted)[i]);
+  return all;
+}
+
+llvm::Expected<std::vector<CheckedKernel>> checkPack(const std::string &folder,
+                                                     const CheckOptions &options) {
+  std::string file = inFolder(folder, "manifest.json");
+  auto text = readFile(file, maxPackFile);
+  if (!text)
+    return text.takeError();
+  auto manifest = parseManifest(file, *text);
+  if (!manifest)
+    return manifest.takeError();
+  std::vector<CheckedKernel> checked;
+  for (const ManifestKernel &kernel : manifest->kernels) {
+    CheckedKernel result;
+    result.name = kernel.name;
+    CheckOptions own = options;
+    own.seed = kernel.seed;
+    if (own.tolerance <= 0)
+      own.tolerance = kernel.tolerance;
+    result.outcome = checkKernel(kernel.spec, own);
+    // What was checked must be what the pack holds. Another LLVM prints IR in another way.
+    if (result.outcome.status == CheckOutcome::Status::Pass && manifest->llvm == llvmVersion()) {
+      auto device = lowerKernel(kernel.spec, CodeMode::Device);
+      // A name with a separator could lead out of the folder.
+      bool isPlain = kernel.llFile.find('/') == std::string::npos;
+      auto held = readFile(inFolder(folder, isPlain ? kernel.llFile : "."), maxPackFile);
+      bool isSame = device && held && device->llvmText() == *held;
+      if (!device)
+        llvm::consumeError(device.takeError());
+      if (!held)
+        llvm::consumeError(held.takeError());
+      if (!isSame) {
+        result.outcome.status = CheckOutcome::Status::Fail;
+        result.outcome.reason = fmt::format(
+            "{} is not what this version makes of the plan; emit the pack again", kernel.llFile);
+      }
+    }
+    checked.push_back(std::move(result));
+  }
+  return checked;
+}
+
+} // namespace tilewright

@@ -1,0 +1,60 @@
+// Packs: a folder of kernels that can be launched and checked without the model they came from.
+//
+//   DIR/manifest.json      how to launch each kernel, fill its inputs and check its outputs
+//   DIR/<kernel>.ll        LLVM IR as lowered, before LLVM's passes
+//   DIR/<kernel>.ptx
+//   DIR/<kernel>.cubin     where a ptxas was found
+//
+// Manifest, schema "tilewright.pack" version 1:
+//   {schema, schema_version, target, architecture_specific, ptx_version, llvm, ptxas (or null),
+//    kernels: [{name, kind, entry, grid [x,y,z], block [x,y,z], dynamic_shared_bytes,
+//      files {ll, ptx, cubin?}, parameters [{name, role "input"|"output", dtype, dims,
+//      minor_to_major, bytes}], fill {recipe "splitmix64", seed}, tolerance, registers?,
+//      spill_bytes?, plan {root_tile, sequential [{op, dim, size}], warps, stages, split_k,
+//      group_m, instruction}, hlo}]}
+// Input number i holds fillArguments(hlo, seed)[i]: for float types without index use, element e is
+// ((splitmix64(seed + i, e) >> 40) / 2^23) - 1, see fillTensor() in analysis/ir/tensor.h.
+// Kernels are launched with one pointer a parameter, in order.
+#pragma once
+
+#include "codegen/check.h"
+#include "codegen/target.h"
+
+namespace tilewright {
+
+struct EmittedKernel {
+  std::string name;
+  std::string reason; ///< why it is not in the pack; empty if it is
+  bool hasCubin = false;
+  std::string note; ///< why there is no cubin, or warnings of ptxas
+};
+
+struct EmitOptions {
+  uint64_t seed = 1;
+  bool assemble = true; ///< look for ptxas
+};
+
+/// Lowers plans and writes a pack. The folder appears at once and whole; one that exists must be a
+/// pack (it is replaced) or empty. Same plans, same LLVM and ptxas: same bytes. Plans that have no
+/// code are left out and listed with the reason.
+/// Errors: BadInput for a folder that can't be written or isn't a pack, Unsupported where target,
+/// LLVM and ptxas have no PTX version in common, Internal.
+llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelPlan> plans,
+                                                    const Target &target, const std::string &folder,
+                                                    const EmitOptions &options = {});
+llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> specs,
+                                                    const Target &target, const std::string &folder,
+                                                    const EmitOptions &options = {});
+
+struct CheckedKernel {
+  std::string name;
+  CheckOutcome outcome;
+};
+
+/// Lowers every kernel of a pack again, for emulation, and checks it (see checkKernel()). Each
+/// kernel is also lowered for the device again: IR that is not what the pack holds is a failure.
+/// Errors: BadInput for a folder without a manifest that can be read, with the field.
+llvm::Expected<std::vector<CheckedKernel>> checkPack(const std::string &folder,
+                                                     const CheckOptions &options = {});
+
+} // namespace tilewright

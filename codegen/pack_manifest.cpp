@@ -1,0 +1,238 @@
+#include "codegen/pack_manifest.h"
+
+#include "analysis/import/hlo_text.h"
+#include "analysis/import/import_file.h"
+#include "analysis/support/json_guard.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tilewright {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+constexpr const char *schema = "tilewright.pack";
+constexpr int64_t schemaVersion = 1;
+
+Json toJson(const KernelParameter &parameter) {
+  return {{"name", parameter.name},
+          {"role", parameter.isOutput ? "output" : "input"},
+          {"dtype", std::string(toString(parameter.shape.dtype))},
+          {"dims", parameter.shape.dims},
+          {"minor_to_major", parameter.shape.minorToMajorOrDefault()},
+          {"bytes", parameter.shape.byteSize().value_or(0)}};
+}
+
+Json toJson(const KernelSpec &spec) {
+  Json sequential = Json::array();
+  for (const KernelSpec::Sequential &tile : spec.sequential)
+    sequential.push_back({{"op", tile.op}, {"dim", tile.dim}, {"size", tile.size}});
+  return {{"root_tile", spec.rootTile},
+          {"sequential", sequential},
+          {"warps", spec.schedule.warps},
+          {"stages", spec.schedule.stages},
+          {"split_k", spec.schedule.splitK},
+          {"group_m", spec.schedule.groupM},
+          {"instruction", std::string(toString(spec.schedule.instruction))}};
+}
+
+/// Reads fields of one object; the first problem is kept.
+class Reader {
+public:
+  Reader(const Json &object, std::string where, std::string &problem)
+      : object(object), where(std::move(where)), problem(problem) {
+    if (!object.is_object())
+      complain("", "is not an object");
+  }
+
+  const Json *field(const char *name) {
+    if (!object.is_object())
+      return nullptr;
+    auto at = object.find(name);
+    return at == object.end() ? nullptr : &*at;
+  }
+  std::string text(const char *name) {
+    const Json *value = field(name);
+    if (value && value->is_string())
+      return value->get<std::string>();
+    complain(name, "is not a string");
+    return "";
+  }
+  int64_t integer(const char *name) { return integerOf(field(name), name); }
+  std::vector<int64_t> integers(const char *name) {
+    std::vector<int64_t> result;
+    const Json *value = field(name);
+    if (!value || !value->is_array() || value->size() > 1000)
+      complain(name, "is not a list of at most 1000 integers");
+    else
+      for (const Json &item : *value)
+        result.push_back(integerOf(&item, name));
+    return result;
+  }
+  double number(const char *name) {
+    const Json *value = field(name);
+    if (value && value->is_number())
+      return value->get<double>();
+    complain(name, "is not a number");
+    return 0;
+  }
+  /// The objects of a list.
+  std::vector<Reader> list(const char *name) {
+    std::vector<Reader> result;
+    const Json *value = field(name);
+    if (!value || !value->is_array())
+      complain(name, "is not a list");
+    else
+      for (size_t i = 0; i < value->size(); ++i)
+        result.emplace_back((*value)[i], fmt::format("{}{}[{}].", where, name, i), problem);
+    return result;
+  }
+  Reader inner(const char *name) {
+    static const Json nothing;
+    const Json *value = field(name);
+    return Reader(value ? *value : nothing, where + name + ".", problem);
+  }
+  void complain(const char *name, const char *what) {
+    if (problem.empty())
+      problem = fmt::format("'{}{}' {}", where, name, what);
+  }
+
+private:
+  int64_t integerOf(const Json *value, const char *name) {
+    if (value && value->is_number_unsigned() && value->get<uint64_t>() <= INT64_MAX)
+      return value->get<int64_t>();
+    if (value && value->is_number_integer() && !value->is_number_unsigned())
+      return value->get<int64_t>();
+    complain(name, "is not an integer of 64 bits");
+    return 0;
+  }
+
+  const Json &object;
+  std::string where;
+  std::string &problem;
+};
+
+llvm::Expected<ManifestKernel> readKernel(Reader kernel, const std::string &file,
+                                          std::string &problem) {
+  ManifestKernel result;
+  result.name = kernel.text("name");
+  result.kind = kernel.text("kind");
+  result.entry = kernel.text("entry");
+  auto dims = [&](const char *name) {
+    std::vector<int64_t> values = kernel.integers(name);
+    if (values.size() != 3)
+      kernel.complain(name, "has not three numbers");
+    values.resize(3);
+    return values;
+  };
+  result.launch = {dims("grid")[0], dims("block")[0], kernel.integer("dynamic_shared_bytes")};
+  Reader files = kernel.inner("files");
+  result.llFile = files.text("ll");
+  result.ptxFile = files.text("ptx");
+  if (files.field("cubin"))
+    result.cubinFile = files.text("cubin");
+  result.seed = static_cast<uint64_t>(kernel.inner("fill").integer("seed"));
+  result.tolerance = kernel.number("tolerance");
+  Reader plan = kernel.inner("plan");
+  KernelSpec &spec = result.spec;
+  spec.name = result.name;
+  spec.rootTile = plan.integers("root_tile");
+  for (Reader &tile : plan.list("sequential"))
+    spec.sequential.push_back(
+        {tile.text("op"), static_cast<unsigned>(tile.integer("dim")), tile.integer("size")});
+  spec.schedule.warps = plan.integer("warps");
+  spec.schedule.stages = plan.integer("stages");
+  spec.schedule.splitK = plan.integer("split_k");
+  spec.schedule.groupM = plan.integer("group_m");
+  std::string instruction = plan.text("instruction");
+  bool isKnown = false;
+  for (Instruction each : {Instruction::Fma, Instruction::MmaSync, Instruction::Wgmma})
+    if (instruction == toString(each)) {
+      spec.schedule.instruction = each;
+      isKnown = true;
+    }
+  if (!isKnown)
+    plan.complain("instruction", "is none of fma, mma.sync, wgmma");
+  std::string hlo = kernel.text("hlo");
+  if (!problem.empty())
+    return makeError(DiagClass::BadInput, "{}: {}", file, problem);
+  auto module = importBuffer(
+      std::make_shared<SourceBuffer>(fmt::format("{} (hlo of {})", file, result.name), hlo));
+  if (!module)
+    return module.takeError();
+  spec.module = std::make_shared<Module>(std::move(*module));
+  return result;
+}
+
+} // namespace
+
+std::string printManifest(const Manifest &manifest) {
+  Json kernels = Json::array();
+  for (const ManifestKernel &kernel : manifest.kernels) {
+    Json parameters = Json::array();
+    for (const KernelParameter &parameter : kernel.parameters)
+      parameters.push_back(toJson(parameter));
+    Json files{{"ll", kernel.llFile}, {"ptx", kernel.ptxFile}};
+    if (!kernel.cubinFile.empty())
+      files["cubin"] = kernel.cubinFile;
+    Json json{{"name", kernel.name},
+              {"kind", kernel.kind},
+              {"entry", kernel.entry},
+              {"grid", {kernel.launch.grid, 1, 1}},
+              {"block", {kernel.launch.threads, 1, 1}},
+              {"dynamic_shared_bytes", kernel.launch.sharedBytes},
+              {"files", files},
+              {"parameters", parameters},
+              {"fill", {{"recipe", "splitmix64"}, {"seed", kernel.seed}}},
+              {"tolerance", kernel.tolerance}};
+    if (kernel.assembly) {
+      json["registers"] = kernel.assembly->registers;
+      json["spill_bytes"] = kernel.assembly->spillStoreBytes + kernel.assembly->spillLoadBytes;
+    }
+    json["plan"] = toJson(kernel.spec);
+    json["hlo"] = printHlo(*kernel.spec.module);
+    kernels.push_back(std::move(json));
+  }
+  Json root{{"schema", schema},
+            {"schema_version", schemaVersion},
+            {"target", manifest.target},
+            {"architecture_specific", manifest.isSpecific},
+            {"ptx_version", manifest.ptxVersion},
+            {"llvm", manifest.llvm},
+            {"ptxas", manifest.ptxas.empty() ? Json() : Json(manifest.ptxas)},
+            {"kernels", kernels}};
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+llvm::Expected<Manifest> parseManifest(const std::string &file, const std::string &text) {
+  if (auto error = checkJsonDepth(text, 32, file))
+    return error;
+  Json root = Json::parse(text, nullptr, false);
+  if (root.is_discarded())
+    return makeError(DiagClass::BadInput, "{}: not valid JSON", file);
+  std::string problem;
+  Reader reader(root, "", problem);
+  Manifest manifest;
+  if (reader.text("schema") != schema)
+    reader.complain("schema", "is not tilewright.pack");
+  if (problem.empty() && reader.integer("schema_version") != schemaVersion)
+    reader.complain("schema_version", "is not 1");
+  manifest.target = reader.text("target");
+  manifest.ptxVersion = reader.text("ptx_version");
+  manifest.llvm = reader.text("llvm");
+  if (const Json *ptxas = reader.field("ptxas"); ptxas && ptxas->is_string())
+    manifest.ptxas = ptxas->get<std::string>();
+  if (const Json *specific = reader.field("architecture_specific"))
+    manifest.isSpecific = specific->is_boolean() && specific->get<bool>();
+  for (Reader &each : reader.list("kernels")) {
+    auto kernel = readKernel(each, file, problem);
+    if (!kernel)
+      return kernel.takeError();
+    manifest.kernels.push_back(std::move(*kernel));
+  }
+  if (!problem.empty())
+    return makeError(DiagClass::BadInput, "{}: {}", file, problem);
+  return manifest;
+}
+
+} // namespace tilewright

@@ -1,0 +1,130 @@
+// From plans, as analysis makes them, to checked kernels.
+#include "analysis/import/hlo_text.h"
+#include "codegen/extract.h"
+#include "codegen/lower.h"
+#include "codegen/lowering_test_support.h"
+
+namespace tilewright {
+namespace {
+
+const char *model = R"(HloModule model
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+max { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] maximum(a, b) }
+ENTRY main {
+  x = bf16[48,64] parameter(0)
+  w = bf16[64,160] parameter(1)
+  bias = f32[160] parameter(2)
+  d = f32[48,160] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bb = f32[48,160] broadcast(bias), dimensions={1}
+  y = f32[48,160] add(d, bb)
+  low = f32[] constant(-inf)
+  zero = f32[] constant(0)
+  m = f32[48] reduce(y, low), dimensions={1}, to_apply=max
+  mb = f32[48,160] broadcast(m), dimensions={0}
+  c = f32[48,160] subtract(y, mb)
+  e = f32[48,160] exponential(c)
+  s = f32[48] reduce(e, zero), dimensions={1}, to_apply=add
+  sb = f32[48,160] broadcast(s), dimensions={0}
+  p = f32[48,160] divide(e, sb)
+  t = f32[160,48] transpose(p), dimensions={1,0}
+  ROOT h = bf16[160,48] convert(t)
+})";
+
+KernelPlan planFor(const std::shared_ptr<const Module> &module, std::vector<const char *> names,
+                   const std::function<int64_t(const TileParameter &)> &value) {
+  const Graph &graph = module->entry();
+  std::vector<OpId> ops;
+  for (const char *name : names)
+    ops.push_back(graph.find(name));
+  Group group = llvm::cantFail(makeGroup(graph, ops));
+  KernelPlan plan;
+  plan.name = names.back();
+  plan.module = module;
+  plan.graph = module->entryId;
+  plan.context = std::make_shared<ExprContext>();
+  auto tiled = tileGroup(graph, group, *plan.context);
+  EXPECT_TRUE(bool(tiled)) << (tiled ? "" : takeDiag(tiled.takeError()).message);
+  plan.tiled = std::make_shared<TiledGroup>(std::move(*tiled));
+  for (const TileParameter &parameter : plan.tiled->space.parameters)
+    plan.values.push_back(std::min(parameter.extent, value(parameter)));
+  return plan;
+}
+
+class Plans : public ::testing::Test {
+protected:
+  std::shared_ptr<const Module> module = [] {
+    auto parsed = parseHlo(std::make_shared<SourceBuffer>("model", model));
+    EXPECT_TRUE(bool(parsed)) << (parsed ? "" : takeDiag(parsed.takeError()).str());
+    return std::make_shared<Module>(std::move(*parsed));
+  }();
+
+  void check(const KernelPlan &plan, const char *kind) {
+    auto spec = specOf(plan);
+    ASSERT_TRUE(bool(spec)) << takeDiag(spec.takeError()).message;
+    auto kernel = lowerPlan(plan, CodeMode::Emulation);
+    ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+    EXPECT_EQ(kernel->kind, kind);
+    expectPass(*spec);
+  }
+};
+
+using Role = TileParameter::Role;
+
+TEST_F(Plans, DotWithItsEpilogue) {
+  for (Instruction instruction : {Instruction::MmaSync, Instruction::Fma}) {
+    KernelPlan plan = planFor(module, {"d", "bb", "y"}, [](const TileParameter &parameter) {
+      return parameter.role == Role::Parallel     ? 32
+             : parameter.role == Role::Sequential ? 16
+             : parameter.name == "split_k"        ? 1
+                                                  : 2;
+    });
+    plan.instruction = instruction;
+    check(plan, "dot");
+  }
+}
+
+TEST_F(Plans, SoftmaxSharesOneColumnTile) {
+  for (int64_t columns : {160, 64}) {
+    KernelPlan plan =
+        planFor(module, {"low", "zero", "m", "mb", "c", "e", "s", "sb", "p"},
+                [&](const TileParameter &parameter) -> int64_t {
+                  if (parameter.role == Role::Sequential)
+                    return columns;
+                  return parameter.name == "t0" ? 4 : parameter.name == "t1" ? 160 : 1;
+                });
+    check(plan, "reduction");
+    // Read once from registers, or once for each reduction and once for the result.
+    CheckOutcome outcome = checkKernel(llvm::cantFail(specOf(plan)));
+    if (columns == 64) {
+      EXPECT_GT(outcome.counts.globalReadBytes, 2 * 48 * 160 * 4);
+    }
+  }
+}
+
+TEST_F(Plans, TransposeAndConvert) {
+  check(planFor(module, {"t", "h"},
+                [](const TileParameter &parameter) -> int64_t {
+                  return parameter.role == Role::Parallel ? 24 : 1;
+                }),
+        "elementwise");
+}
+
+TEST_F(Plans, ExtractedGroupsStandAlone) {
+  const Graph &graph = module->entry();
+  std::vector<OpId> ops{graph.find("m"), graph.find("mb"), graph.find("c")};
+  Group group = llvm::cantFail(makeGroup(graph, ops));
+  auto extracted = extractGroup(*module, module->entryId, group);
+  ASSERT_TRUE(bool(extracted));
+  std::string text = printHlo(**extracted);
+  auto again = importBuffer(std::make_shared<SourceBuffer>("again", text));
+  ASSERT_TRUE(bool(again)) << takeDiag(again.takeError()).str() << text;
+  EXPECT_EQ(printHlo(*again), text);
+  EXPECT_EQ(again->entry().parameters().size(), 1u);
+}
+
+} // namespace
+} // namespace tilewright

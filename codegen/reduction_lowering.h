@@ -1,0 +1,79 @@
+// The lowering of reduction groups: rows, columns and the threads that share them.
+//
+// A *row* is what one reduced value is made from; a *column* is a position in it. One program has
+// the rows of its root tile. G threads share a row, so that T/G rows are worked on at a time:
+//
+//   along rows   (the minor dim is reduced): thread = row·G + g; neighbours hold neighbouring
+//                columns in vectors of `lanes`, partial results are combined by shuffles, and
+//                through shared memory when G exceeds a warp
+//   across rows  (it is not): thread = g·(T/G) + row; neighbours hold neighbouring rows, partial
+//                results are combined through shared memory
+//
+// Reductions are computed in order; each one's result is then a value of the row. With a whole row
+// in one tile, everything read stays in registers (ValueEmitter's memo), so that a softmax reads
+// its input once. With a smaller tile, the row is gone through once for each reduction.
+#pragma once
+
+#include "codegen/lowering.h"
+
+namespace tilewright {
+
+class ReductionLowering {
+public:
+  ReductionLowering(const KernelSpec &spec, CodeMode mode) : spec(spec), mode(mode) {}
+  llvm::Expected<KernelModule> run() &&;
+
+private:
+  struct Reduction {
+    OpId op, input, init;
+    Combiner combiner;
+    std::vector<int64_t> extents; ///< of the reduced dims, in operand order
+    std::vector<int64_t> dims;    ///< which those are
+    std::vector<int64_t> order;   ///< positions in `extents`, fastest-varying first
+    int64_t length = 1;           ///< columns
+    int64_t chunk = 1;            ///< columns gone through at a time
+    Coordinates rowAt;            ///< where the results read it, over the root's placeholders
+    Coordinates at;               ///< the same for the current row
+    llvm::Value *value = nullptr; ///< of the current row
+  };
+  /// Columns in the order in which threads take them.
+  struct Columns {
+    std::vector<int64_t> extents, order;
+    int64_t count = 1, chunk = 1;
+  };
+
+  llvm::Error collect();
+  llvm::Error findRows();
+  llvm::Error chooseThreads();
+  llvm::Error emitRows(Expr firstRow);
+  llvm::Error emitReduction(size_t index);
+  llvm::Error emitResults();
+  llvm::Value *combineThreads(size_t index, llvm::Value *partial);
+  /// Calls `body` with the coordinates (in `columns`) of each vector of columns that this thread
+  /// has, within a run-time loop where the chunk is smaller than the whole. `carried` goes through.
+  using ColumnBody =
+      std::function<llvm::Error(const Coordinates &, const Guard &, Values &carried)>;
+  llvm::Error forColumns(const Columns &columns, Values &carried, const ColumnBody &body);
+  Coordinates rootCoordinates(const Coordinates &columns) const;
+  llvm::Expected<std::optional<Values>> supply(OpId op, const Coordinates &at, unsigned count);
+  Expr substituteRow(Expr expr) const;
+
+  const KernelSpec &spec;
+  CodeMode mode;
+  std::unique_ptr<Lowering> lowering;
+  std::vector<Reduction> reductions;
+  unsigned lanes = 1;
+  bool alongRows = true;
+  int64_t threadsPerRow = 1, rowsAtOnce = 1, rowsPerProgram = 1;
+  int64_t sharedBytes = 0;
+  std::vector<bool> isRowDim;              ///< of the root
+  std::vector<size_t> rowDims, columnDims; ///< of the root
+  Coordinates placeholders;                ///< the root's coordinates before they are known
+  Coordinates pids;                        ///< tile of each root dim
+  Coordinates rowCoordinates;              ///< of the current row, for each of rowDims
+  Guard rowGuard;
+  Expr member;  ///< which of the threads that share a row
+  Expr rowSlot; ///< which of the rows that are worked on at once
+};
+
+} // namespace tilewright

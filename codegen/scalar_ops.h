@@ -1,0 +1,63 @@
+// The scalar bodies of elementwise ops, as LLVM IR.
+//
+// In registers, every float type of 32 bits or less is an f32 that holds a value of that type,
+// f64 is a double, integers are iN and pred is an i1. Each op computes in that form and rounds its
+// result to its own type, as the graph says. In memory, 16-bit floats are i16 and pred is i8.
+#pragma once
+
+#include "analysis/ir/graph.h"
+#include "codegen/kernel_builder.h"
+
+namespace tilewright {
+
+/// The combining functions that reductions may use.
+enum class Combiner : uint8_t { Add, Multiply, Minimum, Maximum, And, Or };
+
+class ScalarOps {
+public:
+  explicit ScalarOps(KernelBuilder &builder) : k(builder), b(builder.b) {}
+
+  /// Can values of this type be computed with? f64 only by basic arithmetic.
+  static bool isSupported(DType type);
+
+  llvm::Type *valueType(DType type);
+  llvm::Type *memoryType(DType type);
+  llvm::Value *fromMemory(DType type, llvm::Value *bits);
+  llvm::Value *toMemory(DType type, llvm::Value *value);
+
+  /// A constant of that type, from a double or from an integer's bits.
+  llvm::Value *constant(DType type, double value);
+  llvm::Value *constant(DType type, int64_t value);
+
+  /// Rounds an f32 result to a narrower float type; other types are left alone.
+  llvm::Value *round(DType type, llvm::Value *value);
+  llvm::Value *convert(DType from, DType to, llvm::Value *value);
+
+  /// The result of one elementwise op. Errors: Unsupported, naming the op and its type.
+  llvm::Expected<llvm::Value *> apply(const Op &op, DType operandType, const Values &operands);
+
+  /// The function that a reducer computation computes, if it is one of Combiner.
+  static std::optional<Combiner> inspectReducer(const Graph &reducer);
+  /// Not rounded: reductions accumulate in f32 and round at the end.
+  llvm::Value *combine(Combiner combiner, DType type, llvm::Value *x, llvm::Value *y);
+  llvm::Value *identity(Combiner combiner, DType type);
+
+private:
+  llvm::Value *applyFloat(const Op &op, const Values &x);
+  llvm::Value *applyInteger(const Op &op, DType type, const Values &x);
+  llvm::Value *compare(Comparison comparison, DType type, llvm::Value *x, llvm::Value *y);
+  llvm::Value *select(llvm::Value *condition, llvm::Value *x, llvm::Value *y) {
+    return b.CreateSelect(condition, x, y);
+  }
+  llvm::Value *unary(llvm::Intrinsic::ID id, llvm::Value *x) {
+    return k.intrinsic(id, {x->getType()}, {x});
+  }
+  llvm::Value *binary(llvm::Intrinsic::ID id, llvm::Value *x, llvm::Value *y) {
+    return k.intrinsic(id, {x->getType()}, {x, y});
+  }
+
+  KernelBuilder &k;
+  llvm::IRBuilder<> &b;
+};
+
+} // namespace tilewright

@@ -1,0 +1,165 @@
+// ValueEmitter: code for "the value of this op at these coordinates".
+//
+// Coordinates are expressions over the kernel's own variables (block id, thread id, loop counters).
+// To emit an op, its operands are emitted at the coordinates that the op's index maps give, down
+// to parameters, which are loaded. Everything is memoized by op and coordinates, so that a value
+// that is needed twice is computed once and then stays in registers.
+//
+// Lanes: a thread often makes `lanes` neighbouring elements at once. Their coordinates differ only
+// in the value of the lane variable, 0 … lanes - 1. Where the elements of a tensor lie one after
+// the other and are aligned, they are loaded and stored as vectors of up to 16 bytes.
+//
+// Guards: conditions under which a value counts. Where one doesn't hold, the value is anything,
+// but no memory outside the tensor is touched.
+#pragma once
+
+#include "analysis/affine/index_map.h"
+#include "analysis/indexing/indexing.h"
+#include "codegen/scalar_ops.h"
+
+#include <map>
+
+namespace tilewright {
+
+using Coordinates = std::vector<Expr>;
+using Guard = std::vector<MapConstraint>;
+
+class ValueEmitter {
+public:
+  /// `graph` is the entry of an extracted module; parameter i is buffer i of the kernel.
+  /// `lanes` is the most lanes that will be asked for.
+  ValueEmitter(KernelBuilder &builder, const Graph &graph, unsigned lanes);
+  ~ValueEmitter();
+
+  KernelBuilder &builder() { return k; }
+  ScalarOps &scalars() { return ops; }
+  ExprContext &context() { return exprs; }
+  const Graph &graph() const { return ir; }
+
+  // --- variables ----------------------------------------------------------------------------
+  /// A new variable with the values that it can have and its value as an i32.
+  Expr variable(VarKind kind, const std::string &name, Interval domain, llvm::Value *value);
+  Expr lane() const { return laneVariable; }
+  /// How many lanes are asked for from here on.
+  void setLanes(unsigned lanes);
+  Expr constant(int64_t value) { return exprs.constant(value); }
+  Expr simplify(Expr expr);
+  /// Row-major coordinates of position `linear` in a box of these extents; order[0] is the dim
+  /// that varies fastest.
+  Coordinates delinearize(Expr linear, const std::vector<int64_t> &extents,
+                          const std::vector<int64_t> &minorToMajor);
+
+  /// The number, as i32 or i64 (see indexType()).
+  llvm::Value *index(Expr expr);
+  llvm::Type *indexType() const { return indices; }
+  /// An i1, or null when the guard always holds. The guard must not depend on the lane.
+  llvm::Value *holds(const Guard &guard);
+  llvm::Value *holdsAtLane(const Guard &guard, unsigned lane) { return holds(atLane(guard, lane)); }
+  llvm::Value *indexAtLane(Expr expr, unsigned lane) { return index(atLane(expr, lane)); }
+  /// Adds coordinate_i ∈ [0, extent_i) for every dim where that is not certain.
+  void addDomain(Guard &guard, const Coordinates &coordinates, const std::vector<int64_t> &extents);
+  bool dependsOnLane(Expr expr) const;
+
+  // --- values -------------------------------------------------------------------------------
+  /// Values that the lowering supplies itself: called for every op that is asked for; gives
+  /// nothing for ops that are to be emitted in the usual way.
+  using Supplier = std::function<llvm::Expected<std::optional<Values>>(OpId, const Coordinates &,
+                                                                       unsigned lanes)>;
+  void setSupplier(Supplier newSupplier) { supplier = std::move(newSupplier); }
+
+  /// One value a lane. Errors: Unsupported, naming the op and why it has no code.
+  llvm::Expected<Values> values(OpId op, const Coordinates &coordinates, const Guard &guard,
+                                unsigned lanes);
+
+  /// Stores one value a lane to an output buffer.
+  void store(unsigned buffer, const Shape &shape, const Coordinates &coordinates,
+             const Guard &guard, const Values &lanes);
+
+  /// Offset of an element, in elements, in the physical order of the shape.
+  static Expr offsetOf(const Shape &shape, const Coordinates &coordinates);
+
+  /// Code inside a loop or a branch: what is memoized there is forgotten at the end.
+  class Scope {
+  public:
+    explicit Scope(ValueEmitter &emitter);
+    ~Scope();
+
+  private:
+    ValueEmitter &emitter;
+  };
+
+  /// If the op is a parameter seen through data movement alone, that parameter and the
+  /// coordinates in it; nothing otherwise.
+  std::optional<std::pair<OpId, Coordinates>> seenThroughMovement(OpId op, Coordinates coordinates);
+
+  /// An op whose lanes lie one after the other in a buffer, aligned to all of them together.
+  struct DirectAccess {
+    unsigned buffer;
+    Expr offset; ///< of lane 0, in elements
+    Guard guard; ///< the same for all lanes
+  };
+  /// Nothing where the op is computed, or its lanes lie otherwise.
+  std::optional<DirectAccess> directAccess(OpId op, const Coordinates &coordinates,
+                                           const Guard &guard, unsigned lanes);
+
+  /// The coordinates at which every path from `from` reads `to`, if there is one and they all
+  /// agree. Unsupported otherwise.
+  llvm::Expected<std::optional<Coordinates>> readAt(OpId from, const Coordinates &coordinates,
+                                                    OpId to);
+
+private:
+  struct AccessPattern;
+  llvm::Expected<Values> emit(OpId op, const Coordinates &coordinates, const Guard &guard,
+                              unsigned lanes);
+  llvm::Expected<Values> emitElementwise(OpId id, const OpIndexing &maps,
+                                         const Coordinates &coordinates, const Guard &guard,
+                                         unsigned lanes);
+  llvm::Expected<Values> emitConcatenation(OpId id, const OpIndexing &maps,
+                                           const Coordinates &coordinates, const Guard &guard,
+                                           unsigned lanes);
+  llvm::Expected<Values> emitPad(OpId id, const OpIndexing &maps, const Coordinates &coordinates,
+                                 const Guard &guard, unsigned lanes);
+  llvm::Expected<Values> emitConstant(OpId id, const Coordinates &coordinates, const Guard &guard,
+                                      unsigned lanes);
+  Values emitIota(const Op &op, const Coordinates &coordinates, unsigned lanes);
+  Values load(OpId parameter, const Coordinates &coordinates, const Guard &guard, unsigned lanes);
+  /// Operand values through one map of the op. Runtime variables are read first.
+  llvm::Expected<Values> throughMap(OpId id, unsigned operand, const IndexMap &map,
+                                    const Coordinates &coordinates, const Guard &guard,
+                                    unsigned lanes, Guard *conditions);
+  /// The condition at lane 0, if it is the same for all lanes.
+  std::optional<MapConstraint> forAllLanes(const MapConstraint &condition);
+  llvm::Expected<const OpIndexing *> indexing(OpId op);
+  AccessPattern accessPattern(const Shape &shape, const Coordinates &coordinates,
+                              const Guard &guard, unsigned lanes);
+  Expr atLane(Expr expr, unsigned lane);
+  Guard atLane(const Guard &guard, unsigned lane);
+  Guard simplified(const Guard &guard);
+  llvm::Value *bytes(llvm::Value *elements, DType type);
+  llvm::Value *emitIndex(Expr expr);
+  llvm::Error spend(const Op &op, unsigned amount);
+
+  KernelBuilder &k;
+  llvm::IRBuilder<> &b;
+  const Graph &ir;
+  ScalarOps ops;
+  ExprContext exprs;
+  Bounds bounds;
+  std::unique_ptr<Simplifier> simplifier;
+  std::vector<llvm::Value *> variableValues; ///< by VarId, of indexType()
+  llvm::Type *indices;
+  Expr laneVariable;
+  unsigned laneCount;
+  Supplier supplier;
+  std::map<OpId, OpIndexing> indexings;
+  struct Memo {
+    std::map<std::vector<uint32_t>, Values> values;
+    std::map<uint32_t, llvm::Value *> indices;
+  };
+  std::vector<Memo> memos; ///< innermost scope last
+  unsigned depth = 0;
+  int64_t budget;
+  unsigned runtimeVariables = 0;
+};
+
+} // namespace tilewright
