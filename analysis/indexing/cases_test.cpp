@@ -1,6 +1,7 @@
 // Programs on which other compilers went wrong, and everything in the bundled models.
 #include "analysis/indexing/op_cost.h"
 #include "analysis/indexing/test_support.h"
+#include "analysis/ir/inline.h"
 
 #include <filesystem>
 
@@ -233,7 +234,7 @@ TEST(IndexingModels, EveryOpHasMapsOrAReason) {
 // From the root of every computation to each of its parameters, through everything between.
 TEST(IndexingModels, RootsReachTheirParameters) {
   size_t found = 0, refused = 0;
-  forEachBundledModel([&](const Module &module) {
+  auto visit = [&](const Module &module) {
     for (const Graph &graph : module.all()) {
       ExprContext context;
       const Op &root = graph.op(graph.root());
@@ -256,6 +257,12 @@ TEST(IndexingModels, RootsReachTheirParameters) {
           EXPECT_EQ(map.results().size(), graph.op(parameter).shape.rank());
       }
     }
+  };
+  forEachBundledModel([&](const Module &module) {
+    visit(module);
+    llvm::Expected<Module> flat = inlineCalls(module, {.calls = true, .fusions = true});
+    ASSERT_TRUE(static_cast<bool>(flat));
+    visit(*flat);
   });
   EXPECT_GT(found, 200u);
   EXPECT_LT(refused, found);
