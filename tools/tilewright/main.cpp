@@ -17,6 +17,7 @@ int main(int argc, char **argv) {
   addImport(app, selection);
   addIndex(app, selection);
   addTile(app, selection);
+  addExplore(app, selection);
 
   try {
     app.parse(argc, argv);

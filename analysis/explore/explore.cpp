@@ -1,0 +1,247 @@
+#include "analysis/explore/explore.h"
+
+#include "analysis/indexing/op_cost.h"
+#include "analysis/ir/inline.h"
+#include "analysis/tiling/resources.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <thread>
+
+namespace tilewright {
+
+namespace {
+
+/// Runs body(0 … count-1) on some threads; each index once.
+void parallelFor(size_t count, unsigned jobs, const std::function<void(size_t)> &body) {
+  std::atomic<size_t> next{0};
+  auto work = [&] {
+    for (size_t i; (i = next++) < count;)
+      body(i);
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 1; t < std::min<size_t>(jobs, count); ++t)
+    threads.emplace_back(work);
+  work();
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+class Explorer {
+public:
+  Explorer(std::shared_ptr<const Module> module, const Device &device,
+           const Calibration &calibration, const ExploreOptions &options)
+      : module(std::move(module)), graph(this->module->entry()), device(device),
+        calibration(calibration), options(options) {}
+
+  llvm::Expected<ExploredModel> run();
+
+private:
+  /// What became of one kernel of the grouping: kernels, or ops without one.
+  struct Outcome {
+    std::vector<ExploredKernel> kernels;
+    std::vector<UnsupportedOp> unsupported;
+    std::optional<Diag> bug;
+  };
+
+  llvm::Expected<ExploredKernel> exploreKernel(const KernelGroup &kernel) const;
+  Outcome exploreOrSplit(const KernelGroup &kernel) const;
+  std::vector<std::string> names(const std::vector<OpId> &ops) const;
+  void countArithmetic(const KernelGroup &group, ExploredKernel &kernel) const;
+  double lowerBound(const ExploredModel &model) const;
+
+  std::shared_ptr<const Module> module;
+  const Graph &graph;
+  const Device &device;
+  const Calibration &calibration;
+  const ExploreOptions &options;
+};
+
+std::vector<std::string> Explorer::names(const std::vector<OpId> &ops) const {
+  std::vector<std::string> result;
+  for (OpId id : ops)
+    result.push_back(graph.op(id).name);
+  return result;
+}
+
+void Explorer::countArithmetic(const KernelGroup &group, ExploredKernel &kernel) const {
+  std::vector<OpId> ops(group.ops);
+  ops.insert(ops.end(), group.recomputed.begin(), group.recomputed.end());
+  for (OpId id : ops) {
+    OpCost cost = opCost(*module, graph, id);
+    if (!cost.isCounted) {
+      kernel.uncounted.push_back(graph.op(id).name + ": " + cost.reason);
+      continue;
+    }
+    if (__builtin_add_overflow(kernel.flops, cost.flops, &kernel.flops) ||
+        __builtin_add_overflow(kernel.transcendentals, cost.transcendentals,
+                               &kernel.transcendentals))
+      kernel.uncounted.push_back(graph.op(id).name + ": the count leaves 64 bits");
+  }
+}
+
+llvm::Expected<ExploredKernel> Explorer::exploreKernel(const KernelGroup &group) const {
+  llvm::Expected<KernelSource> source = kernelSource(*module, module->entryId, group);
+  if (!source)
+    return source.takeError();
+  llvm::Expected<TiledKernel> tiledKernel = tileKernel(*module, *source);
+  if (!tiledKernel)
+    return tiledKernel.takeError();
+  const Graph &body = module->graph(source->graph);
+  auto tiled = std::make_shared<TiledGroup>(*tiledKernel->tiled);
+  addResourceConstraints(body, *tiled, device.limits);
+  addSearchConstraints(body, *tiled);
+
+  KernelPlan prototype;
+  prototype.name = source->name;
+  prototype.module = module;
+  prototype.graph = source->graph;
+  prototype.context = tiledKernel->context;
+  prototype.tiled = tiled;
+
+  auto estimateOf = [&](KernelPlan &plan) -> llvm::Expected<Estimate> {
+    llvm::Expected<Instruction> instruction = preferredInstruction(plan, device);
+    if (!instruction)
+      return instruction.takeError();
+    plan.instruction = *instruction;
+    return estimateTime(plan, device, calibration, options.estimate);
+  };
+  auto price = [&](const KernelPlan &candidate) -> llvm::Expected<double> {
+    KernelPlan plan = candidate;
+    llvm::Expected<Estimate> estimate = estimateOf(plan);
+    if (!estimate)
+      return estimate.takeError();
+    if (estimate->timeNs >= std::numeric_limits<double>::infinity())
+      return makeError(DiagClass::Unsupported, "a block needs more than one SM has ({})",
+                       estimate->resources.occupancyLimiter);
+    return estimate->timeNs;
+  };
+  llvm::Expected<PlanSearchResult> found = searchPlans(prototype, price, options.search);
+  if (!found)
+    return found.takeError();
+  if (found->best.empty())
+    return makeError(DiagClass::Unsupported, "{}", found->refusal);
+
+  ExploredKernel kernel;
+  kernel.name = source->name;
+  kernel.kind = source->kind;
+  kernel.ops = names(group.ops);
+  kernel.recomputed = names(group.recomputed);
+  kernel.rootShape = graph.op(group.root).shape.str(false);
+  kernel.raw = found->raw;
+  kernel.feasible = found->feasible;
+  kernel.priced = found->priced;
+  kernel.isExhaustive = found->isExhaustive;
+  for (const PricedPlan &best : found->best) {
+    KernelPlan plan = prototype;
+    plan.values = best.values;
+    llvm::Expected<Estimate> estimate = estimateOf(plan);
+    if (!estimate)
+      return estimate.takeError();
+    kernel.plans.push_back({std::move(plan), std::move(*estimate)});
+  }
+  countArithmetic(group, kernel);
+  return kernel;
+}
+
+/// A group that can't be one kernel falls back to one kernel an op; what can't be tiled alone
+/// either is unsupported.
+Explorer::Outcome Explorer::exploreOrSplit(const KernelGroup &group) const {
+  Outcome outcome;
+  llvm::Expected<ExploredKernel> whole = exploreKernel(group);
+  if (whole) {
+    outcome.kernels.push_back(std::move(*whole));
+    return outcome;
+  }
+  Diag diag = takeDiag(whole.takeError());
+  if (diag.cls == DiagClass::Internal) {
+    outcome.bug = std::move(diag);
+    return outcome;
+  }
+  if (group.ops.size() == 1 && group.recomputed.empty()) {
+    outcome.unsupported.push_back({graph.op(group.root).name, diag.message});
+    return outcome;
+  }
+  for (OpId id : group.ops) {
+    KernelGroup single;
+    single.ops = {id};
+    single.root = id;
+    Outcome part = exploreOrSplit(single);
+    if (part.bug)
+      return part;
+    for (ExploredKernel &kernel : part.kernels)
+      outcome.kernels.push_back(std::move(kernel));
+    for (UnsupportedOp &op : part.unsupported)
+      outcome.unsupported.push_back(std::move(op));
+  }
+  return outcome;
+}
+
+/// No grouping and no kernels can be faster: the arithmetic of each type at its peak, or the
+/// entry's arguments and results moved through DRAM once, whichever takes longer.
+double Explorer::lowerBound(const ExploredModel &model) const {
+  double arithmetic = 0;
+  for (const ExploredKernel &kernel : model.kernels)
+    arithmetic +=
+        kernel.plans.front().estimate.flops / std::max(1.0, device.peakFlops(DType::BF16, true));
+  std::set<OpId> read;
+  for (const Op &op : graph.all())
+    for (OpId operand : op.operands)
+      if (graph.op(operand).opcode == Opcode::Parameter)
+        read.insert(operand);
+  double bytes = 0;
+  for (OpId id : read)
+    bytes += static_cast<double>(graph.op(id).shape.byteSize().value_or(0));
+  if (graph.root().isValid())
+    bytes += static_cast<double>(graph.op(graph.root()).shape.byteSize().value_or(0));
+  return std::max(arithmetic, bytes / device.dramBandwidth);
+}
+
+llvm::Expected<ExploredModel> Explorer::run() {
+  ExploredModel model;
+  model.ops = graph.size();
+  model.computations = module->all().size();
+  Grouping grouping = groupSimply(graph);
+  std::vector<Outcome> outcomes(grouping.kernels.size());
+  std::mutex mutex;
+  size_t done = 0;
+  parallelFor(outcomes.size(), options.jobs, [&](size_t i) {
+    outcomes[i] = exploreOrSplit(grouping.kernels[i]);
+    std::lock_guard lock(mutex);
+    ++done;
+    if (options.progress)
+      options.progress(done, outcomes.size());
+  });
+  for (Outcome &outcome : outcomes) {
+    if (outcome.bug)
+      return makeError(std::move(*outcome.bug));
+    for (ExploredKernel &kernel : outcome.kernels) {
+      model.totalTimeNs += kernel.plans.front().estimate.timeNs;
+      model.kernels.push_back(std::move(kernel));
+    }
+    for (UnsupportedOp &op : outcome.unsupported)
+      model.unsupported.push_back(std::move(op));
+  }
+  for (const OpReason &entry : grouping.unsupported)
+    model.unsupported.push_back({graph.op(entry.op).name, entry.reason});
+  for (const OpReason &entry : grouping.noKernel)
+    model.noKernel.push_back({graph.op(entry.op).name, entry.reason});
+  model.lowerBoundNs = lowerBound(model);
+  return model;
+}
+
+} // namespace
+
+llvm::Expected<ExploredModel> exploreModel(const Module &original, const Device &device,
+                                           const Calibration &calibration,
+                                           const ExploreOptions &options) {
+  llvm::Expected<Module> inlined = inlineCalls(original);
+  if (!inlined)
+    return inlined.takeError();
+  auto module = std::make_shared<const Module>(std::move(*inlined));
+  return Explorer(module, device, calibration, options).run();
+}
+
+} // namespace tilewright

@@ -1,0 +1,59 @@
+// Explore: a whole model into kernels, each with its best plans by predicted time.
+#pragma once
+
+#include "analysis/explore/grouping.h"
+#include "analysis/explore/kernels.h"
+#include "analysis/explore/plan_search.h"
+#include "costmodel/estimate.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct ExploreOptions {
+  PlanSearchOptions search;
+  EstimateOptions estimate{.cache = CacheState::Warm}; ///< as inside a running model
+  unsigned jobs = 1; ///< threads; the result does not depend on it
+  std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
+};
+
+struct RankedPlan {
+  KernelPlan plan;
+  Estimate estimate;
+};
+
+struct ExploredKernel {
+  std::string name;
+  KernelKind kind = KernelKind::Elementwise;
+  std::vector<std::string> ops;        ///< of the explored graph, counted here
+  std::vector<std::string> recomputed; ///< counted in another kernel
+  std::string rootShape;
+  std::vector<RankedPlan> plans; ///< fastest first, never empty
+  uint64_t raw = 0, feasible = 0, priced = 0;
+  bool isExhaustive = false;
+  int64_t flops = 0, transcendentals = 0;
+  std::vector<std::string> uncounted; ///< ops whose arithmetic is not known, with the reason
+};
+
+struct UnsupportedOp {
+  std::string op, reason;
+};
+
+struct ExploredModel {
+  size_t ops = 0, computations = 0;    ///< of the explored graph; of the module
+  std::vector<ExploredKernel> kernels; ///< in execution order
+  std::vector<UnsupportedOp> unsupported, noKernel;
+  double totalTimeNs = 0;  ///< of the kernels alone: complete only if nothing is unsupported
+  double lowerBoundNs = 0; ///< all arithmetic at peak, or all arguments and results through DRAM
+  bool isComplete() const { return unsupported.empty(); }
+};
+
+/// Explores the entry computation (calls inlined). Every op of it ends up in exactly one kernel,
+/// in `unsupported`, or in `noKernel`. Errors: Internal ones only; what can't be done is a row.
+llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &device,
+                                           const Calibration &calibration,
+                                           const ExploreOptions &options = {});
+
+} // namespace tilewright

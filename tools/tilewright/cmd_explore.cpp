@@ -1,0 +1,305 @@
+// tilewright explore: models into kernels, each with its best plans by predicted time.
+#include "analysis/explore/explore.h"
+#include "analysis/import/import_file.h"
+#include "tools/tilewright/command.h"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <thread>
+
+namespace tilewright::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> models;
+  std::string device = "h100-sxm", calibration, out;
+  size_t top = 5, budget = PlanSearchOptions().maxPriced;
+  unsigned jobs = 1;
+  bool resume = false, json = false;
+  std::string cache = "warm";
+};
+
+/// A hash that only has to notice changes: 64-bit FNV-1a.
+std::string fingerprint(std::initializer_list<std::string_view> parts) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (std::string_view part : parts) {
+    for (char c : part)
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+    hash = (hash ^ 0xff) * 0x100000001b3ull; // parts can't run together
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+Json planJson(const KernelPlan &plan) {
+  Json tile = Json::object(), schedule = Json::object();
+  int64_t grid = 1;
+  const TileSpace &space = plan.tiled->space;
+  for (size_t i = 0; i < space.parameters.size(); ++i) {
+    const TileParameter &parameter = space.parameters[i];
+    bool isSchedule = parameter.role == TileParameter::Role::Schedule;
+    (isSchedule ? schedule : tile)[parameter.name] = plan.values[i];
+    if (parameter.role == TileParameter::Role::Parallel)
+      grid *= (parameter.largest() + plan.values[i] - 1) / plan.values[i];
+  }
+  schedule["instruction"] = toString(plan.instruction);
+  return {{"tile", tile}, {"schedule", schedule}, {"grid", grid * plan.value("split_k")}};
+}
+
+Json kernelJson(const ExploredKernel &kernel, size_t index) {
+  const RankedPlan &best = kernel.plans.front();
+  const Estimate &estimate = best.estimate;
+  Json entry;
+  entry["name"] = fmt::format("k{:02}_{}", index, kernel.name);
+  entry["ops"] = kernel.ops;
+  if (!kernel.recomputed.empty())
+    entry["recomputed"] = kernel.recomputed;
+  entry["root_shape"] = kernel.rootShape;
+  entry["kind"] = toString(kernel.kind);
+  entry["trip_count"] = 1;
+  entry["plan"] = planJson(best.plan);
+  entry["time_ns"] = estimate.timeNs;
+  entry["sigma_ln"] = estimate.sigmaLn;
+  entry["limiter"] = estimate.limiter;
+  entry["terms"] = Json::object();
+  for (const EstimateTerm &term : estimate.terms)
+    entry["terms"][term.name] = term.ns;
+  entry["flops"] = kernel.flops;
+  entry["transcendentals"] = kernel.transcendentals;
+  if (!kernel.uncounted.empty())
+    entry["uncounted"] = kernel.uncounted;
+  entry["dram_bytes"] = estimate.dramReadBytes + estimate.dramWriteBytes;
+  entry["l2_bytes"] = estimate.l2Bytes;
+  entry["resources"] = {{"registers", estimate.resources.registers},
+                        {"shared_bytes", estimate.resources.sharedBytes},
+                        {"threads", estimate.resources.warps * 32},
+                        {"blocks_per_sm", estimate.resources.ctasPerSm}};
+  entry["candidates"] = {{"raw", kernel.raw},
+                         {"feasible", kernel.feasible},
+                         {"priced", kernel.priced},
+                         {"is_exhaustive", kernel.isExhaustive}};
+  entry["alternatives"] = Json::array();
+  for (const RankedPlan &plan : kernel.plans)
+    entry["alternatives"].push_back({{"plan", planJson(plan.plan)},
+                                     {"time_ns", plan.estimate.timeNs},
+                                     {"limiter", plan.estimate.limiter}});
+  return entry;
+}
+
+Json modelJson(const std::string &path, const ExploredModel &model) {
+  Json entry;
+  entry["model"] = path;
+  entry["ops"] = model.ops;
+  entry["computations"] = model.computations;
+  entry["kernels"] = Json::array();
+  for (const ExploredKernel &kernel : model.kernels)
+    entry["kernels"].push_back(kernelJson(kernel, entry["kernels"].size()));
+  auto list = [](const std::vector<UnsupportedOp> &ops) {
+    Json result = Json::array();
+    for (const UnsupportedOp &op : ops)
+      result.push_back({{"op", op.op}, {"reason", op.reason}});
+    return result;
+  };
+  entry["unsupported"] = list(model.unsupported);
+  entry["no_kernel"] = list(model.noKernel);
+  entry["total_time_ns"] = model.totalTimeNs;
+  entry["total_is_complete"] = model.isComplete();
+  entry["simple_grouping_time_ns"] = model.totalTimeNs;
+  entry["lower_bound_ns"] = model.lowerBoundNs;
+  return entry;
+}
+
+Json deviceJson(const Device &device) {
+  Json peaks = Json::object();
+  for (DType type : {DType::F8E4M3FN, DType::BF16, DType::F16})
+    if (double peak = device.peakFlops(type, true))
+      peaks[std::string(toString(type))] = peak * 1e9; // FLOP/ns
+  if (double peak = device.peakFlops(DType::F32, true))
+    peaks["tf32"] = peak * 1e9;
+  peaks["f32"] = device.peakFlops(DType::F32, false) * 1e9;
+  return {{"name", device.name},
+          {"display_name", device.name},
+          {"sm_count", device.smCount},
+          {"clock_ghz", device.smClock},
+          {"dram_bytes_per_s", device.dramBandwidth * 1e9},
+          {"l2_bytes", device.l2Bytes},
+          {"peak_flops_per_s", peaks}};
+}
+
+std::string sizesText(const Json &sizes) {
+  std::string out;
+  for (const auto &[name, value] : sizes.items())
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", name,
+                       value.is_string() ? value.get<std::string>() : value.dump());
+  return out;
+}
+
+void printModel(const Json &model, double total) {
+  fmt::print("{}: {} kernels, {}{}\n", model["model"].get<std::string>(), model["kernels"].size(),
+             timeText(model["total_time_ns"].get<double>()),
+             model["total_is_complete"].get<bool>()
+                 ? ""
+                 : fmt::format(" without {} unsupported ops", model["unsupported"].size()));
+  fmt::print("  {:<32} {:>9} {:>6}  {:<14} {}\n", "kernel", "time", "share", "limit", "plan");
+  for (const Json &kernel : model["kernels"]) {
+    double time = kernel["time_ns"].get<double>();
+    std::string name = kernel["name"].get<std::string>();
+    if (name.size() > 32)
+      name = name.substr(0, 31) + "~";
+    fmt::print("  {:<32} {:>9} {:>5.1f}%  {:<14} {} | {}\n", name, timeText(time),
+               total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
+               sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]));
+  }
+  for (const Json &op : model["unsupported"])
+    fmt::print("  not modelled: %{}: {}\n", op["op"].get<std::string>(),
+               op["reason"].get<std::string>());
+}
+
+/// One model's result, kept beside the report so that an interrupted run can go on.
+class ModelStore {
+public:
+  ModelStore(const std::string &out, bool resume) : out(out), resume(resume) {}
+
+  std::optional<Json> find(size_t index, const std::string &key) const {
+    if (out.empty() || !resume || !fs::exists(path(index)))
+      return std::nullopt;
+    llvm::Expected<std::string> text = readFile(path(index));
+    if (!text) {
+      llvm::consumeError(text.takeError());
+      return std::nullopt;
+    }
+    Json stored = Json::parse(*text, nullptr, false);
+    if (!stored.is_object() || !stored.contains("model") || stored.value("key", "") != key)
+      return std::nullopt;
+    return stored["model"];
+  }
+
+  llvm::Error store(size_t index, const std::string &key, const Json &model) const {
+    if (out.empty())
+      return llvm::Error::success();
+    return writeFileAtomically(path(index), dump({{"key", key}, {"model", model}}));
+  }
+
+private:
+  std::string path(size_t index) const { return fmt::format("{}/models/{:03}.json", out, index); }
+  std::string out;
+  bool resume;
+};
+
+int run(const Options &options) {
+  llvm::Expected<Device> device = loadDevice(options.device);
+  if (!device)
+    return failInput(device.takeError());
+  llvm::Expected<Calibration> calibration = options.calibration.empty()
+                                                ? defaultCalibration(*device)
+                                                : loadCalibration(options.calibration);
+  if (!calibration)
+    return failInput(calibration.takeError());
+  if (!options.out.empty()) {
+    std::error_code error;
+    fs::create_directories(options.out + "/models", error);
+    if (error)
+      return fail(makeError(DiagClass::BadInput, "{}: cannot make the folder: {}", options.out,
+                            error.message()));
+  }
+
+  // Every model is read before the first is explored: a bad file must not cost an hour's work.
+  std::vector<Module> modules;
+  std::vector<std::string> texts;
+  for (const std::string &path : options.models) {
+    llvm::Expected<std::string> text = readFile(path);
+    if (!text)
+      return failInput(text.takeError());
+    llvm::Expected<Module> module = importBuffer(std::make_shared<SourceBuffer>(path, *text));
+    if (!module)
+      return failInput(module.takeError());
+    modules.push_back(std::move(*module));
+    texts.push_back(std::move(*text));
+  }
+
+  ExploreOptions exploring;
+  exploring.search.top = options.top;
+  exploring.search.maxPriced = options.budget;
+  exploring.jobs = options.jobs;
+  if (options.cache == "flushed")
+    exploring.estimate.cache = CacheState::Flushed;
+  else if (options.cache == "clean")
+    exploring.estimate.cache = CacheState::Clean;
+
+  Json document = newDocument("explore");
+  document["device"] = deviceJson(*device);
+  document["calibration"] = calibration->files.empty() ? Json() : Json(calibration->device);
+  document["models"] = Json::array();
+  std::string settings =
+      fmt::format("{} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget, options.cache);
+  std::string deviceText = dump(document["device"]), calibrationText = toJson(*calibration);
+  ModelStore store(options.out, options.resume);
+  Progress progress("explored kernels");
+  for (size_t i = 0; i < modules.size(); ++i) {
+    std::string key =
+        fingerprint({options.models[i], texts[i], settings, deviceText, calibrationText});
+    std::optional<Json> entry = store.find(i, key);
+    if (!entry) {
+      exploring.progress = [&](size_t done, size_t total) { progress.update(done, total); };
+      llvm::Expected<ExploredModel> explored =
+          exploreModel(modules[i], *device, *calibration, exploring);
+      if (!explored)
+        return fail(explored.takeError());
+      entry = modelJson(options.models[i], *explored);
+      if (llvm::Error error = store.store(i, key, *entry))
+        return fail(std::move(error));
+    }
+    document["models"].push_back(std::move(*entry));
+  }
+
+  if (!options.out.empty())
+    if (llvm::Error error = writeFileAtomically(options.out + "/explore.json", dump(document)))
+      return fail(std::move(error));
+  if (options.json) {
+    print(document);
+  } else {
+    fmt::print("device {}, calibration {}, {} caches\n", device->name,
+               calibration->files.empty() ? "none (priors)" : calibration->device, options.cache);
+    for (const Json &model : document["models"])
+      printModel(model, model["total_time_ns"].get<double>());
+    if (!options.out.empty())
+      fmt::print("written to {}/explore.json\n", options.out);
+  }
+  return Fine;
+}
+
+} // namespace
+
+void addExplore(CLI::App &app, Selection &selection) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command =
+      app.add_subcommand("explore", "Kernels of whole models with their best plans");
+  command->footer("Example:\n"
+                  "  tilewright explore datasets/models/*.hlo.txt --device h100-sxm --out out");
+  command->add_option("MODEL", options->models, "HLO text files, plain or gzip")->required();
+  command->add_option("--device", options->device, "Device name or JSON file")
+      ->capture_default_str();
+  command->add_option("--calibration", options->calibration,
+                      "Calibration name or JSON file (default: the device's, else priors)");
+  command->add_option("--top", options->top, "Plans to keep for each kernel")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t(1), size_t(1000)));
+  command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t(1), size_t(1) << 30));
+  command->add_option("--cache", options->cache, "What L2 holds at the start of a kernel")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"warm", "clean", "flushed"}));
+  command->add_option("--jobs", options->jobs, "Threads; the result does not depend on it")
+      ->capture_default_str()
+      ->check(CLI::Range(1u, 256u));
+  command->add_option("--out", options->out, "Folder for explore.json and its parts");
+  command->add_flag("--resume", options->resume,
+                    "With --out: keep the models that are there and unchanged");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
+}
+
+} // namespace tilewright::cli
