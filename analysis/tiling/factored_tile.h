@@ -109,9 +109,12 @@ public:
                  const ConditionSink &conditions);
 
   /// The tile in shape `to` of the elements that `tile` covers in shape `from` (row-major, equal
-  /// element counts). The conditions' `dim` counts dims of `from`.
+  /// element counts). The conditions' `dim` counts dims of `from`. A dim of extent 1 that some
+  /// programs have no element of (behind a concatenate, say) loses its mask where `to` has no such
+  /// dim: the result is then a superset, and `isSuperset` is set.
   FactoredTile reshape(const FactoredTile &tile, std::span<const int64_t> from,
-                       std::span<const int64_t> to, const ConditionSink &conditions);
+                       std::span<const int64_t> to, const ConditionSink &conditions,
+                       bool &isSuperset);
 
   /// When the origin may be cut at weight `c`, 1 < c < extent.
   Formula boundaryCondition(const TileOrigin &origin, int64_t c);

@@ -65,6 +65,11 @@ static void addInputsAndConstants(const Graph &graph, Group &group) {
 }
 
 llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops) {
+  return makeGroup(graph, ops, graph.users());
+}
+
+llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
+                                const std::vector<std::vector<OpId>> &users) {
   llvm::Expected<Group> checked = checkedOps(graph, ops);
   if (!checked)
     return checked.takeError();
@@ -75,7 +80,6 @@ llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops) {
                      namesOf(graph, group.ops));
 
   // A constant added here has users outside perhaps, which make their own: it is never a root.
-  std::vector<std::vector<OpId>> users = graph.users();
   for (OpId id : group.ops) {
     bool leaves = id == graph.root();
     for (OpId user : users[id.index])

@@ -22,6 +22,11 @@ struct Group {
 /// and inputs. Errors: an empty set, or one that is not convex (BadInput, names the ops).
 llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops);
 
+/// The same with graph.users() from the caller, for whoever makes many groups of one large graph:
+/// the time is then that of the span from the group's first op to its last.
+llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
+                                const std::vector<std::vector<OpId>> &users);
+
 /// The same with the roots given: the other ops may have users outside, which compute them again
 /// for themselves. Errors: a root that is not among the ops, an input that depends on a root.
 llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,

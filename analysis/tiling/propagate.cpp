@@ -80,7 +80,7 @@ llvm::Expected<OperandTiles> TilePropagator::operands(OpId id, const FactoredTil
     return transpose(op, tile);
   case Opcode::Reshape: {
     OperandTiles out;
-    out.tiles.push_back({throughReshape(id, tile, resultDims(graph[op.operands[0]]))});
+    out.tiles.push_back(throughReshape(id, tile, resultDims(graph[op.operands[0]])));
     return out;
   }
   case Opcode::Bitcast:
@@ -133,30 +133,34 @@ llvm::Expected<OperandTiles> TilePropagator::elementwise(const Op &op, const Fac
   return out;
 }
 
+void TilePropagator::markDropped(const Op &op, OperandTile &out) {
+  out.exactness = Exactness::OverApproximate;
+  out.factor = 0;
+  out.why =
+      fmt::format("some programs need nothing of it, since they have no element of %{}", op.name);
+}
+
 void TilePropagator::dropDim(const Op &op, const FactoredDim &dim, OperandTile &out) {
   for (const Atom &atom : dim)
-    if (factory.origin(atom.origin).mayBeEmpty && factory.origin(atom.origin).extent > 0) {
-      out.exactness = Exactness::OverApproximate;
-      out.factor = 0;
-      out.why = fmt::format("some programs need nothing of it, since they have no element of %{}",
-                            op.name);
-    }
+    if (factory.origin(atom.origin).mayBeEmpty && factory.origin(atom.origin).extent > 0)
+      markDropped(op, out);
 }
 
 llvm::Expected<OperandTiles> TilePropagator::broadcast(const Op &op, const FactoredTile &tile) {
   const Op &operand = graph[op.operands[0]];
   OperandTiles out;
   out.tiles.resize(1);
+  std::vector<bool> isRead(tile.dims.size());
   for (size_t i = 0; i < operand.shape.dims.size(); ++i) {
-    int64_t to = op.attrs.dimensions[i];
-    if (operand.shape.dims[i] != op.shape.dims[to])
+    const size_t to = static_cast<size_t>(op.attrs.dimensions[i]);
+    isRead[to] = operand.shape.dims[i] == op.shape.dims[to];
+    if (!isRead[to] && operand.shape.dims[i] != 1)
       return unsupported(op, fmt::format("operand dim {} of {} is spread to {}", i,
                                          operand.shape.dims[i], op.shape.dims[to]));
-    out.tiles[0].tile.dims.push_back(tile.dims[to]);
+    out.tiles[0].tile.dims.push_back(isRead[to] ? tile.dims[to] : FactoredDim{});
   }
   for (size_t i = 0; i < tile.dims.size(); ++i)
-    if (!std::count(op.attrs.dimensions.begin(), op.attrs.dimensions.end(),
-                    static_cast<int64_t>(i)))
+    if (!isRead[i])
       dropDim(op, tile.dims[i], out.tiles[0]);
   return out;
 }
@@ -170,9 +174,14 @@ llvm::Expected<OperandTiles> TilePropagator::transpose(const Op &op, const Facto
   return out;
 }
 
-FactoredTile TilePropagator::throughReshape(OpId id, const FactoredTile &tile,
-                                            std::span<const int64_t> operandDims) {
-  return factory.reshape(tile, resultDims(graph[id]), operandDims, sinkFor(id, 0));
+OperandTile TilePropagator::throughReshape(OpId id, const FactoredTile &tile,
+                                           std::span<const int64_t> operandDims) {
+  bool isSuperset = false;
+  OperandTile out;
+  out.tile = factory.reshape(tile, resultDims(graph[id]), operandDims, sinkFor(id, 0), isSuperset);
+  if (isSuperset)
+    markDropped(graph[id], out);
+  return out;
 }
 
 namespace {
@@ -215,9 +224,12 @@ llvm::Expected<OperandTiles> TilePropagator::bitcast(OpId id, const FactoredTile
                           : -1;
     require(id, 0, std::move(condition));
   };
-  FactoredTile moved = factory.reshape(physical, from, to, sink);
+  bool isSuperset = false;
+  FactoredTile moved = factory.reshape(physical, from, to, sink, isSuperset);
   OperandTiles out;
   out.tiles.resize(1);
+  if (isSuperset)
+    markDropped(op, out.tiles[0]);
   out.tiles[0].tile.dims.resize(into.size());
   for (size_t i = 0; i < into.size(); ++i)
     out.tiles[0].tile.dims[into[i]] = moved.dims[i];

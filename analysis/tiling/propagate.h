@@ -48,8 +48,8 @@ public:
   llvm::Expected<OperandTiles> operands(OpId id, const FactoredTile &tile);
 
   /// Through one view op (or a chain of reshapes, see `operandDims`) to a tensor of these dims.
-  FactoredTile throughReshape(OpId id, const FactoredTile &tile,
-                              std::span<const int64_t> operandDims);
+  OperandTile throughReshape(OpId id, const FactoredTile &tile,
+                             std::span<const int64_t> operandDims);
 
   /// Adds a constraint unless it is true or there already.
   void require(OpId id, int operand, TileCondition condition);
@@ -90,6 +90,7 @@ private:
   /// The operand does not have this dim of the result: where a program has no valid element in it,
   /// nothing of the operand is needed, which the operand's tile can't say.
   void dropDim(const Op &op, const FactoredDim &dim, OperandTile &out);
+  void markDropped(const Op &op, OperandTile &out);
   TileOrigin originOf(OpId id, const FactoredTile &tile, size_t dim);
   FactoredDim shifted(TileOrigin origin, int64_t start, int64_t step, int64_t extent);
   /// Index i of the operand of that extent stands at low + i in the result.

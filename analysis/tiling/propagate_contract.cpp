@@ -228,7 +228,8 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
       condition.dim = static_cast<int>(c.outputFeature);
       require(id, 0, std::move(condition));
     };
-    FactoredDim joined = factory.reshape({{features}}, from, to, sink).dims[0];
+    bool isSuperset = false;
+    FactoredDim joined = factory.reshape({{features}}, from, to, sink, isSuperset).dims[0];
     joined.insert(joined.end(), step.begin(), step.end());
     joined = mergeAtoms(std::move(joined));
     factory.plainDim(joined, image[c.inputFeature], static_cast<int>(c.inputFeature),

@@ -28,7 +28,9 @@ Bounds TiledGroup::bounds() const {
 
 namespace {
 
-constexpr size_t maxInstances = 4096;
+/// Most groups need one or two tiles of each op; a group that needs many more of them grows
+/// exponentially.
+size_t maxInstances(const Group &group) { return 4096 + 4 * group.ops.size(); }
 
 /// An op with one tile, before instances are numbered.
 struct Node {
@@ -92,10 +94,10 @@ void GroupTiler::makeParallelParameters(OpId root) {
 llvm::Expected<unsigned> GroupTiler::request(OpId op, const OperandTile &wanted) {
   auto [it, isNew] = requests[op.index].try_emplace(wanted.tile, nodes.size());
   if (isNew) {
-    if (nodes.size() >= maxInstances)
+    if (nodes.size() >= maxInstances(group))
       return makeError(DiagClass::BudgetSpent,
                        "%{} and others are needed with over {} different tiles; split the group",
-                       graph[op].name, maxInstances);
+                       graph[op].name, maxInstances(group));
     nodes.push_back({op, wanted.tile, wanted, {}, {}, {}});
   } else if (wanted.exactness < nodes[it->second].quality.exactness) {
     nodes[it->second].quality = wanted; // one user needs all of it
@@ -123,7 +125,9 @@ llvm::Error GroupTiler::seedRoot(OpId root) {
                        op.name, graph[mainRoot].name, op.shape.str(false),
                        graph[mainRoot].shape.str(false));
     ConditionSink sink = rules.sinkFor(root, -1);
-    FactoredTile tile = rules.factory.reshape(rootTile, resultDims(graph[mainRoot]), extents, sink);
+    bool isSuperset = false; // a root's tile has no masks to lose
+    FactoredTile tile =
+        rules.factory.reshape(rootTile, resultDims(graph[mainRoot]), extents, sink, isSuperset);
     llvm::Expected<unsigned> node = request(root, {tile});
     if (!node)
       return node.takeError();
@@ -189,7 +193,8 @@ llvm::Error GroupTiler::expand(unsigned index) {
     bottom = graph[bottom].operands[0];
   if (bottom != id) {
     const std::vector<int64_t> &dims = resultDims(graph[bottom]);
-    return ask(bottom, {dims == resultDims(op) ? tile : rules.throughReshape(id, tile, dims)});
+    return ask(bottom,
+               dims == resultDims(op) ? OperandTile{tile} : rules.throughReshape(id, tile, dims));
   }
   llvm::Expected<OperandTiles> wanted = rules.operands(id, tile);
   if (!wanted)
@@ -341,7 +346,7 @@ llvm::Expected<TiledGroup> GroupTiler::run() {
   if (group.roots.empty())
     return makeError(DiagClass::BadInput, "the group has no root");
   mainRoot = group.roots.back();
-  if (graph[mainRoot].shape.isTuple)
+  if (graph[mainRoot].shape.isTuple && graph[mainRoot].opcode != Opcode::Reduce)
     return makeError(DiagClass::Unsupported, "%{} ({}) can't be tiled: its result is a tuple",
                      graph[mainRoot].name, toString(graph[mainRoot].opcode));
   for (OpId id : group.ops)

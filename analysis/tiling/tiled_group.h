@@ -62,7 +62,7 @@ struct TiledGroup {
 /// same dims, or the same elements in another shape. Where a program id does not occur in another
 /// root's tile a constraint keeps that dim in one tile, else several programs would write the same
 /// elements. What can't be expressed is an Unsupported error that names the op and the reason;
-/// more than 4096 instances are a BudgetSpent error.
+/// more than 4096 + 4 · ops instances are a BudgetSpent error.
 ///
 /// Sequential parameters: one per contracted or reduced dim. Dots and reduces that walk the same
 /// dims of tensors of the same shape with the same tile of the other dims share them, so that a
