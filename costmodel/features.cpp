@@ -95,6 +95,7 @@ private:
 
   void findDots() {
     dots.clear();
+    chained.clear();
     for (unsigned i = 0; i < view.instances.size(); ++i) {
       const InstanceView &v = view.instances[i];
       if (v.isInput || v.sameAs >= 0 || v.op->opcode != Opcode::Dot ||
@@ -117,6 +118,8 @@ private:
     }
     f.matrix = !dots.empty();
     f.serial = dots.size() > 1;
+    for (DotRef &d : dots)
+      d.shape.feedsDot = chained.count(d.instance) > 0;
   }
 
   static double sizeOf(const InstanceView &v, const std::vector<int64_t> &dims) {
@@ -143,9 +146,11 @@ private:
       const InstanceView &v = view.instances[i];
       if (v.isInput)
         inputs.push_back(v.sameAs >= 0 ? unsigned(v.sameAs) : i);
-      else if (v.op->opcode == Opcode::Dot || v.op->opcode == Opcode::Reduce)
+      else if (v.op->opcode == Opcode::Dot || v.op->opcode == Opcode::Reduce) {
         computed = true;
-      else
+        if (v.op->opcode == Opcode::Dot)
+          chained.insert(i);
+      } else
         work.insert(work.end(), v.instance->operands.begin(), v.instance->operands.end());
     }
     DotOperandShape shape;
@@ -398,7 +403,7 @@ private:
         addConvolution(v);
         continue;
       }
-      OpCost cost = costPerElement(*plan.module, *v.op) * elements;
+      OpCost cost = costPerElement(*plan.module, *v.op) * (elements * rowRepeats(v));
       if (view.isOutside(v)) {
         f.outsideAluOps += cost.alu;
         f.outsideSfuOps += cost.sfu;
@@ -410,6 +415,18 @@ private:
     }
     if (dots.empty())
       f.aluOps += largestBody(); // addresses, packing
+    else if (f.serial)           // running sums are rescaled when the maximum of a row grows
+      f.aluOps += dots.back().shape.batch * dots.back().shape.rows * dots.back().shape.columns;
+  }
+
+  /// What is computed between two dots is repeated like the first one.
+  double rowRepeats(const InstanceView &v) const {
+    if (!f.serial || view.isOutside(v))
+      return 1;
+    double repeats = 1;
+    for (const DotRef &d : dots)
+      repeats = std::max(repeats, d.shape.repeats(f.warps));
+    return repeats;
   }
 
   double largestBody() const {
@@ -446,12 +463,15 @@ private:
         registers.loopAccumulators = std::max(registers.loopAccumulators, perThread);
         f.looped = true; // of one iteration, too: the compiler does not know that
       }
-      addReductionExchange(v, operand, perThread);
+      if (dots.empty())
+        addReductionExchange(v, operand);
+      else if (!f.serial) // accumulators of several warps meet; chained dots keep rows in one warp
+        f.exchanges += 1;
     }
   }
 
   /// Whether the partial results of several warps must meet in shared memory.
-  void addReductionExchange(const InstanceView &v, const InstanceView &operand, double perThread) {
+  void addReductionExchange(const InstanceView &v, const InstanceView &operand) {
     AccessLayout a = accessLayout(operand, f.warps);
     double run = operand.contiguousElements();
     double alongRow = std::min(f.warps, std::max(run / (a.vector * a.lanesAlongRow), 1.0));
@@ -542,7 +562,8 @@ private:
   RegisterFacts registers;
   std::vector<DotRef> dots;
   std::map<std::pair<unsigned, unsigned>, std::vector<unsigned>> fedInputs; ///< by dot and side
-  std::set<unsigned> feedsDot;
+  std::set<unsigned> feedsDot;                                              ///< inputs
+  std::set<unsigned> chained; ///< dots whose result goes into another dot
   int rowParameter = -1, columnParameter = -1;
   bool neighboursByRow = false, misaligned = false;
   double misalignedFactor = 1, copies = 0;

@@ -37,6 +37,9 @@ public:
         return error;
     markDuplicates();
     countIterations();
+    if (view.iterations > 1) // beside a real loop, loops of one iteration are none
+      for (InstanceView &v : view.instances)
+        v.inAnyLoop = !v.loops.empty();
     return std::move(view);
   }
 

@@ -41,7 +41,7 @@ void addRelayout(DotWork &work, const DotOperandShape &operand, double run, doub
 
 void addWgmma(DotWork &work, const DotShape &d, double warps, double clocks) {
   work.wgmmaClocks = clocks;
-  double groups = warps / 4, groupRows = std::min(groups, d.rows / 64);
+  double groups = warps / 4, groupRows = d.feedsDot ? groups : std::min(groups, d.rows / 64);
   double groupColumns = std::max(groups / groupRows, 1.0);
   double instructionColumns = std::min(d.columns / groupColumns, 256.0);
   double rowBlocks = d.rows / 64, columnBlocks = d.columns / instructionColumns;
@@ -100,6 +100,10 @@ bool needsRelayout(const DotOperandShape &operand) {
   return operand.fromShared && !operand.contractedMinor && operand.bytesPerElement != 2;
 }
 
+double DotShape::repeats(double warps) const {
+  return feedsDot ? std::max(1.0, 16 * warps / std::max(rows, 1.0)) : 1;
+}
+
 DotWork dotWork(const DotShape &dot, Instruction instruction, double warps, const Device &device) {
   DotWork work;
   work.accumulators = dot.rows * dot.columns / (32 * warps);
@@ -116,7 +120,7 @@ DotWork dotWork(const DotShape &dot, Instruction instruction, double warps, cons
   for (double *quantity :
        {&work.wgmmaClocks, &work.mmaSyncClocks, &work.fmaClocks, &work.steps, &work.instructions,
         &work.operandBytes, &work.relayoutElements, &work.relayoutWords, &work.accumulators})
-    *quantity *= dot.batch;
+    *quantity *= dot.batch * dot.repeats(warps);
   return work;
 }
 

@@ -20,6 +20,11 @@ struct DotShape {
   double batch = 1, rows = 1, columns = 1, depth = 1;
   DType type = DType::BF16; ///< of the operands
   DotOperandShape lhs, rhs;
+  /// The result feeds another dot, so that every warp keeps whole rows of it. More warps than
+  /// blocks of 16 rows then do the same work again.
+  bool feedsDot = false;
+
+  double repeats(double warps) const;
 };
 
 /// Work of one CTA for one dot tile.

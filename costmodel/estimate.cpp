@@ -1,0 +1,161 @@
+#include "costmodel/estimate.h"
+
+#include "costmodel/formula.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tilewright {
+
+namespace {
+
+/// Peak FLOP/s and compulsory bytes; writes may end in L2.
+double rooflineOf(const Features &f, const Device &d, double readBytes) {
+  double bytes = readBytes + std::max(0.0, f.writeBytes - d.l2Bytes);
+  return std::max(f.flops / d.peakFlops(f.flopType, f.tensorFlops), bytes / d.dramBandwidth);
+}
+
+/// Spread to expect: the calibration's, wider where the measurements show the formula to be weak
+/// (reductions over direct loops, spills, kernels of a few microseconds).
+double sigmaOf(const Features &f, double base, double timeNs, double registerLimit) {
+  double factor = 1;
+  if (!f.matrix && f.looped)
+    factor = 3;
+  if (f.matrix && f.rawRegisters > registerLimit - 15)
+    factor = std::max(factor, 2.0);
+  if (timeNs < 5000)
+    factor = std::max(factor, 1.5);
+  return base * factor;
+}
+
+std::string occupancyLimiter(const Features &f) {
+  if (f.occupancy == f.occupancyByRegisters)
+    return "registers";
+  if (f.occupancy == f.occupancyByShared)
+    return "shared memory";
+  return f.occupancy == f.occupancyByWarps ? "warps" : "blocks";
+}
+
+EstimateResources resourcesOf(const Features &f, const DeviceLimits &limits) {
+  EstimateResources r;
+  r.registers = f.registers;
+  r.spilledRegisters = std::max(0.0, f.rawRegisters - double(limits.registersPerThread));
+  r.sharedBytes = f.sharedPerCta;
+  r.warps = f.warps;
+  r.ctasPerSm = f.occupancy;
+  r.byRegisters = f.occupancyByRegisters;
+  r.byShared = f.occupancyByShared;
+  r.byWarps = f.occupancyByWarps;
+  r.byBlocks = f.occupancyByBlocks;
+  r.occupancyLimiter = occupancyLimiter(f);
+  return r;
+}
+
+} // namespace
+
+double Estimate::term(std::string_view name) const {
+  for (const EstimateTerm &t : terms)
+    if (t.name == name)
+      return t.ns;
+  return 0;
+}
+
+Estimate estimateTime(const Features &given, const Device &device, const Parameters &parameters,
+                      double baseSigmaLn, const EstimateOptions &options) {
+  Estimate e;
+  if (given.empty)
+    return e;
+  Features f = given;
+  if (options.cache == CacheState::Warm) {
+    // What fits beside the results is read from L2.
+    double kept = std::max(0.0, formula::operandShare * device.l2Bytes - f.writeBytes);
+    f.readBytes = std::max(0.0, f.readBytes - kept);
+  }
+  KernelTime<double> t = kernelTime(f, device, parameters, options.cache == CacheState::Flushed);
+  double wave = std::min(f.ctas, device.smCount * std::max(f.occupancy, 1.0));
+  e.rooflineNs = rooflineOf(f, device, f.readBytes);
+  e.timeNs = std::max(t.total, e.rooflineNs);
+  if (f.occupancy < 1)
+    e.timeNs = std::numeric_limits<double>::infinity();
+  e.terms = {{"launch", t.launch + t.fillDrain},
+             {"tensor", t.tensor},
+             {"fma", t.fma},
+             {"shared memory", t.shared},
+             {"issue", t.issue},
+             {"special functions", t.sfu},
+             {"L1", t.tags},
+             {"L2", t.l2},
+             {"DRAM", t.dram + t.dirtyLines},
+             {"store", t.store},
+             {"latency", t.latency},
+             {"dispatch", t.dispatch},
+             {"partial sectors", t.partialSectors},
+             {"atomics", t.atomics}};
+  e.limiter =
+      std::max_element(e.terms.begin(), e.terms.end(),
+                       [](const EstimateTerm &a, const EstimateTerm &b) { return a.ns < b.ns; })
+          ->name;
+  e.sigmaLn = sigmaOf(f, baseSigmaLn, e.timeNs, double(device.limits.registersPerThread));
+  e.resources = resourcesOf(f, device.limits);
+  e.ctas = f.ctas;
+  e.iterations = f.iterations;
+  e.waves = f.ctas / (device.smCount * std::max(f.occupancy, 1.0));
+  e.flops = f.flops;
+  e.specialOps = f.ctas * (f.iterations * f.sfuOps + f.outsideSfuOps);
+  e.dramReadBytes = formula::reuse(f, device, wave).readBytes;
+  e.dramWriteBytes = f.writeBytes;
+  e.l2Bytes = f.ctas * (f.iterations * f.loadBytes + f.outsideLoadBytes + f.storeBytes);
+  e.sharedTrafficBytes = f.ctas * (f.iterations * f.sharedBytes + f.epilogueSharedBytes);
+  return e;
+}
+
+llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &device,
+                                      const Calibration &calibration,
+                                      const EstimateOptions &options) {
+  auto features = featuresOf(plan, device);
+  if (!features)
+    return features.takeError();
+  return estimateTime(*features, device, parametersFor(calibration, device), calibration.sigmaLn,
+                      options);
+}
+
+llvm::Expected<Estimate> estimateStreaming(const Graph &graph, const Group &group,
+                                           const Device &device, const Calibration &calibration,
+                                           double passes, const EstimateOptions &options) {
+  Features f;
+  auto add = [&](OpId id, double &sum) -> llvm::Error {
+    auto bytes = graph[id].shape.byteSize();
+    if (!bytes)
+      return makeError(DiagClass::Unsupported, "%{} has no size in bytes", graph[id].name);
+    sum += passes * double(*bytes);
+    return llvm::Error::success();
+  };
+  for (OpId input : group.inputs)
+    if (auto error = add(input, f.readBytes))
+      return error;
+  for (OpId root : group.roots)
+    if (auto error = add(root, f.writeBytes))
+      return error;
+  f.empty = f.readBytes + f.writeBytes == 0;
+  // A well-shaped streaming kernel: CTAs of 4 warps, 16 bytes a thread in each of 4 accesses.
+  constexpr double bytesPerCta = 128 * 16 * 4;
+  f.ctas = std::max(1.0, std::ceil((f.readBytes + f.writeBytes) / bytesPerCta));
+  f.loadBytes = f.readBytes / f.ctas;
+  f.storeBytes = f.writeBytes / f.ctas;
+  f.tags = f.loadBytes / 128;
+  f.loadInstructions = f.loadBytes / 512;
+  f.loadsPerThread = 4;
+  f.tileColumns = f.ctas;
+  f.rawRegisters = 32;
+  f.registers = 32;
+  f.occupancyByRegisters = f.occupancyByWarps = double(device.limits.warpsPerSm) / f.warps;
+  f.occupancyByShared = f.occupancyByBlocks = double(device.limits.blocksPerSm);
+  f.occupancy = std::min(f.occupancyByWarps, f.occupancyByBlocks);
+  Estimate e =
+      estimateTime(f, device, parametersFor(calibration, device), calibration.sigmaLn, options);
+  e.sigmaLn = std::max(e.sigmaLn, 0.5); // nothing is known about what it does with the bytes
+  return e;
+}
+
+} // namespace tilewright

@@ -1,0 +1,76 @@
+// Estimate: the predicted time of a kernel plan on a device, taken apart.
+//
+//   auto device = loadDevice("h100-sxm");
+//   auto calibration = defaultCalibration(*device);
+//   auto estimate = estimateTime(plan, *device, *calibration);
+//   estimate->timeNs, estimate->limiter, estimate->terms …
+#pragma once
+
+#include "costmodel/calibration.h"
+#include "costmodel/features.h"
+
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// What L2 holds when the kernel starts.
+enum class CacheState {
+  Flushed, ///< as in the bundled measurements: nothing of ours, and dirty lines of a flush
+  Clean,   ///< nothing of ours, nothing dirty
+  Warm,    ///< inputs that fit are there already, as inside a running model
+};
+
+struct EstimateOptions {
+  CacheState cache = CacheState::Flushed;
+};
+
+/// One part of the time: what that resource alone would need for the whole kernel. Parts overlap,
+/// so that they do not add up to the time.
+struct EstimateTerm {
+  std::string name; ///< "tensor", "shared memory", "L2", "DRAM", "latency", "launch", …
+  double ns = 0;
+};
+
+struct EstimateResources {
+  double registers = 0; ///< per thread; with more than the device has, the rest spills
+  double spilledRegisters = 0;
+  double sharedBytes = 0;                                          ///< per CTA
+  double warps = 0;                                                ///< per CTA
+  double ctasPerSm = 0;                                            ///< 0: can not be launched
+  double byRegisters = 0, byShared = 0, byWarps = 0, byBlocks = 0; ///< CTAs per SM by each limit
+  std::string occupancyLimiter; ///< "registers", "shared memory", "warps", "blocks"
+};
+
+struct Estimate {
+  double timeNs = 0;               ///< +infinity where the kernel can not be launched
+  double sigmaLn = 0;              ///< standard deviation of ln(measured / predicted) to expect
+  std::vector<EstimateTerm> terms; ///< in a fixed order, all of them
+  std::string limiter;             ///< name of the largest term
+  EstimateResources resources;
+  double ctas = 0, iterations = 0, waves = 0;
+  double flops = 0, specialOps = 0;
+  double dramReadBytes = 0, dramWriteBytes = 0, l2Bytes = 0, sharedTrafficBytes = 0;
+  double rooflineNs = 0; ///< no kernel for this group can be faster: peak FLOP/s, compulsory bytes
+
+  double term(std::string_view name) const; ///< 0 if there is none
+};
+
+/// Prices a plan. Errors as featuresOf(). A result without elements takes no time: nothing is
+/// launched. Otherwise the time is positive, at least `rooflineNs`, and does not grow with any
+/// bandwidth of the device.
+llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &device,
+                                      const Calibration &calibration,
+                                      const EstimateOptions &options = {});
+
+/// The same for features and parameters at hand.
+Estimate estimateTime(const Features &features, const Device &device, const Parameters &parameters,
+                      double baseSigmaLn, const EstimateOptions &options = {});
+
+/// A group that has no tiles (a sort, a library call): its inputs and results move through DRAM
+/// once, in `passes` passes. Unsupported for shapes without a size.
+llvm::Expected<Estimate> estimateStreaming(const Graph &graph, const Group &group,
+                                           const Device &device, const Calibration &calibration,
+                                           double passes = 1, const EstimateOptions &options = {});
+
+} // namespace tilewright

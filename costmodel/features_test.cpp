@@ -1,0 +1,176 @@
+#include "costmodel/features.h"
+#include "costmodel/test_data.h"
+
+namespace tilewright {
+namespace {
+
+using testing::datasetOf;
+using testing::h100;
+using testing::measured;
+using testing::planFrom;
+
+Features featuresFrom(const std::string &csv) {
+  auto plan = planFrom(csv);
+  if (!plan) {
+    ADD_FAILURE() << takeDiag(plan.takeError()).str();
+    return {};
+  }
+  auto features = featuresOf(*plan, h100());
+  if (!features) {
+    ADD_FAILURE() << takeDiag(features.takeError()).str();
+    return {};
+  }
+  return *features;
+}
+
+const std::string gemmHeader =
+    "kernel,dtype,batch,d0,d1,d2,tile_m,tile_n,tile_k,warps,stages,split_k,group_m\n";
+const std::string memoryHeader = "kernel,dtype,d0,d1,tile_m,tile_n,block,warps\n";
+
+TEST(Features, Gemm) {
+  Features f = featuresFrom(gemmHeader + "gemm,bf16,,2048,2048,2048,128,128,64,4,3,1,8\n");
+  EXPECT_EQ(f.ctas, 256);
+  EXPECT_EQ(f.iterations, 32);
+  EXPECT_TRUE(f.matrix && f.pipelined && f.tensorFlops);
+  EXPECT_EQ(f.wgmmaClocks, 2 * 128 * 128 * 64 / 4096.0);
+  EXPECT_EQ(f.sharedPerCta, 3 * (128 + 128) * 64 * 2);
+  EXPECT_EQ(f.loadBytes, (128 + 128) * 64 * 2);
+  EXPECT_EQ(f.tags, (128 + 128) * 64 * 2 / 128);
+  EXPECT_EQ(f.neighbourShare, 0.5);
+  EXPECT_EQ(f.readBytes, 2 * 2048.0 * 2048 * 2);
+  EXPECT_EQ(f.writeBytes, 2048.0 * 2048 * 2);
+  EXPECT_EQ(f.flops, 2.0 * 2048 * 2048 * 2048);
+  EXPECT_EQ(f.tileRows, 16);
+  EXPECT_EQ(f.rowSlabBytes, 128 * 2048 * 2);
+  EXPECT_EQ(f.occupancy, 2);
+}
+
+TEST(Features, SmallTilesUseMmaSyncWithOneStageLess) {
+  Features f = featuresFrom(gemmHeader + "gemm,f16,,16,4096,4096,16,128,64,4,3,1,1\n");
+  EXPECT_EQ(f.wgmmaClocks, 0);
+  EXPECT_GT(f.mmaSyncClocks, 0);
+  EXPECT_EQ(f.sharedPerCta, 2 * (16 + 128) * 64 * 2);
+}
+
+TEST(Features, SplitK) {
+  Features f = featuresFrom(gemmHeader + "gemm,bf16,,512,512,4096,64,64,64,4,3,4,8\n");
+  EXPECT_EQ(f.ctas, 64 * 4);
+  EXPECT_EQ(f.iterations, 16);
+  EXPECT_EQ(f.atomicsPerThread, 64 * 64 / 128.0);
+  EXPECT_EQ(f.storeBytes, 0);
+  EXPECT_EQ(f.writeBytes, 512 * 512 * 4); // f32 sums, whatever the result type
+}
+
+TEST(Features, OperandsThatWgmmaCanNotRead) {
+  std::string sizes = ",,1024,1024,1024,128,128,64,4,3,1,8\n";
+  EXPECT_GT(featuresFrom(gemmHeader + "gemm,e4m3" + sizes).relayoutElements, 0);
+  EXPECT_GT(featuresFrom(gemmHeader + "gemm,f32" + sizes).relayoutElements, 0);
+  EXPECT_EQ(featuresFrom(gemmHeader + "gemm,bf16" + sizes).relayoutElements, 0);
+  EXPECT_EQ(featuresFrom(gemmHeader + "gemm_nt,bf16" + sizes).relayoutElements, 0);
+}
+
+TEST(Features, Batched) {
+  Features f = featuresFrom(gemmHeader + "bgemm_nt,bf16,96,1024,1024,64,128,128,64,4,2,1,8\n");
+  EXPECT_EQ(f.ctas, 96 * 64);
+  EXPECT_EQ(f.batches, 96);
+  EXPECT_EQ(f.rowOperandBytes, 1024 * 64 * 2);
+  EXPECT_EQ(f.readBytes, 96 * 2.0 * 1024 * 64 * 2);
+}
+
+TEST(Features, CopyAndElementwise) {
+  Features copy = featuresFrom(memoryHeader + "copy1d,bf16,65536,,,,1024,4\n");
+  EXPECT_EQ(copy.ctas, 64);
+  EXPECT_EQ(copy.loadBytes, 2048);
+  EXPECT_EQ(copy.storeBytes, 2048);
+  EXPECT_EQ(copy.loadsPerThread, 1);
+  EXPECT_EQ(copy.sharedPerCta, 0);
+  EXPECT_FALSE(copy.matrix || copy.looped);
+  Features ew = featuresFrom(memoryHeader + "ew1d,f32,65536,,,,1024,4\n");
+  EXPECT_EQ(ew.readBytes, 2 * 65536 * 4);
+  EXPECT_EQ(ew.sfuOps, 2 * 1024); // an exponential and a division
+}
+
+TEST(Features, BroadcastInputsAreReadOnce) {
+  Features f = featuresFrom(memoryHeader + "bcast2d,bf16,1024,4096,4,256,,4\n");
+  EXPECT_EQ(f.ctas, 256 * 16);
+  EXPECT_EQ(f.readBytes, (1024.0 * 4096 + 2 * 4096) * 2);
+}
+
+TEST(Features, TransposeTurnsInSharedMemory) {
+  Features f = featuresFrom(memoryHeader + "transpose2d,bf16,1024,2048,64,32,,4\n");
+  EXPECT_EQ(f.ctas, 16 * 64);
+  EXPECT_EQ(f.exchanges, 1);
+  EXPECT_EQ(f.sharedPerCta, 64 * 32 * 2);
+  EXPECT_EQ(f.partialSectors, 0);
+  // Rows of 8 elements are half a sector.
+  EXPECT_EQ(featuresFrom(memoryHeader + "transpose2d,bf16,1024,2048,8,64,,4\n").partialSectors, 64);
+}
+
+TEST(Features, Reductions) {
+  Features row = featuresFrom(memoryHeader + "rowreduce,f32,512,4096,2,1024,,4\n");
+  EXPECT_EQ(row.ctas, 256);
+  EXPECT_EQ(row.iterations, 4);
+  EXPECT_TRUE(row.looped);
+  EXPECT_EQ(row.writeBytes, 512 * 4);
+  EXPECT_EQ(row.readBytes, 512.0 * 4096 * 4);
+  Features column = featuresFrom(memoryHeader + "colreduce,f32,512,4096,8,128,,4\n");
+  EXPECT_EQ(column.ctas, 32);
+  EXPECT_EQ(column.iterations, 64);
+}
+
+TEST(Features, SoftmaxReadsItsRowOnce) {
+  Features f = featuresFrom(memoryHeader + "softmax2d,bf16,128,8192,1,8192,,8\n");
+  EXPECT_EQ(f.ctas, 128);
+  EXPECT_EQ(f.iterations, 1);
+  EXPECT_EQ(f.loadBytes, 8192 * 2);
+  EXPECT_EQ(f.exchanges, 2);
+  EXPECT_FALSE(f.looped);
+}
+
+TEST(Features, AttentionKeepsQueriesAndWalksOverKeys) {
+  Features f = featuresFrom("kernel,dtype,d0,d1,d2,tile_m,tile_n,head_dim,causal,warps,stages\n"
+                            "attn,bf16,12,8192,64,128,64,64,0,8,3\n");
+  EXPECT_EQ(f.ctas, 12 * 64);
+  EXPECT_EQ(f.iterations, 128);
+  EXPECT_TRUE(f.serial);
+  EXPECT_EQ(f.loadBytes, 2 * 64 * 64 * 2);
+  EXPECT_EQ(f.neighbourShare, 1);
+  EXPECT_EQ(f.flops, 4.0 * 12 * 8192 * 8192 * 64);
+  EXPECT_EQ(f.sharedPerCta, 128 * 64 * 2 + 3 * 2 * 64 * 64 * 2);
+}
+
+TEST(Features, EmptyResultLaunchesNothing) {
+  EXPECT_TRUE(featuresFrom(memoryHeader + "bcast2d,bf16,0,4096,4,256,,4\n").empty);
+}
+
+/// The shared memory that the compiler reported, for every measured matrix kernel.
+TEST(Features, SharedBytesAreExactForEveryMeasuredMatrixKernel) {
+  TemplateLibrary templates = testing::bundledTemplates();
+  Device device = h100();
+  int64_t checked = 0;
+  for (const char *file : {"gemm.csv.gz", "gemm_variants.csv.gz", "attention.csv.gz"}) {
+    auto table = Table::read(std::string("datasets/measurements/h100-sxm/") + file);
+    ASSERT_TRUE(static_cast<bool>(table));
+    for (size_t i = 0; i < table->rowCount(); i += 3) {
+      TableRow row(*table, i);
+      auto number = templates.match(row);
+      ASSERT_TRUE(number.has_value());
+      auto bytes = llvm::cantFail(row.integer("smem_bytes"));
+      auto plan = templates.planOf(*number, row, device);
+      if (!plan) {
+        EXPECT_EQ(takeDiag(plan.takeError()).cls, DiagClass::Unsupported);
+        continue;
+      }
+      if (!bytes)
+        continue;
+      auto features = featuresOf(*plan, device);
+      ASSERT_TRUE(static_cast<bool>(features));
+      ASSERT_EQ(features->sharedPerCta, double(*bytes)) << file << " line " << row.line();
+      ++checked;
+    }
+  }
+  EXPECT_GT(checked, 7000);
+}
+
+} // namespace
+} // namespace tilewright
