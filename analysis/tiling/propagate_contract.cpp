@@ -153,17 +153,20 @@ FactoredDim TilePropagator::window(OpId id, int dim, TileOrigin o, const WindowD
   hull.lower = t.lower * w.stride - w.padLow;
   hull.upper = (t.upper - 1) * w.stride + (reach + 1 - w.padLow);
   int64_t step = 1;
-  if (w.size == 1) {
+  const bool touch = w.windowDilation == 1 && w.stride <= w.size; // windows leave no gaps
+  if (w.size == 1 && w.baseDilation == 1) {
     step = w.stride;
     hull.size = t.size;
-  } else if (w.windowDilation == 1 && w.stride <= w.size) {
-    hull.size = (t.size - 1) * w.stride + w.size; // windows touch or overlap
+  } else if (touch) {
+    hull.size = (t.size - 1) * w.stride + w.size;
   } else {
-    step = std::gcd(w.stride, w.windowDilation);
+    // Between the elements of a dilated operand only runs of step 1 can be told apart.
+    step = w.baseDilation == 1 ? std::gcd(w.stride, w.windowDilation) : 1;
     hull.size = (t.size - 1) * (w.stride / step) + (reach / step + 1);
     out.exactness = Exactness::OverApproximate;
-    out.factor =
-        static_cast<double>(std::max(w.stride, w.windowDilation)) / static_cast<double>(step);
+    out.factor = w.baseDilation == 1
+                     ? static_cast<double>(w.stride + w.windowDilation) / static_cast<double>(step)
+                     : 0;
     out.why = fmt::format("windows of {} with stride {} and dilation {} leave gaps", w.size,
                           w.stride, w.windowDilation);
   }

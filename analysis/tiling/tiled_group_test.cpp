@@ -1,75 +1,14 @@
-#include "analysis/import/hlo_text.h"
-#include "analysis/tiling/numeric_tile.h"
+#include "analysis/tiling/tile_test_util.h"
 
 #include <gtest/gtest.h>
 
 using namespace tilewright;
 
-namespace {
-
-/// One graph's ops as one group.
-struct Tiled {
-  std::shared_ptr<const Module> module;
-  std::unique_ptr<ExprContext> context = std::make_unique<ExprContext>();
-  TiledGroup group;
-
-  const Graph &graph() const { return module->entry(); }
-  std::string tile(std::string_view name, unsigned which = 0) const {
-    OpId id = graph().find(name);
-    std::vector<unsigned> found = group.instancesOf(id);
-    if (which >= found.size())
-      return "none";
-    return group.instances[found[which]].tile.str(graph()[id].shape.dims);
-  }
-  std::vector<std::string> texts() const {
-    std::vector<std::string> out;
-    for (const Constraint &c : group.constraints)
-      out.push_back(c.formula.str());
-    return out;
-  }
-};
-
-llvm::Expected<Tiled> tryTile(const std::string &body) {
-  auto module = parseHlo(std::make_shared<SourceBuffer>(
-      "test", "HloModule m\n\nadd {\n  a = f32[] parameter(0)\n"
-              "  b = f32[] parameter(1)\n  ROOT s = f32[] add(a, b)\n}\n\n"
-              "ENTRY main {\n" +
-                  body + "}\n"));
-  if (!module)
-    return module.takeError();
-  Tiled out;
-  out.module = std::make_shared<Module>(std::move(*module));
-  std::vector<OpId> ops;
-  for (uint32_t i = 0; i < out.graph().size(); ++i)
-    if (opClass(out.graph()[OpId{i}].opcode) != OpClass::Tuple &&
-        out.graph()[OpId{i}].opcode != Opcode::Parameter)
-      ops.push_back(OpId{i});
-  auto group = makeGroup(out.graph(), ops);
-  if (!group)
-    return group.takeError();
-  auto tiled = tileGroup(out.graph(), *group, *out.context);
-  if (!tiled)
-    return tiled.takeError();
-  out.group = std::move(*tiled);
-  return out;
-}
-
-Tiled tile(const std::string &body) {
-  auto out = tryTile(body);
-  if (!out) {
-    ADD_FAILURE() << takeDiag(out.takeError()).str();
-    std::abort();
-  }
-  return std::move(*out);
-}
-
-} // namespace
-
 TEST(TileGroup, Dot) {
-  Tiled t = tile("  a = bf16[128,64] parameter(0)\n  b = bf16[64,256] parameter(1)\n"
-                 "  d = bf16[128,256] dot(a, b), lhs_contracting_dims={1}, "
-                 "rhs_contracting_dims={0}\n"
-                 "  ROOT e = bf16[128,256] exponential(d)\n");
+  TiledText t = tileText("  a = bf16[128,64] parameter(0)\n  b = bf16[64,256] parameter(1)\n"
+                         "  d = bf16[128,256] dot(a, b), lhs_contracting_dims={1}, "
+                         "rhs_contracting_dims={0}\n"
+                         "  ROOT e = bf16[128,256] exponential(d)\n");
   EXPECT_EQ(t.tile("d"), "[t0 * pid0 : t0, t1 * pid1 : t1]");
   EXPECT_EQ(t.tile("a"), "[t0 * pid0 : t0, k0 * step_k0 : k0]");
   EXPECT_EQ(t.tile("b"), "[k0 * step_k0 : k0, t1 * pid1 : t1]");
@@ -87,14 +26,14 @@ TEST(TileGroup, Dot) {
 }
 
 TEST(TileGroup, SoftmaxHasOneReduceParameter) {
-  Tiled t = tile("  x = f32[64,1000] parameter(0)\n  ninf = f32[] constant(-inf)\n"
-                 "  zero = f32[] constant(0)\n"
-                 "  m = f32[64] reduce(x, ninf), dimensions={1}, to_apply=add\n"
-                 "  mb = f32[64,1000] broadcast(m), dimensions={0}\n"
-                 "  s = f32[64,1000] subtract(x, mb)\n  e = f32[64,1000] exponential(s)\n"
-                 "  l = f32[64] reduce(e, zero), dimensions={1}, to_apply=add\n"
-                 "  lb = f32[64,1000] broadcast(l), dimensions={0}\n"
-                 "  ROOT d = f32[64,1000] divide(e, lb)\n");
+  TiledText t = tileText("  x = f32[64,1000] parameter(0)\n  ninf = f32[] constant(-inf)\n"
+                         "  zero = f32[] constant(0)\n"
+                         "  m = f32[64] reduce(x, ninf), dimensions={1}, to_apply=add\n"
+                         "  mb = f32[64,1000] broadcast(m), dimensions={0}\n"
+                         "  s = f32[64,1000] subtract(x, mb)\n  e = f32[64,1000] exponential(s)\n"
+                         "  l = f32[64] reduce(e, zero), dimensions={1}, to_apply=add\n"
+                         "  lb = f32[64,1000] broadcast(l), dimensions={0}\n"
+                         "  ROOT d = f32[64,1000] divide(e, lb)\n");
   EXPECT_TRUE(t.group.space.find("r0"));
   EXPECT_FALSE(t.group.space.find("r1"));
   std::vector<unsigned> x = t.group.instancesOf(t.graph().find("x"));
@@ -104,44 +43,8 @@ TEST(TileGroup, SoftmaxHasOneReduceParameter) {
   EXPECT_FALSE(sameTileAt(t.group, x[0], x[1], part));
 }
 
-namespace {
-
-Assignment at(const Tiled &t, const std::vector<int64_t> &values) {
-  std::vector<int64_t> all = values;
-  all.resize(t.group.space.parameters.size(), 1);
-  return t.group.space.assign(all);
-}
-
-bool feasible(const Tiled &t, std::vector<int64_t> values) {
-  values.resize(t.group.space.parameters.size(), 1);
-  return isFeasible(t.group, values).value();
-}
-
-/// Violated constraints in words.
-std::vector<std::string> reasons(const Tiled &t, const std::vector<int64_t> &values) {
-  std::vector<std::string> out;
-  Assignment point = at(t, values);
-  for (const Constraint &c : t.group.constraints)
-    if (c.formula.evaluate(point) == false)
-      out.push_back(c.describe(point));
-  return out;
-}
-
-/// The tile of an op's instance with numbers, for program and step ids by name.
-std::vector<NumericDim> numbers(const Tiled &t, std::string_view name, unsigned which,
-                                const std::vector<int64_t> &values,
-                                const std::vector<int64_t> &pids) {
-  Assignment point = at(t, values);
-  for (size_t i = 0; i < pids.size(); ++i)
-    point.set(t.group.space.parameters[i].index, pids[i]);
-  std::vector<unsigned> found = t.group.instancesOf(t.graph().find(name));
-  return numericTile(t.group.instances[found.at(which)].tile, point).value();
-}
-
-} // namespace
-
 TEST(TileGroup, SixteenAxesOfTwo) {
-  Tiled t = tile(
+  TiledText t = tileText(
       "  t = f32[2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2] parameter(0)\n  m = f32[256,256] parameter(1)\n"
       "  sorted = f32[2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2] transpose(t), "
       "dimensions={0,2,4,6,8,10,12,14,1,3,5,7,9,11,13,15}\n"
@@ -149,64 +52,65 @@ TEST(TileGroup, SixteenAxesOfTwo) {
   int count = 0;
   for (int64_t a = 1; a <= 256; ++a)
     for (int64_t b = 1; b <= 256; ++b)
-      count += feasible(t, {a, b});
+      count += t.feasible({a, b});
   EXPECT_EQ(count, 81);
   EXPECT_LT(t.group.constraints.size(), 20u);
-  std::vector<std::string> why = reasons(t, {3, 8});
+  std::vector<std::string> why = t.reasons({3, 8});
   ASSERT_FALSE(why.empty());
   EXPECT_EQ(why[0].substr(0, 12), "%flat dim 0:");
-  std::vector<NumericDim> tile = numbers(t, "t", 0, {4, 8}, {0, 0});
+  std::vector<NumericDim> tile = t.numbers("t", 0, {4, 8}, {0, 0});
   for (size_t axis = 0; axis < 16; ++axis)
     EXPECT_EQ(tile[axis].size, axis >= 11 ? 2 : 1) << axis;
 }
 
 TEST(TileGroup, EightByThreeRows) {
-  Tiled t = tile("  a = f32[8,3,64] parameter(0)\n  b = f32[64,24] parameter(1)\n"
-                 "  rows = f32[24,64] reshape(a)\n"
-                 "  cols = f32[64,24] transpose(rows), dimensions={1,0}\n"
-                 "  ROOT out = f32[64,24] add(cols, b)\n");
+  TiledText t = tileText("  a = f32[8,3,64] parameter(0)\n  b = f32[64,24] parameter(1)\n"
+                         "  rows = f32[24,64] reshape(a)\n"
+                         "  cols = f32[64,24] transpose(rows), dimensions={1,0}\n"
+                         "  ROOT out = f32[64,24] add(cols, b)\n");
   std::vector<int64_t> accepted;
   for (int64_t k = 1; k <= 24; ++k)
-    if (feasible(t, {16, k}))
+    if (t.feasible({16, k}))
       accepted.push_back(k);
   EXPECT_EQ(accepted, (std::vector<int64_t>{1, 3, 6, 9, 12, 15, 18, 21, 24}));
-  EXPECT_EQ(numbers(t, "a", 0, {16, 6}, {1, 2}),
+  EXPECT_EQ(t.numbers("a", 0, {16, 6}, {1, 2}),
             (std::vector<NumericDim>{{4, 2, 1, 0, 8}, {0, 3, 1, 0, 3}, {16, 16, 1, 0, 64}}));
-  EXPECT_EQ(numbers(t, "a", 0, {16, 1}, {0, 7}),
+  EXPECT_EQ(t.numbers("a", 0, {16, 1}, {0, 7}),
             (std::vector<NumericDim>{{2, 1, 1, 0, 8}, {1, 1, 1, 0, 3}, {0, 16, 1, 0, 64}}));
-  EXPECT_EQ(reasons(t, {16, 4}),
+  EXPECT_EQ(t.reasons({16, 4}),
             (std::vector<std::string>{"%rows dim 0: tile 4 must be 1 or a multiple of 3, because "
                                       "24 is split into 8 x 3"}));
 }
 
 TEST(TileGroup, SlicedHeadTranspose) {
-  Tiled t = tile("  p = bf16[2080,1024] parameter(0)\n"
-                 "  body = bf16[2048,1024] slice(p), slice={[32:2080], [0:1024]}\n"
-                 "  turned = bf16[1024,2048] transpose(body), dimensions={1,0}\n"
-                 "  ROOT split = bf16[1024,16,128] bitcast(turned)\n");
-  EXPECT_TRUE(feasible(t, {32, 16, 128}));
-  EXPECT_TRUE(feasible(t, {32, 4, 128}));
-  EXPECT_TRUE(feasible(t, {32, 1, 64}));
-  EXPECT_FALSE(feasible(t, {32, 2, 64}));
-  EXPECT_EQ(numbers(t, "p", 0, {32, 16, 128}, {3, 0, 0}),
+  TiledText t = tileText("  p = bf16[2080,1024] parameter(0)\n"
+                         "  body = bf16[2048,1024] slice(p), slice={[32:2080], [0:1024]}\n"
+                         "  turned = bf16[1024,2048] transpose(body), dimensions={1,0}\n"
+                         "  ROOT split = bf16[1024,16,128] bitcast(turned)\n");
+  EXPECT_TRUE(t.feasible({32, 16, 128}));
+  EXPECT_TRUE(t.feasible({32, 4, 128}));
+  EXPECT_TRUE(t.feasible({32, 1, 64}));
+  EXPECT_FALSE(t.feasible({32, 2, 64}));
+  EXPECT_EQ(t.numbers("p", 0, {32, 16, 128}, {3, 0, 0}),
             (std::vector<NumericDim>{{32, 2048, 1, 32, 2080}, {96, 32, 1, 0, 1024}}));
   EXPECT_EQ(t.group.instancesOf(t.graph().find("turned")).size(), 1u);
 }
 
 TEST(TileGroup, JoinedHalvesSpreadAndTurned) {
-  Tiled t = tile("  x = bf16[8,3072,128] parameter(0)\n  half = bf16[1,3072,1,64] parameter(1)\n"
-                 "  whole = bf16[1,3072,1,128] concatenate(half, half), dimensions={3}\n"
-                 "  flat = bf16[3072,128] bitcast(whole)\n"
-                 "  wide = bf16[8,3072,128] broadcast(flat), dimensions={1,2}\n"
-                 "  scaled = bf16[8,3072,128] multiply(x, wide)\n"
-                 "  ROOT turned = bf16[3072,8,128] transpose(scaled), dimensions={1,0,2}\n");
+  TiledText t =
+      tileText("  x = bf16[8,3072,128] parameter(0)\n  half = bf16[1,3072,1,64] parameter(1)\n"
+               "  whole = bf16[1,3072,1,128] concatenate(half, half), dimensions={3}\n"
+               "  flat = bf16[3072,128] bitcast(whole)\n"
+               "  wide = bf16[8,3072,128] broadcast(flat), dimensions={1,2}\n"
+               "  scaled = bf16[8,3072,128] multiply(x, wide)\n"
+               "  ROOT turned = bf16[3072,8,128] transpose(scaled), dimensions={1,0,2}\n");
   EXPECT_TRUE(t.group.constraints.empty());
   ASSERT_EQ(t.group.instancesOf(t.graph().find("half")).size(), 2u);
   for (int64_t size : {8, 64, 128})
     for (int64_t pid = 0; pid * size < 128; ++pid) {
       int64_t elements = 0;
       for (unsigned side : {0u, 1u}) {
-        NumericDim dim = numbers(t, "half", side, {64, 8, size}, {5, 0, pid})[3];
+        NumericDim dim = t.numbers("half", side, {64, 8, size}, {5, 0, pid})[3];
         elements += dim.validCount();
         if (dim.validCount() == size) {
           EXPECT_EQ(dim.offset, (size * pid) % 64);
@@ -218,23 +122,23 @@ TEST(TileGroup, JoinedHalvesSpreadAndTurned) {
 
 TEST(TileGroup, AttentionHeads) {
   // Heads moved before the sequence and back to one row a token.
-  Tiled t = tile("  x = f32[24,96] parameter(0)\n"
-                 "  split = f32[2,12,6,16] reshape(x)\n"
-                 "  turned = f32[2,6,12,16] transpose(split), dimensions={0,2,1,3}\n"
-                 "  ROOT y = f32[2,6,12,16] exponential(turned)\n");
-  EXPECT_TRUE(feasible(t, {1, 1, 4, 16}));
-  EXPECT_TRUE(feasible(t, {1, 1, 12, 8}));
-  EXPECT_TRUE(feasible(t, {1, 2, 4, 16}));
-  EXPECT_FALSE(feasible(t, {1, 2, 4, 8}));
-  EXPECT_TRUE(feasible(t, {2, 1, 12, 16}));
-  EXPECT_FALSE(feasible(t, {2, 1, 4, 16}));
-  EXPECT_EQ(numbers(t, "x", 0, {1, 1, 4, 16}, {1, 3, 2, 0}),
+  TiledText t = tileText("  x = f32[24,96] parameter(0)\n"
+                         "  split = f32[2,12,6,16] reshape(x)\n"
+                         "  turned = f32[2,6,12,16] transpose(split), dimensions={0,2,1,3}\n"
+                         "  ROOT y = f32[2,6,12,16] exponential(turned)\n");
+  EXPECT_TRUE(t.feasible({1, 1, 4, 16}));
+  EXPECT_TRUE(t.feasible({1, 1, 12, 8}));
+  EXPECT_TRUE(t.feasible({1, 2, 4, 16}));
+  EXPECT_FALSE(t.feasible({1, 2, 4, 8}));
+  EXPECT_TRUE(t.feasible({2, 1, 12, 16}));
+  EXPECT_FALSE(t.feasible({2, 1, 4, 16}));
+  EXPECT_EQ(t.numbers("x", 0, {1, 1, 4, 16}, {1, 3, 2, 0}),
             (std::vector<NumericDim>{{12 + 8, 4, 1, 0, 24}, {48, 16, 1, 0, 64}}));
 }
 
 TEST(TileGroup, ReshapeAndBackIsNoReshape) {
-  Tiled t = tile("  x = f32[4,6] parameter(0)\n  flat = f32[24] reshape(x)\n"
-                 "  back = f32[4,6] reshape(flat)\n  ROOT y = f32[4,6] negate(back)\n");
+  TiledText t = tileText("  x = f32[4,6] parameter(0)\n  flat = f32[24] reshape(x)\n"
+                         "  back = f32[4,6] reshape(flat)\n  ROOT y = f32[4,6] negate(back)\n");
   EXPECT_TRUE(t.group.constraints.empty());
   EXPECT_EQ(t.tile("x"), t.tile("y"));
 }
@@ -244,7 +148,7 @@ TEST(TileGroup, FibonacciOfAddsStaysSmall) {
   for (int i = 2; i < 38; ++i)
     body += "  x" + std::to_string(i) + " = f32[5] add(x" + std::to_string(i - 1) + ", x" +
             std::to_string(i - 2) + ")\n";
-  Tiled t = tile(body);
+  TiledText t = tileText(body);
   EXPECT_EQ(t.group.instances.size(), 38u);
 }
 
@@ -262,15 +166,15 @@ TEST(TileGroup, TooManyTilesAreRefused) {
             "] add(a" + n + ", b" + n + ")\n";
     size = next;
   }
-  llvm::Expected<Tiled> t = tryTile(body);
+  llvm::Expected<TiledText> t = tryTileText(body);
   ASSERT_FALSE(static_cast<bool>(t));
   EXPECT_EQ(takeDiag(t.takeError()).cls, DiagClass::BudgetSpent);
 }
 
 TEST(TileGroup, UnknownOpsAreNamed) {
-  llvm::Expected<Tiled> t = tryTile("  x = f32[8] parameter(0)\n"
-                                    "  s = f32[8] sort(x), dimensions={0}, to_apply=add\n"
-                                    "  ROOT y = f32[8] negate(s)\n");
+  llvm::Expected<TiledText> t = tryTileText("  x = f32[8] parameter(0)\n"
+                                            "  s = f32[8] sort(x), dimensions={0}, to_apply=add\n"
+                                            "  ROOT y = f32[8] negate(s)\n");
   ASSERT_FALSE(static_cast<bool>(t));
   Diag diag = takeDiag(t.takeError());
   EXPECT_EQ(diag.cls, DiagClass::Unsupported);
@@ -278,24 +182,25 @@ TEST(TileGroup, UnknownOpsAreNamed) {
 }
 
 TEST(TileGroup, NothingToDo) {
-  Tiled t = tile("  x = f32[4,0] parameter(0)\n  y = f32[0,16] parameter(1)\n"
-                 "  z = f32[16] parameter(2)\n"
-                 "  d = f32[4,16] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-                 "  zb = f32[4,16] broadcast(z), dimensions={1}\n"
-                 "  ROOT dz = f32[4,16] add(d, zb)\n");
-  EXPECT_TRUE(feasible(t, {4, 16, 1}));
+  TiledText t =
+      tileText("  x = f32[4,0] parameter(0)\n  y = f32[0,16] parameter(1)\n"
+               "  z = f32[16] parameter(2)\n"
+               "  d = f32[4,16] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+               "  zb = f32[4,16] broadcast(z), dimensions={1}\n"
+               "  ROOT dz = f32[4,16] add(d, zb)\n");
+  EXPECT_TRUE(t.feasible({4, 16, 1}));
   EXPECT_EQ(tileCounts(t.group.space, std::vector<int64_t>{4, 16, 1, 1, 1, 1, 1})[2], 0);
-  EXPECT_EQ(validCount(numbers(t, "x", 0, {4, 16, 1}, {0, 0, 0})), 0);
+  EXPECT_EQ(validCount(t.numbers("x", 0, {4, 16, 1}, {0, 0, 0})), 0);
 }
 
 TEST(TileGroup, SecondRoots) {
   // The sum is written by every program of the columns unless one covers them all.
-  Tiled t = tile("  x = f32[64,32] parameter(0)\n  zero = f32[] constant(0)\n"
-                 "  s = f32[64] reduce(x, zero), dimensions={1}, to_apply=add\n"
-                 "  b = f32[64,32] broadcast(s), dimensions={0}\n"
-                 "  y = f32[64,32] subtract(x, b)\n"
-                 "  ROOT r = (f32[64], f32[64,32]) tuple(s, y)\n");
+  TiledText t = tileText("  x = f32[64,32] parameter(0)\n  zero = f32[] constant(0)\n"
+                         "  s = f32[64] reduce(x, zero), dimensions={1}, to_apply=add\n"
+                         "  b = f32[64,32] broadcast(s), dimensions={0}\n"
+                         "  y = f32[64,32] subtract(x, b)\n"
+                         "  ROOT r = (f32[64], f32[64,32]) tuple(s, y)\n");
   EXPECT_EQ(t.group.roots.size(), 2u);
-  EXPECT_FALSE(feasible(t, {8, 16, 4}));
-  EXPECT_TRUE(feasible(t, {8, 32, 4}));
+  EXPECT_FALSE(t.feasible({8, 16, 4}));
+  EXPECT_TRUE(t.feasible({8, 32, 4}));
 }
