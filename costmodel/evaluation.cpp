@@ -124,7 +124,7 @@ std::string toJson(const EvaluationReport &report) {
     unpriced.push_back(llvm::json::Object{{"family", llvm::json::fixUTF8(u.family)},
                                           {"reason", llvm::json::fixUTF8(u.reason)},
                                           {"rows", u.rows}});
-  llvm::json::Object root{{"schema", "tilewright.evaluation"},
+  llvm::json::Object root{{"schema", "tilewright.evaluate"},
                           {"schema_version", 1},
                           {"device", report.device},
                           {"calibration", report.calibration},

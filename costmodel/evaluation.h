@@ -31,7 +31,7 @@ llvm::Expected<EvaluationReport> evaluateLeftOut(const Dataset &data, const Devi
 /// The fold of a shape, in [0, folds).
 int foldOf(std::string_view shape, int folds);
 
-/// JSON of schema "tilewright.evaluation" (fields as in DESIGN: families[], overall, …).
+/// JSON of schema "tilewright.evaluate" (fields as in DESIGN: families[], overall, …).
 std::string toJson(const EvaluationReport &report);
 
 } // namespace tilewright

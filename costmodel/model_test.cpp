@@ -287,7 +287,7 @@ TEST(Evaluate, JsonHasTheDocumentedFields) {
   Dataset data = datasetOf({measured("attention.csv.gz", [](std::string_view) { return true; })});
   std::string json = toJson(evaluate(data, h100(), bundled()));
   for (const char *field :
-       {"\"schema\": \"tilewright.evaluation\"", "\"families\"", "\"overall\"", "\"mape\"",
+       {"\"schema\": \"tilewright.evaluate\"", "\"families\"", "\"overall\"", "\"mape\"",
         "\"median_ape\"", "\"p90_ape\"", "\"bias\"", "\"oracle_at_1\"", "\"worst_at_1\"",
         "\"oracle_at_5\"", "\"oracle_at_10\"", "\"random_at_5\"", "\"unpriced_rows\": 120"})
     EXPECT_NE(json.find(field), std::string::npos) << field;

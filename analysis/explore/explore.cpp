@@ -43,6 +43,7 @@ private:
   struct Outcome {
     std::vector<ExploredKernel> kernels;
     std::vector<UnsupportedOp> unsupported;
+    std::vector<SplitGroup> split;
     std::optional<Diag> bug;
   };
 
@@ -164,6 +165,7 @@ Explorer::Outcome Explorer::exploreOrSplit(const KernelGroup &group) const {
     outcome.unsupported.push_back({graph.op(group.root).name, diag.message});
     return outcome;
   }
+  outcome.split.push_back({graph.op(group.root).name, diag.message, group.ops.size()});
   for (OpId id : group.ops) {
     KernelGroup single;
     single.ops = {id};
@@ -179,13 +181,14 @@ Explorer::Outcome Explorer::exploreOrSplit(const KernelGroup &group) const {
   return outcome;
 }
 
-/// No grouping and no kernels can be faster: the arithmetic of each type at its peak, or the
+/// No grouping and no kernels can be faster: all arithmetic at the device's highest peak, or the
 /// entry's arguments and results moved through DRAM once, whichever takes longer.
 double Explorer::lowerBound(const ExploredModel &model) const {
-  double arithmetic = 0;
+  double peak = 1, arithmetic = 0;
+  for (DType type : {DType::F8E4M3FN, DType::BF16, DType::F32})
+    peak = std::max({peak, device.peakFlops(type, true), device.peakFlops(type, false)});
   for (const ExploredKernel &kernel : model.kernels)
-    arithmetic +=
-        kernel.plans.front().estimate.flops / std::max(1.0, device.peakFlops(DType::BF16, true));
+    arithmetic += static_cast<double>(kernel.flops) / peak;
   std::set<OpId> read;
   for (const Op &op : graph.all())
     for (OpId operand : op.operands)
@@ -221,6 +224,8 @@ llvm::Expected<ExploredModel> Explorer::run() {
       model.totalTimeNs += kernel.plans.front().estimate.timeNs;
       model.kernels.push_back(std::move(kernel));
     }
+    for (SplitGroup &split : outcome.split)
+      model.split.push_back(std::move(split));
     for (UnsupportedOp &op : outcome.unsupported)
       model.unsupported.push_back(std::move(op));
   }

@@ -41,10 +41,17 @@ struct UnsupportedOp {
   std::string op, reason;
 };
 
+/// A group that could not be one kernel and was taken apart.
+struct SplitGroup {
+  std::string root, reason;
+  size_t ops = 0;
+};
+
 struct ExploredModel {
   size_t ops = 0, computations = 0;    ///< of the explored graph; of the module
   std::vector<ExploredKernel> kernels; ///< in execution order
   std::vector<UnsupportedOp> unsupported, noKernel;
+  std::vector<SplitGroup> split;
   double totalTimeNs = 0;  ///< of the kernels alone: complete only if nothing is unsupported
   double lowerBoundNs = 0; ///< all arithmetic at peak, or all arguments and results through DRAM
   bool isComplete() const { return unsupported.empty(); }

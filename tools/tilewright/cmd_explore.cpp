@@ -104,6 +104,10 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
   };
   entry["unsupported"] = list(model.unsupported);
   entry["no_kernel"] = list(model.noKernel);
+  entry["split_groups"] = Json::array();
+  for (const SplitGroup &split : model.split)
+    entry["split_groups"].push_back(
+        {{"root", split.root}, {"ops", split.ops}, {"reason", split.reason}});
   entry["total_time_ns"] = model.totalTimeNs;
   entry["total_is_complete"] = model.isComplete();
   entry["simple_grouping_time_ns"] = model.totalTimeNs;
@@ -152,6 +156,9 @@ void printModel(const Json &model, double total) {
                total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
                sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]));
   }
+  for (const Json &split : model["split_groups"])
+    fmt::print("  taken apart: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
+               split["root"].get<std::string>(), split["reason"].get<std::string>());
   for (const Json &op : model["unsupported"])
     fmt::print("  not modelled: %{}: {}\n", op["op"].get<std::string>(),
                op["reason"].get<std::string>());

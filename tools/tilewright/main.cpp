@@ -18,6 +18,9 @@ int main(int argc, char **argv) {
   addIndex(app, selection);
   addTile(app, selection);
   addExplore(app, selection);
+  addCalibrate(app, selection);
+  addEvaluate(app, selection);
+  addReport(app, selection);
 
   try {
     app.parse(argc, argv);
