@@ -30,6 +30,13 @@ struct OperandTiles {
   std::vector<unsigned> reduces;  ///< sequential parameters that the op runs over
 };
 
+/// The same tile for every operand.
+inline OperandTiles sameForAll(size_t count, const FactoredTile &tile) {
+  OperandTiles out;
+  out.tiles.resize(count, {tile});
+  return out;
+}
+
 /// Dims of an op's result; of a variadic reduce those of its first element.
 const std::vector<int64_t> &resultDims(const Op &op);
 

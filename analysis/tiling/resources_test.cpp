@@ -87,6 +87,14 @@ TEST(Resources, StagesOfABigGemm) {
   EXPECT_EQ(evaluate(r.grid, k.at({{"t0", 128}, {"t1", 256}, {"split_k", 2}})), 64 * 32 * 2);
 }
 
+TEST(Resources, NoMoreProgramsShareASumThanItHasTiles) {
+  Kernel k(bigGemm);
+  EXPECT_TRUE(k.violated(k.at({{"k0", 128}, {"split_k", 32}})).empty());
+  EXPECT_EQ(k.violated(k.at({{"k0", 128}, {"split_k", 33}})),
+            (std::vector<std::string>{
+                "%c: 33 programs share one result tile, of at most 32 tiles of the sum"}));
+}
+
 TEST(Resources, SayWhatIsWantedAndWhatIsAllowed) {
   Kernel k(bigGemm);
   addResourceConstraints(k.graph(), *k.group, {});

@@ -61,6 +61,8 @@ private:
   void makeParallelParameters(OpId root);
   TiledGroup finish();
   void findLoops(TiledGroup &out);
+  /// No more programs share a sum than it has tiles.
+  void limitSplit(TiledGroup &out);
   unsigned bypass(unsigned node) const;
 
   const Graph &graph;
@@ -270,6 +272,25 @@ void GroupTiler::findLoops(TiledGroup &out) {
   }
 }
 
+void GroupTiler::limitSplit(TiledGroup &out) {
+  const Expr split = out.space.find("split_k")->size;
+  for (unsigned root : out.roots) {
+    const TileInstance &dot = out.instances[root];
+    Expr tiles = ctx.constant(1);
+    for (unsigned parameter : dot.reduces)
+      tiles = tiles * out.space.parameters[parameter].tileCount();
+    tiles = tiles.max(1);
+    Provenance from{dot.op,
+                    "%" + graph[dot.op].name,
+                    -1,
+                    -1,
+                    "split-k",
+                    "{0} programs share one result tile, of at most {1} tiles of the sum",
+                    {split, tiles}};
+    out.constraints.push_back({Formula::lessEqual(split, tiles), std::move(from)});
+  }
+}
+
 TiledGroup GroupTiler::finish() {
   TiledGroup out;
   out.group = group;
@@ -308,8 +329,6 @@ TiledGroup GroupTiler::finish() {
       order.push_back(n);
   std::stable_sort(order.begin(), order.end(),
                    [&](unsigned a, unsigned b) { return nodes[a].op < nodes[b].op; });
-  // Drop what was only reached through a view that is bypassed: nothing is, since a bypass leads
-  // to the same operand.
   std::vector<unsigned> number(nodes.size());
   for (unsigned i = 0; i < order.size(); ++i)
     number[order[i]] = i;
@@ -339,6 +358,8 @@ TiledGroup GroupTiler::finish() {
   for (OpId root : group.roots)
     out.roots.push_back(number[rootNode.at(root)]);
   findLoops(out);
+  if (maySplit)
+    limitSplit(out);
   return out;
 }
 

@@ -26,6 +26,7 @@ struct TileInstance {
   Tile tile;
   std::vector<unsigned> operands; ///< instance of each operand; inputs have instances too
   bool isInput = false;           ///< read from memory: no operands here
+  /// Against what the root's tile needs, summed over the steps of the loops.
   Exactness exactness = Exactness::Exact;
   double factor = 1; ///< of an over-approximation; 0: no bound is known
   std::string why;   ///< says why it is not exact
@@ -67,6 +68,8 @@ struct TiledGroup {
 /// Sequential parameters: one per contracted or reduced dim. Dots and reduces that walk the same
 /// dims of tensors of the same shape with the same tile of the other dims share them, so that a
 /// softmax has one r0, and the row reduction between two dots walks with the second one's k0.
+///
+/// The index of t0 is named pid0, that of k0 step_k0. Tiles are in normal form (affine/simplify.h).
 ///
 /// Schedule parameters are always there; an extent of 1 says that the group has no use for it:
 /// warps [1, 32], stages [1, 16] (groups with a dot or reduce), split_k [1, 64] (where every root
