@@ -1,6 +1,8 @@
 #include "codegen/kernel_spec.h"
 
 #include "analysis/support/checked.h"
+
+#include <algorithm>
 #include "codegen/extract.h"
 
 namespace tilewright {
@@ -16,11 +18,20 @@ llvm::Expected<KernelSpec> specOf(const KernelPlan &plan) {
   KernelSpec spec;
   spec.name = plan.name;
   spec.schedule = plan.schedule();
-  auto module = extractGroup(*plan.module, plan.graph, plan.tiled->group);
+  const std::vector<TileParameter> &parameters = plan.tiled->space.parameters;
+  // The root whose dims are tiled comes first.
+  Group group = plan.tiled->group;
+  for (const TileParameter &parameter : parameters)
+    if (parameter.role == TileParameter::Role::Parallel)
+      if (auto root = std::find(group.roots.begin(), group.roots.end(), parameter.op);
+          root != group.roots.end()) {
+        std::rotate(group.roots.begin(), root, root + 1);
+        break;
+      }
+  auto module = extractGroup(*plan.module, plan.graph, group);
   if (!module)
     return module.takeError();
   spec.module = *module;
-  const std::vector<TileParameter> &parameters = plan.tiled->space.parameters;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const TileParameter &parameter = parameters[i];
     if (parameter.role == TileParameter::Role::Parallel) {

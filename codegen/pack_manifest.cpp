@@ -11,7 +11,7 @@ namespace tilewright {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr const char *schema = "tilewright.pack";
+constexpr const char *schema = "tilewright.pack", *planSchema = "tilewright.plan";
 constexpr int64_t schemaVersion = 1;
 
 Json toJson(const KernelParameter &parameter) {
@@ -112,30 +112,11 @@ private:
   std::string &problem;
 };
 
-llvm::Expected<ManifestKernel> readKernel(Reader kernel, const std::string &file,
-                                          std::string &problem) {
-  ManifestKernel result;
-  result.name = kernel.text("name");
-  result.kind = kernel.text("kind");
-  result.entry = kernel.text("entry");
-  auto dims = [&](const char *name) {
-    std::vector<int64_t> values = kernel.integers(name);
-    if (values.size() != 3)
-      kernel.complain(name, "has not three numbers");
-    values.resize(3);
-    return values;
-  };
-  result.launch = {dims("grid")[0], dims("block")[0], kernel.integer("dynamic_shared_bytes")};
-  Reader files = kernel.inner("files");
-  result.llFile = files.text("ll");
-  result.ptxFile = files.text("ptx");
-  if (files.field("cubin"))
-    result.cubinFile = files.text("cubin");
-  result.seed = static_cast<uint64_t>(kernel.inner("fill").integer("seed"));
-  result.tolerance = kernel.number("tolerance");
+/// Name, plan and HLO text of a kernel. `problem` may already hold one.
+llvm::Expected<KernelSpec> readSpec(Reader kernel, const std::string &file, std::string &problem) {
+  KernelSpec spec;
+  spec.name = kernel.text("name");
   Reader plan = kernel.inner("plan");
-  KernelSpec &spec = result.spec;
-  spec.name = result.name;
   spec.rootTile = plan.integers("root_tile");
   for (Reader &tile : plan.list("sequential"))
     spec.sequential.push_back(
@@ -157,11 +138,56 @@ llvm::Expected<ManifestKernel> readKernel(Reader kernel, const std::string &file
   if (!problem.empty())
     return makeError(DiagClass::BadInput, "{}: {}", file, problem);
   auto module = importBuffer(
-      std::make_shared<SourceBuffer>(fmt::format("{} (hlo of {})", file, result.name), hlo));
+      std::make_shared<SourceBuffer>(fmt::format("{} (hlo of {})", file, spec.name), hlo));
   if (!module)
     return module.takeError();
   spec.module = std::make_shared<Module>(std::move(*module));
+  return spec;
+}
+
+llvm::Expected<ManifestKernel> readKernel(Reader kernel, const std::string &file,
+                                          std::string &problem) {
+  ManifestKernel result;
+  result.name = kernel.text("name");
+  result.kind = kernel.text("kind");
+  result.entry = kernel.text("entry");
+  auto dims = [&](const char *name) {
+    std::vector<int64_t> values = kernel.integers(name);
+    if (values.size() != 3)
+      kernel.complain(name, "has not three numbers");
+    values.resize(3);
+    return values;
+  };
+  result.launch = {dims("grid")[0], dims("block")[0], kernel.integer("dynamic_shared_bytes")};
+  Reader files = kernel.inner("files");
+  result.llFile = files.text("ll");
+  result.ptxFile = files.text("ptx");
+  if (files.field("cubin"))
+    result.cubinFile = files.text("cubin");
+  result.seed = static_cast<uint64_t>(kernel.inner("fill").integer("seed"));
+  result.tolerance = kernel.number("tolerance");
+  llvm::Expected<KernelSpec> spec = readSpec(kernel, file, problem);
+  if (!spec)
+    return spec.takeError();
+  result.spec = std::move(*spec);
   return result;
+}
+
+/// The root object of a document of ours. Errors: BadInput.
+llvm::Expected<Json> parseDocument(const std::string &file, const std::string &text) {
+  if (auto error = checkJsonDepth(text, 32, file))
+    return error;
+  Json root = Json::parse(text, nullptr, false);
+  if (root.is_discarded())
+    return makeError(DiagClass::BadInput, "{}: not valid JSON", file);
+  return root;
+}
+
+void expectSchema(Reader &reader, const char *expected, std::string &problem) {
+  if (reader.text("schema") != expected)
+    reader.complain("schema", fmt::format("is not {}", expected).c_str());
+  if (problem.empty() && reader.integer("schema_version") != schemaVersion)
+    reader.complain("schema_version", "is not 1");
 }
 
 } // namespace
@@ -205,18 +231,13 @@ std::string printManifest(const Manifest &manifest) {
 }
 
 llvm::Expected<Manifest> parseManifest(const std::string &file, const std::string &text) {
-  if (auto error = checkJsonDepth(text, 32, file))
-    return error;
-  Json root = Json::parse(text, nullptr, false);
-  if (root.is_discarded())
-    return makeError(DiagClass::BadInput, "{}: not valid JSON", file);
+  llvm::Expected<Json> root = parseDocument(file, text);
+  if (!root)
+    return root.takeError();
   std::string problem;
-  Reader reader(root, "", problem);
+  Reader reader(*root, "", problem);
   Manifest manifest;
-  if (reader.text("schema") != schema)
-    reader.complain("schema", "is not tilewright.pack");
-  if (problem.empty() && reader.integer("schema_version") != schemaVersion)
-    reader.complain("schema_version", "is not 1");
+  expectSchema(reader, schema, problem);
   manifest.target = reader.text("target");
   manifest.ptxVersion = reader.text("ptx_version");
   manifest.llvm = reader.text("llvm");
@@ -233,6 +254,25 @@ llvm::Expected<Manifest> parseManifest(const std::string &file, const std::strin
   if (!problem.empty())
     return makeError(DiagClass::BadInput, "{}: {}", file, problem);
   return manifest;
+}
+
+std::string printPlan(const KernelSpec &spec) {
+  Json root{{"schema", planSchema},
+            {"schema_version", schemaVersion},
+            {"name", spec.name},
+            {"plan", toJson(spec)},
+            {"hlo", printHlo(*spec.module)}};
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+llvm::Expected<KernelSpec> parsePlan(const std::string &file, const std::string &text) {
+  llvm::Expected<Json> root = parseDocument(file, text);
+  if (!root)
+    return root.takeError();
+  std::string problem;
+  Reader reader(*root, "", problem);
+  expectSchema(reader, planSchema, problem);
+  return readSpec(reader, file, problem);
 }
 
 } // namespace tilewright

@@ -31,4 +31,11 @@ std::string printManifest(const Manifest &manifest);
 /// Errors: BadInput, naming `file` and the field.
 llvm::Expected<Manifest> parseManifest(const std::string &file, const std::string &text);
 
+/// A plan on its own, schema "tilewright.plan" version 1: {schema, schema_version, name, plan, hlo}
+/// with the fields of a manifest's kernel.
+std::string printPlan(const KernelSpec &spec);
+
+/// Errors: BadInput, naming `file` and the field, or the place in the HLO text.
+llvm::Expected<KernelSpec> parsePlan(const std::string &file, const std::string &text);
+
 } // namespace tilewright
