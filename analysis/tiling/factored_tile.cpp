@@ -20,10 +20,10 @@ FactoredDim mergeAtoms(FactoredDim dim) {
 
 unsigned TileFactory::intern(TileOrigin origin) {
   const TileDim &t = origin.tile;
-  std::vector<int64_t> key{origin.extent,    t.offset.id(), t.size.id(),    t.stride.id(),
-                           t.lower.id(),     t.upper.id(),  origin.aligned, origin.backwards,
-                           origin.base,      origin.lower,  origin.upper,   origin.length,
-                           origin.mayBeEmpty};
+  std::vector<int64_t> key{origin.extent,   t.offset.id(),    t.size.id(),    t.stride.id(),
+                           t.lower.id(),    t.upper.id(),     origin.aligned, origin.backwards,
+                           origin.base,     origin.lower,     origin.upper,   origin.length,
+                           origin.isDirect, origin.mayBeEmpty};
   auto [it, isNew] = numbers.emplace(std::move(key), static_cast<unsigned>(origins.size()));
   if (isNew)
     origins.push_back(std::move(origin));
@@ -42,6 +42,7 @@ FactoredDim TileFactory::rootDim(Expr index, Expr size, int64_t extent) {
                     {index * size, size, ctx.constant(1), ctx.constant(0), ctx.constant(extent)}};
   origin.aligned = true;
   origin.upper = origin.length = extent;
+  origin.isDirect = index.isVariable();
   origin.mayBeEmpty = extent == 0;
   return ofOrigin(std::move(origin));
 }

@@ -44,6 +44,8 @@ struct TileOrigin {
   int64_t base = 0, lower = 0, upper = 0;
   /// One program covers everything from size `length` on.
   int64_t length = 0;
+  /// Offset index · size with an index of its own: all indices together cover the dim.
+  bool isDirect = false;
   /// Some program may have no valid element at all (pad, concatenate).
   bool mayBeEmpty = false;
 

@@ -16,6 +16,7 @@ TileOrigin TilePropagator::originOf(OpId id, const FactoredTile &tile, size_t di
 
 FactoredDim TilePropagator::shifted(TileOrigin o, int64_t start, int64_t step, int64_t extent) {
   o.extent = extent;
+  o.isDirect = false;
   o.tile.offset = o.tile.offset * step + start;
   o.tile.stride = o.tile.stride * step;
   o.tile.lower = o.tile.lower * step + start;
@@ -50,7 +51,7 @@ llvm::Expected<OperandTiles> TilePropagator::reverse(OpId id, const FactoredTile
     const Expr last = ctx.constant(extent - 1), end = ctx.constant(extent);
     o.tile = {last - o.tile.offset, o.tile.size, -o.tile.stride, end - o.tile.upper,
               end - o.tile.lower};
-    o.backwards = !o.backwards;
+    o.backwards = !o.backwards; // still reaches all, but is no longer rooted
     o.base = extent - o.base;
     std::swap(o.lower, o.upper);
     o.lower = extent - o.lower;
@@ -62,6 +63,7 @@ llvm::Expected<OperandTiles> TilePropagator::reverse(OpId id, const FactoredTile
 
 FactoredDim TilePropagator::placed(TileOrigin o, int64_t low, int64_t extent, bool mayBeEmpty) {
   o.extent = extent;
+  o.isDirect = false;
   o.tile.offset = o.tile.offset - low;
   o.tile.lower = (o.tile.lower - low).max(0);
   o.tile.upper = (o.tile.upper - low).min(extent);

@@ -56,6 +56,8 @@ public:
 private:
   llvm::Expected<unsigned> request(OpId op, const OperandTile &wanted);
   llvm::Error seedRoot(OpId root);
+  /// Do the tiles of all programs and steps hold every element?
+  bool coversAll(const FactoredTile &tile) const;
   llvm::Error visit(OpId op);
   llvm::Error expand(unsigned node);
   void makeParallelParameters(OpId root);
@@ -107,6 +109,28 @@ llvm::Expected<unsigned> GroupTiler::request(OpId op, const OperandTile &wanted)
   return it->second;
 }
 
+bool GroupTiler::coversAll(const FactoredTile &tile) const {
+  // All digits of each origin, each once, of origins that run over their whole dim.
+  std::map<unsigned, std::vector<Atom>> digits;
+  for (size_t i = 0; i < tile.dims.size(); ++i)
+    for (const Atom &atom : tile.dims[i])
+      digits[atom.origin].push_back(atom);
+  for (auto &[index, atoms] : digits) {
+    const TileOrigin &origin = rules.factory.origin(index);
+    const bool isWhole = origin.tile.size.isConstant(origin.extent);
+    std::sort(atoms.begin(), atoms.end());
+    int64_t weight = 1;
+    for (const Atom &atom : atoms) {
+      if (atom.inner != weight)
+        return false;
+      weight *= atom.extent;
+    }
+    if (!origin.isRooted() || weight != origin.extent || !(isWhole || origin.isDirect))
+      return false;
+  }
+  return true;
+}
+
 llvm::Error GroupTiler::seedRoot(OpId root) {
   const Op &op = graph[root];
   const std::vector<int64_t> &extents = resultDims(op);
@@ -119,7 +143,12 @@ llvm::Error GroupTiler::seedRoot(OpId root) {
     rootNode[root] = *node;
     return llvm::Error::success();
   }
-  if (asked.empty()) {
+  // Write the instance that is asked for first among those that reach every element.
+  std::optional<unsigned> node;
+  for (const auto &[tile, candidate] : asked)
+    if (coversAll(tile) && (!node || candidate < *node))
+      node = candidate;
+  if (!node) {
     if (op.shape.isTuple || op.shape.elementCount() != graph[mainRoot].shape.elementCount())
       return makeError(DiagClass::Unsupported,
                        "%{} and %{} can't be results of one kernel: the tile of {} does not follow "
@@ -130,21 +159,17 @@ llvm::Error GroupTiler::seedRoot(OpId root) {
     bool isSuperset = false; // a root's tile has no masks to lose
     FactoredTile tile =
         rules.factory.reshape(rootTile, resultDims(graph[mainRoot]), extents, sink, isSuperset);
-    llvm::Expected<unsigned> node = request(root, {tile});
-    if (!node)
-      return node.takeError();
-    rootNode[root] = *node;
+    llvm::Expected<unsigned> made = request(root, {tile});
+    if (!made)
+      return made.takeError();
+    rootNode[root] = *made;
     return llvm::Error::success();
   }
-  // Write the instance that is asked for first; it partitions the tensor if every program id
-  // occurs in it.
-  unsigned node = asked.begin()->second;
-  for (const auto &[tile, candidate] : asked)
-    node = std::min(node, candidate);
-  rootNode[root] = node;
+  rootNode[root] = *node;
+  // Programs whose id does not occur in the tile would write the same elements.
   std::vector<Expr> offsets;
   for (size_t i = 0; i < extents.size(); ++i)
-    for (const Atom &atom : nodes[node].tile.dims[i])
+    for (const Atom &atom : nodes[*node].tile.dims[i])
       offsets.push_back(rules.factory.atomTile(atom).offset);
   std::vector<VarId> used = variablesOf(offsets);
   for (const TileParameter &p : parallel)

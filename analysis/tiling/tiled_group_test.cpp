@@ -204,3 +204,20 @@ TEST(TileGroup, SecondRoots) {
   EXPECT_FALSE(t.feasible({8, 16, 4}));
   EXPECT_TRUE(t.feasible({8, 32, 4}));
 }
+
+TEST(TileGroup, SecondRootMustBeReachedWhole) {
+  // The tiles that the slice asks of y leave half of it unwritten.
+  auto t = tryTileText("  x = f32[8] parameter(0)\n  y = f32[8] negate(x)\n"
+                       "  h = f32[4] slice(y), slice={[0:4]}\n"
+                       "  ROOT r = (f32[8], f32[4]) tuple(y, h)\n");
+  ASSERT_FALSE(static_cast<bool>(t));
+  EXPECT_EQ(takeDiag(t.takeError()).cls, DiagClass::Unsupported);
+}
+
+TEST(TileGroup, TransposedSecondRoot) {
+  TiledText t = tileText("  x = f32[8,6] parameter(0)\n  y = f32[8,6] negate(x)\n"
+                         "  z = f32[6,8] transpose(y), dimensions={1,0}\n"
+                         "  ROOT r = (f32[8,6], f32[6,8]) tuple(y, z)\n");
+  EXPECT_TRUE(t.group.constraints.empty());
+  EXPECT_EQ(t.tile("y"), "[t1 * pid1 : t1, t0 * pid0 : t0]");
+}
