@@ -49,8 +49,32 @@ llvm::Error TilePropagator::unsupported(const Op &op, std::string reason) const 
                    toString(op.opcode), reason);
 }
 
+namespace {
+/// Equal for formulas of equal structure. Names expressions by their number in the context: their
+/// text may be exponentially longer than they are.
+void appendKey(const Formula &formula, std::string &out) {
+  out += fmt::format("{}", static_cast<int>(formula.kind()));
+  if (formula.lhs())
+    out += fmt::format(":{},{}", formula.lhs().id(), formula.rhs().id());
+  out += '(';
+  for (const Formula &part : formula.parts())
+    appendKey(part, out);
+  out += ')';
+}
+
+std::string keyOf(const Formula &formula) {
+  std::string out;
+  appendKey(formula, out);
+  return out;
+}
+} // namespace
+
+bool TilePropagator::isRequired(const Formula &formula) const {
+  return formula.isTrue() || requiredFormulas.count(keyOf(formula)) > 0;
+}
+
 void TilePropagator::require(OpId id, int operand, TileCondition condition) {
-  if (condition.formula.isTrue() || !requiredFormulas.insert(condition.formula.str()).second)
+  if (condition.formula.isTrue() || !requiredFormulas.insert(keyOf(condition.formula)).second)
     return;
   constraints.push_back(
       {condition.formula,

@@ -63,9 +63,7 @@ public:
   ConditionSink sinkFor(OpId id, int operand) {
     return [this, id, operand](TileCondition c) { require(id, operand, std::move(c)); };
   }
-  bool isRequired(const Formula &formula) const {
-    return formula.isTrue() || requiredFormulas.count(formula.str());
-  }
+  bool isRequired(const Formula &formula) const;
 
   const Graph &graph;
   ExprContext &ctx;

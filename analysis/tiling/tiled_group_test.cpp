@@ -221,3 +221,24 @@ TEST(TileGroup, TransposedSecondRoot) {
   EXPECT_TRUE(t.group.constraints.empty());
   EXPECT_EQ(t.tile("y"), "[t1 * pid1 : t1, t0 * pid0 : t0]");
 }
+
+TEST(TileGroup, LongChainsOfReshapesAndTransposesStaySmall) {
+  // Shapes without a common boundary, again and again.
+  std::string body = "  x0 = f32[6,10,14] parameter(0)\n";
+  std::string name = "x0";
+  for (int i = 0; i < 60; ++i) {
+    std::string n = std::to_string(i);
+    body += "  r" + n + " = f32[14,6,10] reshape(" + name + ")\n";
+    body += "  t" + n + " = f32[10,14,6] transpose(r" + n + "), dimensions={2,0,1}\n";
+    body += "  n" + n + " = f32[10,14,6] negate(t" + n + ")\n";
+    body += "  x" + std::to_string(i + 1) + " = f32[6,10,14] transpose(n" + n +
+            "), dimensions={2,0,1}\n";
+    name = "x" + std::to_string(i + 1);
+  }
+  TiledText t = tileText(body);
+  EXPECT_TRUE(t.feasible({6, 10, 14}));
+  EXPECT_TRUE(t.feasible({1, 1, 1}));
+  EXPECT_FALSE(t.feasible({6, 10, 7}));
+  EXPECT_LT(t.group.constraints.size(), 2000u);
+  EXPECT_LT(t.context->nodeCount(), 100000u);
+}
