@@ -1,6 +1,9 @@
 // tilewright explore: models into kernels, each with its best plans by predicted time.
 #include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
+#ifdef TILEWRIGHT_HAS_CODEGEN
+#include "codegen/pack_manifest.h"
+#endif
 #include "tools/tilewright/command.h"
 
 #include <filesystem>
@@ -164,6 +167,32 @@ void printModel(const Json &model, double total) {
                op["reason"].get<std::string>());
 }
 
+#ifdef TILEWRIGHT_HAS_CODEGEN
+/// Writes each kernel's best plan as a file that `emit` takes, and names it in the kernel's entry.
+/// A plan that can't stand on its own (an input that is a tuple) has no file.
+llvm::Error writePlans(const std::string &out, size_t index, const ExploredModel &model,
+                       Json &entry) {
+  std::string folder = fmt::format("plans/{:03}", index);
+  std::error_code ignored;
+  fs::create_directories(out + "/" + folder, ignored); // a failure shows when a file is written
+  for (size_t k = 0; k < model.kernels.size(); ++k) {
+    llvm::Expected<KernelSpec> spec = specOf(model.kernels[k].plans.front().plan);
+    if (!spec) {
+      entry["kernels"][k]["plan_file"] = nullptr;
+      entry["kernels"][k]["plan_file_reason"] = takeDiag(spec.takeError()).message;
+      continue;
+    }
+    std::string name = entry["kernels"][k]["name"];
+    spec->name = name;
+    std::string file = folder + "/" + fs::path(name).filename().string() + ".json";
+    if (llvm::Error error = writeFileAtomically(out + "/" + file, printPlan(*spec)))
+      return error;
+    entry["kernels"][k]["plan_file"] = file;
+  }
+  return llvm::Error::success();
+}
+#endif
+
 /// One model's result, kept beside the report so that an interrupted run can go on.
 class ModelStore {
 public:
@@ -255,6 +284,11 @@ int run(const Options &options) {
       if (!explored)
         return fail(explored.takeError());
       entry = modelJson(options.models[i], *explored);
+#ifdef TILEWRIGHT_HAS_CODEGEN
+      if (!options.out.empty())
+        if (llvm::Error error = writePlans(options.out, i, *explored, *entry))
+          return fail(std::move(error));
+#endif
       if (llvm::Error error = store.store(i, key, *entry))
         return fail(std::move(error));
     }

@@ -18,6 +18,10 @@ int main(int argc, char **argv) {
   addIndex(app, selection);
   addTile(app, selection);
   addExplore(app, selection);
+#ifdef TILEWRIGHT_HAS_CODEGEN
+  addEmit(app, selection);
+  addCheck(app, selection);
+#endif
   addCalibrate(app, selection);
   addEvaluate(app, selection);
   addReport(app, selection);

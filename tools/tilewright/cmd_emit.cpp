@@ -1,0 +1,143 @@
+// tilewright emit and check: plans to kernels, and kernels against the reference evaluator.
+#include "codegen/pack.h"
+#include "codegen/pack_manifest.h"
+#include "tools/tilewright/command.h"
+
+#include <fmt/format.h>
+
+namespace tilewright::cli {
+
+namespace {
+
+struct Options {
+  std::vector<std::string> plans;
+  std::string pack, target = "sm_90";
+  bool json = false, noAssemble = false;
+  uint64_t seed = 1;
+  uint64_t maxEvents = CheckOptions().maxEvents;
+  uint64_t maxReferenceWork = CheckOptions().maxReferenceWork;
+};
+
+int runEmit(const Options &options) {
+  llvm::Expected<Target> target = findTarget(options.target);
+  if (!target)
+    return failInput(target.takeError());
+  std::vector<KernelSpec> specs;
+  for (const std::string &path : options.plans) {
+    llvm::Expected<std::string> text = readFile(path);
+    if (!text)
+      return failInput(text.takeError());
+    llvm::Expected<KernelSpec> spec = parsePlan(path, *text);
+    if (!spec)
+      return failInput(spec.takeError());
+    specs.push_back(std::move(*spec));
+  }
+  EmitOptions emitting;
+  emitting.seed = options.seed;
+  emitting.assemble = !options.noAssemble;
+  llvm::Expected<std::vector<EmittedKernel>> emitted =
+      emitPack(specs, *target, options.pack, emitting);
+  if (!emitted)
+    return fail(emitted.takeError());
+  bool isComplete = true;
+  Json document = newDocument("emit");
+  document["pack"] = options.pack;
+  document["target"] = target->name;
+  document["kernels"] = Json::array();
+  for (const EmittedKernel &kernel : *emitted) {
+    bool isThere = kernel.reason.empty();
+    isComplete &= isThere;
+    document["kernels"].push_back({{"name", kernel.name},
+                                   {"emitted", isThere},
+                                   {"cubin", kernel.hasCubin},
+                                   {"reason", kernel.reason},
+                                   {"note", kernel.note}});
+    if (!options.json)
+      fmt::print("{:<40} {}{}\n", kernel.name,
+                 !isThere          ? "left out: " + kernel.reason
+                 : kernel.hasCubin ? std::string("ptx and cubin")
+                                   : std::string("ptx"),
+                 kernel.note.empty() ? "" : "; " + kernel.note);
+  }
+  if (options.json)
+    print(document);
+  else
+    fmt::print("written to {}\n", options.pack);
+  return isComplete ? Fine : AnswerIsNo;
+}
+
+int runCheck(const Options &options) {
+  CheckOptions checking;
+  checking.seed = options.seed;
+  checking.maxEvents = options.maxEvents;
+  checking.maxReferenceWork = options.maxReferenceWork;
+  llvm::Expected<std::vector<CheckedKernel>> checked = checkPack(options.pack, checking);
+  if (!checked)
+    return fail(checked.takeError());
+  bool hasFailed = false;
+  Json document = newDocument("check");
+  document["kernels"] = Json::array();
+  for (const CheckedKernel &kernel : *checked) {
+    const CheckOutcome &outcome = kernel.outcome;
+    hasFailed |= outcome.status == CheckOutcome::Status::Fail;
+    document["kernels"].push_back({{"name", kernel.name},
+                                   {"status", toString(outcome.status)},
+                                   {"max_relative_error", outcome.maxRelativeError},
+                                   {"tolerance", outcome.tolerance},
+                                   {"blocks", outcome.blocks},
+                                   {"blocks_run", outcome.blocksRun},
+                                   {"reason", outcome.reason}});
+    if (!options.json)
+      fmt::print("{:<40} {:<8} error {:.2e} (allowed {:.2e}), {} of {} blocks{}{}\n", kernel.name,
+                 toString(outcome.status), outcome.maxRelativeError, outcome.tolerance,
+                 outcome.blocksRun, outcome.blocks, outcome.reason.empty() ? "" : ": ",
+                 outcome.reason);
+  }
+  if (options.json)
+    print(document);
+  return hasFailed ? AnswerIsNo : Fine;
+}
+
+} // namespace
+
+void addEmit(CLI::App &app, Selection &selection) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand("emit", "Kernels of plans: LLVM IR, PTX, cubin");
+  command->footer("Example:\n"
+                  "  tilewright explore model.hlo.txt --out out\n"
+                  "  tilewright emit out/plans/000/*.json --target sm_90a --out pack\n"
+                  "Exit code 1: some plans have no code; they are listed with the reason.");
+  command->add_option("PLAN", options->plans, "Plan files, as explore --out writes them")
+      ->required();
+  command->add_option("--target", options->target, "sm_80, sm_86, sm_89, sm_90, sm_90a, …")
+      ->capture_default_str();
+  command->add_option("--out", options->pack, "Folder of the pack")->required();
+  command->add_option("--seed", options->seed, "Of the inputs' values")->capture_default_str();
+  command->add_flag("--no-assemble", options->noAssemble, "Do not look for ptxas");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback(
+      [options, &selection] { selection.run = [options] { return runEmit(*options); }; });
+}
+
+void addCheck(CLI::App &app, Selection &selection) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command = app.add_subcommand(
+      "check", "Run a pack's kernels on the CPU emulator against the reference evaluator");
+  command->footer("Example: tilewright check pack\n"
+                  "Exit code 1: a kernel computes something else.");
+  command->add_option("PACK", options->pack, "Folder that emit wrote")->required();
+  command->add_option("--seed", options->seed, "Of the inputs' values")->capture_default_str();
+  command
+      ->add_option("--max-events", options->maxEvents,
+                   "Emulated memory operations for each kernel; over it some blocks are run")
+      ->capture_default_str();
+  command
+      ->add_option("--max-reference-work", options->maxReferenceWork,
+                   "Operations of the evaluator for each kernel; over it the kernel is skipped")
+      ->capture_default_str();
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback(
+      [options, &selection] { selection.run = [options] { return runCheck(*options); }; });
+}
+
+} // namespace tilewright::cli
