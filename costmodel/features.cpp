@@ -1,52 +1,23 @@
 #include "costmodel/features.h"
 
+#include "costmodel/access.h"
+#include "costmodel/dot_analysis.h"
 #include "costmodel/op_cost.h"
-#include "costmodel/plan_view.h"
 #include "costmodel/resources.h"
-#include "costmodel/tensor_core.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 namespace tilewright {
 
 namespace {
 
-constexpr double sectorBytes = 32, lineBytes = 128, vectorBytes = 16;
-/// Rows whose length is no multiple of this many elements are loaded element by element: compilers
-/// only prove the alignment of vectors for such lengths.
-constexpr int64_t alignedElements = 16;
-
-double powerOfTwoBelow(double x) { return std::exp2(std::floor(std::log2(std::max(x, 1.0)))); }
-
-/// How a warp walks a tile in memory with vector accesses along its contiguous elements.
-struct AccessLayout {
-  double vector = 1;        ///< elements per access
-  double perThread = 1;     ///< accesses of one thread
-  double rowsPerAccess = 1; ///< separate pieces of one warp access
-  double pieceBytes = 0;    ///< of one such piece
-  double lanesAlongRow = 1;
-};
-AccessLayout accessLayout(const InstanceView &v, double warps) {
-  double width = bitWidth(v.op->shape.dtype) / 8.0, threads = 32 * warps;
-  double run = v.contiguousElements(), perThread = std::max(v.elements / threads, 1.0);
-  AccessLayout a;
-  if (v.rowPitch() % alignedElements == 0)
-    a.vector = std::max(1.0, std::min({vectorBytes / width, powerOfTwoBelow(perThread), run}));
-  a.perThread = std::max(v.elements / (threads * a.vector), 1.0);
-  a.lanesAlongRow = std::min(32.0, std::max(run / a.vector, 1.0));
-  a.rowsPerAccess = 32 / a.lanesAlongRow;
-  a.pieceBytes = std::min(a.lanesAlongRow * a.vector, run) * width;
-  return a;
-}
-
 class Extractor {
 public:
   Extractor(const KernelPlan &plan, const Device &device, PlanView view)
       : plan(plan), device(device), graph(plan.ops()), view(std::move(view)),
-        schedule(plan.schedule()) {}
+        schedule(plan.schedule()), dots(analyseDots(plan, this->view)) {}
 
   Features run() {
     f.ctas = view.ctas;
@@ -58,7 +29,8 @@ public:
     if (f.empty)
       return f;
     f.looped = view.iterations > 1;
-    findDots();
+    f.matrix = !dots.dots.empty();
+    f.serial = dots.chained;
     readRaster();
     addDots();
     addInputs();
@@ -71,120 +43,11 @@ public:
     return f;
   }
 
-  bool hasWarpGroupDot() {
-    findDots();
-    return std::any_of(dots.begin(), dots.end(), [&](const DotRef &d) {
-      return d.shape.rows >= 64 && device.tensorFlopsPerClock(d.shape.type) > 0 &&
-             d.shape.type != DType::F64;
-    });
-  }
-  bool hasTensorDot() {
-    findDots();
-    return std::any_of(dots.begin(), dots.end(), [&](const DotRef &d) {
-      return device.tensorFlopsPerClock(d.shape.type) > 0;
-    });
-  }
-
 private:
-  struct DotRef {
-    unsigned instance;
-    DotShape shape;
-  };
-
   // Dots ---------------------------------------------------------------------------------------
 
-  void findDots() {
-    dots.clear();
-    chained.clear();
-    for (unsigned i = 0; i < view.instances.size(); ++i) {
-      const InstanceView &v = view.instances[i];
-      if (v.isInput || v.sameAs >= 0 || v.op->opcode != Opcode::Dot ||
-          v.instance->operands.size() < 2)
-        continue;
-      const DotDims &dims = v.op->attrs.dot;
-      const InstanceView &lhs = view.instances[v.instance->operands[0]];
-      const InstanceView &rhs = view.instances[v.instance->operands[1]];
-      DotShape s;
-      s.type = lhs.op->shape.dtype;
-      s.batch = sizeOf(lhs, dims.lhsBatch);
-      s.depth = sizeOf(lhs, dims.lhsContracting);
-      s.rows = lhs.elements / std::max(1.0, s.batch * s.depth);
-      s.columns = rhs.elements / std::max(1.0, s.batch * s.depth);
-      s.lhs = operandShape(v, 0);
-      s.rhs = operandShape(v, 1);
-      dots.push_back({i, s});
-      feedsDot.insert(fedInputs[{i, 0}].begin(), fedInputs[{i, 0}].end());
-      feedsDot.insert(fedInputs[{i, 1}].begin(), fedInputs[{i, 1}].end());
-    }
-    f.matrix = !dots.empty();
-    f.serial = dots.size() > 1;
-    for (DotRef &d : dots)
-      d.shape.feedsDot = chained.count(d.instance) > 0;
-  }
-
-  static double sizeOf(const InstanceView &v, const std::vector<int64_t> &dims) {
-    double product = 1;
-    for (int64_t dim : dims)
-      if (size_t(dim) < v.sizes.size())
-        product *= double(v.sizes[dim]);
-    return product;
-  }
-
-  /// Follows an operand down to the inputs that it is made of.
-  DotOperandShape operandShape(const InstanceView &dot, unsigned side) {
-    std::vector<unsigned> work = {dot.instance->operands[side]};
-    std::set<unsigned> seen;
-    std::vector<unsigned> &inputs =
-        fedInputs[{unsigned(dot.instance - plan.tiled->instances.data()), side}];
-    inputs.clear();
-    bool computed = false; // goes through a dot or a reduction: in registers
-    while (!work.empty()) {
-      unsigned i = work.back();
-      work.pop_back();
-      if (!seen.insert(i).second)
-        continue;
-      const InstanceView &v = view.instances[i];
-      if (v.isInput)
-        inputs.push_back(v.sameAs >= 0 ? unsigned(v.sameAs) : i);
-      else if (v.op->opcode == Opcode::Dot || v.op->opcode == Opcode::Reduce) {
-        computed = true;
-        if (v.op->opcode == Opcode::Dot)
-          chained.insert(i);
-      } else
-        work.insert(work.end(), v.instance->operands.begin(), v.instance->operands.end());
-    }
-    DotOperandShape shape;
-    shape.bytesPerElement =
-        bitWidth(view.instances[dot.instance->operands[side]].op->shape.dtype) / 8.0;
-    shape.fromShared = !computed && !inputs.empty();
-    if (shape.fromShared) {
-      const InstanceView &main = largest(inputs);
-      int minor = main.minorDim();
-      shape.contractedMinor = minor < 0 || isContracted(main, size_t(minor), dot);
-    } else {
-      inputs.clear();
-    }
-    return shape;
-  }
-
-  const InstanceView &largest(const std::vector<unsigned> &inputs) const {
-    return view
-        .instances[*std::max_element(inputs.begin(), inputs.end(), [&](unsigned a, unsigned b) {
-          return view.instances[a].elements < view.instances[b].elements;
-        })];
-  }
-
-  static bool isContracted(const InstanceView &input, size_t dim, const InstanceView &dot) {
-    const auto &reduces = dot.instance->reduces;
-    return dim < input.dimParameters.size() &&
-           std::any_of(input.dimParameters[dim].begin(), input.dimParameters[dim].end(),
-                       [&](unsigned p) {
-                         return std::find(reduces.begin(), reduces.end(), p) != reduces.end();
-                       });
-  }
-
   void addDots() {
-    for (const DotRef &d : dots) {
+    for (const PlanDot &d : dots.dots) {
       const InstanceView &v = view.instances[d.instance];
       DotWork w = dotWork(d.shape, plan.instruction, f.warps, device);
       double times = std::max(view.perIteration(v), view.isOutside(v) ? 1 / f.iterations : 0.0);
@@ -207,7 +70,7 @@ private:
         depth *= double(graph[op.operands[0]].shape.dims[dim]);
       f.flops += 2 * double(op.shape.elementCount().value_or(0)) * depth;
     }
-    registers.dots = int(dots.size());
+    registers.dots = int(dots.dots.size());
     registers.instruction = plan.instruction;
   }
 
@@ -252,7 +115,7 @@ private:
       if (!v.isInput || v.sameAs >= 0)
         continue;
       double before = f.loadBytes;
-      if (feedsDot.count(i))
+      if (dots.sharedInputs.count(i))
         addDotInput(v);
       else
         addDirectInput(v, view.isOutside(v) ? bodyOutside : body);
@@ -265,7 +128,7 @@ private:
     }
     for (auto [op, bytes] : uniqueBytes)
       f.readBytes += bytes;
-    if (!dots.empty() && schedule.splitK <= 1 && f.ctas > 1 && f.loadBytes > 0)
+    if (f.matrix && schedule.splitK <= 1 && f.ctas > 1 && f.loadBytes > 0)
       f.neighbourShare = sharedByNeighbour / f.loadBytes;
     if (registers.dots > 0 && misaligned) {
       f.loadsPerThread *= misalignedFactor;
@@ -318,7 +181,7 @@ private:
       misalignedFactor = std::max(misalignedFactor, vectorBytes / width);
     }
     f.readSegment = std::min(f.readSegment, std::min(run, lineBytes));
-    f.sharedPerCta += v.bytes * buffers(v, width);
+    f.sharedPerCta += v.bytes * buffers(v);
     if (times == 0) {
       f.outsideLoadBytes += v.bytes * pieces;
       return;
@@ -333,19 +196,18 @@ private:
   /// Buffers of an operand in shared memory. wgmma reads a stage while the next ones arrive; the
   /// others copy operands to registers first, which frees one stage. An operand of 8 bit that goes
   /// through registers has one buffer, and then its partner keeps all of its stages.
-  double buffers(const InstanceView &v, double width) const {
+  double buffers(const InstanceView &v) const {
     if (!v.inAnyLoop)
       return 1;
     bool relaid = false, partner = false;
-    for (const DotRef &d : dots)
+    unsigned index = unsigned(&v - view.instances.data());
+    for (const PlanDot &d : dots.dots)
       for (unsigned side : {0u, 1u}) {
-        auto it = fedInputs.find({d.instance, side});
-        unsigned index = unsigned(&v - view.instances.data());
-        bool mine = it != fedInputs.end() &&
-                    std::find(it->second.begin(), it->second.end(), index) != it->second.end();
-        const DotOperandShape &shape = side == 0 ? d.shape.lhs : d.shape.rhs;
-        if (needsRelayout(shape) && shape.bytesPerElement == 1)
-          (mine ? relaid : partner) = true;
+        if (!needsRelayout(d.operand(side)) || d.operand(side).bytesPerElement != 1)
+          continue;
+        const auto &inputs = d.inputs[side];
+        bool mine = std::find(inputs.begin(), inputs.end(), index) != inputs.end();
+        (mine ? relaid : partner) = true;
       }
     double stages = std::max<double>(double(schedule.stages), 1);
     if (relaid)
@@ -364,11 +226,7 @@ private:
     if (v.elements * 2 <= body) {
       // Broadcast: every warp loads what its part of the body needs.
       double bodyPerThread = std::max(body / threads, 1.0);
-      double vector =
-          v.rowPitch() % alignedElements == 0
-              ? std::max(1.0, std::min({vectorBytes / width, powerOfTwoBelow(bodyPerThread),
-                                        v.contiguousElements()}))
-              : 1;
+      double vector = vectorElements(v, bodyPerThread);
       bytes = v.bytes * std::max(1.0, threads * vector / std::max(v.elements, 32 * vector));
       perThread = std::min(vector * width / vectorBytes, 1.0);
       registers.broadcastElements = std::max(registers.broadcastElements, bodyPerThread);
@@ -413,20 +271,18 @@ private:
         f.sfuOps += times * cost.sfu;
       }
     }
-    if (dots.empty())
+    if (!f.matrix)
       f.aluOps += largestBody(); // addresses, packing
     else if (f.serial)           // running sums are rescaled when the maximum of a row grows
-      f.aluOps += dots.back().shape.batch * dots.back().shape.rows * dots.back().shape.columns;
+      f.aluOps += dots.dots.back().shape.batch * dots.dots.back().shape.rows *
+                  dots.dots.back().shape.columns;
   }
 
   /// What is computed between two dots is repeated like the first one.
   double rowRepeats(const InstanceView &v) const {
     if (!f.serial || view.isOutside(v))
       return 1;
-    double repeats = 1;
-    for (const DotRef &d : dots)
-      repeats = std::max(repeats, d.shape.repeats(f.warps));
-    return repeats;
+    return dots.repeats(f.warps);
   }
 
   double largestBody() const {
@@ -459,11 +315,11 @@ private:
       if (result >= operand.elements && body >= operand.elements) {
         registers.keptElements = std::max(registers.keptElements, perThread);
         registers.loadedWords = 0;
-      } else if (dots.empty()) {
+      } else if (!f.matrix) {
         registers.loopAccumulators = std::max(registers.loopAccumulators, perThread);
         f.looped = true; // of one iteration, too: the compiler does not know that
       }
-      if (dots.empty())
+      if (!f.matrix)
         addReductionExchange(v, operand);
       else if (!f.serial) // accumulators of several warps meet; chained dots keep rows in one warp
         f.exchanges += 1;
@@ -501,11 +357,11 @@ private:
       f.storeBytes += v.elements * width * v.valid;
       double run = v.contiguousElements() * width;
       if (!v.isOneRow()) {
-        f.writeSegment = std::min(f.writeSegment, dots.empty() ? run : std::min(run, lineBytes));
-        if (run < sectorBytes && dots.empty())
+        f.writeSegment = std::min(f.writeSegment, !f.matrix ? run : std::min(run, lineBytes));
+        if (run < sectorBytes && !f.matrix)
           f.partialSectors += v.elements * width / run * v.valid;
       }
-      if (!dots.empty())
+      if (f.matrix)
         f.epilogueSharedBytes += 2 * v.elements * width;
       else if (isTransposed(v))
         addTransposition(v, width);
@@ -547,9 +403,9 @@ private:
   void finishLoop() {
     double body = std::max(largestBody() / (32 * f.warps), 1.0);
     // ptxas unrolls short loops while a full SM has the registers.
-    if (dots.empty() && f.looped && body <= (f.warps == 1 ? 8 : 4))
+    if (!f.matrix && f.looped && body <= (f.warps == 1 ? 8 : 4))
       f.unroll = 4;
-    f.pipelined = !dots.empty();
+    f.pipelined = f.matrix;
     f.inFlight = misaligned ? 1 : std::max<double>(double(schedule.stages) - 1, 1);
   }
 
@@ -560,10 +416,7 @@ private:
   Schedule schedule;
   Features f;
   RegisterFacts registers;
-  std::vector<DotRef> dots;
-  std::map<std::pair<unsigned, unsigned>, std::vector<unsigned>> fedInputs; ///< by dot and side
-  std::set<unsigned> feedsDot;                                              ///< inputs
-  std::set<unsigned> chained; ///< dots whose result goes into another dot
+  DotAnalysis dots;
   int rowParameter = -1, columnParameter = -1;
   bool neighboursByRow = false, misaligned = false;
   double misalignedFactor = 1, copies = 0;
@@ -586,10 +439,16 @@ llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const D
   auto view = viewOf(plan);
   if (!view)
     return view.takeError();
-  Extractor extractor(plan, device, std::move(*view));
-  if (device.warpgroupMma && plan.schedule().warps % 4 == 0 && extractor.hasWarpGroupDot())
+  DotAnalysis dots = analyseDots(plan, *view);
+  bool tensor = false, warpGroup = false;
+  for (const PlanDot &d : dots.dots) {
+    bool taken = device.tensorFlopsPerClock(d.shape.type) > 0;
+    tensor = tensor || taken;
+    warpGroup = warpGroup || (taken && d.shape.rows >= 64 && d.shape.type != DType::F64);
+  }
+  if (device.warpgroupMma && plan.schedule().warps % 4 == 0 && warpGroup)
     return Instruction::Wgmma;
-  return extractor.hasTensorDot() ? Instruction::MmaSync : Instruction::Fma;
+  return tensor ? Instruction::MmaSync : Instruction::Fma;
 }
 
 } // namespace tilewright

@@ -23,6 +23,8 @@ WarpGrid mmaSyncGrid(double rows, double columns, double warps) {
   return g;
 }
 
+double padded(double size, double unit) { return std::ceil(size / unit) * unit; }
+
 /// Conflicts of an element-wise transposition of a tile whose contiguous dim has `run` elements:
 /// degree c of 32 costs (c + 4) / 36 of a fully conflicting one.
 double relayoutCost(double elements, double run, double bytesPerElement) {
@@ -104,8 +106,16 @@ double DotShape::repeats(double warps) const {
   return feedsDot ? std::max(1.0, 16 * warps / std::max(rows, 1.0)) : 1;
 }
 
-DotWork dotWork(const DotShape &dot, Instruction instruction, double warps, const Device &device) {
+DotWork dotWork(const DotShape &given, Instruction instruction, double warps,
+                const Device &device) {
   DotWork work;
+  DotShape dot = given;
+  if (instruction != Instruction::Fma) {
+    // Whole instructions: masked lanes take as long as used ones.
+    dot.rows = padded(dot.rows, instruction == Instruction::Wgmma ? 64 : 16);
+    dot.columns = padded(dot.columns, 8);
+    dot.depth = padded(dot.depth, 32 / std::max(dot.lhs.bytesPerElement, 0.5));
+  }
   work.accumulators = dot.rows * dot.columns / (32 * warps);
   work.steps = dot.depth * dot.lhs.bytesPerElement / 32;
   double rate = device.tensorFlopsPerClock(dot.type);

@@ -1,0 +1,34 @@
+// The dots of a plan and where their operands come from. Internal to the cost model.
+#pragma once
+
+#include "costmodel/plan_view.h"
+#include "costmodel/tensor_core.h"
+
+#include <array>
+#include <set>
+#include <vector>
+
+namespace tilewright {
+
+struct PlanDot {
+  unsigned instance;
+  DotShape shape;
+  /// Input instances of each operand that are copied to shared memory for it; none for an operand
+  /// that is computed from a dot or a reduction and lies in registers.
+  std::array<std::vector<unsigned>, 2> inputs;
+
+  const DotOperandShape &operand(unsigned side) const { return side == 0 ? shape.lhs : shape.rhs; }
+};
+
+struct DotAnalysis {
+  std::vector<PlanDot> dots;       ///< operands before users
+  std::set<unsigned> sharedInputs; ///< input instances that some dot reads from shared memory
+  bool chained = false;            ///< the result of one goes into another
+
+  /// Largest repetition of work by warps that keep whole rows (DotShape::repeats).
+  double repeats(double warps) const;
+};
+
+DotAnalysis analyseDots(const KernelPlan &plan, const PlanView &view);
+
+} // namespace tilewright
