@@ -3,10 +3,12 @@
 #include "analysis/ir/evaluator.h"
 #include "codegen/extract.h"
 #include "codegen/lower.h"
+#include "codegen/point_reference.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <set>
 
@@ -66,41 +68,79 @@ std::vector<int64_t> spreadBlocks(int64_t grid, int64_t most) {
 
 struct Difference {
   double maxError = 0;
-  int64_t worst = -1;     ///< element
+  int64_t worst = -1; ///< element
+  double got = 0, expected = 0;
   int64_t unwritten = -1; ///< first element that was not written
 };
 
-/// Compares elements that were written, in physical order.
-Difference compare(const Tensor &got, const Tensor &reference, const std::vector<bool> &written) {
-  unsigned elementBytes = bitWidth(got.dtype()) / 8;
-  std::vector<int64_t> order = physicalOrder(got.shape());
+/// Elements (logical row-major) that were written, and the first that was not.
+std::vector<int64_t> writtenElements(const Shape &shape, const std::vector<bool> &written,
+                                     int64_t &unwritten) {
+  std::vector<int64_t> order = physicalOrder(shape), result;
+  size_t elementBytes = bitWidth(shape.dtype) / 8;
+  int64_t count = shape.elementCount().value_or(0);
+  unwritten = -1;
+  for (int64_t position = 0; position < count; ++position) {
+    int64_t element = order.empty() ? position : order[static_cast<size_t>(position)];
+    if (written[static_cast<size_t>(position) * elementBytes])
+      result.push_back(element);
+    else if (unwritten < 0)
+      unwritten = element;
+  }
+  return result;
+}
+
+/// `expected` gives the reference of an element.
+llvm::Error compare(const Tensor &got, std::span<const int64_t> elements,
+                    const std::function<llvm::Expected<double>(int64_t)> &expected,
+                    Difference &result) {
+  std::vector<double> references;
   double sumOfSquares = 0;
   int64_t finite = 0;
-  for (int64_t i = 0; i < reference.size(); ++i)
-    if (double value = reference.asDouble(i); std::isfinite(value)) {
-      sumOfSquares += value * value;
+  for (int64_t element : elements) {
+    auto reference = expected(element);
+    if (!reference)
+      return reference.takeError();
+    references.push_back(*reference);
+    if (std::isfinite(*reference)) {
+      sumOfSquares += *reference * *reference;
       ++finite;
     }
+  }
   double scale = finite ? std::sqrt(sumOfSquares / static_cast<double>(finite)) : 0;
-  Difference result;
-  for (int64_t position = 0; position < got.size(); ++position) {
-    int64_t i = order.empty() ? position : order[static_cast<size_t>(position)];
-    if (!written[static_cast<size_t>(position) * elementBytes]) {
-      if (result.unwritten < 0)
-        result.unwritten = i;
-      continue;
-    }
-    double value = got.asDouble(i), expected = reference.asDouble(i), error = 0;
-    if (std::isnan(expected) || std::isnan(value))
-      error = std::isnan(expected) == std::isnan(value) ? 0 : INFINITY;
-    else if (value != expected)
-      error = std::isfinite(value) && std::isfinite(expected)
-                  ? std::abs(value - expected) / std::max(std::abs(expected), scale)
+  for (size_t i = 0; i < elements.size(); ++i) {
+    double value = got.asDouble(elements[i]), wanted = references[i], error = 0;
+    if (std::isnan(wanted) || std::isnan(value))
+      error = std::isnan(wanted) == std::isnan(value) ? 0 : INFINITY;
+    else if (value != wanted)
+      error = std::isfinite(value) && std::isfinite(wanted)
+                  ? std::abs(value - wanted) / std::max(std::abs(wanted), scale)
                   : INFINITY;
     if (error > result.maxError || result.worst < 0) {
       result.maxError = error;
-      result.worst = i;
+      result.worst = elements[i];
+      result.got = value;
+      result.expected = wanted;
     }
+  }
+  return llvm::Error::success();
+}
+
+/// At most `most` of the elements, spread evenly, first and last among them.
+std::vector<int64_t> sample(const std::vector<int64_t> &elements, size_t most) {
+  if (elements.size() <= most)
+    return elements;
+  std::vector<int64_t> result;
+  for (size_t i = 0; i < most; ++i)
+    result.push_back(elements[i * (elements.size() - 1) / (most - 1)]);
+  return result;
+}
+
+std::vector<int64_t> coordinatesOf(const Shape &shape, int64_t element) {
+  std::vector<int64_t> result(shape.rank());
+  for (size_t i = shape.rank(); i-- > 0;) {
+    result[i] = element % shape.dims[i];
+    element /= shape.dims[i];
   }
   return result;
 }
@@ -149,12 +189,24 @@ CheckOutcome checkKernel(const KernelSpec &spec, const CheckOptions &options) {
 }
 
 CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const CheckOptions &options) {
+  constexpr int64_t maxElements = int64_t(1) << 26;
+  int64_t elements = 0;
+  for (const KernelParameter &parameter : module.parameters)
+    if (int64_t count = parameter.shape.elementCount().value_or(INT64_MAX);
+        count > maxElements || (elements += count) > maxElements)
+      return fromError(makeError(DiagClass::BudgetSpent,
+                                 "too large to emulate: more than {} elements in memory",
+                                 maxElements));
   std::vector<Tensor> arguments = fillArguments(*spec.module, spec.module->entryId, options.seed);
-  EvalOptions evaluation;
-  evaluation.maxWork = options.maxReferenceWork;
-  auto references = evaluate(*spec.module, spec.module->entryId, arguments, evaluation);
-  if (!references)
-    return fromError(references.takeError());
+  // Whole tensors where that is cheap, else single elements of what is written.
+  bool isSampled = evaluationWork(spec.graph()) > options.maxReferenceWork;
+  std::vector<Tensor> references;
+  if (!isSampled) {
+    auto evaluated = evaluate(*spec.module, spec.module->entryId, arguments);
+    if (!evaluated)
+      return fromError(evaluated.takeError());
+    references = std::move(*evaluated);
+  }
 
   auto compiled = EmulatedKernel::compile(std::move(module));
   if (!compiled)
@@ -194,17 +246,34 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
   bool isWhole = outcome.blocksRun == outcome.blocks;
   if (!isWhole)
     outcome.reason = fmt::format("{} of {} blocks were run", outcome.blocksRun, outcome.blocks);
+  if (isSampled)
+    outcome.reason +=
+        outcome.reason.empty() ? "compared at sampled elements" : ", compared at sampled elements";
 
+  std::vector<OpId> results = resultsOf(spec.graph());
+  PointReference points(*spec.module, arguments, options.maxReferenceWork);
+  constexpr size_t sampledElements = 64;
   size_t result = 0;
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!buffers[i].isOutput)
       continue;
     const KernelParameter &parameter = compiled->parameters()[i];
-    const Tensor &reference = (*references)[result++];
     auto got = unpackTensor(parameter.shape, {memory[i].data, memory[i].size});
     if (!got)
       return fromError(got.takeError());
-    Difference comparison = compare(*got, reference, written[i]);
+    Difference comparison;
+    std::vector<int64_t> elements =
+        writtenElements(parameter.shape, written[i], comparison.unwritten);
+    if (isSampled)
+      elements = sample(elements, sampledElements);
+    auto expected = [&](int64_t element) -> llvm::Expected<double> {
+      if (isSampled)
+        return points.at(results[result], coordinatesOf(parameter.shape, element));
+      return references[result].asDouble(element);
+    };
+    if (auto error = compare(*got, elements, expected, comparison))
+      return fromError(std::move(error));
+    ++result;
     outcome.maxRelativeError = std::max(outcome.maxRelativeError, comparison.maxError);
     if (isWhole && comparison.unwritten >= 0) {
       outcome.status = CheckOutcome::Status::Fail;
@@ -214,8 +283,8 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
       outcome.status = CheckOutcome::Status::Fail;
       outcome.reason = fmt::format(
           "%{}: element {} is {:.9g}, expected {:.9g}: relative error {:.3g}, allowed {:.3g}",
-          parameter.name, comparison.worst, got->asDouble(comparison.worst),
-          reference.asDouble(comparison.worst), comparison.maxError, outcome.tolerance);
+          parameter.name, comparison.worst, comparison.got, comparison.expected,
+          comparison.maxError, outcome.tolerance);
     }
   }
   return outcome;

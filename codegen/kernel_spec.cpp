@@ -1,9 +1,9 @@
 #include "codegen/kernel_spec.h"
 
 #include "analysis/support/checked.h"
+#include "codegen/extract.h"
 
 #include <algorithm>
-#include "codegen/extract.h"
 
 namespace tilewright {
 

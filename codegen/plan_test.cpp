@@ -113,6 +113,53 @@ TEST_F(Plans, TransposeAndConvert) {
         "elementwise");
 }
 
+TEST(Check, BigKernelsAreCheckedAtSamples) {
+  std::string hlo = R"(HloModule m
+add { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b) }
+ENTRY main {
+  x = f32[512,4096] parameter(0)
+  z = f32[] constant(0)
+  s = f32[512] reduce(x, z), dimensions={1}, to_apply=add
+  sb = f32[512,4096] broadcast(s), dimensions={0}
+  ROOT d = f32[512,4096] subtract(x, sb)
+})";
+  CheckOptions options;
+  options.maxReferenceWork = 1 << 20;
+  options.maxEvents = 1 << 18;
+  CheckOutcome outcome = expectPass(specFromHlo(hlo, {1, 4096}, 8), options);
+  EXPECT_GT(outcome.blocksRun, 1);
+  EXPECT_LT(outcome.blocksRun, outcome.blocks);
+  EXPECT_NE(outcome.reason.find("sampled"), std::string::npos) << outcome.reason;
+
+  KernelSpec product = specFromHlo(R"(HloModule m
+ENTRY main {
+  a = bf16[1024,2048] parameter(0)
+  b = bf16[2048,1024] parameter(1)
+  d = f32[1024,1024] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT n = f32[1024,1024] negate(d)
+})",
+                                   {64, 64}, 4);
+  product.sequential = {{"d", 0, 64}};
+  product.schedule.instruction = Instruction::MmaSync;
+  product.schedule.stages = 3;
+  options.maxEvents = 1 << 21;
+  expectPass(product, options);
+
+  // Wrong numbers are noticed at samples, too: this kernel is that of another module.
+  KernelSpec other = product;
+  Module changed = *product.module;
+  Op &root = changed.graph(changed.entryId).op(changed.entry().root());
+  root.opcode = Opcode::Abs;
+  other.module = std::make_shared<Module>(std::move(changed));
+  auto kernel = lowerKernel(other, CodeMode::Emulation);
+  ASSERT_TRUE(bool(kernel));
+  outcome = checkKernel(product, std::move(*kernel), options);
+  EXPECT_EQ(outcome.status, CheckOutcome::Status::Fail);
+  EXPECT_NE(outcome.reason.find("relative error"), std::string::npos) << outcome.reason;
+}
+
 TEST_F(Plans, ExtractedGroupsStandAlone) {
   const Graph &graph = module->entry();
   std::vector<OpId> ops{graph.find("m"), graph.find("mb"), graph.find("c")};
