@@ -48,6 +48,9 @@ private:
   };
 
   llvm::Expected<ExploredKernel> exploreKernel(const KernelGroup &kernel) const;
+  /// Plans of a tiled group whose dots use one kind of instruction. MmaSync stands for tensor
+  /// cores where the instruction is left to us: its tiles are those that wgmma takes, too.
+  llvm::Expected<ExploredKernel> explorePlans(KernelPlan prototype, Instruction instruction) const;
   Outcome exploreOrSplit(const KernelGroup &kernel) const;
   std::vector<std::string> names(const std::vector<OpId> &ops) const;
   void countArithmetic(const KernelGroup &group, ExploredKernel &kernel) const;
@@ -90,23 +93,56 @@ llvm::Expected<ExploredKernel> Explorer::exploreKernel(const KernelGroup &group)
   llvm::Expected<TiledKernel> tiledKernel = tileKernel(*module, *source);
   if (!tiledKernel)
     return tiledKernel.takeError();
-  const Graph &body = module->graph(source->graph);
-  auto tiled = std::make_shared<TiledGroup>(*tiledKernel->tiled);
-  addResourceConstraints(body, *tiled, device.limits);
-  addSearchConstraints(body, *tiled);
 
   KernelPlan prototype;
   prototype.name = source->name;
   prototype.module = module;
   prototype.graph = source->graph;
   prototype.context = tiledKernel->context;
+  prototype.tiled = tiledKernel->tiled;
+  bool hasDot = source->kind == KernelKind::Dot;
+  Instruction first =
+      options.instruction.value_or(hasDot ? Instruction::MmaSync : Instruction::Fma);
+  llvm::Expected<ExploredKernel> kernel =
+      explorePlans(prototype, hasDot ? first : Instruction::Fma);
+  if (!kernel && hasDot && !options.instruction) {
+    // No tile that tensor cores take, or no such type: plain arithmetic.
+    llvm::Expected<ExploredKernel> plain = explorePlans(prototype, Instruction::Fma);
+    if (plain) {
+      llvm::consumeError(kernel.takeError());
+      kernel = std::move(plain);
+    } else {
+      llvm::consumeError(plain.takeError());
+    }
+  }
+  if (!kernel)
+    return kernel.takeError();
+  kernel->name = source->name;
+  kernel->kind = source->kind;
+  kernel->ops = names(group.ops);
+  kernel->recomputed = names(group.recomputed);
+  kernel->rootShape = graph.op(group.root).shape.str(false);
+  countArithmetic(group, *kernel);
+  return kernel;
+}
+
+llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
+                                                      Instruction instruction) const {
+  const Graph &body = module->graph(prototype.graph);
+  auto tiled = std::make_shared<TiledGroup>(*prototype.tiled);
+  addResourceConstraints(body, *tiled, device.limits);
+  addInstructionConstraints(body, *tiled, instruction);
+  addSearchConstraints(body, *tiled);
   prototype.tiled = tiled;
 
   auto estimateOf = [&](KernelPlan &plan) -> llvm::Expected<Estimate> {
-    llvm::Expected<Instruction> instruction = preferredInstruction(plan, device);
-    if (!instruction)
-      return instruction.takeError();
-    plan.instruction = *instruction;
+    plan.instruction = instruction;
+    if (!options.instruction && instruction != Instruction::Fma) {
+      llvm::Expected<Instruction> preferred = preferredInstruction(plan, device);
+      if (!preferred)
+        return preferred.takeError();
+      plan.instruction = *preferred;
+    }
     return estimateTime(plan, device, calibration, options.estimate);
   };
   auto price = [&](const KernelPlan &candidate) -> llvm::Expected<double> {
@@ -126,11 +162,6 @@ llvm::Expected<ExploredKernel> Explorer::exploreKernel(const KernelGroup &group)
     return makeError(DiagClass::Unsupported, "{}", found->refusal);
 
   ExploredKernel kernel;
-  kernel.name = source->name;
-  kernel.kind = source->kind;
-  kernel.ops = names(group.ops);
-  kernel.recomputed = names(group.recomputed);
-  kernel.rootShape = graph.op(group.root).shape.str(false);
   kernel.raw = found->raw;
   kernel.feasible = found->feasible;
   kernel.priced = found->priced;
@@ -143,7 +174,6 @@ llvm::Expected<ExploredKernel> Explorer::exploreKernel(const KernelGroup &group)
       return estimate.takeError();
     kernel.plans.push_back({std::move(plan), std::move(*estimate)});
   }
-  countArithmetic(group, kernel);
   return kernel;
 }
 

@@ -7,6 +7,7 @@
 #include "costmodel/estimate.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ namespace tilewright {
 struct ExploreOptions {
   PlanSearchOptions search;
   EstimateOptions estimate{.cache = CacheState::Warm}; ///< as inside a running model
+  /// The matrix instruction of all dots. Nothing: tensor cores wherever type and tile allow, in the
+  /// way a compiler would choose, else fma.
+  std::optional<Instruction> instruction;
   unsigned jobs = 1; ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
 };

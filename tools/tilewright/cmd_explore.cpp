@@ -22,7 +22,7 @@ struct Options {
   size_t top = 5, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
   bool resume = false, json = false;
-  std::string cache = "warm";
+  std::string cache = "warm", instruction = "auto";
 };
 
 /// A hash that only has to notice changes: 64-bit FNV-1a.
@@ -264,6 +264,10 @@ int run(const Options &options) {
   else if (options.cache == "clean")
     exploring.estimate.cache = CacheState::Clean;
 
+  for (Instruction each : {Instruction::Fma, Instruction::MmaSync, Instruction::Wgmma})
+    if (options.instruction == toString(each))
+      exploring.instruction = each;
+
   Json document = newDocument("explore");
   document["device"] = deviceJson(*device);
   document["calibration"] = calibration->files.empty() ? Json() : Json(calibration->device);
@@ -333,6 +337,9 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->add_option("--cache", options->cache, "What L2 holds at the start of a kernel")
       ->capture_default_str()
       ->check(CLI::IsMember({"warm", "clean", "flushed"}));
+  command->add_option("--instruction", options->instruction, "Matrix instruction of all dots")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "fma", "mma.sync", "wgmma"}));
   command->add_option("--jobs", options->jobs, "Threads; the result does not depend on it")
       ->capture_default_str()
       ->check(CLI::Range(1u, 256u));
