@@ -25,9 +25,9 @@ AccessLayout accessLayout(const InstanceView &v, double warps) {
   AccessLayout a;
   a.vector = vectorElements(v, std::max(v.elements / threads, 1.0));
   a.perThread = std::max(v.elements / (threads * a.vector), 1.0);
-  a.lanesAlongRow = std::min(32.0, std::max(run / a.vector, 1.0));
-  a.rowsPerAccess = 32 / a.lanesAlongRow;
-  a.pieceBytes = std::min(a.lanesAlongRow * a.vector, run) * width;
+  double lanesAlongRow = std::min(32.0, std::max(run / a.vector, 1.0));
+  a.rowsPerAccess = 32 / lanesAlongRow;
+  a.pieceBytes = std::min(lanesAlongRow * a.vector, run) * width;
   return a;
 }
 

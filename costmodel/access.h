@@ -16,7 +16,6 @@ struct AccessLayout {
   double perThread = 1;     ///< accesses of one thread
   double rowsPerAccess = 1; ///< separate pieces of one warp access
   double pieceBytes = 0;    ///< of one such piece
-  double lanesAlongRow = 1;
 };
 AccessLayout accessLayout(const InstanceView &view, double warps);
 

@@ -13,6 +13,9 @@ namespace tilewright {
 
 namespace {
 
+/// Multiplication by a reciprocal, with the scaling that keeps it in range.
+constexpr double sharedDivisorOps = 3;
+
 class Extractor {
 public:
   Extractor(const KernelPlan &plan, const Device &device, PlanView view)
@@ -261,7 +264,7 @@ private:
         addConvolution(v);
         continue;
       }
-      OpCost cost = costPerElement(*plan.module, *v.op) * (elements * rowRepeats(v));
+      OpCost cost = costOf(v) * (elements * rowRepeats(v));
       if (view.isOutside(v)) {
         f.outsideAluOps += cost.alu;
         f.outsideSfuOps += cost.sfu;
@@ -276,6 +279,14 @@ private:
     else if (f.serial)           // running sums are rescaled when the maximum of a row grows
       f.aluOps += dots.dots.back().shape.batch * dots.dots.back().shape.rows *
                   dots.dots.back().shape.columns;
+  }
+
+  /// A division by a value that many elements share takes its reciprocal once.
+  OpCost costOf(const InstanceView &v) const {
+    if (v.op->opcode == Opcode::Divide && v.instance->operands.size() == 2 &&
+        view.instances[v.instance->operands[1]].op->opcode == Opcode::Broadcast)
+      return {sharedDivisorOps, 0};
+    return costPerElement(*plan.module, *v.op);
   }
 
   /// What is computed between two dots is repeated like the first one.
@@ -328,16 +339,27 @@ private:
 
   /// Whether the partial results of several warps must meet in shared memory.
   void addReductionExchange(const InstanceView &v, const InstanceView &operand) {
-    AccessLayout a = accessLayout(operand, f.warps);
-    double run = operand.contiguousElements();
-    double alongRow = std::min(f.warps, std::max(run / (a.vector * a.lanesAlongRow), 1.0));
-    double overRows = f.warps / alongRow, rows = operand.elements / std::max(run, 1.0);
     int minor = operand.minorDim();
+    double run = minor < 0 ? 1 : double(operand.sizes[minor]);
+    double rows = operand.elements / std::max(run, 1.0);
+    double vector = loadedVector(operand);
+    double lanesAlongRow = std::min(32.0, std::max(run / vector, 1.0));
+    double warpsAlongRow = std::min(f.warps, std::max(run / (vector * lanesAlongRow), 1.0));
+    double warpsOverRows = f.warps / warpsAlongRow;
     const auto &reduced = v.op->attrs.dimensions;
     bool reducesRow = std::find(reduced.begin(), reduced.end(), minor) != reduced.end();
-    bool meets = reducesRow ? alongRow > 1 : overRows > 1 && rows > a.rowsPerAccess;
+    bool meets = reducesRow ? warpsAlongRow > 1 : warpsOverRows > 1 && rows > 32 / lanesAlongRow;
     f.exchanges += meets ? 1 : 0;
     f.sharedPerCta = std::max(f.sharedPerCta, f.warps * rows * 4);
+  }
+
+  /// Elements of a row that one thread holds together: as the widest input was loaded.
+  double loadedVector(const InstanceView &operand) const {
+    double perThread = std::max(operand.elements / (32 * f.warps), 1.0), vector = 1;
+    for (const InstanceView &v : view.instances)
+      if (v.isInput && v.elements == operand.elements)
+        vector = std::max(vector, vectorElements(v, perThread));
+    return vector;
   }
 
   // Outputs ------------------------------------------------------------------------------------

@@ -127,6 +127,20 @@ TEST(Features, SoftmaxReadsItsRowOnce) {
   EXPECT_FALSE(f.looped);
 }
 
+/// A tile that is no multiple of an instruction costs as much as the next one that is.
+TEST(Features, OddTilesPayForWholeInstructions) {
+  std::string rest = ",128,64,4,3,1,1\n";
+  Features odd = featuresFrom(gemmHeader + "gemm,bf16,,1000,2048,2048,100" + rest);
+  Features even = featuresFrom(gemmHeader + "gemm,bf16,,1000,2048,2048,128" + rest);
+  EXPECT_EQ(odd.wgmmaClocks, even.wgmmaClocks);
+  EXPECT_LT(odd.sharedPerCta, even.sharedPerCta);
+}
+
+TEST(Features, SharedDivisorsTakeOneReciprocal) {
+  Features softmax = featuresFrom(memoryHeader + "softmax2d,bf16,128,4096,1,4096,,8\n");
+  EXPECT_EQ(softmax.sfuOps, 4096); // the exponentials
+}
+
 TEST(Features, AttentionKeepsQueriesAndWalksOverKeys) {
   Features f = featuresFrom("kernel,dtype,d0,d1,d2,tile_m,tile_n,head_dim,causal,warps,stages\n"
                             "attn,bf16,12,8192,64,128,64,64,0,8,3\n");

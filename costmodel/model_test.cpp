@@ -257,6 +257,19 @@ TEST(Evaluate, Bf16GemmOfThreeShapes) {
   EXPECT_GT(report.overall.oracleAt5, 0.98);
 }
 
+/// With no measurement at all the choice of tile is nearly as good; only the times are worse.
+TEST(Evaluate, DeviceDescriptionAloneChoosesWell) {
+  Dataset data = datasetOf({measured("gemm.csv.gz", [](std::string_view line) {
+    return line.starts_with("gemm,bf16,4096,4096,4096,") ||
+           line.starts_with("gemm,bf16,2048,2048,2048,");
+  })});
+  ASSERT_GT(data.rows.size(), 300u);
+  EvaluationReport report = evaluate(data, h100(), priorCalibration(h100()));
+  EXPECT_LT(report.overall.mape, 0.25);
+  EXPECT_GT(report.overall.oracleAt1, 0.9);
+  EXPECT_GT(report.overall.oracleAt1, report.overall.randomAt5);
+}
+
 TEST(Evaluate, LeftOutShapesOfCopies) {
   Dataset data = datasetOf({measured("memory.csv.gz", [](std::string_view line) {
     return line.starts_with("copy1d") || line.starts_with("bcast2d");

@@ -5,19 +5,19 @@
 
 namespace tilewright {
 
-struct OpCost {
+struct LaneOps {
   double alu = 0, sfu = 0;
-  OpCost &operator+=(OpCost o) {
+  LaneOps &operator+=(LaneOps o) {
     alu += o.alu;
     sfu += o.sfu;
     return *this;
   }
-  OpCost operator*(double n) const { return {alu * n, sfu * n}; }
+  LaneOps operator*(double n) const { return {alu * n, sfu * n}; }
 };
 
 /// Instructions that one element of the op's result takes; of a reduce, one element of its operand.
 /// Counts of the SASS that common compilers make for f32; data movement counts as its address
 /// arithmetic only.
-OpCost costPerElement(const Module &module, const Op &op);
+LaneOps costPerElement(const Module &module, const Op &op);
 
 } // namespace tilewright

@@ -210,7 +210,7 @@ double InstanceView::contiguousElements() const {
     if (size_t(dim) >= sizes.size())
       break;
     run *= double(sizes[dim]);
-    if (sizes[dim] < op->shape.dims[dim])
+    if (sizes[dim] != op->shape.dims[dim]) // a part of it, or padded beyond it
       break;
   }
   return run;
