@@ -264,7 +264,7 @@ private:
         addConvolution(v);
         continue;
       }
-      OpCost cost = costOf(v) * (elements * rowRepeats(v));
+      LaneOps cost = costOf(v) * (elements * rowRepeats(v));
       if (view.isOutside(v)) {
         f.outsideAluOps += cost.alu;
         f.outsideSfuOps += cost.sfu;
@@ -282,7 +282,7 @@ private:
   }
 
   /// A division by a value that many elements share takes its reciprocal once.
-  OpCost costOf(const InstanceView &v) const {
+  LaneOps costOf(const InstanceView &v) const {
     if (v.op->opcode == Opcode::Divide && v.instance->operands.size() == 2 &&
         view.instances[v.instance->operands[1]].op->opcode == Opcode::Broadcast)
       return {sharedDivisorOps, 0};

@@ -5,7 +5,7 @@ namespace tilewright {
 namespace {
 
 /// Double precision and integers run the same ops at other rates.
-OpCost elementwiseCost(Opcode opcode, DType type) {
+LaneOps elementwiseCost(Opcode opcode, DType type) {
   bool isInteger = !isFloat(type);
   switch (opcode) {
   case Opcode::Copy:
@@ -16,7 +16,7 @@ OpCost elementwiseCost(Opcode opcode, DType type) {
     return {0.5, 0}; // two halves of a word at once
   case Opcode::Divide:
   case Opcode::Remainder:
-    return isInteger ? OpCost{20, 1} : OpCost{8, 1};
+    return isInteger ? LaneOps{20, 1} : LaneOps{8, 1};
   case Opcode::Exp:
     return {3, 1};
   case Opcode::Log:
@@ -62,8 +62,8 @@ OpCost elementwiseCost(Opcode opcode, DType type) {
   }
 }
 
-OpCost bodyCost(const Module &module, GraphId id) {
-  OpCost sum;
+LaneOps bodyCost(const Module &module, GraphId id) {
+  LaneOps sum;
   for (const Op &op : module.graph(id).all())
     if (opClass(op.opcode) == OpClass::Elementwise)
       sum += elementwiseCost(op.opcode, op.shape.dtype);
@@ -72,12 +72,12 @@ OpCost bodyCost(const Module &module, GraphId id) {
 
 } // namespace
 
-OpCost costPerElement(const Module &module, const Op &op) {
+LaneOps costPerElement(const Module &module, const Op &op) {
   switch (op.opcode) {
   case Opcode::Map:
   case Opcode::Reduce:
   case Opcode::ReduceWindow: {
-    OpCost sum;
+    LaneOps sum;
     for (const CalledGraph &called : op.called)
       sum += bodyCost(module, called.graph);
     return sum;
@@ -92,7 +92,7 @@ OpCost costPerElement(const Module &module, const Op &op) {
     return {2, 0};
   default:
     return opClass(op.opcode) == OpClass::Elementwise ? elementwiseCost(op.opcode, op.shape.dtype)
-                                                      : OpCost{};
+                                                      : LaneOps{};
   }
 }
 

@@ -28,8 +28,10 @@ Maps broadcastMaps(const OpView &v) {
   if (dims.size() != v.operand(0).rank() || !inRange(dims, v.out.rank()))
     return v.malformed("its dimensions don't fit");
   std::vector<Expr> at;
-  for (int64_t d : dims)
-    at.push_back(v.dim(static_cast<size_t>(d)));
+  for (size_t i = 0; i < dims.size(); ++i) {
+    bool isStretched = v.operand(0).dims[i] == 1; // also where the result's dim is 1
+    at.push_back(isStretched ? v.constant(0) : v.dim(static_cast<size_t>(dims[i])));
+  }
   return single(v.map(std::move(at)));
 }
 

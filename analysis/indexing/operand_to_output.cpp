@@ -58,8 +58,11 @@ std::optional<OperandMaps> build(Builder &b, const Graph &graph, unsigned operan
   case Opcode::Broadcast:
     if (attrs.dimensions.size() != inRank || !fits(attrs.dimensions, outRank))
       return std::nullopt;
-    for (size_t i = 0; i < inRank; ++i)
-      b.at[static_cast<size_t>(attrs.dimensions[i])] = b.dim(i);
+    for (size_t i = 0; i < inRank; ++i) {
+      size_t to = static_cast<size_t>(attrs.dimensions[i]);
+      if (b.in.dims[i] == b.out.dims[to]) // a stretched dim of 1 is read by all of the result's
+        b.at[to] = b.dim(i);
+    }
     return b.finish();
   case Opcode::Transpose:
     if (attrs.dimensions.size() != outRank || !fits(attrs.dimensions, inRank))

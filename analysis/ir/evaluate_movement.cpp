@@ -68,9 +68,10 @@ llvm::Error fillBroadcast(const OpRun &run, Tensor &out) {
   copy.from.resize(run.op.shape.rank());
   std::vector<int64_t> strides = stridesOf(in);
   for (size_t d = 0; d < map.size(); ++d) {
-    if (in.dims[d] != run.op.shape.dims[map[d]])
+    bool isStretched = in.dims[d] == 1;
+    if (!isStretched && in.dims[d] != run.op.shape.dims[map[d]])
       return misfit(run);
-    copy.from[map[d]] = strides[d];
+    copy.from[map[d]] = isStretched ? 0 : strides[d];
   }
   copyBox(run, out, copy, 0);
   return llvm::Error::success();

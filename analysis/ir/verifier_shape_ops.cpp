@@ -52,12 +52,12 @@ bool OpCheck::broadcast() {
     return fail("the result {} is a tuple", briefText(op.shape));
   if (!dimsInRange("dimensions", dims, op.shape.rank()))
     return false;
+  // A dim of 1 may be stretched: XLA writes a reshape before the broadcast, other writers don't.
   for (size_t i = 0; i < dims.size(); ++i)
-    if (int64_t to = op.shape.dims[static_cast<size_t>(dims[i])]; from.dims[i] != to)
-      return failIn("dimensions", "dim {} of {} goes to dim {} of {}, which has {}{}", i, name(0),
-                    dims[i], briefText(op.shape), to,
-                    from.dims[i] == 1 ? "; a dim of 1 is not stretched, reshape it away first"
-                                      : "");
+    if (int64_t to = op.shape.dims[static_cast<size_t>(dims[i])];
+        from.dims[i] != to && from.dims[i] != 1)
+      return failIn("dimensions", "dim {} of {} goes to dim {} of {}, which has {}", i, name(0),
+                    dims[i], briefText(op.shape), to);
   return resultTypeLike(0);
 }
 
