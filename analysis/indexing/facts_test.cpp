@@ -10,6 +10,14 @@ TEST(IndexingFacts, Broadcast) {
                        "s1 in [0, 29]");
 }
 
+// XLA writes a reshape before such a broadcast; other writers stretch the dim of 1 at once.
+TEST(IndexingFacts, BroadcastStretchesDimsOfOne) {
+  HloGraph g("x = f32[4,1] parameter(0)\n ROOT r = f32[4,3,2] broadcast(x), dimensions={0,1}");
+  EXPECT_EQ(g.map(0), "(d0, d1, d2) -> (d0, 0), domain: d0 in [0, 3], d1 in [0, 2], d2 in [0, 1]");
+  EXPECT_EQ(g.back(0), "(d0, d1)[s0, s1] -> (d0, s0, s1), domain: d0 in [0, 3], d1 in [0, 0], "
+                       "s0 in [0, 2], s1 in [0, 1]");
+}
+
 TEST(IndexingFacts, Concatenate) {
   HloGraph g("a = f32[2,5,7] parameter(0)\n b = f32[2,11,7] parameter(1)\n"
              "c = f32[2,17,7] parameter(2)\n"

@@ -9,6 +9,11 @@ TEST(EvaluatorMovement, BroadcastTransposeReshape) {
                                   "ROOT y = s32[3,2,2] broadcast(x), dimensions={1,0}\n"),
                             {x})),
             (Values{0, 0, 3, 3, 1, 1, 4, 4, 2, 2, 5, 5}));
+  Tensor column = counting(DType::S32, {2, 1});
+  EXPECT_EQ(valuesOf(runOne(entry("x = s32[2,1] parameter(0)\n"
+                                  "ROOT y = s32[2,3] broadcast(x), dimensions={0,1}\n"),
+                            {column})),
+            (Values{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(valuesOf(runOne(entry("x = s32[2,3] parameter(0)\n"
                                   "ROOT y = s32[3,2] transpose(x), dimensions={1,0}\n"),
                             {x})),
