@@ -10,10 +10,10 @@ struct CheckOptions {
   uint64_t seed = 1; ///< of the inputs, see fillArguments()
   /// Element operations that the reference may take. Where the whole result would take more, some
   /// of the elements that were written are compared, each made on its own.
-  uint64_t maxReferenceWork = uint64_t(1) << 26;
+  uint64_t maxReferenceWork = uint64_t(1) << 25;
   /// Memory operations and rendezvous that emulation may take; where the whole grid would take
   /// more, the first, the last and blocks in between are run until it is spent.
-  uint64_t maxEvents = uint64_t(1) << 26;
+  uint64_t maxEvents = uint64_t(1) << 25;
   /// Allowed relative error; 0: by the types of the results, see toleranceOf().
   double tolerance = 0;
   unsigned weakenWaits = 0; ///< see EmulationOptions

@@ -20,19 +20,21 @@ Values DotLowering::computeMma(llvm::Value *stageOffset, Values sums) {
   llvm::Value *inMatrix = b.CreateAnd(lane, k.c32(7)), *matrix = b.CreateLShr(lane, 3);
   llvm::Value *low = b.CreateAnd(matrix, k.c32(1)), *high = b.CreateLShr(matrix, 1);
 
+  auto plus = [&](llvm::Value *x, llvm::Value *y) { return b.CreateAdd(x, y, "", true, true); };
+
   /// Address of this lane's row for a fragment whose matrices lie at `acrossHalf` and `kHalf`
   /// (0 or 1, in eights) from (across, kBlock·16).
   auto address = [&](const OperandTile &tile, llvm::Value *across, llvm::Value *acrossHalf,
                      llvm::Value *kHalf, int64_t kBlock) {
     llvm::Value *row, *chunk;
     if (tile.isKMinor) {
-      row = b.CreateAdd(b.CreateAdd(across, b.CreateShl(acrossHalf, 3)), inMatrix);
-      chunk = b.CreateAdd(kHalf, k.c32(kBlock * 2));
+      row = plus(plus(across, b.CreateShl(acrossHalf, 3)), inMatrix);
+      chunk = plus(kHalf, k.c32(kBlock * 2));
     } else {
-      row = b.CreateAdd(b.CreateAdd(b.CreateShl(kHalf, 3), inMatrix), k.c32(kBlock * 16));
-      chunk = b.CreateAdd(b.CreateLShr(across, 3), acrossHalf);
+      row = plus(plus(b.CreateShl(kHalf, 3), inMatrix), k.c32(kBlock * 16));
+      chunk = plus(b.CreateLShr(across, 3), acrossHalf);
     }
-    return b.CreateAdd(stageOffset, chunkAddress(tile, row, chunk));
+    return plus(stageOffset, chunkAddress(tile, row, chunk));
   };
   llvm::Value *firstRow = b.CreateMul(warpRow, k.c32(rowsOfWarp));
   llvm::Value *firstColumn = b.CreateMul(warpColumn, k.c32(columnsOfWarp));
@@ -41,12 +43,12 @@ Values DotLowering::computeMma(llvm::Value *stageOffset, Values sums) {
     std::vector<Values> a, bFragments;
     for (int64_t i = 0; i < rowBlocks; ++i) {
       // Matrices in the order of a0 … a3: rows 0, rows 8, then the same at k + 8.
-      llvm::Value *at = address(lhs, b.CreateAdd(firstRow, k.c32(i * 16)), low, high, kBlock);
+      llvm::Value *at = address(lhs, plus(firstRow, k.c32(i * 16)), low, high, kBlock);
       a.push_back(k.loadMatrix(at, 4, !lhs.isKMinor));
     }
     for (int64_t j = 0; j < columnBlocks; j += 2) {
       // b0, b1 of one column block, then of the next.
-      llvm::Value *at = address(rhs, b.CreateAdd(firstColumn, k.c32(j * 8)), high, low, kBlock);
+      llvm::Value *at = address(rhs, plus(firstColumn, k.c32(j * 8)), high, low, kBlock);
       bool isPair = j + 1 < columnBlocks;
       Values loaded = k.loadMatrix(at, isPair ? 4 : 2, !rhs.isKMinor);
       // A matrix of [n][k] rows is what mma wants of B as it is; [k][n] rows need the transposing

@@ -102,8 +102,9 @@ llvm::Value *DotLowering::chunkAddress(const OperandTile &tile, llvm::Value *row
   llvm::Value *swizzle =
       b.CreateAnd(b.CreateLShr(row, k.c32(tile.swizzleShift())), k.c32(tile.swizzlePeriod() - 1));
   llvm::Value *inRow = b.CreateShl(b.CreateXor(chunk, swizzle), 4);
-  return b.CreateAdd(b.CreateAdd(b.CreateMul(row, k.c32(tile.columns * 2)), inRow),
-                     k.c32(tile.offset));
+  llvm::Value *rowStart = b.CreateMul(row, k.c32(tile.columns * 2), "", true, true);
+  return b.CreateAdd(b.CreateAdd(rowStart, inRow, "", true, true), k.c32(tile.offset), "", true,
+                     true);
 }
 
 llvm::Error DotLowering::loadStage(Expr kTile, llvm::Value *stageOffset) {
@@ -143,7 +144,8 @@ llvm::Error DotLowering::loadOperand(const OperandTile &tile, Expr kTile,
 
     llvm::Value *address = nullptr;
     if (usesMma())
-      address = b.CreateAdd(stageOffset, chunkAddress(tile, narrow(line), narrow(run)));
+      address =
+          b.CreateAdd(stageOffset, chunkAddress(tile, narrow(line), narrow(run)), "", true, true);
     auto direct = usesMma() ? emitter.directAccess(tile.op, at, guard, lanes) : std::nullopt;
     auto whereItExists = [&](const std::function<void()> &body) {
       if (llvm::Value *condition = emitter.holds(exists))

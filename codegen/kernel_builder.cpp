@@ -103,7 +103,8 @@ llvm::Value *KernelBuilder::globalAddress(unsigned buffer, llvm::Value *byteOffs
 }
 
 llvm::Value *KernelBuilder::sharedAddress(llvm::Value *byteOffset) {
-  return b.CreateGEP(i8, shared, byteOffset);
+  // Offsets are small and not negative: constants in them can become part of the instruction.
+  return b.CreateGEP(i8, shared, b.CreateZExt(byteOffset, i64));
 }
 
 llvm::Value *KernelBuilder::bytesOf(llvm::Type *type) {
@@ -291,6 +292,8 @@ llvm::Value *KernelBuilder::approx(Approx function, llvm::Value *x) {
 }
 
 llvm::Value *KernelBuilder::to16(DType type, llvm::Value *x) {
+  if (auto known = bitsOf16.find(x); known != bitsOf16.end() && known->second.first == type)
+    return known->second.second;
   if (isEmulation())
     return b.CreateTrunc(callEmulator("twEmuTo16", i32, {x, c32(type == DType::BF16)}), i16);
   if (type == DType::BF16)
@@ -299,11 +302,15 @@ llvm::Value *KernelBuilder::to16(DType type, llvm::Value *x) {
 }
 
 llvm::Value *KernelBuilder::from16(DType type, llvm::Value *bits) {
+  llvm::Value *x;
   if (type == DType::BF16) // the upper half of a float
-    return b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, i32), 16), f32);
-  if (isEmulation())
-    return callEmulator("twEmuFromF16", f32, {b.CreateZExt(bits, i32)});
-  return b.CreateFPExt(b.CreateBitCast(bits, b.getHalfTy()), f32);
+    x = b.CreateBitCast(b.CreateShl(b.CreateZExt(bits, i32), 16), f32);
+  else if (isEmulation())
+    x = callEmulator("twEmuFromF16", f32, {b.CreateZExt(bits, i32)});
+  else
+    x = b.CreateFPExt(b.CreateBitCast(bits, b.getHalfTy()), f32);
+  bitsOf16[x] = {type, bits};
+  return x;
 }
 
 Values KernelBuilder::forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *step,

@@ -120,6 +120,8 @@ private:
   llvm::Value *tid = nullptr, *bid = nullptr;
   llvm::AllocaInst *scratchSlot = nullptr;
   llvm::DenseMap<llvm::Constant *, llvm::GlobalVariable *> tables;
+  /// Floats that came from 16 bits, with the bits: going back needs no conversion. Never iterated.
+  llvm::DenseMap<llvm::Value *, std::pair<DType, llvm::Value *>> bitsOf16;
 };
 
 } // namespace tilewright

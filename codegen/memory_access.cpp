@@ -29,7 +29,8 @@ Expr ValueEmitter::offsetOf(const Shape &shape, const Coordinates &coordinates) 
 }
 
 llvm::Value *ValueEmitter::bytes(llvm::Value *elements, DType type) {
-  return b.CreateMul(b.CreateSExtOrTrunc(elements, k.i64), k.c64(bitWidth(type) / 8));
+  return b.CreateMul(b.CreateSExtOrTrunc(elements, k.i64), k.c64(bitWidth(type) / 8), "", false,
+                     true);
 }
 
 ValueEmitter::AccessPattern ValueEmitter::accessPattern(const Shape &shape,

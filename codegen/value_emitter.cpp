@@ -83,14 +83,17 @@ llvm::Value *ValueEmitter::emitIndex(Expr expr) {
       return known->second;
   llvm::Value *x = emitIndex(expr.lhs()), *y = emitIndex(expr.rhs());
   bool isNatural = simplifier->range(expr.lhs()).lo >= 0;
+  bool isNaturalRight = simplifier->range(expr.rhs()).lo >= 0;
+  // Said to LLVM, so that it can move constants and loop-invariant parts out of extensions.
+  bool fits = Interval{INT32_MIN, INT32_MAX}.contains(simplifier->range(expr));
   auto one = llvm::ConstantInt::get(indices, 1), zero = llvm::ConstantInt::get(indices, 0);
   llvm::Value *result = nullptr;
   switch (expr.kind()) {
   case ExprKind::Add:
-    result = b.CreateAdd(x, y);
+    result = b.CreateAdd(x, y, "", isNatural && isNaturalRight && fits, fits);
     break;
   case ExprKind::Mul:
-    result = b.CreateMul(x, y);
+    result = b.CreateMul(x, y, "", isNatural && isNaturalRight && fits, fits);
     break;
   case ExprKind::FloorDiv:
   case ExprKind::CeilDiv:
