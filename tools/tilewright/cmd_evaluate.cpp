@@ -21,10 +21,10 @@ struct Inputs {
 };
 
 llvm::Expected<Inputs> readInputs(const Options &options) {
-  llvm::Expected<Device> device = loadDevice(options.device);
+  llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
   if (!device)
     return device.takeError();
-  llvm::Expected<TemplateLibrary> templates = TemplateLibrary::load();
+  llvm::Expected<TemplateLibrary> templates = TemplateLibrary::load(dataFolder("templates"));
   if (!templates)
     return templates.takeError();
   if (!options.templates.empty())
@@ -77,9 +77,10 @@ int runEvaluate(const Options &options) {
       return failInput(crossed.takeError());
     report = std::move(*crossed);
   } else {
-    llvm::Expected<Calibration> calibration = options.calibration.empty()
-                                                  ? defaultCalibration(inputs->device)
-                                                  : loadCalibration(options.calibration);
+    llvm::Expected<Calibration> calibration =
+        options.calibration.empty()
+            ? defaultCalibration(inputs->device, dataFolder("calibrations"))
+            : loadCalibration(options.calibration, dataFolder("calibrations"));
     if (!calibration)
       return failInput(calibration.takeError());
     report = evaluate(inputs->data, inputs->device, *calibration);

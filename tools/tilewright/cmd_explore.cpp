@@ -168,6 +168,14 @@ void printModel(const Json &model, double total) {
 }
 
 #ifdef TILEWRIGHT_HAS_CODEGEN
+/// A kernel's name as the name of a file. Its number in front keeps it unique.
+std::string fileName(std::string name) {
+  for (char &c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-')
+      c = '_';
+  return name.substr(0, 100);
+}
+
 /// Writes each kernel's best plan as a file that `emit` takes, and names it in the kernel's entry.
 /// A plan that can't stand on its own (an input that is a tuple) has no file.
 llvm::Error writePlans(const std::string &out, size_t index, const ExploredModel &model,
@@ -184,7 +192,7 @@ llvm::Error writePlans(const std::string &out, size_t index, const ExploredModel
     }
     std::string name = entry["kernels"][k]["name"];
     spec->name = name;
-    std::string file = folder + "/" + fs::path(name).filename().string() + ".json";
+    std::string file = folder + "/" + fileName(name) + ".json";
     if (llvm::Error error = writeFileAtomically(out + "/" + file, printPlan(*spec)))
       return error;
     entry["kernels"][k]["plan_file"] = file;
@@ -206,8 +214,9 @@ public:
       llvm::consumeError(text.takeError());
       return std::nullopt;
     }
-    Json stored = Json::parse(*text, nullptr, false);
-    if (!stored.is_object() || !stored.contains("model") || stored.value("key", "") != key)
+    Json stored = parseJson(path(index), *text);
+    if (!stored.is_object() || !stored.contains("model") || stored.value("key", Json()) != key ||
+        stored.value("checksum", Json()) != fingerprint({dump(stored["model"])}))
       return std::nullopt;
     return stored["model"];
   }
@@ -215,7 +224,8 @@ public:
   llvm::Error store(size_t index, const std::string &key, const Json &model) const {
     if (out.empty())
       return llvm::Error::success();
-    return writeFileAtomically(path(index), dump({{"key", key}, {"model", model}}));
+    Json stored = {{"key", key}, {"checksum", fingerprint({dump(model)})}, {"model", model}};
+    return writeFileAtomically(path(index), dump(stored));
   }
 
 private:
@@ -225,22 +235,15 @@ private:
 };
 
 int run(const Options &options) {
-  llvm::Expected<Device> device = loadDevice(options.device);
+  llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
   if (!device)
     return failInput(device.takeError());
-  llvm::Expected<Calibration> calibration = options.calibration.empty()
-                                                ? defaultCalibration(*device)
-                                                : loadCalibration(options.calibration);
+  llvm::Expected<Calibration> calibration =
+      options.calibration.empty()
+          ? defaultCalibration(*device, dataFolder("calibrations"))
+          : loadCalibration(options.calibration, dataFolder("calibrations"));
   if (!calibration)
     return failInput(calibration.takeError());
-  if (!options.out.empty()) {
-    std::error_code error;
-    fs::create_directories(options.out + "/models", error);
-    if (error)
-      return fail(makeError(DiagClass::BadInput, "{}: cannot make the folder: {}", options.out,
-                            error.message()));
-  }
-
   // Every model is read before the first is explored: a bad file must not cost an hour's work.
   std::vector<Module> modules;
   std::vector<std::string> texts;
@@ -253,6 +256,13 @@ int run(const Options &options) {
       return failInput(module.takeError());
     modules.push_back(std::move(*module));
     texts.push_back(std::move(*text));
+  }
+  if (!options.out.empty()) {
+    std::error_code error;
+    fs::create_directories(options.out + "/models", error);
+    if (error)
+      return fail(makeError(DiagClass::BadInput, "{}: cannot make the folder: {}", options.out,
+                            error.message()));
   }
 
   ExploreOptions exploring;
@@ -272,8 +282,8 @@ int run(const Options &options) {
   document["device"] = deviceJson(*device);
   document["calibration"] = calibration->files.empty() ? Json() : Json(calibration->device);
   document["models"] = Json::array();
-  std::string settings =
-      fmt::format("{} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget, options.cache);
+  std::string settings = fmt::format("{} {} {} {} {}", TILEWRIGHT_VERSION, options.top,
+                                     options.budget, options.cache, options.instruction);
   std::string deviceText = dump(document["device"]), calibrationText = toJson(*calibration);
   ModelStore store(options.out, options.resume);
   Progress progress("explored kernels");
@@ -343,9 +353,11 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->add_option("--jobs", options->jobs, "Threads; the result does not depend on it")
       ->capture_default_str()
       ->check(CLI::Range(1u, 256u));
-  command->add_option("--out", options->out, "Folder for explore.json and its parts");
-  command->add_flag("--resume", options->resume,
-                    "With --out: keep the models that are there and unchanged");
+  auto *out = command->add_option("--out", options->out, "Folder for explore.json and its parts");
+  command
+      ->add_flag("--resume", options->resume,
+                 "With --out: keep the models that are there and unchanged")
+      ->needs(out);
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
 }

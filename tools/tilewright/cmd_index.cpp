@@ -14,7 +14,8 @@ struct Options {
   bool json = false, parameters = false;
 };
 
-Json toJson(const IndexMap &map) {
+Json toJson(const IndexMap &given) {
+  IndexMap map = given.renumbered(); // the names of the text, so that both speak of the same
   Json entry;
   entry["text"] = map.str();
   entry["is_empty"] = map.isKnownEmpty();
@@ -64,7 +65,8 @@ Json toJson(const OperandMaps &maps) {
 void printMaps(const OperandMaps &maps) {
   if (maps.maps.empty())
     fmt::print("    not read\n");
-  for (const IndexMap &map : maps.maps) {
+  for (const IndexMap &each : maps.maps) {
+    IndexMap map = each.renumbered();
     fmt::print("    {}\n", map.str());
     // A scalar's runtime variable is said in the map's own text; an element of a tensor is not.
     size_t number = 0;

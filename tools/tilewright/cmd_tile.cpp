@@ -90,7 +90,7 @@ llvm::Expected<Question> pose(const Options &options) {
     return rule.takeError();
   bool withDevice = !options.device.empty();
   if (withDevice) {
-    llvm::Expected<Device> device = loadDevice(options.device);
+    llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
     if (!device)
       return device.takeError();
     auto limited = std::make_shared<TiledGroup>(*question.kernel.tiled);
@@ -135,7 +135,7 @@ int listFeasible(const Options &options, const Question &question) {
     points.emplace_back(values.begin(), values.end());
     return points.size() < options.limit;
   });
-  printFeasibleList(question.kernel.tiled->space, total, points, options.json);
+  printFeasibleList(question.kernel.tiled->space, total, points, question.choice, options.json);
   return total.verdict() == Verdict::Yes ? Fine : AnswerIsNo;
 }
 

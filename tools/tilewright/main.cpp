@@ -1,9 +1,43 @@
 // The tilewright command line.
 #include "tools/tilewright/command.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
+#include <fmt/format.h>
 
 using namespace tilewright::cli;
+
+namespace {
+
+/// What is wrong with the command line, in the words of all our errors.
+int failUsage(const CLI::App &app, const CLI::ParseError &error) {
+  std::string message = error.what(), help = "tilewright";
+  std::vector<std::string> extra = app.remaining();
+  if (app.get_subcommands().empty() && !extra.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App *command : app.get_subcommands({}))
+      names.push_back(command->get_name());
+    message = fmt::format("no command '{}'; there are {}", extra.front(), fmt::join(names, ", "));
+  } else if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1]))) {
+    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
+  }
+  for (const CLI::App *command : app.get_subcommands())
+    help += " " + command->get_name();
+  fmt::print(stderr, "error: {}; see {} --help\n", message, help);
+  return BadUsage;
+}
+
+/// Runs the command. Only a bug of ours, or no memory left, ends in an exception.
+int runSelected(const Selection &selection) {
+  try {
+    return selection.run();
+  } catch (const std::exception &error) {
+    return fail(tilewright::makeError(tilewright::DiagClass::Internal, "{}", error.what()));
+  }
+}
+
+} // namespace
 
 int main(int argc, char **argv) {
   CLI::App app{"Symbolic tiling analysis and cost modelling of GPU tensor programs.\n"
@@ -29,9 +63,11 @@ int main(int argc, char **argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? Fine : BadUsage; // --help and --version end here with 0
+    if (error.get_exit_code() != 0)
+      return failUsage(app, error);
+    app.exit(error); // --help and --version
   }
-  int code = selection.run();
+  int code = selection.run ? runSelected(selection) : Fine;
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     std::fputs("error: cannot write the result to standard output\n", stderr);
     return BadUsage;

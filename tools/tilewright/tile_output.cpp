@@ -64,15 +64,21 @@ private:
   std::unique_ptr<Simplifier> simplifier;
 };
 
-std::string valuesText(const TileSpace &space, const Choice &values) {
+/// Tile sizes by name; of the schedule only what `asked` chose.
+std::string valuesText(const TileSpace &space, const Choice &values, const Choice &asked) {
   std::string out;
   for (size_t i = 0; i < values.size(); ++i)
-    if (values[i] && space.parameters[i].role != TileParameter::Role::Schedule)
+    if (values[i] && (asked[i] || space.parameters[i].role != TileParameter::Role::Schedule))
       out += fmt::format("{}{}={}", out.empty() ? "" : " ", space.parameters[i].name, *values[i]);
   return out.empty() ? "free" : out;
 }
 
 Choice asChoice(const std::vector<int64_t> &values) { return Choice(values.begin(), values.end()); }
+
+/// Op names in JSON are bare, as in every other place of it.
+std::string withoutSigil(const std::string &name) {
+  return name.starts_with("%") ? name.substr(1) : name;
+}
 
 Json namedValues(const TileSpace &space, const std::vector<int64_t> &values) {
   Json result = Json::object();
@@ -125,7 +131,7 @@ Json toJson(const TileReport &report) {
       point.set(space.parameters[i].size, *report.choice[i]);
   for (size_t index : refusing(report.answer)) {
     const Constraint &constraint = report.system.constraints[index];
-    document["core"].push_back({{"op", constraint.from.opName},
+    document["core"].push_back({{"op", withoutSigil(constraint.from.opName)},
                                 {"operand", constraint.from.operand},
                                 {"dim", constraint.from.dim},
                                 {"rule", constraint.from.rule},
@@ -179,7 +185,7 @@ void printTable(const TileReport &report, bool everything) {
   fmt::print("kernel    %{} ({}), {} ops, {}\n", report.source.name,
              tilewright::toString(report.source.kind), report.tiled.group.ops.size(),
              report.graph.op(report.tiled.group.roots.back()).shape.str(false));
-  fmt::print("tile      {}\n", valuesText(space, report.choice));
+  fmt::print("tile      {}\n", valuesText(space, report.choice, report.choice));
   fmt::print("feasible  {}\n", tilewright::toString(answer.feasible));
   if (answer.feasible == Verdict::No) {
     if (answer.core) {
@@ -190,13 +196,14 @@ void printTable(const TileReport &report, bool everything) {
       fmt::print("  {}\n", answer.reason);
     }
     if (answer.nearest && answer.nearest->found == Verdict::Yes)
-      fmt::print("nearest   {}\n", valuesText(space, asChoice(answer.nearest->values)));
+      fmt::print("nearest   {}\n",
+                 valuesText(space, asChoice(answer.nearest->values), report.choice));
     else if (answer.nearest && answer.nearest->found == Verdict::No)
       fmt::print("nearest   none: no candidate tiling is feasible\n");
   } else if (answer.feasible == Verdict::Unknown) {
     fmt::print("  {}\n", answer.reason);
   } else if (hasFreeSizes(report)) {
-    fmt::print("for example {}\n", valuesText(space, asChoice(answer.witness)));
+    fmt::print("for example {}\n", valuesText(space, asChoice(answer.witness), report.choice));
   }
   if (everything) {
     fmt::print("constraints\n");
@@ -228,7 +235,8 @@ void printTable(const TileReport &report, bool everything) {
 }
 
 void printFeasibleList(const TileSpace &space, const SearchResult &total,
-                       const std::vector<std::vector<int64_t>> &points, bool json) {
+                       const std::vector<std::vector<int64_t>> &points, const Choice &asked,
+                       bool json) {
   if (json) {
     Json document = newDocument("tile.list");
     document["feasible_count"] = total.solutions;
@@ -247,7 +255,7 @@ void printFeasibleList(const TileSpace &space, const SearchResult &total,
     fmt::print(", {} candidates undecided", total.undecided);
   fmt::print("\n");
   for (const std::vector<int64_t> &point : points)
-    fmt::print("  {}\n", valuesText(space, asChoice(point)));
+    fmt::print("  {}\n", valuesText(space, asChoice(point), asked));
   if (points.size() < total.solutions)
     fmt::print("  … {} more; see --limit\n", total.solutions - points.size());
 }

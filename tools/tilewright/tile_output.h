@@ -24,7 +24,9 @@ Json toJson(const TileReport &report);
 /// For people. `everything` adds the constraints with their state.
 void printTable(const TileReport &report, bool everything);
 
+/// `asked`: what the user fixed; schedule parameters are shown only where they are among that.
 void printFeasibleList(const TileSpace &space, const SearchResult &total,
-                       const std::vector<std::vector<int64_t>> &points, bool json);
+                       const std::vector<std::vector<int64_t>> &points, const Choice &asked,
+                       bool json);
 
 } // namespace tilewright::cli
