@@ -11,6 +11,7 @@ namespace intr = llvm::Intrinsic;
 namespace {
 
 bool isSixteenBit(DType type) { return type == DType::F16 || type == DType::BF16; }
+bool isEightBit(DType type) { return type == DType::F8E5M2 || type == DType::F8E4M3FN; }
 bool isSigned(DType type) { return dtypeClass(type) == DTypeClass::Signed; }
 
 llvm::Error unsupported(const Op &op, const std::string &why) {
@@ -35,6 +36,8 @@ bool ScalarOps::isSupported(DType type) {
   case DType::BF16:
   case DType::F32:
   case DType::F64:
+  case DType::F8E5M2:
+  case DType::F8E4M3FN:
     return true;
   default:
     return false;
@@ -58,12 +61,16 @@ llvm::Type *ScalarOps::memoryType(DType type) {
 llvm::Value *ScalarOps::fromMemory(DType type, llvm::Value *bits) {
   if (type == DType::Pred)
     return b.CreateICmpNE(bits, llvm::ConstantInt::get(k.i8, 0));
+  if (isEightBit(type))
+    return decodeEight(type, bits);
   return isSixteenBit(type) ? k.from16(type, bits) : bits;
 }
 
 llvm::Value *ScalarOps::toMemory(DType type, llvm::Value *value) {
   if (type == DType::Pred)
     return b.CreateZExt(value, k.i8);
+  if (isEightBit(type))
+    return encodeEight(type, value);
   return isSixteenBit(type) ? k.to16(type, value) : value;
 }
 
@@ -82,7 +89,7 @@ llvm::Value *ScalarOps::constant(DType type, int64_t value) {
 }
 
 llvm::Value *ScalarOps::round(DType type, llvm::Value *value) {
-  return isSixteenBit(type) ? k.from16(type, k.to16(type, value)) : value;
+  return isSixteenBit(type) || isEightBit(type) ? fromMemory(type, toMemory(type, value)) : value;
 }
 
 llvm::Value *ScalarOps::convert(DType from, DType to, llvm::Value *value) {

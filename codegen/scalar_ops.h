@@ -43,6 +43,8 @@ public:
   llvm::Value *identity(Combiner combiner, DType type);
 
 private:
+  llvm::Value *decodeEight(DType type, llvm::Value *bits);
+  llvm::Value *encodeEight(DType type, llvm::Value *value);
   llvm::Value *applyFloat(const Op &op, const Values &x);
   llvm::Value *applyInteger(const Op &op, DType type, const Values &x);
   llvm::Value *compare(Comparison comparison, DType type, llvm::Value *x, llvm::Value *y);
