@@ -149,6 +149,8 @@ llvm::Expected<Calibration> defaultCalibration(const Device &device, const std::
 }
 
 Parameters parametersFor(const Calibration &calibration, const Device &device) {
+  if (calibration.device == device.name)
+    return calibration.values();
   auto values = toArray(calibration.values()), now = toArray(priorParameters(device));
   for (int i = 0; i < parameterCount; ++i)
     values[i] *= now[i] / calibration.parameters[i].prior;

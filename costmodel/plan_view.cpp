@@ -4,6 +4,7 @@
 #include "analysis/support/diag.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace tilewright {
@@ -21,7 +22,7 @@ llvm::Error badPlan(const KernelPlan &plan, fmt::format_string<Args...> format, 
 /// Values that tell apart tiles which differ in what moves them: index i of n tiles stands at
 /// three places; parameters with one tile stay at 0.
 int64_t samplePosition(unsigned parameter, unsigned sample, double tiles) {
-  auto n = static_cast<int64_t>(tiles);
+  auto n = static_cast<int64_t>(std::min(tiles, 1e15));
   return n <= 1 ? 0 : (int64_t(parameter) * 7 + 5 + int64_t(sample) * 3) % n;
 }
 
