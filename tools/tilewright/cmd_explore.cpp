@@ -1,6 +1,7 @@
 // tilewright explore: models into kernels, each with its best plans by predicted time.
 #include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
+#include "analysis/support/json_guard.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
 #include "codegen/pack_manifest.h"
 #endif
@@ -214,7 +215,11 @@ public:
       llvm::consumeError(text.takeError());
       return std::nullopt;
     }
-    Json stored = parseJson(path(index), *text);
+    if (llvm::Error tooDeep = checkJsonDepth(*text, 64, path(index))) {
+      llvm::consumeError(std::move(tooDeep));
+      return std::nullopt;
+    }
+    Json stored = Json::parse(*text, nullptr, false);
     if (!stored.is_object() || !stored.contains("model") || stored.value("key", Json()) != key ||
         stored.value("checksum", Json()) != fingerprint({dump(stored["model"])}))
       return std::nullopt;
@@ -284,12 +289,17 @@ int run(const Options &options) {
   document["models"] = Json::array();
   std::string settings = fmt::format("{} {} {} {} {}", TILEWRIGHT_VERSION, options.top,
                                      options.budget, options.cache, options.instruction);
-  std::string deviceText = dump(document["device"]), calibrationText = toJson(*calibration);
+  std::string calibrationText = toJson(*calibration);
+  llvm::Expected<std::string> deviceText = readFile(
+      options.device.ends_with(".json") ? options.device
+                                        : dataFolder("devices") + "/" + options.device + ".json");
+  if (!deviceText)
+    return failInput(deviceText.takeError());
   ModelStore store(options.out, options.resume);
   Progress progress("explored kernels");
   for (size_t i = 0; i < modules.size(); ++i) {
     std::string key =
-        fingerprint({options.models[i], texts[i], settings, deviceText, calibrationText});
+        fingerprint({options.models[i], texts[i], settings, *deviceText, calibrationText});
     std::optional<Json> entry = store.find(i, key);
     if (!entry) {
       exploring.progress = [&](size_t done, size_t total) { progress.update(done, total); };
