@@ -158,6 +158,37 @@ TEST(Model, OtherDevicesScaleWithTheirDescriptions) {
   EXPECT_DOUBLE_EQ(there.launch, here.launch);
 }
 
+TEST(Model, EveryBundledDeviceHasPrices) {
+  const char *rows[] = {
+      "kernel,dtype,d0,d1,d2,tile_m,tile_n,tile_k,warps,stages,group_m\n"
+      "gemm,bf16,4096,4096,4096,128,128,32,4,3,8\n",
+      "kernel,dtype,d0,d1,tile_m,tile_n,warps\nsoftmax2d,bf16,4096,4096,1,4096,8\n",
+      "kernel,dtype,d0,block,warps\ncopy1d,bf16,67108864,1024,4\n"};
+  double copyOnH100 = 0;
+  for (const std::string &name :
+       {std::string("h100-sxm"), std::string("h200"), std::string("a100"), std::string("l4"),
+        std::string("rtx-4090"), std::string("b200")}) {
+    auto device = loadDevice(name);
+    ASSERT_TRUE(static_cast<bool>(device));
+    double last = 0;
+    for (const char *row : rows) {
+      KernelPlan plan = llvm::cantFail(planFrom(row));
+      plan.instruction = llvm::cantFail(preferredInstruction(plan, *device));
+      EXPECT_TRUE(plan.instruction != Instruction::Wgmma || device->warpgroupMma);
+      Estimate e = llvm::cantFail(estimateTime(plan, *device, bundled()));
+      EXPECT_TRUE(std::isfinite(e.timeNs)) << name << " " << plan.name;
+      EXPECT_GE(e.timeNs, e.rooflineNs);
+      EXPECT_LT(e.timeNs, 12 * e.rooflineNs) << name << " " << plan.name;
+      last = e.timeNs;
+    }
+    if (name == "h100-sxm")
+      copyOnH100 = last;
+    if (name == "l4") { // 300 GB/s against 3352
+      EXPECT_NEAR(last / copyOnH100, 3352.0 / 300, 3);
+    }
+  }
+}
+
 TEST(Model, StreamingGroups) {
   auto plan = planFrom("kernel,dtype,d0,block,warps\ncopy1d,bf16,67108864,1024,4\n");
   ASSERT_TRUE(static_cast<bool>(plan));
