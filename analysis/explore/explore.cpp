@@ -191,14 +191,20 @@ Explorer::Outcome Explorer::exploreOrSplit(const KernelGroup &group) const {
     outcome.bug = std::move(diag);
     return outcome;
   }
-  if (group.ops.size() == 1 && group.recomputed.empty()) {
-    outcome.unsupported.push_back({graph.op(group.root).name, diag.message});
+  std::vector<OpId> all(group.ops);
+  all.insert(all.end(), group.recomputed.begin(), group.recomputed.end());
+  std::sort(all.begin(), all.end());
+  if (all.size() == 1) {
+    if (!group.ops.empty())
+      outcome.unsupported.push_back({graph.op(group.root).name, diag.message});
     return outcome;
   }
-  outcome.split.push_back({graph.op(group.root).name, diag.message, group.ops.size()});
-  for (OpId id : group.ops) {
+  outcome.split.push_back({graph.op(group.root).name, diag.message, all.size()});
+  for (OpId id : all) {
+    // What was to be recomputed here is now written to memory here; another kernel counts it.
+    bool isCounted = std::binary_search(group.ops.begin(), group.ops.end(), id);
     KernelGroup single;
-    single.ops = {id};
+    (isCounted ? single.ops : single.recomputed) = {id};
     single.root = id;
     Outcome part = exploreOrSplit(single);
     if (part.bug)

@@ -44,7 +44,7 @@ llvm::Expected<ConstraintSystem> makeSystem(const TileSpace &space,
       rule = own->second;
     else if (parameter.role != TileParameter::Role::Schedule)
       rule = plan.tiles;
-    auto list = candidatesFor(rule, parameter.extent);
+    auto list = candidatesFor(rule, parameter.largest());
     if (!list) {
       Diag diag = takeDiag(list.takeError());
       diag.message = fmt::format("candidates of {}: {}", parameter.name, diag.message);

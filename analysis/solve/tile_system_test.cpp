@@ -67,9 +67,14 @@ TEST(TileSystem, Refusals) {
     ASSERT_TRUE(bool(error)) << text;
     EXPECT_EQ(takeDiag(std::move(error)).cls, DiagClass::BadInput);
   }
+}
+
+TEST(TileSystem, ADimOfNothingHasTheSizeOne) {
+  DotSpace d;
   d.space.parameters[1].extent = 0;
-  EXPECT_EQ(refusal(d.space, CandidatePlan::standard()),
-            "candidates of k0: a dim of 0 has no tile sizes");
+  auto system = makeSystem(d.space, {}, CandidatePlan::standard());
+  ASSERT_TRUE(bool(system));
+  EXPECT_EQ(system->parameters[1].candidates, std::vector<int64_t>({1}));
 }
 
 } // namespace

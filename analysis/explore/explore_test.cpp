@@ -1,0 +1,156 @@
+#include "analysis/explore/explore.h"
+#include "analysis/import/hlo_text.h"
+#include "analysis/ir/verifier.h"
+#include "analysis/tiling/numeric_tile.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+
+using namespace tilewright;
+
+namespace {
+
+Module parse(std::string text) {
+  auto module = parseHlo(std::make_shared<SourceBuffer>("test", std::move(text)));
+  if (!module) {
+    ADD_FAILURE() << takeDiag(module.takeError()).str();
+    return {};
+  }
+  if (llvm::Error error = verify(*module))
+    ADD_FAILURE() << takeDiag(std::move(error)).str();
+  return std::move(*module);
+}
+
+const char *denseLayer = R"(HloModule m
+ENTRY e {
+  a = bf16[256,128]{1,0} parameter(0)
+  b = bf16[128,192]{1,0} parameter(1)
+  bias = bf16[192]{0} parameter(2)
+  d = bf16[256,192]{1,0} dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  wide = bf16[256,192]{1,0} broadcast(bias), dimensions={1}
+  sum = bf16[256,192]{1,0} add(d, wide)
+  ROOT out = bf16[256,192]{1,0} negate(sum)
+})";
+
+struct Explored {
+  Device device;
+  Calibration calibration;
+  explicit Explored() {
+    auto loaded = loadDevice("h100-sxm");
+    if (!loaded) {
+      ADD_FAILURE() << takeDiag(loaded.takeError()).str();
+      return;
+    }
+    device = std::move(*loaded);
+    calibration = priorCalibration(device);
+  }
+  ExploredModel run(const Module &module, ExploreOptions options = {}) {
+    options.search.maxPriced = 200;
+    auto model = exploreModel(module, device, calibration, options);
+    if (!model) {
+      ADD_FAILURE() << takeDiag(model.takeError()).str();
+      return {};
+    }
+    return std::move(*model);
+  }
+};
+
+/// How often each op is accounted for.
+std::map<std::string, int> accounts(const ExploredModel &model) {
+  std::map<std::string, int> seen;
+  for (const ExploredKernel &kernel : model.kernels)
+    for (const std::string &op : kernel.ops)
+      ++seen[op];
+  for (const UnsupportedOp &op : model.unsupported)
+    ++seen[op.op];
+  for (const UnsupportedOp &op : model.noKernel)
+    ++seen[op.op];
+  return seen;
+}
+
+} // namespace
+
+TEST(Explore, RanksPlansAndCountsArithmetic) {
+  Explored explored;
+  ExploredModel model = explored.run(parse(denseLayer));
+  ASSERT_EQ(model.kernels.size(), 1u);
+  const ExploredKernel &kernel = model.kernels.front();
+  EXPECT_EQ(kernel.kind, KernelKind::Dot);
+  EXPECT_EQ(kernel.flops, 2 * 256 * 192 * 128 + 2 * 256 * 192);
+  ASSERT_FALSE(kernel.plans.empty());
+  for (size_t i = 1; i < kernel.plans.size(); ++i)
+    EXPECT_LE(kernel.plans[i - 1].estimate.timeNs, kernel.plans[i].estimate.timeNs);
+  for (const RankedPlan &plan : kernel.plans) {
+    EXPECT_EQ(*isFeasible(*plan.plan.tiled, plan.plan.values), true);
+    EXPECT_GE(plan.estimate.timeNs, plan.estimate.rooflineNs);
+  }
+  EXPECT_GE(model.totalTimeNs, model.lowerBoundNs);
+  EXPECT_TRUE(model.isComplete());
+}
+
+TEST(Explore, TheNumberOfThreadsChangesNothing) {
+  Explored explored;
+  Module module = parse(R"(HloModule m
+ENTRY e {
+  a = f32[512,96]{1,0} parameter(0)
+  b = f32[512,96]{1,0} negate(a)
+  c = f32[96,512]{1,0} transpose(b), dimensions={1,0}
+  d = f32[512,96]{1,0} exponential(a)
+  ROOT t = (f32[512,96]{1,0}, f32[96,512]{1,0}, f32[512,96]{1,0}) tuple(b, c, d)
+})");
+  ExploreOptions two;
+  two.jobs = 2;
+  ExploredModel a = explored.run(module), b = explored.run(module, two);
+  ASSERT_EQ(a.kernels.size(), b.kernels.size());
+  for (size_t i = 0; i < a.kernels.size(); ++i) {
+    EXPECT_EQ(a.kernels[i].name, b.kernels[i].name);
+    ASSERT_EQ(a.kernels[i].plans.size(), b.kernels[i].plans.size());
+    for (size_t p = 0; p < a.kernels[i].plans.size(); ++p)
+      EXPECT_EQ(a.kernels[i].plans[p].plan.values, b.kernels[i].plans[p].plan.values);
+  }
+}
+
+// A device without room for a dot's operands: the group is taken apart, what is left of it runs,
+// and the dot is listed with the reason.
+TEST(Explore, AGroupThatCantBeOneKernelIsTakenApart) {
+  Explored explored;
+  explored.device.limits.sharedBytesPerBlock = 0;
+  Module module = parse(denseLayer);
+  ExploredModel model = explored.run(module);
+  ASSERT_EQ(model.split.size(), 1u);
+  EXPECT_EQ(model.split.front().root, "out");
+  ASSERT_EQ(model.unsupported.size(), 1u);
+  EXPECT_EQ(model.unsupported.front().op, "d");
+  EXPECT_NE(model.unsupported.front().reason.find("shared"), std::string::npos)
+      << model.unsupported.front().reason;
+  EXPECT_FALSE(model.isComplete());
+  std::map<std::string, int> seen = accounts(model);
+  for (const Op &op : module.entry().all())
+    EXPECT_EQ(seen[op.name], 1) << op.name;
+}
+
+TEST(Explore, EmptyTensorsTakeNoTime) {
+  Explored explored;
+  ExploredModel model = explored.run(parse(R"(HloModule m
+ENTRY e {
+  a = f32[0,16]{1,0} parameter(0)
+  ROOT b = f32[0,16]{1,0} negate(a)
+})"));
+  ASSERT_EQ(model.kernels.size(), 1u);
+  EXPECT_EQ(model.totalTimeNs, 0);
+}
+
+TEST(FindKernel, NamesTheNearestOpAndRefusesWhatNeedsNoKernel) {
+  Module module = parse(denseLayer);
+  Diag typo = takeDiag(findKernel(module, "sumn").takeError());
+  EXPECT_EQ(typo.cls, DiagClass::BadInput);
+  EXPECT_NE(typo.message.find("did you mean %sum"), std::string::npos) << typo.message;
+  Diag parameter = takeDiag(findKernel(module, "%a").takeError());
+  EXPECT_NE(parameter.message.find("needs no kernel"), std::string::npos) << parameter.message;
+  auto middle = findKernel(module, "sum");
+  ASSERT_TRUE(static_cast<bool>(middle));
+  EXPECT_EQ(middle->group.roots.size(), 1u);
+  EXPECT_EQ(module.entry().op(middle->group.roots[0]).name, "sum");
+  EXPECT_EQ(middle->group.ops.size(), 3u); // the dot, the broadcast and the sum
+}
