@@ -74,6 +74,8 @@ void EmulatedBlock::runFiber() {
 void EmulatedBlock::fail(std::string what) {
   failed = true;
   problem = fmt::format("block {}, thread {}: {}", currentBlock, threadId(), what);
+  // This fiber is never resumed, so that nothing on its stack is ever destroyed.
+  { std::string().swap(what); }
   for (;;)
     fibers.suspend(); // run() resumes nobody after a failure
 }

@@ -1,3 +1,4 @@
+#include "codegen/fake_ptxas.h"
 #include "codegen/lower.h"
 #include "codegen/lowering_test_support.h"
 #include "codegen/nvptx.h"
@@ -184,6 +185,28 @@ TEST(Pack, RoundTrip) {
   checked = checkPack(folder.path());
   ASSERT_TRUE(bool(checked));
   EXPECT_EQ((*checked)[1].outcome.status, CheckOutcome::Status::Fail);
+}
+
+TEST(Pack, PtxIsNoNewerThanTheAssemblerOnPath) {
+  FakePtxas old("case $1 in --version) echo 'Cuda compilation tools, release 11.8, V11.8.89';; "
+                "*) echo 'ptxas fatal   : not today'; exit 255;; esac\n");
+  PackFolder folder;
+  std::vector<KernelSpec> specs{elementwiseSpec()};
+  auto emitted = emitPack(specs, llvm::cantFail(findTarget("sm_86")), folder.path());
+  ASSERT_TRUE(bool(emitted)) << takeDiag(emitted.takeError()).message;
+  // PTX is there also when assembling fails, with the reason.
+  EXPECT_FALSE((*emitted)[0].hasCubin);
+  EXPECT_NE((*emitted)[0].note.find("not today"), std::string::npos) << (*emitted)[0].note;
+  std::string ptx = folder.read("tw_bytes_to_bf16.ptx");
+  EXPECT_NE(ptx.find(".version 7.8\n.target sm_86"), ptx.npos) << ptx;
+
+  auto refused = emitPack(specs, llvm::cantFail(findTarget("sm_90a")), folder.path("other"));
+  ASSERT_FALSE(bool(refused));
+  Diag diag = takeDiag(refused.takeError());
+  EXPECT_EQ(diag.cls, DiagClass::Unsupported);
+  for (const std::string &number : {std::string("8.0"), std::string("7.8"), newestLlvmPtx().str()})
+    EXPECT_NE(diag.message.find(number), std::string::npos) << diag.message;
+  EXPECT_FALSE(llvm::sys::fs::exists(folder.path("other")));
 }
 
 TEST(Pack, SomebodyElsesFolderIsLeftAlone) {

@@ -1,3 +1,4 @@
+#include "codegen/fake_ptxas.h"
 #include "codegen/ptxas.h"
 #include "codegen/target.h"
 
@@ -95,27 +96,6 @@ TEST(Ptxas, LogIsTakenApart) {
   EXPECT_EQ(report.staticSharedBytes, 64);
   EXPECT_EQ(report.warnings.size(), 1u);
 }
-
-/// A folder with a ptxas of our making, first on PATH.
-class FakePtxas {
-public:
-  explicit FakePtxas(const std::string &script) {
-    EXPECT_FALSE(bool(llvm::sys::fs::createUniqueDirectory("tilewright-fake", folder)));
-    std::string path = (folder + "/ptxas").str();
-    llvm::cantFail(writeFileAtomically(path, "#!/bin/sh\n" + script));
-    EXPECT_FALSE(bool(llvm::sys::fs::setPermissions(path, llvm::sys::fs::all_all)));
-    oldPath = std::getenv("PATH");
-    setenv("PATH", (folder.str() + ":" + oldPath).str().c_str(), 1);
-  }
-  ~FakePtxas() {
-    setenv("PATH", oldPath.c_str(), 1);
-    llvm::sys::fs::remove_directories(folder);
-  }
-
-private:
-  llvm::SmallString<128> folder;
-  std::string oldPath;
-};
 
 TEST(Ptxas, TheOneOnPathIsHonoured) {
   FakePtxas fake("echo 'Cuda compilation tools, release 11.8, V11.8.89'\n");

@@ -11,7 +11,7 @@ namespace tilewright {
 namespace {
 
 constexpr unsigned maxDepth = 2000;       // ops on one path; bounds the recursion
-constexpr int64_t maxScalarOps = 400'000; // scalar operations in one kernel
+constexpr int64_t maxScalarOps = 100'000; // in one kernel; LLVM takes seconds for so many
 
 /// Can every offset into the graph's tensors be computed in 32 bits? Twice the largest tensor,
 /// because masked-off tails reach past the end.
