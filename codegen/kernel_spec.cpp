@@ -49,10 +49,19 @@ llvm::Expected<KernelSpec> specOf(const KernelPlan &plan) {
 
 llvm::Error validate(const KernelSpec &spec) {
   const Graph &graph = spec.graph();
-  const Op &root = graph[resultsOf(graph)[0]];
-  if (root.shape.isTuple)
-    return makeError(DiagClass::Unsupported, "%{}: no code for {} with a tuple of results",
-                     root.name, toString(root.opcode));
+  std::vector<OpId> results = resultsOf(graph);
+  if (results.empty())
+    return makeError(DiagClass::Unsupported, "a kernel without results");
+  for (OpId id : results)
+    if (graph[id].shape.isTuple || bitWidth(graph[id].shape.dtype) == 0)
+      return makeError(DiagClass::Unsupported, "%{}: no code for {} with a result of type {}",
+                       graph[id].name, toString(graph[id].opcode), graph[id].shape.str(false));
+  for (OpId id : graph.parameters())
+    if (graph[id].shape.isTuple || bitWidth(graph[id].shape.dtype) == 0)
+      return makeError(DiagClass::Unsupported,
+                       "%{}: a kernel can't read a value of type {} from memory", graph[id].name,
+                       graph[id].shape.str(false));
+  const Op &root = graph[results[0]];
   if (spec.rootTile.size() != root.shape.rank())
     return makeError(DiagClass::BadInput, "%{} has {} dims, but {} tile sizes are given", root.name,
                      root.shape.rank(), spec.rootTile.size());

@@ -230,6 +230,18 @@ ENTRY main {
   EXPECT_NE(outcome.reason.find("s4"), std::string::npos) << outcome.reason;
 }
 
+TEST(LowerElementwise, TuplesAreRefused) {
+  for (const char *body : {"p = (f32[4], f32[4]) parameter(0)\n ROOT n = f32[4] "
+                           "get-tuple-element(p), index=0",
+                           "ROOT e = () tuple()",
+                           "a = f32[4] parameter(0)\n t = (f32[4]) tuple(a)\n ROOT u = "
+                           "((f32[4])) tuple(t)"}) {
+    CheckOutcome outcome =
+        checkKernel(specFromHlo(std::string("HloModule m\nENTRY main {\n ") + body + "\n}\n", {4}));
+    EXPECT_EQ(outcome.status, CheckOutcome::Status::Skipped) << body << outcome.reason;
+  }
+}
+
 TEST(LowerElementwise, NumbersAreCheckedFirst) {
   const char *hlo = R"(HloModule m
 ENTRY main {
