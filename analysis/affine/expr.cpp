@@ -1,5 +1,4 @@
-#include "analysis/affine/expr.h"
-
+#include "analysis/affine/expr_internal.h"
 #include "analysis/support/checked.h"
 
 #include <cassert>
@@ -8,6 +7,7 @@
 namespace tilewright {
 
 using detail::ExprNode;
+using detail::nodeOf;
 
 size_t ExprContext::KeyHash::operator()(const ExprNode *n) const {
   auto mix = [](uint64_t h, uint64_t v) {
@@ -146,9 +146,7 @@ Expr ExprContext::freshVariable(VarKind kind, std::string_view prefix) {
   }
 }
 
-namespace {
-
-std::optional<int64_t> apply(ExprKind kind, int64_t a, int64_t b) {
+std::optional<int64_t> detail::apply(ExprKind kind, int64_t a, int64_t b) {
   switch (kind) {
   case ExprKind::Add:
     return checkedAdd(a, b);
@@ -172,45 +170,11 @@ std::optional<int64_t> apply(ExprKind kind, int64_t a, int64_t b) {
   return std::nullopt;
 }
 
+namespace {
+
 bool isCommutative(ExprKind kind) {
   return kind == ExprKind::Add || kind == ExprKind::Mul || kind == ExprKind::Min ||
          kind == ExprKind::Max;
-}
-
-/// Calls `visit` on every node once, operands first, without recursion: chains can be long.
-template <typename Visit> void postOrder(const ExprNode *root, Visit visit) {
-  std::unordered_set<const ExprNode *> done;
-  std::vector<std::pair<const ExprNode *, bool>> stack{{root, false}};
-  while (!stack.empty()) {
-    auto [node, expanded] = stack.back();
-    stack.pop_back();
-    if (done.count(node))
-      continue;
-    if (!expanded && node->lhs) {
-      stack.push_back({node, true});
-      stack.push_back({node->rhs, false});
-      stack.push_back({node->lhs, false});
-      continue;
-    }
-    done.insert(node);
-    visit(node);
-  }
-}
-
-template <typename T> class NodeMap {
-public:
-  T &operator[](const ExprNode *node) { return values[node]; }
-
-private:
-  std::unordered_map<const ExprNode *, T> values;
-};
-
-/// How Exprs hand out their node without making it public to users.
-const ExprNode *nodeOf(Expr e) {
-  static_assert(sizeof(Expr) == sizeof(const ExprNode *));
-  const ExprNode *node;
-  __builtin_memcpy(&node, &e, sizeof node);
-  return node;
 }
 
 } // namespace
@@ -220,7 +184,7 @@ Expr ExprContext::binary(ExprKind kind, Expr lhs, Expr rhs) {
   if (lhs.isPoison() || rhs.isPoison())
     return poisonExpr;
   if (lhs.isConstant() && rhs.isConstant()) {
-    std::optional<int64_t> value = apply(kind, lhs.constant(), rhs.constant());
+    std::optional<int64_t> value = detail::apply(kind, lhs.constant(), rhs.constant());
     return value ? constant(*value) : poisonExpr;
   }
   if (isCommutative(kind) && !rhs.isConstant()) {
@@ -284,247 +248,5 @@ Expr Expr::ceilDiv(int64_t o) const { return ceilDiv(context().constant(o)); }
 Expr Expr::mod(int64_t o) const { return mod(context().constant(o)); }
 Expr Expr::min(int64_t o) const { return min(context().constant(o)); }
 Expr Expr::max(int64_t o) const { return max(context().constant(o)); }
-
-std::optional<int64_t> evaluate(Expr expr, const Assignment &point) {
-  // Small expressions are the common case: constants and variables need no memo table.
-  if (expr.isConstant())
-    return expr.constant();
-  if (expr.isVariable())
-    return point.get(expr.variable());
-  NodeMap<std::optional<int64_t>> values;
-  postOrder(nodeOf(expr), [&](const ExprNode *node) {
-    std::optional<int64_t> &value = values[node];
-    if (node->kind == ExprKind::Constant) {
-      value = node->value;
-    } else if (node->kind == ExprKind::Variable) {
-      value = point.get(VarId{static_cast<uint32_t>(node->value)});
-    } else if (node->lhs) {
-      std::optional<int64_t> a = values[node->lhs], b = values[node->rhs];
-      values[node] = a && b ? apply(node->kind, *a, *b) : std::nullopt;
-    }
-  });
-  return values[nodeOf(expr)];
-}
-
-namespace {
-
-class Substituter {
-public:
-  explicit Substituter(const std::function<Expr(VarId)> &replacement) : replacement(replacement) {}
-
-  Expr run(Expr expr) {
-    postOrder(nodeOf(expr), [&](const ExprNode *node) {
-      Expr &result = results[node];
-      if (result)
-        return;
-      Expr self(node);
-      if (self.isVariable()) {
-        Expr to = replacement(self.variable());
-        result = to ? to : self;
-      } else if (!node->lhs) {
-        result = self;
-      } else {
-        Expr lhs = results[node->lhs], rhs = results[node->rhs];
-        bool same = lhs == self.lhs() && rhs == self.rhs();
-        results[node] = same ? self : self.context().binary(node->kind, lhs, rhs);
-      }
-    });
-    return results[nodeOf(expr)];
-  }
-
-private:
-  const std::function<Expr(VarId)> &replacement;
-  NodeMap<Expr> results;
-};
-
-} // namespace
-
-Expr substitute(Expr expr, const std::function<Expr(VarId)> &replacement) {
-  return Substituter(replacement).run(expr);
-}
-
-Expr substitute(Expr expr, std::span<const Expr> table) {
-  return substitute(std::span<const Expr>(&expr, 1), table).front();
-}
-
-std::vector<Expr> substitute(std::span<const Expr> exprs, std::span<const Expr> table) {
-  std::function<Expr(VarId)> replacement = [table](VarId var) {
-    return var.index < table.size() ? table[var.index] : Expr();
-  };
-  Substituter substituter(replacement);
-  std::vector<Expr> results;
-  results.reserve(exprs.size());
-  for (Expr expr : exprs)
-    results.push_back(substituter.run(expr));
-  return results;
-}
-
-Interval rangeOf(Expr expr, const Bounds &bounds) {
-  NodeMap<Interval> ranges;
-  postOrder(nodeOf(expr), [&](const ExprNode *node) {
-    Interval result;
-    if (node->kind == ExprKind::Constant) {
-      result = Interval::point(node->value);
-    } else if (node->kind == ExprKind::Variable) {
-      result = bounds.get(VarId{static_cast<uint32_t>(node->value)});
-    } else if (node->lhs) {
-      Interval a = ranges[node->lhs], b = ranges[node->rhs];
-      switch (node->kind) {
-      case ExprKind::Add:
-        result = a + b;
-        break;
-      case ExprKind::Mul:
-        result = a * b;
-        break;
-      case ExprKind::FloorDiv:
-        result = floorDiv(a, b);
-        break;
-      case ExprKind::CeilDiv:
-        result = ceilDiv(a, b);
-        break;
-      case ExprKind::Mod:
-        result = mod(a, b);
-        break;
-      case ExprKind::Min:
-        result = min(a, b);
-        break;
-      case ExprKind::Max:
-        result = max(a, b);
-        break;
-      case ExprKind::Constant:
-      case ExprKind::Variable:
-      case ExprKind::Poison:
-        break;
-      }
-    }
-    ranges[node] = result;
-  });
-  return ranges[nodeOf(expr)];
-}
-
-std::vector<VarId> variablesOf(Expr expr) { return variablesOf(std::span<const Expr>(&expr, 1)); }
-
-std::vector<VarId> variablesOf(std::span<const Expr> exprs) {
-  std::vector<VarId> result;
-  for (Expr expr : exprs)
-    postOrder(nodeOf(expr), [&](const ExprNode *node) {
-      if (node->kind == ExprKind::Variable)
-        result.push_back(VarId{static_cast<uint32_t>(node->value)});
-    });
-  std::sort(result.begin(), result.end());
-  result.erase(std::unique(result.begin(), result.end()), result.end());
-  return result;
-}
-
-namespace {
-
-// Binding strength: a sum binds loosest; products, divisions and remainders share one level and
-// are always parenthesised when they meet, since "a * b floordiv c" would be ambiguous to read.
-enum Strength { SumLevel, ProductLevel, AtomLevel };
-
-/// Prints as a tree. Shared sub-expressions of a deep DAG repeat, so the text is cut at a limit
-/// rather than growing without bound.
-class Printer {
-public:
-  std::string text;
-
-  void print(const ExprNode *node, Strength outer) {
-    if (text.size() > limit) {
-      if (!text.ends_with("..."))
-        text += "...";
-      return;
-    }
-    switch (node->kind) {
-    case ExprKind::Constant:
-      text += std::to_string(node->value);
-      return;
-    case ExprKind::Variable:
-      text += node->context->info(VarId{static_cast<uint32_t>(node->value)}).name;
-      return;
-    case ExprKind::Poison:
-      text += "<overflow>";
-      return;
-    case ExprKind::Min:
-    case ExprKind::Max:
-      text += node->kind == ExprKind::Min ? "min(" : "max(";
-      print(node->lhs, SumLevel);
-      text += ", ";
-      print(node->rhs, SumLevel);
-      text += ")";
-      return;
-    case ExprKind::Add:
-      parenthesised(outer > SumLevel, [&] { printSum(node); });
-      return;
-    case ExprKind::Mul:
-      if (node->rhs->kind == ExprKind::Constant && node->rhs->value == -1) {
-        parenthesised(outer > SumLevel, [&] {
-          text += "-";
-          print(node->lhs, AtomLevel);
-        });
-        return;
-      }
-      infix(node, " * ", outer);
-      return;
-    case ExprKind::FloorDiv:
-      infix(node, " floordiv ", outer);
-      return;
-    case ExprKind::CeilDiv:
-      infix(node, " ceildiv ", outer);
-      return;
-    case ExprKind::Mod:
-      infix(node, " mod ", outer);
-      return;
-    }
-  }
-
-private:
-  static constexpr size_t limit = 4000;
-
-  template <typename F> void parenthesised(bool yes, F inside) {
-    if (yes)
-      text += "(";
-    inside();
-    if (yes)
-      text += ")";
-  }
-
-  void infix(const ExprNode *node, const char *op, Strength outer) {
-    parenthesised(outer > ProductLevel, [&] {
-      print(node->lhs, AtomLevel);
-      text += op;
-      print(node->rhs, AtomLevel);
-    });
-  }
-
-  void printSum(const ExprNode *node) {
-    if (node->lhs->kind == ExprKind::Add)
-      printSum(node->lhs);
-    else
-      print(node->lhs, SumLevel);
-    const ExprNode *term = node->rhs;
-    bool negativeConstant = term->kind == ExprKind::Constant && term->value < 0;
-    bool negativeTerm = term->kind == ExprKind::Mul && term->rhs->kind == ExprKind::Constant &&
-                        term->rhs->value < 0 && term->rhs->value != INT64_MIN;
-    if (negativeConstant && term->value != INT64_MIN) {
-      text += " - " + std::to_string(-term->value);
-    } else if (negativeTerm) {
-      text += " - ";
-      print(term->lhs, AtomLevel);
-      if (term->rhs->value != -1)
-        text += " * " + std::to_string(-term->rhs->value);
-    } else {
-      text += " + ";
-      print(term, term->kind == ExprKind::Add ? ProductLevel : SumLevel);
-    }
-  }
-};
-
-} // namespace
-
-std::string Expr::str() const {
-  Printer printer;
-  printer.print(node, SumLevel);
-  return printer.text;
-}
 
 } // namespace tilewright

@@ -1,6 +1,5 @@
 #include "analysis/explore/explore.h"
-#include "analysis/import/hlo_text.h"
-#include "analysis/ir/verifier.h"
+#include "analysis/explore/explore_testing.h"
 #include "analysis/tiling/numeric_tile.h"
 
 #include <algorithm>
@@ -10,17 +9,6 @@
 using namespace tilewright;
 
 namespace {
-
-Module parse(std::string text) {
-  auto module = parseHlo(std::make_shared<SourceBuffer>("test", std::move(text)));
-  if (!module) {
-    ADD_FAILURE() << takeDiag(module.takeError()).str();
-    return {};
-  }
-  if (llvm::Error error = verify(*module))
-    ADD_FAILURE() << takeDiag(std::move(error)).str();
-  return std::move(*module);
-}
 
 const char *denseLayer = R"(HloModule m
 ENTRY e {
@@ -73,7 +61,7 @@ std::map<std::string, int> accounts(const ExploredModel &model) {
 
 TEST(Explore, RanksPlansAndCountsArithmetic) {
   Explored explored;
-  ExploredModel model = explored.run(parse(denseLayer));
+  ExploredModel model = explored.run(parseVerified(denseLayer));
   ASSERT_EQ(model.kernels.size(), 1u);
   const ExploredKernel &kernel = model.kernels.front();
   EXPECT_EQ(kernel.kind, KernelKind::Dot);
@@ -91,7 +79,7 @@ TEST(Explore, RanksPlansAndCountsArithmetic) {
 
 TEST(Explore, TheNumberOfThreadsChangesNothing) {
   Explored explored;
-  Module module = parse(R"(HloModule m
+  Module module = parseVerified(R"(HloModule m
 ENTRY e {
   a = f32[512,96]{1,0} parameter(0)
   b = f32[512,96]{1,0} negate(a)
@@ -116,7 +104,7 @@ ENTRY e {
 TEST(Explore, AGroupThatCantBeOneKernelIsTakenApart) {
   Explored explored;
   explored.device.limits.sharedBytesPerBlock = 0;
-  Module module = parse(denseLayer);
+  Module module = parseVerified(denseLayer);
   ExploredModel model = explored.run(module);
   ASSERT_EQ(model.split.size(), 1u);
   EXPECT_EQ(model.split.front().root, "out");
@@ -132,7 +120,7 @@ TEST(Explore, AGroupThatCantBeOneKernelIsTakenApart) {
 
 TEST(Explore, EmptyTensorsTakeNoTime) {
   Explored explored;
-  ExploredModel model = explored.run(parse(R"(HloModule m
+  ExploredModel model = explored.run(parseVerified(R"(HloModule m
 ENTRY e {
   a = f32[0,16]{1,0} parameter(0)
   ROOT b = f32[0,16]{1,0} negate(a)
@@ -142,7 +130,7 @@ ENTRY e {
 }
 
 TEST(FindKernel, NamesTheNearestOpAndRefusesWhatNeedsNoKernel) {
-  Module module = parse(denseLayer);
+  Module module = parseVerified(denseLayer);
   Diag typo = takeDiag(findKernel(module, "sumn").takeError());
   EXPECT_EQ(typo.cls, DiagClass::BadInput);
   EXPECT_NE(typo.message.find("did you mean %sum"), std::string::npos) << typo.message;

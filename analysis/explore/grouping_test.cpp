@@ -1,5 +1,5 @@
+#include "analysis/explore/explore_testing.h"
 #include "analysis/explore/grouping.h"
-#include "analysis/import/hlo_text.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -10,15 +10,6 @@
 using namespace tilewright;
 
 namespace {
-
-Module parse(std::string text) {
-  auto module = parseHlo(std::make_shared<SourceBuffer>("test", std::move(text)));
-  if (!module) {
-    ADD_FAILURE() << takeDiag(module.takeError()).str();
-    return {};
-  }
-  return std::move(*module);
-}
 
 std::string names(const Graph &graph, const std::vector<OpId> &ops) {
   std::string out;
@@ -68,7 +59,7 @@ void expectPartition(const Graph &graph, const Grouping &grouping) {
 } // namespace
 
 TEST(Grouping, DotTakesItsEpilogueAndViewsOfItsOperands) {
-  Module module = parse(R"(HloModule m
+  Module module = parseVerified(R"(HloModule m
 ENTRY e {
   a = bf16[64,32]{1,0} parameter(0)
   b = bf16[16,32]{1,0} parameter(1)
@@ -89,7 +80,7 @@ ENTRY e {
 }
 
 TEST(Grouping, SoftmaxIsOneKernel) {
-  Module module = parse(R"(HloModule m
+  Module module = parseVerified(R"(HloModule m
 mx { p = f32[] parameter(0) q = f32[] parameter(1) ROOT r = f32[] maximum(p, q) }
 sm { p = f32[] parameter(0) q = f32[] parameter(1) ROOT r = f32[] add(p, q) }
 ENTRY e {
@@ -112,7 +103,7 @@ ENTRY e {
 }
 
 TEST(Grouping, DotsAreNeverComputedTwice) {
-  Module module = parse(R"(HloModule m
+  Module module = parseVerified(R"(HloModule m
 ENTRY e {
   a = f32[8,8]{1,0} parameter(0)
   d = f32[8,8]{1,0} dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
@@ -133,7 +124,7 @@ ENTRY e {
 }
 
 TEST(Grouping, SharedBroadcastsAreRecomputedAndCountedOnce) {
-  Module module = parse(R"(HloModule m
+  Module module = parseVerified(R"(HloModule m
 ENTRY e {
   a = f32[8,8]{1,0} parameter(0)
   one = f32[] constant(1)
@@ -151,7 +142,7 @@ ENTRY e {
 }
 
 TEST(Grouping, OpaqueOpsAreListedWithTheReason) {
-  Module module = parse(R"(HloModule m
+  Module module = parseVerified(R"(HloModule m
 ENTRY e {
   a = f32[8]{0} parameter(0)
   n = f32[8]{0} negate(a)
