@@ -112,7 +112,9 @@ void addEmit(CLI::App &app, Selection &selection) {
   command->add_option("--target", options->target, "sm_80, sm_86, sm_89, sm_90, sm_90a, …")
       ->capture_default_str();
   command->add_option("--out", options->pack, "Folder of the pack")->required();
-  command->add_option("--seed", options->seed, "Of the inputs' values")->capture_default_str();
+  command->add_option("--seed", options->seed, "Of the inputs' values")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   command->add_flag("--no-assemble", options->noAssemble, "Do not look for ptxas");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
@@ -126,14 +128,18 @@ void addCheck(CLI::App &app, Selection &selection) {
   command->footer("Example: tilewright check pack\n"
                   "Exit code 1: a kernel computes something else.");
   command->add_option("PACK", options->pack, "Folder that emit wrote")->required();
-  command->add_option("--seed", options->seed, "Of the inputs' values")->capture_default_str();
+  command->add_option("--seed", options->seed, "Of the inputs' values")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   command
       ->add_option("--max-events", options->maxEvents,
                    "Emulated memory operations for each kernel; over it some blocks are run")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
       ->add_option("--max-reference-work", options->maxReferenceWork,
                    "Operations of the evaluator for each kernel; over it the kernel is skipped")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(

@@ -4,6 +4,7 @@
 #include "tools/tilewright/command.h"
 
 #include <fmt/format.h>
+#include <iterator>
 
 namespace tilewright::cli {
 
@@ -62,12 +63,12 @@ Json toJson(const OperandMaps &maps) {
   return entry;
 }
 
-void printMaps(const OperandMaps &maps) {
+void printMaps(const OperandMaps &maps, std::string &text) {
   if (maps.maps.empty())
-    fmt::print("    not read\n");
+    fmt::format_to(std::back_inserter(text), "    not read\n");
   for (const IndexMap &each : maps.maps) {
     IndexMap map = each.renumbered();
-    fmt::print("    {}\n", map.str());
+    fmt::format_to(std::back_inserter(text), "    {}\n", map.str());
     // A scalar's runtime variable is said in the map's own text; an element of a tensor is not.
     size_t number = 0;
     for (const MapVariable &variable : map.variables()) {
@@ -77,15 +78,15 @@ void printMaps(const OperandMaps &maps) {
       for (Expr coordinate : variable.source->element)
         element += (element.empty() ? "" : ", ") + coordinate.str();
       if (!element.empty())
-        fmt::print("      rt{} is element ({}) of {}\n", number, element,
-                   variable.source->tensorName);
+        fmt::format_to(std::back_inserter(text), "      rt{} is element ({}) of {}\n", number,
+                       element, variable.source->tensorName);
       ++number;
     }
   }
   if (maps.coverage != Coverage::Exact)
-    fmt::print("    covers more than is read: {}\n", maps.note);
+    fmt::format_to(std::back_inserter(text), "    covers more than is read: {}\n", maps.note);
   else if (!maps.note.empty())
-    fmt::print("    note: {}\n", maps.note);
+    fmt::format_to(std::back_inserter(text), "    note: {}\n", maps.note);
 }
 
 /// The graph that has the op: the entry first, then the others in file order.
@@ -115,7 +116,8 @@ public:
     document["opcode"] = toString(op.opcode);
     document["shape"] = op.shape.str(false);
     if (!json)
-      fmt::print("%{} = {} {}\n", op.name, op.shape.str(false), toString(op.opcode));
+      fmt::format_to(std::back_inserter(text), "%{} = {} {}\n", op.name, op.shape.str(false),
+                     toString(op.opcode));
   }
 
   void section(const char *name, const std::string &heading) {
@@ -123,7 +125,7 @@ public:
     if (!document.contains(key))
       document[key] = Json::array();
     if (!json && !heading.empty())
-      fmt::print("{}\n", heading);
+      fmt::format_to(std::back_inserter(text), "{}\n", heading);
   }
 
   void add(const Op &operand, const llvm::Expected<OperandMaps> &maps, const std::string &reason) {
@@ -131,15 +133,16 @@ public:
     entry["operand"] = operand.name;
     entry["shape"] = operand.shape.str(false);
     if (!json)
-      fmt::print("  %{} {}\n", operand.name, operand.shape.str(false));
+      fmt::format_to(std::back_inserter(text), "  %{} {}\n", operand.name,
+                     operand.shape.str(false));
     if (reason.empty()) {
       entry.update(toJson(*maps));
       if (!json)
-        printMaps(*maps);
+        printMaps(*maps, text);
     } else {
       entry["reason"] = reason;
       if (!json)
-        fmt::print("    no map: {}\n", reason);
+        fmt::format_to(std::back_inserter(text), "    no map: {}\n", reason);
     }
     document[key].push_back(std::move(entry));
   }
@@ -147,18 +150,20 @@ public:
   void opaque(const std::string &reason) {
     document["opaque"] = reason;
     if (!json)
-      fmt::print("opaque: {}\n", reason);
+      fmt::format_to(std::back_inserter(text), "opaque: {}\n", reason);
   }
 
   void finish() const {
     if (json)
       print(document);
+    else
+      std::fwrite(text.data(), 1, text.size(), stdout);
   }
 
 private:
   bool json;
   Json document;
-  std::string key;
+  std::string key, text; ///< text: printed at the end, so that an error leaves nothing on stdout
 };
 
 /// Adds one line; an op that has no such map is a row with the reason, a real error ends it all.

@@ -27,7 +27,7 @@ struct Options {
 llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &text) {
   Choice choice(space.parameters.size());
   size_t position = 0;
-  for (size_t start = 0; start < text.size();) {
+  for (size_t start = 0; !text.empty() && start <= text.size();) {
     size_t end = std::min(text.find(',', start), text.size());
     std::string part = text.substr(start, end - start);
     start = end + 1;
@@ -52,6 +52,9 @@ llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &te
     if (index >= space.parameters.size())
       return makeError(DiagClass::BadInput, "--tile: more sizes than the {} parameters",
                        space.parameters.size());
+    if (choice[index])
+      return makeError(DiagClass::BadInput, "--tile: '{}' is given twice",
+                       space.parameters[index].name);
     // A tile over the dim is the dim itself.
     const TileParameter &parameter = space.parameters[index];
     choice[index] = std::min(value, parameter.largest());
@@ -86,8 +89,11 @@ llvm::Expected<Question> pose(const Options &options) {
   question.kernel = std::move(*kernel);
 
   llvm::Expected<CandidateRule> rule = parseCandidateRule(options.candidates);
-  if (!rule)
-    return rule.takeError();
+  if (!rule) {
+    Diag diag = takeDiag(rule.takeError());
+    diag.message = "--candidates: " + diag.message;
+    return makeError(std::move(diag));
+  }
   bool withDevice = !options.device.empty();
   if (withDevice) {
     llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
@@ -182,12 +188,14 @@ void addTile(CLI::App &app, Selection &selection) {
                       "Sizes by position (64,32) or by name (t0=64,k0=32); the rest is free");
   command->add_flag("--explain", options->explain, "Say all that is known about a refusal");
   command->add_flag("--list", options->list, "List the feasible tilings");
-  command->add_option("--limit", options->limit, "With --list: at most this many rows");
+  command->add_option("--limit", options->limit, "With --list: at most this many rows")
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--candidates", options->candidates,
                       "Sizes to consider: pow2, div, x16 (multiples), all, or a list 1,16,100");
   command->add_option("--device", options->device,
                       "Also respect the limits of a device: a name or a JSON file");
-  command->add_option("--rlimit", options->rlimit, "Z3's resource units for one query");
+  command->add_option("--rlimit", options->rlimit, "Z3's resource units for one query")
+      ->check(CLI::PositiveNumber);
   command->add_option("--smt-dump", options->smtDump, "Folder for the SMT-LIB text of queries");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });

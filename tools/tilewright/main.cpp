@@ -22,8 +22,12 @@ int failUsage(const CLI::App &app, const CLI::ParseError &error) {
   } else if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1]))) {
     message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
   }
-  for (const CLI::App *command : app.get_subcommands())
+  for (const CLI::App *command : app.get_subcommands()) {
     help += " " + command->get_name();
+    for (const std::string &unknown : command->remaining())
+      if (unknown.starts_with("-"))
+        message = fmt::format("no option '{}'", unknown);
+  }
   fmt::print(stderr, "error: {}; see {} --help\n", message, help);
   return BadUsage;
 }

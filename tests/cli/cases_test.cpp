@@ -1,0 +1,160 @@
+// Cases that went wrong in other tools, where the answer is a number or a fact rather than a page.
+#include "tests/cli/run_program.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace tilewright::test {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Json run(std::vector<std::string> arguments, int exitCode = 0) {
+  arguments.push_back("--json");
+  Outcome outcome = runTilewright(arguments);
+  EXPECT_EQ(outcome.exitCode, exitCode) << outcome.describe();
+  return Json::parse(outcome.out, nullptr, false);
+}
+
+Json exploreOne(const std::string &model, const std::vector<std::string> &more = {}) {
+  std::vector<std::string> arguments = {"explore", "tests/cases/" + model};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Json document = run(arguments);
+  return document.is_discarded() ? Json() : document["models"][0];
+}
+
+std::vector<std::string> namesIn(const Json &list) {
+  std::vector<std::string> names;
+  for (const Json &entry : list)
+    names.push_back(entry["op"]);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+} // namespace
+
+/// Rank 16: the constraints must not grow with the number of ways to split the axes.
+TEST(Cases, SixteenAxesHaveOneTilingForEachPairOfPowersOfTwo) {
+  Json list = run({"tile", "tests/cases/10-sixteen-axes-of-two.hlo.txt", "--root", "out", "--list",
+                   "--candidates", "all"});
+  EXPECT_EQ(list["feasible_count"], 81);
+  EXPECT_TRUE(list["is_complete"].get<bool>());
+  for (const Json &tiling : list["tilings"])
+    for (int dim : {0, 1}) {
+      int64_t size = tiling[dim];
+      EXPECT_EQ(size & (size - 1), 0) << tiling;
+    }
+}
+
+TEST(Cases, RowsOfThreeAllowOneAndMultiplesOfThree) {
+  Json list = run({"tile", "tests/cases/11-eight-by-three-rows.hlo.txt", "--root", "out", "--list",
+                   "--candidates", "all", "--tile", "t0=64"});
+  std::vector<int64_t> sizes;
+  for (const Json &tiling : list["tilings"])
+    sizes.push_back(tiling[1]);
+  EXPECT_EQ(sizes, (std::vector<int64_t>{1, 3, 6, 9, 12, 15, 18, 21, 24}));
+}
+
+/// The tile behind a slice and a transpose is a whole operand tile: 4,096 bytes a row.
+TEST(Cases, SharedMemoryDecidesTheRowsOfASlicedHead) {
+  const std::pair<const char *, int64_t> largest[] = {
+      {"l4", 16}, {"rtx-4090", 16}, {"a100", 32}, {"h100-sxm", 32}};
+  for (const auto &[device, rows] : largest)
+    for (int64_t asked : {16, 32, 64}) {
+      SCOPED_TRACE(std::string(device) + " " + std::to_string(asked));
+      run({"tile", "tests/cases/14-sliced-head-transpose.hlo.txt", "--root", "split", "--tile",
+           std::to_string(asked) + ",16,128", "--device", device},
+          asked <= rows ? 0 : 1);
+    }
+}
+
+/// Most stages of bf16 operand tiles that fit: by 232,448, 166,912 and 101,376 bytes.
+TEST(Cases, StagesThatFitInSharedMemory) {
+  struct Row {
+    const char *tile;
+    int h100, a100, l4;
+  };
+  const Row rows[] = {{"128,256,64", 4, 3, 2},
+                      {"128,128,128", 3, 2, 1},
+                      {"256,128,64", 4, 3, 2},
+                      {"128,128,64", 7, 5, 3},
+                      {"64,256,64", 5, 4, 2}};
+  for (const Row &row : rows)
+    for (const auto &[device, most] :
+         {std::pair<const char *, int>{"h100-sxm", row.h100}, {"a100", row.a100}, {"l4", row.l4}})
+      for (int stages : {most, most + 1}) {
+        SCOPED_TRACE(std::string(device) + " " + row.tile + " " + std::to_string(stages));
+        run({"tile", "tests/cases/15-big-gemm-stages.hlo.txt", "--tile",
+             std::string(row.tile) + ",stages=" + std::to_string(stages), "--device", device},
+            stages == most ? 0 : 1);
+      }
+}
+
+TEST(Cases, ALibraryCallIsListedAndNeverCountsAsNothing) {
+  Json model = exploreOne("19-dense-layer-through-a-library.hlo.txt");
+  Names unsupported = namesIn(model["unsupported"]);
+  EXPECT_TRUE(std::count(unsupported.begin(), unsupported.end(), "gemm")) << model["unsupported"];
+  EXPECT_FALSE(model["total_is_complete"].get<bool>());
+}
+
+TEST(Cases, DepthwiseConvolutionCountsItsGroups) {
+  Json model = exploreOne("22-depthwise.hlo.txt");
+  ASSERT_EQ(model["kernels"].size(), 1u);
+  int64_t flops = model["kernels"][0]["flops"];
+  EXPECT_TRUE(flops == 14108672 || flops == 14450688) << flops;
+  EXPECT_NE(model["kernels"][0]["limiter"], "tensor");
+}
+
+TEST(Cases, AConcatenationHasNoFlops) {
+  Json model = exploreOne("24-halo-exchange.hlo.txt", {"--cache", "clean"});
+  ASSERT_EQ(model["kernels"].size(), 1u);
+  EXPECT_EQ(model["kernels"][0]["flops"], 0);
+}
+
+TEST(Cases, AnAllGatherIsItsOwnRow) {
+  Json model = exploreOne("28-gather-over-eight.hlo.txt");
+  EXPECT_EQ(model["kernels"].size(), 1u);
+  EXPECT_EQ(namesIn(model["unsupported"]), Names{"all"});
+}
+
+TEST(Cases, OpsWithoutMapsAreListedWithTheirReasons) {
+  Json model = exploreOne("42-things-without-maps.hlo.txt");
+  EXPECT_EQ(namesIn(model["unsupported"]), (Names{"cc", "done", "loop", "sorted", "start"}));
+  ASSERT_EQ(model["kernels"].size(), 1u);
+  EXPECT_EQ(model["kernels"][0]["ops"], Json::array({"out"}));
+}
+
+TEST(Cases, ExtentsOfZeroMakeNoKernelOrOneThatWritesItsInitialValues) {
+  Json model = exploreOne("44-nothing-to-do.hlo.txt");
+  EXPECT_EQ(namesIn(model["unsupported"]), Names{}) << model["unsupported"];
+  for (const Json &kernel : model["kernels"]) {
+    ASSERT_TRUE(kernel["time_ns"].is_number()) << kernel["name"];
+    EXPECT_TRUE(std::isfinite(kernel["time_ns"].get<double>()));
+    EXPECT_GE(kernel["time_ns"].get<double>(), 0);
+    EXPECT_GT(kernel["plan"]["grid"].get<int64_t>(), 0) << kernel["name"];
+  }
+}
+
+/// `explore` never returns a plan that `tile` refuses on that device.
+TEST(Cases, ExploredPlansAreFeasibleOnTheirDevice) {
+  for (const char *device : {"l4", "h100-sxm"}) {
+    const std::string file = "14-sliced-head-transpose.hlo.txt";
+    Json model = exploreOne(file, {"--device", device, "--top", "20", "--budget", "200"});
+    ASSERT_EQ(model["kernels"].size(), 1u);
+    for (const Json &plan : model["kernels"][0]["alternatives"]) {
+      std::string tile;
+      for (const char *part : {"tile", "schedule"})
+        for (const auto &[name, value] : plan["plan"][part].items())
+          if (value.is_number())
+            tile += (tile.empty() ? "" : ",") + name + "=" + value.dump();
+      SCOPED_TRACE(std::string(device) + " " + tile);
+      run({"tile", "tests/cases/" + file, "--root", "split", "--tile", tile, "--device", device});
+    }
+  }
+}
+
+} // namespace tilewright::test
