@@ -334,3 +334,40 @@ TEST(IndexingFacts, FibonacciChainOfAdds) {
   HloGraph g(body + "ROOT r = f32[5] negate(a39)");
   EXPECT_EQ(g.paths("r", "a0"), std::vector<std::string>{"(d0) -> (d0), domain: d0 in [0, 4]"});
 }
+
+TEST(IndexingFacts, TheWayBackThroughTuples) {
+  HloGraph g("x = f32[2,3] parameter(0)\n y = f32[4] parameter(1)\n"
+             "t = (f32[2,3], f32[4]) tuple(x, y)\n"
+             "ROOT r = f32[4] get-tuple-element(t), index=1");
+  EXPECT_EQ(g.back(0), "(d0) -> (d0), domain: d0 in [0, 3]");
+  llvm::Expected<OperandMaps> second = operandToOutput(g.graph(), g.find("t"), 1, g.context);
+  ASSERT_TRUE(static_cast<bool>(second));
+  EXPECT_EQ(second->resultPath, ResultPath{1});
+  EXPECT_EQ(second->maps[0].str(), "(d0) -> (d0), domain: d0 in [0, 3]");
+  // The other element is not read by the first result.
+  llvm::Expected<OperandMaps> other =
+      operandToOutput(g.graph(), g.find("t"), 1, g.context, ResultPath{0});
+  ASSERT_TRUE(static_cast<bool>(other));
+  EXPECT_TRUE(other->maps.empty());
+}
+
+TEST(IndexingFacts, TheWayBackOfWindowsAndStarts) {
+  HloGraph pool("x = f32[6,8] parameter(0)\n z = f32[] parameter(1)\n"
+                "ROOT w = f32[6,4] reduce-window(x, z), window={size=3x3 stride=1x2 "
+                "pad=1_1x1_1}, to_apply=add");
+  EXPECT_EQ(pool.back(0), "(d0, d1)[s0, s1] -> (d0 - s1 + 1, s0), domain: d0 in [0, 5], "
+                          "d1 in [0, 7], s0 in [0, 3], s1 in [0, 2], d0 - s1 in [-1, 4], "
+                          "d1 - s0 * 2 in [-1, 1]");
+  HloGraph slice("x = f32[9] parameter(0)\n i = s32[] parameter(1)\n"
+                 "ROOT r = f32[4] dynamic-slice(x, i), dynamic_slice_sizes={4}");
+  EXPECT_EQ(slice.back(0), "(d0){rt0 = %i} -> (d0 - rt0), domain: d0 in [0, 8], rt0 in [0, 5], "
+                           "d0 - rt0 in [0, 3]");
+  HloGraph update("x = f32[9] parameter(0)\n u = f32[4] parameter(1)\n i = s32[] parameter(2)\n"
+                  "ROOT r = f32[9] dynamic-update-slice(x, u, i)");
+  EXPECT_EQ(update.back(1), "(d0){rt0 = %i} -> (d0 + rt0), domain: d0 in [0, 3], rt0 in [0, 5]");
+  HloGraph gather("x = f32[7,3] parameter(0)\n i = s32[4] parameter(1)\n"
+                  "ROOT g = f32[4,3] gather(x, i), offset_dims={1}, collapsed_slice_dims={0}, "
+                  "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3}");
+  EXPECT_EQ(gather.back(0), "(d0, d1)[s0]{rt0 = %i[s0]} -> (s0, d1), domain: d0 in [0, 6], "
+                            "d1 in [0, 2], s0 in [0, 3], rt0 in [0, 6], d0 - rt0 in [0, 0]");
+}

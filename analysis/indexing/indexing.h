@@ -37,6 +37,8 @@ struct OperandMaps {
   std::string note; ///< why over-approximate, or what else to know
   /// The result of the operand that is read, where the operand is a tuple.
   ResultPath operandPath;
+  /// operandToOutput: the result of the op that reads it, where that is a tuple.
+  ResultPath resultPath;
   /// scan: what an output element reads in its own step. `maps` has all that it depends on,
   /// through the carry, which is every position up to its own.
   std::optional<IndexMap> perStep;
@@ -58,9 +60,13 @@ llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId op, ExprCon
                                             const ResultPath &path = {});
 
 /// From the coordinates of operand number `operand` to the coordinates of the result elements that
-/// read it. Unsupported for ops where this has not a map: dynamic slices, gather, windows, ….
+/// read it: the relation of outputToOperands read the other way, exact where that is. Runtime
+/// variables stay, their sources over the new map's variables. No maps: the result does not read
+/// the operand. `path` picks the result; without it the first one that reads the operand is taken
+/// and named in `resultPath`. Unsupported for opaque ops.
 llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId op, unsigned operand,
-                                            ExprContext &context);
+                                            ExprContext &context,
+                                            std::optional<ResultPath> path = std::nullopt);
 
 /// From the coordinates of a result of `from` to those of `to`, which it depends on: the maps of
 /// all paths, each once, known-empty ones left out when others are there. No maps if `from` does

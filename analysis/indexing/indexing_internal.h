@@ -37,6 +37,11 @@ OperandMaps atMost(IndexMap map, std::string note);
 
 MapVariable rangeVariable(Expr var, int64_t extent);
 
+/// The relation of a map read the other way: from coordinates of the operand, which has these
+/// extents, to the output coordinates that read it. Exact. Needs one result for each extent; the
+/// map's dims are its output's.
+IndexMap inverted(const IndexMap &map, std::span<const int64_t> extents);
+
 /// The coordinates in `to` of the element that a reshape moves there from coordinates `at` in
 /// `from`. Works on the smallest groups of neighbouring dims with equal element counts. Both
 /// shapes have the same number of elements, which is not 0.

@@ -50,7 +50,7 @@ void expectMapsMatchReads(const std::string &body, const std::string &computatio
   expectTheWayBackMatches(g, recording);
 }
 
-/// operandToOutput, where it is supported, is the same relation read the other way.
+/// operandToOutput is the same relation read the other way.
 void expectTheWayBackMatches(HloGraph &g, Recording &recording) {
   for (uint32_t i = 0; i < g.graph().size(); ++i) {
     const Op &op = g.graph().op(OpId{i});
@@ -58,10 +58,9 @@ void expectTheWayBackMatches(HloGraph &g, Recording &recording) {
       continue;
     for (unsigned k = 0; k < op.operands.size(); ++k) {
       llvm::Expected<OperandMaps> back = operandToOutput(g.graph(), OpId{i}, k, g.context);
-      if (!back) {
-        EXPECT_EQ(takeDiag(back.takeError()).cls, DiagClass::Unsupported);
-        continue;
-      }
+      ASSERT_TRUE(static_cast<bool>(back)) << takeDiag(back.takeError()).message;
+      if (op.opcode == Opcode::Scan && k > 0)
+        continue; // the recorder doesn't report carries
       const Shape &in = g.graph().op(op.operands[k]).shape, &out = *resultShape(op, {});
       std::map<int64_t, std::set<int64_t>> real;
       forEachIndex(out.dims, [&](const std::vector<int64_t> &at) {
@@ -70,10 +69,22 @@ void expectTheWayBackMatches(HloGraph &g, Recording &recording) {
       });
       forEachIndex(in.dims, [&](const std::vector<int64_t> &at) {
         std::set<int64_t> claimed;
-        for (const std::vector<int64_t> &reader : readsOf(back->maps[0], at, recording.value()))
-          claimed.insert(linear(reader, out.dims));
-        ASSERT_EQ(claimed, real[linear(at, in.dims)])
-            << op.name << " operand " << k << ": " << back->maps[0].str();
+        std::string text;
+        for (const IndexMap &map : back->maps) {
+          for (const std::vector<int64_t> &reader : readsOf(map, at, recording.value())) {
+            for (size_t d = 0; d < reader.size(); ++d)
+              ASSERT_TRUE(Interval::ofExtent(out.dims[d]).contains(reader[d])) << map.str();
+            claimed.insert(linear(reader, out.dims));
+          }
+          text += " " + map.str();
+        }
+        const std::set<int64_t> &readers = real[linear(at, in.dims)];
+        std::string where = op.name + " operand " + std::to_string(k) + ":" + text;
+        if (back->coverage == Coverage::Exact)
+          ASSERT_EQ(claimed, readers) << where;
+        else
+          ASSERT_TRUE(std::includes(claimed.begin(), claimed.end(), readers.begin(), readers.end()))
+              << where;
       });
     }
   }
