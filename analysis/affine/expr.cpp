@@ -1,6 +1,7 @@
 #include "analysis/affine/expr_internal.h"
 #include "analysis/support/checked.h"
 
+#include <algorithm>
 #include <cassert>
 #include <fmt/format.h>
 
@@ -79,7 +80,7 @@ ExprContext::ExprContext() { poisonExpr = intern(ExprKind::Poison, 0, nullptr, n
 
 Expr ExprContext::intern(ExprKind kind, int64_t value, const ExprNode *lhs, const ExprNode *rhs) {
   ExprNode probe{
-      kind, static_cast<uint32_t>(nodes.size()), value, lhs, rhs, this, 0, ExprNode::noLeader};
+      kind, static_cast<uint32_t>(nodes.size()), value, lhs, rhs, this, 0, ExprNode::noLeader, 1};
   if (auto it = interned.find(&probe); it != interned.end())
     return Expr(*it);
   probe.hash = mixHash(static_cast<uint64_t>(kind), 17);
@@ -91,6 +92,8 @@ Expr ExprContext::intern(ExprKind kind, int64_t value, const ExprNode *lhs, cons
       probe.hash = mixHash(probe.hash, static_cast<unsigned char>(c));
   } else if (lhs) {
     probe.hash = mixHash(mixHash(probe.hash, lhs->hash), rhs->hash);
+    probe.treeSize = static_cast<uint32_t>(
+        std::min<uint64_t>(uint64_t{1} + lhs->treeSize + rhs->treeSize, UINT32_MAX));
     probe.leader = lhs->leader;
     if (rhs->leader != ExprNode::noLeader &&
         (probe.leader == ExprNode::noLeader ||

@@ -77,8 +77,9 @@ struct ExprNode {
   int64_t value; ///< constant, or variable index
   const ExprNode *lhs, *rhs;
   ExprContext *context;
-  uint64_t hash;   ///< of the structure and the variables' names: independent of creation order
-  uint32_t leader; ///< index of the first variable that occurs, in variable order; or noLeader
+  uint64_t hash;     ///< of the structure and the variables' names: independent of creation order
+  uint32_t leader;   ///< index of the first variable that occurs, in variable order; or noLeader
+  uint32_t treeSize; ///< nodes when written out as a tree, saturating
   static constexpr uint32_t noLeader = UINT32_MAX;
 };
 } // namespace detail

@@ -3,9 +3,8 @@
 
 #include "analysis/affine/expr.h"
 
+#include <memory>
 #include <optional>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace tilewright::detail {
@@ -13,32 +12,29 @@ namespace tilewright::detail {
 /// The value of one operation; nothing where it has none or leaves 64 bits.
 std::optional<int64_t> apply(ExprKind kind, int64_t a, int64_t b);
 
-/// Calls `visit` on every node once, operands first, without recursion: chains can be long.
-template <typename Visit> void postOrder(const ExprNode *root, Visit visit) {
-  std::unordered_set<const ExprNode *> done;
-  std::vector<std::pair<const ExprNode *, bool>> stack{{root, false}};
-  while (!stack.empty()) {
-    auto [node, expanded] = stack.back();
-    stack.pop_back();
-    if (done.count(node))
-      continue;
-    if (!expanded && node->lhs) {
-      stack.push_back({node, true});
-      stack.push_back({node->rhs, false});
-      stack.push_back({node->lhs, false});
-      continue;
-    }
-    done.insert(node);
-    visit(node);
-  }
-}
+/// Expressions of up to this many tree nodes are walked as trees: recursion is bounded and looking
+/// sub-expressions up costs more than visiting them again.
+constexpr uint32_t smallTree = 64;
 
-template <typename T> class NodeMap {
+/// The nodes below a root, numbered so that operands come before what uses them. Made without
+/// allocating once a thread's buffers have grown; walks may nest.
+class Walk {
 public:
-  T &operator[](const ExprNode *node) { return values[node]; }
+  explicit Walk(const ExprNode *root);
+  Walk(const Walk &) = delete;
+  Walk &operator=(const Walk &) = delete;
+  ~Walk();
+
+  /// Adds what is below another root; those seen already keep their numbers.
+  void add(const ExprNode *root);
+  const std::vector<const ExprNode *> &order() const;
+  /// The place of a node that was walked.
+  uint32_t operator[](const ExprNode *node) const;
 
 private:
-  std::unordered_map<const ExprNode *, T> values;
+  struct Buffers;
+  static std::vector<std::unique_ptr<Buffers>> &spare();
+  std::unique_ptr<Buffers> buffers;
 };
 
 /// How Exprs hand out their node without making it public to users.

@@ -7,138 +7,199 @@ namespace tilewright {
 
 using detail::apply;
 using detail::ExprNode;
-using detail::NodeMap;
 using detail::nodeOf;
-using detail::postOrder;
+using detail::smallTree;
+using detail::Walk;
+
+// Marks are kept by node id and told apart by a stamp, so that starting a walk costs nothing.
+// Expressions of several contexts share a thread's buffers: stamps are never used twice.
+struct Walk::Buffers {
+  struct Mark {
+    uint32_t stamp = 0, place = 0;
+  };
+  std::vector<Mark> marks;
+  std::vector<const ExprNode *> order, stack;
+  uint32_t stamp = 0;
+};
+
+std::vector<std::unique_ptr<Walk::Buffers>> &Walk::spare() {
+  thread_local std::vector<std::unique_ptr<Buffers>> buffers;
+  return buffers;
+}
+
+Walk::Walk(const ExprNode *root) {
+  if (spare().empty()) {
+    buffers = std::make_unique<Buffers>();
+  } else {
+    buffers = std::move(spare().back());
+    spare().pop_back();
+  }
+  buffers->order.clear();
+  if (++buffers->stamp == 0) {
+    std::fill(buffers->marks.begin(), buffers->marks.end(), Buffers::Mark{});
+    buffers->stamp = 1;
+  }
+  add(root);
+}
+
+Walk::~Walk() {
+  constexpr size_t keptNodes = size_t{1} << 20; // larger buffers are given back
+  if (buffers->marks.size() <= keptNodes)
+    spare().push_back(std::move(buffers));
+}
+
+void Walk::add(const ExprNode *root) {
+  // A node's operands are older than the node.
+  if (buffers->marks.size() <= root->id)
+    buffers->marks.resize(std::max<size_t>(root->id + 1, buffers->marks.size() * 2));
+  auto isDone = [this](const ExprNode *node) {
+    return buffers->marks[node->id].stamp == buffers->stamp;
+  };
+  std::vector<const ExprNode *> &stack = buffers->stack;
+  stack.assign(1, root);
+  while (!stack.empty()) {
+    const ExprNode *node = stack.back();
+    if (isDone(node)) {
+      stack.pop_back();
+    } else if (node->lhs && !isDone(node->lhs)) {
+      stack.push_back(node->lhs);
+    } else if (node->rhs && !isDone(node->rhs)) {
+      stack.push_back(node->rhs);
+    } else {
+      stack.pop_back();
+      buffers->marks[node->id] = {buffers->stamp, static_cast<uint32_t>(buffers->order.size())};
+      buffers->order.push_back(node);
+    }
+  }
+}
+
+const std::vector<const ExprNode *> &Walk::order() const { return buffers->order; }
+uint32_t Walk::operator[](const ExprNode *node) const { return buffers->marks[node->id].place; }
+
+namespace {
+
+VarId variableOf(const ExprNode *node) { return VarId{static_cast<uint32_t>(node->value)}; }
+
+/// Folds an expression from its leaves up: `leaf(node)`, `inner(node, lhs, rhs)`.
+template <typename T, typename Leaf, typename Inner>
+T foldTree(const ExprNode *node, const Leaf &leaf, const Inner &inner) {
+  if (!node->lhs)
+    return leaf(node);
+  T lhs = foldTree<T>(node->lhs, leaf, inner);
+  return inner(node, lhs, foldTree<T>(node->rhs, leaf, inner));
+}
+
+template <typename T, typename Leaf, typename Inner>
+T fold(const ExprNode *root, const Leaf &leaf, const Inner &inner) {
+  if (root->treeSize <= smallTree)
+    return foldTree<T>(root, leaf, inner);
+  Walk walk(root);
+  std::vector<T> values;
+  values.reserve(walk.order().size());
+  for (const ExprNode *node : walk.order())
+    values.push_back(node->lhs ? inner(node, values[walk[node->lhs]], values[walk[node->rhs]])
+                               : leaf(node));
+  return values.back();
+}
+
+} // namespace
 
 std::optional<int64_t> evaluate(Expr expr, const Assignment &point) {
-  // Small expressions are the common case: constants and variables need no memo table.
-  if (expr.isConstant())
-    return expr.constant();
-  if (expr.isVariable())
-    return point.get(expr.variable());
-  NodeMap<std::optional<int64_t>> values;
-  postOrder(nodeOf(expr), [&](const ExprNode *node) {
-    std::optional<int64_t> &value = values[node];
-    if (node->kind == ExprKind::Constant) {
-      value = node->value;
-    } else if (node->kind == ExprKind::Variable) {
-      value = point.get(VarId{static_cast<uint32_t>(node->value)});
-    } else if (node->lhs) {
-      std::optional<int64_t> a = values[node->lhs], b = values[node->rhs];
-      values[node] = a && b ? apply(node->kind, *a, *b) : std::nullopt;
-    }
-  });
-  return values[nodeOf(expr)];
+  using Value = std::optional<int64_t>;
+  return fold<Value>(
+      nodeOf(expr),
+      [&](const ExprNode *node) -> Value {
+        if (node->kind == ExprKind::Constant)
+          return node->value;
+        return node->kind == ExprKind::Variable ? point.get(variableOf(node)) : std::nullopt;
+      },
+      [](const ExprNode *node, Value a, Value b) {
+        return a && b ? apply(node->kind, *a, *b) : std::nullopt;
+      });
 }
 
 namespace {
 
-class Substituter {
-public:
-  explicit Substituter(const std::function<Expr(VarId)> &replacement) : replacement(replacement) {}
-
-  Expr run(Expr expr) {
-    postOrder(nodeOf(expr), [&](const ExprNode *node) {
-      Expr &result = results[node];
-      if (result)
-        return;
-      Expr self(node);
-      if (self.isVariable()) {
-        Expr to = replacement(self.variable());
-        result = to ? to : self;
-      } else if (!node->lhs) {
-        result = self;
-      } else {
-        Expr lhs = results[node->lhs], rhs = results[node->rhs];
+template <typename Replacement> Expr substituteWith(Expr expr, const Replacement &replacement) {
+  return fold<Expr>(
+      nodeOf(expr),
+      [&](const ExprNode *node) {
+        Expr self(node);
+        Expr to = self.isVariable() ? replacement(self.variable()) : Expr();
+        return to ? to : self;
+      },
+      [](const ExprNode *node, Expr lhs, Expr rhs) {
+        Expr self(node);
         bool same = lhs == self.lhs() && rhs == self.rhs();
-        results[node] = same ? self : self.context().binary(node->kind, lhs, rhs);
-      }
-    });
-    return results[nodeOf(expr)];
-  }
-
-private:
-  const std::function<Expr(VarId)> &replacement;
-  NodeMap<Expr> results;
-};
+        return same ? self : self.context().binary(node->kind, lhs, rhs);
+      });
+}
 
 } // namespace
 
 Expr substitute(Expr expr, const std::function<Expr(VarId)> &replacement) {
-  return Substituter(replacement).run(expr);
+  return substituteWith(expr, replacement);
 }
 
 Expr substitute(Expr expr, std::span<const Expr> table) {
-  return substitute(std::span<const Expr>(&expr, 1), table).front();
+  return substituteWith(
+      expr, [table](VarId var) { return var.index < table.size() ? table[var.index] : Expr(); });
 }
 
 std::vector<Expr> substitute(std::span<const Expr> exprs, std::span<const Expr> table) {
-  std::function<Expr(VarId)> replacement = [table](VarId var) {
-    return var.index < table.size() ? table[var.index] : Expr();
-  };
-  Substituter substituter(replacement);
   std::vector<Expr> results;
   results.reserve(exprs.size());
   for (Expr expr : exprs)
-    results.push_back(substituter.run(expr));
+    results.push_back(substitute(expr, table));
   return results;
 }
 
 Interval rangeOf(Expr expr, const Bounds &bounds) {
-  NodeMap<Interval> ranges;
-  postOrder(nodeOf(expr), [&](const ExprNode *node) {
-    Interval result;
-    if (node->kind == ExprKind::Constant) {
-      result = Interval::point(node->value);
-    } else if (node->kind == ExprKind::Variable) {
-      result = bounds.get(VarId{static_cast<uint32_t>(node->value)});
-    } else if (node->lhs) {
-      Interval a = ranges[node->lhs], b = ranges[node->rhs];
-      switch (node->kind) {
-      case ExprKind::Add:
-        result = a + b;
-        break;
-      case ExprKind::Mul:
-        result = a * b;
-        break;
-      case ExprKind::FloorDiv:
-        result = floorDiv(a, b);
-        break;
-      case ExprKind::CeilDiv:
-        result = ceilDiv(a, b);
-        break;
-      case ExprKind::Mod:
-        result = mod(a, b);
-        break;
-      case ExprKind::Min:
-        result = min(a, b);
-        break;
-      case ExprKind::Max:
-        result = max(a, b);
-        break;
-      case ExprKind::Constant:
-      case ExprKind::Variable:
-      case ExprKind::Poison:
-        break;
-      }
-    }
-    ranges[node] = result;
-  });
-  return ranges[nodeOf(expr)];
+  return fold<Interval>(
+      nodeOf(expr),
+      [&](const ExprNode *node) {
+        if (node->kind == ExprKind::Constant)
+          return Interval::point(node->value);
+        return node->kind == ExprKind::Variable ? bounds.get(variableOf(node)) : Interval{};
+      },
+      [](const ExprNode *node, Interval a, Interval b) {
+        switch (node->kind) {
+        case ExprKind::Add:
+          return a + b;
+        case ExprKind::Mul:
+          return a * b;
+        case ExprKind::FloorDiv:
+          return floorDiv(a, b);
+        case ExprKind::CeilDiv:
+          return ceilDiv(a, b);
+        case ExprKind::Mod:
+          return mod(a, b);
+        case ExprKind::Min:
+          return min(a, b);
+        case ExprKind::Max:
+          return max(a, b);
+        case ExprKind::Constant:
+        case ExprKind::Variable:
+        case ExprKind::Poison:
+          break;
+        }
+        return Interval{};
+      });
 }
 
 std::vector<VarId> variablesOf(Expr expr) { return variablesOf(std::span<const Expr>(&expr, 1)); }
 
 std::vector<VarId> variablesOf(std::span<const Expr> exprs) {
   std::vector<VarId> result;
-  for (Expr expr : exprs)
-    postOrder(nodeOf(expr), [&](const ExprNode *node) {
-      if (node->kind == ExprKind::Variable)
-        result.push_back(VarId{static_cast<uint32_t>(node->value)});
-    });
+  if (exprs.empty())
+    return result;
+  Walk walk(nodeOf(exprs.front()));
+  for (Expr expr : exprs.subspan(1))
+    walk.add(nodeOf(expr));
+  for (const ExprNode *node : walk.order())
+    if (node->kind == ExprKind::Variable)
+      result.push_back(variableOf(node));
   std::sort(result.begin(), result.end());
-  result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }
 

@@ -1,5 +1,5 @@
-#include "analysis/affine/constraint_system.h"
 #include "analysis/affine/index_map.h"
+#include "analysis/affine/map_constraints.h"
 #include "analysis/support/checked.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ IndexMap IndexMap::simplified() const {
     return *this;
   IndexMap map = *this;
   while (true) {
-    ConstraintSystem system(*ctx, map.vars, std::move(map.conds));
+    MapConstraints system(*ctx, map.vars, std::move(map.conds));
     if (!system.solve())
       return asEmpty();
     map.conds = system.result();

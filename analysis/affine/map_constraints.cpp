@@ -1,4 +1,4 @@
-#include "analysis/affine/constraint_system.h"
+#include "analysis/affine/map_constraints.h"
 
 #include "analysis/affine/linear_form.h"
 #include "analysis/support/checked.h"
@@ -53,20 +53,20 @@ int64_t mulModulo(int64_t a, int64_t b, int64_t m) {
 
 } // namespace
 
-MapVariable *ConstraintSystem::find(Expr var) {
+MapVariable *MapConstraints::find(Expr var) {
   for (MapVariable &v : vars)
     if (v.var == var)
       return &v;
   return nullptr;
 }
 
-bool ConstraintSystem::isNarrowable(const MapVariable &v) const {
+bool MapConstraints::isNarrowable(const MapVariable &v) const {
   VarKind kind = ctx.info(v.var.variable()).kind;
   return kind == VarKind::Dim || kind == VarKind::Range;
 }
 
 /// True if the variable's domain now implies the interval.
-bool ConstraintSystem::narrow(Expr var, Interval interval) {
+bool MapConstraints::narrow(Expr var, Interval interval) {
   MapVariable *v = find(var);
   if (!v)
     return false;
@@ -75,13 +75,12 @@ bool ConstraintSystem::narrow(Expr var, Interval interval) {
   return interval.contains(v->domain);
 }
 
-ConstraintSystem::Outcome ConstraintSystem::normalise(MapConstraint &c, Simplifier &simplifier) {
+MapConstraints::Outcome MapConstraints::normalise(MapConstraint &c, Simplifier &simplifier) {
   c.expr = simplifier.simplify(c.expr);
   return c.modulus == 1 ? normaliseRange(c, simplifier) : normaliseModulus(c, simplifier);
 }
 
-ConstraintSystem::Outcome ConstraintSystem::normaliseRange(MapConstraint &c,
-                                                           Simplifier &simplifier) {
+MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplifier &simplifier) {
   // Each step takes something off the expression, so that this ends.
   while (true) {
     if (c.range.isEmpty())
@@ -160,8 +159,7 @@ ConstraintSystem::Outcome ConstraintSystem::normaliseRange(MapConstraint &c,
   }
 }
 
-ConstraintSystem::Outcome ConstraintSystem::normaliseModulus(MapConstraint &c,
-                                                             Simplifier &simplifier) {
+MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c, Simplifier &simplifier) {
   if (c.residue < 0 || c.residue >= c.modulus)
     return Outcome::Empty;
   // What the simplifier makes of e mod m says which constraint it is.
@@ -211,7 +209,7 @@ ConstraintSystem::Outcome ConstraintSystem::normaliseModulus(MapConstraint &c,
   return Outcome::Keep;
 }
 
-bool ConstraintSystem::merge() {
+bool MapConstraints::merge() {
   std::stable_sort(constraints.begin(), constraints.end(),
                    [](const MapConstraint &a, const MapConstraint &b) {
                      if (int order = compareStructure(a.expr, b.expr))
@@ -256,7 +254,7 @@ bool ConstraintSystem::merge() {
 }
 
 /// Narrows each variable that stands alone in a sum to what the others leave.
-bool ConstraintSystem::propagate(const MapConstraint &c, Simplifier &simplifier) {
+bool MapConstraints::propagate(const MapConstraint &c, Simplifier &simplifier) {
   if (c.modulus != 1)
     return true;
   LinearForm form = LinearForm::of(c.expr);
@@ -277,7 +275,7 @@ bool ConstraintSystem::propagate(const MapConstraint &c, Simplifier &simplifier)
   return true;
 }
 
-bool ConstraintSystem::tryEveryValue() {
+bool MapConstraints::tryEveryValue() {
   constexpr int64_t maxValues = 4096;
   for (MapVariable &v : vars) {
     if (!isNarrowable(v) || !v.domain.isBounded() || v.domain.hi - v.domain.lo < 0 ||
@@ -319,7 +317,7 @@ bool ConstraintSystem::tryEveryValue() {
   return true;
 }
 
-bool ConstraintSystem::solve() {
+bool MapConstraints::solve() {
   // Narrowing usually settles in two rounds. It can creep (x ≤ y - 1, y ≤ x), so rounds are
   // bounded; stopping early is sound.
   constexpr int maxRounds = 16;

@@ -15,10 +15,10 @@ namespace tilewright {
 /// every value.
 ///
 /// "Empty" is only reported when proved; not every empty system is recognised.
-class ConstraintSystem {
+class MapConstraints {
 public:
-  ConstraintSystem(ExprContext &context, std::vector<MapVariable> &variables,
-                   std::vector<MapConstraint> constraints)
+  MapConstraints(ExprContext &context, std::vector<MapVariable> &variables,
+                 std::vector<MapConstraint> constraints)
       : ctx(context), vars(variables), constraints(std::move(constraints)) {}
 
   /// Rewrites the constraints and narrows the variables' domains. False: no point satisfies them.
