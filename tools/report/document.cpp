@@ -259,6 +259,10 @@ Model readModel(Reader &reader, const Node &node) {
   });
   model.unsupported = readNotes(reader, node, "unsupported");
   model.noKernel = readNotes(reader, node, "no_kernel");
+  reader.eachElement(node, "split_groups", Need::Optional, [&](const Node &split) {
+    model.split.push_back({reader.text(split, "root", Need::Required), reader.text(split, "reason"),
+                           reader.number(split, "ops")});
+  });
   model.totalNs = reader.number(node, "total_time_ns");
   model.totalIsComplete = reader.flag(node, "total_is_complete", true);
   model.simpleGroupingNs = reader.number(node, "simple_grouping_time_ns");

@@ -53,11 +53,18 @@ struct OpNote {
   std::string op, reason;
 };
 
+/// A group of ops that could not be one kernel.
+struct SplitNote {
+  std::string root, reason;
+  Quantity ops;
+};
+
 struct Model {
   std::string name;
   Quantity ops, computations;
   std::vector<Kernel> kernels;
   std::vector<OpNote> unsupported, noKernel;
+  std::vector<SplitNote> split;
   Quantity totalNs, simpleGroupingNs, lowerBoundNs;
   bool totalIsComplete = true;
 };

@@ -156,7 +156,8 @@ std::string shareBar(double share) {
 std::string candidatesText(const Kernel &kernel) {
   if (!kernel.feasibleCandidates && !kernel.rawCandidates)
     return "–";
-  return count(kernel.feasibleCandidates) + " / " + count(kernel.rawCandidates);
+  return fmt::format("{}<div class=\"sub\">of {}</div>", count(kernel.feasibleCandidates),
+                     count(kernel.rawCandidates));
 }
 
 /// Which colour is which term, for those that the model's kernels have.
@@ -189,7 +190,7 @@ void tableRow(std::string &out, const Kernel &kernel, size_t number, const Summa
     put(time, "<div class=\"sub\">{}</div>", band);
   numberCell(out, total, time);
   numberCell(out, share, total ? shareBar(share) : "–");
-  put(out, "<td data-v=\"{}\">{}</td>", escapeHtml(kernel.limiter, 40),
+  put(out, "<td class=\"limiter\" data-v=\"{}\">{}</td>", escapeHtml(kernel.limiter, 40),
       limiterCell(kernel.limiter));
   put(out, "<td>{}</td>", termBar(kernel));
   numberCell(out, kernel.registersPerThread, count(kernel.registersPerThread));
@@ -226,7 +227,7 @@ std::string kernelTable(const Model &model, const Summary &summary, TableLimits 
       "<th scope=\"col\" class=\"num\" data-sort=\"down\">Registers a&nbsp;thread</th>"
       "<th scope=\"col\" class=\"num\" data-sort=\"down\">Shared (KiB a&nbsp;block)</th>"
       "<th scope=\"col\" class=\"num\" data-sort=\"down\">Blocks an&nbsp;SM</th>"
-      "<th scope=\"col\" class=\"num\" data-sort=\"down\">Plans feasible / raw</th>"
+      "<th scope=\"col\" class=\"num\" data-sort=\"down\">Feasible plans</th>"
       "</tr></thead>",
       id, id, unit.name);
   size_t rows = std::min(limits.rows, summary.byTime.size());

@@ -86,6 +86,20 @@ void unsupportedList(std::string &out, const Model &model) {
   }
 }
 
+void takenApartList(std::string &out, const Model &model) {
+  if (model.split.empty())
+    return;
+  out += "\nGroups taken apart:\n\n";
+  size_t shown = std::min(model.split.size(), maxListed);
+  for (size_t i = 0; i < shown; ++i)
+    put(out, "- the {} ops of {}: {}\n", count(model.split[i].ops),
+        escapeMarkdown(model.split[i].root, 80),
+        model.split[i].reason.empty() ? "no reason given"
+                                      : escapeMarkdown(model.split[i].reason, 400));
+  if (shown < model.split.size())
+    put(out, "- and {} more\n", model.split.size() - shown);
+}
+
 void accuracyRow(std::string &out, std::string_view name, const Accuracy &accuracy) {
   put(out, "| {} | {} | {} | {} |", name, count(accuracy.groups), count(accuracy.rows),
       count(accuracy.unpricedRows));
@@ -122,6 +136,7 @@ llvm::Expected<std::string> renderMarkdown(std::span<const ReportInput> inputs) 
       Summary summary = summarise(model);
       summaryLines(out, exploration, model, summary);
       kernelRows(out, model, summary);
+      takenApartList(out, model);
       unsupportedList(out, model);
     }
   for (const Evaluation &evaluation : documents->evaluations)

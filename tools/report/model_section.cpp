@@ -53,7 +53,7 @@ std::string limiterBar(const Summary &summary) {
     put(label, "{}{} {} %", label.empty() ? "" : ", ", termName(term), share);
     put(legend, "<li>{} {} %, {}</li>", swatch(term, termName(term)), share, timeText(ns));
   }
-  std::string bar = stackedBar(parts, label, 1184, 16);
+  std::string bar = stackedBar(parts, label, 1320, 16);
   bar.replace(bar.find("class=\"bar\""), 11, "class=\"bar wide\"");
   return "<h3>Time by limiting term</h3>" + bar + legend + "</ul>";
 }
@@ -81,6 +81,27 @@ std::string reasonTable(const std::vector<OpNote> &notes, std::string_view capti
   if (reasons.size() > maxReasons)
     put(out, "<p class=\"note\">{} more not listed.</p>",
         counted(reasons.size() - maxReasons, "reason"));
+  return out;
+}
+
+/// Groups that were planned as one kernel and had to become several.
+std::string takenApart(const Model &model) {
+  if (model.split.empty())
+    return {};
+  std::string out = "<h3>Groups taken apart</h3><table class=\"plain\" aria-label=\"Groups taken "
+                    "apart\"><thead><tr><th scope=\"col\">Group of</th><th scope=\"col\" "
+                    "class=\"num\">Ops (count)</th><th scope=\"col\">Why it is no single kernel"
+                    "</th></tr></thead><tbody>";
+  size_t shown = std::min(model.split.size(), maxReasons);
+  for (size_t i = 0; i < shown; ++i)
+    put(out,
+        "<tr><th scope=\"row\" class=\"mono\">{}</th><td class=\"num\">{}</td><td>{}</td></tr>",
+        escapeHtml(model.split[i].root, 80), count(model.split[i].ops),
+        model.split[i].reason.empty() ? "no reason given" : escapeHtml(model.split[i].reason, 400));
+  out += "</tbody></table>";
+  if (shown < model.split.size())
+    put(out, "<p class=\"note\">{} more not listed.</p>",
+        counted(model.split.size() - shown, "group"));
   return out;
 }
 
@@ -141,6 +162,7 @@ std::string modelSection(const Exploration &exploration, const Model &model, Mod
                         fmt::format("{}-r", id));
   put(out, "<h3 id=\"{}-k-h\">Kernels</h3>", id);
   out += kernelTable(model, summary, limits.table, fmt::format("{}-k", id));
+  out += takenApart(model);
   out += notModelled(exploration, model);
   return out + "</section>";
 }

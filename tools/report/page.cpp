@@ -107,9 +107,8 @@ std::string footer(const Documents &documents) {
         "run of its model, with the band of one standard deviation. A term is the time that one "
         "resource alone would take; terms overlap, so their sum is more than the predicted time, "
         "and the limiting one is the largest cause. Tile sizes are in elements: <code>t</code> "
-        "for parallel dims of the root, <code>k</code> and others for sequential ones. Plans "
-        "feasible / raw: the candidates that meet every constraint, out of all that were "
-        "generated.</p>";
+        "for parallel dims of the root, <code>k</code> and others for sequential ones. Feasible "
+        "plans: the candidates that meet every constraint, of all that were generated.</p>";
   out += "<p>Quantities have at most three significant digits, counts are exact. Bytes are binary "
          "(1 KiB = 1024 B), rates decimal.";
   if (!version.empty())

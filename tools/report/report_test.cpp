@@ -124,7 +124,8 @@ void checkPage(const std::string &page) {
 }
 
 const char *const incomplete = R"(,"unsupported":[{"op":"sort.3","reason":"no index map"},
-{"op":"fft.1","reason":"opaque"}],"total_time_ns":87000,"total_is_complete":false,
+{"op":"fft.1","reason":"opaque"}],
+"split_groups":[{"root":"add.9","ops":4,"reason":"no plan fits the device"}],"total_time_ns":87000,"total_is_complete":false,
 "lower_bound_ns":40000,"simple_grouping_time_ns":100000)";
 } // namespace
 
@@ -143,9 +144,12 @@ TEST(Report, HasAllItsParts) {
                                 "bf16[8,64]",
                                 "t0 1 · t1 128 · k0 64",
                                 "±8.33 %",
-                                "132 / 2,535",
+                                "132<div class=\"sub\">of 2,535</div>",
                                 "dot.1, add.2, max.3",
                                 "no index map",
+                                "Groups taken apart",
+                                "add.9",
+                                "no plan fits the device",
                                 "Best plans",
                                 "Not modelled",
                                 "gemm/bf16",
@@ -204,7 +208,7 @@ TEST(Report, NamesAreEscapedEverywhere) {
   std::string json = sampleExploration(
       kernel,
       fmt::format(
-          R"(,"unsupported":[{{"op":"{0}","reason":"{0}"}}],"no_kernel":[{{"op":"{0}","reason":"{0}"}}])",
+          R"(,"unsupported":[{{"op":"{0}","reason":"{0}"}}],"no_kernel":[{{"op":"{0}","reason":"{0}"}}],"split_groups":[{{"root":"{0}","reason":"{0}"}}])",
           evil),
       evil);
   json.replace(json.find("NVIDIA H100 SXM"), 15, evil);
@@ -297,16 +301,19 @@ TEST(Report, StaysSmallForManyModels) {
 }
 
 TEST(Report, ManyOpsAndReasonsAreCut) {
-  std::string ops, notes;
+  std::string ops, notes, splits;
   for (int i = 0; i < 5000; ++i) {
     ops += fmt::format("{}\"op.{}\"", i ? "," : "", i);
     notes += fmt::format("{}{{\"op\":\"o{}\",\"reason\":\"r{}\"}}", i ? "," : "", i, i % 300);
+    splits += fmt::format("{}{{\"root\":\"g{}\",\"reason\":\"r\"}}", i ? "," : "", i);
   }
-  std::string page = render({sampleExploration("{\"name\":\"k\",\"ops\":[" + ops + "]}",
-                                               ",\"unsupported\":[" + notes + "]")});
+  std::string page = render(
+      {sampleExploration("{\"name\":\"k\",\"ops\":[" + ops + "]}",
+                         ",\"unsupported\":[" + notes + "],\"split_groups\":[" + splits + "]")});
   checkPage(page);
   EXPECT_TRUE(contains(page, "and 4,800 more"));
   EXPECT_TRUE(contains(page, "200 reasons more not listed"));
+  EXPECT_TRUE(contains(page, "4,900 groups more not listed"));
   EXPECT_LT(page.size(), 200u << 10);
 }
 
@@ -315,6 +322,7 @@ TEST(Report, MarkdownHasTheTables) {
       render({sampleExploration(sampleFiveKernels(), incomplete), sampleEvaluation()}, true);
   for (std::string_view part : {"# Tilewright report", "## block", "(**incomplete**: excludes 2",
                                 "| 1 | k0\\_big | 3 | t0 1", "- no index map: 1 op (sort.3)",
+                                "- the 4 ops of add.9: no plan fits the device",
                                 "| gemm/bf16 | 12 | 1,400 | 3 | 8.34 |", "| **overall** | 20 |"})
     EXPECT_TRUE(contains(text, part)) << part << "\n" << text;
   // Every row of a table has the cells of its head.

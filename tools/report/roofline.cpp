@@ -12,7 +12,7 @@
 namespace tilewright::report {
 
 namespace {
-constexpr double width = 1080, height = 470;
+constexpr double width = 1140, height = 470;
 constexpr Box plot{72, 16, 930, 420}; // ceilings are labelled right of it
 constexpr double railWidth = 34;
 constexpr double radiusOfAll = 36, largestRadius = 26, smallestRadius = 3;

@@ -23,7 +23,7 @@ std::string_view styleSheet() {
 html{-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--bg);color:var(--fg);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-header,main,footer{max-width:1184px;margin:0 auto}
+header,main,footer{max-width:1320px;margin:0 auto}
 body{padding:0 28px}
 header{padding-top:36px}
 h1{font-size:27px;line-height:1.2;margin:0 0 4px;letter-spacing:-.01em}
@@ -75,6 +75,7 @@ table.kernels tr.main td,table.kernels tr.main th{padding-bottom:0}
 table.kernels tr.more td{padding-top:1px;padding-bottom:7px}
 table.kernels tr.main th{min-width:150px;max-width:230px}
 table.kernels tr.main td.plan{min-width:270px}
+table.kernels td.limiter{white-space:nowrap}
 table.kernels .mono{overflow-wrap:break-word}
 thead button{all:unset;cursor:pointer;font:inherit;color:inherit}
 thead button:hover{color:var(--accent)}
