@@ -3,15 +3,18 @@
 #include "analysis/support/checked.h"
 
 #include <algorithm>
+#include <llvm/ADT/STLExtras.h>
 #include <numeric>
 
 namespace tilewright {
 
 LinearForm LinearForm::of(Expr root) {
-  LinearForm form;
   LinearForm opaque{{{root, 1}}, 0};
-  std::vector<Term> leaves;
-  std::vector<Expr> stack{root};
+  if (root.kind() != ExprKind::Add && root.kind() != ExprKind::Mul && !root.isConstant())
+    return opaque;
+  LinearForm form;
+  llvm::SmallVector<Term, 8> leaves;
+  llvm::SmallVector<Expr, 8> stack{root};
   while (!stack.empty()) {
     Expr expr = stack.back();
     stack.pop_back();
@@ -41,7 +44,7 @@ LinearForm LinearForm::of(Expr root) {
       return opaque;
     form.terms.back().coefficient = *sum;
   }
-  std::erase_if(form.terms, [](const Term &t) { return t.coefficient == 0; });
+  llvm::erase_if(form.terms, [](const Term &t) { return t.coefficient == 0; });
   return form;
 }
 
@@ -56,7 +59,7 @@ bool LinearForm::add(const LinearForm &other, int64_t factor) {
   std::optional<int64_t> shift = checkedMul(other.constant, factor);
   if (!shift || !addConstant(*shift))
     return false;
-  std::vector<Term> merged;
+  llvm::SmallVector<Term, 4> merged;
   merged.reserve(terms.size() + other.terms.size());
   size_t i = 0, j = 0;
   while (i < terms.size() || j < other.terms.size()) {

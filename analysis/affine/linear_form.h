@@ -3,6 +3,7 @@
 
 #include "analysis/affine/expr.h"
 
+#include <llvm/ADT/SmallVector.h>
 #include <optional>
 #include <vector>
 
@@ -18,7 +19,7 @@ struct LinearForm {
     Expr expr;
     int64_t coefficient;
   };
-  std::vector<Term> terms;
+  llvm::SmallVector<Term, 4> terms;
   int64_t constant = 0;
 
   /// A sum of more terms than this is not taken apart: work stays linear in the expression.

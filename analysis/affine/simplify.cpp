@@ -3,6 +3,8 @@
 #include "analysis/affine/simplify_impl.h"
 #include "analysis/support/checked.h"
 
+#include <algorithm>
+#include <llvm/ADT/SmallVector.h>
 #include <numeric>
 
 namespace tilewright {
@@ -27,7 +29,7 @@ const Bounds &Simplifier::bounds() const { return impl->bounds; }
 
 Expr Simplifier::Impl::simplify(Expr root) {
   // Operands first, with a stack of our own: chains can be long.
-  std::vector<Expr> stack{root};
+  llvm::SmallVector<Expr, 16> stack{root};
   while (!stack.empty()) {
     Expr expr = stack.back();
     if (normalForms.count(expr.id())) {
@@ -52,11 +54,11 @@ Expr Simplifier::Impl::simplify(Expr root) {
       result = make(expr.kind(), lhs->second, rhs->second);
     }
     normalForms[expr.id()] = result;
-    normalForms.emplace(result.id(), result);
+    normalForms.try_emplace(result.id(), result);
     range(result); // now, while its operands are known: keeps range() from going deep later
     stack.pop_back();
   }
-  return normalForms.at(root.id());
+  return normalForms.lookup(root.id());
 }
 
 Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
@@ -103,12 +105,12 @@ Expr Simplifier::Impl::rewrite(ExprKind kind, Expr lhs, Expr rhs) {
 namespace {
 
 /// What the interval or divisor of a node is computed from.
-std::vector<Expr> partsOf(Expr expr) {
+llvm::SmallVector<Expr, 4> partsOf(Expr expr) {
   if (!expr.lhs())
     return {};
   if (expr.kind() == ExprKind::Add || expr.kind() == ExprKind::Mul) {
     LinearForm form = LinearForm::of(expr);
-    std::vector<Expr> parts;
+    llvm::SmallVector<Expr, 4> parts;
     for (const LinearForm::Term &term : form.terms) {
       if (term.expr != expr) {
         parts.push_back(term.expr);
@@ -116,7 +118,7 @@ std::vector<Expr> partsOf(Expr expr) {
       }
       std::vector<Expr> factors = factorsOf(expr);
       if (factors.size() > 1)
-        return factors;
+        return {factors.begin(), factors.end()};
       return {expr.lhs(), expr.rhs()};
     }
     return parts;
@@ -127,7 +129,9 @@ std::vector<Expr> partsOf(Expr expr) {
 } // namespace
 
 Interval Simplifier::Impl::range(Expr root) {
-  std::vector<Expr> stack{root};
+  if (auto it = ranges.find(root.id()); it != ranges.end())
+    return it->second;
+  llvm::SmallVector<Expr, 16> stack{root};
   while (!stack.empty()) {
     Expr expr = stack.back();
     if (ranges.count(expr.id())) {
@@ -144,7 +148,7 @@ Interval Simplifier::Impl::range(Expr root) {
     ranges[expr.id()] = result;
     stack.pop_back();
   }
-  return ranges.at(root.id());
+  return ranges.lookup(root.id());
 }
 
 Interval Simplifier::Impl::computeRange(Expr expr) {
@@ -165,12 +169,12 @@ Interval Simplifier::Impl::computeRange(Expr expr) {
     if (factors.size() > 1) {
       Interval product = Interval::point(1);
       for (Expr factor : factors)
-        product = product * ranges.at(factor.id());
+        product = product * ranges.lookup(factor.id());
       return product;
     }
   }
-  a = ranges.at(expr.lhs().id());
-  b = ranges.at(expr.rhs().id());
+  a = ranges.lookup(expr.lhs().id());
+  b = ranges.lookup(expr.rhs().id());
   switch (expr.kind()) {
   case ExprKind::Add:
     return a + b;
@@ -218,7 +222,11 @@ Interval Simplifier::Impl::range(const LinearForm &form) {
     return {};
   if (form.terms.size() < 2 || form.constant != 0)
     return result;
-  // a·t + b·t = (a + b)·t is often much tighter as a product.
+  // a·t + b·t = (a + b)·t is often much tighter as a product. Terms are distinct, so that at most
+  // one of those that share t is t itself.
+  if (std::count_if(form.terms.begin(), form.terms.end(),
+                    [](const LinearForm::Term &t) { return t.expr.kind() != ExprKind::Mul; }) > 1)
+    return result;
   std::vector<std::vector<Expr>> factors;
   for (const LinearForm::Term &term : form.terms)
     factors.push_back(factorsOf(term.expr));

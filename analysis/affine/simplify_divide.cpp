@@ -3,6 +3,7 @@
 #include "analysis/support/checked.h"
 
 #include <algorithm>
+#include <llvm/ADT/STLExtras.h>
 #include <numeric>
 
 namespace tilewright {
@@ -178,7 +179,7 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
     return modBy(std::move(reduced), d);
   for (LinearForm::Term &term : reduced.terms)
     term.coefficient = reduceCoefficient(term.coefficient, d);
-  std::erase_if(reduced.terms, [](const LinearForm::Term &t) { return t.coefficient == 0; });
+  llvm::erase_if(reduced.terms, [](const LinearForm::Term &t) { return t.coefficient == 0; });
   reduced.constant = startInFirstPeriod(reduced, d);
   if (Expr result = inOnePeriod(reduced))
     return result;

@@ -11,7 +11,7 @@
 #include "analysis/affine/linear_form.h"
 #include "analysis/affine/simplify.h"
 
-#include <unordered_map>
+#include <llvm/ADT/DenseMap.h>
 
 namespace tilewright {
 
@@ -62,9 +62,9 @@ private:
   int64_t startInFirstPeriod(LinearForm form, int64_t d);
   std::optional<Split> splitBy(const LinearForm &form, int64_t d);
 
-  std::unordered_map<uint32_t, Expr> normalForms; ///< by Expr::id()
-  std::unordered_map<uint32_t, Interval> ranges;
-  std::unordered_map<uint32_t, int64_t> divisors;
+  llvm::DenseMap<uint32_t, Expr> normalForms; ///< by Expr::id()
+  llvm::DenseMap<uint32_t, Interval> ranges;
+  llvm::DenseMap<uint32_t, int64_t> divisors;
   int depth = 0; ///< of make() within make()
 };
 

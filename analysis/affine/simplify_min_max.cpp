@@ -2,6 +2,7 @@
 #include "analysis/affine/simplify_impl.h"
 
 #include <algorithm>
+#include <llvm/ADT/STLExtras.h>
 #include <numeric>
 
 namespace tilewright {
@@ -66,7 +67,7 @@ Expr Simplifier::Impl::joinOperands(ExprKind kind, Expr lhs, Expr rhs) {
       shared.terms.push_back(term);
   if (!shared.isConstant()) { // constants stay inside, where they can be read
     for (LinearForm *form : {&a, &b})
-      std::erase_if(form->terms, [&](const LinearForm::Term &term) {
+      llvm::erase_if(form->terms, [&](const LinearForm::Term &term) {
         return shared.coefficientOf(term.expr) != 0;
       });
     return make(ExprKind::Add, sum(shared), make(kind, sum(a), sum(b)));

@@ -27,6 +27,11 @@ Expr Simplifier::Impl::sum(LinearForm form) {
 
 namespace {
 
+/// Can a factor of that kind stand in the term? Asked first: most terms are variables.
+bool mayHaveFactor(const LinearForm::Term &term, ExprKind kind) {
+  return term.expr.kind() == kind || term.expr.kind() == ExprKind::Mul;
+}
+
 /// The first factor of that kind, taken out of the factors.
 std::optional<Expr> takeFactor(std::vector<Expr> &factors, ExprKind kind) {
   for (size_t i = 0; i < factors.size(); ++i)
@@ -43,9 +48,11 @@ std::optional<Expr> takeFactor(std::vector<Expr> &factors, ExprKind kind) {
 /// c·f·(x mod e) + c·f·e·(x // e)  →  c·f·x
 bool Simplifier::Impl::recombineMod(LinearForm &form, size_t at) {
   const LinearForm::Term term = form.terms[at];
+  if (form.terms.size() < 2 || !mayHaveFactor(term, ExprKind::Mod))
+    return false;
   std::vector<Expr> factors = factorsOf(term.expr);
   std::optional<Expr> mod = takeFactor(factors, ExprKind::Mod);
-  if (!mod || form.terms.size() < 2)
+  if (!mod)
     return false;
   Expr x = mod->lhs(), e = mod->rhs(), rest = productOf(ctx, factors);
   LinearForm whole = LinearForm::of(make(ExprKind::Mul, x, rest));
@@ -78,6 +85,8 @@ bool Simplifier::Impl::recombineMod(LinearForm &form, size_t at) {
 /// c·f·(x mod d) + c·f·d·((x // d) mod b)  →  c·f·(x mod d·b), for constants
 bool Simplifier::Impl::recombineMods(LinearForm &form, size_t at) {
   const LinearForm::Term term = form.terms[at];
+  if (form.terms.size() < 2 || !mayHaveFactor(term, ExprKind::Mod))
+    return false;
   std::vector<Expr> factors = factorsOf(term.expr);
   std::optional<Expr> mod = takeFactor(factors, ExprKind::Mod);
   if (!mod || !mod->rhs().isConstant() || term.coefficient == INT64_MIN)
@@ -118,9 +127,11 @@ bool Simplifier::Impl::recombineMods(LinearForm &form, size_t at) {
 /// c·f·x - c·f·e·(x // e)  →  c·f·(x mod e), when all of x is there to vanish
 bool Simplifier::Impl::recombineFloorDiv(LinearForm &form, size_t at) {
   const LinearForm::Term term = form.terms[at];
+  if (form.terms.size() < 2 || !mayHaveFactor(term, ExprKind::FloorDiv))
+    return false;
   std::vector<Expr> factors = factorsOf(term.expr);
   std::optional<Expr> division = takeFactor(factors, ExprKind::FloorDiv);
-  if (!division || form.terms.size() < 2 || term.coefficient == INT64_MIN)
+  if (!division || term.coefficient == INT64_MIN)
     return false;
   Expr x = division->lhs(), e = division->rhs();
   LinearForm divisor = LinearForm::of(e);
