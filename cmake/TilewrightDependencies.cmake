@@ -48,3 +48,15 @@ if(NOT TARGET Tilewright::z3)
   set_target_properties(Tilewright::z3 PROPERTIES
     IMPORTED_LOCATION ${Z3_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${Z3_INCLUDE_DIR})
 endif()
+
+# Nor does libisl-dev.
+find_path(ISL_INCLUDE_DIR isl/set.h)
+find_library(ISL_LIBRARY isl)
+if(NOT ISL_INCLUDE_DIR OR NOT ISL_LIBRARY)
+  message(FATAL_ERROR "isl was not found (Debian: libisl-dev)")
+endif()
+if(NOT TARGET Tilewright::isl)
+  add_library(Tilewright::isl UNKNOWN IMPORTED)
+  set_target_properties(Tilewright::isl PROPERTIES
+    IMPORTED_LOCATION ${ISL_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${ISL_INCLUDE_DIR})
+endif()

@@ -7,6 +7,7 @@ packages=(
   g++ cmake ninja-build ccache
   llvm-19-dev libzstd-dev zlib1g-dev    # IR, ADT, the NVPTX backend, the JIT
   libz3-dev                             # feasibility, cores, proofs
+  libisl-dev                            # integer sets
   libboost-dev                          # Boost.Graph
   libeigen3-dev                         # calibration
   libcli11-dev libfmt-dev nlohmann-json3-dev
