@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Checks of the files themselves: no source file over the hard limit, every header guarded, no
-# trailing white space. Prints what is wrong and fails; says which files passed the soft limit.
+# trailing white space, no two types of one name in one namespace (the linker would silently take
+# either). Prints what is wrong and fails; says which files passed the soft limit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,4 +24,23 @@ for file in "${sources[@]}"; do
     bad=1
   fi
 done
+# Types outside anonymous namespaces, as "namespace::Name file".
+twice=$(awk '
+  FNR == 1 { depth = 0 }
+  /^(inline )?namespace.*\{$/ { name = $0; sub(/^(inline )?namespace */, "", name)
+                               sub(/ *\{$/, "", name); stack[++depth] = name ? name : "-"; next }
+  /^\} \/\/ namespace/ { if (depth) --depth; next }
+  /^(struct|class|enum class|union) [A-Za-z0-9_]+/ && !/;$/ {
+    for (i = 1; i <= depth; ++i) if (stack[i] == "-") next
+    name = $0; sub(/^(struct|class|enum class|union) /, "", name)
+    if (name ~ /^[A-Za-z0-9_]+::/) next
+    match(name, /^[A-Za-z0-9_]+/); name = substr(name, 1, RLENGTH)
+    scope = ""; for (i = 1; i <= depth; ++i) scope = scope stack[i] "::"
+    print scope name, FILENAME
+  }' "${sources[@]}" | sort -u | awk '{ files[$1] = files[$1] " " $2; ++count[$1] }
+  END { for (name in count) if (count[name] > 1) print name " is defined in" files[name] }' | sort)
+if [[ -n $twice ]]; then
+  echo "$twice"
+  bad=1
+fi
 exit $bad
