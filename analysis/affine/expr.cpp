@@ -184,46 +184,51 @@ bool isCommutative(ExprKind kind) {
 
 Expr ExprContext::binary(ExprKind kind, Expr lhs, Expr rhs) {
   assert(lhs && rhs && &lhs.context() == this && &rhs.context() == this);
+  auto by = [this](Rule rule, Expr result) {
+    counts.add(rule);
+    return result;
+  };
   if (lhs.isPoison() || rhs.isPoison())
-    return poisonExpr;
+    return by(Rule::FoldPoison, poisonExpr);
+  bool divides = kind == ExprKind::FloorDiv || kind == ExprKind::CeilDiv || kind == ExprKind::Mod;
+  if (divides && rhs.isConstant() && rhs.constant() <= 0)
+    return by(Rule::DivisorNotPositive, poisonExpr);
   if (lhs.isConstant() && rhs.isConstant()) {
     std::optional<int64_t> value = detail::apply(kind, lhs.constant(), rhs.constant());
-    return value ? constant(*value) : poisonExpr;
+    return by(Rule::FoldConstants, value ? constant(*value) : poisonExpr);
   }
   if (isCommutative(kind) && !rhs.isConstant()) {
     bool leftChain = lhs.kind() == kind, rightChain = rhs.kind() == kind;
     bool wrongWay = leftChain != rightChain ? rightChain : compareStructure(rhs, lhs) < 0;
-    if (lhs.isConstant() || wrongWay)
+    if (lhs.isConstant() || wrongWay) {
       std::swap(lhs, rhs);
+      counts.add(Rule::OrderOperands);
+    }
   }
   switch (kind) {
   case ExprKind::Add:
     if (rhs.isConstant(0))
-      return lhs;
+      return by(Rule::AddZero, lhs);
     break;
   case ExprKind::Mul:
     if (rhs.isConstant(1))
-      return lhs;
+      return by(Rule::MulOne, lhs);
     if (rhs.isConstant(0))
-      return rhs;
+      return by(Rule::MulZero, rhs);
     break;
   case ExprKind::FloorDiv:
   case ExprKind::CeilDiv:
     if (rhs.isConstant(1))
-      return lhs;
-    if (rhs.isConstant() && rhs.constant() <= 0)
-      return poisonExpr;
+      return by(Rule::DivideByOne, lhs);
     break;
   case ExprKind::Mod:
     if (rhs.isConstant(1))
-      return constant(0);
-    if (rhs.isConstant() && rhs.constant() <= 0)
-      return poisonExpr;
+      return by(Rule::ModOne, constant(0));
     break;
   case ExprKind::Min:
   case ExprKind::Max:
     if (lhs == rhs)
-      return lhs;
+      return by(Rule::SameOperands, lhs);
     break;
   case ExprKind::Constant:
   case ExprKind::Variable:

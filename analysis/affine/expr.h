@@ -20,6 +20,7 @@
 #pragma once
 
 #include "analysis/affine/interval.h"
+#include "analysis/affine/rules.h"
 
 #include <cstdint>
 #include <deque>
@@ -201,6 +202,10 @@ public:
 
   size_t nodeCount() const { return nodes.size(); }
 
+  /// How often each rewrite rule was applied to expressions and maps of this context.
+  const RuleCounts &ruleCounts() const { return counts; }
+  void countRule(Rule rule) { counts.add(rule); }
+
   /// Variables by kind, then by the length and letters of the name.
   int compareVariables(VarId a, VarId b) const;
 
@@ -222,6 +227,7 @@ private:
   std::unordered_map<std::string, VarId> variablesByName; ///< key: kind digit + name
   std::vector<Expr> dims, ranges;
   Expr poisonExpr;
+  RuleCounts counts;
 };
 
 /// The value at a point. Nothing if a variable has no value, a divisor is not positive, or a

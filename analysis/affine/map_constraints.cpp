@@ -83,19 +83,21 @@ MapConstraints::Outcome MapConstraints::normalise(MapConstraint &c, Simplifier &
 MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplifier &simplifier) {
   // Each step takes something off the expression, so that this ends.
   while (true) {
-    if (c.range.isEmpty())
-      return Outcome::Empty;
-    if (c.expr.isConstant())
-      return c.range.contains(c.expr.constant()) ? Outcome::Drop : Outcome::Empty;
-    Interval values = simplifier.range(c.expr);
-    if (c.range.contains(values))
+    Interval values =
+        c.expr.isConstant() ? Interval::point(c.expr.constant()) : simplifier.range(c.expr);
+    if (!c.range.isEmpty() && c.range.contains(values)) {
+      ctx.countRule(Rule::ConstraintHolds);
       return Outcome::Drop;
+    }
     c.range = c.range.intersect(values);
-    if (c.range.isEmpty())
+    if (c.range.isEmpty()) {
+      ctx.countRule(Rule::ConstraintFails);
       return Outcome::Empty;
+    }
     LinearForm form = LinearForm::of(c.expr);
     if (form.constant != 0 && form.constant != INT64_MIN)
       if (std::optional<Interval> moved = shifted(c.range, -form.constant)) {
+        ctx.countRule(Rule::ConstraintShift);
         form.constant = 0;
         c.range = *moved;
         c.expr = simplifier.simplify(form.build(ctx));
@@ -107,6 +109,7 @@ MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplif
     if (form.constant == 0 && g != 1 && g != 0 && g != INT64_MAX && g != -INT64_MAX) {
       for (LinearForm::Term &term : form.terms)
         term.coefficient /= g;
+      ctx.countRule(Rule::ConstraintScale);
       c.range = quotient(c.range, g);
       c.expr = simplifier.simplify(form.build(ctx));
       continue;
@@ -120,11 +123,13 @@ MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplif
       if (hi && *hi != infinite)
         hi = checkedAdd(*hi, d - 1);
       if (lo && hi) {
+        ctx.countRule(Rule::ConstraintFloorDiv);
         c = {c.expr.lhs(), {*lo, *hi}};
         continue;
       }
     }
     if (c.expr.kind() == ExprKind::Mod && c.expr.rhs().isConstant() && c.range.isPoint()) {
+      ctx.countRule(Rule::ConstraintModPoint);
       c = {c.expr.lhs(), {}, c.expr.rhs().constant(), c.range.lo};
       return normaliseModulus(c, simplifier);
     }
@@ -148,6 +153,7 @@ MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplif
         c.range = {lowOpen ? INT64_MIN : *checkedFloorDiv(c.range.lo, step),
                    highOpen ? infinite : *checkedFloorDiv(c.range.hi, step)};
         c.expr = simplifier.simplify(high.build(ctx));
+        ctx.countRule(Rule::ConstraintHighDigits);
         changed = true;
       }
     }
@@ -190,7 +196,14 @@ MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c, Simpl
     for (LinearForm::Term &term : inner.terms)
       term.coefficient /= k;
     r = mulModulo(r, inverseModulo(k % m, m), m);
+    ctx.countRule(Rule::CongruenceScale);
   }
+  // d0 - d1 reads better than d0 + d1·(m - 1).
+  if (std::all_of(inner.terms.begin(), inner.terms.end(), [m](const LinearForm::Term &t) {
+        return t.coefficient == 1 || t.coefficient == -1 || t.coefficient == m - 1;
+      }))
+    for (LinearForm::Term &term : inner.terms)
+      term.coefficient = term.coefficient == 1 ? 1 : -1;
   if (!inner.terms.empty() && inner.terms.front().coefficient < 0 && inner.scale(-1))
     r = *checkedMod(-r, m);
   c = {inner.build(ctx), {}, m, r};
@@ -202,6 +215,8 @@ MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c, Simpl
         checkedSub(v->domain.hi, *checkedMod(*checkedMod(v->domain.hi, m) - r, m));
     if (!lo || !hi || *lo > *hi)
       return Outcome::Empty;
+    if (v->domain != Interval{*lo, *hi})
+      ctx.countRule(Rule::CongruenceNarrows);
     v->domain = {*lo, *hi};
     if (v->domain.isPoint())
       return Outcome::Drop;
@@ -232,6 +247,7 @@ bool MapConstraints::merge() {
         return false;
       continue;
     }
+    ctx.countRule(Rule::CongruenceMerge);
     // x ≡ r (mod m), x ≡ s (mod n): x = r + m·t with m·t ≡ s - r (mod n).
     int64_t m = last.modulus, n = c.modulus, g = std::gcd(m, n);
     int64_t difference = c.residue - last.residue; // both in [0, modulus): fits
@@ -267,8 +283,11 @@ bool MapConstraints::propagate(const MapConstraint &c, Simplifier &simplifier) {
       continue;
     Interval rest = simplifier.range(others.build(ctx));
     Interval left = c.range + -rest;
-    if (!left.isEmpty())
-      v->domain = v->domain.intersect(quotient(left, term.coefficient));
+    Interval narrowed =
+        left.isEmpty() ? v->domain : v->domain.intersect(quotient(left, term.coefficient));
+    if (narrowed != v->domain)
+      ctx.countRule(Rule::ConstraintNarrows);
+    v->domain = narrowed;
     if (v->domain.isEmpty())
       return false;
   }
@@ -309,6 +328,8 @@ bool MapConstraints::tryEveryValue() {
     }
     if (count == 0)
       return false;
+    if (v.domain != Interval{first, last} || count == last - first + 1)
+      ctx.countRule(Rule::EveryValue);
     v.domain = {first, last};
     if (count == last - first + 1)
       for (size_t i = own.size(); i-- > 0;)

@@ -40,8 +40,10 @@ Expr Simplifier::Impl::simplify(Expr root) {
     if (!expr.lhs()) {
       result = expr;
       if (expr.isVariable())
-        if (Interval domain = bounds.get(expr.variable()); domain.isPoint())
+        if (Interval domain = bounds.get(expr.variable()); domain.isPoint()) {
+          fired(Rule::KnownVariable);
           result = ctx.constant(domain.lo);
+        }
     } else {
       auto lhs = normalForms.find(expr.lhs().id()), rhs = normalForms.find(expr.rhs().id());
       if (lhs == normalForms.end() || rhs == normalForms.end()) {

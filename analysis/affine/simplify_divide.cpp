@@ -20,6 +20,8 @@ Expr Simplifier::Impl::makeDivision(ExprKind kind, Expr lhs, Expr rhs) {
   // ⌈x/d⌉ = (x + d - 1) // d
   if (kind == ExprKind::CeilDiv && !form.addConstant(d - 1))
     return ctx.binary(kind, lhs, rhs);
+  if (kind == ExprKind::CeilDiv)
+    fired(Rule::CeilToFloor);
   return floorDivBy(std::move(form), d);
 }
 
@@ -75,8 +77,10 @@ int64_t Simplifier::Impl::startInFirstPeriod(LinearForm form, int64_t d) {
 Expr Simplifier::Impl::floorDivBy(LinearForm form, int64_t d) {
   if (d == 1)
     return sum(std::move(form));
-  if (std::optional<int64_t> quotient = commonQuotient(range(form), d))
+  if (std::optional<int64_t> quotient = commonQuotient(range(form), d)) {
+    fired(Rule::FloorDivOnePeriod);
     return ctx.constant(*quotient);
+  }
   // Multiples of d leave the division.
   LinearForm whole, rest = LinearForm::ofConstant(form.constant);
   for (const LinearForm::Term &term : form.terms)
@@ -88,11 +92,14 @@ Expr Simplifier::Impl::floorDivBy(LinearForm form, int64_t d) {
   std::optional<int64_t> shift = checkedSub(form.constant, rest.constant);
   if (shift && (!whole.isConstant() || *shift != 0)) {
     whole.constant = *shift / d;
+    fired(Rule::FloorDivMultiples);
     return make(ExprKind::Add, whole.build(ctx), floorDivBy(std::move(rest), d));
   }
   // (g·a + low) // (g·b) = a // b for low in [0, g)
-  if (std::optional<Split> split = splitBy(form, d))
+  if (std::optional<Split> split = splitBy(form, d)) {
+    fired(Rule::FloorDivSplit);
     return floorDivBy(std::move(split->high), d / split->g);
+  }
   // (y // e + r) // d = (y + e·r) // (e·d); with several divisions it would only grow.
   const LinearForm::Term *division = nullptr;
   int divisions = 0;
@@ -107,16 +114,20 @@ Expr Simplifier::Impl::floorDivBy(LinearForm form, int64_t d) {
     LinearForm merged = LinearForm::of(division->expr.lhs()), others = form;
     if (product && others.add(division->expr, -1) && merged.add(others, e) &&
         merged.terms.size() <= LinearForm::maxTerms &&
-        (form.isMonomial() || range(merged).isBounded()))
+        (form.isMonomial() || range(merged).isBounded())) {
+      fired(Rule::FloorDivNested);
       return floorDivBy(std::move(merged), *product);
+    }
   }
   // (x mod d·b) // d = (x // d) mod b
   if (form.isMonomial() && form.terms.front().coefficient == 1 &&
       form.terms.front().expr.kind() == ExprKind::Mod) {
     Expr mod = form.terms.front().expr;
-    if (mod.rhs().isConstant() && mod.rhs().constant() % d == 0)
+    if (mod.rhs().isConstant() && mod.rhs().constant() % d == 0) {
+      fired(Rule::FloorDivOfMod);
       return make(ExprKind::Mod, floorDivBy(LinearForm::of(mod.lhs()), d),
                   ctx.constant(mod.rhs().constant() / d));
+    }
   }
   // Taking terms out may have left a pair that belongs together.
   Expr dividend = sum(form);
@@ -125,13 +136,30 @@ Expr Simplifier::Impl::floorDivBy(LinearForm form, int64_t d) {
   return ctx.binary(ExprKind::FloorDiv, dividend, ctx.constant(d));
 }
 
-/// A coefficient that is congruent modulo d: one in (0, d) stays, a negative one stays while it
-/// is the smaller way to say it.
-static int64_t reduceCoefficient(int64_t c, int64_t d) {
-  int64_t reduced = c % d;
-  if (reduced < 0 && reduced <= -(d - d / 2))
-    reduced += d;
-  return reduced;
+/// The number of smallest magnitude that is congruent to c modulo d: in (-d/2, d/2].
+static int64_t nearestToZero(int64_t c, int64_t d) {
+  int64_t reduced = *checkedMod(c, d);
+  return reduced > d / 2 ? reduced - d : reduced;
+}
+
+/// The form with coefficients in [0, d) and congruent ones: how row-major offsets are written.
+/// Nothing where a coefficient so large might overflow on a value of its term for which the one
+/// nearest to zero does not.
+std::optional<LinearForm> Simplifier::Impl::withPositiveCoefficients(LinearForm form, int64_t d) {
+  constexpr int64_t assumed = int64_t{1} << 40; // of values without bounds
+  constexpr __int128 limit = __int128{1} << 56; // so that maxTerms terms fit in 64 bits
+  for (LinearForm::Term &term : form.terms) {
+    if (term.coefficient > 0)
+      continue;
+    term.coefficient = *checkedMod(term.coefficient, d);
+    Interval values = range(term.expr);
+    int64_t lo = values.lo == INT64_MIN ? -assumed : values.lo;
+    int64_t hi = values.hi == INT64_MAX ? assumed : values.hi;
+    if (__int128{lo} * term.coefficient < -limit || __int128{hi} * term.coefficient > limit)
+      return std::nullopt;
+  }
+  form.constant = startInFirstPeriod(form, d);
+  return form;
 }
 
 Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
@@ -143,6 +171,7 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
     LinearForm shifted = f;
     if (!start || !shifted.add(LinearForm::ofConstant(*start), -1))
       return Expr();
+    fired(Rule::ModOnePeriod);
     return sum(std::move(shifted));
   };
   if (Expr result = inOnePeriod(form))
@@ -151,7 +180,7 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
   LinearForm reduced = LinearForm::ofConstant(*checkedMod(form.constant, d));
   bool opened = false; // a sum came out of a mod: its terms are to be looked at too
   for (const LinearForm::Term &term : form.terms) {
-    int64_t c = reduceCoefficient(term.coefficient, d);
+    int64_t c = nearestToZero(term.coefficient, d);
     LinearForm inner{{{term.expr, 1}}, 0};
     for (bool again = true; again && inner.isMonomial();) {
       again = false;
@@ -166,6 +195,7 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
       LinearForm next = LinearForm::of(mod.lhs());
       if (!next.scale(inner.terms.front().coefficient))
         continue;
+      fired(Rule::ModOpen);
       inner = std::move(next);
       again = true;
       opened = opened || !inner.isMonomial();
@@ -178,19 +208,29 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
   if (opened)
     return modBy(std::move(reduced), d);
   for (LinearForm::Term &term : reduced.terms)
-    term.coefficient = reduceCoefficient(term.coefficient, d);
+    term.coefficient = nearestToZero(term.coefficient, d);
   llvm::erase_if(reduced.terms, [](const LinearForm::Term &t) { return t.coefficient == 0; });
   reduced.constant = startInFirstPeriod(reduced, d);
-  if (Expr result = inOnePeriod(reduced))
-    return result;
+  // Only residues matter from here on, so that equal functions get equal forms.
+  std::vector<LinearForm> candidates{reduced};
+  if (std::optional<LinearForm> positive = withPositiveCoefficients(reduced, d))
+    candidates.insert(candidates.begin(), std::move(*positive));
+  for (const LinearForm &candidate : candidates)
+    if (Expr result = inOnePeriod(candidate))
+      return result;
   // (g·a + low) mod (g·b) = g·(a mod b) + low for low in [0, g)
-  if (std::optional<Split> split = splitBy(reduced, d)) {
-    LinearForm low = std::move(split->low);
-    Expr high = modBy(std::move(split->high), d / split->g);
-    if (low.add(LinearForm::ofConstant(split->base), -1) &&
-        low.add(LinearForm::of(high), split->g) && low.terms.size() <= LinearForm::maxTerms)
-      return sum(std::move(low));
-  }
+  for (const LinearForm &candidate : candidates)
+    if (std::optional<Split> split = splitBy(candidate, d)) {
+      LinearForm low = std::move(split->low);
+      Expr high = modBy(std::move(split->high), d / split->g);
+      if (low.add(LinearForm::ofConstant(split->base), -1) &&
+          low.add(LinearForm::of(high), split->g) && low.terms.size() <= LinearForm::maxTerms) {
+        fired(Rule::ModSplit);
+        return sum(std::move(low));
+      }
+    }
+  reduced = std::move(candidates.front());
+  fired(Rule::ModReduce);
   Expr dividend = sum(reduced);
   if (dividend != reduced.build(ctx))
     return make(ExprKind::Mod, dividend, ctx.constant(d));

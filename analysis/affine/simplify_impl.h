@@ -22,6 +22,7 @@ struct Simplifier::Impl {
   Bounds bounds;
 
   Expr simplify(Expr root);
+  void fired(Rule rule) { ctx.countRule(rule); }
   Interval range(Expr expr);
   Interval range(const LinearForm &form);
   int64_t knownDivisor(Expr expr, int depth = 0);
@@ -49,7 +50,9 @@ private:
   Interval computeRange(Expr expr);
   Expr joinOperands(ExprKind kind, Expr lhs, Expr rhs);
   bool recombineMod(LinearForm &form, size_t at);
+  bool recombineCongruent(LinearForm &form, size_t at);
   bool recombineMods(LinearForm &form, size_t at);
+  std::optional<Expr> undivided(const LinearForm &quotient, Expr x, int64_t d, int64_t b);
   bool recombineFloorDiv(LinearForm &form, size_t at);
 
   /// form = g·high + low with every value of low in [base, base + g): then (form) // (g·b) is
@@ -60,6 +63,7 @@ private:
     int64_t base;
   };
   int64_t startInFirstPeriod(LinearForm form, int64_t d);
+  std::optional<LinearForm> withPositiveCoefficients(LinearForm form, int64_t d);
   std::optional<Split> splitBy(const LinearForm &form, int64_t d);
 
   llvm::DenseMap<uint32_t, Expr> normalForms; ///< by Expr::id()

@@ -22,6 +22,8 @@ Expr Simplifier::Impl::makeMinMax(ExprKind kind, Expr lhs, Expr rhs) {
     if (stack.size() + operands.size() > maxOperands)
       return ctx.binary(kind, lhs, rhs);
   }
+  if (operands.size() > 2)
+    fired(Rule::FlattenMinMax);
   std::sort(operands.begin(), operands.end(),
             [](Expr a, Expr b) { return compareStructure(a, b) < 0; });
   operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
@@ -34,6 +36,7 @@ Expr Simplifier::Impl::makeMinMax(ExprKind kind, Expr lhs, Expr rhs) {
   for (size_t i = 0; i < operands.size(); ++i)
     for (size_t j = 0; j < operands.size();)
       if (i != j && beats(operands[i], operands[j])) {
+        fired(Rule::MinMaxByRange);
         operands.erase(operands.begin() + static_cast<ptrdiff_t>(j));
         i -= j < i;
       } else {
@@ -70,6 +73,7 @@ Expr Simplifier::Impl::joinOperands(ExprKind kind, Expr lhs, Expr rhs) {
       llvm::erase_if(form->terms, [&](const LinearForm::Term &term) {
         return shared.coefficientOf(term.expr) != 0;
       });
+    fired(Rule::MinMaxCommonTerms);
     return make(ExprKind::Add, sum(shared), make(kind, sum(a), sum(b)));
   }
   uint64_t g = std::gcd(std::gcd(a.content(), magnitude(a.constant)),
@@ -81,6 +85,7 @@ Expr Simplifier::Impl::joinOperands(ExprKind kind, Expr lhs, Expr rhs) {
     for (LinearForm::Term &term : form->terms)
       term.coefficient /= static_cast<int64_t>(g);
   }
+  fired(Rule::MinMaxCommonFactor);
   return make(ExprKind::Mul, make(kind, sum(a), sum(b)), ctx.constant(static_cast<int64_t>(g)));
 }
 

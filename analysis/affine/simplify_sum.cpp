@@ -8,9 +8,11 @@
 namespace tilewright {
 
 Expr Simplifier::Impl::makeAdd(Expr lhs, Expr rhs) {
-  LinearForm form = LinearForm::of(lhs);
-  if (!form.add(LinearForm::of(rhs)) || form.terms.size() > LinearForm::maxTerms)
+  LinearForm form = LinearForm::of(lhs), other = LinearForm::of(rhs);
+  size_t terms = form.terms.size() + other.terms.size();
+  if (!form.add(other) || form.terms.size() > LinearForm::maxTerms)
     return ctx.binary(ExprKind::Add, lhs, rhs);
+  fired(form.terms.size() < terms ? Rule::CollectTerms : Rule::FlattenSum);
   return sum(std::move(form));
 }
 
@@ -19,8 +21,17 @@ Expr Simplifier::Impl::sum(LinearForm form) {
   bool changed = true;
   while (changed) {
     changed = false;
+    auto apply = [&](Rule rule, bool (Impl::*recombine)(LinearForm &, size_t), size_t at) {
+      if (!(this->*recombine)(form, at))
+        return false;
+      fired(rule);
+      return true;
+    };
     for (size_t i = 0; i < form.terms.size() && !changed; ++i)
-      changed = recombineMod(form, i) || recombineMods(form, i) || recombineFloorDiv(form, i);
+      changed = apply(Rule::RecombineMod, &Impl::recombineMod, i) ||
+                apply(Rule::RecombineCongruent, &Impl::recombineCongruent, i) ||
+                apply(Rule::RecombineMods, &Impl::recombineMods, i) ||
+                apply(Rule::RecombineFloorDiv, &Impl::recombineFloorDiv, i);
   }
   return form.build(ctx);
 }
@@ -82,7 +93,71 @@ bool Simplifier::Impl::recombineMod(LinearForm &form, size_t at) {
   return true;
 }
 
-/// c·f·(x mod d) + c·f·d·((x // d) mod b)  →  c·f·(x mod d·b), for constants
+namespace {
+
+/// Is x - y a sum of multiples of d?
+bool congruent(const LinearForm &x, const LinearForm &y, int64_t d) {
+  LinearForm difference = x;
+  return difference.add(y, -1) && difference.constant % d == 0 &&
+         std::all_of(difference.terms.begin(), difference.terms.end(),
+                     [d](const LinearForm::Term &t) { return t.coefficient % d == 0; });
+}
+
+} // namespace
+
+/// c·f·(x mod e) + c·f·e·(y // e)  →  c·f·y  for x ≡ y (mod e), a constant e
+bool Simplifier::Impl::recombineCongruent(LinearForm &form, size_t at) {
+  const LinearForm::Term term = form.terms[at];
+  if (form.terms.size() < 2 || !mayHaveFactor(term, ExprKind::Mod))
+    return false;
+  std::vector<Expr> factors = factorsOf(term.expr);
+  std::optional<Expr> mod = takeFactor(factors, ExprKind::Mod);
+  if (!mod || !mod->rhs().isConstant() || term.coefficient == INT64_MIN)
+    return false;
+  int64_t e = mod->rhs().constant();
+  std::optional<int64_t> wanted = checkedMul(term.coefficient, e);
+  if (!wanted || *wanted == INT64_MIN)
+    return false;
+  for (const LinearForm::Term &other : form.terms) {
+    if (other.coefficient != *wanted || !mayHaveFactor(other, ExprKind::FloorDiv))
+      continue;
+    std::vector<Expr> otherFactors = factorsOf(other.expr);
+    std::optional<Expr> division = takeFactor(otherFactors, ExprKind::FloorDiv);
+    if (!division || division->rhs() != mod->rhs() || otherFactors != factors ||
+        !congruent(LinearForm::of(division->lhs()), LinearForm::of(mod->lhs()), e))
+      continue;
+    Expr whole = make(ExprKind::Mul, division->lhs(), productOf(ctx, factors));
+    LinearForm result = form;
+    if (!result.add(term.expr, -term.coefficient) || !result.add(other.expr, -other.coefficient) ||
+        !result.add(LinearForm::of(whole), term.coefficient) ||
+        result.terms.size() > LinearForm::maxTerms)
+      continue;
+    form = std::move(result);
+    return true;
+  }
+  return false;
+}
+
+/// Some z with z // d ≡ quotient (mod b) and z ≡ x (mod d), if one is seen: y + d·u for a quotient
+/// y // d + u with y ≡ x, or x itself.
+std::optional<Expr> Simplifier::Impl::undivided(const LinearForm &quotient, Expr x, int64_t d,
+                                                int64_t b) {
+  for (const LinearForm::Term &term : quotient.terms) {
+    if (term.coefficient != 1 || term.expr.kind() != ExprKind::FloorDiv ||
+        !term.expr.rhs().isConstant(d))
+      continue;
+    LinearForm y = LinearForm::of(term.expr.lhs()), others = quotient;
+    if (congruent(y, LinearForm::of(x), d) && others.add(term.expr, -1) && y.add(others, d) &&
+        y.terms.size() <= LinearForm::maxTerms)
+      return sum(std::move(y));
+  }
+  if (congruent(LinearForm::of(make(ExprKind::FloorDiv, x, ctx.constant(d))), quotient, b))
+    return x;
+  return std::nullopt;
+}
+
+/// c·f·(x mod d) + c·f·d·((y // d + u) mod b)  →  c·f·((y + d·u) mod d·b)  for x ≡ y (mod d),
+/// constants
 bool Simplifier::Impl::recombineMods(LinearForm &form, size_t at) {
   const LinearForm::Term term = form.terms[at];
   if (form.terms.size() < 2 || !mayHaveFactor(term, ExprKind::Mod))
@@ -104,15 +179,12 @@ bool Simplifier::Impl::recombineMods(LinearForm &form, size_t at) {
       continue;
     int64_t b = outer->rhs().constant();
     std::optional<int64_t> modulus = checkedMul(d, b);
-    LinearForm difference = LinearForm::of(make(ExprKind::FloorDiv, mod->lhs(), mod->rhs()));
-    if (!modulus || !difference.add(LinearForm::of(outer->lhs()), -1))
+    if (!modulus)
       continue;
-    bool congruent = difference.constant % b == 0 &&
-                     std::all_of(difference.terms.begin(), difference.terms.end(),
-                                 [b](const LinearForm::Term &t) { return t.coefficient % b == 0; });
-    if (!congruent)
+    std::optional<Expr> dividend = undivided(LinearForm::of(outer->lhs()), mod->lhs(), d, b);
+    if (!dividend)
       continue;
-    Expr merged = make(ExprKind::Mul, make(ExprKind::Mod, mod->lhs(), ctx.constant(*modulus)),
+    Expr merged = make(ExprKind::Mul, make(ExprKind::Mod, *dividend, ctx.constant(*modulus)),
                        productOf(ctx, factors));
     LinearForm result = form;
     if (!result.add(term.expr, -term.coefficient) || !result.add(other.expr, -other.coefficient) ||
@@ -200,8 +272,10 @@ Expr Simplifier::Impl::makeMul(Expr lhs, Expr rhs) {
   bool isShort = (a.terms.size() + 1) * (b.terms.size() + 1) <= maxProduct;
   if (a.isConstant() || b.isConstant() || isShort)
     if (std::optional<LinearForm> product = distribute(ctx, a, b);
-        product && product->terms.size() <= LinearForm::maxTerms)
+        product && product->terms.size() <= LinearForm::maxTerms) {
+      fired(Rule::Distribute);
       return sum(std::move(*product));
+    }
   return ctx.binary(ExprKind::Mul, lhs, rhs);
 }
 

@@ -74,6 +74,9 @@ Expr Simplifier::Impl::divideSymbolically(ExprKind kind, Expr lhs, Expr rhs) {
     return raw;
   bool isMod = kind == ExprKind::Mod;
   if (!parts->quotient.isConstant() || parts->quotient.constant != 0) {
+    fired(isMod                       ? Rule::ExtractMod
+          : kind == ExprKind::CeilDiv ? Rule::ExtractCeilDiv
+                                      : Rule::ExtractFloorDiv);
     Expr rest = make(kind, sum(std::move(parts->rest)), rhs);
     return isMod ? rest : make(ExprKind::Add, sum(std::move(parts->quotient)), rest);
   }
@@ -94,17 +97,24 @@ Expr Simplifier::Impl::divideSymbolically(ExprKind kind, Expr lhs, Expr rhs) {
   }
   if (!quotient && dividend.isMonomial() && dividend.terms.front().coefficient == 1 &&
       dividend.terms.front().expr.kind() == ExprKind::Mod &&
-      dividend.terms.front().expr.rhs() == rhs && kind != ExprKind::CeilDiv)
-    quotient = 0; // (x mod e) // e
+      dividend.terms.front().expr.rhs() == rhs && kind != ExprKind::CeilDiv) {
+    fired(Rule::DivideOfMod);
+    quotient = 0;
+  }
   if (quotient) {
     if (isMod) {
       LinearForm rest = dividend;
       if (*quotient == INT64_MIN || !rest.add(divisor, -*quotient))
         return raw;
+      fired(Rule::SymbolicModOnePeriod);
       return sum(std::move(rest));
     }
     std::optional<int64_t> value = checkedAdd(*quotient, kind == ExprKind::CeilDiv);
-    return value ? ctx.constant(*value) : raw;
+    if (!value)
+      return raw;
+    fired(kind == ExprKind::CeilDiv ? Rule::SymbolicCeilDivOnePeriod
+                                    : Rule::SymbolicFloorDivOnePeriod);
+    return ctx.constant(*value);
   }
   // Common factors that are positive: (m·a) // (m·b) = a // b, (m·a) mod (m·b) = m·(a mod b).
   if (dividend.constant == 0 && divisor.constant == 0 && !dividend.isConstant()) {
@@ -135,6 +145,9 @@ Expr Simplifier::Impl::divideSymbolically(ExprKind kind, Expr lhs, Expr rhs) {
       std::optional<LinearForm> a = divided(dividend), b = divided(divisor);
       if (!a || !b)
         return raw;
+      fired(isMod                       ? Rule::CommonFactorMod
+            : kind == ExprKind::CeilDiv ? Rule::CommonFactorCeilDiv
+                                        : Rule::CommonFactorFloorDiv);
       Expr result = make(kind, sum(std::move(*a)), sum(std::move(*b)));
       if (!isMod)
         return result;
@@ -145,8 +158,10 @@ Expr Simplifier::Impl::divideSymbolically(ExprKind kind, Expr lhs, Expr rhs) {
   // (y // f) // e = y // (f·e)
   if (kind == ExprKind::FloorDiv && dividend.isMonomial() &&
       dividend.terms.front().coefficient == 1 && lhs.kind() == ExprKind::FloorDiv &&
-      range(lhs.rhs()).lo >= 1)
+      range(lhs.rhs()).lo >= 1) {
+    fired(Rule::SymbolicNested);
     return make(kind, lhs.lhs(), make(ExprKind::Mul, lhs.rhs(), rhs));
+  }
   return raw;
 }
 

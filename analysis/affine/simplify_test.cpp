@@ -60,6 +60,27 @@ TEST(Simplify, DivisionByConstants) {
   EXPECT_EQ(t.simplify(d0.floorDiv(32) * 32 + d0.floorDiv(4).mod(8) * 4 + d0.mod(4)), "d0");
 }
 
+// Only the residues of coefficients matter to a remainder: equal functions, one form.
+TEST(Simplify, CongruentCoefficientsAreOneForm) {
+  T t;
+  Expr d0 = t.d(0, {0, 99}), d1 = t.d(1, {0, 99});
+  EXPECT_EQ(t.simplify((d0 * 5).mod(8)), "(d0 * 5) mod 8");
+  EXPECT_EQ(t.simplify((d0 * -3).mod(8)), "(d0 * 5) mod 8");
+  EXPECT_EQ(t.simplify((d0 * 13 - d1 * 9).mod(8)), t.simplify((d0 * -3 + d1 * 7).mod(8)));
+  // The quotient may be written with other coefficients than the remainder.
+  EXPECT_EQ(t.simplify((d0 * 13).mod(8) + (d0 * 13).floorDiv(8) * 8), "d0 * 13");
+  EXPECT_EQ(t.simplify((-d0).mod(4) + (-d0).floorDiv(4).mod(8) * 4), t.simplify((-d0).mod(32)));
+  // A digit that is counted backwards stays within its period.
+  T u;
+  EXPECT_EQ(u.simplify((u.d(0, {0, 99}) * 8 + 7 - u.d(1, {0, 7})).mod(16)),
+            "(d0 mod 2) * 8 - d1 + 7");
+  // A coefficient that could overflow where the one given does not is not taken.
+  T w;
+  int64_t m = int64_t{1} << 50;
+  EXPECT_EQ(w.simplify((w.d(0, {0, m}) * -1).mod(m - 1)),
+            "(-d0 + 2251799813685246) mod 1125899906842623");
+}
+
 // Facts of XLA's simplifier tests, each with the domain that makes it true.
 TEST(Simplify, OnePeriod) {
   T t;
