@@ -257,7 +257,9 @@ private:
       if (v.isInput || v.sameAs >= 0 || v.op->opcode == Opcode::Dot)
         continue;
       double elements = v.elements;
-      if (v.op->opcode == Opcode::Reduce || v.op->opcode == Opcode::ReduceWindow)
+      if (v.op->opcode == Opcode::ReduceWindow)
+        elements *= windowElements(*v.op);
+      else if (v.op->opcode == Opcode::Reduce)
         elements = v.instance->operands.empty() ? elements
                                                 : view.instances[v.instance->operands[0]].elements;
       if (v.op->opcode == Opcode::Convolution) {
@@ -304,9 +306,17 @@ private:
     return body;
   }
 
+  /// Elements of a window, all of which a program goes through for each result.
+  static double windowElements(const Op &op) {
+    double elements = 1;
+    for (const WindowDim &dim : op.attrs.window)
+      elements *= double(dim.size);
+    return elements;
+  }
+
   /// Until convolutions are tiled to tensor cores: FMAs from registers.
   void addConvolution(const InstanceView &v) {
-    double products = v.elements;
+    double products = v.elements * windowElements(*v.op);
     for (unsigned p : v.instance->reduces)
       products *= double(view.parameters[p].size);
     f.fmaClocks += std::max(view.perIteration(v), 0.0) * products / device.fmaPerClock;
