@@ -1,5 +1,6 @@
-// dot, scaled-dot, reduce and scan.
+// dot, scaled-dot, ragged-dot, reduce and scan.
 #include "analysis/indexing/indexing_internal.h"
+#include "analysis/ir/contraction_dims.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -24,8 +25,15 @@ bool inRange(const std::vector<int64_t> &dims, size_t rank) {
                      [rank](int64_t d) { return d >= 0 && static_cast<size_t>(d) < rank; });
 }
 
-/// Output dims are [batch, lhs free, rhs free]; contracted dim number i is range variable si.
-Maps dotMaps(const OpView &v) {
+/// How a dot's result and its contracted dims (range variable si for number i) lie in its operands.
+struct DotView {
+  std::vector<MapVariable> contracted;
+  std::vector<Expr> lhs, rhs; ///< coordinates; null in dims that are neither
+};
+
+/// Output dims are [batch, lhs free, rhs free], from output dim `first` on. `group` is a dim of the
+/// rhs that is none of these.
+llvm::Expected<DotView> dotView(const OpView &v, size_t first, std::optional<int64_t> group) {
   const DotDims &dims = v.op.attrs.dot;
   if (v.operandCount() < 2 || dims.lhsBatch.size() != dims.rhsBatch.size() ||
       dims.lhsContracting.size() != dims.rhsContracting.size())
@@ -36,48 +44,111 @@ Maps dotMaps(const OpView &v) {
     return v.malformed("its dims don't fit");
   std::vector<int64_t> lhsFree = freeDims(lhs, dims.lhsBatch, dims.lhsContracting);
   std::vector<int64_t> rhsFree = freeDims(rhs, dims.rhsBatch, dims.rhsContracting);
+  if (group)
+    std::erase(rhsFree, *group);
   size_t batches = dims.lhsBatch.size();
-  if (v.out.rank() != batches + lhsFree.size() + rhsFree.size())
+  if (v.out.rank() != first + batches + lhsFree.size() + rhsFree.size())
     return v.malformed("operands and result don't fit");
-  std::vector<MapVariable> contracted;
+  DotView view;
   for (size_t i = 0; i < dims.lhsContracting.size(); ++i)
-    contracted.push_back(rangeVariable(v.ctx.range(static_cast<unsigned>(i)),
-                                       lhs.dims[static_cast<size_t>(dims.lhsContracting[i])]));
+    view.contracted.push_back(rangeVariable(v.ctx.range(static_cast<unsigned>(i)),
+                                            lhs.dims[static_cast<size_t>(dims.lhsContracting[i])]));
   auto coordinates = [&](const Shape &shape, const std::vector<int64_t> &batch,
                          const std::vector<int64_t> &contracting, const std::vector<int64_t> &free,
                          size_t firstFree) {
-    std::vector<Expr> at(shape.rank(), v.constant(0));
+    std::vector<Expr> at(shape.rank());
     for (size_t i = 0; i < batch.size(); ++i)
-      at[static_cast<size_t>(batch[i])] = v.dim(i);
+      at[static_cast<size_t>(batch[i])] = v.dim(first + i);
     for (size_t i = 0; i < contracting.size(); ++i)
-      at[static_cast<size_t>(contracting[i])] = contracted[i].var;
+      at[static_cast<size_t>(contracting[i])] = view.contracted[i].var;
     for (size_t i = 0; i < free.size(); ++i)
       at[static_cast<size_t>(free[i])] = v.dim(firstFree + i);
     return at;
   };
-  std::vector<std::vector<Expr>> sides{
-      coordinates(lhs, dims.lhsBatch, dims.lhsContracting, lhsFree, batches),
-      coordinates(rhs, dims.rhsBatch, dims.rhsContracting, rhsFree, batches + lhsFree.size())};
+  view.lhs = coordinates(lhs, dims.lhsBatch, dims.lhsContracting, lhsFree, first + batches);
+  view.rhs = coordinates(rhs, dims.rhsBatch, dims.rhsContracting, rhsFree,
+                         first + batches + lhsFree.size());
+  return view;
+}
+
+Maps dotMaps(const OpView &v) {
+  llvm::Expected<DotView> view = dotView(v, 0, std::nullopt);
+  if (!view)
+    return view.takeError();
   OpIndexing result;
-  for (const std::vector<Expr> &side : sides)
-    result.operands.push_back(exactly(v.map(side, contracted)));
+  for (const std::vector<Expr> *side : {&view->lhs, &view->rhs})
+    result.operands.push_back(exactly(v.map(*side, view->contracted)));
   // scaled-dot: element i of an operand is scaled by element i // block of its scale.
   for (size_t i = 2; i < v.operandCount(); ++i) {
     const Shape &scale = v.operand(i);
     if (i > 3 || v.op.opcode != Opcode::ScaledDot)
       return v.malformed("it has too many operands");
     if (scale.isScalar()) {
-      result.operands.push_back(exactly(v.scalar()));
+      // Read once for each product, of which there may be none.
+      result.operands.push_back(exactly(v.map({}, view->contracted)));
       continue;
     }
-    std::vector<Expr> at = sides[i - 2];
+    std::vector<Expr> at = i == 2 ? view->lhs : view->rhs;
     if (scale.rank() != at.size())
       return v.malformed("a scale and its operand differ in rank");
-    for (size_t d = 0; d < at.size(); ++d)
-      if (scale.dims[d] > 0)
-        at[d] = at[d].floorDiv(std::max<int64_t>(v.operand(i - 2).dims[d] / scale.dims[d], 1));
-    result.operands.push_back(exactly(v.map(std::move(at), contracted)));
+    for (size_t d = 0; d < at.size(); ++d) {
+      std::optional<int64_t> block = scaleBlock(v.operand(i - 2).dims[d], scale.dims[d]);
+      if (!block)
+        return v.malformed("a scale does not fit its operand");
+      at[d] = at[d].floorDiv(*block);
+    }
+    result.operands.push_back(exactly(v.map(std::move(at), view->contracted)));
   }
+  return result;
+}
+
+/// Groups lie where the sizes say that are known at run time, so that what depends on them is
+/// taken from all groups.
+Maps raggedDotMaps(const OpView &v) {
+  using Mode = RaggedDims::Mode;
+  std::optional<RaggedDims> ragged = raggedDims(v.op);
+  if (!ragged || v.operandCount() != 3 || v.operand(2).rank() == 0 ||
+      ragged->ragged >= static_cast<int64_t>(v.operand(0).rank()) ||
+      ragged->group >= static_cast<int64_t>(v.operand(1).rank()))
+    return v.malformed("its ragged and group dims don't fit");
+  bool isFree = ragged->mode == Mode::Free, isContracting = ragged->mode == Mode::Contracting;
+  llvm::Expected<DotView> view =
+      dotView(v, isContracting ? 1 : 0, isFree ? std::optional(ragged->group) : std::nullopt);
+  if (!view)
+    return view.takeError();
+  OpIndexing result;
+  const Shape &sizes = v.operand(2);
+  size_t batches = v.op.attrs.dot.lhsBatch.size();
+  if (ragged->mode == Mode::Batch) {
+    result.operands.push_back(exactly(v.map(view->lhs, view->contracted)));
+    result.operands.push_back(exactly(v.map(view->rhs, view->contracted)));
+    result.operands.push_back(
+        exactly(IndexMap::knownEmpty(v.ctx, v.out.dims, static_cast<unsigned>(sizes.rank()))));
+    return result;
+  }
+  std::vector<MapVariable> ranges = view->contracted;
+  if (isFree) {
+    Expr group = v.ctx.range(static_cast<unsigned>(ranges.size()));
+    view->rhs[static_cast<size_t>(ragged->group)] = group;
+    ranges.push_back(rangeVariable(group, sizes.dims.back()));
+  }
+  std::string_view why = isFree ? "rows behind the last group read nothing"
+                                : "only of the group's share of the contracted dim";
+  result.operands.push_back(atMost(v.map(view->lhs, view->contracted), std::string(why)));
+  result.operands.push_back(
+      atMost(v.map(view->rhs, ranges), isFree ? "only of the row's group" : std::string(why)));
+  // The sizes up to the group's own, or all, to find the row's group.
+  std::vector<Expr> at;
+  for (size_t i = 0; i + 1 < sizes.rank() && i < batches; ++i)
+    at.push_back(v.dim(i + (isContracting ? 1 : 0)));
+  at.push_back(v.ctx.range(0));
+  if (at.size() != sizes.rank())
+    return v.malformed("its group sizes don't fit");
+  std::vector<MapConstraint> before;
+  if (isContracting)
+    before.push_back({v.dim(0) - at.back(), {0, INT64_MAX}, 1, 0});
+  result.operands.push_back(exactly(
+      v.map(std::move(at), {rangeVariable(v.ctx.range(0), sizes.dims.back())}, std::move(before))));
   return result;
 }
 
@@ -170,6 +241,8 @@ Maps contractionMaps(const OpView &v) {
     return reduceMaps(v);
   case Opcode::Scan:
     return scanMaps(v);
+  case Opcode::RaggedDot:
+    return raggedDotMaps(v);
   default:
     return dotMaps(v);
   }

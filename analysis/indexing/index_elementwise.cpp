@@ -1,4 +1,4 @@
-// Elementwise ops, and collectives that keep elements where they are.
+// Elementwise ops.
 #include "analysis/indexing/indexing_internal.h"
 
 namespace tilewright::indexing {
@@ -42,50 +42,6 @@ Maps elementwiseMaps(const OpView &v) {
       return v.malformed("operand and result differ in dims");
   }
   return result;
-}
-
-Maps collectiveMaps(const OpView &v) {
-  OpIndexing result;
-  result.operands.resize(v.operandCount());
-  // With several operands each result belongs to one of them.
-  size_t which = v.op.shape.isTuple && !v.path.empty() ? static_cast<size_t>(v.path.back()) : 0;
-  switch (v.op.opcode) {
-  case Opcode::AllReduce:
-  case Opcode::AllReduceStart:
-    if (which >= v.operandCount() || v.operand(which).dims != v.out.dims)
-      return v.malformed("operand and result differ in dims");
-    result.operands[which] = exactly(v.identity());
-    result.operands[which].note = "read from every replica of the group";
-    return result;
-  case Opcode::AllReduceDone:
-    if (v.operandCount() != 1)
-      return v.malformed("needs one operand");
-    result.operands[0] = exactly(v.identity());
-    result.operands[0].operandPath = v.path;
-    return result;
-  case Opcode::AllGather: {
-    if (which >= v.operandCount() || v.op.attrs.dimensions.size() != 1)
-      return v.malformed("needs one dim");
-    const Shape &in = v.operand(which);
-    size_t along = static_cast<size_t>(v.op.attrs.dimensions[0]);
-    if (in.rank() != v.out.rank() || along >= in.rank())
-      return v.malformed("operand and result differ in rank");
-    std::vector<Expr> at;
-    for (size_t i = 0; i < in.rank(); ++i)
-      at.push_back(v.dim(i));
-    if (in.dims[along] > 0) {
-      at[along] = v.dim(along).mod(in.dims[along]);
-      Bounds bounds;
-      bounds.set(v.dim(along), Interval::ofExtent(v.out.dims[along]));
-      result.replica = Simplifier(v.ctx, bounds).simplify(v.dim(along).floorDiv(in.dims[along]));
-    }
-    result.operands[which] = exactly(v.map(std::move(at)));
-    result.operands[which].note = "read from one replica of the group";
-    return result;
-  }
-  default:
-    return opaque(fmt::format("{} reads values of other replicas", toString(v.op.opcode)));
-  }
 }
 
 } // namespace tilewright::indexing

@@ -129,23 +129,24 @@ Maps selectAndScatterMaps(const OpView &v) {
   if (v.operandCount() != 3 || window.size() != v.out.rank() || !isSound(window) ||
       v.operand(0).rank() != v.out.rank() || v.operand(1).rank() != v.out.rank())
     return v.malformed("its window doesn't fit");
-  for (const WindowDim &dim : window)
-    if (dim.windowDilation != 1 || dim.baseDilation != 1)
-      return opaque("select-and-scatter with dilation is not supported yet");
   WindowVariables element = windowVariables(v.ctx, window, 0);
   WindowVariables other =
       windowVariables(v.ctx, window, static_cast<unsigned>(element.variables.size()));
   std::vector<Expr> source, operand;
   std::vector<MapConstraint> covers, both;
   for (size_t i = 0; i < window.size(); ++i) {
-    // The window at p covers d with its element s: p·stride + s - low = d.
-    Expr p = v.dim(i) + window[i].padLow - element.at[i];
+    // The window at p covers d with its element s: p·stride + dilation·s - low = base·d.
+    Expr base = v.dim(i) * window[i].baseDilation;
+    Expr p = base + window[i].padLow - element.at[i] * window[i].windowDilation;
     source.push_back(p.floorDiv(window[i].stride));
     covers.push_back({source.back(), Interval::ofExtent(v.operand(1).dims[i]), 1, 0});
     if (window[i].stride > 1)
       covers.push_back({p, {}, window[i].stride, 0});
-    operand.push_back(v.dim(i) - element.at[i] + other.at[i]);
+    Expr seen = base + (other.at[i] - element.at[i]) * window[i].windowDilation;
+    operand.push_back(seen.floorDiv(window[i].baseDilation));
     both.push_back({operand.back(), Interval::ofExtent(v.operand(0).dims[i]), 1, 0});
+    if (window[i].baseDilation > 1)
+      both.push_back({seen, {}, window[i].baseDilation, 0});
   }
   both.insert(both.end(), covers.begin(), covers.end());
   std::vector<MapVariable> ranges = element.variables;

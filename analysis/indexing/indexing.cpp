@@ -101,6 +101,30 @@ Maps tupleMaps(const OpView &v) {
   }
 }
 
+/// sort and top-k: opaque, but an element comes from its own line of the operands.
+Maps lineMaps(const OpView &v) {
+  bool isSort = v.op.opcode == Opcode::Sort;
+  size_t rank = v.out.rank();
+  if (v.operandCount() == 0 || (isSort && v.op.attrs.dimensions.size() != 1) || rank == 0)
+    return v.malformed("needs one dim");
+  size_t along = isSort ? static_cast<size_t>(v.op.attrs.dimensions[0]) : rank - 1;
+  OpIndexing result = opaque(fmt::format("{} along dim {}: which element comes where is known at "
+                                         "run time only",
+                                         toString(v.op.opcode), along));
+  for (size_t k = 0; k < v.operandCount(); ++k) {
+    const Shape &in = v.operand(k);
+    if (in.isTuple || in.rank() != rank || along >= rank)
+      return v.malformed("operand and result differ in rank");
+    std::vector<Expr> at;
+    for (size_t d = 0; d < rank; ++d)
+      at.push_back(d == along ? v.ctx.range(0) : v.dim(d));
+    result.operands.push_back(
+        atMost(v.map(std::move(at), {rangeVariable(v.ctx.range(0), in.dims[along])}),
+               "one element of the line, chosen by the values of all"));
+  }
+  return result;
+}
+
 } // namespace
 
 } // namespace indexing
@@ -154,6 +178,8 @@ llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId id, ExprCon
     case OpClass::Tuple:
       return tupleMaps(view);
     case OpClass::Call:
+      if (op.attrs.asyncOpcode)
+        return asyncMaps(view);
       return opaque(fmt::format("{} runs another computation; inline it to see its maps",
                                 toString(op.opcode)));
     case OpClass::Collective:
@@ -162,6 +188,8 @@ llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId id, ExprCon
       if (op.opcode == Opcode::CustomCall)
         return opaque(
             fmt::format("what custom call \"{}\" reads is not known", op.attrs.customCallTarget));
+      if (op.opcode == Opcode::Sort || op.opcode == Opcode::TopK)
+        return lineMaps(view);
       return opaque(fmt::format("{} has no index map: an element may come from anywhere",
                                 toString(op.opcode)));
     case OpClass::Structured:
@@ -170,6 +198,7 @@ llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId id, ExprCon
     switch (op.opcode) {
     case Opcode::Dot:
     case Opcode::ScaledDot:
+    case Opcode::RaggedDot:
     case Opcode::Reduce:
     case Opcode::Scan:
       return contractionMaps(view);
@@ -182,8 +211,6 @@ llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId id, ExprCon
     case Opcode::Gather:
     case Opcode::Scatter:
       return dynamicMaps(view);
-    case Opcode::RaggedDot:
-      return opaque("ragged-dot is not supported yet: its groups are known at run time only");
     default:
       return movementMaps(view);
     }

@@ -46,8 +46,10 @@ struct OperandMaps {
 
 /// The maps of one result of an op.
 struct OpIndexing {
-  std::vector<OperandMaps> operands; ///< one for each operand; empty when opaque
-  bool isOpaque = false;             ///< the op has no maps; `reason` says why
+  /// One for each operand. Opaque ops have none, except for those that are known to stay within a
+  /// box (sort, top-k: their own line), whose maps then are over-approximate.
+  std::vector<OperandMaps> operands;
+  bool isOpaque = false; ///< the op has no exact maps; `reason` says why
   std::string reason;
   /// all-gather: which replica of the group the element comes from, over the output dims.
   std::optional<Expr> replica;

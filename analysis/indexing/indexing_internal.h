@@ -81,5 +81,6 @@ Maps contractionMaps(const OpView &v);
 Maps windowMaps(const OpView &v);
 Maps dynamicMaps(const OpView &v);
 Maps collectiveMaps(const OpView &v);
+Maps asyncMaps(const OpView &v); ///< reduce-scatter-start and the like
 
 } // namespace tilewright::indexing

@@ -33,6 +33,7 @@ llvm::Expected<IterationDomain> iterationDomain(const Graph &graph, OpId id, Exp
   switch (op.opcode) {
   case Opcode::Dot:
   case Opcode::ScaledDot:
+  case Opcode::RaggedDot:
     for (int64_t d : attrs.dot.lhsContracting)
       add(operandExtent(0, d), Kind::Contraction, d);
     break;

@@ -7,6 +7,8 @@ namespace {
 
 void expectTheWayBackMatches(HloGraph &g, Recording &recording);
 
+bool isLineOp(Opcode opcode) { return opcode == Opcode::Sort || opcode == Opcode::TopK; }
+
 void expectMapsMatchReads(const std::string &body, const std::string &computations = "",
                           uint64_t seed = 1) {
   HloGraph g(body, computations);
@@ -18,11 +20,11 @@ void expectMapsMatchReads(const std::string &body, const std::string &computatio
   for (uint32_t i = 0; i < g.graph().size(); ++i) {
     const Op &op = g.graph().op(OpId{i});
     OpClass cls = opClass(op.opcode);
-    if (cls != OpClass::Elementwise && cls != OpClass::Structured)
+    if (cls != OpClass::Elementwise && cls != OpClass::Structured && !isLineOp(op.opcode))
       continue;
     ASSERT_TRUE(recording.values.count(i)) << op.name << " does not reach the root";
     OpIndexing maps = g.maps(op.name);
-    ASSERT_FALSE(maps.isOpaque) << maps.reason;
+    ASSERT_EQ(maps.isOpaque, isLineOp(op.opcode)) << maps.reason;
     const Shape &out = *resultShape(op, {});
     for (unsigned k = 0; k < op.operands.size(); ++k) {
       const Shape &in = g.graph().op(op.operands[k]).shape;
@@ -54,7 +56,8 @@ void expectMapsMatchReads(const std::string &body, const std::string &computatio
 void expectTheWayBackMatches(HloGraph &g, Recording &recording) {
   for (uint32_t i = 0; i < g.graph().size(); ++i) {
     const Op &op = g.graph().op(OpId{i});
-    if (opClass(op.opcode) != OpClass::Elementwise && opClass(op.opcode) != OpClass::Structured)
+    if (opClass(op.opcode) != OpClass::Elementwise && opClass(op.opcode) != OpClass::Structured &&
+        !isLineOp(op.opcode))
       continue;
     for (unsigned k = 0; k < op.operands.size(); ++k) {
       llvm::Expected<OperandMaps> back = operandToOutput(g.graph(), OpId{i}, k, g.context);
@@ -135,6 +138,50 @@ TEST(IndexingReads, Contractions) {
         step);
 }
 
+TEST(IndexingReads, ScaledDots) {
+  for (const char *shapes : {"[2,10] [2,2] [10,3] [10,1]", "[4,6] [] [6,2] [3,2]",
+                             "[3,70] [3,3] [70,2] [3,2]", "[2,0] [2,0] [0,3] []"}) {
+    std::string text = shapes;
+    std::vector<std::string> parts;
+    for (size_t at = 0; at != std::string::npos;) {
+      size_t end = text.find(' ', at);
+      parts.push_back(text.substr(at, end == std::string::npos ? end : end - at));
+      at = end == std::string::npos ? end : end + 1;
+    }
+    std::string rows = parts[0].substr(1, parts[0].find(',') - 1);
+    std::string columns = parts[2].substr(parts[2].find(',') + 1);
+    expectMapsMatchReads("a = f32" + parts[0] + " parameter(0)\n b = f32" + parts[2] +
+                         " parameter(1)\n sa = f32" + parts[1] + " parameter(2)\n sb = f32" +
+                         parts[3] + " parameter(3)\n ROOT d = f32[" + rows + "," + columns +
+                         " scaled-dot(a, b, sa, sb), lhs_contracting_dims={1}, "
+                         "rhs_contracting_dims={0}");
+  }
+}
+
+TEST(IndexingReads, RaggedDots) {
+  std::string dims = ", lhs_contracting_dims={2}, rhs_contracting_dims={2}, lhs_batch_dims={0}, "
+                     "rhs_batch_dims={1}, lhs_ragged_dims={1}, rhs_group_dims={0}";
+  for (const char *sizes : {"{1, 0, 3}", "{2, 2, 2}", "{0, 1, 0}"})
+    expectMapsMatchReads(std::string("a = f32[2,5,3] parameter(0)\n b = f32[3,2,3,4] parameter(1)\n"
+                                     "n = s32[3] constant(") +
+                         sizes + ")\n ROOT d = f32[2,5,4] ragged-dot(a, b, n)" + dims);
+  expectMapsMatchReads("a = f32[2,5,3] parameter(0)\n b = f32[3,2,3,4] parameter(1)\n"
+                       "n = s32[2,3] constant({{1, 2, 2}, {0, 3, 9}})\n"
+                       "ROOT d = f32[2,5,4] ragged-dot(a, b, n)" +
+                       dims);
+  for (const char *sizes : {"{1, 0, 3}", "{2, 2, 2}"})
+    expectMapsMatchReads(std::string("a = f32[2,5] parameter(0)\n b = f32[5,4] parameter(1)\n"
+                                     "n = s32[3] constant(") +
+                         sizes +
+                         ")\n ROOT d = f32[3,2,4] ragged-dot(a, b, n), lhs_contracting_dims={1}, "
+                         "rhs_contracting_dims={0}, lhs_ragged_dims={1}, rhs_group_dims={}");
+  expectMapsMatchReads("a = f32[4,2,3] parameter(0)\n b = f32[4,3,2] parameter(1)\n"
+                       "n = s32[2] constant({1, 3})\n"
+                       "ROOT d = f32[4,2,2] ragged-dot(a, b, n), lhs_batch_dims={0}, "
+                       "rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}, "
+                       "lhs_ragged_dims={0}, rhs_group_dims={}");
+}
+
 TEST(IndexingReads, Windows) {
   for (const char *window :
        {"[3,8] size=3x2 stride=2x1 pad=0_1x0_1", "[6,7] size=1x2",
@@ -200,10 +247,27 @@ TEST(IndexingReads, ReadsDecidedAtRunTime) {
 }
 
 TEST(IndexingReads, SelectAndScatter) {
-  expectMapsMatchReads(
-      "x = f32[5,6] parameter(0)\n s = f32[2,3] parameter(1)\n z = f32[] constant(0)\n"
-      "ROOT r = f32[5,6] select-and-scatter(x, s, z), window={size=3x2 stride=2x2}, "
-      "select=ge, scatter=add",
-      "ge { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
-      "ROOT r = pred[] compare(a, b), direction=GE }");
+  for (const char *window :
+       {"[2,3] size=3x2 stride=2x2", "[3,4] size=2x3 stride=1x1 rhs_dilate=2x1",
+        "[4,6] size=3x2 stride=2x2 lhs_dilate=2x2 pad=0_1x0_2", "[3,6] size=3x1 pad=0_0x0_0"}) {
+    std::string text = window, source = text.substr(0, text.find(' ')),
+                attrs = text.substr(text.find(' ') + 1);
+    expectMapsMatchReads("x = f32[5,6] parameter(0)\n s = f32" + source +
+                             " parameter(1)\n z = f32[] constant(0)\n"
+                             "ROOT r = f32[5,6] select-and-scatter(x, s, z), window={" +
+                             attrs + "}, select=ge, scatter=add",
+                         "ge { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                         "ROOT r = pred[] compare(a, b), direction=GE }");
+  }
+}
+
+// Opaque, but within a box that both directions know.
+TEST(IndexingReads, LinesOfSortAndTopK) {
+  expectMapsMatchReads("x = f32[3,5] parameter(0)\n"
+                       "ROOT s = f32[3,5] sort(x), dimensions={0}, to_apply=lt",
+                       "lt { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                       "ROOT r = pred[] compare(a, b), direction=LT }");
+  expectMapsMatchReads("x = f32[3,5] parameter(0)\n"
+                       "k = (f32[3,2], s32[3,2]) topk(x), k=2, largest=true\n"
+                       "ROOT v = f32[3,2] get-tuple-element(k), index=0");
 }

@@ -1,4 +1,5 @@
 // dot and convolution: sums of products, accumulated in double (floats) or wrapping 64 bits.
+#include "analysis/ir/contraction_dims.h"
 #include "analysis/ir/evaluate_window.h"
 #include "analysis/ir/numeric.h"
 #include "analysis/support/checked.h"
@@ -114,7 +115,44 @@ void multiply(const Tensor &lhs, const Tensor &rhs, const DotSide &left, const D
     }
 }
 
-void recordDot(const OpRun &run, const DotSide &left, const DotSide &right) {
+/// scaled-dot: which scale each element of operand `side` is multiplied with, by position; empty
+/// where it has none.
+llvm::Expected<std::vector<int64_t>> scalesOf(const OpRun &run, size_t side) {
+  const Shape &in = run.operandShape(side), &scale = run.operandShape(side + 2);
+  std::vector<int64_t> strides = stridesOf(scale), blocks, offsets;
+  if (!scale.isScalar() && scale.rank() != in.rank())
+    return run.error(DiagClass::BadInput, "scales {} for {}", scale.str(false), in.str(false));
+  for (size_t d = 0; d < scale.rank(); ++d) {
+    std::optional<int64_t> block = scaleBlock(in.dims[d], scale.dims[d]);
+    if (!block)
+      return run.error(DiagClass::BadInput, "scales {} for {}", scale.str(false), in.str(false));
+    blocks.push_back(*block);
+  }
+  std::vector<int64_t> at(in.rank());
+  for (int64_t i = 0; i < run.operand(side).size(); ++i, advance(at, in.dims)) {
+    int64_t offset = 0;
+    for (size_t d = 0; d < scale.rank(); ++d)
+      offset += at[d] / blocks[d] * strides[d];
+    offsets.push_back(offset);
+  }
+  return offsets;
+}
+
+/// Operand `side` with its scales multiplied in.
+llvm::Expected<std::shared_ptr<Tensor>> scaled(const OpRun &run, size_t side,
+                                               const std::vector<int64_t> &scales) {
+  llvm::Expected<std::shared_ptr<Tensor>> result =
+      run.context.allocate(Shape::tensor(DType::F64, run.operandShape(side).dims));
+  if (!result)
+    return result.takeError();
+  for (int64_t i = 0; i < (*result)->size(); ++i)
+    (*result)->setReal(i, run.operand(side).asDouble(i) *
+                              run.operand(side + 2).asDouble(scales[static_cast<size_t>(i)]));
+  return result;
+}
+
+void recordDot(const OpRun &run, const DotSide &left, const DotSide &right,
+               const std::array<std::vector<int64_t>, 2> &scales) {
   std::vector<int64_t> a = offsetsOf(left), b = offsetsOf(right);
   int64_t k = left.contracting;
   for (int64_t batch = 0; batch < left.batch; ++batch)
@@ -122,8 +160,13 @@ void recordDot(const OpRun &run, const DotSide &left, const DotSide &right) {
       for (int64_t n = 0; n < right.free; ++n)
         for (int64_t i = 0; i < k; ++i) {
           int64_t out = (batch * left.free + m) * right.free + n;
-          run.read(out, 0, a[(batch * left.free + m) * k + i]);
-          run.read(out, 1, b[(batch * right.free + n) * k + i]);
+          std::array<int64_t, 2> at{a[(batch * left.free + m) * k + i],
+                                    b[(batch * right.free + n) * k + i]};
+          for (size_t side = 0; side < 2; ++side) {
+            run.read(out, side, at[side]);
+            if (!scales[side].empty())
+              run.read(out, side + 2, scales[side][static_cast<size_t>(at[side])]);
+          }
         }
 }
 
@@ -142,16 +185,19 @@ std::vector<int64_t> joined(std::vector<int64_t> a, const std::vector<int64_t> &
   return a;
 }
 
-llvm::Error checkTwoTensors(const OpRun &run) {
-  if (run.operands.size() != 2 || run.operands[0].size() != 1 || run.operands[1].size() != 1 ||
-      run.op.shape.isTuple)
-    return run.error(DiagClass::BadInput, "needs two tensors and makes one");
+llvm::Error checkTensors(const OpRun &run, size_t count) {
+  bool fits = run.operands.size() == count && !run.op.shape.isTuple;
+  for (size_t i = 0; fits && i < count; ++i)
+    fits = run.operands[i].size() == 1;
+  if (!fits)
+    return run.error(DiagClass::BadInput, "needs {} tensors and makes one", count);
   return llvm::Error::success();
 }
 } // namespace
 
 llvm::Expected<Value> evaluateDot(OpRun &run) {
-  if (llvm::Error error = checkTwoTensors(run))
+  bool isScaled = run.op.opcode == Opcode::ScaledDot;
+  if (llvm::Error error = checkTensors(run, isScaled ? 4 : 2))
     return error;
   const Shape &lhs = run.operandShape(0), &rhs = run.operandShape(1);
   const DotDims &dims = run.op.attrs.dot;
@@ -177,14 +223,26 @@ llvm::Expected<Value> evaluateDot(OpRun &run) {
     return error;
   if (llvm::Error error = run.charge(out.size(), std::max<int64_t>(left.contracting, 1)))
     return error;
+  std::array<Leaf, 2> factors{run.operands[0][0], run.operands[1][0]};
+  std::array<std::vector<int64_t>, 2> scales;
+  for (size_t side = 0; isScaled && side < 2; ++side) {
+    llvm::Expected<std::vector<int64_t>> which = scalesOf(run, side);
+    if (!which)
+      return which.takeError();
+    scales[side] = std::move(*which);
+    llvm::Expected<std::shared_ptr<Tensor>> product = scaled(run, side, scales[side]);
+    if (!product)
+      return product.takeError();
+    factors[side] = *product;
+  }
   llvm::Error error = withAccumulator(run, [&](auto zero) -> llvm::Error {
-    multiply<decltype(zero)>(run.operand(0), run.operand(1), left, right, out);
+    multiply<decltype(zero)>(*factors[0], *factors[1], left, right, out);
     return llvm::Error::success();
   });
   if (error)
     return error;
   if (run.isRecording() && out.size() > 0)
-    recordDot(run, left, right);
+    recordDot(run, left, right, scales);
   finish(run.context, out);
   return Value{*result};
 }
@@ -298,7 +356,7 @@ void convolve(const OpRun &run, const Convolution &conv, const std::vector<Windo
 } // namespace
 
 llvm::Expected<Value> evaluateConvolution(OpRun &run) {
-  if (llvm::Error error = checkTwoTensors(run))
+  if (llvm::Error error = checkTensors(run, 2))
     return error;
   llvm::Expected<std::shared_ptr<Tensor>> result = run.context.allocate(run.op.shape);
   if (!result)

@@ -1,7 +1,9 @@
 // reduce, scan and sort: ops that run a computation along dims.
 #include "analysis/ir/evaluator_impl.h"
+#include "analysis/ir/numeric.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace tilewright::eval {
@@ -312,6 +314,65 @@ llvm::Expected<Value> evaluateSort(OpRun &run) {
           for (int64_t j = 0; j < length; ++j)
             run.read(at[0] + i * step, k, at[0] + j * step);
   });
+  return Value(results.begin(), results.end());
+}
+
+/// The k largest (smallest) elements along the last dim in order, and where they stood. NaN counts
+/// as larger than everything; of equal elements the first comes first.
+llvm::Expected<Value> evaluateTopK(OpRun &run) {
+  std::vector<const Shape *> leaves = leavesOf(run.op.shape);
+  if (run.operands.size() != 1 || run.operands[0].size() != 1 || leaves.size() != 2 ||
+      run.operandShape(0).rank() == 0 || leaves[0]->dims != leaves[1]->dims ||
+      leaves[0]->rank() != run.operandShape(0).rank() || !isInteger(leaves[1]->dtype))
+    return run.error(DiagClass::BadInput,
+                     "needs one tensor and gives its elements and their places");
+  const Tensor &in = run.operand(0);
+  std::vector<int64_t> expected = in.shape().dims;
+  int64_t length = expected.back(), count = leaves[0]->dims.back();
+  expected.back() = count;
+  if (expected != leaves[0]->dims || count > length || !areHeldAlike(in.dtype(), leaves[0]->dtype))
+    return run.error(DiagClass::BadInput, "{} of {}", leaves[0]->str(false), in.shape().str(false));
+  if (!isFloat(in.dtype()) && !isInteger(in.dtype()))
+    return run.error(DiagClass::Unsupported, "of {} is not evaluated", toString(in.dtype()));
+  bool isLargest = run.rawAttribute("largest") != "false";
+  std::vector<std::shared_ptr<Tensor>> results;
+  for (const Shape *leaf : leaves) {
+    llvm::Expected<std::shared_ptr<Tensor>> result = run.context.allocate(*leaf);
+    if (!result)
+      return result.takeError();
+    results.push_back(std::move(*result));
+  }
+  int64_t rounds = 1;
+  while (rounds < 63 && (int64_t(1) << rounds) < length)
+    ++rounds;
+  if (llvm::Error error = run.charge(in.size(), rounds))
+    return error;
+  if (run.isRecording())
+    if (llvm::Error error = run.charge(results[0]->size(), length))
+      return error;
+  auto isSmaller = [&](int64_t a, int64_t b) {
+    if (isFloat(in.dtype())) {
+      double x = in.asDouble(a), y = in.asDouble(b);
+      return x < y || (!std::isnan(x) && std::isnan(y));
+    }
+    bool isSigned = dtypeClass(in.dtype()) == DTypeClass::Signed;
+    return isSigned ? in.integer(a) < in.integer(b)
+                    : static_cast<uint64_t>(in.integer(a)) < static_cast<uint64_t>(in.integer(b));
+  };
+  std::vector<int64_t> order(static_cast<size_t>(length)), scratch;
+  for (int64_t line = 0; count > 0 && line < results[0]->size() / count; ++line) {
+    std::iota(order.begin(), order.end(), line * length);
+    mergeSort(order, scratch,
+              [&](int64_t a, int64_t b) { return isLargest ? isSmaller(b, a) : isSmaller(a, b); });
+    for (int64_t i = 0; i < count; ++i) {
+      int64_t at = line * count + i, from = order[static_cast<size_t>(i)];
+      store(*results[0], at, load(in, from));
+      results[1]->setInteger(at, wrapInteger(leaves[1]->dtype, from - line * length));
+      if (run.isRecording())
+        for (int64_t j = 0; j < length; ++j)
+          run.read(at, 0, line * length + j);
+    }
+  }
   return Value(results.begin(), results.end());
 }
 

@@ -49,8 +49,13 @@ llvm::Expected<Value> dispatch(OpRun &run) {
     return evaluateScan(run);
   case Opcode::Sort:
     return evaluateSort(run);
+  case Opcode::TopK:
+    return evaluateTopK(run);
   case Opcode::Dot:
+  case Opcode::ScaledDot:
     return evaluateDot(run);
+  case Opcode::RaggedDot:
+    return evaluateRaggedDot(run);
   case Opcode::Convolution:
     return evaluateConvolution(run);
   case Opcode::Constant:

@@ -39,6 +39,7 @@ struct OpInstance {
 /// positions. All results of an op with several (a variadic reduce, sort, scan) share the same
 /// reads, except that scan's carries are not reported. Elementwise and structured ops report;
 /// calls and tuples don't (the ops inside do).
+/// Sort and top-k report whole lines.
 /// Masked positions (padding, out of bounds) are not reads; the padding value is one where used.
 /// Gather, scatter and the dynamic slices report their index operands' elements too.
 class ReadRecorder {

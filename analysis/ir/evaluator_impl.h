@@ -106,7 +106,9 @@ llvm::Expected<Value> evaluateReduceWindow(OpRun &run);
 llvm::Expected<Value> evaluateSelectAndScatter(OpRun &run);
 llvm::Expected<Value> evaluateScan(OpRun &run);
 llvm::Expected<Value> evaluateSort(OpRun &run);
-llvm::Expected<Value> evaluateDot(OpRun &run);
+llvm::Expected<Value> evaluateTopK(OpRun &run);
+llvm::Expected<Value> evaluateDot(OpRun &run); ///< and scaled-dot
+llvm::Expected<Value> evaluateRaggedDot(OpRun &run);
 llvm::Expected<Value> evaluateConvolution(OpRun &run);
 llvm::Expected<Value> evaluateGather(OpRun &run);
 llvm::Expected<Value> evaluateScatter(OpRun &run);

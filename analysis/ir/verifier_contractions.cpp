@@ -1,4 +1,5 @@
 // dot and its relatives, reduce, sort, map, scan.
+#include "analysis/ir/contraction_dims.h"
 #include "analysis/ir/verifier_internal.h"
 
 namespace tilewright {
@@ -81,8 +82,7 @@ bool OpCheck::dot() {
       const Shape &scale = operand(i + 2);
       bool fits = scale.rank() == operand(i).rank() || scale.isScalar();
       for (size_t dim = 0; fits && dim < scale.rank(); ++dim)
-        fits = scale.dims[dim] > 0 ? operand(i).dims[dim] % scale.dims[dim] == 0
-                                   : operand(i).dims[dim] == 0;
+        fits = scaleBlock(operand(i).dims[dim], scale.dims[dim]).has_value();
       if (!fits)
         return fail("{} does not divide {}", name(i + 2), name(i));
     }

@@ -1,0 +1,33 @@
+// What the kin of dot say about their dims beyond DotDims.
+#pragma once
+
+#include "analysis/ir/op.h"
+
+#include <optional>
+
+namespace tilewright {
+
+/// How many elements of an operand share a scale of a scaled-dot along a dim: element i is scaled
+/// by scale i / block. The quotient of the extents where that is whole; else the last block is
+/// partial and the size is the only power of two with that many blocks (formats with block scales
+/// use 16 and 32). Nothing where no block size fits.
+std::optional<int64_t> scaleBlock(int64_t extent, int64_t scales);
+
+/// Where the groups of a ragged-dot lie. Groups are consecutive, from 0 on, along the ragged dim of
+/// the lhs; their sizes are an operand.
+struct RaggedDims {
+  enum class Mode : uint8_t {
+    Free,        ///< rows: group g of the lhs's rows meets matrix g of the rhs
+    Contracting, ///< result g is the product of group g of the contracted elements
+    Batch,       ///< batches: a plain dot, whatever the sizes are
+  };
+  Mode mode = Mode::Free;
+  int64_t ragged = 0; ///< dim of the lhs
+  int64_t group = -1; ///< Free: the dim of the rhs that counts matrices
+};
+
+/// From the attributes `lhs_ragged_dims` and `rhs_group_dims`; nothing where they don't make sense.
+/// (Ranks and extents are not looked at.)
+std::optional<RaggedDims> raggedDims(const Op &op);
+
+} // namespace tilewright
