@@ -13,7 +13,7 @@ namespace {
 constexpr size_t maxPieces = 4096;              ///< of one set
 constexpr int64_t maxComponentPoints = 1 << 15; ///< tried one by one for one component
 
-/// value ≥ ⌈…⌉ etc. of numerator·x ∈ [lo, hi] for numerator ≠ 0.
+/// The x with by·x ∈ range, for by ≠ 0.
 Interval divideInterval(Interval range, int64_t by) {
   auto down = [&](int64_t v) { return *checkedFloorDiv(v, by); };
   auto up = [&](int64_t v) { return *checkedCeilDiv(v, by); };
@@ -84,6 +84,44 @@ std::vector<Tied> componentsOf(const DigitProgram::Values &values,
 }
 
 enum class Outcome { Done, Empty, Failed };
+
+/// Digits that only one constraint has are eliminated from it: some k in [0, n) brings c·k + rest
+/// into [lo, hi] iff rest lies in [lo - c·(n - 1), hi] (for c > 0), provided that the steps of c
+/// can't jump over the range. False when a constraint never holds.
+bool eliminateDigits(DigitProgram::Values &values, const std::vector<int64_t> &extents) {
+  std::vector<uint32_t> uses(extents.size());
+  for (const DigitSum &sum : values.results)
+    for (const DigitSum::Term &t : sum.terms)
+      uses[t.digit] += 2; // never to be eliminated
+  for (const Residual &r : values.residuals)
+    for (const DigitSum::Term &t : r.sum.terms)
+      ++uses[t.digit];
+  std::vector<Residual> kept;
+  for (Residual &r : values.residuals) {
+    if (r.modulus == 1) {
+      Interval all = rangeOf(r.sum, extents);
+      r.range = r.range.intersect(all);
+      for (size_t i = 0; i < r.sum.terms.size() && !r.range.isEmpty();) {
+        const DigitSum::Term t = r.sum.terms[i];
+        if (uses[t.digit] != 1 || r.range.hi - r.range.lo + 1 < std::abs(t.coefficient)) {
+          ++i;
+          continue;
+        }
+        r.range = r.range + Interval::ofExtent(extents[t.digit]) * Interval::point(-t.coefficient);
+        r.sum.terms.erase(r.sum.terms.begin() + i);
+        r.range = r.range.intersect(rangeOf(r.sum, extents));
+        i = 0; // a wider range may admit larger steps
+      }
+      if (r.range.isEmpty())
+        return false;
+      if (r.range == rangeOf(r.sum, extents))
+        continue;
+    }
+    kept.push_back(std::move(r));
+  }
+  values.residuals = std::move(kept);
+  return true;
+}
 
 /// Keeps the values of `line`, those of `sum`, for which a constraint on a multiple of the same
 /// digits holds. Nothing is done and false given where it is no multiple.
@@ -281,6 +319,8 @@ bool addProducts(const Reads &reads, const Options &options, size_t &piecesLeft,
       }
       break;
     case DigitProgram::Outcome::Done: {
+      if (!eliminateDigits(values, piece.extents))
+        break;
       Product product;
       Outcome o = productOf(values, piece.extents, options.maxBoxes, product, reason);
       if (o == Outcome::Failed)

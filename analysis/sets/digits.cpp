@@ -1,5 +1,6 @@
 #include "analysis/sets/digits.h"
 
+#include "analysis/affine/linear_form.h"
 #include "analysis/support/checked.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -18,6 +19,25 @@ using Alternative = Split::Alternative;
 constexpr int64_t maxSingleValues = 16;
 
 bool fits(int64_t value) { return value >= -maxMagnitude && value <= maxMagnitude; }
+
+/// What constraints leave of a variable without bounds of its own: c·v + rest ∈ [lo, hi].
+Interval boundedBy(const IndexMap &map, Expr var) {
+  Interval result;
+  Bounds bounds = map.bounds();
+  for (const MapConstraint &constraint : map.constraints()) {
+    LinearForm form = LinearForm::of(constraint.expr);
+    int64_t c = form.coefficientOf(var);
+    if (c != 1 && c != -1)
+      continue;
+    Interval rest = Interval::point(form.constant);
+    for (const LinearForm::Term &t : form.terms)
+      if (t.expr != var)
+        rest = rest + rangeOf(t.expr, bounds) * Interval::point(t.coefficient);
+    Interval values = constraint.range + -rest; // saturates where either has no bound
+    result = result.intersect(c == 1 ? values : -values);
+  }
+  return result;
+}
 
 int64_t floorDivide(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 int64_t ceilDivide(int64_t a, int64_t b) { return a / b + (a % b > 0); }
@@ -268,9 +288,12 @@ std::optional<Piece> DigitProgram::start(std::string &reason) const {
         restrict(*p);
       }
     Interval domain = v.domain;
+    if (!domain.isBounded())
+      domain = domain.intersect(boundedBy(reads.map, v.var));
     if (!domain.isEmpty()) {
+      Interval wanted = domain;
       domain = domain.intersect({-maxMagnitude, maxMagnitude});
-      if (!isRestricted && domain != v.domain) {
+      if (!isRestricted && domain != wanted) {
         reason = fmt::format("{} is unbounded", v.var.str());
         return std::nullopt;
       }

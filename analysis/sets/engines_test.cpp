@@ -176,6 +176,57 @@ TEST(Engines, PreimageOfRandomBoxes) {
   EXPECT_GT(nonEmpty, 300);
 }
 
+/// A random shape of the product n.
+std::vector<int64_t> shapeOf(RandomMaps &random, int64_t n) {
+  std::vector<int64_t> shape;
+  while (n > 1) {
+    std::vector<int64_t> divisors;
+    for (int64_t d = 2; d <= n; ++d)
+      if (n % d == 0)
+        divisors.push_back(d);
+    shape.push_back(divisors[random.pick(0, divisors.size() - 1)]);
+    n /= shape.back();
+  }
+  return shape;
+}
+
+TEST(Engines, TilesOfRandomReshapes) {
+  int known = 0, tiles = 0;
+  for (int seed = 0; seed < 3000; ++seed) {
+    ExprContext ctx;
+    RandomMaps random(ctx, seed + 400000);
+    static const int64_t sizes[] = {12, 24, 36, 60, 64, 96, 128, 180, 210, 256, 360, 720};
+    int64_t n = sizes[random.pick(0, 11)];
+    std::vector<int64_t> from = shapeOf(random, n), to = shapeOf(random, n);
+    Expr linear = ctx.constant(random.pick(0, 1) ? 0 : random.pick(0, 5));
+    Box tile;
+    for (size_t i = 0; i < from.size(); ++i) {
+      linear = linear * from[i] + ctx.dim(i);
+      int64_t size = random.pick(1, from[i]), offset = random.pick(0, from[i] - 1);
+      tile.push_back(*normalised({offset, size, random.pick(1, 2)}));
+    }
+    std::vector<Expr> results(to.size());
+    for (size_t i = to.size(); i-- > 0;) {
+      results[i] = i == 0 ? linear : linear.mod(to[i]);
+      linear = linear.floorDiv(to[i]);
+    }
+    IndexSet set = image(IndexMap::overExtents(ctx, from, results), tile);
+    Options options;
+    options.engine = Engine::ClosedForms;
+    Count points = count(set, options);
+    ++tiles;
+    known += points.points.has_value();
+    if (points.points) {
+      ASSERT_EQ(*points.points, static_cast<int64_t>(pointsOf(set).size()))
+          << "seed " << seed << ": " << text(set);
+    }
+    std::optional<std::vector<Box>> boxes = boxesOf(set);
+    ASSERT_TRUE(boxes) << text(set);
+    ASSERT_EQ(pointsOf(*boxes), pointsOf(set)) << "seed " << seed << ": " << text(set);
+  }
+  EXPECT_GT(known, tiles * 95 / 100);
+}
+
 TEST(Engines, SpentLimitsGiveUnknownWithAReason) {
   ExprContext ctx;
   Expr a = ctx.dim(0), b = ctx.dim(1), c = ctx.dim(2);
