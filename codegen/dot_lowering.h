@@ -57,6 +57,7 @@ private:
   Guard operandGuard(const OperandTile &tile, Expr position, Expr kWithin, Expr k) const;
   Coordinates sideCoordinates(const RootSide &side, Expr position) const;
   Coordinates dotCoordinates(const Coordinates &root) const;
+  Coordinates dotPlace(const OperandTile &tile, Expr position) const;
   Values computeMma(llvm::Value *stageOffset, Values sums);
   Values computeFma(llvm::Value *stageOffset, Values sums);
   llvm::Value *chunkAddress(const OperandTile &tile, llvm::Value *row, llvm::Value *chunk);
@@ -86,6 +87,7 @@ private:
   int64_t threadRows = 1, threadColumns = 1, rowsOfThread = 1, columnsOfThread = 1;
 
   Coordinates placeholders, dotAt; ///< where a root element reads the dot
+  std::vector<bool> mayMiss;       ///< dims of the dot that some root element reads outside of it
   Coordinates currentDot;          ///< of the element that is being made
   Values currentSums;
   Expr batchPosition;

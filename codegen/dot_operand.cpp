@@ -16,12 +16,10 @@ int64_t DotLowering::OperandTile::swizzleShift() const {
   return std::countr_zero(static_cast<uint64_t>(8 / swizzlePeriod()));
 }
 
-/// Coordinates in the operand of row or column `position` of the tile and element `k` of K.
-Coordinates DotLowering::operandCoordinates(const OperandTile &tile, Expr position, Expr k) const {
-  ValueEmitter &emitter = lowering->emitter;
-  const Op &op = lowering->graph[dot];
-  // A root element in that row (or column); the other side's coordinates don't matter.
-  Coordinates root(placeholders.size(), emitter.constant(0));
+/// Coordinates in the dot of an element in row or column `position` of the tile; those of the other
+/// side don't matter.
+Coordinates DotLowering::dotPlace(const OperandTile &tile, Expr position) const {
+  Coordinates root(placeholders.size(), lowering->emitter.constant(0));
   const RootSide &mine = side(tile.side), &batch = side(Side::Batch);
   Coordinates own = sideCoordinates(mine, position);
   Coordinates shared = sideCoordinates(batch, batchPosition);
@@ -29,8 +27,14 @@ Coordinates DotLowering::operandCoordinates(const OperandTile &tile, Expr positi
     root[mine.dims[i]] = own[i];
   for (size_t i = 0; i < shared.size(); ++i)
     root[batch.dims[i]] = shared[i];
-  Coordinates at = dotCoordinates(root);
+  return dotCoordinates(root);
+}
 
+/// Coordinates in the operand of row or column `position` of the tile and element `k` of K.
+Coordinates DotLowering::operandCoordinates(const OperandTile &tile, Expr position, Expr k) const {
+  ValueEmitter &emitter = lowering->emitter;
+  const Op &op = lowering->graph[dot];
+  Coordinates at = dotPlace(tile, position);
   bool isLeft = tile.side == Side::Rows;
   const DotDims &dims = op.attrs.dot;
   const std::vector<int64_t> &batchDims = isLeft ? dims.lhsBatch : dims.rhsBatch;
@@ -62,6 +66,17 @@ Guard DotLowering::operandGuard(const OperandTile &tile, Expr position, Expr kWi
               {k, Interval::ofExtent(kTotal), 1, 0}};
   emitter.addDomain(guard, sideCoordinates(mine, position), mine.extents);
   emitter.addDomain(guard, sideCoordinates(batch, batchPosition), batch.extents);
+  // Behind a pad or a concatenation some root elements have no element of the dot.
+  const Shape &result = lowering->graph[dot].shape;
+  const DotDims &dims = lowering->graph[dot].attrs.dot;
+  size_t batches = dims.lhsBatch.size();
+  size_t columns = lowering->graph[rhs.op].shape.rank() - batches - dims.rhsContracting.size();
+  Coordinates at = dotPlace(tile, position);
+  for (size_t i = 0; i < at.size(); ++i) {
+    bool isColumn = i + columns >= at.size();
+    if (mayMiss[i] && (i < batches || isColumn == (tile.side == Side::Columns)))
+      emitter.addDomain(guard, {at[i]}, {result.dims[i]});
+  }
   return guard;
 }
 

@@ -249,6 +249,10 @@ llvm::Expected<KernelModule> DotLowering::run() && {
   if (!at)
     return at.takeError();
   dotAt = **at;
+  for (size_t i = 0; i < dotAt.size(); ++i) {
+    Interval range = emitter.range(dotAt[i]);
+    mayMiss.push_back(range.lo < 0 || range.hi >= graph[dot].shape.dims[i]);
+  }
 
   Expr block = lowering->blockVariable(*grid);
   auto [rowTile, columnTile] = rasterize(block);

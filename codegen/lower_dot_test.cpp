@@ -118,6 +118,34 @@ ENTRY main {
                      {2, 16, 8}, 32, 2, 2));
 }
 
+// Some root elements have no element of the dot: its operands must not be read there.
+TEST(LowerDot, EpilogueThatGoesBeyondTheDot) {
+  for (const char *epilogue : {"f32[2,26,19] pad(d, c), padding=0_0_0x-1_3_0x2_1_0",
+                               "f32[4,47,17] pad(d, c), padding=1_1_0x0_0_1x3_-2_0"}) {
+    std::string hlo = std::string(R"(HloModule m
+ENTRY main {
+  a = bf16[2,24,32] parameter(0)
+  b = bf16[2,32,16] parameter(1)
+  c = f32[] constant(5)
+  d = f32[2,24,16] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  ROOT p = )") + epilogue +
+                      "\n}\n";
+    for (Instruction instruction : {Instruction::MmaSync, Instruction::Fma})
+      for (std::vector<int64_t> tile : {std::vector<int64_t>{1, 16, 8}, {2, 26, 16}})
+        expectPass(dotSpec(hlo, tile, 16, 2, 2, instruction));
+  }
+  for (Instruction instruction : {Instruction::MmaSync, Instruction::Fma})
+    expectPass(dotSpec(R"(HloModule m
+ENTRY main {
+  a = f16[24,32] parameter(0)
+  b = f16[32,40] parameter(1)
+  above = f32[9,40] parameter(2)
+  d = f32[24,40] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT j = f32[33,40] concatenate(above, d), dimensions={0}
+})",
+                       {16, 32}, 32, 2, 1, instruction));
+}
+
 TEST(LowerDot, Prologues) {
   expectPass(dotSpec(R"(HloModule m
 ENTRY main {

@@ -44,6 +44,7 @@ public:
   void setLanes(unsigned lanes);
   Expr constant(int64_t value) { return exprs.constant(value); }
   Expr simplify(Expr expr);
+  Interval range(Expr expr) { return simplifier->range(expr); }
   /// Row-major coordinates of position `linear` in a box of these extents; order[0] is the dim
   /// that varies fastest.
   Coordinates delinearize(Expr linear, const std::vector<int64_t> &extents,

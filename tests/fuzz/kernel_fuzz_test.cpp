@@ -1,0 +1,98 @@
+// Random programs through grouping, plan search, code generation and the emulator: every kernel
+// that has code must compute what the reference evaluator computes, at any tiling of the search.
+//
+// TILEWRIGHT_FUZZ_PROGRAMS sets how many programs of each kind there are, TILEWRIGHT_FUZZ_SEED
+// where their seeds start; the test of label `soak` has many more than the usual one.
+#include "analysis/explore/explore.h"
+#include "analysis/explore/explore_testing.h"
+#include "codegen/check.h"
+#include "tests/fuzz/random_program.h"
+
+#include <cstdlib>
+#include <iostream>
+
+namespace tilewright {
+namespace {
+
+uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+class KernelFuzz : public ::testing::TestWithParam<ProgramKind> {
+protected:
+  void run(const std::string &program, uint64_t seed);
+
+  size_t passed = 0, skipped = 0, unsupported = 0;
+};
+
+void KernelFuzz::run(const std::string &program, uint64_t seed) {
+  auto device = loadDevice("h100-sxm");
+  ASSERT_TRUE(bool(device));
+  auto calibration = loadCalibration("h100-sxm");
+  ASSERT_TRUE(bool(calibration));
+  Module module = parseVerified(program);
+  if (HasFailure())
+    return;
+  ExploreOptions options;
+  options.search.maxPriced = 40;
+  options.search.top = 40;
+  options.instruction = seed % 4 == 0 ? Instruction::Fma : Instruction::MmaSync;
+  auto explored = exploreModel(module, *device, *calibration, options);
+  if (explored && !explored->isComplete()) { // a dot of a type or shape that has no such tile
+    options.instruction = Instruction::Fma;
+    explored = exploreModel(module, *device, *calibration, options);
+  }
+  ASSERT_TRUE(bool(explored)) << takeDiag(explored.takeError()).str();
+  size_t covered = explored->noKernel.size() + explored->unsupported.size();
+  for (const ExploredKernel &kernel : explored->kernels) {
+    covered += kernel.ops.size();
+    for (size_t i : {size_t(0), kernel.plans.size() / 2, kernel.plans.size() - 1}) {
+      const KernelPlan &plan = kernel.plans[i].plan;
+      auto spec = specOf(plan);
+      CheckOutcome outcome;
+      if (spec) {
+        outcome = checkKernel(*spec);
+      } else {
+        outcome.reason = takeDiag(spec.takeError()).message;
+        outcome.status = CheckOutcome::Status::Skipped;
+      }
+      std::string text;
+      for (size_t p = 0; p < plan.values.size(); ++p)
+        text += fmt::format(" {}={}", plan.tiled->space.parameters[p].name, plan.values[p]);
+      EXPECT_NE(outcome.status, CheckOutcome::Status::Fail)
+          << kernel.name << ":" << text << ": " << outcome.reason;
+      passed += outcome.status == CheckOutcome::Status::Pass;
+      skipped += outcome.status == CheckOutcome::Status::Skipped;
+      if (outcome.status == CheckOutcome::Status::Skipped && std::getenv("TILEWRIGHT_FUZZ_VERBOSE"))
+        std::cout << "seed " << seed << " skipped " << kernel.name << text << ": " << outcome.reason
+                  << "\n";
+    }
+  }
+  EXPECT_EQ(covered, explored->ops);
+  unsupported += explored->unsupported.size();
+  for (const UnsupportedOp &op : explored->unsupported)
+    if (std::getenv("TILEWRIGHT_FUZZ_VERBOSE"))
+      std::cout << "seed " << seed << " unsupported " << op.op << ": " << op.reason << "\n";
+}
+
+TEST_P(KernelFuzz, EveryKernelComputesItsOps) {
+  uint64_t first = fromEnvironment("TILEWRIGHT_FUZZ_SEED", 1);
+  uint64_t count = fromEnvironment("TILEWRIGHT_FUZZ_PROGRAMS", 8);
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    std::string program = randomProgram(GetParam(), seed);
+    SCOPED_TRACE(fmt::format("seed {}\n{}", seed, program));
+    run(program, seed);
+  }
+  EXPECT_GT(passed, skipped) << "most kernels have code";
+  RecordProperty("passed", static_cast<int>(passed));
+  RecordProperty("skipped", static_cast<int>(skipped));
+  RecordProperty("unsupported", static_cast<int>(unsupported));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, KernelFuzz,
+                         ::testing::Values(ProgramKind::Elementwise, ProgramKind::Reduction,
+                                           ProgramKind::Softmax, ProgramKind::Dot));
+
+} // namespace
+} // namespace tilewright
