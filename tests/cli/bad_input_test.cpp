@@ -116,6 +116,38 @@ TEST_F(BadInput, Models) {
   }
 }
 
+TEST_F(BadInput, DimensionsThatAreNone) {
+  std::string gather = readBytes("tests/cases/39-gather-along-no-axis.hlo.txt");
+  const std::string none = "dimensions={}";
+  ASSERT_NE(gather.find(none), std::string::npos);
+  for (const char *dims : {"{}", "{2}", "{-1}", "{0,0}", "{99999999999999999999}", "{x}"}) {
+    std::string changed = gather;
+    changed.replace(changed.find(none), none.size(), "dimensions=" + std::string(dims));
+    folder.write("dims.hlo.txt", changed);
+    expectRefused({"import", "{F}/dims.hlo.txt"}, "dims.hlo.txt:5:");
+  }
+  const std::pair<const char *, const char *> ops[] = {
+      {"f32[8,8]", "concatenate(a, a), dimensions={"},
+      {"f32[4]", "reduce(a, z), to_apply=add, dimensions={"},
+      {"f32[4,8,2]", "broadcast(a), dimensions={"},
+      {"f32[8,4]", "transpose(a), dimensions={"},
+      {"f32[4,8]", "sort(a), to_apply=lt, dimensions={"},
+      {"f32[4,8]", "reverse(a), dimensions={"},
+  };
+  for (const auto &[shape, op] : ops)
+    for (const char *dims : {"2", "-1", "0,0", "99999999999999999999"}) {
+      folder.write("dims.hlo.txt", "HloModule m\n"
+                                   "add { x = f32[] parameter(0) y = f32[] parameter(1) "
+                                   "ROOT s = f32[] add(x, y) }\n"
+                                   "lt { x = f32[] parameter(0) y = f32[] parameter(1) "
+                                   "ROOT s = pred[] compare(x, y), direction=LT }\n"
+                                   "ENTRY e { a = f32[4,8] parameter(0) z = f32[] constant(0)\n"
+                                   "  ROOT r = " +
+                                       std::string(shape) + " " + op + dims + "}\n}\n");
+      expectRefused({"import", "{F}/dims.hlo.txt"}, "dims.hlo.txt:5:");
+    }
+}
+
 TEST_F(BadInput, ReportsAndPlans) {
   const std::pair<const char *, const char *> reports[] = {
       {"nested.json", "nested.json:1:65: error: "},
