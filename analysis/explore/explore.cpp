@@ -1,5 +1,6 @@
 #include "analysis/explore/explore.h"
 
+#include "analysis/explore/lower_bound.h"
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/inline.h"
 #include "analysis/tiling/resources.h"
@@ -7,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <set>
 #include <thread>
 
 namespace tilewright {
@@ -27,6 +27,13 @@ void parallelFor(size_t count, unsigned jobs, const std::function<void(size_t)> 
   work();
   for (std::thread &thread : threads)
     thread.join();
+}
+
+/// Dims of 1 may stand anywhere.
+bool isRowMajor(const Shape &shape) {
+  std::vector<int64_t> order = shape.minorToMajorOrDefault();
+  std::erase_if(order, [&](int64_t dim) { return shape.dims[static_cast<size_t>(dim)] == 1; });
+  return std::is_sorted(order.rbegin(), order.rend());
 }
 
 class Explorer {
@@ -53,8 +60,8 @@ private:
   llvm::Expected<ExploredKernel> explorePlans(KernelPlan prototype, Instruction instruction) const;
   Outcome exploreOrSplit(const KernelGroup &kernel) const;
   std::vector<std::string> names(const std::vector<OpId> &ops) const;
+  bool movesNoData(const KernelGroup &kernel) const;
   void countArithmetic(const KernelGroup &group, ExploredKernel &kernel) const;
-  double lowerBound(const ExploredModel &model) const;
 
   std::shared_ptr<const Module> module;
   const Graph &graph;
@@ -217,25 +224,24 @@ Explorer::Outcome Explorer::exploreOrSplit(const KernelGroup &group) const {
   return outcome;
 }
 
-/// No grouping and no kernels can be faster: all arithmetic at the device's highest peak, or the
-/// entry's arguments and results moved through DRAM once, whichever takes longer.
-double Explorer::lowerBound(const ExploredModel &model) const {
-  double peak = 1, arithmetic = 0;
-  for (DType type : {DType::F8E4M3FN, DType::BF16, DType::F32})
-    peak = std::max({peak, device.peakFlops(type, true), device.peakFlops(type, false)});
-  for (const ExploredKernel &kernel : model.kernels)
-    arithmetic += static_cast<double>(kernel.flops) / peak;
-  std::set<OpId> read;
-  for (const Op &op : graph.all())
-    for (OpId operand : op.operands)
-      if (graph.op(operand).opcode == Opcode::Parameter)
-        read.insert(operand);
-  double bytes = 0;
-  for (OpId id : read)
-    bytes += static_cast<double>(graph.op(id).shape.byteSize().value_or(0));
-  if (graph.root().isValid())
-    bytes += static_cast<double>(graph.op(graph.root()).shape.byteSize().value_or(0));
-  return std::max(arithmetic, bytes / device.dramBandwidth);
+/// Whether a kernel only gives bytes that already lie in memory another shape. An argument that is
+/// a result must be copied.
+bool Explorer::movesNoData(const KernelGroup &kernel) const {
+  bool readsLeaf = false, isResult = false;
+  const Op &result = graph.op(graph.root());
+  for (OpId id : kernel.ops) {
+    const Op &op = graph.op(id);
+    if (op.opcode != Opcode::Bitcast && op.opcode != Opcode::Reshape)
+      return false;
+    const Op &source = graph.op(op.operands[0]);
+    if (op.opcode == Opcode::Reshape && !(isRowMajor(op.shape) && isRowMajor(source.shape)))
+      return false;
+    readsLeaf |= opClass(source.opcode) == OpClass::Leaf;
+    isResult |= id == graph.root() || (result.opcode == Opcode::Tuple &&
+                                       std::find(result.operands.begin(), result.operands.end(),
+                                                 id) != result.operands.end());
+  }
+  return kernel.recomputed.empty() && !(readsLeaf && isResult);
 }
 
 llvm::Expected<ExploredModel> Explorer::run() {
@@ -243,6 +249,14 @@ llvm::Expected<ExploredModel> Explorer::run() {
   model.ops = graph.size();
   model.computations = module->all().size();
   Grouping grouping = groupSimply(graph);
+  std::erase_if(grouping.kernels, [&](const KernelGroup &kernel) {
+    if (!movesNoData(kernel))
+      return false;
+    for (OpId id : kernel.ops)
+      grouping.noKernel.push_back({id, std::string(toString(graph.op(id).opcode)) +
+                                           ": the same bytes under another shape"});
+    return true;
+  });
   std::vector<Outcome> outcomes(grouping.kernels.size());
   std::mutex mutex;
   size_t done = 0;
@@ -269,7 +283,7 @@ llvm::Expected<ExploredModel> Explorer::run() {
     model.unsupported.push_back({graph.op(entry.op).name, entry.reason});
   for (const OpReason &entry : grouping.noKernel)
     model.noKernel.push_back({graph.op(entry.op).name, entry.reason});
-  model.lowerBoundNs = lowerBound(model);
+  model.lowerBoundNs = tilewright::lowerBoundNs(*module, graph, device, options.estimate.cache);
   return model;
 }
 

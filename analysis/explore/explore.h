@@ -57,7 +57,7 @@ struct ExploredModel {
   std::vector<UnsupportedOp> unsupported, noKernel;
   std::vector<SplitGroup> split;
   double totalTimeNs = 0;  ///< of the kernels alone: complete only if nothing is unsupported
-  double lowerBoundNs = 0; ///< all arithmetic at peak, or all arguments and results through DRAM
+  double lowerBoundNs = 0; ///< see lower_bound.h
   bool isComplete() const { return unsupported.empty(); }
 };
 

@@ -1,5 +1,6 @@
 #include "analysis/explore/explore.h"
 #include "analysis/explore/explore_testing.h"
+#include "analysis/explore/lower_bound.h"
 #include "analysis/tiling/numeric_tile.h"
 
 #include <algorithm>
@@ -116,6 +117,60 @@ TEST(Explore, AGroupThatCantBeOneKernelIsTakenApart) {
   std::map<std::string, int> seen = accounts(model);
   for (const Op &op : module.entry().all())
     EXPECT_EQ(seen[op.name], 1) << op.name;
+}
+
+// Another shape for bytes that lie in memory costs nothing, unless an argument must become a
+// result.
+TEST(Explore, FreeViewsNeedNoKernel) {
+  Explored explored;
+  Module module = parseVerified(R"(HloModule m
+ENTRY e {
+  a = f32[64,96]{1,0} parameter(0)
+  view = f32[96,64]{1,0} bitcast(a)
+  call = f32[96,64]{1,0} custom-call(view), custom_call_target="x"
+  flat = f32[6144]{0} reshape(call)
+  turned = f32[96,64]{0,1} reshape(call)
+  copied = f32[6144]{0} reshape(a)
+  ROOT t = (f32[6144]{0}, f32[96,64]{0,1}, f32[6144]{0}) tuple(flat, turned, copied)
+})");
+  ExploredModel model = explored.run(module);
+  std::vector<std::string> kernels;
+  for (const ExploredKernel &kernel : model.kernels)
+    kernels.push_back(kernel.name);
+  EXPECT_EQ(kernels, (std::vector<std::string>{"copied", "turned"}));
+  std::map<std::string, int> seen = accounts(model);
+  for (const Op &op : module.entry().all())
+    EXPECT_EQ(seen[op.name], 1) << op.name;
+}
+
+// Only what must happen counts: rows that are looked up, not the table; slices, not what they cut.
+TEST(Explore, TheLowerBoundIsOne) {
+  Explored explored;
+  for (const char *entry :
+       {"  t = f32[1000000,64] parameter(0)\n  i = s32[8,1] parameter(1)\n"
+        "  ROOT g = f32[8,64] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, "
+        "start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}\n",
+        "  t = f32[1000000,64] parameter(0)\n  n = f32[1000000,64] negate(t)\n"
+        "  ROOT s = f32[1,64] slice(n), slice={[7:8], [0:64]}\n",
+        "  t = s4[4096,4096] parameter(0)\n"
+        "  ROOT r = s4[4096,4096] transpose(t), dimensions={1,0}\n",
+        "  t = f32[4096,4096] parameter(0)\n  d = f32[4096,4096] dot(t, t), "
+        "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n  ROOT n = f32[4096,4096] "
+        "negate(t)\n"}) {
+    Module module = parseVerified(std::string("HloModule m\nENTRY e {\n") + entry + "}\n");
+    double total = 0; // of the kernels that make a result
+    ExploredModel model = explored.run(module);
+    for (const ExploredKernel &kernel : model.kernels)
+      if (kernel.name != "d")
+        total += kernel.plans.front().estimate.timeNs;
+    EXPECT_GT(total, 0) << entry;
+    EXPECT_LE(model.lowerBoundNs, total) << entry;
+  }
+  // Where everything must be read and written, all of it counts.
+  Module copy = parseVerified("HloModule m\nENTRY e {\n  t = f32[65536,1024] parameter(0)\n"
+                              "  ROOT n = f32[65536,1024] negate(t)\n}\n");
+  EXPECT_DOUBLE_EQ(lowerBoundNs(copy, copy.entry(), explored.device, CacheState::Clean),
+                   2.0 * 65536 * 1024 * 4 / explored.device.dramBandwidth);
 }
 
 TEST(Explore, EmptyTensorsTakeNoTime) {
