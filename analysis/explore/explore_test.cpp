@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
+#include <set>
 
 using namespace tilewright;
 
@@ -173,6 +174,37 @@ TEST(Explore, TheLowerBoundIsOne) {
                    2.0 * 65536 * 1024 * 4 / explored.device.dramBandwidth);
 }
 
+// Arithmetic that the counts know and the price forgets shows as a kernel above the peak.
+TEST(Explore, NoWindowIsFasterThanThePeak) {
+  Explored explored;
+  for (const char *op :
+       {"c = f32[8,28,28,128] convolution(i, k), window={size=3x3 pad=1_1x1_1}, "
+        "dim_labels=b01f_01io->b01f",
+        "c = f32[8,14,14,128] convolution(i, k), window={size=3x3 stride=2x2 pad=1_1x1_1}, "
+        "dim_labels=b01f_01io->b01f",
+        "c = f32[8,28,28,128] reduce-window(i, z), window={size=1x7x7x1 pad=0_0x3_3x3_3x0_0}, "
+        "to_apply=add"}) {
+    Module module = parseVerified(std::string(R"(HloModule m
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+ENTRY e {
+  i = f32[8,28,28,128] parameter(0)
+  k = f32[3,3,128,128] parameter(1)
+  z = f32[] constant(0)
+  ROOT )") + op + "\n}\n");
+    ExploredModel model = explored.run(module);
+    ASSERT_EQ(model.kernels.size(), 1u);
+    const ExploredKernel &kernel = model.kernels.front();
+    double peak = explored.device.peakFlops(DType::F32, false);
+    if (module.entry().op(module.entry().root()).opcode == Opcode::ReduceWindow)
+      peak /= 2; // additions alone
+    EXPECT_GE(kernel.plans.front().estimate.timeNs, static_cast<double>(kernel.flops) / peak) << op;
+  }
+}
+
 TEST(Explore, EmptyTensorsTakeNoTime) {
   Explored explored;
   ExploredModel model = explored.run(parseVerified(R"(HloModule m
@@ -182,6 +214,138 @@ ENTRY e {
 })"));
   ASSERT_EQ(model.kernels.size(), 1u);
   EXPECT_EQ(model.totalTimeNs, 0);
+}
+
+namespace {
+
+const char *thingsWithoutMaps = R"(HloModule m
+lt { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT }
+twice { v = f32[128,64]{1,0} parameter(0)
+  ROOT w = f32[128,64]{1,0} add(v, v) }
+cond { s = (s32[], f32[128,64]{1,0}) parameter(0)
+  ci = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT c = pred[] compare(ci, n), direction=LT }
+body { s = (s32[], f32[128,64]{1,0}) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  v = f32[128,64]{1,0} get-tuple-element(s), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  w = f32[128,64]{1,0} call(v), to_apply=twice
+  ROOT o = (s32[], f32[128,64]{1,0}) tuple(j, w) }
+wrapped { p = f32[128,64]{1,0} parameter(0)
+  ROOT ar = f32[128,64]{1,0} custom-call(p), custom_call_target="vendor_background_copy" }
+ENTRY main {
+  x = f32[128,64]{1,0} parameter(0)
+  k = s32[128]{0} parameter(1)
+  sorted = f32[128,64]{1,0} sort(x), dimensions={1}, to_apply=lt
+  cc = f32[128,64]{1,0} custom-call(sorted, k), custom_call_target="vendor_secret_op"
+  start = ((f32[128,64]{1,0}), f32[128,64]{1,0}, u32[]) async-start(cc), calls=wrapped
+  done = f32[128,64]{1,0} async-done(start)
+  zero = s32[] constant(0)
+  init = (s32[], f32[128,64]{1,0}) tuple(zero, done)
+  loop = (s32[], f32[128,64]{1,0}) while(init), condition=cond, body=body
+  y = f32[128,64]{1,0} get-tuple-element(loop), index=1
+  ROOT out = f32[128,64]{1,0} add(y, x)
+})";
+
+} // namespace
+
+TEST(Explore, ALoopIsItsBodyAsOftenAsItRuns) {
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(thingsWithoutMaps));
+  double inBody = 0, inEntry = 0;
+  for (const ExploredKernel &kernel : model.kernels) {
+    EXPECT_EQ(kernel.tripCount, kernel.computation == "body" ? 3 : 1) << kernel.name;
+    EXPECT_EQ(kernel.computation, kernel.name == "out" ? "" : "body");
+    (kernel.computation.empty() ? inEntry : inBody) += kernel.plans.front().estimate.timeNs;
+  }
+  EXPECT_GT(inBody, 0);
+  EXPECT_DOUBLE_EQ(model.totalTimeNs, inEntry + 3 * inBody);
+  std::map<std::string, int> seen = accounts(model);
+  for (const char *op : {"x",   "k", "sorted", "cc",  "start", "done", "zero", "init", "loop", "y",
+                         "out", "i", "v",      "one", "j",     "w",    "o",    "ci",   "n",    "c"})
+    EXPECT_EQ(seen[op], 1) << op;
+  std::set<std::string> unsupported;
+  for (const UnsupportedOp &op : model.unsupported)
+    unsupported.insert(op.op);
+  EXPECT_EQ(unsupported, (std::set<std::string>{"sorted", "cc", "start", "done"}));
+}
+
+TEST(Explore, ALoopOfUnknownLengthIsListed) {
+  std::string text = thingsWithoutMaps;
+  text.replace(text.find("s32[] constant(1)"), 17, "s32[] constant(0)");
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(text));
+  ASSERT_EQ(model.kernels.size(), 1u);
+  std::map<std::string, std::string> reasons;
+  for (const UnsupportedOp &op : model.unsupported)
+    reasons[op.op] = op.reason;
+  EXPECT_NE(reasons["loop"].find("not known"), std::string::npos) << reasons["loop"];
+}
+
+// Loops in loops multiply; of branches the costliest counts, and all are listed.
+TEST(Explore, NestedLoopsAndBranches) {
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(R"(HloModule m
+small { a = f32[4096]{0} parameter(0)
+  ROOT cheap = f32[4096]{0} slice(a), slice={[0:4096]} }
+large { b = f32[4096]{0} parameter(0)
+  big = f32[4096,4096]{1,0} broadcast(b), dimensions={1}
+  turned = f32[4096,4096]{1,0} exponential(big)
+  z = f32[] constant(0)
+  ROOT dear = f32[4096]{0} reduce(turned, z), dimensions={0}, to_apply=sum }
+sum { p = f32[] parameter(0)
+  q = f32[] parameter(1)
+  ROOT r = f32[] add(p, q) }
+inner { s = (f32[4096]{0}, pred[]) parameter(0)
+  v = f32[4096]{0} get-tuple-element(s), index=0
+  f = pred[] get-tuple-element(s), index=1
+  chosen = f32[4096]{0} conditional(f, v, v), true_computation=small, false_computation=large
+  ROOT o = (f32[4096]{0}, pred[]) tuple(chosen, f) }
+goes { s2 = (f32[4096]{0}, pred[]) parameter(0)
+  ROOT f2 = pred[] get-tuple-element(s2), index=1 }
+outer { s3 = (f32[4096]{0}, pred[]) parameter(0)
+  ROOT l3 = (f32[4096]{0}, pred[]) while(s3), condition=goes, body=inner, backend_config={"known_trip_count":{"n":"5"}} }
+ENTRY e {
+  x = (f32[4096]{0}, pred[]) parameter(0)
+  ROOT l = (f32[4096]{0}, pred[]) while(x), condition=goes, body=outer, backend_config={"known_trip_count":{"n":"7"}}
+})"));
+  std::map<std::string, int64_t> runs;
+  for (const ExploredKernel &kernel : model.kernels)
+    runs[kernel.computation] = kernel.tripCount;
+  EXPECT_EQ(runs, (std::map<std::string, int64_t>{{"small", 0}, {"large", 35}}));
+  double dear = 0;
+  for (const ExploredKernel &kernel : model.kernels)
+    if (kernel.computation == "large")
+      dear += 35 * kernel.plans.front().estimate.timeNs;
+  EXPECT_NEAR(model.totalTimeNs, dear, 1e-6 * dear);
+  bool isSaid = false;
+  for (const UnsupportedOp &row : model.noKernel)
+    isSaid |= row.op == "chosen" && row.reason.find("costliest") != std::string::npos &&
+              row.reason.find("large") != std::string::npos;
+  EXPECT_TRUE(isSaid);
+}
+
+TEST(Explore, WorkOfLibraryCallsAndCollectivesIsListed) {
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(R"(HloModule m, num_partitions=8
+ENTRY e {
+  x = f32[2,73]{1,0} parameter(0)
+  w = f32[73,256]{1,0} parameter(1)
+  gemm = (f32[2,256]{1,0}, s8[4194304]{0}) custom-call(x, w), custom_call_target="__cublas$gemm", backend_config={"gemm_backend_config":{"dot_dimension_numbers":{"lhs_contracting_dimensions":["1"]}}}
+  y = f32[2,256]{1,0} get-tuple-element(gemm), index=0
+  ROOT all = f32[16,256]{1,0} all-gather(y), replica_groups={{0,1,2,3,4,5,6,7}}, dimensions={0}
+})"));
+  ASSERT_EQ(model.unsupported.size(), 2u);
+  EXPECT_EQ(model.unsupported[0].op, "gemm");
+  EXPECT_EQ(model.unsupported[0].flops, 74752);
+  EXPECT_EQ(model.unsupported[0].bytes, 77384);
+  EXPECT_EQ(model.unsupported[1].op, "all");
+  EXPECT_EQ(model.unsupported[1].bytes, 2048 + 16384);
+  EXPECT_EQ(model.unsupported[1].linkBytes, 14336);
 }
 
 TEST(FindKernel, NamesTheNearestOpAndRefusesWhatNeedsNoKernel) {
