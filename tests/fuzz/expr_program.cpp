@@ -1,0 +1,228 @@
+#include "tests/fuzz/expr_program.h"
+
+#include "analysis/affine/index_map.h"
+
+#include <fmt/format.h>
+
+namespace tilewright::fuzz {
+
+namespace {
+
+/// Bytes from the front; zeros after the end.
+class Reader {
+public:
+  explicit Reader(std::span<const uint8_t> bytes) : bytes(bytes) {}
+
+  bool isEmpty() const { return bytes.empty(); }
+  uint8_t byte() {
+    if (bytes.empty())
+      return 0;
+    uint8_t value = bytes.front();
+    bytes = bytes.subspan(1);
+    return value;
+  }
+  /// Mostly small numbers, sometimes any of 64 bits.
+  int64_t number() {
+    uint8_t kind = byte();
+    if (kind < 200)
+      return static_cast<int64_t>(kind % 100) - (kind < 100 ? 0 : 40);
+    if (kind < 230)
+      return int64_t{1} << (kind - 200);
+    uint64_t bits = 0;
+    for (int i = 0; i < 8; ++i)
+      bits = bits << 8 | byte();
+    return static_cast<int64_t>(bits >> (kind % 24));
+  }
+
+private:
+  std::span<const uint8_t> bytes;
+};
+
+struct Program {
+  ExprContext c;
+  std::vector<Expr> vars;
+  std::vector<Interval> domains; ///< that points are taken from
+  Bounds bounds;                 ///< that the simplifier is told
+  std::vector<Expr> stack;
+
+  explicit Program(Reader &in) {
+    uint8_t shape = in.byte();
+    // Dims only: a range variable that is narrowed and used nowhere is dropped, with its domain.
+    vars = {c.dim(0), c.dim(1), c.dim(2), c.variable(VarKind::TileParam, "t")};
+    for (size_t i = 0; i < vars.size(); ++i) {
+      int64_t lo = i == 3 ? 1 : static_cast<int64_t>(in.byte() % 64) - 16;
+      domains.push_back({lo, lo + in.byte() % 100});
+      Interval told = domains.back();
+      if (shape >> (2 * i) & 1)
+        told.hi = INT64_MAX;
+      if (i != 3 && shape >> (2 * i + 1) & 1)
+        told.lo = INT64_MIN;
+      bounds.set(vars[i], told);
+      stack.push_back(vars[i]);
+    }
+  }
+
+  Expr pick(Reader &in) {
+    return stack[stack.size() - 1 - in.byte() % std::min<size_t>(stack.size(), 6)];
+  }
+
+  void step(Reader &in) {
+    uint8_t op = in.byte();
+    Expr a = pick(in);
+    Expr b = op & 1 ? c.constant(in.number()) : pick(in);
+    switch (op >> 1 & 15) {
+    case 0:
+    case 1:
+      stack.push_back(a + b);
+      break;
+    case 2:
+      stack.push_back(a - b);
+      break;
+    case 3:
+    case 4:
+      stack.push_back(a * b);
+      break;
+    case 5:
+      stack.push_back(a.floorDiv(b));
+      break;
+    case 6:
+      stack.push_back(a.mod(b));
+      break;
+    case 7:
+      stack.push_back(a.ceilDiv(b));
+      break;
+    case 8:
+      stack.push_back(a.min(b));
+      break;
+    case 9:
+      stack.push_back(a.max(b));
+      break;
+    case 10: // what linearising and delinearising makes
+      stack.push_back(a.floorDiv(b) * b + a.mod(b));
+      break;
+    case 11:
+      stack.push_back(a - a.floorDiv(b) * b);
+      break;
+    case 12:
+      stack.push_back(a * 8 + vars[in.byte() % 3].mod(8));
+      break;
+    case 13:
+      stack.push_back(vars[in.byte() % vars.size()]);
+      break;
+    case 14: {
+      Expr d = c.constant(1 + in.byte() % 12), m = c.constant(1 + in.byte() % 12);
+      stack.push_back(a.mod(d) + a.floorDiv(d).mod(m) * d);
+      break;
+    }
+    default: {
+      std::vector<Expr> table(c.variableCount());
+      table[vars[in.byte() % vars.size()].variable().index] = b;
+      stack.push_back(substitute(a, table));
+      break;
+    }
+    }
+    if (stack.back().isPoison())
+      stack.back() = vars[0];
+  }
+
+  Assignment point(int n) const {
+    Assignment at;
+    int64_t mixed = n + 1;
+    for (size_t i = 0; i < vars.size(); ++i) {
+      Interval d = domains[i];
+      mixed = (mixed * 6364136223 + 1442695041) % 1000000007;
+      at.set(vars[i], n == 0 ? d.lo : n == 1 ? d.hi : d.lo + mixed % (d.hi - d.lo + 1));
+    }
+    return at;
+  }
+};
+
+std::string shown(std::optional<int64_t> value) { return value ? fmt::to_string(*value) : "none"; }
+
+/// May intermediate values leave 64 bits? Then a rewrite may lose or gain a value, never change it.
+bool isSmall(Expr e, const Program &p) {
+  constexpr int64_t limit = int64_t{1} << 30;
+  Bounds exact;
+  for (size_t i = 0; i < p.vars.size(); ++i)
+    exact.set(p.vars[i], p.domains[i]);
+  std::vector<Expr> stack{e};
+  for (size_t visited = 0; !stack.empty() && visited < 500; ++visited) {
+    Expr x = stack.back();
+    stack.pop_back();
+    if (!Interval{-limit, limit}.contains(rangeOf(x, exact)))
+      return false;
+    if (x.lhs()) {
+      stack.push_back(x.lhs());
+      stack.push_back(x.rhs());
+    }
+  }
+  return stack.empty();
+}
+
+std::string checkExpr(Program &p, Expr e) {
+  Simplifier simplifier(p.c, p.bounds);
+  Expr simple = simplifier.simplify(e);
+  Interval loose = rangeOf(e, p.bounds), tight = simplifier.range(e);
+  int64_t divisor = simplifier.knownDivisor(e);
+  bool small = isSmall(e, p);
+  for (int n = 0; n < 12; ++n) {
+    Assignment at = p.point(n);
+    std::optional<int64_t> before = evaluate(e, at), after = evaluate(simple, at);
+    if (before && (after ? *after != *before : small))
+      return fmt::format("{} is {} and as {} is {}", e.str(), shown(before), simple.str(),
+                         shown(after));
+    if (!before)
+      continue;
+    if (!loose.contains(*before) || !tight.contains(*before))
+      return fmt::format("{} is {}, outside {} or {}", e.str(), *before, loose.str(), tight.str());
+    if (divisor == 0 ? *before != 0 : *before % divisor != 0)
+      return fmt::format("{} is {}, not a multiple of {}", e.str(), *before, divisor);
+  }
+  // Products of sums that are too long to multiply out may settle in a second pass only.
+  constexpr size_t shortText = 400;
+  if (!small || e.str().size() > shortText || simple.str().size() > shortText)
+    return {};
+  if (Expr again = Simplifier(p.c, p.bounds).simplify(simple); again != simple)
+    return fmt::format("{} becomes {}, then {}", e.str(), simple.str(), again.str());
+  return {};
+}
+
+/// A map of the last expressions under a constraint reads the same before and after.
+std::string checkMap(Program &p, Reader &in) {
+  std::vector<MapVariable> variables;
+  for (size_t i = 0; i < p.vars.size(); ++i)
+    variables.push_back({p.vars[i], p.domains[i], std::nullopt});
+  std::vector<Expr> results = p.vars, picked;
+  for (int i = 0; i < 3; ++i)
+    picked.push_back(p.pick(in));
+  for (Expr e : picked)
+    if (!isSmall(e, p))
+      return {};
+  results.push_back(picked[0]);
+  int64_t lo = static_cast<int8_t>(in.byte()), modulus = 1 + in.byte() % 12;
+  MapConstraint range{picked[1], {lo, lo + in.byte()}};
+  MapConstraint congruence{picked[2], {}, modulus, in.byte() % modulus};
+  IndexMap map(p.c, variables, results, {range, congruence});
+  IndexMap simple = map.simplified();
+  for (int n = 0; n < 40; ++n) {
+    Assignment at = p.point(n);
+    if (map.evaluate(at) != simple.evaluate(at))
+      return fmt::format("{} and {} differ", map.str(), simple.str());
+  }
+  return {};
+}
+
+} // namespace
+
+std::string checkExprProgram(std::span<const uint8_t> bytes) {
+  Reader in(bytes);
+  Program p(in);
+  constexpr int maxSteps = 40;
+  for (int i = 0; i < maxSteps && !in.isEmpty(); ++i)
+    p.step(in);
+  if (std::string wrong = checkExpr(p, p.stack.back()); !wrong.empty())
+    return wrong;
+  return checkMap(p, in);
+}
+
+} // namespace tilewright::fuzz
