@@ -1,13 +1,18 @@
 #include "analysis/explore/explore.h"
 
 #include "analysis/explore/lower_bound.h"
+#include "analysis/explore/parts.h"
+#include "analysis/indexing/collective_traffic.h"
+#include "analysis/indexing/library_call.h"
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/inline.h"
 #include "analysis/tiling/resources.h"
 
 #include <algorithm>
 #include <atomic>
+#include <fmt/format.h>
 #include <mutex>
+#include <set>
 #include <thread>
 
 namespace tilewright {
@@ -40,8 +45,7 @@ class Explorer {
 public:
   Explorer(std::shared_ptr<const Module> module, const Device &device,
            const Calibration &calibration, const ExploreOptions &options)
-      : module(std::move(module)), graph(this->module->entry()), device(device),
-        calibration(calibration), options(options) {}
+      : module(std::move(module)), device(device), calibration(calibration), options(options) {}
 
   llvm::Expected<ExploredModel> run();
 
@@ -54,30 +58,35 @@ private:
     std::optional<Diag> bug;
   };
 
-  llvm::Expected<ExploredKernel> exploreKernel(const KernelGroup &kernel) const;
+  const Graph &graphOf(GraphId id) const { return module->graph(id); }
+  std::string computationName(GraphId id) const {
+    return id == module->entryId ? "" : graphOf(id).name();
+  }
+  UnsupportedOp rowOf(GraphId id, const OpReason &entry) const;
+
+  llvm::Expected<ExploredKernel> exploreKernel(GraphId id, const KernelGroup &kernel) const;
   /// Plans of a tiled group whose dots use one kind of instruction. MmaSync stands for tensor
   /// cores where the instruction is left to us: its tiles are those that wgmma takes, too.
   llvm::Expected<ExploredKernel> explorePlans(KernelPlan prototype, Instruction instruction) const;
-  Outcome exploreOrSplit(const KernelGroup &kernel) const;
-  std::vector<std::string> names(const std::vector<OpId> &ops) const;
-  bool movesNoData(const KernelGroup &kernel) const;
-  void countArithmetic(const KernelGroup &group, ExploredKernel &kernel) const;
+  Outcome exploreOrSplit(GraphId id, const KernelGroup &kernel) const;
+  bool movesNoData(const Graph &graph, const KernelGroup &kernel) const;
+  void countArithmetic(const Graph &graph, const KernelGroup &group, ExploredKernel &kernel) const;
 
   std::shared_ptr<const Module> module;
-  const Graph &graph;
   const Device &device;
   const Calibration &calibration;
   const ExploreOptions &options;
 };
 
-std::vector<std::string> Explorer::names(const std::vector<OpId> &ops) const {
+std::vector<std::string> namesOf(const Graph &graph, const std::vector<OpId> &ops) {
   std::vector<std::string> result;
   for (OpId id : ops)
     result.push_back(graph.op(id).name);
   return result;
 }
 
-void Explorer::countArithmetic(const KernelGroup &group, ExploredKernel &kernel) const {
+void Explorer::countArithmetic(const Graph &graph, const KernelGroup &group,
+                               ExploredKernel &kernel) const {
   std::vector<OpId> ops(group.ops);
   ops.insert(ops.end(), group.recomputed.begin(), group.recomputed.end());
   for (OpId id : ops) {
@@ -93,8 +102,9 @@ void Explorer::countArithmetic(const KernelGroup &group, ExploredKernel &kernel)
   }
 }
 
-llvm::Expected<ExploredKernel> Explorer::exploreKernel(const KernelGroup &group) const {
-  llvm::Expected<KernelSource> source = kernelSource(*module, module->entryId, group);
+llvm::Expected<ExploredKernel> Explorer::exploreKernel(GraphId id, const KernelGroup &group) const {
+  const Graph &graph = graphOf(id);
+  llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
   if (!source)
     return source.takeError();
   llvm::Expected<TiledKernel> tiledKernel = tileKernel(*module, *source);
@@ -126,10 +136,11 @@ llvm::Expected<ExploredKernel> Explorer::exploreKernel(const KernelGroup &group)
     return kernel.takeError();
   kernel->name = source->name;
   kernel->kind = source->kind;
-  kernel->ops = names(group.ops);
-  kernel->recomputed = names(group.recomputed);
+  kernel->computation = computationName(id);
+  kernel->ops = namesOf(graph, group.ops);
+  kernel->recomputed = namesOf(graph, group.recomputed);
   kernel->rootShape = graph.op(group.root).shape.str(false);
-  countArithmetic(group, *kernel);
+  countArithmetic(graph, group, *kernel);
   return kernel;
 }
 
@@ -186,9 +197,10 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
 
 /// A group that can't be one kernel falls back to one kernel an op; what can't be tiled alone
 /// either is unsupported.
-Explorer::Outcome Explorer::exploreOrSplit(const KernelGroup &group) const {
+Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &group) const {
+  const Graph &graph = graphOf(graphId);
   Outcome outcome;
-  llvm::Expected<ExploredKernel> whole = exploreKernel(group);
+  llvm::Expected<ExploredKernel> whole = exploreKernel(graphId, group);
   if (whole) {
     outcome.kernels.push_back(std::move(*whole));
     return outcome;
@@ -203,7 +215,7 @@ Explorer::Outcome Explorer::exploreOrSplit(const KernelGroup &group) const {
   std::sort(all.begin(), all.end());
   if (all.size() == 1) {
     if (!group.ops.empty())
-      outcome.unsupported.push_back({graph.op(group.root).name, diag.message});
+      outcome.unsupported.push_back(rowOf(graphId, {group.root, diag.message}));
     return outcome;
   }
   outcome.split.push_back({graph.op(group.root).name, diag.message, all.size()});
@@ -213,7 +225,7 @@ Explorer::Outcome Explorer::exploreOrSplit(const KernelGroup &group) const {
     KernelGroup single;
     (isCounted ? single.ops : single.recomputed) = {id};
     single.root = id;
-    Outcome part = exploreOrSplit(single);
+    Outcome part = exploreOrSplit(graphId, single);
     if (part.bug)
       return part;
     for (ExploredKernel &kernel : part.kernels)
@@ -226,7 +238,7 @@ Explorer::Outcome Explorer::exploreOrSplit(const KernelGroup &group) const {
 
 /// Whether a kernel only gives bytes that already lie in memory another shape. An argument that is
 /// a result must be copied.
-bool Explorer::movesNoData(const KernelGroup &kernel) const {
+bool Explorer::movesNoData(const Graph &graph, const KernelGroup &kernel) const {
   bool readsLeaf = false, isResult = false;
   const Op &result = graph.op(graph.root());
   for (OpId id : kernel.ops) {
@@ -244,46 +256,91 @@ bool Explorer::movesNoData(const KernelGroup &kernel) const {
   return kernel.recomputed.empty() && !(readsLeaf && isResult);
 }
 
+UnsupportedOp Explorer::rowOf(GraphId id, const OpReason &entry) const {
+  const Graph &graph = graphOf(id);
+  UnsupportedOp row{graph.op(entry.op).name, entry.reason, computationName(id), {}, {}, {}};
+  if (std::optional<LibraryCall> call = libraryCall(graph, entry.op)) {
+    row.flops = call->flops;
+    row.bytes = call->bytes;
+    row.reason += fmt::format("; {} FLOPs and {} bytes are not priced", call->flops, call->bytes);
+  } else if (std::optional<CollectiveTraffic> moved = collectiveTraffic(*module, graph, entry.op)) {
+    row.bytes = moved->bytesRead + moved->bytesWritten;
+    row.linkBytes = moved->linkBytes;
+    row.reason += fmt::format("; {} bytes read, {} written and {} over the link are not priced",
+                              moved->bytesRead, moved->bytesWritten, moved->linkBytes);
+  }
+  return row;
+}
+
 llvm::Expected<ExploredModel> Explorer::run() {
   ExploredModel model;
-  model.ops = graph.size();
+  model.ops = module->entry().size();
   model.computations = module->all().size();
-  Grouping grouping = groupSimply(graph);
-  std::erase_if(grouping.kernels, [&](const KernelGroup &kernel) {
-    if (!movesNoData(kernel))
-      return false;
-    for (OpId id : kernel.ops)
-      grouping.noKernel.push_back({id, std::string(toString(graph.op(id).opcode)) +
-                                           ": the same bytes under another shape"});
-    return true;
-  });
-  std::vector<Outcome> outcomes(grouping.kernels.size());
+  std::vector<ModelPart> parts = modelParts(*module);
+  for (ModelPart &part : parts) {
+    const Graph &graph = graphOf(part.id);
+    std::erase_if(part.grouping.kernels, [&](const KernelGroup &kernel) {
+      if (!movesNoData(graph, kernel))
+        return false;
+      for (OpId id : kernel.ops)
+        part.grouping.noKernel.push_back({id, std::string(toString(graph.op(id).opcode)) +
+                                                  ": the same bytes under another shape"});
+      return true;
+    });
+  }
+  std::vector<std::pair<size_t, size_t>> work; // part, kernel
+  for (size_t p = 0; p < parts.size(); ++p)
+    for (size_t k = 0; k < parts[p].grouping.kernels.size(); ++k)
+      work.push_back({p, k});
+  std::vector<Outcome> outcomes(work.size());
   std::mutex mutex;
   size_t done = 0;
   parallelFor(outcomes.size(), options.jobs, [&](size_t i) {
-    outcomes[i] = exploreOrSplit(grouping.kernels[i]);
+    const ModelPart &part = parts[work[i].first];
+    outcomes[i] = exploreOrSplit(part.id, part.grouping.kernels[work[i].second]);
     std::lock_guard lock(mutex);
     ++done;
     if (options.progress)
       options.progress(done, outcomes.size());
   });
-  for (Outcome &outcome : outcomes) {
-    if (outcome.bug)
-      return makeError(std::move(*outcome.bug));
-    for (ExploredKernel &kernel : outcome.kernels) {
-      model.totalTimeNs += kernel.plans.front().estimate.timeNs;
-      model.kernels.push_back(std::move(kernel));
-    }
-    for (SplitGroup &split : outcome.split)
-      model.split.push_back(std::move(split));
-    for (UnsupportedOp &op : outcome.unsupported)
-      model.unsupported.push_back(std::move(op));
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    if (outcomes[i].bug)
+      return makeError(std::move(*outcomes[i].bug));
+    for (const ExploredKernel &kernel : outcomes[i].kernels)
+      parts[work[i].first].timeNs += kernel.plans.front().estimate.timeNs;
   }
-  for (const OpReason &entry : grouping.unsupported)
-    model.unsupported.push_back({graph.op(entry.op).name, entry.reason});
-  for (const OpReason &entry : grouping.noKernel)
-    model.noKernel.push_back({graph.op(entry.op).name, entry.reason});
-  model.lowerBoundNs = tilewright::lowerBoundNs(*module, graph, device, options.estimate.cache);
+  countRuns(*module, parts);
+  // Work is sorted by part; the entry is the last.
+  size_t end = work.size();
+  for (size_t p = parts.size(); p-- > 0;) {
+    const ModelPart &part = parts[p];
+    size_t first = end - part.grouping.kernels.size();
+    for (size_t i = first; i < end; ++i) {
+      for (ExploredKernel &kernel : outcomes[i].kernels) {
+        kernel.tripCount = part.runs;
+        model.kernels.push_back(std::move(kernel));
+      }
+      for (SplitGroup &split : outcomes[i].split)
+        model.split.push_back(std::move(split));
+      for (UnsupportedOp &op : outcomes[i].unsupported)
+        model.unsupported.push_back(std::move(op));
+    }
+    end = first;
+    for (const OpReason &entry : part.grouping.unsupported)
+      model.unsupported.push_back(rowOf(part.id, entry));
+    for (const OpReason &entry : part.grouping.noKernel)
+      model.noKernel.push_back(
+          {graphOf(part.id).op(entry.op).name, entry.reason, computationName(part.id), {}, {}, {}});
+    for (const ModelPart::Condition &condition : part.conditions)
+      model.noKernel.push_back({graphOf(condition.graph).op(condition.entry.op).name,
+                                condition.entry.reason,
+                                graphOf(condition.graph).name(),
+                                {},
+                                {},
+                                {}});
+  }
+  model.totalTimeNs = parts.back().timeNs;
+  model.lowerBoundNs = lowerBoundNs(*module, module->entry(), device, options.estimate.cache);
   return model;
 }
 

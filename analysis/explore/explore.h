@@ -31,18 +31,26 @@ struct RankedPlan {
 struct ExploredKernel {
   std::string name;
   KernelKind kind = KernelKind::Elementwise;
-  std::vector<std::string> ops;        ///< of the explored graph, counted here
+  std::string computation; ///< whose ops these are; empty: the entry's
+  /// How often it runs for each run of the model: more than once in the body of a loop, not at all
+  /// in a branch that is not the costliest of its conditional.
+  int64_t tripCount = 1;
+  std::vector<std::string> ops;        ///< of that computation, counted here
   std::vector<std::string> recomputed; ///< counted in another kernel
   std::string rootShape;
   std::vector<RankedPlan> plans; ///< fastest first, never empty
   uint64_t raw = 0, feasible = 0, priced = 0;
   bool isExhaustive = false;
-  int64_t flops = 0, transcendentals = 0;
-  std::vector<std::string> uncounted; ///< ops whose arithmetic is not known, with the reason
+  int64_t flops = 0, transcendentals = 0; ///< of one run
+  std::vector<std::string> uncounted;     ///< ops whose arithmetic is not known, with the reason
 };
 
 struct UnsupportedOp {
   std::string op, reason;
+  std::string computation; ///< empty: the entry's
+  /// What is known of the work of a library call or a collective: FLOPs, bytes moved on the device,
+  /// bytes sent over the link.
+  std::optional<int64_t> flops, bytes, linkBytes;
 };
 
 /// A group that could not be one kernel and was taken apart.
@@ -52,17 +60,22 @@ struct SplitGroup {
 };
 
 struct ExploredModel {
-  size_t ops = 0, computations = 0;    ///< of the explored graph; of the module
-  std::vector<ExploredKernel> kernels; ///< in execution order
+  size_t ops = 0, computations = 0; ///< of the explored graph; of the module
+  /// In execution order within each computation, callers before the loops and branches they run.
+  std::vector<ExploredKernel> kernels;
   std::vector<UnsupportedOp> unsupported, noKernel;
   std::vector<SplitGroup> split;
-  double totalTimeNs = 0;  ///< of the kernels alone: complete only if nothing is unsupported
+  double totalTimeNs =
+      0; ///< of the kernels, as often as they run: complete only if nothing is unsupported
   double lowerBoundNs = 0; ///< see lower_bound.h
   bool isComplete() const { return unsupported.empty(); }
 };
 
-/// Explores the entry computation (calls inlined). Every op of it ends up in exactly one kernel,
-/// in `unsupported`, or in `noKernel`. Errors: Internal ones only; what can't be done is a row.
+/// Explores the entry computation (calls inlined) and the loops and branches that it runs. Bodies
+/// of loops whose trip count can be read off are explored as graphs of their own; their conditions
+/// need no kernels then. All branches of a conditional are explored, the costliest is counted.
+/// Every op of these ends up in exactly one kernel, in `unsupported`, or in `noKernel`. Errors:
+/// Internal ones only; what can't be done is a row.
 llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &device,
                                            const Calibration &calibration,
                                            const ExploreOptions &options = {});

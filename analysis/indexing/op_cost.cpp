@@ -1,10 +1,13 @@
 #include "analysis/indexing/op_cost.h"
 
 #include "analysis/indexing/indexing.h"
+#include "analysis/indexing/library_call.h"
+#include "analysis/indexing/trip_count.h"
+#include "analysis/ir/contraction_dims.h"
 #include "analysis/support/checked.h"
 
-#include <numeric>
 #include <optional>
+#include <tuple>
 
 namespace tilewright {
 
@@ -116,41 +119,6 @@ std::optional<int64_t> product(std::optional<int64_t> a, std::optional<int64_t> 
   return a && b ? checkedMul(*a, *b) : std::nullopt;
 }
 
-/// How many (position, element) pairs of a window dim meet the input.
-std::optional<int64_t> windowHits(const WindowDim &w, int64_t positions, int64_t extent) {
-  constexpr int64_t maxWork = 1 << 20;
-  std::optional<int64_t> last = checkedMul(extent - 1, w.baseDilation);
-  if (extent <= 0 || positions <= 0)
-    return 0;
-  if (!last || w.size > maxWork || w.stride < 1 || w.baseDilation < 1 ||
-      w.baseDilation > maxWork / std::max<int64_t>(w.size, 1))
-    return std::nullopt;
-  int64_t hits = 0;
-  for (int64_t k = 0; k < w.size; ++k) {
-    // position·stride + shift in [0, last] and a multiple of the base dilation.
-    std::optional<int64_t> at = checkedMul(k, w.windowDilation);
-    std::optional<int64_t> shift = at ? checkedSub(*at, w.padLow) : std::nullopt;
-    std::optional<int64_t> room = shift ? checkedSub(*last, *shift) : std::nullopt;
-    if (!shift || *shift == INT64_MIN || !room)
-      return std::nullopt;
-    int64_t low = std::max<int64_t>(0, *checkedCeilDiv(-*shift, w.stride));
-    int64_t high = std::min(positions - 1, *checkedFloorDiv(*room, w.stride));
-    int64_t step = w.baseDilation / std::gcd(w.stride, w.baseDilation);
-    for (int64_t i = 0; i < step && low + i <= high; ++i) {
-      // Residues modulo the dilation, so that nothing overflows.
-      __int128 value = static_cast<__int128>(low + i) * w.stride + *shift;
-      if (value % w.baseDilation != 0)
-        continue;
-      std::optional<int64_t> sum = checkedAdd(hits, (high - low - i) / step + 1);
-      if (!sum)
-        return std::nullopt;
-      hits = *sum;
-      break;
-    }
-  }
-  return hits;
-}
-
 OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
   const Op &op = graph.op(id);
   const OpAttributes &attrs = op.attrs;
@@ -159,23 +127,19 @@ OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
   auto operand = [&](size_t i) -> const Shape & { return graph.op(op.operands[i]).shape; };
   switch (op.opcode) {
   case Opcode::Dot:
-  case Opcode::ScaledDot: {
+  case Opcode::ScaledDot:
+  case Opcode::RaggedDot: { // with the contracted dim shared out among the groups
+    std::optional<RaggedDims> ragged = raggedDims(op);
+    if (ragged && ragged->mode == RaggedDims::Mode::Contracting && out && !out->dims.empty() &&
+        out->dims[0] > 0 && elements)
+      elements = *elements / out->dims[0];
     std::optional<int64_t> n = elements;
     for (int64_t d : attrs.dot.lhsContracting)
       n = product(n, operand(0).dims[static_cast<size_t>(d)]);
     return times({2, 0, true, {}}, n);
   }
-  case Opcode::Convolution: {
-    const ConvDims &dims = attrs.conv;
-    std::optional<int64_t> n = out->dims[static_cast<size_t>(dims.outputBatch)];
-    n = product(n, out->dims[static_cast<size_t>(dims.outputFeature)]);
-    n = product(n, operand(1).dims[static_cast<size_t>(dims.kernelInput)]);
-    for (size_t i = 0; i < attrs.window.size(); ++i)
-      n = product(n,
-                  windowHits(attrs.window[i], out->dims[static_cast<size_t>(dims.outputSpatial[i])],
-                             operand(0).dims[static_cast<size_t>(dims.inputSpatial[i])]));
-    return times({2, 0, true, {}}, n);
-  }
+  case Opcode::Convolution:
+    return times({2, 0, true, {}}, convolutionProducts(attrs, operand(0), operand(1), *out));
   case Opcode::Reduce: {
     std::optional<int64_t> in = operand(0).elementCount();
     if (!in || !elements)
@@ -215,11 +179,29 @@ OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
   case Opcode::AllReduce:
   case Opcode::AllReduceStart:
     return notCounted("its work depends on the number of replicas");
-  case Opcode::RaggedDot:
-    return notCounted("the sizes of its groups are known at run time only");
-  case Opcode::While:
-  case Opcode::Conditional:
-    return notCounted(fmt::format("what {} runs is known at run time only", toString(op.opcode)));
+  case Opcode::ReduceScatter:
+    return notCounted("its work depends on the number of replicas");
+  case Opcode::While: {
+    TripCount trips = tripCount(module, graph, id);
+    if (!trips.count)
+      return notCounted(fmt::format("how often the loop runs is not known: {}", trips.reason));
+    OpCost once = plus(called(op, CallRole::Body, depth), called(op, CallRole::Condition, depth));
+    return plus(times(once, *trips.count), called(op, CallRole::Condition, depth));
+  }
+  case Opcode::Conditional: {
+    OpCost most;
+    for (const CalledGraph &call : op.called) {
+      if (call.role != CallRole::Branch)
+        continue;
+      OpCost branch = graphCost(call.graph, depth);
+      if (!branch.isCounted)
+        return branch;
+      if (std::tie(branch.flops, branch.transcendentals) >
+          std::tie(most.flops, most.transcendentals))
+        most = branch;
+    }
+    return most;
+  }
   default:
     break;
   }
@@ -241,10 +223,13 @@ OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
   case OpClass::Tuple:
     return {};
   case OpClass::Call:
-  case OpClass::Collective:
   case OpClass::Opaque:
     break;
+  case OpClass::Collective: // the others move elements; collectiveTraffic() knows how many
+    return {};
   }
+  if (std::optional<LibraryCall> call = libraryCall(graph, id))
+    return {call->flops, 0, true, {}};
   if (op.opcode == Opcode::CustomCall)
     return notCounted(
         fmt::format("what custom call \"{}\" does is not known", attrs.customCallTarget));

@@ -14,7 +14,10 @@ namespace tilewright {
 ///   transcendentals  exp, log, tanh, sqrt, rsqrt, power, sin, … one each
 /// Moving and converting elements costs none. A dot is 2·K per output element, a convolution
 /// 2·channels for each kernel element that meets the input (padding is not counted), a reduction
-/// its computation once for each element but the first.
+/// its computation once for each element but the first. A ragged-dot counts as if its groups took
+/// all rows, a loop as often as it runs where that is known (trip_count.h), a conditional as its
+/// costliest branch, a library call as its product (library_call.h). What collectives move is in
+/// collective_traffic.h; the arithmetic of those that reduce is not counted.
 struct OpCost {
   int64_t flops = 0;
   int64_t transcendentals = 0;

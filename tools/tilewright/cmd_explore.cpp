@@ -62,7 +62,9 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
     entry["recomputed"] = kernel.recomputed;
   entry["root_shape"] = kernel.rootShape;
   entry["kind"] = toString(kernel.kind);
-  entry["trip_count"] = 1;
+  entry["trip_count"] = kernel.tripCount;
+  if (!kernel.computation.empty())
+    entry["computation"] = kernel.computation;
   entry["plan"] = planJson(best.plan);
   entry["time_ns"] = estimate.timeNs;
   entry["sigma_ln"] = estimate.sigmaLn;
@@ -102,8 +104,18 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
     entry["kernels"].push_back(kernelJson(kernel, entry["kernels"].size()));
   auto list = [](const std::vector<UnsupportedOp> &ops) {
     Json result = Json::array();
-    for (const UnsupportedOp &op : ops)
-      result.push_back({{"op", op.op}, {"reason", op.reason}});
+    for (const UnsupportedOp &op : ops) {
+      Json row = {{"op", op.op}, {"reason", op.reason}};
+      if (!op.computation.empty())
+        row["computation"] = op.computation;
+      if (op.flops)
+        row["flops"] = *op.flops;
+      if (op.bytes)
+        row["bytes"] = *op.bytes;
+      if (op.linkBytes)
+        row["link_bytes"] = *op.linkBytes;
+      result.push_back(std::move(row));
+    }
     return result;
   };
   entry["unsupported"] = list(model.unsupported);
@@ -152,13 +164,15 @@ void printModel(const Json &model, double total) {
                  : fmt::format(" without {} unsupported ops", model["unsupported"].size()));
   fmt::print("  {:<32} {:>9} {:>6}  {:<14} {}\n", "kernel", "time", "share", "limit", "plan");
   for (const Json &kernel : model["kernels"]) {
-    double time = kernel["time_ns"].get<double>();
+    int64_t runs = kernel["trip_count"].get<int64_t>();
+    double time = kernel["time_ns"].get<double>() * static_cast<double>(runs);
     std::string name = kernel["name"].get<std::string>();
     if (name.size() > 32)
       name = name.substr(0, 31) + "~";
-    fmt::print("  {:<32} {:>9} {:>5.1f}%  {:<14} {} | {}\n", name, timeText(time),
+    fmt::print("  {:<32} {:>9} {:>5.1f}%  {:<14} {} | {}{}\n", name, timeText(time),
                total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
-               sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]));
+               sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]),
+               runs == 1 ? "" : fmt::format(" | {} runs", runs));
   }
   for (const Json &split : model["split_groups"])
     fmt::print("  taken apart: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),

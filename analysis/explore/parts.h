@@ -1,0 +1,44 @@
+// Parts of a model: the entry computation, and the loops' bodies and branches that it runs.
+#pragma once
+
+#include "analysis/explore/grouping.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// A computation that runs, explored as a graph of its own.
+struct ModelPart {
+  struct Loop {
+    GraphId body;
+    int64_t trips = 0;
+  };
+  /// An op of a computation that is no part: the condition of a loop.
+  struct Condition {
+    GraphId graph;
+    OpReason entry;
+  };
+
+  GraphId id;
+  Grouping grouping; ///< loops and conditionals whose computations are parts are in `noKernel`
+  std::vector<Loop> loops;
+  std::vector<std::vector<GraphId>> conditionals; ///< the branches of each
+  std::vector<size_t> conditionalRows;            ///< their rows in `grouping.noKernel`
+  std::vector<Condition> conditions;
+
+  double timeNs = 0; ///< of one run; countRuns() adds what its loops and branches take
+  int64_t runs = 0;  ///< for each run of the model, by countRuns()
+};
+
+/// The parts, those that are run before those that run them; the entry is the last. A loop whose
+/// trip count can't be read off stays in `grouping.unsupported`, with the reason. Each computation
+/// is one part, however many ops run it; computations nest no deeper than 64.
+std::vector<ModelPart> modelParts(const Module &module);
+
+/// Given each part's own time of one run: adds the times of loops and, of each conditional, its
+/// costliest branch; then counts how often each part runs.
+void countRuns(const Module &module, std::vector<ModelPart> &parts);
+
+} // namespace tilewright

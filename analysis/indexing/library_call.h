@@ -1,0 +1,30 @@
+// Work of custom calls whose meaning is plain: matrix products and convolutions of cuBLAS and
+// cuDNN.
+#pragma once
+
+#include "analysis/ir/graph.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace tilewright {
+
+struct LibraryCall {
+  int64_t flops = 0; ///< of the product alone, 2 each; epilogues are not counted
+  int64_t bytes = 0; ///< operands read and results written once; workspace (a last s8[…]) is none
+};
+
+/// `__cublas$gemm`, `__cublas$lt$matmul…` (contracted dims from their backend_config) and
+/// `__cudnn$conv…` (window and dim_labels of the forward convolution). Nothing for other ops, and
+/// where the attributes don't fit the shapes or a number leaves 64 bits.
+std::optional<LibraryCall> libraryCall(const Graph &graph, OpId op);
+
+/// Products (multiply-adds) of a convolution with these attributes: kernel elements that meet
+/// padding only are not counted. Nothing where a number leaves 64 bits or the ranks don't fit.
+std::optional<int64_t> convolutionProducts(const OpAttributes &attrs, const Shape &input,
+                                           const Shape &kernel, const Shape &output);
+
+/// How many (position, element) pairs of a window dim meet an input of this extent.
+std::optional<int64_t> windowHits(const WindowDim &window, int64_t positions, int64_t extent);
+
+} // namespace tilewright

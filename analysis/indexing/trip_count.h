@@ -1,0 +1,24 @@
+// How often loops run.
+#pragma once
+
+#include "analysis/ir/graph.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tilewright {
+
+struct TripCount {
+  std::optional<int64_t> count;
+  std::string reason; ///< why it is not known; else empty
+};
+
+/// How often the body of a `while` runs. Taken from `known_trip_count` in its backend_config, else
+/// read off a counter: an element i of the loop's state that starts as a constant, that the body
+/// changes by a constant, and that the condition compares (<, <=, >, >=, !=) with a constant;
+/// tuples, their elements and copies are looked through. A counter that would wrap around before
+/// the loop ends is not counted.
+TripCount tripCount(const Module &module, const Graph &graph, OpId whileOp);
+
+} // namespace tilewright
