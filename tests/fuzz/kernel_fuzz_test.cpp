@@ -78,7 +78,7 @@ void KernelFuzz::run(const std::string &program, uint64_t seed) {
 
 TEST_P(KernelFuzz, EveryKernelComputesItsOps) {
   uint64_t first = fromEnvironment("TILEWRIGHT_FUZZ_SEED", 1);
-  uint64_t count = fromEnvironment("TILEWRIGHT_FUZZ_PROGRAMS", 8);
+  uint64_t count = fromEnvironment("TILEWRIGHT_FUZZ_PROGRAMS", 25);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     std::string program = randomProgram(GetParam(), seed);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, program));
@@ -90,9 +90,24 @@ TEST_P(KernelFuzz, EveryKernelComputesItsOps) {
   RecordProperty("unsupported", static_cast<int>(unsupported));
 }
 
+std::string nameOf(const ::testing::TestParamInfo<ProgramKind> &info) {
+  switch (info.param) {
+  case ProgramKind::Elementwise:
+    return "Elementwise";
+  case ProgramKind::Reduction:
+    return "Reduction";
+  case ProgramKind::Softmax:
+    return "Softmax";
+  case ProgramKind::Dot:
+    return "Dot";
+  }
+  return "";
+}
+
 INSTANTIATE_TEST_SUITE_P(Kinds, KernelFuzz,
                          ::testing::Values(ProgramKind::Elementwise, ProgramKind::Reduction,
-                                           ProgramKind::Softmax, ProgramKind::Dot));
+                                           ProgramKind::Softmax, ProgramKind::Dot),
+                         nameOf);
 
 } // namespace
 } // namespace tilewright
