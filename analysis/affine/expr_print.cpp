@@ -84,12 +84,19 @@ private:
     });
   }
 
+  /// Sums lean to the left and can be long: not by recursion.
   void printSum(const ExprNode *node) {
-    if (node->lhs->kind == ExprKind::Add)
-      printSum(node->lhs);
-    else
-      print(node->lhs, SumLevel);
-    const ExprNode *term = node->rhs;
+    std::vector<const ExprNode *> terms;
+    for (; node->kind == ExprKind::Add; node = node->lhs)
+      terms.push_back(node->rhs);
+    print(node, SumLevel);
+    for (; !terms.empty() && text.size() <= limit; terms.pop_back())
+      printAddend(terms.back());
+    if (!terms.empty() && !text.ends_with("..."))
+      text += "...";
+  }
+
+  void printAddend(const ExprNode *term) {
     bool negativeConstant = term->kind == ExprKind::Constant && term->value < 0;
     bool negativeTerm = term->kind == ExprKind::Mul && term->rhs->kind == ExprKind::Constant &&
                         term->rhs->value < 0 && term->rhs->value != INT64_MIN;

@@ -120,3 +120,31 @@ TEST(Expr, LongChainsDoNotRecurse) {
   point.set(c.dim(1), 0);
   EXPECT_EQ(*evaluate(e, point), 0);
 }
+
+TEST(Expr, LongSumsArePrintedInPart) {
+  ExprContext c;
+  Expr e = c.dim(0);
+  for (int i = 0; i < 300000; ++i)
+    e = e + c.range(0).floorDiv(i + 2);
+  EXPECT_LT(e.str().size(), 4200u);
+  EXPECT_TRUE(e.str().ends_with("..."));
+}
+
+// Replacement functions may walk expressions themselves.
+TEST(Expr, WalksMayNest) {
+  ExprContext c;
+  Expr e = c.dim(0), f = c.dim(1);
+  for (int i = 0; i < 100; ++i) {
+    e = (e + c.dim(0)).floorDiv(2);
+    f = (f + i).mod(1000 + i);
+  }
+  Assignment point;
+  point.set(c.dim(1), 5);
+  Expr inner;
+  Expr result = substitute(e, [&](VarId) {
+    inner = c.constant(*evaluate(f, point));
+    return inner;
+  });
+  EXPECT_TRUE(result.isConstant());
+  EXPECT_EQ(result, substitute(e, [&](VarId) { return inner; }));
+}
