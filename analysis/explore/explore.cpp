@@ -262,7 +262,8 @@ UnsupportedOp Explorer::rowOf(GraphId id, const OpReason &entry) const {
   if (std::optional<LibraryCall> call = libraryCall(graph, entry.op)) {
     row.flops = call->flops;
     row.bytes = call->bytes;
-    row.reason += fmt::format("; {} FLOPs and {} bytes are not priced", call->flops, call->bytes);
+    row.reason = fmt::format("custom-call {}: a library's kernel, not priced: {} FLOPs, {} bytes",
+                             graph.op(entry.op).attrs.customCallTarget, call->flops, call->bytes);
   } else if (std::optional<CollectiveTraffic> moved = collectiveTraffic(*module, graph, entry.op)) {
     row.bytes = moved->bytesRead + moved->bytesWritten;
     row.linkBytes = moved->linkBytes;

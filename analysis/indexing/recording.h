@@ -4,6 +4,7 @@
 #include "analysis/indexing/test_support.h"
 #include "analysis/ir/evaluator.h"
 
+#include <algorithm>
 #include <map>
 
 namespace tilewright {
@@ -56,6 +57,63 @@ inline std::optional<Recording> record(HloGraph &g, uint64_t seed) {
     return std::nullopt;
   }
   return recording;
+}
+
+/// The sets agree as the coverage says.
+inline bool agrees(Coverage coverage, const std::set<int64_t> &claimed,
+                   const std::set<int64_t> &real) {
+  return coverage == Coverage::Exact
+             ? claimed == real
+             : std::includes(claimed.begin(), claimed.end(), real.begin(), real.end());
+}
+
+/// All that maps say about one element, as positions in a tensor of these extents; nothing where
+/// one lies outside.
+inline std::optional<std::set<int64_t>> positionsOf(const std::vector<IndexMap> &maps,
+                                                    const std::vector<int64_t> &at,
+                                                    const TensorValue &value,
+                                                    const std::vector<int64_t> &extents) {
+  std::set<int64_t> positions;
+  for (const IndexMap &map : maps)
+    for (const std::vector<int64_t> &read : readsOf(map, at, value)) {
+      for (size_t d = 0; d < read.size(); ++d)
+        if (!Interval::ofExtent(extents[d]).contains(read[d]))
+          return std::nullopt;
+      positions.insert(linear(read, extents));
+    }
+  return positions;
+}
+
+/// Where the maps of operand `k` of op `i`, in both directions, differ from what was read, at every
+/// element; empty if they don't.
+inline std::string differenceFromReads(HloGraph &g, Recording &recording, uint32_t i, unsigned k,
+                                       const OperandMaps &forward, const OperandMaps &back) {
+  const Op &op = g.graph().op(OpId{i});
+  const Shape &in = g.graph().op(op.operands[k]).shape, &out = *resultShape(op, {});
+  std::string difference;
+  auto check = [&](const OperandMaps &maps, const std::vector<int64_t> &at, const Shape &to,
+                   const std::set<int64_t> &real, const char *direction) {
+    std::optional<std::set<int64_t>> claimed =
+        positionsOf(maps.maps, at, recording.value(), to.dims);
+    if ((claimed && agrees(maps.coverage, *claimed, real)) || !difference.empty())
+      return;
+    difference = op.name + " operand " + std::to_string(k) + ", " + direction + " from element";
+    for (int64_t coordinate : at)
+      difference += " " + std::to_string(coordinate);
+    for (const IndexMap &map : maps.maps)
+      difference += ": " + map.str();
+  };
+  std::map<int64_t, std::set<int64_t>> readers;
+  forEachIndex(out.dims, [&](const std::vector<int64_t> &at) {
+    const std::set<int64_t> &real = recording.reads[{i, k, linear(at, out.dims)}];
+    for (int64_t element : real)
+      readers[element].insert(linear(at, out.dims));
+    check(forward, at, in, real, "forward");
+  });
+  forEachIndex(in.dims, [&](const std::vector<int64_t> &at) {
+    check(back, at, out, readers[linear(at, in.dims)], "back");
+  });
+  return difference;
 }
 
 } // namespace tilewright
