@@ -357,7 +357,13 @@ llvm::Error ReductionLowering::emitReduction(size_t index) {
   Columns columns{reduction.extents, reduction.order, reduction.length, reduction.chunk};
   auto error =
       forColumns(columns, partial,
-                 [&](const Coordinates &column, const Guard &guard, Values &sums) -> llvm::Error {
+                 [&](const Coordinates &column, const Guard &there, Values &sums) -> llvm::Error {
+                   // Behind a pad or a concatenation some root elements have no row.
+                   Guard guard = there;
+                   for (size_t i = 0; i < reduction.rowAt.size(); ++i)
+                     if (Interval range = emitter.range(reduction.rowAt[i]);
+                         range.lo < 0 || range.hi >= op.shape.dims[i])
+                       emitter.addDomain(guard, {reduction.at[i]}, {op.shape.dims[i]});
                    Coordinates at(rank);
                    for (size_t i = 0; i < reduction.dims.size(); ++i)
                      at[static_cast<size_t>(reduction.dims[i])] = column[i];

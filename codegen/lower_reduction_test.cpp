@@ -23,6 +23,26 @@ std::string softmax(int64_t rows, int64_t columns) {
          " broadcast(s), dimensions={0}\n ROOT y = " + full + " divide(e, sb)\n}\n";
 }
 
+// Some root elements have no row: the reduction must not read there.
+TEST(LowerReduction, EpilogueThatGoesBeyondTheRows) {
+  for (const char *epilogue :
+       {"f32[40] pad(r, c), padding=-1_1_0", "f32[84] pad(r, c), padding=3_2_1",
+        "f32[47] concatenate(e, r), dimensions={0}"})
+    for (int64_t tile : {1, 16})
+      expectPass(specFromHlo(std::string(R"(HloModule m
+add { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y) }
+ENTRY main {
+  a = f32[40,24] parameter(0)
+  e = f32[7] parameter(1)
+  c = f32[] constant(5)
+  z = f32[] constant(0)
+  r = f32[40] reduce(a, z), dimensions={1}, to_apply=add
+  ROOT p = )") + epilogue + "\n}\n",
+                             {tile}));
+}
+
 TEST(LowerReduction, SoftmaxInRegistersReadsOnce) {
   for (int64_t columns : {1, 7, 32, 100, 512}) {
     for (int64_t rows : {1, 3, 8})
