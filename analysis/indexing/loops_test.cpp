@@ -222,3 +222,20 @@ TEST(IndexingFacts, Collectives) {
   EXPECT_EQ(readers.size(), 8u);
   EXPECT_TRUE(readers.count({5 + 3 * 128, 7}));
 }
+
+// What only moves elements costs no arithmetic.
+TEST(OpCost, MovementIsFree) {
+  HloGraph g("left = f32[256,8] parameter(0)\n middle = f32[256,1512] parameter(1)\n"
+             "z = f32[] parameter(2)\n"
+             "grid = f32[256,1528] concatenate(left, middle, left), dimensions={1}\n"
+             "p = f32[258,1528] pad(grid, z), padding=1_1x0_0\n"
+             "s = f32[4,1528] slice(p), slice={[0:4], [0:1528]}\n"
+             "v = f32[4,1528] reverse(s), dimensions={0}\n"
+             "t = f32[1528,4] transpose(v), dimensions={1,0}\n"
+             "ROOT r = f32[6112] reshape(t)");
+  for (const char *op : {"grid", "p", "s", "v", "t", "r"}) {
+    OpCost cost = opCost(g.module, g.graph(), g.find(op));
+    EXPECT_TRUE(cost.isCounted) << op;
+    EXPECT_EQ(cost.flops + cost.transcendentals, 0) << op;
+  }
+}

@@ -210,3 +210,46 @@ TEST(IndexingReads, LinesOfSortAndTopK) {
                        "k = (f32[3,2], s32[3,2]) topk(x), k=2, largest=true\n"
                        "ROOT v = f32[3,2] get-tuple-element(k), index=0");
 }
+
+// Extents of zero, leading and not: everything is still a relation, an empty one.
+TEST(IndexingReads, ExtentsOfZero) {
+  expectMapsMatchReads(
+      "x = f32[3,0] parameter(0)\n y = f32[0,4] parameter(1)\n z = f32[] parameter(2)\n"
+      "d = f32[3,4] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "none = f32[0,3] dot(y, d), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+      "a = f32[3,0] transpose(none), dimensions={1,0}\n"
+      "r = f32[3] reduce(x, z), dimensions={1}, to_apply=add\n"
+      "q = f32[0] reduce(x, z), dimensions={0}, to_apply=add\n"
+      "w = f32[3,2] pad(x, z), padding=0_0x1_1\n"
+      "c = f32[3,4] concatenate(x, d), dimensions={1}\n"
+      "s = f32[3,0] slice(c), slice={[0:3], [2:2]}\n v = f32[3,0] reverse(s), dimensions={1}\n"
+      "b = f32[3,0,2] broadcast(v), dimensions={0,1}\n m = f32[0,5] reshape(b)\n"
+      "ROOT t = (f32[3,0], f32[3], f32[0], f32[3,2], f32[0,5]) tuple(a, r, q, w, m)",
+      "");
+  expectMapsMatchReads("x = f32[0,4] parameter(0)\n z = f32[] parameter(1)\n"
+                       "ROOT w = f32[1,4] reduce-window(x, z), window={size=3x1 pad=1_2x0_0}, "
+                       "to_apply=add");
+  expectMapsMatchReads("x = f32[1,0,2] parameter(0)\n k = f32[3,2,4] parameter(1)\n"
+                       "ROOT c = f32[1,2,4] convolution(x, k), window={size=3 pad=2_2}, "
+                       "dim_labels=b0f_0io->b0f");
+  expectMapsMatchReads("x = f32[5,3] parameter(0)\n i = s32[0] parameter(1)\n"
+                       "ROOT g = f32[0,3] gather(x, i), offset_dims={1}, "
+                       "collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
+                       "slice_sizes={1,3}");
+  expectMapsMatchReads("x = f32[5,3] parameter(0)\n i = s32[0,1] parameter(1)\n"
+                       "u = f32[0,3] parameter(2)\n"
+                       "ROOT g = f32[5,3] scatter(x, i, u), update_window_dims={1}, "
+                       "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+                       "index_vector_dim=1, to_apply=add");
+  expectMapsMatchReads("x = f32[5,0] parameter(0)\n i = s32[] parameter(1)\n"
+                       "ROOT s = f32[2,0] dynamic-slice(x, i, i), dynamic_slice_sizes={2,0}");
+}
+
+// A running sum is a window over all that is before, or a scan.
+TEST(IndexingReads, RunningSums) {
+  for (const char *pad : {"5_0x0_0", "0_5x0_0"})
+    expectMapsMatchReads(std::string("x = f32[6,2] parameter(0)\n z = f32[] parameter(1)\n"
+                                     "ROOT w = f32[6,2] reduce-window(x, z), window={size=6x1 "
+                                     "pad=") +
+                         pad + "}, to_apply=add");
+}

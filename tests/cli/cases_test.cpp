@@ -118,14 +118,25 @@ TEST(Cases, AConcatenationHasNoFlops) {
 TEST(Cases, AnAllGatherIsItsOwnRow) {
   Json model = exploreOne("28-gather-over-eight.hlo.txt");
   EXPECT_EQ(model["kernels"].size(), 1u);
-  EXPECT_EQ(namesIn(model["unsupported"]), Names{"all"});
+  ASSERT_EQ(namesIn(model["unsupported"]), Names{"all"});
+  const Json &row = model["unsupported"][0];
+  EXPECT_EQ(row["bytes"], 65536 + 524288);
+  EXPECT_EQ(row["link_bytes"], 458752);
 }
 
 TEST(Cases, OpsWithoutMapsAreListedWithTheirReasons) {
   Json model = exploreOne("42-things-without-maps.hlo.txt");
-  EXPECT_EQ(namesIn(model["unsupported"]), (Names{"cc", "done", "loop", "sorted", "start"}));
-  ASSERT_EQ(model["kernels"].size(), 1u);
-  EXPECT_EQ(model["kernels"][0]["ops"], Json::array({"out"}));
+  EXPECT_EQ(namesIn(model["unsupported"]), (Names{"cc", "done", "sorted", "start"}));
+  // The loop is its body, three times.
+  double total = 0;
+  for (const Json &kernel : model["kernels"]) {
+    bool isBody = kernel.value("computation", "") == "body";
+    EXPECT_EQ(isBody, kernel["ops"] != Json::array({"out"})) << kernel["ops"];
+    EXPECT_EQ(kernel["trip_count"], isBody ? 3 : 1);
+    total += kernel["time_ns"].get<double>() * kernel["trip_count"].get<double>();
+  }
+  EXPECT_EQ(model["kernels"].size(), 3u);
+  EXPECT_NEAR(model["total_time_ns"].get<double>(), total, 1e-9 * total);
 }
 
 TEST(Cases, ExtentsOfZeroMakeNoKernelOrOneThatWritesItsInitialValues) {
