@@ -67,7 +67,8 @@ Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
   Expr raw = ctx.binary(kind, lhs, rhs);
   if (!raw.lhs() || raw == lhs || raw == rhs)
     return raw;
-  if (auto it = normalForms.find(raw.id()); it != normalForms.end())
+  auto &known = recombining == 0 ? normalForms : withinSearch[recombining - 1];
+  if (auto it = known.find(raw.id()); it != known.end())
     return it->second;
   // Every rule works on something smaller, so that this depth is not reached in practice; it is
   // what bounds the stack if two rules should ever disagree.
@@ -79,7 +80,7 @@ Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
   --depth;
   if (result.isPoison()) // only from a constant that does not fit: keep what can be evaluated
     result = raw;
-  normalForms[raw.id()] = result;
+  known[raw.id()] = result;
   return result;
 }
 

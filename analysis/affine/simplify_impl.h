@@ -11,6 +11,7 @@
 #include "analysis/affine/linear_form.h"
 #include "analysis/affine/simplify.h"
 
+#include <array>
 #include <llvm/ADT/DenseMap.h>
 
 namespace tilewright {
@@ -49,6 +50,7 @@ private:
   Expr rewrite(ExprKind kind, Expr lhs, Expr rhs);
   Interval computeRange(Expr expr);
   Expr joinOperands(ExprKind kind, Expr lhs, Expr rhs);
+  void recombine(LinearForm &form);
   bool recombineMod(LinearForm &form, size_t at);
   bool recombineCongruent(LinearForm &form, size_t at);
   bool recombineMods(LinearForm &form, size_t at);
@@ -67,9 +69,14 @@ private:
   std::optional<Split> splitBy(const LinearForm &form, int64_t d);
 
   llvm::DenseMap<uint32_t, Expr> normalForms; ///< by Expr::id()
+  /// The same for what is built on trial within recombine(), where less is looked for: kept apart
+  /// by nesting, so that a normal form doesn't depend on what was simplified before.
+  static constexpr int maxNested = 2;
+  std::array<llvm::DenseMap<uint32_t, Expr>, maxNested> withinSearch;
   llvm::DenseMap<uint32_t, Interval> ranges;
   llvm::DenseMap<uint32_t, int64_t> divisors;
-  int depth = 0; ///< of make() within make()
+  int depth = 0;       ///< of make() within make()
+  int recombining = 0; ///< of recombine() within recombine()
 };
 
 } // namespace tilewright

@@ -17,6 +17,17 @@ Expr Simplifier::Impl::makeAdd(Expr lhs, Expr rhs) {
 }
 
 Expr Simplifier::Impl::sum(LinearForm form) {
+  // Looking for a pair builds its parts, which are sums of their own: without a bound, sums of
+  // products of remainders would be searched exponentially often.
+  if (recombining >= maxNested)
+    return form.build(ctx);
+  ++recombining;
+  recombine(form);
+  --recombining;
+  return form.build(ctx);
+}
+
+void Simplifier::Impl::recombine(LinearForm &form) {
   // Every rule removes a division or a remainder, so that this ends.
   bool changed = true;
   while (changed) {
@@ -33,7 +44,6 @@ Expr Simplifier::Impl::sum(LinearForm form) {
                 apply(Rule::RecombineMods, &Impl::recombineMods, i) ||
                 apply(Rule::RecombineFloorDiv, &Impl::recombineFloorDiv, i);
   }
-  return form.build(ctx);
 }
 
 namespace {
@@ -56,10 +66,22 @@ std::optional<Expr> takeFactor(std::vector<Expr> &factors, ExprKind kind) {
 
 } // namespace
 
+namespace {
+
+/// May a term other than that one hold a division?
+bool anotherMayDivide(const LinearForm &form, size_t at) {
+  for (size_t i = 0; i < form.terms.size(); ++i)
+    if (i != at && mayHaveFactor(form.terms[i], ExprKind::FloorDiv))
+      return true;
+  return false;
+}
+
+} // namespace
+
 /// c·f·(x mod e) + c·f·e·(x // e)  →  c·f·x
 bool Simplifier::Impl::recombineMod(LinearForm &form, size_t at) {
   const LinearForm::Term term = form.terms[at];
-  if (form.terms.size() < 2 || !mayHaveFactor(term, ExprKind::Mod))
+  if (!mayHaveFactor(term, ExprKind::Mod) || !anotherMayDivide(form, at))
     return false;
   std::vector<Expr> factors = factorsOf(term.expr);
   std::optional<Expr> mod = takeFactor(factors, ExprKind::Mod);

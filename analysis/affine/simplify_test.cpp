@@ -197,6 +197,17 @@ TEST(Simplify, SharedSubExpressionsStayCheap) {
   EXPECT_FALSE(t.simplify(many).empty());
 }
 
+// Found by fuzzing: pairs of remainders and divisions are looked for inside products of such sums.
+TEST(Simplify, ProductsOfRemaindersAreSearchedOnce) {
+  T t;
+  Expr e = t.d(0, {0, 50});
+  for (int i = 0; i < 12; ++i) {
+    Expr d = t.k(i % 5 + 2);
+    e = (e.mod(d) + e.floorDiv(d).mod(7) * d) * (e.mod(d + 9) + t.d(1, {0, 9}));
+  }
+  EXPECT_FALSE(t.simplify(e).empty());
+}
+
 TEST(Simplify, LongChainsDoNotRecurse) {
   T t;
   Expr e = t.d(0, {0, 7});
