@@ -177,7 +177,8 @@ Maps reduceMaps(const OpView &v) {
     return v.malformed("operand and result don't fit");
   OpIndexing result;
   for (size_t i = 0; i < v.operandCount(); ++i)
-    result.operands.push_back(exactly(i < inputs ? v.map(at, ranges) : v.scalar()));
+    result.operands.push_back(!v.wants(i) ? OperandMaps{}
+                                          : exactly(i < inputs ? v.map(at, ranges) : v.scalar()));
   return result;
 }
 

@@ -97,6 +97,11 @@ Maps concatenateMaps(const OpView &v) {
     if (v.operand(k).rank() != v.out.rank())
       return v.malformed("operands differ in rank");
     int64_t extent = v.operand(k).dims[along];
+    if (!v.wants(k)) {
+      result.operands.emplace_back();
+      offset += extent;
+      continue;
+    }
     std::vector<Expr> at;
     for (size_t i = 0; i < v.out.rank(); ++i)
       at.push_back(i == along ? v.dim(i) - offset : v.dim(i));

@@ -115,6 +115,10 @@ Maps lineMaps(const OpView &v) {
     const Shape &in = v.operand(k);
     if (in.isTuple || in.rank() != rank || along >= rank)
       return v.malformed("operand and result differ in rank");
+    if (!v.wants(k)) {
+      result.operands.emplace_back();
+      continue;
+    }
     std::vector<Expr> at;
     for (size_t d = 0; d < rank; ++d)
       at.push_back(d == along ? v.ctx.range(0) : v.dim(d));
@@ -146,6 +150,11 @@ const Shape *resultShape(const Op &op, const ResultPath &path) {
 
 llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId id, ExprContext &context,
                                             const ResultPath &path) {
+  return mapsOf(graph, id, context, path, std::nullopt);
+}
+
+Maps indexing::mapsOf(const Graph &graph, OpId id, ExprContext &context, const ResultPath &path,
+                      std::optional<size_t> only) {
   const Op &op = graph.op(id);
   const Shape *out = resultShape(op, path);
   if (!out) {
@@ -156,7 +165,7 @@ llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId id, ExprCon
     }
     return makeError(DiagClass::BadInput, "%{} has no such tuple element", op.name);
   }
-  OpView view{graph, op, context, *out, path};
+  OpView view{graph, op, context, *out, path, only};
   llvm::Expected<OpIndexing> result = [&]() -> Maps {
     if (op.opcode == Opcode::CopyDone) {
       OpIndexing done;

@@ -12,7 +12,10 @@ struct OpView {
   ExprContext &ctx;
   const Shape &out; ///< of the result at hand
   const ResultPath &path;
+  /// Only this operand's maps are asked for: ops with many operands may leave the others' out.
+  std::optional<size_t> only = std::nullopt;
 
+  bool wants(size_t operand) const { return !only || *only == operand; }
   size_t operandCount() const { return op.operands.size(); }
   const Op &operandOp(size_t i) const { return graph.op(op.operands[i]); }
   const Shape &operand(size_t i) const { return operandOp(i).shape; }
@@ -30,6 +33,10 @@ struct OpView {
 };
 
 using Maps = llvm::Expected<OpIndexing>;
+
+/// outputToOperands(); with `only`, maps of other operands may be missing.
+Maps mapsOf(const Graph &graph, OpId op, ExprContext &context, const ResultPath &path,
+            std::optional<size_t> only);
 
 OpIndexing opaque(std::string reason);
 OperandMaps exactly(IndexMap map);

@@ -59,7 +59,7 @@ ResultPath resultThatReads(const Graph &graph, OpId id, unsigned operand, ExprCo
   if (operand < paths.size())
     std::rotate(paths.begin(), paths.begin() + operand, paths.end());
   for (const ResultPath &path : paths) {
-    llvm::Expected<OpIndexing> maps = outputToOperands(graph, id, context, path);
+    llvm::Expected<OpIndexing> maps = mapsOf(graph, id, context, path, operand);
     if (!maps) {
       llvm::consumeError(maps.takeError());
       continue;
@@ -84,7 +84,7 @@ llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId id, unsigne
                      op.name, toString(op.opcode), operand, why);
   };
   ResultPath path = wanted ? *wanted : resultThatReads(graph, id, operand, context);
-  llvm::Expected<OpIndexing> forward = outputToOperands(graph, id, context, path);
+  llvm::Expected<OpIndexing> forward = mapsOf(graph, id, context, path, operand);
   if (!forward)
     return forward.takeError();
   if (operand >= forward->operands.size() ||
