@@ -186,7 +186,8 @@ bool filterLine(std::vector<Progression> &line, const DigitSum &sum, const Resid
 
 /// Tries every value of the digits of a component.
 Outcome tryEveryValue(const Tied &tied, const DigitProgram::Values &values,
-                      const std::vector<int64_t> &extents, Component &out, std::string &reason) {
+                      const std::vector<int64_t> &extents, Work &work, Component &out,
+                      std::string &reason) {
   int64_t total = 1;
   for (uint32_t d : tied.digits) {
     total = checkedMul(total, extents[d]).value_or(maxComponentPoints + 1);
@@ -195,6 +196,10 @@ Outcome tryEveryValue(const Tied &tied, const DigitProgram::Values &values,
                            maxComponentPoints);
       return Outcome::Failed;
     }
+  }
+  if (!work.spend(static_cast<uint64_t>(total) * (tied.digits.size() + 1))) {
+    reason = "too many steps";
+    return Outcome::Failed;
   }
   std::vector<int64_t> at(extents.size());
   auto valueOf = [&](const DigitSum &sum) {
@@ -236,7 +241,7 @@ Outcome tryEveryValue(const Tied &tied, const DigitProgram::Values &values,
 }
 
 Outcome solve(const Tied &tied, const DigitProgram::Values &values,
-              const std::vector<int64_t> &extents, size_t maxParts, Component &out,
+              const std::vector<int64_t> &extents, size_t maxParts, Work &work, Component &out,
               std::string &reason) {
   out.results = tied.results;
   // One result, and constraints on multiples of it; or a single constraint alone.
@@ -245,7 +250,7 @@ Outcome solve(const Tied &tied, const DigitProgram::Values &values,
                             ? &tied.residuals[0]->sum
                             : nullptr;
   if (sum) {
-    std::optional<std::vector<Progression>> line = valuesOf(*sum, extents, maxParts);
+    std::optional<std::vector<Progression>> line = valuesOf(*sum, extents, maxParts, work);
     if (line) {
       bool isFiltered = std::all_of(tied.residuals.begin(), tied.residuals.end(),
                                     [&](const Residual *r) { return filterLine(*line, *sum, *r); });
@@ -258,11 +263,11 @@ Outcome solve(const Tied &tied, const DigitProgram::Values &values,
       }
     }
   }
-  return tryEveryValue(tied, values, extents, out, reason);
+  return tryEveryValue(tied, values, extents, work, out, reason);
 }
 
 Outcome productOf(const DigitProgram::Values &values, const std::vector<int64_t> &extents,
-                  size_t maxParts, Product &out, std::string &reason) {
+                  size_t maxParts, Work &work, Product &out, std::string &reason) {
   for (const DigitSum &sum : values.results)
     if (Interval range = rangeOf(sum, extents);
         range.lo < -maxMagnitude || range.hi > maxMagnitude) {
@@ -271,7 +276,8 @@ Outcome productOf(const DigitProgram::Values &values, const std::vector<int64_t>
     }
   for (const Tied &tied : componentsOf(values, extents)) {
     Component component;
-    if (Outcome o = solve(tied, values, extents, maxParts, component, reason); o != Outcome::Done)
+    if (Outcome o = solve(tied, values, extents, maxParts, work, component, reason);
+        o != Outcome::Done)
       return o;
     if (!component.results.empty())
       out.components.push_back(std::move(component));
@@ -284,7 +290,7 @@ bool isEmptyPiece(const Piece &piece) {
 }
 
 /// Adds the products of one read.
-bool addProducts(const Reads &reads, const Options &options, size_t &piecesLeft,
+bool addProducts(const Reads &reads, const Options &options, size_t &piecesLeft, Work &steps,
                  std::vector<Product> &out, std::string &reason) {
   if (reads.map.isKnownEmpty())
     return true;
@@ -303,6 +309,10 @@ bool addProducts(const Reads &reads, const Options &options, size_t &piecesLeft,
     }
     Piece piece = std::move(work.back());
     work.pop_back();
+    if (!steps.spend(program.size() * (piece.extents.size() + 1))) {
+      reason = "too many steps";
+      return false;
+    }
     DigitProgram::Values values;
     switch (program.evaluate(piece, values)) {
     case DigitProgram::Outcome::Failed:
@@ -322,7 +332,7 @@ bool addProducts(const Reads &reads, const Options &options, size_t &piecesLeft,
       if (!eliminateDigits(values, piece.extents))
         break;
       Product product;
-      Outcome o = productOf(values, piece.extents, options.maxBoxes, product, reason);
+      Outcome o = productOf(values, piece.extents, options.maxBoxes, steps, product, reason);
       if (o == Outcome::Failed)
         return false;
       if (o == Outcome::Done)
@@ -380,8 +390,9 @@ std::optional<std::vector<Product>> productsOf(const IndexSet &set, const Option
                                                std::string &reason) {
   std::vector<Product> products;
   size_t piecesLeft = maxPieces;
+  Work steps{options.maxSteps};
   for (const Reads &reads : set.parts())
-    if (!addProducts(reads, options, piecesLeft, products, reason))
+    if (!addProducts(reads, options, piecesLeft, steps, products, reason))
       return std::nullopt;
   return products;
 }

@@ -38,8 +38,9 @@ std::optional<std::vector<Box>> disjointBoxes(size_t rank, const std::vector<Pro
 /// The values of a sum of independent digits: a Minkowski sum of progressions, as disjoint
 /// progressions. Two of steps c ≤ C and m, r elements make one progression iff c | C and C ≤ m·c,
 /// of m + (r - 1)·C/c elements: the steps in between are c, and the gap after (m - 1)·c closes.
-/// Else they are copies, or are added as bits. Nothing when it takes more than `maxParts`.
+/// Else they are copies, or are added as bits. Nothing when it takes more than `maxParts` or more
+/// work than there is.
 std::optional<std::vector<Progression>>
-valuesOf(const DigitSum &sum, const std::vector<int64_t> &extents, size_t maxParts);
+valuesOf(const DigitSum &sum, const std::vector<int64_t> &extents, size_t maxParts, Work &work);
 
 } // namespace tilewright::sets

@@ -85,6 +85,10 @@ public:
   /// Results and constraints as sums of digits; or a digit to split first.
   Outcome evaluate(const Piece &piece, Values &out) const;
 
+  /// Expressions to evaluate for each piece.
+  size_t size() const { return nodes->nodes().size() + conditions.size(); }
+
+  /// The piece with the digit replaced. Nothing when numbers leave ±maxMagnitude.
   static std::optional<Piece> apply(const Piece &piece, uint32_t digit,
                                     const Split::Alternative &alternative);
 

@@ -249,6 +249,32 @@ TEST(Engines, SpentLimitsGiveUnknownWithAReason) {
   EXPECT_FALSE(points.reason.empty());
 }
 
+TEST(Engines, HardProblemsEnd) {
+  ExprContext ctx;
+  // As many variables as the library takes, and far more.
+  for (unsigned n : {4u, 20u}) {
+    std::vector<int64_t> extents(n, 97);
+    Expr least = ctx.dim(0), sum = ctx.dim(0), mixed = ctx.dim(0);
+    for (unsigned i = 1; i < n; ++i) {
+      Expr d = ctx.dim(i);
+      least = least.min(d * (i % 5 + 1)).max(ctx.dim((i * 7) % n) - i);
+      sum = sum + (d * i + ctx.dim(i - 1)).floorDiv(i + 1);
+      mixed = (mixed * 3 + d).floorDiv(2) + (mixed + d).mod(i + 5);
+    }
+    for (Expr e : {least, sum, mixed}) {
+      IndexSet set = image(IndexMap::overExtents(ctx, extents, {e, e.mod(13)}));
+      IndexSet part = image(IndexMap::overExtents(ctx, std::vector<int64_t>(n, 90), {e, e.mod(7)}));
+      for (Engine engine : engines) {
+        Options options;
+        options.engine = engine;
+        EXPECT_FALSE(count(set, options).points && engine == Engine::Enumeration);
+        isEmpty(set, options);
+        isEqual(set, part, options);
+      }
+    }
+  }
+}
+
 TEST(Engines, WhatNoEngineTakesIsUnknown) {
   ExprContext ctx;
   Expr d = ctx.dim(0), t = ctx.variable(VarKind::TileParam, "t0");

@@ -48,7 +48,7 @@ int64_t domainPoints(const Reads &reads, int64_t limit) {
   return isOver ? limit + 1 : total;
 }
 
-bool enumerate(const Reads &reads, PointSet &out, std::string &reason) {
+bool enumerate(const Reads &reads, int64_t maxPoints, PointSet &out, std::string &reason) {
   const IndexMap &map = reads.map;
   std::vector<Expr> roots = map.results();
   for (const MapConstraint &c : map.constraints())
@@ -60,6 +60,12 @@ bool enumerate(const Reads &reads, PointSet &out, std::string &reason) {
       reason = fmt::format("{} has no domain", map.context().variableExpr(id).str());
       return false;
     }
+  }
+  // Long expressions count as several points.
+  int64_t perPoint = 1 + static_cast<int64_t>(NodeList(roots).nodes().size()) / 64;
+  if (domainPoints(reads, maxPoints) > maxPoints / perPoint) {
+    reason = fmt::format("more than {} points of long expressions", maxPoints / perPoint);
+    return false;
   }
   std::vector<Progression> values;
   std::vector<int64_t> at;
@@ -134,7 +140,7 @@ std::optional<PointSet> enumerate(const IndexSet &set, int64_t maxPoints, std::s
   PointSet out;
   out.rank = set.rank();
   for (const Reads &reads : set.parts())
-    if (domainPoints(reads, maxPoints) > 0 && !enumerate(reads, out, reason))
+    if (domainPoints(reads, maxPoints) > 0 && !enumerate(reads, maxPoints, out, reason))
       return std::nullopt;
   for (int64_t c : out.coordinates)
     if (c < -maxMagnitude || c > maxMagnitude) {

@@ -8,6 +8,23 @@
 namespace tilewright::sets {
 namespace {
 
+/// isl counts its operations only now and then, so that hard systems of many dims would run far
+/// beyond an allowance: they are not given to it. Each variable, division and constraint by modulus
+/// is a dim; min and max may double the number of pieces.
+constexpr size_t maxDims = 16, maxMinMax = 6;
+
+bool isWithinSize(const NodeList &nodes, const IndexMap &map) {
+  size_t dims = map.variables().size(), minMax = 0;
+  for (const NodeList::Node &n : nodes.nodes()) {
+    ExprKind kind = n.expr.kind();
+    dims += kind == ExprKind::FloorDiv || kind == ExprKind::CeilDiv || kind == ExprKind::Mod;
+    minMax += kind == ExprKind::Min || kind == ExprKind::Max;
+  }
+  for (const MapConstraint &c : map.constraints())
+    dims += c.modulus > 1;
+  return dims <= maxDims && minMax <= maxMinMax;
+}
+
 class Translator {
 public:
   Translator(isl_ctx *ctx, const Reads &reads) : ctx(ctx), reads(reads) {
@@ -124,6 +141,11 @@ bool Translator::run(IslReads &out, std::string &reason) {
   for (const MapConstraint &c : map.constraints())
     roots.push_back(c.expr);
   NodeList nodes(roots);
+  if (!isWithinSize(nodes, map)) {
+    reason =
+        fmt::format("more than {} variables and divisions, or {} min and max", maxDims, maxMinMax);
+    return false;
+  }
   for (const NodeList::Node &n : nodes.nodes()) {
     values.push_back(node(n));
     if (!values.back()) {

@@ -16,7 +16,7 @@ struct Factor {
 
 /// All sums of elements of the factors as bits, then as progressions from `base`.
 std::optional<std::vector<Progression>> addAsBits(const std::vector<Factor> &factors, int64_t base,
-                                                  size_t maxParts) {
+                                                  size_t maxParts, Work &work) {
   int64_t unit = 0, span = 0;
   for (const Factor &f : factors) {
     unit = std::gcd(unit, f.step);
@@ -31,7 +31,7 @@ std::optional<std::vector<Progression>> addAsBits(const std::vector<Factor> &fac
   for (const Factor &f : factors) {
     int64_t step = f.step / unit;
     steps += reached * f.count;
-    if (steps > 16 * maxBits)
+    if (steps > 16 * maxBits || !work.spend(static_cast<uint64_t>(reached * f.count)))
       return std::nullopt;
     next.assign(size, false);
     for (int64_t i = 0; i < reached; ++i)
@@ -54,7 +54,7 @@ std::optional<std::vector<Progression>> addAsBits(const std::vector<Factor> &fac
 } // namespace
 
 std::optional<std::vector<Progression>>
-valuesOf(const DigitSum &sum, const std::vector<int64_t> &extents, size_t maxParts) {
+valuesOf(const DigitSum &sum, const std::vector<int64_t> &extents, size_t maxParts, Work &work) {
   Interval range = rangeOf(sum, extents);
   if (range.lo < -maxMagnitude || range.hi > maxMagnitude)
     return std::nullopt;
@@ -79,7 +79,7 @@ valuesOf(const DigitSum &sum, const std::vector<int64_t> &extents, size_t maxPar
   int64_t span = 0;
   for (const Factor &f : merged) {
     if (f.step <= span)
-      return addAsBits(factors, range.lo, maxParts);
+      return addAsBits(factors, range.lo, maxParts, work);
     span += f.step * (f.count - 1);
   }
 

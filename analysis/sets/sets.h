@@ -73,10 +73,10 @@ enum class Engine : uint8_t { Auto, ClosedForms, Enumeration, Library };
 
 struct Options {
   Engine engine = Engine::Auto;
-  size_t maxBoxes = 1024;        ///< closed forms: boxes of one set
-  uint64_t maxSteps = 4'000'000; ///< closed forms: box operations
-  int64_t maxPoints = 1 << 20;   ///< enumeration: points of all domains; library: points counted
-  uint64_t maxOperations = 20'000'000; ///< library: its own elementary operations
+  size_t maxBoxes = 1024;           ///< closed forms: boxes of one set
+  uint64_t maxSteps = 4'000'000;    ///< closed forms: box operations
+  int64_t maxPoints = 1 << 20;      ///< enumeration: points of all domains; library: points counted
+  uint64_t maxOperations = 200'000; ///< library: its own operations, which it counts coarsely
 };
 
 /// `by` is the engine that answered; Unknown has a reason, for example "more than 1024 boxes".

@@ -113,24 +113,45 @@ template <typename Maps> std::vector<double> timesOfPaths(PathKind kind) {
   return best;
 }
 
-void printSpread(const char *kind, const char *engine, const std::vector<double> &own,
-                 const std::vector<double> &other) {
-  std::vector<double> ratios;
+/// The composed map of a path by its number, for the report.
+std::string describePath(PathKind kind, size_t number) {
+  for (const GraphPaths &graph : pathsOf(models(), kind)) {
+    if (number >= graph.paths.size()) {
+      number -= graph.paths.size();
+      continue;
+    }
+    const std::vector<uint32_t> &path = graph.paths[number];
+    IndexMap map = graph.maps[path[0]];
+    for (size_t i = 1; i < path.size(); ++i)
+      map = compose(map, graph.maps[path[i]]);
+    return std::to_string(path.size()) + " maps, together " + map.str();
+  }
+  return "";
+}
+
+void printSpread(const char *name, PathKind kind, const char *engine,
+                 const std::vector<double> &own, const std::vector<double> &other) {
+  std::vector<std::pair<double, size_t>> ratios;
   for (size_t i = 0; i < own.size(); ++i)
-    ratios.push_back(other[i] / own[i]);
+    ratios.push_back({other[i] / own[i], i});
   std::sort(ratios.begin(), ratios.end());
-  size_t slower = std::lower_bound(ratios.begin(), ratios.end(), 1.0) - ratios.begin();
+  size_t faster = 0;
+  while (faster < ratios.size() && ratios[faster].first < 1)
+    ++faster;
   std::printf("%s, path by path: %s takes %.3g (worst), %.3g (median), %.3g (best) times as long; "
               "faster than Tilewright on %zu of %zu paths\n",
-              kind, engine, ratios.front(), ratios[ratios.size() / 2], ratios.back(), slower,
-              ratios.size());
+              name, engine, ratios.front().first, ratios[ratios.size() / 2].first,
+              ratios.back().first, faster, ratios.size());
+  for (size_t i = 0; i < std::min<size_t>(3, faster); ++i)
+    std::printf("  %.3g us against %.3g us: %s\n", own[ratios[i].second] * 1e6,
+                other[ratios[i].second] * 1e6, describePath(kind, ratios[i].second).c_str());
 }
 
 void pathByPath(const char *name, PathKind kind) {
   std::vector<double> own = timesOfPaths<OwnMaps>(kind);
-  printSpread(name, "isl", own, timesOfPaths<IslMaps>(kind));
+  printSpread(name, kind, "isl", own, timesOfPaths<IslMaps>(kind));
 #ifdef TILEWRIGHT_HAVE_MLIR
-  printSpread(name, "AffineMap", own, timesOfPaths<MlirMaps>(kind));
+  printSpread(name, kind, "AffineMap", own, timesOfPaths<MlirMaps>(kind));
 #endif
 }
 
