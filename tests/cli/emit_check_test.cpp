@@ -136,7 +136,8 @@ TEST_F(EmitCheck, KernelsOfThreeKindsPassOnEveryTarget) {
       std::string pack = std::string(name) + "." + target;
       Outcome outcome = emit(plans, pack, {"--target", target, "--no-assemble", "--json"});
       ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
-      for (const Json &kernel : Json::parse(outcome.out)["kernels"])
+      const Json document = Json::parse(outcome.out);
+      for (const Json &kernel : document["kernels"])
         EXPECT_TRUE(kernel["emitted"].get<bool>()) << kernel;
       EXPECT_EQ(header(pack).second, target);
       expectPasses(pack);
