@@ -11,6 +11,8 @@ namespace tilewright::detail {
 
 /// The value of one operation; nothing where it has none or leaves 64 bits.
 std::optional<int64_t> apply(ExprKind kind, int64_t a, int64_t b);
+/// Contains every value of the operation for operands in a and b; unbounded for leaves.
+Interval apply(ExprKind kind, Interval a, Interval b);
 
 /// Expressions of up to this many tree nodes are walked as trees: recursion is bounded and looking
 /// sub-expressions up costs more than visiting them again.

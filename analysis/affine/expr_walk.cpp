@@ -154,6 +154,30 @@ std::vector<Expr> substitute(std::span<const Expr> exprs, std::span<const Expr> 
   return results;
 }
 
+Interval detail::apply(ExprKind kind, Interval a, Interval b) {
+  switch (kind) {
+  case ExprKind::Add:
+    return a + b;
+  case ExprKind::Mul:
+    return a * b;
+  case ExprKind::FloorDiv:
+    return floorDiv(a, b);
+  case ExprKind::CeilDiv:
+    return ceilDiv(a, b);
+  case ExprKind::Mod:
+    return mod(a, b);
+  case ExprKind::Min:
+    return min(a, b);
+  case ExprKind::Max:
+    return max(a, b);
+  case ExprKind::Constant:
+  case ExprKind::Variable:
+  case ExprKind::Poison:
+    break;
+  }
+  return {};
+}
+
 Interval rangeOf(Expr expr, const Bounds &bounds) {
   return fold<Interval>(
       nodeOf(expr),
@@ -162,29 +186,7 @@ Interval rangeOf(Expr expr, const Bounds &bounds) {
           return Interval::point(node->value);
         return node->kind == ExprKind::Variable ? bounds.get(variableOf(node)) : Interval{};
       },
-      [](const ExprNode *node, Interval a, Interval b) {
-        switch (node->kind) {
-        case ExprKind::Add:
-          return a + b;
-        case ExprKind::Mul:
-          return a * b;
-        case ExprKind::FloorDiv:
-          return floorDiv(a, b);
-        case ExprKind::CeilDiv:
-          return ceilDiv(a, b);
-        case ExprKind::Mod:
-          return mod(a, b);
-        case ExprKind::Min:
-          return min(a, b);
-        case ExprKind::Max:
-          return max(a, b);
-        case ExprKind::Constant:
-        case ExprKind::Variable:
-        case ExprKind::Poison:
-          break;
-        }
-        return Interval{};
-      });
+      [](const ExprNode *node, Interval a, Interval b) { return apply(node->kind, a, b); });
 }
 
 std::vector<VarId> variablesOf(Expr expr) { return variablesOf(std::span<const Expr>(&expr, 1)); }

@@ -1,5 +1,6 @@
 #include "analysis/affine/simplify.h"
 
+#include "analysis/affine/expr_internal.h"
 #include "analysis/affine/simplify_impl.h"
 #include "analysis/support/checked.h"
 
@@ -178,24 +179,7 @@ Interval Simplifier::Impl::computeRange(Expr expr) {
   }
   a = ranges.lookup(expr.lhs().id());
   b = ranges.lookup(expr.rhs().id());
-  switch (expr.kind()) {
-  case ExprKind::Add:
-    return a + b;
-  case ExprKind::Mul:
-    return a * b;
-  case ExprKind::FloorDiv:
-    return floorDiv(a, b);
-  case ExprKind::CeilDiv:
-    return ceilDiv(a, b);
-  case ExprKind::Mod:
-    return mod(a, b);
-  case ExprKind::Min:
-    return min(a, b);
-  case ExprKind::Max:
-    return max(a, b);
-  default:
-    return {};
-  }
+  return detail::apply(expr.kind(), a, b);
 }
 
 Interval Simplifier::Impl::range(const LinearForm &form) {
