@@ -69,6 +69,7 @@ private:
   /// cores where the instruction is left to us: its tiles are those that wgmma takes, too.
   llvm::Expected<ExploredKernel> explorePlans(KernelPlan prototype, Instruction instruction) const;
   Outcome exploreOrSplit(GraphId id, const KernelGroup &kernel) const;
+  std::optional<Outcome> exploreCut(GraphId id, const KernelCut &cut) const;
   bool movesNoData(const Graph &graph, const KernelGroup &kernel) const;
   void countArithmetic(const Graph &graph, const KernelGroup &group, ExploredKernel &kernel) const;
 
@@ -83,6 +84,14 @@ std::vector<std::string> namesOf(const Graph &graph, const std::vector<OpId> &op
   for (OpId id : ops)
     result.push_back(graph.op(id).name);
   return result;
+}
+
+/// What a cut writes to memory on the way: "%a and %b".
+std::string cutNames(const Graph &graph, const KernelCut &cut) {
+  std::string names;
+  for (size_t i = 0; i + 1 < cut.size(); ++i)
+    names += (i ? " and %" : "%") + graph.op(cut[i].root).name;
+  return names;
 }
 
 void Explorer::countArithmetic(const Graph &graph, const KernelGroup &group,
@@ -195,21 +204,69 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
   return kernel;
 }
 
-/// A group that can't be one kernel falls back to one kernel an op; what can't be tiled alone
-/// either is unsupported.
+/// Nothing if a part has no plan, or if one would only give bytes in memory another shape.
+std::optional<Explorer::Outcome> Explorer::exploreCut(GraphId graphId, const KernelCut &cut) const {
+  Outcome outcome;
+  for (const KernelGroup &part : cut) {
+    if (movesNoData(graphOf(graphId), part))
+      return std::nullopt;
+    llvm::Expected<ExploredKernel> kernel = exploreKernel(graphId, part);
+    if (!kernel) {
+      Diag diag = takeDiag(kernel.takeError());
+      if (diag.cls != DiagClass::Internal)
+        return std::nullopt;
+      outcome.bug = std::move(diag);
+      return outcome;
+    }
+    outcome.kernels.push_back(std::move(*kernel));
+  }
+  return outcome;
+}
+
+/// A group is one kernel, or, where that is faster or the only way, some around its dot. A group
+/// with no such plan falls back to one kernel an op; what can't be tiled alone either is
+/// unsupported.
 Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &group) const {
   const Graph &graph = graphOf(graphId);
+  auto timeOf = [](const Outcome &outcome) {
+    double timeNs = 0;
+    for (const ExploredKernel &kernel : outcome.kernels)
+      timeNs += kernel.plans.front().estimate.timeNs;
+    return timeNs;
+  };
   Outcome outcome;
+  double bestNs = std::numeric_limits<double>::infinity();
+  std::string whyApart;
   llvm::Expected<ExploredKernel> whole = exploreKernel(graphId, group);
+  Diag diag;
   if (whole) {
     outcome.kernels.push_back(std::move(*whole));
-    return outcome;
+    bestNs = timeOf(outcome);
+    whyApart = fmt::format("as one kernel {:.1f} us", bestNs / 1e3);
+  } else {
+    diag = takeDiag(whole.takeError());
+    if (diag.cls == DiagClass::Internal) {
+      outcome.bug = std::move(diag);
+      return outcome;
+    }
+    whyApart = diag.message;
   }
-  Diag diag = takeDiag(whole.takeError());
-  if (diag.cls == DiagClass::Internal) {
-    outcome.bug = std::move(diag);
-    return outcome;
+  size_t opCount = group.ops.size() + group.recomputed.size();
+  for (const KernelCut &cut : kernelCuts(graph, group)) {
+    std::optional<Outcome> apart = exploreCut(graphId, cut);
+    if (!apart || (!apart->bug && timeOf(*apart) >= bestNs))
+      continue;
+    if (apart->bug)
+      return std::move(*apart);
+    bestNs = timeOf(*apart);
+    apart->split.push_back({graph.op(group.root).name,
+                            fmt::format("{}; with {} written to memory {:.1f} us", whyApart,
+                                        cutNames(graph, cut), bestNs / 1e3),
+                            opCount});
+    outcome = std::move(*apart);
   }
+  if (!outcome.kernels.empty())
+    return outcome;
   std::vector<OpId> all(group.ops);
   all.insert(all.end(), group.recomputed.begin(), group.recomputed.end());
   std::sort(all.begin(), all.end());

@@ -120,6 +120,74 @@ TEST(Explore, AGroupThatCantBeOneKernelIsTakenApart) {
     EXPECT_EQ(seen[op.name], 1) << op.name;
 }
 
+// Patches of an image as rows of a matrix: the dot can follow the views of its operand or read what
+// a kernel before it wrote, and the faster of both is taken. Every op stays in one kernel.
+TEST(Explore, AViewThatCostsADotItsTilesIsTakenOut) {
+  Explored explored;
+  Module module = parseVerified(R"(HloModule m
+ENTRY e {
+  image = bf16[32,224,224,3]{3,2,1,0} parameter(0)
+  patches = bf16[32,14,16,14,16,3]{5,4,3,2,1,0} reshape(image)
+  turned = bf16[32,14,14,16,16,3]{5,4,3,2,1,0} transpose(patches), dimensions={0,1,3,2,4,5}
+  rows = bf16[32,196,768]{2,1,0} reshape(turned)
+  weights = bf16[768,768]{1,0} parameter(1)
+  ROOT d = bf16[32,196,768]{2,1,0} dot(rows, weights), lhs_contracting_dims={2}, rhs_contracting_dims={0}
+})");
+  ExploredModel model = explored.run(module);
+  ASSERT_EQ(model.kernels.size(), 2u);
+  EXPECT_EQ(model.kernels[0].ops, (std::vector<std::string>{"patches", "turned", "rows"}));
+  EXPECT_EQ(model.kernels[1].ops, std::vector<std::string>{"d"});
+  ASSERT_EQ(model.split.size(), 1u);
+  EXPECT_NE(model.split.front().reason.find("%rows"), std::string::npos);
+  for (auto &[name, count] : accounts(model))
+    EXPECT_EQ(count, 1) << name;
+}
+
+// The ways to take a kernel apart: each part's operands are leaves, results of earlier parts, or
+// its own ops; every op is counted once; and nothing is cut where the dot reads memory directly.
+TEST(KernelCuts, PartsReadWhatEarlierPartsWrite) {
+  Module module = parseVerified(R"(HloModule m
+ENTRY e {
+  a = bf16[64,32]{1,0} parameter(0)
+  b = bf16[48,64]{1,0} parameter(1)
+  at = bf16[32,64]{1,0} transpose(a), dimensions={1,0}
+  bt = bf16[64,48]{1,0} transpose(b), dimensions={1,0}
+  d = bf16[32,48]{1,0} dot(at, bt), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  low = bf16[32,24]{1,0} slice(d), slice={[0:32], [0:24]}
+  high = bf16[32,24]{1,0} slice(d), slice={[0:32], [24:48]}
+  ROOT turned = bf16[32,48]{1,0} concatenate(high, low), dimensions={1}
+})");
+  const Graph &graph = module.entry();
+  Grouping grouping = groupSimply(graph);
+  ASSERT_EQ(grouping.kernels.size(), 1u);
+  std::vector<KernelCut> cuts = kernelCuts(graph, grouping.kernels.front());
+  EXPECT_EQ(cuts.size(), 7u); // all choices of lhs, rhs and the result but none of them
+  for (const KernelCut &cut : cuts) {
+    std::map<OpId, int> counted;
+    std::set<OpId> written;
+    for (const KernelGroup &part : cut) {
+      std::set<OpId> own(part.ops.begin(), part.ops.end());
+      own.insert(part.recomputed.begin(), part.recomputed.end());
+      EXPECT_TRUE(own.count(part.root));
+      for (OpId id : part.ops)
+        ++counted[id];
+      for (OpId id : own)
+        for (OpId operand : graph.op(id).operands)
+          EXPECT_TRUE(own.count(operand) || written.count(operand) ||
+                      graph.op(operand).opcode == Opcode::Parameter)
+              << graph.op(id).name << " reads " << graph.op(operand).name;
+      written.insert(part.root);
+    }
+    EXPECT_TRUE(written.count(graph.root()));
+    EXPECT_EQ(counted.size(), 6u);
+    for (auto &[id, count] : counted)
+      EXPECT_EQ(count, 1) << graph.op(id).name;
+  }
+  EXPECT_TRUE(kernelCuts(parseVerified(denseLayer).entry(),
+                         groupSimply(parseVerified(denseLayer).entry()).kernels.front())
+                  .empty());
+}
+
 // Another shape for bytes that lie in memory costs nothing, unless an argument must become a
 // result.
 TEST(Explore, FreeViewsNeedNoKernel) {

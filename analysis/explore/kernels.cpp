@@ -87,6 +87,39 @@ std::vector<OpId> allOps(const KernelGroup &kernel) {
   return ops;
 }
 
+/// The part of `kernel` that `root` needs without the ops of `without`, whose values it reads from
+/// memory. An op of `elsewhere` is counted there.
+KernelGroup partOf(const Graph &graph, const KernelGroup &kernel, OpId root,
+                   const std::vector<OpId> &without, const std::vector<OpId> &elsewhere) {
+  std::vector<OpId> within = allOps(kernel);
+  std::erase_if(within, [&](OpId id) {
+    return id != root && std::find(without.begin(), without.end(), id) != without.end();
+  });
+  KernelGroup part;
+  part.kind = kernel.kind;
+  part.root = root;
+  for (OpId id : coneOf(graph, root, within)) {
+    bool isCounted = std::binary_search(kernel.ops.begin(), kernel.ops.end(), id) &&
+                     std::find(elsewhere.begin(), elsewhere.end(), id) == elsewhere.end();
+    (isCounted ? part.ops : part.recomputed).push_back(id);
+  }
+  return part;
+}
+
+bool rearranges(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::Transpose:
+  case Opcode::Slice:
+  case Opcode::DynamicSlice:
+  case Opcode::Concatenate:
+  case Opcode::Pad:
+  case Opcode::Reverse:
+    return true;
+  default:
+    return false;
+  }
+}
+
 llvm::Error noSuchOp(const Module &module, std::string_view name) {
   std::string nearest;
   unsigned best = 4; // more edits than this are no typing mistake
@@ -133,6 +166,44 @@ llvm::Expected<KernelSource> kernelOfOp(const Module &module, GraphId graphId, O
 }
 
 } // namespace
+
+std::vector<KernelCut> kernelCuts(const Graph &graph, const KernelGroup &kernel) {
+  std::vector<OpId> ops = allOps(kernel), points;
+  auto dot = std::find_if(ops.begin(), ops.end(),
+                          [&](OpId id) { return graph.op(id).opcode == Opcode::Dot; });
+  if (dot == ops.end())
+    return {};
+  for (OpId operand : graph.op(*dot).operands)
+    if (std::binary_search(ops.begin(), ops.end(), operand) &&
+        std::find(points.begin(), points.end(), operand) == points.end())
+      points.push_back(operand);
+  std::vector<OpId> epilogue = partOf(graph, kernel, kernel.root, {*dot}, {}).ops;
+  if (*dot != kernel.root && std::any_of(epilogue.begin(), epilogue.end(),
+                                         [&](OpId id) { return rearranges(graph.op(id).opcode); }))
+    points.push_back(*dot);
+
+  std::vector<KernelCut> cuts;
+  for (unsigned chosen = 1; chosen < 1u << points.size(); ++chosen) {
+    std::vector<OpId> taken, counted;
+    for (size_t i = 0; i < points.size(); ++i)
+      if (chosen >> i & 1)
+        taken.push_back(points[i]);
+    KernelCut cut;
+    auto add = [&](OpId root) {
+      KernelGroup part = partOf(graph, kernel, root, taken, counted);
+      if (!std::binary_search(part.ops.begin(), part.ops.end(), *dot) &&
+          !std::binary_search(part.recomputed.begin(), part.recomputed.end(), *dot))
+        part.kind = KernelKind::Elementwise;
+      counted.insert(counted.end(), part.ops.begin(), part.ops.end());
+      cut.push_back(std::move(part));
+    };
+    for (OpId root : taken)
+      add(root);
+    add(kernel.root);
+    cuts.push_back(std::move(cut));
+  }
+  return cuts;
+}
 
 llvm::Expected<KernelSource> kernelSource(const Module &module, GraphId graphId,
                                           const KernelGroup &kernel) {
