@@ -52,7 +52,9 @@ CheckOutcome fromError(llvm::Error error) {
 
 /// Blocks in the order in which they are worth running: the first, the last, then by bisection,
 /// so that any prefix is spread over the grid.
-std::vector<int64_t> spreadBlocks(int64_t grid, int64_t most) {
+/// Those that belong together stay together.
+std::vector<int64_t> spreadBlocks(int64_t blocks, int64_t together, int64_t most) {
+  int64_t grid = blocks / together;
   std::vector<int64_t> order{0};
   std::set<int64_t> seen{0};
   auto add = [&](int64_t block) {
@@ -63,7 +65,11 @@ std::vector<int64_t> spreadBlocks(int64_t grid, int64_t most) {
   for (int64_t parts = 2; static_cast<int64_t>(order.size()) < std::min(grid, most); parts *= 2)
     for (int64_t i = 1; i < parts && static_cast<int64_t>(order.size()) < most; i += 2)
       add(static_cast<int64_t>(static_cast<__int128>(grid) * i / parts));
-  return order;
+  std::vector<int64_t> result;
+  for (int64_t set : order)
+    for (int64_t i = 0; i < together; ++i)
+      result.push_back(set * together + i);
+  return result;
 }
 
 struct Difference {
@@ -228,6 +234,14 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
     buffers.push_back({memory.back().data, static_cast<int64_t>(memory.back().size),
                        parameter.isOutput, parameter.isOutput ? &written[i] : nullptr});
   }
+  for (const KernelWorkspace &workspace : compiled->workspaces()) {
+    if (workspace.bytes > maxElements * 8)
+      return fromError(makeError(DiagClass::BudgetSpent,
+                                 "too large to emulate: a workspace of {} bytes", workspace.bytes));
+    memory.emplace_back(static_cast<size_t>(workspace.bytes));
+    std::memset(memory.back().data, workspace.isZeroed ? 0 : 0xff, memory.back().size);
+    buffers.push_back({memory.back().data, workspace.bytes, false, nullptr, true});
+  }
 
   CheckOutcome outcome;
   outcome.tolerance = options.tolerance > 0 ? options.tolerance : toleranceOf(spec.graph());
@@ -235,7 +249,7 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
   EmulationOptions emulation;
   emulation.maxEvents = options.maxEvents;
   if (outcome.blocks > 64)
-    emulation.blocks = spreadBlocks(outcome.blocks, int64_t(1) << 20);
+    emulation.blocks = spreadBlocks(outcome.blocks, compiled->blocksTogether(), int64_t(1) << 20);
   emulation.stopWhenSpent = true;
   emulation.weakenWaits = options.weakenWaits;
   auto run = compiled->run(buffers, emulation);
@@ -249,6 +263,14 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
   if (isSampled)
     outcome.reason +=
         outcome.reason.empty() ? "compared at sampled elements" : ", compared at sampled elements";
+
+  for (size_t i = 0; i < compiled->workspaces().size(); ++i) {
+    const AlignedBytes &left = memory[compiled->parameters().size() + i];
+    if (compiled->workspaces()[i].isZeroed &&
+        std::any_of(left.data, left.data + left.size, [](std::byte b) { return b != std::byte(); }))
+      return failed(fmt::format("the {} are not left at zero for the next launch",
+                                compiled->workspaces()[i].name));
+  }
 
   std::vector<OpId> results = resultsOf(spec.graph());
   PointReference points(*spec.module, arguments, options.maxReferenceWork);

@@ -61,6 +61,9 @@ private:
   Values computeMma(llvm::Value *stageOffset, Values sums);
   Values computeFma(llvm::Value *stageOffset, Values sums);
   llvm::Value *chunkAddress(const OperandTile &tile, llvm::Value *row, llvm::Value *chunk);
+  llvm::Error planSplits();
+  llvm::Error emitSplitResults(const Values &sums);
+  void blockBarrier();
   llvm::Error emitResults(const Values &sums);
   llvm::Error emitResult(Expr row, Expr column, unsigned lanes, const Guard &extra,
                          const Values &sums);
@@ -81,6 +84,9 @@ private:
   int64_t kTotal = 1, kStep = 1, kPadded = 1, kTiles = 1;
   OperandTile lhs, rhs;
   int64_t stageBytes = 0;
+  int64_t sumsPerThread = 0;
+  int64_t splitTiles = 1, partialBytes = 0; ///< K steps of a split, bytes that one leaves behind
+  Lowering::Extras extras;
   // mma.sync: warps in a grid, each with its rows and columns
   int64_t warpRows = 1, warpColumns = 1, rowsOfWarp = 16, columnsOfWarp = 8;
   // fma: threads in a grid, each with every threadRows-th row
@@ -91,6 +97,8 @@ private:
   Coordinates currentDot;          ///< of the element that is being made
   Values currentSums;
   Expr batchPosition;
+  Expr tileOfBlock, splitOfBlock;
+  llvm::Value *firstStep = nullptr, *endStep = nullptr; ///< K steps of this block
 };
 
 } // namespace tilewright

@@ -17,7 +17,9 @@ struct EmulatedKernel::Impl {
   std::unique_ptr<llvm::orc::LLJIT> jit;
   EmulatedBlock::Entry entry = nullptr;
   std::vector<KernelParameter> parameters;
+  std::vector<KernelWorkspace> workspaces;
   LaunchShape launch;
+  int64_t blocksTogether = 1;
 };
 
 EmulatedKernel::EmulatedKernel(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -26,6 +28,8 @@ EmulatedKernel &EmulatedKernel::operator=(EmulatedKernel &&) noexcept = default;
 EmulatedKernel::~EmulatedKernel() = default;
 
 const std::vector<KernelParameter> &EmulatedKernel::parameters() const { return impl->parameters; }
+const std::vector<KernelWorkspace> &EmulatedKernel::workspaces() const { return impl->workspaces; }
+int64_t EmulatedKernel::blocksTogether() const { return impl->blocksTogether; }
 const LaunchShape &EmulatedKernel::launch() const { return impl->launch; }
 
 llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
@@ -63,7 +67,9 @@ llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
 
   auto impl = std::make_unique<Impl>();
   impl->parameters = kernel.parameters;
+  impl->workspaces = kernel.workspaces;
   impl->launch = kernel.launch;
+  impl->blocksTogether = kernel.blocksTogether;
   auto [context, module] = kernel.takeIr();
   module->setDataLayout((*jit)->getDataLayout());
   if (auto error = (*jit)->addIRModule(
@@ -79,22 +85,27 @@ llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
 
 llvm::Expected<EmulationCounts> EmulatedKernel::run(std::span<const EmulatorBuffer> buffers,
                                                     const EmulationOptions &options) {
-  if (buffers.size() != impl->parameters.size())
-    return makeError(DiagClass::Internal, "{} buffers given for {} parameters", buffers.size(),
-                     impl->parameters.size());
+  if (buffers.size() != impl->parameters.size() + impl->workspaces.size())
+    return makeError(DiagClass::Internal, "{} buffers given for {} parameters and {} workspaces",
+                     buffers.size(), impl->parameters.size(), impl->workspaces.size());
   EmulatedBlock block(buffers, impl->launch, impl->entry, options);
   auto blockAt = [&](size_t i) {
     return options.blocks.empty() ? static_cast<int64_t>(i) : options.blocks[i];
   };
   size_t count =
       options.blocks.empty() ? static_cast<size_t>(impl->launch.grid) : options.blocks.size();
+  auto together = static_cast<size_t>(impl->blocksTogether);
+  uint64_t before = 0;
   for (size_t i = 0; i < count; ++i) {
     if (blockAt(i) < 0 || blockAt(i) >= impl->launch.grid)
       return makeError(DiagClass::Internal, "block {} of a grid of {}", blockAt(i),
                        impl->launch.grid);
-    uint64_t before = block.remainingEvents();
+    if (i % together == 0)
+      before = block.remainingEvents();
     if (auto error = block.run(blockAt(i)))
       return error;
+    if ((i + 1) % together != 0)
+      continue;
     uint64_t used = before - block.remainingEvents();
     if (options.stopWhenSpent && block.remainingEvents() < used + used / 4)
       break;

@@ -8,7 +8,8 @@
 //     that one is still writing is an error: a missing or too weak wait is always found;
 //   - two threads that touch the same shared bytes, one writing, without a barrier in between are
 //     a race;
-//   - a barrier or warp operation that not all threads reach is an error.
+//   - a barrier or warp operation that not all threads reach is an error;
+//   - what blocks exchange through workspaces must be fenced and announced (emulator_workspace.h).
 #pragma once
 
 #include "analysis/support/diag.h"
@@ -27,6 +28,7 @@ struct EmulatorBuffer {
   bool isOutput = false; ///< may be written; inputs may not
   /// If given: one flag a byte, set when it is written.
   std::vector<bool> *written = nullptr;
+  bool isWorkspace = false; ///< blocks may read there what others wrote, once it is published
 };
 
 /// What the kernel did, summed over the blocks that were run.
@@ -38,11 +40,13 @@ struct EmulationCounts {
   int64_t matrixLoads = 0;          ///< 8x8 matrices loaded by ldmatrix
   int64_t matrixLoadWavefronts = 0; ///< passes they take: more than matrixLoads is conflicts
   int64_t barriers = 0;
+  int64_t atomics = 0;
   int64_t blocks = 0; ///< that were run
 };
 
 struct EmulationOptions {
-  /// Blocks to run, in this order; empty: all of the grid.
+  /// Blocks to run, in this order, those that belong together one after the other; empty: all of
+  /// the grid.
   std::vector<int64_t> blocks;
   /// Memory operations and rendezvous before BudgetSpent.
   uint64_t maxEvents = uint64_t(1) << 34;
@@ -62,10 +66,12 @@ public:
   ~EmulatedKernel();
 
   const std::vector<KernelParameter> &parameters() const;
+  const std::vector<KernelWorkspace> &workspaces() const;
+  int64_t blocksTogether() const; ///< see KernelModule
   const LaunchShape &launch() const;
 
-  /// Runs blocks over buffers, one a parameter. Errors: Internal, naming block, thread and what it
-  /// did wrong.
+  /// Runs blocks over buffers, one a parameter and then one a workspace. Errors: Internal, naming
+  /// block, thread and what it did wrong.
   llvm::Expected<EmulationCounts> run(std::span<const EmulatorBuffer> buffers,
                                       const EmulationOptions &options = {});
 

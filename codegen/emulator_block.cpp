@@ -15,7 +15,8 @@ EmulatedBlock *EmulatedBlock::active() { return activeBlock; }
 EmulatedBlock::EmulatedBlock(std::span<const EmulatorBuffer> buffers, const LaunchShape &launch,
                              Entry entry, const EmulationOptions &options)
     : buffers(buffers.begin(), buffers.end()), launch(launch), entry(entry),
-      eventsLeft(options.maxEvents), weakenWaits(options.weakenWaits) {
+      eventsLeft(options.maxEvents), weakenWaits(options.weakenWaits),
+      workspaces(buffers, launch.threads) {
   for (const EmulatorBuffer &buffer : buffers)
     arguments.push_back(buffer.data);
   sharedStorage.resize(static_cast<size_t>(launch.sharedBytes) + 128);
@@ -33,6 +34,7 @@ llvm::Error EmulatedBlock::run(int64_t block) {
   copies.assign(threads, {});
   warps.assign(threads / warpSize, {});
   barrierArrived = 0;
+  workspaces.startBlock(block);
   blockFirstEpoch = ++epoch;
   auto body = [](void *self) { static_cast<EmulatedBlock *>(self)->runFiber(); };
   if (!fibers.start(threads, body, this))
@@ -103,8 +105,12 @@ void EmulatedBlock::checkAligned(uint64_t address, unsigned align, const char *w
 void EmulatedBlock::globalRead(const std::byte *address, unsigned bytes, unsigned align) {
   countEvent();
   total.globalReadBytes += bytes;
-  if (!bufferOf(address, bytes))
+  const EmulatorBuffer *buffer = bufferOf(address, bytes);
+  if (!buffer)
     fail(fmt::format("reads {} bytes outside every buffer", bytes));
+  if (buffer->isWorkspace)
+    if (std::string wrong = workspaces.read(address, bytes, threadId()); !wrong.empty())
+      fail(std::move(wrong));
   checkAligned(reinterpret_cast<uintptr_t>(address), align, "global read");
 }
 
@@ -114,11 +120,33 @@ void EmulatedBlock::globalWrite(const std::byte *address, unsigned bytes, unsign
   const EmulatorBuffer *buffer = bufferOf(address, bytes);
   if (!buffer)
     fail(fmt::format("writes {} bytes outside every buffer", bytes));
-  if (!buffer->isOutput)
+  if (!buffer->isOutput && !buffer->isWorkspace)
     fail("writes to an input");
+  if (buffer->isWorkspace)
+    workspaces.write(address, bytes, threadId());
   if (buffer->written)
     std::fill_n(buffer->written->begin() + (address - buffer->data), bytes, true);
   checkAligned(reinterpret_cast<uintptr_t>(address), align, "global write");
+}
+
+uint32_t EmulatedBlock::atomicAdd(std::byte *address, uint32_t value) {
+  countEvent();
+  const EmulatorBuffer *buffer = bufferOf(address, 4);
+  if (!buffer || !buffer->isWorkspace)
+    fail("adds atomically outside every workspace");
+  checkAligned(reinterpret_cast<uintptr_t>(address), 4, "atomic addition");
+  workspaces.atomic(threadId(), epoch);
+  uint32_t before, after;
+  std::memcpy(&before, address, 4);
+  after = before + value;
+  std::memcpy(address, &after, 4);
+  ++total.atomics;
+  return before;
+}
+
+void EmulatedBlock::fenceGlobal() {
+  countEvent();
+  workspaces.fence(threadId(), epoch);
 }
 
 void EmulatedBlock::checkShared(int offset, unsigned bytes, unsigned align, const char *what) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/emulator.h"
+#include "codegen/emulator_workspace.h"
 #include "codegen/fiber.h"
 
 #include <array>
@@ -34,6 +35,8 @@ public:
   int blockId() const { return static_cast<int>(currentBlock); }
   void globalRead(const std::byte *address, unsigned bytes, unsigned align);
   void globalWrite(const std::byte *address, unsigned bytes, unsigned align);
+  uint32_t atomicAdd(std::byte *address, uint32_t value);
+  void fenceGlobal();
   void sharedRead(int offset, unsigned bytes, unsigned align);
   void sharedWrite(int offset, unsigned bytes, unsigned align);
   void copyAsync16(int offset, const std::byte *from, int validBytes);
@@ -91,6 +94,7 @@ private:
   uint64_t eventsLeft;
   unsigned weakenWaits;
 
+  WorkspaceOrder workspaces;
   FiberSet fibers;
   int64_t currentBlock = 0;
   std::vector<std::byte> sharedStorage;

@@ -111,6 +111,11 @@ void copyAsyncCommit() { block().copyAsyncCommit(); }
 void copyAsyncWait(int pending) { block().copyAsyncWait(static_cast<unsigned>(pending)); }
 void barrier() { block().barrier(); }
 
+int atomicAdd(std::byte *address, int value) {
+  return static_cast<int>(block().atomicAdd(address, static_cast<uint32_t>(value)));
+}
+void fenceGlobal() { block().fenceGlobal(); }
+
 int shuffleXor(int value, int mask) {
   LaneWords words{static_cast<uint32_t>(value)};
   return static_cast<int>(block().warpMeeting(Shuffle + mask, words, completeShuffle)[0]);
@@ -178,6 +183,8 @@ std::span<const RuntimeFunction> emulatorRuntime() {
       {"twEmuCopyAsyncCommit", addressOf(copyAsyncCommit)},
       {"twEmuCopyAsyncWait", addressOf(copyAsyncWait)},
       {"twEmuBarrier", addressOf(barrier)},
+      {"twEmuAtomicAdd", addressOf(atomicAdd)},
+      {"twEmuFenceGlobal", addressOf(fenceGlobal)},
       {"twEmuShuffleXor", addressOf(shuffleXor)},
       {"twEmuLoadMatrix", addressOf(loadMatrix)},
       {"twEmuMma", addressOf(mma)},

@@ -19,7 +19,7 @@ struct Outcome {
 
 /// Builds a kernel (input: 1024 floats 0, 1, 2 …; output: 1024 floats) and runs one block.
 Outcome runKernel(int64_t sharedBytes, const std::function<void(KernelBuilder &)> &build) {
-  KernelBuilder builder("kernel", CodeMode::Emulation, threads, {false, true});
+  KernelBuilder builder("kernel", CodeMode::Emulation, threads, {{false, true}});
   build(builder);
   KernelModule module = std::move(builder).finish();
   module.launch = {1, threads, sharedBytes};
@@ -174,7 +174,7 @@ TEST(Emulator, TooWeakAWaitIsCaught) {
 }
 
 TEST(Emulator, BudgetEndsLongRuns) {
-  KernelBuilder k("kernel", CodeMode::Emulation, threads, {});
+  KernelBuilder k("kernel", CodeMode::Emulation, threads, KernelSignature());
   k.forLoop(k.c32(0), k.c32(1 << 20), k.c32(1), {}, [&](llvm::Value *, const Values &) -> Values {
     k.barrier();
     return {};

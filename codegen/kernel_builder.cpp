@@ -13,19 +13,24 @@ constexpr unsigned globalSpace = 1, sharedSpace = 3;
 }
 
 KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t threads,
-                             const std::vector<bool> &isOutput)
+                             const KernelSignature &signature)
     : contextOwner(std::make_unique<llvm::LLVMContext>()),
       moduleOwner(std::make_unique<llvm::Module>(entry, *contextOwner)), codeMode(mode),
       b(*contextOwner), i1(b.getInt1Ty()), i8(b.getInt8Ty()), i16(b.getInt16Ty()),
       i32(b.getInt32Ty()), i64(b.getInt64Ty()), f32(b.getFloatTy()), f64(b.getDoubleTy()),
-      outputs(isOutput) {
+      outputs(signature.isOutput) {
+  outputs.insert(outputs.end(), signature.workspaces, true);
+  auto bufferCount = static_cast<unsigned>(outputs.size());
   auto *globalPointer = llvm::PointerType::get(context(), globalSpace);
   auto *sharedPointer = llvm::PointerType::get(context(), sharedSpace);
   std::vector<llvm::Type *> types;
   if (isEmulation())
     types = {sharedPointer, llvm::PointerType::get(context(), 0)}; // shared memory, argument array
   else
-    types.assign(isOutput.size(), globalPointer);
+    types.assign(bufferCount, globalPointer);
+  auto *anyPointer = llvm::PointerType::get(context(), 0);
+  if (!isEmulation())
+    types.insert(types.end(), signature.tensorMaps, anyPointer);
   function = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
                                     llvm::GlobalValue::ExternalLinkage, entry, *moduleOwner);
   function->addFnAttr(llvm::Attribute::NoUnwind);
@@ -33,9 +38,11 @@ KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t th
 
   if (isEmulation()) {
     shared = function->getArg(0);
-    for (unsigned i = 0; i < isOutput.size(); ++i)
+    for (unsigned i = 0; i < bufferCount; ++i)
       buffers.push_back(
           b.CreateLoad(globalPointer, b.CreateConstGEP1_64(globalPointer, function->getArg(1), i)));
+    for (unsigned i = 0; i < signature.tensorMaps; ++i)
+      tensorMaps.push_back(c32(i));
     tid = callEmulator("twEmuThreadId", i32, {});
     bid = callEmulator("twEmuBlockId", i32, {});
     return;
@@ -53,10 +60,11 @@ KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t th
   annotate("kernel", 1);
   annotate("maxntidx", threads);
 #endif
-  for (unsigned i = 0; i < isOutput.size(); ++i) {
+  annotateTensorMaps(bufferCount, signature.tensorMaps);
+  for (unsigned i = 0; i < bufferCount; ++i) {
     function->addParamAttr(i, llvm::Attribute::NoAlias);
     function->addParamAttr(i, llvm::Attribute::getWithAlignment(context(), llvm::Align(16)));
-    if (!isOutput[i])
+    if (!outputs[i])
       function->addParamAttr(i, llvm::Attribute::ReadOnly);
     buffers.push_back(function->getArg(i));
   }
@@ -65,7 +73,8 @@ KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t th
   auto *array = new llvm::GlobalVariable(
       *moduleOwner, llvm::ArrayType::get(i8, 0), false, llvm::GlobalValue::ExternalLinkage, nullptr,
       "shared_memory", nullptr, llvm::GlobalValue::NotThreadLocal, sharedSpace);
-  array->setAlignment(llvm::Align(128));
+  // Swizzled copies repeat every 1024 bytes.
+  array->setAlignment(llvm::Align(signature.tensorMaps ? 1024 : 128));
   shared = array;
   tid = b.CreateIntrinsic(intr::nvvm_read_ptx_sreg_tid_x, {}, {});
   bid = b.CreateIntrinsic(intr::nvvm_read_ptx_sreg_ctaid_x, {}, {});
@@ -194,6 +203,35 @@ void KernelBuilder::barrier() {
 #else
     b.CreateIntrinsic(intr::nvvm_barrier0, {}, {});
 #endif
+}
+
+void KernelBuilder::barrier(unsigned id, int64_t count) {
+  if (isEmulation())
+    callEmulator("twEmuNamedBarrier", b.getVoidTy(), {c32(id), c32(count)});
+  else
+    inlinePtx("bar.sync $0, $1;", "n,n,~{memory}", {c32(id), c32(count)});
+}
+
+llvm::Value *KernelBuilder::uniform(llvm::Value *value) {
+  if (isEmulation())
+    return value;
+  return b.CreateIntrinsic(intr::nvvm_shfl_sync_idx_i32, {}, {c32(-1), value, c32(0), c32(31)});
+}
+
+llvm::Value *KernelBuilder::atomicAdd(unsigned buffer, llvm::Value *byteOffset,
+                                      llvm::Value *value) {
+  llvm::Value *address = globalAddress(buffer, byteOffset);
+  if (isEmulation())
+    return callEmulator("twEmuAtomicAdd", i32, {address, value});
+  return b.CreateAtomicRMW(llvm::AtomicRMWInst::Add, address, value, llvm::MaybeAlign(4),
+                           llvm::AtomicOrdering::Monotonic);
+}
+
+void KernelBuilder::fenceGlobal() {
+  if (isEmulation())
+    callEmulator("twEmuFenceGlobal", b.getVoidTy(), {});
+  else
+    b.CreateIntrinsic(intr::nvvm_membar_gl, {}, {});
 }
 
 llvm::Value *KernelBuilder::shuffleXor(llvm::Value *value, unsigned mask) {
@@ -342,6 +380,21 @@ Values KernelBuilder::forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *
   b.CreateBr(head);
   b.SetInsertPoint(after);
   return carried;
+}
+
+void KernelBuilder::ifThenElse(llvm::Value *condition, const std::function<void()> &body,
+                               const std::function<void()> &otherwise) {
+  llvm::BasicBlock *then = llvm::BasicBlock::Create(context(), "then", function);
+  llvm::BasicBlock *other = llvm::BasicBlock::Create(context(), "else", function);
+  llvm::BasicBlock *after = llvm::BasicBlock::Create(context(), "endif", function);
+  b.CreateCondBr(condition, then, other);
+  b.SetInsertPoint(then);
+  body();
+  b.CreateBr(after);
+  b.SetInsertPoint(other);
+  otherwise();
+  b.CreateBr(after);
+  b.SetInsertPoint(after);
 }
 
 void KernelBuilder::ifThen(llvm::Value *condition, const std::function<void()> &body) {

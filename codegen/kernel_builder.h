@@ -23,12 +23,18 @@ namespace tilewright {
 
 using Values = std::vector<llvm::Value *>;
 
+/// The arguments of a kernel.
+struct KernelSignature {
+  std::vector<bool> isOutput; ///< one entry a buffer parameter
+  unsigned workspaces = 0;    ///< buffers too, with the numbers after those of the parameters
+  unsigned tensorMaps = 0;
+};
+
 class KernelBuilder {
 public:
-  /// Starts a kernel of that name with `threads` threads a block. `isOutput` has one entry a
-  /// buffer parameter.
+  /// Starts a kernel of that name with `threads` threads a block.
   KernelBuilder(const std::string &entry, CodeMode mode, int64_t threads,
-                const std::vector<bool> &isOutput);
+                const KernelSignature &signature);
 
   /// Ends the kernel. Parameters, launch and kind are left for the caller to fill in.
   KernelModule finish() &&;
@@ -71,8 +77,19 @@ public:
   /// Waits until at most `pending` of this thread's committed groups are still in flight.
   void copyAsyncWait(unsigned pending);
 
+  // --- between blocks -------------------------------------------------------------------------
+  /// Adds to a 32-bit counter in a buffer at once for all blocks; gives what it held before.
+  llvm::Value *atomicAdd(unsigned buffer, llvm::Value *byteOffset, llvm::Value *value);
+  /// Orders this thread's accesses to global memory before against those after, for all blocks.
+  void fenceGlobal();
+
   // --- cooperation --------------------------------------------------------------------------
   void barrier();
+  /// A barrier of `count` threads alone, whole warps; 1 <= id <= 15.
+  void barrier(unsigned id, int64_t count);
+  /// The value as the warp's first lane has it, so that the compiler knows it to be the same in
+  /// all of them.
+  llvm::Value *uniform(llvm::Value *value);
   /// The value that lane (lane xor mask) of the warp holds. Any scalar type up to 64 bits.
   llvm::Value *shuffleXor(llvm::Value *value, unsigned mask);
 
@@ -82,6 +99,60 @@ public:
   /// D = A·B + C for m16n8k16 with f32 accumulation. a: 4, b: 2 registers (i32), c: 4 floats.
   Values mma(DType inputs, llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
              llvm::ArrayRef<llvm::Value *> c);
+
+  // --- sm_90a: barriers in shared memory, tensor memory accelerator, warpgroup matrices ---------
+  // Barriers and addresses are shared offsets (i32). A phase of a barrier ends when all arrivals
+  // and all announced bytes are there.
+  void initBarrier(llvm::Value *barrier, int64_t arrivals);
+  /// Makes initialised barriers known to the accelerator; a barrier() must follow.
+  void fenceBarrierInit();
+  void arrive(llvm::Value *barrier);
+  /// Arrives, and announces that copies will bring so many bytes in this phase.
+  void arriveExpecting(llvm::Value *barrier, int64_t bytes);
+  /// Returns once the phase of this parity has ended. The phase before the first has parity 1.
+  void waitBarrier(llvm::Value *barrier, llvm::Value *parity);
+  void prefetchTensorMap(unsigned map);
+  /// Starts to copy the box of tensor map `map` at these coordinates (innermost first, i32) to
+  /// shared memory; it arrives with its bytes at the barrier. Zeros where the box leaves the
+  /// tensor. Called by one thread.
+  void copyTensor(unsigned map, llvm::Value *sharedOffset, llvm::Value *barrier,
+                  llvm::ArrayRef<llvm::Value *> coordinates);
+  /// Orders this thread's own writes to shared memory before what copies and matrix instructions
+  /// do after the next barrier.
+  void fenceAsyncProxy();
+  /// Gives registers back, or takes them; all warps of a warpgroup together.
+  void setMaxRegisters(int64_t count, bool isIncrease);
+
+  /// D[64, columns] += A[64, K]·B[columns, K]ᵀ by the four warps of a warpgroup, where K is 32
+  /// bytes of elements. See WarpgroupMatrix for operands.
+  struct WarpgroupMma {
+    DType inputs = DType::F16;
+    int64_t columns = 8;
+    bool isLhsKMinor = true, isRhsKMinor = true;
+  };
+  /// The descriptor of an operand tile in shared memory (PTX ISA, "Matrix descriptor").
+  /// K-minor: rows of `swizzleBytes` bytes of K, eight rows `strideBytes` from the next eight.
+  /// K-major: lines of `swizzleBytes` bytes across, eight lines (of K) `strideBytes` from the next
+  /// eight, and `leadingBytes` from one run of swizzleBytes across to the next.
+  llvm::Value *matrixDescriptor(llvm::Value *sharedOffset, int64_t leadingBytes,
+                                int64_t strideBytes, int64_t swizzleBytes);
+  /// A descriptor moved on by a multiple of 16 bytes.
+  llvm::Value *advanceDescriptor(llvm::Value *descriptor, llvm::Value *bytes);
+  void warpgroupFence();
+  /// Starts a product into accumulator number `accumulator` of the kernel, whose registers are
+  /// `sums` (columns / 2 of 32 bits). The result may be used as `sums` of further products; other
+  /// uses must go through warpgroupWait(). isAccumulating is an i1 (false: sums count as zeros).
+  Values warpgroupMma(const WarpgroupMma &shape, unsigned accumulator, llvm::Value *a,
+                      llvm::Value *b, llvm::Value *isAccumulating, const Values &sums);
+  /// The same with A in registers: four words, laid out as mma()'s.
+  Values warpgroupMma(const WarpgroupMma &shape, unsigned accumulator,
+                      llvm::ArrayRef<llvm::Value *> a, llvm::Value *b, llvm::Value *isAccumulating,
+                      const Values &sums);
+  void warpgroupCommit();
+  /// Waits until at most `pending` committed groups are still at work; gives the registers of
+  /// `accumulator` as they are then. They are good only when no group at work uses them.
+  Values warpgroupWait(unsigned pending, unsigned accumulator, const Values &sums);
+  void warpgroupWait(unsigned pending);
 
   // --- arithmetic ---------------------------------------------------------------------------
   enum class Approx { Exp2, Log2, Rsqrt, Sin, Cos };
@@ -100,6 +171,8 @@ public:
   Values forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *step, const Values &initial,
                  const std::function<Values(llvm::Value *, const Values &)> &body);
   void ifThen(llvm::Value *condition, const std::function<void()> &body);
+  void ifThenElse(llvm::Value *condition, const std::function<void()> &body,
+                  const std::function<void()> &otherwise);
 
   bool isEmulation() const { return codeMode == CodeMode::Emulation; }
 
@@ -108,17 +181,27 @@ private:
   /// Calls an emulator function; its arguments' types make up the declaration.
   llvm::Value *callEmulator(const char *name, llvm::Type *result,
                             llvm::ArrayRef<llvm::Value *> arguments);
+  void annotateTensorMaps(unsigned first, unsigned count);
   llvm::Value *globalAddress(unsigned buffer, llvm::Value *byteOffset);
   llvm::Value *sharedAddress(llvm::Value *byteOffset);
   llvm::Value *bytesOf(llvm::Type *type);
-  llvm::AllocaInst *scratch(); ///< 64 bytes that emulator functions return values in
+  /// The 32-bit address in the shared window, as inline PTX takes it; the offset in emulation.
+  llvm::Value *sharedWindowAddress(llvm::Value *byteOffset);
+  llvm::Value *inlinePtx(const std::string &text, const std::string &constraints,
+                         llvm::ArrayRef<llvm::Value *> arguments, llvm::Type *result = nullptr);
+  Values startWarpgroupMma(const WarpgroupMma &shape, unsigned accumulator,
+                           llvm::ArrayRef<llvm::Value *> a, llvm::Value *b,
+                           llvm::Value *isAccumulating, const Values &sums);
+  llvm::AllocaInst *accumulatorScratch(); ///< 256 words for the same purpose
+  llvm::AllocaInst *scratch();            ///< 64 bytes that emulator functions return values in
 
   llvm::Function *function;
   std::vector<llvm::Value *> buffers;
+  std::vector<llvm::Value *> tensorMaps;
   std::vector<bool> outputs;
   llvm::Value *shared = nullptr;
   llvm::Value *tid = nullptr, *bid = nullptr;
-  llvm::AllocaInst *scratchSlot = nullptr;
+  llvm::AllocaInst *scratchSlot = nullptr, *accumulatorSlot = nullptr;
   llvm::DenseMap<llvm::Constant *, llvm::GlobalVariable *> tables;
   /// Floats that came from 16 bits, with the bits: going back needs no conversion. Never iterated.
   llvm::DenseMap<llvm::Value *, std::pair<DType, llvm::Value *>> bitsOf16;

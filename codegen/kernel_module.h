@@ -25,6 +25,27 @@ struct KernelParameter {
   bool isOutput = false;
 };
 
+/// Memory that the blocks of a kernel share beside its results.
+struct KernelWorkspace {
+  std::string name; ///< what it is for: "partial sums", …
+  int64_t bytes = 0;
+  /// It must hold zeros before the first launch, and does again after every launch; otherwise
+  /// what it holds doesn't matter.
+  bool isZeroed = false;
+};
+
+/// A view of a buffer that the tensor memory accelerator copies boxes of: the arguments of
+/// cuTensorMapEncodeTiled. Lists run from the innermost dim, whose elements are contiguous.
+struct TensorMap {
+  unsigned parameter = 0;  ///< index of the buffer parameter that it views
+  int64_t offsetBytes = 0; ///< of the view in the buffer, a multiple of 16
+  DType dtype = DType::F16;
+  std::vector<int64_t> dims;    ///< elements, 1 to 5 dims
+  std::vector<int64_t> strides; ///< bytes, of dims 1 and on, multiples of 16
+  std::vector<int64_t> box;     ///< elements, at most 256 each
+  int64_t swizzleBytes = 0;     ///< 0, 32, 64 or 128
+};
+
 struct LaunchShape {
   int64_t grid = 1;        ///< blocks along x
   int64_t threads = 32;    ///< a block, along x
@@ -44,8 +65,16 @@ public:
   /// Inputs in order of the group's parameters, then outputs in order of its roots; each is one
   /// pointer argument, aligned to 256 bytes at least.
   std::vector<KernelParameter> parameters;
+  /// One pointer argument each, after the parameters, aligned in the same way.
+  std::vector<KernelWorkspace> workspaces;
+  /// One CUtensorMap argument each, by value (128 bytes), after the workspaces.
+  std::vector<TensorMap> tensorMaps;
   LaunchShape launch;
+  /// Blocks n·i … n·(i + 1) - 1 make their results together: none is whole without the others.
+  int64_t blocksTogether = 1;
   std::string kind; ///< "elementwise", "reduction", "dot"
+  /// What differs from the plan and why, in words: "fma in place of mma.sync: …".
+  std::vector<std::string> notes;
 
   CodeMode mode() const { return codeMode; }
   std::string llvmText() const; ///< the module as .ll text

@@ -18,18 +18,22 @@ std::string identifier(const std::string &name) {
   return result.substr(0, 200);
 }
 
-std::vector<bool> bufferDirections(const Graph &graph) {
-  std::vector<bool> outputs(graph.parameters().size(), false);
-  outputs.insert(outputs.end(), resultsOf(graph).size(), true);
-  return outputs;
+KernelSignature signatureOf(const Graph &graph, const Lowering::Extras &extras) {
+  KernelSignature signature;
+  signature.isOutput.assign(graph.parameters().size(), false);
+  signature.isOutput.insert(signature.isOutput.end(), resultsOf(graph).size(), true);
+  signature.workspaces = static_cast<unsigned>(extras.workspaces.size());
+  signature.tensorMaps = extras.tensorMaps;
+  return signature;
 }
 
 } // namespace
 
-Lowering::Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes)
+Lowering::Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes, Extras more)
     : spec(spec), graph(spec.graph()), results(resultsOf(graph)), threads(spec.schedule.warps * 32),
-      inputCount(static_cast<unsigned>(graph.parameters().size())),
-      k(identifier(spec.name), mode, threads, bufferDirections(graph)), emitter(k, graph, lanes),
+      extras(std::move(more)), inputCount(static_cast<unsigned>(graph.parameters().size())),
+      k(identifier(spec.name), mode, threads + extras.extraThreads, signatureOf(graph, extras)),
+      emitter(k, graph, lanes),
       tid(emitter.variable(VarKind::ProgramId, "tid", Interval::ofExtent(threads), k.threadId())) {}
 
 Expr Lowering::blockVariable(int64_t grid) {
@@ -57,7 +61,8 @@ Coordinates Lowering::decodeTiles(Expr linear, const std::vector<int64_t> &exten
 KernelModule Lowering::finish(const char *kind, int64_t grid, int64_t sharedBytes) && {
   KernelModule kernel = std::move(k).finish();
   kernel.kind = kind;
-  kernel.launch = {grid, threads, sharedBytes};
+  kernel.launch = {grid, threads + extras.extraThreads, sharedBytes};
+  kernel.workspaces = std::move(extras.workspaces);
   for (OpId id : graph.parameters())
     kernel.parameters.push_back({graph[id].name, graph[id].shape, false});
   for (OpId id : results)

@@ -34,9 +34,6 @@ llvm::Error DotLowering::analyse() {
     dot = OpId{i};
   }
   const Op &op = graph[dot];
-  if (spec.schedule.splitK != 1)
-    return makeError(DiagClass::Unsupported, "%{}: no code for split_k {}", op.name,
-                     spec.schedule.splitK);
   lhs.op = op.operands[0];
   rhs.op = op.operands[1];
   lhs.side = Side::Rows;
@@ -179,6 +176,7 @@ llvm::Error DotLowering::chooseTiles() {
     sums = rowsOfThread * columnsOfThread;
     elementBytes = sumType == DType::Pred ? 1 : bitWidth(sumType) / 8;
   }
+  sumsPerThread = sums;
   if (sums > maxSumsPerThread)
     return makeError(DiagClass::Unsupported,
                      "%{}: a tile of {} x {} over {} warps is {} sums a thread, at most {} are "
@@ -193,7 +191,7 @@ llvm::Error DotLowering::chooseTiles() {
                      "%{}: {} stages of {} bytes are more than the {} bytes of shared memory that "
                      "a block may have",
                      op.name, spec.schedule.stages, stageBytes, maxSharedBytes);
-  return llvm::Error::success();
+  return planSplits();
 }
 
 /// Which row and column tile a block makes: group_m rows of tiles are walked column by column.
@@ -239,7 +237,11 @@ llvm::Expected<KernelModule> DotLowering::run() && {
                        "%{}: as a result beside a dot its shape {} should be {}", graph[id].name,
                        graph[id].shape.str(false), root.str(false));
 
-  lowering = std::make_unique<Lowering>(spec, mode, 8);
+  auto blocks = checkedMul(*grid, spec.schedule.splitK);
+  if (!blocks || *blocks > INT32_MAX)
+    return makeError(DiagClass::Unsupported, "a grid of more than {} blocks", INT32_MAX);
+
+  lowering = std::make_unique<Lowering>(spec, mode, 8, extras);
   ValueEmitter &emitter = lowering->emitter;
   KernelBuilder &k = lowering->k;
   for (int64_t extent : root.dims)
@@ -254,7 +256,17 @@ llvm::Expected<KernelModule> DotLowering::run() && {
     mayMiss.push_back(range.lo < 0 || range.hi >= graph[dot].shape.dims[i]);
   }
 
-  Expr block = lowering->blockVariable(*grid);
+  // The splits of a tile follow each other, so that they run at the same time.
+  Expr block = lowering->blockVariable(*blocks);
+  splitOfBlock = emitter.simplify(block.mod(spec.schedule.splitK));
+  block = tileOfBlock = emitter.simplify(block.floorDiv(spec.schedule.splitK));
+  firstStep = k.c32(0);
+  endStep = k.c32(kTiles);
+  if (spec.schedule.splitK > 1) {
+    firstStep = k.b.CreateTrunc(emitter.index(splitOfBlock * splitTiles), k.i32);
+    endStep = k.intrinsic(llvm::Intrinsic::smin, {k.i32},
+                          {k.b.CreateAdd(firstStep, k.c32(splitTiles)), endStep});
+  }
   auto [rowTile, columnTile] = rasterize(block);
   int64_t planes = side(Side::Rows).tiles * side(Side::Columns).tiles;
   side(Side::Batch).pids = lowering->decodeTiles(emitter.simplify(block.floorDiv(planes)),
@@ -290,7 +302,10 @@ llvm::Expected<KernelModule> DotLowering::run() && {
   }
   if (error)
     return error;
-  return std::move(*lowering).finish("dot", *grid, stageBytes * spec.schedule.stages);
+  KernelModule kernel =
+      std::move(*lowering).finish("dot", *blocks, stageBytes * spec.schedule.stages);
+  kernel.blocksTogether = spec.schedule.splitK;
+  return kernel;
 }
 
 llvm::Error DotLowering::emitProgram(Expr batch) {
@@ -305,8 +320,7 @@ llvm::Error DotLowering::emitProgram(Expr batch) {
   chooseOrientation(lhs, emitter.constant(0));
   chooseOrientation(rhs, emitter.constant(0));
 
-  size_t sumCount = usesMma() ? static_cast<size_t>(rowsOfWarp / 16 * (columnsOfWarp / 8) * 4)
-                              : static_cast<size_t>(rowsOfThread * columnsOfThread);
+  auto sumCount = static_cast<size_t>(sumsPerThread);
   Values carried(sumCount, emitter.scalars().constant(sumType, int64_t(0)));
   auto compute = [&](llvm::Value *stage, Values sums) {
     return usesMma() ? computeMma(stage, std::move(sums)) : computeFma(stage, std::move(sums));
@@ -314,7 +328,7 @@ llvm::Error DotLowering::emitProgram(Expr batch) {
   llvm::Error error = llvm::Error::success();
   int64_t stages = spec.schedule.stages;
   if (stages == 1) {
-    carried = k.forLoop(k.c32(0), k.c32(kTiles), k.c32(1), carried,
+    carried = k.forLoop(firstStep, endStep, k.c32(1), carried,
                         [&](llvm::Value *counter, const Values &sums) -> Values {
                           ValueEmitter::Scope scope(emitter);
                           error = loadStage(kTile(counter), k.c32(0));
@@ -328,8 +342,16 @@ llvm::Error DotLowering::emitProgram(Expr batch) {
   } else {
     for (int64_t stage = 0; stage < stages - 1 && !error; ++stage) {
       ValueEmitter::Scope scope(emitter);
-      if (stage < kTiles)
-        error = loadStage(emitter.constant(stage), k.c32(stage * stageBytes));
+      llvm::Value *to = k.c32(stage * stageBytes);
+      if (spec.schedule.splitK > 1) {
+        llvm::Value *step = b.CreateAdd(firstStep, k.c32(stage));
+        k.ifThen(b.CreateICmpSLT(step, endStep), [&] {
+          ValueEmitter::Scope branch(emitter);
+          error = loadStage(kTile(step), to);
+        });
+      } else if (stage < kTiles) {
+        error = loadStage(emitter.constant(stage), to);
+      }
       k.copyAsyncCommit();
     }
     if (error)
@@ -338,14 +360,14 @@ llvm::Error DotLowering::emitProgram(Expr batch) {
     carried.push_back(k.c32(0));
     carried.push_back(k.c32((stages - 1) * stageBytes));
     carried = k.forLoop(
-        k.c32(0), k.c32(kTiles), k.c32(1), carried,
+        firstStep, endStep, k.c32(1), carried,
         [&](llvm::Value *counter, const Values &before) -> Values {
           ValueEmitter::Scope scope(emitter);
           llvm::Value *read = before[sumCount], *fill = before[sumCount + 1];
           k.copyAsyncWait(static_cast<unsigned>(stages - 2));
           k.barrier();
           llvm::Value *next = b.CreateAdd(counter, k.c32(stages - 1));
-          k.ifThen(b.CreateICmpSLT(next, k.c32(kTiles)), [&] {
+          k.ifThen(b.CreateICmpSLT(next, endStep), [&] {
             ValueEmitter::Scope branch(emitter);
             error = loadStage(kTile(next), fill);
           });
@@ -362,7 +384,7 @@ llvm::Error DotLowering::emitProgram(Expr batch) {
   }
   if (error)
     return error;
-  return emitResults(carried);
+  return spec.schedule.splitK > 1 ? emitSplitResults(carried) : emitResults(carried);
 }
 
 Coordinates DotLowering::sideCoordinates(const RootSide &mine, Expr position) const {

@@ -10,14 +10,23 @@ namespace tilewright {
 /// One kernel in the making.
 class Lowering {
 public:
-  Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes);
+  /// What a kernel has beside the parameters of its group.
+  struct Extras {
+    std::vector<KernelWorkspace> workspaces;
+    unsigned tensorMaps = 0;
+    int64_t extraThreads = 0; ///< beside those that the schedule's warps are
+  };
+  Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes, Extras extras);
+  Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes)
+      : Lowering(spec, mode, lanes, Extras()) {}
 
   const KernelSpec &spec;
   const Graph &graph;
   std::vector<OpId> results;
-  int64_t threads;
+  int64_t threads; ///< that the schedule's warps are
 
 private:
+  Extras extras;
   unsigned inputCount;
 
 public:
@@ -26,6 +35,7 @@ public:
   Expr tid; ///< thread id as a variable
 
   unsigned outputBuffer(size_t result) const { return inputCount + static_cast<unsigned>(result); }
+  unsigned workspaceBuffer(size_t i) const { return outputBuffer(results.size() + i); }
 
   /// Tiles of a tile grid over `extents`, as variables in [0, count) a dim, decoded from `linear`
   /// with the last dim fastest.

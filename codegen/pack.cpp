@@ -158,6 +158,9 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     entry.entry = kernel->entry;
     entry.launch = kernel->launch;
     entry.parameters = kernel->parameters;
+    entry.workspaces = kernel->workspaces;
+    entry.tensorMaps = kernel->tensorMaps;
+    entry.notes = kernel->notes;
     entry.llFile = base + ".ll";
     entry.ptxFile = base + ".ptx";
     entry.seed = options.seed;

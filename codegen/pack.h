@@ -9,12 +9,22 @@
 //   {schema, schema_version, target, architecture_specific, ptx_version, llvm, ptxas (or null),
 //    kernels: [{name, kind, entry, grid [x,y,z], block [x,y,z], dynamic_shared_bytes,
 //      files {ll, ptx, cubin?}, parameters [{name, role "input"|"output", dtype, dims,
-//      minor_to_major, bytes}], fill {recipe "splitmix64", seed}, tolerance, registers?,
-//      spill_bytes?, plan {root_tile, sequential [{op, dim, size}], warps, stages, split_k,
-//      group_m, instruction}, hlo}]}
+//      minor_to_major, bytes}], workspaces [{name, bytes, zeroed}], tensor_maps [{parameter,
+//      offset_bytes, dtype, dims, strides_bytes, box, swizzle_bytes}], notes, fill {recipe
+//      "splitmix64", seed}, tolerance, registers?, spill_bytes?, plan {root_tile, sequential [{op,
+//      dim, size}], warps, stages, split_k, group_m, instruction}, hlo}]}
 // Input number i holds fillArguments(hlo, seed)[i]: for float types without index use, element e is
 // ((splitmix64(seed + i, e) >> 40) / 2^23) - 1, see fillTensor() in analysis/ir/tensor.h.
-// Kernels are launched with one pointer a parameter, in order.
+// A kernel's arguments are, in order: one pointer a parameter, one pointer a workspace, and one
+// CUtensorMap by value (128 bytes, aligned to 64) a tensor map.
+//   workspace   memory beside the results, aligned to 256; one that is "zeroed" must hold zeros
+//               before the first launch and does again after each, the others may hold anything
+//   tensor map  cuTensorMapEncodeTiled(type of dtype, rank = length of dims, address of parameter
+//               number `parameter` plus offset_bytes, dims, strides_bytes, box, element strides of
+//               1, no interleave, swizzle of swizzle_bytes (0, 32, 64, 128), L2 promotion of 256
+//               bytes, out of bounds as zeros). All lists run from the innermost dim, and
+//               strides_bytes leaves that one out. Types: f16 FLOAT16, bf16 BFLOAT16, f32 FLOAT32,
+//               s32 INT32, and UINT8 for all of 8 bits.
 #pragma once
 
 #include "codegen/check.h"

@@ -23,6 +23,16 @@ Json toJson(const KernelParameter &parameter) {
           {"bytes", parameter.shape.byteSize().value_or(0)}};
 }
 
+Json toJson(const TensorMap &map) {
+  return {{"parameter", map.parameter},
+          {"offset_bytes", map.offsetBytes},
+          {"dtype", std::string(toString(map.dtype))},
+          {"dims", map.dims},
+          {"strides_bytes", map.strides},
+          {"box", map.box},
+          {"swizzle_bytes", map.swizzleBytes}};
+}
+
 Json toJson(const KernelSpec &spec) {
   Json sequential = Json::array();
   for (const KernelSpec::Sequential &tile : spec.sequential)
@@ -198,6 +208,12 @@ std::string printManifest(const Manifest &manifest) {
     Json parameters = Json::array();
     for (const KernelParameter &parameter : kernel.parameters)
       parameters.push_back(toJson(parameter));
+    Json workspaces = Json::array(), maps = Json::array();
+    for (const KernelWorkspace &workspace : kernel.workspaces)
+      workspaces.push_back(
+          {{"name", workspace.name}, {"bytes", workspace.bytes}, {"zeroed", workspace.isZeroed}});
+    for (const TensorMap &map : kernel.tensorMaps)
+      maps.push_back(toJson(map));
     Json files{{"ll", kernel.llFile}, {"ptx", kernel.ptxFile}};
     if (!kernel.cubinFile.empty())
       files["cubin"] = kernel.cubinFile;
@@ -209,8 +225,11 @@ std::string printManifest(const Manifest &manifest) {
               {"dynamic_shared_bytes", kernel.launch.sharedBytes},
               {"files", files},
               {"parameters", parameters},
+              {"workspaces", workspaces},
+              {"tensor_maps", maps},
               {"fill", {{"recipe", "splitmix64"}, {"seed", kernel.seed}}},
-              {"tolerance", kernel.tolerance}};
+              {"tolerance", kernel.tolerance},
+              {"notes", kernel.notes}};
     if (kernel.assembly) {
       json["registers"] = kernel.assembly->registers;
       json["spill_bytes"] = kernel.assembly->spillStoreBytes + kernel.assembly->spillLoadBytes;

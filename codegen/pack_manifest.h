@@ -13,6 +13,9 @@ struct ManifestKernel {
   std::string name, kind, entry;
   LaunchShape launch;
   std::vector<KernelParameter> parameters;
+  std::vector<KernelWorkspace> workspaces;
+  std::vector<TensorMap> tensorMaps;
+  std::vector<std::string> notes;
   std::string llFile, ptxFile, cubinFile; ///< the last is empty when there is none
   uint64_t seed = 1;
   double tolerance = 0;

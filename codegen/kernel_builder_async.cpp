@@ -1,0 +1,310 @@
+// The operations of sm_90a: all inline PTX, since the oldest LLVM that is supported lacks most.
+#include "codegen/kernel_builder.h"
+
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace tilewright {
+
+namespace intr = llvm::Intrinsic;
+
+void KernelBuilder::annotateTensorMaps(unsigned first, unsigned count) {
+  // By value, at an address that nobody may change: without "grid constant" LLVM would copy the
+  // map to local memory, where the accelerator can't read it.
+  std::vector<llvm::Metadata *> indices;
+  for (unsigned i = first; i < first + count; ++i) {
+    function->addParamAttr(
+        i, llvm::Attribute::getWithByValType(context(), llvm::ArrayType::get(i8, 128)));
+    function->addParamAttr(i, llvm::Attribute::getWithAlignment(context(), llvm::Align(64)));
+#if LLVM_VERSION_MAJOR >= 21
+    function->addParamAttr(i, llvm::Attribute::get(context(), "nvvm.grid_constant"));
+#endif
+    indices.push_back(llvm::ConstantAsMetadata::get(b.getInt32(i + 1))); // counted from 1
+    tensorMaps.push_back(function->getArg(i));
+  }
+#if LLVM_VERSION_MAJOR < 21
+  if (count)
+    moduleOwner->getOrInsertNamedMetadata("nvvm.annotations")
+        ->addOperand(llvm::MDNode::get(context(), {llvm::ValueAsMetadata::get(function),
+                                                   llvm::MDString::get(context(), "grid_constant"),
+                                                   llvm::MDNode::get(context(), indices)}));
+#endif
+}
+
+llvm::Value *KernelBuilder::inlinePtx(const std::string &text, const std::string &constraints,
+                                      llvm::ArrayRef<llvm::Value *> arguments, llvm::Type *result) {
+  std::vector<llvm::Type *> types;
+  for (llvm::Value *argument : arguments)
+    types.push_back(argument->getType());
+  auto *type = llvm::FunctionType::get(result ? result : b.getVoidTy(), types, false);
+  auto *call = b.CreateCall(llvm::InlineAsm::get(type, text, constraints, true), arguments);
+  call->addFnAttr(llvm::Attribute::Convergent);
+  return call;
+}
+
+llvm::Value *KernelBuilder::sharedWindowAddress(llvm::Value *byteOffset) {
+  if (isEmulation())
+    return byteOffset;
+  return b.CreateAdd(b.CreatePtrToInt(shared, i32), byteOffset);
+}
+
+void KernelBuilder::initBarrier(llvm::Value *barrier, int64_t arrivals) {
+  if (isEmulation())
+    callEmulator("twEmuInitBarrier", b.getVoidTy(), {barrier, c32(arrivals)});
+  else
+    inlinePtx("mbarrier.init.shared::cta.b64 [$0], $1;", "r,n,~{memory}",
+              {sharedWindowAddress(barrier), c32(arrivals)});
+}
+
+void KernelBuilder::fenceBarrierInit() {
+  if (isEmulation())
+    callEmulator("twEmuFenceBarrierInit", b.getVoidTy(), {});
+  else
+    inlinePtx("fence.mbarrier_init.release.cluster;", "~{memory}", {});
+}
+
+void KernelBuilder::arrive(llvm::Value *barrier) {
+  if (isEmulation())
+    callEmulator("twEmuArrive", b.getVoidTy(), {barrier, c32(0)});
+  else
+    inlinePtx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r,~{memory}",
+              {sharedWindowAddress(barrier)});
+}
+
+void KernelBuilder::arriveExpecting(llvm::Value *barrier, int64_t bytes) {
+  if (isEmulation())
+    callEmulator("twEmuArrive", b.getVoidTy(), {barrier, c32(bytes)});
+  else
+    inlinePtx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,n,~{memory}",
+              {sharedWindowAddress(barrier), c32(bytes)});
+}
+
+void KernelBuilder::waitBarrier(llvm::Value *barrier, llvm::Value *parity) {
+  if (isEmulation())
+    callEmulator("twEmuWaitBarrier", b.getVoidTy(), {barrier, parity});
+  else // labels are local to the braces
+    inlinePtx("{\n\t.reg .pred complete;\n\tWAIT:\n\t"
+              "mbarrier.try_wait.parity.shared::cta.b64 complete, [$0], $1;\n\t"
+              "@complete bra DONE;\n\tbra WAIT;\n\tDONE:\n\t}",
+              "r,r,~{memory}", {sharedWindowAddress(barrier), parity});
+}
+
+void KernelBuilder::prefetchTensorMap(unsigned map) {
+  if (!isEmulation())
+    inlinePtx("prefetch.tensormap [$0];", "l,~{memory}", {tensorMaps[map]});
+}
+
+void KernelBuilder::copyTensor(unsigned map, llvm::Value *sharedOffset, llvm::Value *barrier,
+                               llvm::ArrayRef<llvm::Value *> coordinates) {
+  size_t rank = coordinates.size();
+  if (isEmulation()) {
+    Values arguments{tensorMaps[map], sharedOffset, barrier, c32(static_cast<int64_t>(rank))};
+    for (size_t i = 0; i < 5; ++i)
+      arguments.push_back(i < rank ? coordinates[i] : c32(0));
+    callEmulator("twEmuCopyTensor", b.getVoidTy(), arguments);
+    return;
+  }
+  Values arguments{sharedWindowAddress(sharedOffset), tensorMaps[map],
+                   sharedWindowAddress(barrier)};
+  std::string at, constraints = "r,l,r";
+  for (size_t i = 0; i < rank; ++i) {
+    at += (i ? ", $" : "$") + std::to_string(i + 3);
+    constraints += ",r";
+    arguments.push_back(coordinates[i]);
+  }
+  inlinePtx("cp.async.bulk.tensor." + std::to_string(rank) +
+                "d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1, {" + at +
+                "}], [$2];",
+            constraints + ",~{memory}", arguments);
+}
+
+void KernelBuilder::fenceAsyncProxy() {
+  if (isEmulation())
+    callEmulator("twEmuFenceAsyncProxy", b.getVoidTy(), {});
+  else
+    inlinePtx("fence.proxy.async.shared::cta;", "~{memory}", {});
+}
+
+void KernelBuilder::setMaxRegisters(int64_t count, bool isIncrease) {
+  if (isEmulation())
+    callEmulator("twEmuSetMaxRegisters", b.getVoidTy(), {c32(count), c32(isIncrease)});
+  else
+    b.CreateIntrinsic(isIncrease ? intr::nvvm_setmaxnreg_inc_sync_aligned_u32
+                                 : intr::nvvm_setmaxnreg_dec_sync_aligned_u32,
+                      {}, {c32(count)});
+}
+
+llvm::Value *KernelBuilder::matrixDescriptor(llvm::Value *sharedOffset, int64_t leadingBytes,
+                                             int64_t strideBytes, int64_t swizzleBytes) {
+  uint64_t layout = swizzleBytes == 128 ? 1 : swizzleBytes == 64 ? 2 : 3;
+  uint64_t fixed = layout << 62 | static_cast<uint64_t>(strideBytes / 16) << 32 |
+                   static_cast<uint64_t>(leadingBytes / 16) << 16;
+  llvm::Value *address = b.CreateAnd(sharedWindowAddress(sharedOffset), c32(0x3ffff));
+  return b.CreateOr(b.CreateZExt(b.CreateLShr(address, 4), i64),
+                    llvm::ConstantInt::get(i64, fixed));
+}
+
+llvm::Value *KernelBuilder::advanceDescriptor(llvm::Value *descriptor, llvm::Value *bytes) {
+  return b.CreateAdd(descriptor, b.CreateZExt(b.CreateLShr(bytes, 4), i64));
+}
+
+void KernelBuilder::warpgroupFence() {
+  if (isEmulation())
+    callEmulator("twEmuWarpgroupFence", b.getVoidTy(), {});
+  else
+    inlinePtx("wgmma.fence.sync.aligned;", "~{memory}", {});
+}
+
+void KernelBuilder::warpgroupCommit() {
+  if (isEmulation())
+    callEmulator("twEmuWarpgroupCommit", b.getVoidTy(), {});
+  else
+    inlinePtx("wgmma.commit_group.sync.aligned;", "~{memory}", {});
+}
+
+void KernelBuilder::warpgroupWait(unsigned pending) {
+  if (isEmulation())
+    callEmulator("twEmuWarpgroupWait", b.getVoidTy(), {c32(pending)});
+  else
+    inlinePtx("wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";", "~{memory}", {});
+}
+
+namespace {
+
+/// ",0,1,2": constraints that tie inputs to the first `count` outputs; "=f,=f" for those.
+std::string repeated(size_t count, const std::function<std::string(size_t)> &item) {
+  std::string result;
+  for (size_t i = 0; i < count; ++i)
+    result += (i ? "," : "") + item(i);
+  return result;
+}
+
+} // namespace
+
+Values KernelBuilder::warpgroupWait(unsigned pending, unsigned accumulator, const Values &sums) {
+  Values result;
+  llvm::Type *type = sums[0]->getType();
+  if (isEmulation()) {
+    warpgroupWait(pending);
+    llvm::AllocaInst *words = accumulatorScratch();
+    callEmulator("twEmuReadAccumulator", b.getVoidTy(),
+                 {c32(accumulator), c32(static_cast<int64_t>(sums.size())), words});
+    for (unsigned i = 0; i < sums.size(); ++i)
+      result.push_back(b.CreateLoad(type, b.CreateConstGEP1_32(i32, words, i)));
+    return result;
+  }
+  // Through the registers, so that no use of them can move up before the wait.
+  std::string kind = type->isFloatTy() ? "f" : "r";
+  std::string constraints = repeated(sums.size(), [&](size_t) { return "=" + kind; }) + "," +
+                            repeated(sums.size(), [](size_t i) { return std::to_string(i); });
+  llvm::Value *waited = inlinePtx(
+      "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";", constraints + ",~{memory}",
+      sums, llvm::StructType::get(context(), std::vector<llvm::Type *>(sums.size(), type)));
+  for (unsigned i = 0; i < sums.size(); ++i)
+    result.push_back(b.CreateExtractValue(waited, i));
+  return result;
+}
+
+Values KernelBuilder::warpgroupMma(const WarpgroupMma &shape, unsigned accumulator, llvm::Value *a,
+                                   llvm::Value *bDescriptor, llvm::Value *isAccumulating,
+                                   const Values &sums) {
+  return startWarpgroupMma(shape, accumulator, {a}, bDescriptor, isAccumulating, sums);
+}
+
+Values KernelBuilder::warpgroupMma(const WarpgroupMma &shape, unsigned accumulator,
+                                   llvm::ArrayRef<llvm::Value *> a, llvm::Value *bDescriptor,
+                                   llvm::Value *isAccumulating, const Values &sums) {
+  return startWarpgroupMma(shape, accumulator, a, bDescriptor, isAccumulating, sums);
+}
+
+Values KernelBuilder::startWarpgroupMma(const WarpgroupMma &shape, unsigned accumulator,
+                                        llvm::ArrayRef<llvm::Value *> a, llvm::Value *bDescriptor,
+                                        llvm::Value *isAccumulating, const Values &sums) {
+  size_t count = sums.size();
+  llvm::Type *type = sums[0]->getType();
+  bool isInRegisters = a.size() == 4;
+  llvm::Value *scale = b.CreateZExt(isAccumulating, i32);
+  Values result;
+  if (isEmulation()) {
+    llvm::AllocaInst *words = accumulatorScratch();
+    for (unsigned i = 0; i < count; ++i)
+      b.CreateStore(sums[i], b.CreateConstGEP1_32(i32, words, i));
+    for (unsigned i = 0; isInRegisters && i < 4; ++i)
+      b.CreateStore(a[i], b.CreateConstGEP1_32(i32, words, 128 + i));
+    int64_t flags = int64_t(shape.isLhsKMinor) | int64_t(shape.isRhsKMinor) << 1 |
+                    int64_t(isInRegisters) << 2 | static_cast<int64_t>(shape.inputs) << 8;
+    callEmulator("twEmuWarpgroupMma", b.getVoidTy(),
+                 {c32(accumulator), c32(flags), c32(shape.columns), isInRegisters ? c64(0) : a[0],
+                  bDescriptor, scale, words});
+    for (unsigned i = 0; i < count; ++i)
+      result.push_back(b.CreateLoad(type, b.CreateConstGEP1_32(i32, words, i)));
+    return result;
+  }
+  bool is16 = false;
+  std::string inputs, sumName = "f32";
+  int64_t depth = 32;
+  switch (shape.inputs) {
+  case DType::F16:
+  case DType::BF16:
+    inputs = shape.inputs == DType::F16 ? "f16" : "bf16";
+    is16 = true;
+    depth = 16;
+    break;
+  case DType::F32:
+    inputs = "tf32";
+    depth = 8;
+    break;
+  case DType::S8:
+  case DType::U8:
+    inputs = shape.inputs == DType::S8 ? "s8" : "u8";
+    sumName = "s32";
+    break;
+  default:
+    inputs = shape.inputs == DType::F8E5M2 ? "e5m2" : "e4m3";
+  }
+  // Operands are numbered as the constraints are: sums, A, B, scale, then the tied sums.
+  auto operand = [](size_t i) { return "$" + std::to_string(i); };
+  std::string registers = repeated(count, operand), left;
+  if (isInRegisters)
+    left = "{" + repeated(4, [&](size_t i) { return operand(count + i); }) + "}";
+  else
+    left = operand(count);
+  size_t next = count + a.size();
+  std::string text = "{\n\t.reg .pred accumulate;\n\tsetp.ne.b32 accumulate, " + operand(next + 1) +
+                     ", 0;\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(shape.columns) +
+                     "k" + std::to_string(depth) + "." + sumName + "." + inputs + "." + inputs +
+                     " {" + registers + "}, " + left + ", " + operand(next) + ", accumulate";
+  if (sumName == "f32")
+    text += ", 1, 1";
+  if (is16 && !isInRegisters)
+    text += shape.isLhsKMinor ? ", 0" : ", 1";
+  if (is16)
+    text += shape.isRhsKMinor ? ", 0" : ", 1";
+  text += ";\n\t}";
+  std::string kind = type->isFloatTy() ? "f" : "r";
+  std::string constraints = repeated(count, [&](size_t) { return "=" + kind; });
+  constraints += isInRegisters ? ",r,r,r,r" : ",l";
+  constraints += ",l,r," + repeated(count, [](size_t i) { return std::to_string(i); });
+  Values arguments(a.begin(), a.end());
+  arguments.push_back(bDescriptor);
+  arguments.push_back(scale);
+  arguments.insert(arguments.end(), sums.begin(), sums.end());
+  llvm::Value *started =
+      inlinePtx(text, constraints, arguments,
+                llvm::StructType::get(context(), std::vector<llvm::Type *>(count, type)));
+  for (unsigned i = 0; i < count; ++i)
+    result.push_back(b.CreateExtractValue(started, i));
+  return result;
+}
+
+llvm::AllocaInst *KernelBuilder::accumulatorScratch() {
+  if (!accumulatorSlot) {
+    llvm::BasicBlock &start = function->getEntryBlock();
+    llvm::IRBuilder<> atStart(&start, start.begin());
+    accumulatorSlot = atStart.CreateAlloca(llvm::ArrayType::get(i32, 256));
+  }
+  return accumulatorSlot;
+}
+
+} // namespace tilewright
