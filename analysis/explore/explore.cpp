@@ -201,6 +201,12 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
       return estimate.takeError();
     kernel.plans.push_back({std::move(plan), std::move(*estimate)});
   }
+  if (options.tileMaps) {
+    llvm::Expected<TileMap> map = tileMap(kernel.plans.front().plan, price);
+    if (!map)
+      return map.takeError();
+    kernel.tileMap = std::move(*map);
+  }
   return kernel;
 }
 
@@ -330,6 +336,51 @@ UnsupportedOp Explorer::rowOf(GraphId id, const OpReason &entry) const {
   return row;
 }
 
+/// Fills in what each kernel of one computation reads: the kernels that wrote its inputs, seen
+/// through ops without a kernel. An op recomputed in several kernels is written by none of them
+/// unless it is a root.
+void linkKernels(const Graph &graph, std::span<ExploredKernel> kernels, size_t firstIndex) {
+  std::map<std::string_view, OpId> ids;
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    ids.emplace(graph.op(OpId{i}).name, OpId{i});
+  std::vector<std::optional<size_t>> writer(graph.size());
+  auto opsOf = [&](const ExploredKernel &kernel) {
+    std::set<OpId> ops;
+    for (const std::vector<std::string> *names : {&kernel.ops, &kernel.recomputed})
+      for (const std::string &name : *names)
+        ops.insert(ids.at(name));
+    return ops;
+  };
+  // Only a kernel's root leaves it, and users see no other op of it; so all its ops may point to
+  // it.
+  for (size_t k = 0; k < kernels.size(); ++k)
+    for (const std::string &name : kernels[k].ops)
+      writer[ids.at(name).index] = k;
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    std::set<OpId> own = opsOf(kernels[k]), seen;
+    std::set<size_t> reads;
+    std::vector<OpId> work;
+    for (OpId id : own)
+      for (OpId operand : graph.op(id).operands)
+        if (!own.count(operand))
+          work.push_back(operand);
+    while (!work.empty()) {
+      OpId id = work.back();
+      work.pop_back();
+      if (!seen.insert(id).second)
+        continue;
+      if (writer[id.index]) {
+        reads.insert(firstIndex + *writer[id.index]);
+        continue;
+      }
+      const std::vector<OpId> &operands = graph.op(id).operands;
+      work.insert(work.end(), operands.begin(), operands.end());
+    }
+    reads.erase(firstIndex + k);
+    kernels[k].reads.assign(reads.begin(), reads.end());
+  }
+}
+
 llvm::Expected<ExploredModel> Explorer::run() {
   ExploredModel model;
   model.ops = module->entry().size();
@@ -373,6 +424,7 @@ llvm::Expected<ExploredModel> Explorer::run() {
   for (size_t p = parts.size(); p-- > 0;) {
     const ModelPart &part = parts[p];
     size_t first = end - part.grouping.kernels.size();
+    size_t firstKernel = model.kernels.size();
     for (size_t i = first; i < end; ++i) {
       for (ExploredKernel &kernel : outcomes[i].kernels) {
         kernel.tripCount = part.runs;
@@ -384,6 +436,7 @@ llvm::Expected<ExploredModel> Explorer::run() {
         model.unsupported.push_back(std::move(op));
     }
     end = first;
+    linkKernels(graphOf(part.id), std::span(model.kernels).subspan(firstKernel), firstKernel);
     for (const OpReason &entry : part.grouping.unsupported)
       model.unsupported.push_back(rowOf(part.id, entry));
     for (const OpReason &entry : part.grouping.noKernel)

@@ -4,6 +4,7 @@
 #include "analysis/explore/grouping.h"
 #include "analysis/explore/kernels.h"
 #include "analysis/explore/plan_search.h"
+#include "analysis/explore/tile_map.h"
 #include "costmodel/estimate.h"
 
 #include <functional>
@@ -19,7 +20,8 @@ struct ExploreOptions {
   /// The matrix instruction of all dots. Nothing: tensor cores wherever type and tile allow, in the
   /// way a compiler would choose, else fma.
   std::optional<Instruction> instruction;
-  unsigned jobs = 1; ///< threads; the result does not depend on it
+  bool tileMaps = false; ///< also the tile map of each kernel's best plan
+  unsigned jobs = 1;     ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
 };
 
@@ -43,6 +45,8 @@ struct ExploredKernel {
   bool isExhaustive = false;
   int64_t flops = 0, transcendentals = 0; ///< of one run
   std::vector<std::string> uncounted;     ///< ops whose arithmetic is not known, with the reason
+  std::vector<size_t> reads; ///< kernels of the model whose results it reads, ascending
+  TileMap tileMap;           ///< of the best plan; empty unless asked for
 };
 
 struct UnsupportedOp {

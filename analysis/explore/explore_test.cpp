@@ -143,6 +143,75 @@ ENTRY e {
     EXPECT_EQ(count, 1) << name;
 }
 
+// Every cell is the plan with two sizes changed: its time where all constraints accept it, else the
+// constraint that does not. The plan's own cell is there and no cell of the map is faster than the
+// best plan, whose search was exhaustive.
+TEST(Explore, TileMapsSayWhatOtherSizesWouldDo) {
+  Explored explored;
+  ExploreOptions options;
+  options.tileMaps = true;
+  ExploredModel model = explored.run(parseVerified(denseLayer), options);
+  ASSERT_EQ(model.kernels.size(), 1u);
+  const KernelPlan &plan = model.kernels.front().plans.front().plan;
+  const TileMap &map = model.kernels.front().tileMap;
+  ASSERT_EQ(map.cells.size(), map.rows.sizes.size() * map.columns.sizes.size());
+  size_t feasible = 0, own = 0;
+  for (size_t r = 0; r < map.rows.sizes.size(); ++r)
+    for (size_t c = 0; c < map.columns.sizes.size(); ++c) {
+      KernelPlan changed = plan;
+      changed.values[*plan.tiled->space.indexOf(map.rows.parameter)] = map.rows.sizes[r];
+      changed.values[*plan.tiled->space.indexOf(map.columns.parameter)] = map.columns.sizes[c];
+      own += changed.values == plan.values;
+      const TileMap::Cell &cell = map.at(r, c);
+      EXPECT_EQ(cell.rule.empty(), cell.reason.empty());
+      EXPECT_EQ(cell.rule.empty(), isFeasible(*plan.tiled, changed.values) == true);
+      if (cell.rule.empty()) {
+        ++feasible;
+        auto estimate =
+            estimateTime(changed, explored.device, explored.calibration, options.estimate);
+        ASSERT_TRUE(bool(estimate));
+        // The instruction may be another one for another tile.
+        if (changed.values == plan.values)
+          EXPECT_EQ(cell.timeNs, estimate->timeNs);
+      }
+    }
+  EXPECT_EQ(own, 1u);
+  EXPECT_GT(feasible, 1u);
+  EXPECT_LT(feasible, map.cells.size());
+}
+
+// What a kernel reads is seen through ops that need no kernel.
+TEST(Explore, KernelsNameTheKernelsThatTheyRead) {
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(R"(HloModule m
+two {
+  p = f32[64,96]{1,0} parameter(0)
+  n = f32[64,96]{1,0} negate(p)
+  e = f32[64,96]{1,0} exponential(p)
+  ROOT t = (f32[64,96]{1,0}, f32[64,96]{1,0}) tuple(n, e)
+}
+ENTRY e {
+  a = f32[64,96]{1,0} parameter(0)
+  b = f32[96,32]{1,0} parameter(1)
+  both = (f32[64,96]{1,0}, f32[64,96]{1,0}) fusion(a), kind=kLoop, calls=two
+  first = f32[64,96]{1,0} get-tuple-element(both), index=0
+  view = f32[64,96]{1,0} bitcast(first)
+  d = f32[64,32]{1,0} dot(view, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  alone = f32[96,32]{1,0} tanh(b)
+  ROOT t = (f32[64,32]{1,0}, f32[96,32]{1,0}) tuple(d, alone)
+})"));
+  std::map<std::string, std::set<std::string>> reads;
+  for (const ExploredKernel &kernel : model.kernels) {
+    std::set<std::string> &names = reads[kernel.name];
+    for (size_t from : kernel.reads)
+      names.insert(model.kernels[from].name);
+  }
+  ASSERT_EQ(reads.size(), 3u);
+  EXPECT_TRUE(reads["both"].empty());
+  EXPECT_TRUE(reads["alone"].empty());
+  EXPECT_EQ(reads["d"], std::set<std::string>{"both"});
+}
+
 // The ways to take a kernel apart: each part's operands are leaves, results of earlier parts, or
 // its own ops; every op is counted once; and nothing is cut where the dot reads memory directly.
 TEST(KernelCuts, PartsReadWhatEarlierPartsWrite) {

@@ -52,6 +52,24 @@ Json planJson(const KernelPlan &plan) {
   return {{"tile", tile}, {"schedule", schedule}, {"grid", grid * plan.value("split_k")}};
 }
 
+/// Cells row by row; those without a time are explained in `refusals`.
+Json tileMapJson(const TileMap &map) {
+  auto axis = [](const TileMap::Axis &axis) {
+    return Json{{"parameter", axis.parameter}, {"sizes", axis.sizes}};
+  };
+  Json times = Json::array(), refusals = Json::array();
+  for (size_t i = 0; i < map.cells.size(); ++i) {
+    const TileMap::Cell &cell = map.cells[i];
+    times.push_back(cell.rule.empty() ? Json(cell.timeNs) : Json());
+    if (!cell.rule.empty())
+      refusals.push_back({{"cell", i}, {"rule", cell.rule}, {"reason", cell.reason}});
+  }
+  return {{"rows", axis(map.rows)},
+          {"columns", axis(map.columns)},
+          {"times_ns", times},
+          {"refusals", refusals}};
+}
+
 Json kernelJson(const ExploredKernel &kernel, size_t index) {
   const RankedPlan &best = kernel.plans.front();
   const Estimate &estimate = best.estimate;
@@ -91,6 +109,8 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
     entry["alternatives"].push_back({{"plan", planJson(plan.plan)},
                                      {"time_ns", plan.estimate.timeNs},
                                      {"limiter", plan.estimate.limiter}});
+  if (!kernel.tileMap.cells.empty())
+    entry["tile_map"] = tileMapJson(kernel.tileMap);
   return entry;
 }
 
@@ -102,6 +122,12 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
   entry["kernels"] = Json::array();
   for (const ExploredKernel &kernel : model.kernels)
     entry["kernels"].push_back(kernelJson(kernel, entry["kernels"].size()));
+  for (size_t k = 0; k < model.kernels.size(); ++k) {
+    Json reads = Json::array();
+    for (size_t from : model.kernels[k].reads)
+      reads.push_back(entry["kernels"][from]["name"]);
+    entry["kernels"][k]["reads"] = std::move(reads);
+  }
   auto list = [](const std::vector<UnsupportedOp> &ops) {
     Json result = Json::array();
     for (const UnsupportedOp &op : ops) {
@@ -288,6 +314,7 @@ int run(const Options &options) {
   exploring.search.top = options.top;
   exploring.search.maxPriced = options.budget;
   exploring.jobs = options.jobs;
+  exploring.tileMaps = !options.out.empty();
   if (options.cache == "flushed")
     exploring.estimate.cache = CacheState::Flushed;
   else if (options.cache == "clean")
