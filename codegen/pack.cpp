@@ -110,17 +110,10 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     return makeError(DiagClass::BadInput, "a pack needs a folder");
   if (auto error = checkReplaceable(place))
     return error;
-  std::optional<Ptxas> ptxas;
-  if (options.assemble) {
-    auto found = findPtxas();
-    if (!found)
-      return found.takeError();
-    ptxas = *found;
-  }
-  auto version = choosePtxVersion(target, newestLlvmPtx(),
-                                  ptxas ? std::optional(ptxas->newestPtx) : std::nullopt);
-  if (!version)
-    return version.takeError();
+  auto toolchain = findToolchain(target, options.assemble);
+  if (!toolchain)
+    return toolchain.takeError();
+  const std::optional<Ptxas> &ptxas = toolchain->ptxas;
   auto making = FolderInTheMaking::beside(place);
   if (!making)
     return making.takeError();
@@ -128,7 +121,7 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
   Manifest manifest;
   manifest.target = target.name;
   manifest.isSpecific = target.isSpecific;
-  manifest.ptxVersion = version->str();
+  manifest.ptxVersion = toolchain->version.str();
   manifest.llvm = llvmVersion();
   if (ptxas)
     manifest.ptxas = fmt::format("{}.{}", ptxas->releaseMajor, ptxas->releaseMinor);
@@ -149,7 +142,7 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     std::string base = kernel->entry;
     for (unsigned i = 2; !names.insert(base).second; ++i)
       base = fmt::format("{}_{}", kernel->entry, i);
-    auto ptx = emitPtx(*kernel, target, *version);
+    auto ptx = emitPtx(*kernel, target, toolchain->version);
     if (!ptx)
       return ptx.takeError();
     ManifestKernel entry;

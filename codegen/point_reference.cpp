@@ -274,13 +274,17 @@ uint64_t evaluationWork(const Graph &graph) {
     uint64_t work = count(op.shape);
     if (op.opcode == Opcode::Reduce)
       work = count(graph[op.operands[0]].shape);
+    auto times = [&](int64_t factor) {
+      if (__builtin_mul_overflow(work, static_cast<uint64_t>(factor), &work))
+        work = std::numeric_limits<uint64_t>::max();
+    };
     if (op.opcode == Opcode::Dot)
-      for (int64_t dim : op.attrs.dot.lhsContracting) {
-        auto extent =
-            static_cast<uint64_t>(graph[op.operands[0]].shape.dims[static_cast<size_t>(dim)]);
-        if (__builtin_mul_overflow(work, extent, &work))
-          work = std::numeric_limits<uint64_t>::max();
-      }
+      for (int64_t dim : op.attrs.dot.lhsContracting)
+        times(graph[op.operands[0]].shape.dims[static_cast<size_t>(dim)]);
+    for (const WindowDim &dim : op.attrs.window)
+      times(dim.size);
+    if (op.opcode == Opcode::Convolution)
+      times(graph[op.operands[1]].shape.dims[static_cast<size_t>(op.attrs.conv.kernelInput)]);
     add(work);
   }
   return total;

@@ -141,4 +141,19 @@ llvm::Expected<Assembled> assemble(const Ptxas &ptxas, const Target &target,
   return assembled;
 }
 
+llvm::Expected<Toolchain> findToolchain(const Target &target, bool assembling) {
+  std::optional<Ptxas> ptxas;
+  if (assembling) {
+    auto found = findPtxas();
+    if (!found)
+      return found.takeError();
+    ptxas = *found;
+  }
+  auto version = choosePtxVersion(target, newestLlvmPtx(),
+                                  ptxas ? std::optional(ptxas->newestPtx) : std::nullopt);
+  if (!version)
+    return version.takeError();
+  return Toolchain{target, *version, ptxas};
+}
+
 } // namespace tilewright

@@ -38,4 +38,15 @@ struct Assembled {
 llvm::Expected<Assembled> assemble(const Ptxas &ptxas, const Target &target,
                                    const std::string &ptx);
 
+/// What kernels are compiled with.
+struct Toolchain {
+  Target target;
+  PtxVersion version;
+  std::optional<Ptxas> ptxas;
+};
+
+/// The toolchain for a target on this machine; without `assembling` no ptxas is looked for.
+/// Errors: those of choosePtxVersion() and findPtxas().
+llvm::Expected<Toolchain> findToolchain(const Target &target, bool assembling = true);
+
 } // namespace tilewright

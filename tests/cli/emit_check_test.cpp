@@ -126,6 +126,39 @@ protected:
 
 } // namespace
 
+TEST_F(EmitCheck, CoverageOfWholeModels) {
+  std::string first = folder.write("elementwise.hlo.txt", elementwise);
+  std::string second = folder.write("softmax.hlo.txt", softmax);
+  Outcome outcome = runTilewright(
+      {"emit", "--coverage", "--target", "sm_80", "--target", "sm_90a", "--json", first, second});
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
+  Json document = Json::parse(outcome.out);
+  EXPECT_EQ(document["schema"], "tilewright.coverage");
+  ASSERT_EQ(document["models"].size(), 4u); // each for each target
+  for (const Json &model : document["models"]) {
+    EXPECT_FALSE(model["kernels"].empty());
+    for (const Json &kernel : model["kernels"]) {
+      EXPECT_EQ(kernel["problem"], "") << kernel;
+      EXPECT_EQ(kernel["aligned"], "pass") << kernel;
+      EXPECT_EQ(kernel["odd"], "pass") << kernel;
+    }
+  }
+  outcome = runTilewright({"emit", "--coverage", "--target", "sm_80", first});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.describe();
+  EXPECT_NE(outcome.out.find("elementwise.hlo.txt"), std::string::npos) << outcome.out;
+}
+
+TEST_F(EmitCheck, CoverageSaysWhatHasNoCode) {
+  std::string model = folder.write("erf.hlo.txt", "HloModule erf\nENTRY e {\n"
+                                                  "  x = f64[33] parameter(0)\n"
+                                                  "  ROOT y = f64[33] erf(x)\n}\n");
+  Outcome outcome = runTilewright({"emit", "--coverage", "--json", model});
+  ASSERT_EQ(outcome.exitCode, 1) << outcome.describe();
+  Json kernel = Json::parse(outcome.out)["models"][0]["kernels"][0];
+  EXPECT_EQ(kernel["emitted"], false);
+  EXPECT_NE(kernel["problem"].get<std::string>().find("no code for erf"), std::string::npos);
+}
+
 TEST_F(EmitCheck, KernelsOfThreeKindsPassOnEveryTarget) {
   const std::pair<const char *, const char *> models[] = {
       {"elementwise", elementwise}, {"softmax", softmax}, {"dot", dot}};

@@ -2,6 +2,7 @@
 #include "codegen/pack.h"
 #include "codegen/pack_manifest.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/coverage.h"
 
 #include <fmt/format.h>
 
@@ -11,15 +12,22 @@ namespace {
 
 struct Options {
   std::vector<std::string> plans;
-  std::string pack, target = "sm_90";
-  bool json = false, noAssemble = false;
+  std::vector<std::string> targets{"sm_90"};
+  std::string pack;
+  bool json = false, noAssemble = false, coverage = false;
   uint64_t seed = 1;
   uint64_t maxEvents = CheckOptions().maxEvents;
   uint64_t maxReferenceWork = CheckOptions().maxReferenceWork;
 };
 
 int runEmit(const Options &options) {
-  llvm::Expected<Target> target = findTarget(options.target);
+  if (options.coverage)
+    return runCoverage({options.plans, options.targets, options.json});
+  if (options.targets.size() != 1 || options.pack.empty())
+    return failInput(makeError(DiagClass::BadInput, "{}",
+                               options.pack.empty() ? "--out is required without --coverage"
+                                                    : "a pack has one --target"));
+  llvm::Expected<Target> target = findTarget(options.targets[0]);
   if (!target)
     return failInput(target.takeError());
   std::vector<KernelSpec> specs;
@@ -106,12 +114,19 @@ void addEmit(CLI::App &app, Selection &selection) {
   command->footer("Example:\n"
                   "  tilewright explore model.hlo.txt --out out\n"
                   "  tilewright emit out/plans/000/*.json --target sm_90a --out pack\n"
+                  "  tilewright emit --coverage model.hlo.txt --target sm_80 --target sm_90a\n"
                   "Exit code 1: some plans have no code; they are listed with the reason.");
   command->add_option("PLAN", options->plans, "Plan files, as explore --out writes them")
       ->required();
-  command->add_option("--target", options->target, "sm_80, sm_86, sm_89, sm_90, sm_90a, …")
+  command
+      ->add_option("--target", options->targets,
+                   "sm_80, sm_86, sm_89, sm_90, sm_90a, …; with --coverage several")
+      ->allow_extra_args(false)
       ->capture_default_str();
-  command->add_option("--out", options->pack, "Folder of the pack")->required();
+  command->add_option("--out", options->pack, "Folder of the pack");
+  command->add_flag("--coverage", options->coverage,
+                    "Of models instead of plans: which kernels have code, assemble, and are right "
+                    "on the emulator at reduced sizes");
   command->add_option("--seed", options->seed, "Of the inputs' values")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);

@@ -1,0 +1,71 @@
+#include "codegen/coverage.h"
+
+#include "codegen/lower.h"
+#include "codegen/nvptx.h"
+
+namespace tilewright {
+
+bool KernelCoverage::isCovered(bool hasAssembler) const {
+  return refusal.empty() && assemblyError.empty() && (isAssembled || !hasAssembler) && !spills() &&
+         aligned.status == CheckOutcome::Status::Pass && odd.status == CheckOutcome::Status::Pass;
+}
+
+namespace {
+
+CheckOutcome skipped(std::string reason) {
+  CheckOutcome outcome;
+  outcome.status = CheckOutcome::Status::Skipped;
+  outcome.reason = std::move(reason);
+  return outcome;
+}
+
+llvm::Expected<CheckOutcome> checkReduced(const KernelSpec &spec, ShrunkSizes sizes,
+                                          const CoverageOptions &options) {
+  auto small = shrinkSpec(spec, sizes, options.maxWork);
+  if (!small)
+    return small.takeError();
+  return checkKernel(*small, options.check);
+}
+
+} // namespace
+
+llvm::Expected<KernelCoverage> coverKernel(const KernelSpec &spec, const Toolchain &toolchain,
+                                           const CoverageOptions &options) {
+  KernelCoverage result;
+  result.name = spec.name;
+  result.aligned = result.odd = skipped("not checked");
+  auto kernel = lowerKernel(spec, CodeMode::Device);
+  if (!kernel) {
+    Diag diag = takeDiag(kernel.takeError());
+    if (diag.cls == DiagClass::Internal)
+      return makeError(std::move(diag));
+    result.refusal = diag.message;
+    return result;
+  }
+  result.kind = kernel->kind;
+  auto ptx = emitPtx(*kernel, toolchain.target, toolchain.version);
+  if (!ptx)
+    return ptx.takeError();
+  if (toolchain.ptxas) {
+    auto assembled = assemble(*toolchain.ptxas, toolchain.target, *ptx);
+    if (assembled) {
+      result.isAssembled = true;
+      result.assembly = assembled->report;
+    } else {
+      result.assemblyError = takeDiag(assembled.takeError()).message;
+    }
+  }
+  if (options.checkNumbers) {
+    auto aligned = checkReduced(spec, ShrunkSizes::Aligned, options);
+    if (!aligned)
+      return aligned.takeError();
+    auto odd = checkReduced(spec, ShrunkSizes::Odd, options);
+    if (!odd)
+      return odd.takeError();
+    result.aligned = std::move(*aligned);
+    result.odd = std::move(*odd);
+  }
+  return result;
+}
+
+} // namespace tilewright

@@ -1,0 +1,49 @@
+// Shrinking: the same graph over smaller tensors.
+//
+// A kernel over 4096 x 4096 elements can't be emulated whole, and sampled blocks see no tails. So
+// the graph is made again, op for op, with smaller extents: same opcodes, types, ranks, layouts
+// and attributes, other sizes. Dims that the index maps tie together shrink together:
+//
+//   equal        elementwise operands, broadcast and transposed dims, both sides of a dot
+//   factors      reshapes: 768 = 12·64 becomes 3·5 = 15 where both sides are given 3 and 5
+//   functions    concatenation (sum), pad, windows: the result's extent follows from the operand's
+//   at most      slices, dynamic slices, updates and gathers stay inside what they read
+//
+// Extents that no consistent smaller choice is found for keep their sizes; in the worst case that
+// is the whole graph. Starts of slices move in proportion. The result is verified.
+#pragma once
+
+#include "codegen/kernel_spec.h"
+
+namespace tilewright {
+
+struct ShrinkOptions {
+  /// What the dims of an op should become, if the graph allows it; earlier wishes win.
+  struct Wish {
+    OpId op;
+    unsigned dim = 0;
+    int64_t extent = 1;
+  };
+  std::vector<Wish> wishes;
+  /// The most for other dims, aligned as the original (the same extent modulo 16) or odd.
+  int64_t most = 16;
+  bool odd = false;
+};
+
+/// The entry of `module` shrunk, op ids as before; computations that it calls are copied.
+/// Errors: those of verify(), as Internal: a bug of this file.
+llvm::Expected<std::shared_ptr<const Module>> shrinkModule(const Module &module,
+                                                           const ShrinkOptions &options);
+
+enum class ShrunkSizes : uint8_t {
+  Aligned, ///< divisible by what the original sizes are divisible by: the same code paths
+  Odd,     ///< odd extents: every tile can be partial, nothing is aligned
+};
+
+/// The kernel over smaller tensors: about two tiles a dim and three steps of each sequential dim,
+/// or less, so that the evaluator needs at most `maxWork` element operations if that can be had.
+/// Tile sizes stay unless nothing else helps; then they are halved together.
+llvm::Expected<KernelSpec> shrinkSpec(const KernelSpec &spec, ShrunkSizes sizes,
+                                      uint64_t maxWork = uint64_t(1) << 22);
+
+} // namespace tilewright
