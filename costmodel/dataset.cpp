@@ -72,9 +72,18 @@ private:
       return skipUnsupported(features.takeError(), *identity);
     hash.add(identity->group);
     hash.add(row.text("time_ns"));
-    data.rows.push_back(
-        {std::move(*identity), std::move(*features), **time, tableNumber, row.line()});
+    data.rows.push_back({std::move(*identity), choiceOf(*plan), std::move(*features), **time,
+                         tableNumber, row.line()});
     return llvm::Error::success();
+  }
+
+  PlanChoice choiceOf(const KernelPlan &plan) {
+    std::vector<std::string> names;
+    for (const TileParameter &parameter : plan.tiled->space.parameters)
+      names.push_back(parameter.name);
+    if (!lastNames || *lastNames != names)
+      lastNames = std::make_shared<const std::vector<std::string>>(std::move(names));
+    return {lastNames, plan.values, plan.instruction};
   }
 
   llvm::Error skipUnsupported(llvm::Error error, const RowIdentity &identity) {
@@ -90,6 +99,7 @@ private:
   Dataset data;
   std::map<std::pair<std::string, std::string>, int64_t> unpriced;
   Hash hash;
+  std::shared_ptr<const std::vector<std::string>> lastNames;
   unsigned tableNumber = 0;
 };
 

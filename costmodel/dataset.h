@@ -4,14 +4,23 @@
 #include "costmodel/features.h"
 #include "costmodel/templates.h"
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace tilewright {
 
+/// What was chosen for a measured plan: tile sizes and schedule, by name.
+struct PlanChoice {
+  std::shared_ptr<const std::vector<std::string>> names; ///< shared by rows of one kind
+  std::vector<int64_t> values;                           ///< one a name
+  Instruction instruction = Instruction::Fma;
+};
+
 struct DatasetRow {
   RowIdentity identity;
+  PlanChoice choice;
   Features features;
   double timeNs = 0;
   unsigned table = 0; ///< position among the tables given

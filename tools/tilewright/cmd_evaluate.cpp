@@ -63,6 +63,18 @@ void printReport(const EvaluationReport &report) {
     fmt::print("left out: {} rows that failed when they were measured\n", report.failedRows);
 }
 
+Json rowJson(const DatasetRow &row, double predictedNs) {
+  Json plan = Json::object();
+  for (size_t i = 0; i < row.choice.values.size(); ++i)
+    plan[(*row.choice.names)[i]] = row.choice.values[i];
+  plan["instruction"] = toString(row.choice.instruction);
+  return {{"family", row.identity.family},
+          {"group", row.identity.group},
+          {"plan", std::move(plan)},
+          {"predicted_ns", predictedNs},
+          {"measured_ns", row.timeNs}};
+}
+
 int runEvaluate(const Options &options) {
   llvm::Expected<Inputs> inputs = readInputs(options);
   if (!inputs)
@@ -90,9 +102,7 @@ int runEvaluate(const Options &options) {
     if (options.rows) {
       document["rows"] = Json::array();
       for (size_t i = 0; i < inputs->data.rows.size(); ++i)
-        document["rows"].push_back({{"family", inputs->data.rows[i].identity.family},
-                                    {"predicted_ns", report.predictedNs[i]},
-                                    {"measured_ns", inputs->data.rows[i].timeNs}});
+        document["rows"].push_back(rowJson(inputs->data.rows[i], report.predictedNs[i]));
     }
     if (!options.out.empty())
       if (llvm::Error error = writeFileAtomically(options.out, dump(document)))
