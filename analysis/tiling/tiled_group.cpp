@@ -2,6 +2,7 @@
 
 #include "analysis/affine/simplify.h"
 #include "analysis/support/diag.h"
+#include "analysis/tiling/loop_range.h"
 #include "analysis/tiling/propagate.h"
 
 #include <algorithm>
@@ -383,6 +384,7 @@ TiledGroup GroupTiler::finish() {
   for (OpId root : group.roots)
     out.roots.push_back(number[rootNode.at(root)]);
   findLoops(out);
+  out.ranges = findLoopRanges(graph, out);
   if (maySplit)
     limitSplit(out);
   return out;

@@ -45,6 +45,14 @@ struct RuntimeVariable {
   Interval range;
 };
 
+/// The steps first ≤ step < end of a sequential loop that do something for a program, as
+/// expressions in program ids and sizes: min, max, floordiv and ceildiv of affine ones. Null for a
+/// parameter without a loop; first = 0 and end = the number of tiles where nothing is known to be
+/// skipped. loop_range.h finds and counts them.
+struct LoopRange {
+  Expr first, end;
+};
+
 struct TiledGroup {
   Group group;
   TileSpace space;
@@ -52,6 +60,7 @@ struct TiledGroup {
   std::vector<unsigned> roots;         ///< instance of each group root
   std::vector<Constraint> constraints;
   std::vector<RuntimeVariable> runtime;
+  std::vector<LoopRange> ranges; ///< by parameter
 
   std::vector<unsigned> instancesOf(OpId op) const;
   /// Of parameters, program ids, steps and runtime variables.

@@ -1,0 +1,306 @@
+#include "analysis/tiling/loop_range.h"
+
+#include "analysis/affine/simplify.h"
+#include "analysis/tiling/masks.h"
+#include "analysis/tiling/numeric_tile.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tilewright {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+/// Combinations of program ids that loopSteps() visits one by one.
+constexpr int64_t maxPrograms = int64_t(1) << 16;
+
+/// Mask values that exponentials turn into 0 whatever is subtracted from them. f16 has no room for
+/// -1e9, so half of a type's range counts, too.
+double asMaskValue(double value, DType type) {
+  const bool isNarrow = type == DType::F16;
+  return value <= (isNarrow ? -32752.0 : -1e9) && isFloat(type) ? -infinity : value;
+}
+
+/// What an elementwise op makes of operands that are constant or not known. 0 · x = 0 and
+/// -inf - x = -inf, since the unknown is finite.
+std::optional<double> elementwiseValue(const Op &op, const std::vector<std::optional<double>> &in) {
+  auto known = [&](size_t i) { return i < in.size() && in[i].has_value(); };
+  auto isInfinite = [&](size_t i) { return known(i) && std::isinf(*in[i]); };
+  auto isZero = [&](size_t i) { return known(i) && *in[i] == 0; };
+  switch (op.opcode) {
+  case Opcode::Convert:
+  case Opcode::Copy:
+  case Opcode::ReducePrecision:
+    return in[0];
+  case Opcode::Negate:
+    return known(0) ? std::optional(-*in[0]) : std::nullopt;
+  case Opcode::Exp:
+    return known(0) ? std::optional(std::exp(*in[0])) : std::nullopt;
+  case Opcode::Add:
+  case Opcode::Subtract: {
+    const double sign = op.opcode == Opcode::Add ? 1 : -1;
+    if (known(0) && known(1))
+      return *in[0] + sign * *in[1];
+    if (isInfinite(0))
+      return *in[0];
+    return isInfinite(1) ? std::optional(sign * *in[1]) : std::nullopt;
+  }
+  case Opcode::Multiply:
+    if (known(0) && known(1))
+      return *in[0] * *in[1];
+    return isZero(0) || isZero(1) ? std::optional(0.0) : std::nullopt;
+  case Opcode::Divide:
+    if (known(0) && known(1))
+      return *in[0] / *in[1];
+    return isZero(0) ? std::optional(0.0) : std::nullopt;
+  case Opcode::Maximum:
+  case Opcode::Minimum:
+    if (known(0) && known(1))
+      return op.opcode == Opcode::Maximum ? std::max(*in[0], *in[1]) : std::min(*in[0], *in[1]);
+    return std::nullopt;
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Values of all instances if one select gives a constant.
+class ConstantFlow {
+public:
+  ConstantFlow(const Graph &graph, const TiledGroup &group) : graph(graph), group(group) {
+    for (const TileInstance &instance : group.instances)
+      ownConstants.push_back(uniformConstant(graph[instance.op]));
+  }
+
+  /// Is everything that runs over the loop then given only what does not change its result?
+  bool isIdle(unsigned parameter, unsigned select, double value) const {
+    std::vector<std::optional<double>> values(group.instances.size());
+    bool isUsed = false;
+    for (unsigned i = 0; i < group.instances.size(); ++i) {
+      const TileInstance &instance = group.instances[i];
+      const bool runs = std::count(instance.reduces.begin(), instance.reduces.end(), parameter) > 0;
+      const bool isNeutral = !instance.reduces.empty() && getsNothing(instance, values);
+      if (runs && !isNeutral)
+        return false;
+      isUsed |= runs;
+      // What runs over the loop has seen other steps, too.
+      if (i == select)
+        values[i] = value;
+      else if (!runs)
+        values[i] = valueOf(i, isNeutral, values);
+    }
+    return isUsed;
+  }
+
+private:
+  using Values = std::vector<std::optional<double>>;
+
+  /// A reduce of its initial value, a dot with zeros.
+  bool getsNothing(const TileInstance &instance, const Values &values) const {
+    const Op &op = graph[instance.op];
+    auto at = [&](size_t operand) {
+      return operand < instance.operands.size() ? values[instance.operands[operand]] : std::nullopt;
+    };
+    if (op.opcode == Opcode::Dot || op.opcode == Opcode::Convolution)
+      return at(0) == 0.0 || at(1) == 0.0;
+    if (op.opcode != Opcode::Reduce)
+      return false;
+    const size_t inputs = instance.operands.size() / 2;
+    for (size_t k = 0; k < inputs; ++k)
+      if (!at(k) || at(k) != at(inputs + k))
+        return false;
+    return inputs > 0;
+  }
+
+  std::optional<double> valueOf(unsigned number, bool isNeutral, const Values &values) const {
+    const TileInstance &instance = group.instances[number];
+    const Op &op = graph[instance.op];
+    if (ownConstants[number])
+      return asMaskValue(*ownConstants[number], op.shape.dtype);
+    if (instance.operands.empty())
+      return std::nullopt;
+    Values in;
+    for (unsigned operand : instance.operands)
+      in.push_back(values[operand]);
+    switch (op.opcode) {
+    case Opcode::Broadcast:
+    case Opcode::Transpose:
+    case Opcode::Reshape:
+    case Opcode::Bitcast:
+    case Opcode::Slice:
+    case Opcode::Reverse:
+      return in[0];
+    case Opcode::Reduce:
+      return isNeutral && instance.operands.size() == 2 ? in[1] : std::nullopt;
+    case Opcode::Dot:
+      return isNeutral ? std::optional(0.0) : std::nullopt;
+    default:
+      return isFloat(op.shape.dtype) && !op.shape.isTuple ? elementwiseValue(op, in) : std::nullopt;
+    }
+  }
+
+  const Graph &graph;
+  const TiledGroup &group;
+  std::vector<std::optional<double>> ownConstants;
+};
+
+class RangeFinder {
+public:
+  RangeFinder(const Graph &graph, const TiledGroup &group)
+      : graph(graph), group(group), masks(graph), flow(graph, group), bounds(group.bounds()) {}
+
+  std::vector<LoopRange> run() {
+    const std::vector<TileParameter> &parameters = group.space.parameters;
+    std::vector<LoopRange> out(parameters.size());
+    for (unsigned p = 0; p < parameters.size(); ++p)
+      if (parameters[p].role == TileParameter::Role::Sequential)
+        out[p] = {parameters[p].size.context().constant(0), parameters[p].tileCount()};
+    for (unsigned i = 0; i < group.instances.size(); ++i)
+      if (graph[group.instances[i].op].opcode == Opcode::Select && !group.instances[i].isInput)
+        narrowBy(i, out);
+    return out;
+  }
+
+private:
+  void narrowBy(unsigned select, std::vector<LoopRange> &ranges) {
+    const TileInstance &instance = group.instances[select];
+    const Op &op = graph[instance.op];
+    if (instance.loops.empty() || op.shape.isTuple || instance.operands.size() != 3)
+      return;
+    const std::optional<double> other = constantOf(op.operands[2]);
+    if (!other)
+      return;
+    const std::vector<AffineValue> conditions = masks.conditionsOf(op.operands[0]);
+    if (conditions.empty())
+      return;
+    for (unsigned loop : instance.loops) {
+      if (!flow.isIdle(loop, select, asMaskValue(*other, op.shape.dtype)))
+        continue;
+      for (const AffineValue &condition : conditions)
+        if (condition.coefficients.size() == instance.tile.dims.size())
+          narrow(ranges[loop], group.space.parameters[loop], condition, instance.tile);
+    }
+  }
+
+  std::optional<double> constantOf(OpId id) const {
+    for (unsigned depth = 0; depth < 16; ++depth) {
+      const Op &op = graph[id];
+      if (op.opcode == Opcode::Constant)
+        return uniformConstant(op);
+      if ((op.opcode != Opcode::Broadcast && op.opcode != Opcode::Convert &&
+           op.opcode != Opcode::Reshape) ||
+          op.operands.empty())
+        return std::nullopt;
+      id = op.operands[0];
+    }
+    return std::nullopt;
+  }
+
+  /// Steps in which the condition holds nowhere in the tile do nothing. The condition's largest
+  /// value in the tile must be  a + g · step  with g of one sign.
+  void narrow(LoopRange &range, const TileParameter &loop, const AffineValue &condition,
+              const Tile &tile) {
+    ExprContext &ctx = loop.size.context();
+    Simplifier simplifier(ctx, bounds);
+    Expr largest = ctx.constant(condition.constant);
+    for (size_t i = 0; i < tile.dims.size(); ++i) {
+      const int64_t c = condition.coefficients[i];
+      const TileDim &dim = tile.dims[i];
+      if (c == 0)
+        continue;
+      if (!dim.stride.isConstant())
+        return;
+      const Expr first = dim.offset, last = dim.offset + dim.stride * (dim.size - 1);
+      const bool isForward = dim.stride.constant() > 0;
+      Expr end = (c > 0) == isForward ? last : first;
+      // The masks sharpen it, unless they would hide that it is linear in the step.
+      const Expr parts[] = {dim.offset, dim.lower, dim.upper};
+      const std::vector<VarId> used = variablesOf(parts);
+      if (!std::binary_search(used.begin(), used.end(), loop.index.variable()))
+        end = c > 0 ? end.min(dim.upper - 1) : end.max(dim.lower);
+      largest = largest + end * c;
+    }
+    auto atStep = [&](Expr step) {
+      return simplifier.simplify(substitute(
+          largest, [&](VarId var) { return var == loop.index.variable() ? step : Expr(); }));
+    };
+    const Expr base = atStep(ctx.constant(0));
+    const Expr slope = simplifier.simplify(atStep(ctx.constant(1)) - base);
+    const Expr linear = base + slope * loop.index;
+    if (!simplifier.simplify(largest - linear).isConstant(0))
+      return;
+    const std::vector<VarId> used = variablesOf(base);
+    for (VarId var : used)
+      if (ctx.info(var).kind == VarKind::Step || ctx.info(var).kind == VarKind::Runtime)
+        return;
+    const Interval slopes = simplifier.range(slope);
+    if (slopes.hi < 0) // true in steps ≤ base / -slope
+      range.end = simplifier.simplify(range.end.min((base.floorDiv(-slope) + 1).max(0)));
+    else if (slopes.lo > 0)
+      range.first = simplifier.simplify(range.first.max((-base).ceilDiv(slope)));
+  }
+
+  const Graph &graph;
+  const TiledGroup &group;
+  MaskReader masks;
+  ConstantFlow flow;
+  Bounds bounds;
+};
+
+} // namespace
+
+std::vector<LoopRange> findLoopRanges(const Graph &graph, const TiledGroup &group) {
+  return RangeFinder(graph, group).run();
+}
+
+std::optional<int64_t> stepsAt(const TiledGroup &group, unsigned parameter,
+                               const Assignment &point) {
+  if (parameter >= group.ranges.size() || !group.ranges[parameter].end)
+    return std::nullopt;
+  std::optional<int64_t> first = evaluate(group.ranges[parameter].first, point);
+  std::optional<int64_t> end = evaluate(group.ranges[parameter].end, point);
+  return first && end ? std::optional(std::max<int64_t>(0, *end - *first)) : std::nullopt;
+}
+
+std::vector<LoopSteps> loopSteps(const TiledGroup &group, std::span<const int64_t> values) {
+  const std::vector<TileParameter> &parameters = group.space.parameters;
+  const std::vector<int64_t> counts = tileCounts(group.space, values);
+  std::vector<LoopSteps> out(parameters.size());
+  for (unsigned p = 0; p < out.size() && p < group.ranges.size(); ++p) {
+    if (!group.ranges[p].end)
+      continue;
+    const Expr ends[] = {group.ranges[p].first, group.ranges[p].end};
+    const std::vector<VarId> used = variablesOf(ends);
+    std::vector<unsigned> ids;
+    double combinations = 1;
+    for (unsigned i = 0; i < parameters.size(); ++i)
+      if (parameters[i].role == TileParameter::Role::Parallel &&
+          std::binary_search(used.begin(), used.end(), parameters[i].index.variable())) {
+        ids.push_back(i);
+        combinations *= double(std::max<int64_t>(1, counts[i]));
+      }
+    LoopSteps &steps = out[p];
+    steps.isExact = combinations <= double(maxPrograms);
+    const int64_t visits = steps.isExact ? static_cast<int64_t>(combinations) : maxPrograms;
+    Assignment point = group.space.assign(values);
+    double sum = 0;
+    for (int64_t v = 0; v < visits; ++v) {
+      // Number v of the combinations, or of as many in even distances from the first to the last.
+      double number =
+          steps.isExact ? double(v) : std::floor(double(v) * ((combinations - 1) / (visits - 1)));
+      for (size_t k = ids.size(); k > 0; --k) {
+        const double count = double(std::max<int64_t>(1, counts[ids[k - 1]]));
+        point.set(parameters[ids[k - 1]].index, static_cast<int64_t>(std::fmod(number, count)));
+        number = std::floor(number / count);
+      }
+      const int64_t mine = stepsAt(group, p, point).value_or(counts[p]);
+      sum += double(mine);
+      steps.smallest = v == 0 ? mine : std::min(steps.smallest, mine);
+      steps.largest = v == 0 ? mine : std::max(steps.largest, mine);
+    }
+    steps.average = sum / double(visits);
+  }
+  return out;
+}
+
+} // namespace tilewright
