@@ -52,9 +52,9 @@ bool fits(const AffineValue &value, const Shape &shape) {
 } // namespace
 
 std::optional<double> uniformConstant(const Op &op) {
-  std::optional<int64_t> count = op.shape.isTuple ? std::nullopt : op.shape.elementCount();
-  if (op.opcode != Opcode::Constant || op.isElidedConstant() || !count || *count < 1 ||
-      *count > maxConstantElements || dtypeClass(op.shape.dtype) == DTypeClass::Complex ||
+  const int64_t count = op.shape.isTuple ? 0 : op.shape.elementCount().value_or(0);
+  if (op.opcode != Opcode::Constant || op.isElidedConstant() || count < 1 ||
+      count > maxConstantElements || dtypeClass(op.shape.dtype) == DTypeClass::Complex ||
       dtypeClass(op.shape.dtype) == DTypeClass::NonNumeric)
     return std::nullopt;
   llvm::Expected<Tensor> tensor = parseLiteral(op.shape, op.literal);
@@ -62,7 +62,7 @@ std::optional<double> uniformConstant(const Op &op) {
     llvm::consumeError(tensor.takeError());
     return std::nullopt;
   }
-  for (int64_t i = 1; i < *count; ++i)
+  for (int64_t i = 1; i < count; ++i)
     if (tensor->words()[i] != tensor->words()[0])
       return std::nullopt;
   return tensor->asDouble(0);
