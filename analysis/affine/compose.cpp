@@ -1,94 +1,279 @@
-#include "analysis/affine/index_map.h"
+// Composition by what the two maps are, cheapest first; every way makes the same normal form.
+//
+//   nothing to do    second reads its own coordinates, or first does over the same domains
+//   picking          second only picks and repeats dims: its results are some of first's
+//   renaming         first only renames dims, in order: second with other variables
+//   substitution     second's expressions are built anew from first's results, in one pass
+//   solving          the same, and second restricts first: constraints are solved
+//
+// Both maps are in normal form, so that in all ways but the last no domain can change and nothing
+// of first has to be looked at again.
+#include "analysis/affine/expr_internal.h"
+#include "analysis/affine/normal_map.h"
 
-#include <algorithm>
 #include <cassert>
-#include <fmt/format.h>
 
 namespace tilewright {
 
+using detail::MapDraft;
+using detail::MapNode;
+using detail::nodeOf;
+
 namespace {
 
-/// Hands out range and runtime variables that the maps at hand don't use, lowest numbers first.
-class FreshNames {
+class Composer {
 public:
-  FreshNames(ExprContext &ctx, const IndexMap &a) : ctx(ctx) { use(a.variables()); }
-
-  void use(const std::vector<MapVariable> &vars) {
-    for (const MapVariable &v : vars)
-      taken.push_back(v.var);
+  Composer(const MapNode &first, const MapNode &second)
+      : ctx(*first.context), pool(ctx.maps()), first(first), second(second),
+        replacements(pool.scratch()) {}
+  ~Composer() {
+    for (const MapVariable &v : second.vars)
+      replacements.to[v.var.variable().index] = Expr();
   }
-  bool isTaken(Expr var) const { return std::find(taken.begin(), taken.end(), var) != taken.end(); }
+  Composer(const Composer &) = delete;
+  Composer &operator=(const Composer &) = delete;
 
-  Expr make(VarKind kind) {
-    for (unsigned i = 0;; ++i) {
-      Expr var = kind == VarKind::Range ? ctx.range(i) : ctx.variable(kind, fmt::format("rt{}", i));
-      if (isTaken(var))
-        continue;
-      taken.push_back(var);
-      return var;
-    }
-  }
+  const MapNode *run();
 
 private:
+  bool isDim(const MapVariable &v) const { return ctx.info(v.var.variable()).kind == VarKind::Dim; }
+  Expr &replacementOf(Expr var) { return replacements.to[var.variable().index]; }
+  void compareDomains();
+  bool readsSameDims() const;
+  void renameApart();
+  bool isRenaming();
+  const MapNode *empty();
+  const MapNode *picked();
+  const MapNode *renamed();
+  const MapNode *substituted();
+  const MapNode *solved();
+  void replaceSources(Simplifier::Impl &simplifier);
+
   ExprContext &ctx;
-  std::vector<Expr> taken;
+  detail::MapPool &pool;
+  const MapNode &first, &second;
+  detail::Replacements &replacements; ///< of second's variables
+  MapDraft draft;
+  bool isCovered = true;   ///< does every result of first stay within second's domain?
+  bool isSame = true;      ///< are their ranges second's domains?
+  bool hasSources = false; ///< has second runtime variables?
 };
+
+void Composer::compareDomains() {
+  assert(first.exprs.size() == second.dims && "one result for each dim of the second map");
+  size_t dim = 0;
+  for (const MapVariable &v : second.vars) {
+    if (!isDim(v))
+      continue;
+    isSame = isSame && first.ranges[dim] == v.domain;
+    isCovered = isCovered && v.domain.contains(first.ranges[dim]);
+    ++dim;
+  }
+}
+
+/// Are first's variables second's dims, so that second says it all where first is an identity?
+bool Composer::readsSameDims() const {
+  for (size_t i = 0; i < second.dims; ++i)
+    if (first.vars[i] != second.vars[i])
+      return false;
+  return true;
+}
+
+/// The variables of the composition: first's, then what second brings, under names that are free,
+/// lowest numbers first. Fills in the replacements.
+void Composer::renameApart() {
+  draft.vars.append(first.vars.begin(), first.vars.end());
+  size_t dim = 0;
+  for (const MapVariable &v : second.vars)
+    if (isDim(v)) {
+      replacementOf(v.var) = first.exprs[dim];
+      replacements.values[v.var.variable().index] = first.ranges[dim++];
+    }
+  if (dim == second.vars.size())
+    return;
+  auto isRenamed = [&](const MapVariable &v) {
+    VarKind kind = ctx.info(v.var.variable()).kind;
+    return kind == VarKind::Range || kind == VarKind::Runtime;
+  };
+  replacements.forgetTaken();
+  for (const MapVariable &v : first.vars)
+    replacements.take(v.var);
+  llvm::SmallVector<bool, 16> clashes(second.vars.size());
+  for (size_t i = 0; i < second.vars.size(); ++i)
+    if (const MapVariable &v = second.vars[i]; !isDim(v) && !replacements.take(v.var))
+      clashes[i] = true;
+  unsigned nextRange = 0, nextRuntime = 0;
+  for (size_t i = 0; i < second.vars.size(); ++i) {
+    MapVariable v = second.vars[i];
+    if (isDim(v) || (clashes[i] && !isRenamed(v)))
+      continue; // a tile parameter or the like that both have
+    Expr old = v.var;
+    if (clashes[i])
+      do
+        v.var = ctx.info(old.variable()).kind == VarKind::Range ? ctx.range(nextRange++)
+                                                                : ctx.runtime(nextRuntime++);
+      while (!replacements.take(v.var));
+    replacementOf(old) = v.var;
+    replacements.values[old.variable().index] = v.domain;
+    hasSources = hasSources || v.source;
+    draft.vars.push_back(v);
+  }
+}
+
+/// Do second's variables become other variables of the same domain in the same order? Then so do
+/// normal forms: they depend on the order of variables and on domains. (Of deep expressions the
+/// order of terms may depend on names.)
+bool Composer::isRenaming() {
+  constexpr uint32_t shallow = 24;
+  auto isShallow = [](Expr e) { return nodeOf(e)->treeSize <= shallow; };
+  if (!first.conds.empty() && !second.conds.empty())
+    return false;
+  Expr before, after;
+  for (const MapVariable &v : second.vars) {
+    Expr to = replacementOf(v.var);
+    if (!(nodeOf(v.var)->variables & second.mask))
+      continue;
+    if (!to || !to.isVariable() || replacements.values[v.var.variable().index] != v.domain)
+      return false;
+    if (before && (ctx.compareVariables(before.variable(), v.var.variable()) >= 0 ||
+                   ctx.compareVariables(after.variable(), to.variable()) >= 0))
+      return false;
+    before = v.var;
+    after = to;
+  }
+  return std::ranges::all_of(second.exprs, isShallow) &&
+         std::ranges::all_of(second.conds,
+                             [&](const MapConstraint &c) { return isShallow(c.expr); });
+}
+
+const MapNode *Composer::empty() {
+  draft.vars.append(first.vars.begin(), first.vars.end());
+  draft.exprs.resize(second.exprs.size());
+  return detail::emptied(ctx, draft);
+}
+
+const MapNode *Composer::picked() {
+  draft.conds.append(first.conds.begin(), first.conds.end());
+  llvm::SmallVector<Interval, 8> ranges;
+  for (size_t i = 0; i < second.exprs.size(); ++i) {
+    Expr e = second.exprs[i];
+    Expr to = e.isVariable() ? replacementOf(e) : e;
+    draft.exprs.push_back(to ? to : e);
+    ranges.push_back(to && e.isVariable() ? replacements.values[e.variable().index]
+                                          : second.ranges[i]);
+  }
+  return detail::finish(ctx, draft, ranges);
+}
+
+const MapNode *Composer::renamed() {
+  draft.conds.append(first.conds.begin(), first.conds.end());
+  for (Expr e : second.exprs)
+    draft.exprs.push_back(substitute(e, replacements.to));
+  for (MapConstraint c : second.conds) {
+    c.expr = substitute(c.expr, replacements.to);
+    draft.conds.push_back(c);
+  }
+  if (hasSources)
+    for (MapVariable &v : llvm::MutableArrayRef(draft.vars).drop_front(first.vars.size()))
+      if (v.source)
+        v.source = v.source->mapped([&](Expr e) { return substitute(e, replacements.to); });
+  return detail::finish(ctx, draft, second.ranges);
+}
+
+void Composer::replaceSources(Simplifier::Impl &simplifier) {
+  if (hasSources)
+    for (MapVariable &v : llvm::MutableArrayRef(draft.vars).drop_front(first.vars.size()))
+      if (v.source)
+        v.source =
+            v.source->mapped([&](Expr e) { return simplifier.substituted(e, replacements.to); });
+}
+
+const MapNode *Composer::substituted() {
+  draft.conds.append(first.conds.begin(), first.conds.end());
+  Simplifier::Impl simplifier(ctx);
+  for (const MapVariable &v : draft.vars)
+    simplifier.bounds.set(v.var, v.domain);
+  for (size_t i = 0; i < first.exprs.size(); ++i)
+    simplifier.know(first.exprs[i], first.ranges[i]);
+  llvm::SmallVector<Interval, 8> ranges;
+  for (Expr e : second.exprs) {
+    draft.exprs.push_back(simplifier.substituted(e, replacements.to));
+    ranges.push_back(simplifier.range(draft.exprs.back()));
+  }
+  replaceSources(simplifier);
+  return detail::finish(ctx, draft, ranges);
+}
+
+const MapNode *Composer::solved() {
+  MapConstraints system(ctx, draft);
+  {
+    Simplifier::Impl &simplifier = system.simplifier();
+    for (size_t i = 0; i < first.exprs.size(); ++i)
+      simplifier.know(first.exprs[i], first.ranges[i]);
+    draft.conds.append(first.conds.begin(), first.conds.end());
+    size_t dim = 0;
+    for (const MapVariable &v : second.vars)
+      if (isDim(v)) {
+        if (!v.domain.contains(first.ranges[dim]))
+          draft.conds.push_back({first.exprs[dim], v.domain});
+        ++dim;
+      }
+    for (MapConstraint c : second.conds) {
+      c.expr = simplifier.substituted(c.expr, replacements.to);
+      draft.conds.push_back(c);
+    }
+  }
+  if (!system.solve()) {
+    draft.exprs.resize(second.exprs.size());
+    return detail::emptied(ctx, draft);
+  }
+  // Domains may be narrower now.
+  Simplifier::Impl &simplifier = system.simplifier();
+  for (const MapVariable &v : second.vars)
+    if (Expr &to = replacementOf(v.var))
+      to = simplifier.simplify(to);
+  llvm::SmallVector<Interval, 8> ranges;
+  for (Expr e : second.exprs) {
+    draft.exprs.push_back(simplifier.substituted(e, replacements.to));
+    ranges.push_back(simplifier.range(draft.exprs.back()));
+  }
+  for (MapVariable &v : llvm::MutableArrayRef(draft.vars).take_front(first.vars.size()))
+    if (v.source)
+      v.source = v.source->mapped([&](Expr e) { return simplifier.simplify(e); });
+  replaceSources(simplifier);
+  return detail::finish(ctx, draft, ranges);
+}
+
+const MapNode *Composer::run() {
+  if (first.provedEmpty || second.provedEmpty)
+    return empty();
+  compareDomains();
+  if (isCovered && second.isIdentity &&
+      std::ranges::equal(first.exprs, second.exprs,
+                         [](Expr a, Expr b) { return a == b || !b.isConstant(); }))
+    return &first;
+  if (isSame && first.isIdentity && readsSameDims())
+    return &second;
+  renameApart();
+  if (isCovered && second.conds.empty() && second.isPlain && !hasSources)
+    return picked();
+  if (isCovered && isRenaming())
+    return renamed();
+  return isCovered && second.conds.empty() ? substituted() : solved();
+}
 
 } // namespace
 
 IndexMap compose(const IndexMap &first, const IndexMap &second) {
-  ExprContext &ctx = first.context();
-  assert(&ctx == &second.context());
-  std::vector<MapVariable> variables = first.variables();
-  std::vector<MapConstraint> constraints = first.constraints();
-  if (first.isKnownEmpty() || second.isKnownEmpty()) {
-    // An empty domain says it all; the simplifier turns it into a known empty map.
-    std::vector<Expr> results(second.results().size(), ctx.constant(0));
-    constraints.push_back({ctx.constant(0), Interval::point(1)});
-    return IndexMap(ctx, std::move(variables), std::move(results), std::move(constraints))
-        .simplified();
+  assert(&first.context() == &second.context());
+  detail::MapPool &pool = first.context().maps();
+  const MapNode *a = detail::normalForm(first.node), *b = detail::normalForm(second.node);
+  const MapNode *result = pool.composition(a, b);
+  if (!result) {
+    result = Composer(*a, *b).run();
+    pool.remember(a, b, result);
   }
-  FreshNames names(ctx, first);
-  std::vector<MapVariable> clashing;
-  for (const MapVariable &v : second.variables())
-    if (ctx.info(v.var.variable()).kind != VarKind::Dim && !names.isTaken(v.var))
-      clashing.push_back(v); // keeps its name, which new names must avoid
-  FreshNames fresh = names;
-  fresh.use(clashing);
-
-  std::vector<Expr> table(ctx.variableCount());
-  size_t dim = 0;
-  for (const MapVariable &v : second.variables()) {
-    VarKind kind = ctx.info(v.var.variable()).kind;
-    Expr &to = table[v.var.variable().index];
-    if (kind == VarKind::Dim) {
-      assert(dim < first.results().size() && "one result for each dim of the second map");
-      to = first.results()[dim++];
-      constraints.push_back({to, v.domain});
-    } else if ((kind == VarKind::Range || kind == VarKind::Runtime) && names.isTaken(v.var)) {
-      to = fresh.make(kind);
-    }
-  }
-  assert(dim == first.results().size() && "one result for each dim of the second map");
-  for (const MapVariable &v : second.variables()) {
-    VarKind kind = ctx.info(v.var.variable()).kind;
-    if (kind == VarKind::Dim ||
-        (kind != VarKind::Range && kind != VarKind::Runtime && names.isTaken(v.var)))
-      continue;
-    MapVariable copy = v;
-    if (Expr to = table[v.var.variable().index])
-      copy.var = to;
-    if (copy.source)
-      copy.source->element = substitute(copy.source->element, table);
-    variables.push_back(std::move(copy));
-  }
-  for (MapConstraint c : second.constraints()) {
-    c.expr = substitute(c.expr, table);
-    constraints.push_back(std::move(c));
-  }
-  return IndexMap(ctx, std::move(variables), substitute(second.results(), table),
-                  std::move(constraints))
-      .simplified();
+  return IndexMap(result);
 }
 
 } // namespace tilewright

@@ -1,4 +1,5 @@
 #include "analysis/affine/expr_internal.h"
+#include "analysis/affine/map_pool.h"
 #include "analysis/support/checked.h"
 
 #include <algorithm>
@@ -10,27 +11,7 @@ namespace tilewright {
 using detail::ExprNode;
 using detail::nodeOf;
 
-size_t ExprContext::KeyHash::operator()(const ExprNode *n) const {
-  auto mix = [](uint64_t h, uint64_t v) {
-    h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-    return h * 0xff51afd7ed558ccdull;
-  };
-  uint64_t h = mix(static_cast<uint64_t>(n->kind), static_cast<uint64_t>(n->value));
-  h = mix(h, n->lhs ? n->lhs->id + 1 : 0);
-  return mix(h, n->rhs ? n->rhs->id + 1 : 0);
-}
-
-bool ExprContext::KeyEqual::operator()(const ExprNode *a, const ExprNode *b) const {
-  return a->kind == b->kind && a->value == b->value && a->lhs == b->lhs && a->rhs == b->rhs;
-}
-
 namespace {
-
-uint64_t mixHash(uint64_t h, uint64_t v) {
-  h ^= v + 0x9e3779b97f4a7c15ull + (h << 6) + (h >> 2);
-  h ^= h >> 33;
-  return h * 0xff51afd7ed558ccdull;
-}
 
 int compareNumbers(auto a, auto b) { return a < b ? -1 : a > b; }
 
@@ -76,35 +57,45 @@ int compareNodes(const ExprNode *a, const ExprNode *b, int depth) {
 
 int compareStructure(Expr a, Expr b) { return compareNodes(a.node, b.node, 12); }
 
-ExprContext::ExprContext() { poisonExpr = intern(ExprKind::Poison, 0, nullptr, nullptr); }
+ExprContext::ExprContext() : pool(std::make_unique<detail::MapPool>(*this)) {
+  poisonExpr = intern(ExprKind::Poison, 0, nullptr, nullptr);
+}
+ExprContext::~ExprContext() = default;
 
 Expr ExprContext::intern(ExprKind kind, int64_t value, const ExprNode *lhs, const ExprNode *rhs) {
-  ExprNode probe{
-      kind, static_cast<uint32_t>(nodes.size()), value, lhs, rhs, this, 0, ExprNode::noLeader, 1};
-  if (auto it = interned.find(&probe); it != interned.end())
-    return Expr(*it);
-  probe.hash = mixHash(static_cast<uint64_t>(kind), 17);
+  uint64_t operands = lhs ? uint64_t{lhs->id} << 32 | rhs->id : 0;
+  uint64_t key = detail::mixHash(detail::mixHash(static_cast<uint64_t>(kind), operands),
+                                 static_cast<uint64_t>(value));
+  if (const ExprNode *const *found = interned.find(key, [&](const ExprNode *n) {
+        return n->kind == kind && n->value == value && n->lhs == lhs && n->rhs == rhs;
+      }))
+    return Expr(*found);
+  ExprNode *node =
+      arena.make<ExprNode>(ExprNode{kind, static_cast<uint32_t>(interned.size()), value, lhs, rhs,
+                                    this, 0, ExprNode::noLeader, 1, 0});
+  node->hash = detail::mixHash(static_cast<uint64_t>(kind), 17);
   if (kind == ExprKind::Variable) {
     const Variable &var = variables[static_cast<size_t>(value)];
-    probe.leader = static_cast<uint32_t>(value);
-    probe.hash = mixHash(probe.hash, static_cast<uint64_t>(var.kind));
+    node->leader = static_cast<uint32_t>(value);
+    node->variables = uint64_t{1} << std::min<int64_t>(value, 63);
+    node->hash = detail::mixHash(node->hash, static_cast<uint64_t>(var.kind));
     for (char c : var.name)
-      probe.hash = mixHash(probe.hash, static_cast<unsigned char>(c));
+      node->hash = detail::mixHash(node->hash, static_cast<unsigned char>(c));
   } else if (lhs) {
-    probe.hash = mixHash(mixHash(probe.hash, lhs->hash), rhs->hash);
-    probe.treeSize = static_cast<uint32_t>(
+    node->hash = detail::mixHash(detail::mixHash(node->hash, lhs->hash), rhs->hash);
+    node->treeSize = static_cast<uint32_t>(
         std::min<uint64_t>(uint64_t{1} + lhs->treeSize + rhs->treeSize, UINT32_MAX));
-    probe.leader = lhs->leader;
+    node->variables = lhs->variables | rhs->variables;
+    node->leader = lhs->leader;
     if (rhs->leader != ExprNode::noLeader &&
-        (probe.leader == ExprNode::noLeader ||
-         compareVariables(VarId{rhs->leader}, VarId{probe.leader}) < 0))
-      probe.leader = rhs->leader;
+        (node->leader == ExprNode::noLeader ||
+         compareVariables(VarId{rhs->leader}, VarId{node->leader}) < 0))
+      node->leader = rhs->leader;
   } else {
-    probe.hash = mixHash(probe.hash, static_cast<uint64_t>(value));
+    node->hash = detail::mixHash(node->hash, static_cast<uint64_t>(value));
   }
-  nodes.push_back(probe);
-  interned.insert(&nodes.back());
-  return Expr(&nodes.back());
+  interned.insert(key, node);
+  return Expr(node);
 }
 
 Expr ExprContext::constant(int64_t value) {
@@ -130,6 +121,12 @@ Expr ExprContext::range(unsigned i) {
   while (ranges.size() <= i)
     ranges.push_back(variable(VarKind::Range, fmt::format("s{}", ranges.size())));
   return ranges[i];
+}
+
+Expr ExprContext::runtime(unsigned i) {
+  while (runtimes.size() <= i)
+    runtimes.push_back(variable(VarKind::Runtime, fmt::format("rt{}", runtimes.size())));
+  return runtimes[i];
 }
 
 Expr ExprContext::variable(VarKind kind, std::string_view name) {

@@ -19,11 +19,11 @@
 // Not thread-safe: one context a thread.
 #pragma once
 
+#include "analysis/affine/intern.h"
 #include "analysis/affine/interval.h"
 #include "analysis/affine/rules.h"
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,7 +31,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 namespace tilewright {
@@ -72,15 +71,18 @@ struct Variable {
 };
 
 namespace detail {
+class MapPool;
+
 struct ExprNode {
   ExprKind kind;
   uint32_t id;   ///< order of creation; gives a deterministic order
   int64_t value; ///< constant, or variable index
   const ExprNode *lhs, *rhs;
   ExprContext *context;
-  uint64_t hash;     ///< of the structure and the variables' names: independent of creation order
-  uint32_t leader;   ///< index of the first variable that occurs, in variable order; or noLeader
-  uint32_t treeSize; ///< nodes when written out as a tree, saturating
+  uint64_t hash;      ///< of the structure and the variables' names: independent of creation order
+  uint32_t leader;    ///< index of the first variable that occurs, in variable order; or noLeader
+  uint32_t treeSize;  ///< nodes when written out as a tree, saturating
+  uint64_t variables; ///< bit min(i, 63) for every variable i that occurs
   static constexpr uint32_t noLeader = UINT32_MAX;
 };
 } // namespace detail
@@ -163,6 +165,7 @@ public:
   Interval get(VarId var) const {
     return var.index < intervals.size() ? intervals[var.index] : Interval{};
   }
+  void clear() { intervals.clear(); }
 
 private:
   std::vector<Interval> intervals;
@@ -177,6 +180,7 @@ int compareStructure(Expr a, Expr b);
 class ExprContext {
 public:
   ExprContext();
+  ~ExprContext();
   ExprContext(const ExprContext &) = delete;
   ExprContext &operator=(const ExprContext &) = delete;
 
@@ -186,6 +190,8 @@ public:
   /// The i-th dim / range variable of this context, named d<i> / s<i>; always the same one.
   Expr dim(unsigned i);
   Expr range(unsigned i);
+  /// The runtime variable rt<i>.
+  Expr runtime(unsigned i);
   /// The variable of that kind and name, made on first use.
   Expr variable(VarKind kind, std::string_view name);
   /// A new variable, different from all others; its name is `prefix` and a number.
@@ -200,7 +206,7 @@ public:
   /// operands follow compareStructure(). Deeper rewriting is simplify()'s work.
   Expr binary(ExprKind kind, Expr lhs, Expr rhs);
 
-  size_t nodeCount() const { return nodes.size(); }
+  size_t nodeCount() const { return interned.size(); }
 
   /// How often each rewrite rule was applied to expressions and maps of this context.
   const RuleCounts &ruleCounts() const { return counts; }
@@ -209,25 +215,23 @@ public:
   /// Variables by kind, then by the length and letters of the name.
   int compareVariables(VarId a, VarId b) const;
 
+  /// The index maps of this context (map_pool.h).
+  detail::MapPool &maps() { return *pool; }
+
 private:
   Expr intern(ExprKind kind, int64_t value, const detail::ExprNode *lhs,
               const detail::ExprNode *rhs);
   Expr addVariable(VarKind kind, std::string name);
 
-  struct KeyHash {
-    size_t operator()(const detail::ExprNode *node) const;
-  };
-  struct KeyEqual {
-    bool operator()(const detail::ExprNode *a, const detail::ExprNode *b) const;
-  };
-  std::deque<detail::ExprNode> nodes;
-  std::unordered_set<const detail::ExprNode *, KeyHash, KeyEqual> interned;
+  detail::Arena arena;
+  detail::InternTable<const detail::ExprNode *> interned;
   std::vector<Variable> variables;
   std::vector<Expr> variableExprs;
   std::unordered_map<std::string, VarId> variablesByName; ///< key: kind digit + name
-  std::vector<Expr> dims, ranges;
+  std::vector<Expr> dims, ranges, runtimes;
   Expr poisonExpr;
   RuleCounts counts;
+  std::unique_ptr<detail::MapPool> pool;
 };
 
 /// The value at a point. Nothing if a variable has no value, a divisor is not positive, or a

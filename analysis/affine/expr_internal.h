@@ -39,6 +39,28 @@ private:
   std::unique_ptr<Buffers> buffers;
 };
 
+/// Folds an expression from its leaves up: `leaf(node)`, `inner(node, lhs, rhs)`.
+template <typename T, typename Leaf, typename Inner>
+T foldTree(const ExprNode *node, const Leaf &leaf, const Inner &inner) {
+  if (!node->lhs)
+    return leaf(node);
+  T lhs = foldTree<T>(node->lhs, leaf, inner);
+  return inner(node, lhs, foldTree<T>(node->rhs, leaf, inner));
+}
+
+template <typename T, typename Leaf, typename Inner>
+T fold(const ExprNode *root, const Leaf &leaf, const Inner &inner) {
+  if (root->treeSize <= smallTree)
+    return foldTree<T>(root, leaf, inner);
+  Walk walk(root);
+  std::vector<T> values;
+  values.reserve(walk.order().size());
+  for (const ExprNode *node : walk.order())
+    values.push_back(node->lhs ? inner(node, values[walk[node->lhs]], values[walk[node->rhs]])
+                               : leaf(node));
+  return values.back();
+}
+
 /// How Exprs hand out their node without making it public to users.
 inline const ExprNode *nodeOf(Expr e) {
   static_assert(sizeof(Expr) == sizeof(const ExprNode *));

@@ -7,8 +7,8 @@ namespace tilewright {
 
 using detail::apply;
 using detail::ExprNode;
+using detail::fold;
 using detail::nodeOf;
-using detail::smallTree;
 using detail::Walk;
 
 // Marks are kept by node id and told apart by a stamp, so that starting a walk costs nothing.
@@ -79,28 +79,6 @@ uint32_t Walk::operator[](const ExprNode *node) const { return buffers->marks[no
 namespace {
 
 VarId variableOf(const ExprNode *node) { return VarId{static_cast<uint32_t>(node->value)}; }
-
-/// Folds an expression from its leaves up: `leaf(node)`, `inner(node, lhs, rhs)`.
-template <typename T, typename Leaf, typename Inner>
-T foldTree(const ExprNode *node, const Leaf &leaf, const Inner &inner) {
-  if (!node->lhs)
-    return leaf(node);
-  T lhs = foldTree<T>(node->lhs, leaf, inner);
-  return inner(node, lhs, foldTree<T>(node->rhs, leaf, inner));
-}
-
-template <typename T, typename Leaf, typename Inner>
-T fold(const ExprNode *root, const Leaf &leaf, const Inner &inner) {
-  if (root->treeSize <= smallTree)
-    return foldTree<T>(root, leaf, inner);
-  Walk walk(root);
-  std::vector<T> values;
-  values.reserve(walk.order().size());
-  for (const ExprNode *node : walk.order())
-    values.push_back(node->lhs ? inner(node, values[walk[node->lhs]], values[walk[node->rhs]])
-                               : leaf(node));
-  return values.back();
-}
 
 } // namespace
 

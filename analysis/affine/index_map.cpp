@@ -1,5 +1,6 @@
 #include "analysis/affine/index_map.h"
 
+#include "analysis/affine/map_pool.h"
 #include "analysis/support/checked.h"
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <fmt/ranges.h>
 
 namespace tilewright {
+
+using detail::MapDraft;
 
 std::string MapConstraint::str() const {
   std::string text;
@@ -20,12 +23,33 @@ std::string MapConstraint::str() const {
   return text.empty() ? "true" : text;
 }
 
+const RuntimeSource *RuntimeSource::withElement(std::vector<Expr> coordinates) const {
+  if (coordinates == element)
+    return this;
+  ExprContext &context = coordinates.front().context();
+  return context.maps().intern(RuntimeSource{tensor, tensorName, std::move(coordinates)});
+}
+
+MapVariable::MapVariable(Expr var, Interval domain, std::optional<RuntimeSource> source)
+    : var(var), domain(domain),
+      source(source ? var.context().maps().intern(std::move(*source)) : nullptr) {}
+
+IndexMap::IndexMap(ExprContext &context, const std::vector<MapVariable> &variables,
+                   const std::vector<Expr> &results,
+                   const std::vector<MapConstraint> &constraints) {
+  MapDraft draft;
+  draft.vars.append(variables.begin(), variables.end());
+  draft.exprs.append(results.begin(), results.end());
+  draft.conds.append(constraints.begin(), constraints.end());
+  node = context.maps().intern(draft);
+}
+
 IndexMap IndexMap::overExtents(ExprContext &context, std::span<const int64_t> extents,
                                std::vector<Expr> results) {
   std::vector<MapVariable> variables;
   for (unsigned i = 0; i < extents.size(); ++i)
-    variables.push_back({context.dim(i), Interval::ofExtent(extents[i]), std::nullopt});
-  return IndexMap(context, std::move(variables), std::move(results));
+    variables.push_back({context.dim(i), Interval::ofExtent(extents[i])});
+  return IndexMap(context, variables, results);
 }
 
 IndexMap IndexMap::identity(ExprContext &context, std::span<const int64_t> extents) {
@@ -37,55 +61,57 @@ IndexMap IndexMap::identity(ExprContext &context, std::span<const int64_t> exten
 
 IndexMap IndexMap::knownEmpty(ExprContext &context, std::span<const int64_t> extents,
                               unsigned resultCount) {
-  IndexMap map = overExtents(context, extents, std::vector<Expr>(resultCount, context.constant(0)));
-  map.provedEmpty = true;
-  return map;
+  MapDraft draft;
+  for (unsigned i = 0; i < extents.size(); ++i)
+    draft.vars.push_back({context.dim(i), Interval::ofExtent(extents[i])});
+  draft.exprs.assign(resultCount, context.constant(0));
+  draft.makeEmpty(context);
+  return IndexMap(context.maps().intern(draft));
 }
 
-IndexMap IndexMap::asEmpty() const {
-  std::vector<MapVariable> dims = variables(VarKind::Dim);
-  IndexMap map(*ctx, std::move(dims), std::vector<Expr>(exprs.size(), ctx->constant(0)));
-  map.provedEmpty = true;
-  return map;
+ExprContext &IndexMap::context() const { return *node->context; }
+llvm::ArrayRef<MapVariable> IndexMap::variables() const {
+  return llvm::ArrayRef(node->vars.data(), node->vars.size());
+}
+llvm::ArrayRef<Expr> IndexMap::results() const {
+  return llvm::ArrayRef(node->exprs.data(), node->exprs.size());
+}
+llvm::ArrayRef<MapConstraint> IndexMap::constraints() const {
+  return llvm::ArrayRef(node->conds.data(), node->conds.size());
 }
 
 std::vector<MapVariable> IndexMap::variables(VarKind kind) const {
   std::vector<MapVariable> result;
-  for (const MapVariable &v : vars)
-    if (ctx->info(v.var.variable()).kind == kind)
+  for (const MapVariable &v : node->vars)
+    if (context().info(v.var.variable()).kind == kind)
       result.push_back(v);
   return result;
 }
 
 bool IndexMap::isKnownEmpty() const {
-  return provedEmpty || std::any_of(vars.begin(), vars.end(),
-                                    [](const MapVariable &v) { return v.domain.isEmpty(); });
+  return node->provedEmpty || std::any_of(node->vars.begin(), node->vars.end(),
+                                          [](const MapVariable &v) { return v.domain.isEmpty(); });
 }
 
-Bounds IndexMap::bounds() const {
-  Bounds bounds;
-  for (const MapVariable &v : vars)
-    bounds.set(v.var, v.domain);
-  return bounds;
-}
+Bounds IndexMap::bounds() const { return MapDraft(*node).bounds(); }
 
 std::optional<std::vector<int64_t>> IndexMap::evaluate(const Assignment &point) const {
-  if (provedEmpty)
+  if (node->provedEmpty)
     return std::nullopt;
-  for (const MapVariable &v : vars) {
+  for (const MapVariable &v : node->vars) {
     std::optional<int64_t> value = point.get(v.var.variable());
     if (!value || !v.domain.contains(*value))
       return std::nullopt;
   }
-  for (const MapConstraint &c : conds) {
+  for (const MapConstraint &c : node->conds) {
     std::optional<int64_t> value = tilewright::evaluate(c.expr, point);
     if (!value || !c.range.contains(*value) ||
         (c.modulus > 1 && *checkedMod(*value, c.modulus) != c.residue))
       return std::nullopt;
   }
   std::vector<int64_t> results;
-  results.reserve(exprs.size());
-  for (Expr expr : exprs) {
+  results.reserve(node->exprs.size());
+  for (Expr expr : node->exprs) {
     std::optional<int64_t> value = tilewright::evaluate(expr, point);
     if (!value)
       return std::nullopt;
@@ -94,78 +120,80 @@ std::optional<std::vector<int64_t>> IndexMap::evaluate(const Assignment &point) 
   return results;
 }
 
-IndexMap IndexMap::substituted(std::span<const Expr> table) const {
-  IndexMap result = *this;
-  auto replace = [&](Expr expr) { return substitute(expr, table); };
-  for (MapVariable &v : result.vars) {
-    if (Expr to = replace(v.var); to.isVariable())
-      v.var = to;
-    if (v.source)
-      v.source->element = substitute(v.source->element, table);
+namespace {
+
+/// Range variables become s0, s1, … and runtime variables rt0, rt1, … in list order.
+void renumber(ExprContext &ctx, MapDraft &draft) {
+  std::vector<Expr> table(ctx.variableCount());
+  unsigned ranges = 0, runtimes = 0;
+  bool changes = false;
+  for (const MapVariable &v : draft.vars) {
+    VarKind kind = ctx.info(v.var.variable()).kind;
+    if (kind != VarKind::Range && kind != VarKind::Runtime)
+      continue;
+    Expr to = kind == VarKind::Range ? ctx.range(ranges++) : ctx.runtime(runtimes++);
+    table[v.var.variable().index] = to;
+    changes = changes || to != v.var;
   }
-  result.exprs = substitute(exprs, table);
-  for (MapConstraint &c : result.conds)
-    c.expr = replace(c.expr);
-  return result;
+  if (changes)
+    draft.substitute(table);
 }
 
+} // namespace
+
 IndexMap IndexMap::renumbered() const {
-  std::vector<Expr> table(ctx->variableCount());
-  unsigned ranges = 0, runtimes = 0;
-  for (const MapVariable &v : vars) {
-    VarKind kind = ctx->info(v.var.variable()).kind;
-    if (kind == VarKind::Range)
-      table[v.var.variable().index] = ctx->range(ranges++);
-    else if (kind == VarKind::Runtime)
-      table[v.var.variable().index] =
-          ctx->variable(VarKind::Runtime, fmt::format("rt{}", runtimes++));
-  }
-  return substituted(table);
+  MapDraft draft(*node);
+  renumber(context(), draft);
+  return IndexMap(context().maps().intern(draft));
 }
 
 IndexMap IndexMap::canonicallyNamed() const {
   // Variables in the order in which they are met in results, then constraints, then the list.
-  IndexMap ordered = *this;
+  ExprContext &ctx = context();
+  MapDraft draft(*node);
   std::vector<Expr> met;
   auto meet = [&](Expr expr) {
     std::vector<VarId> ids = variablesOf(expr);
     std::sort(ids.begin(), ids.end(),
-              [&](VarId a, VarId b) { return ctx->compareVariables(a, b) < 0; });
+              [&](VarId a, VarId b) { return ctx.compareVariables(a, b) < 0; });
     for (VarId id : ids)
-      if (std::find(met.begin(), met.end(), ctx->variableExpr(id)) == met.end())
-        met.push_back(ctx->variableExpr(id));
+      if (std::find(met.begin(), met.end(), ctx.variableExpr(id)) == met.end())
+        met.push_back(ctx.variableExpr(id));
   };
-  for (Expr expr : exprs)
+  for (Expr expr : node->exprs)
     meet(expr);
-  for (const MapConstraint &c : conds)
+  for (const MapConstraint &c : node->conds)
     meet(c.expr);
   auto rank = [&](const MapVariable &v) {
-    VarKind kind = ctx->info(v.var.variable()).kind;
+    VarKind kind = ctx.info(v.var.variable()).kind;
     if (kind != VarKind::Range && kind != VarKind::Runtime)
       return std::pair(kind, ptrdiff_t{0});
     return std::pair(kind, std::find(met.begin(), met.end(), v.var) - met.begin());
   };
-  std::stable_sort(ordered.vars.begin(), ordered.vars.end(),
+  std::stable_sort(draft.vars.begin(), draft.vars.end(),
                    [&](const MapVariable &a, const MapVariable &b) { return rank(a) < rank(b); });
-  return ordered.renumbered().simplified();
+  renumber(ctx, draft);
+  return IndexMap(ctx.maps().intern(draft)).simplified();
 }
 
 bool IndexMap::equivalent(const IndexMap &other) const {
-  if (ctx != other.ctx || exprs.size() != other.exprs.size())
+  if (&context() != &other.context() || results().size() != other.results().size())
     return false;
   IndexMap a = simplified(), b = other.simplified();
-  if (a.provedEmpty || b.provedEmpty)
-    return a.provedEmpty == b.provedEmpty && a.vars == b.vars;
-  a = a.canonicallyNamed();
-  b = b.canonicallyNamed();
-  return a.vars == b.vars && a.exprs == b.exprs && a.conds == b.conds;
+  if (a.node == b.node)
+    return true;
+  if (a.node->provedEmpty || b.node->provedEmpty)
+    return false;
+  return a.canonicallyNamed().node == b.canonicallyNamed().node;
 }
 
 std::string IndexMap::str() const {
-  IndexMap named = renumbered();
+  ExprContext &ctx = context();
+  MapDraft named(*node);
+  renumber(ctx, named);
   std::vector<std::string> dims, ranges, runtimes, others, results, domain;
   for (const MapVariable &v : named.vars) {
-    const Variable &info = ctx->info(v.var.variable());
+    const Variable &info = ctx.info(v.var.variable());
     std::string name = info.name;
     switch (info.kind) {
     case VarKind::Dim:
@@ -206,7 +234,7 @@ std::string IndexMap::str() const {
   if (!others.empty())
     text += fmt::format("<{}>", fmt::join(others, ", "));
   text += fmt::format(" -> ({})", fmt::join(results, ", "));
-  if (provedEmpty)
+  if (named.provedEmpty)
     return text + ", empty";
   if (!domain.empty())
     text += fmt::format(", domain: {}", fmt::join(domain, ", "));

@@ -12,11 +12,16 @@
 #include "analysis/affine/expr.h"
 #include "analysis/affine/simplify.h"
 
+#include <llvm/ADT/ArrayRef.h>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tilewright {
+
+namespace detail {
+struct MapNode;
+} // namespace detail
 
 /// Where the value of a runtime variable comes from: element `element` of the tensor made by op
 /// `tensor` (an id of the graph that the map was made for), an index map of its own from the map's
@@ -26,6 +31,15 @@ struct RuntimeSource {
   std::string tensorName;       ///< for printing: "%start"
   std::vector<Expr> element;    ///< coordinates in that tensor, over the map's variables
   bool operator==(const RuntimeSource &) const = default;
+
+  /// The source with every coordinate of its element replaced.
+  template <typename Replace> const RuntimeSource *mapped(const Replace &replace) const {
+    std::vector<Expr> coordinates;
+    for (Expr e : element)
+      coordinates.push_back(replace(e));
+    return withElement(std::move(coordinates));
+  }
+  const RuntimeSource *withElement(std::vector<Expr> coordinates) const;
 };
 
 /// A variable of a map with its domain. The value of a runtime variable is its source's element
@@ -33,8 +47,11 @@ struct RuntimeSource {
 struct MapVariable {
   Expr var;
   Interval domain;
-  std::optional<RuntimeSource> source; ///< of runtime variables
+  /// Of runtime variables. Kept by the context, each once: equal sources are equal pointers.
+  const RuntimeSource *source = nullptr;
 
+  MapVariable() = default;
+  MapVariable(Expr var, Interval domain, std::optional<RuntimeSource> source = std::nullopt);
   bool operator==(const MapVariable &) const = default;
 };
 
@@ -48,6 +65,8 @@ struct MapConstraint {
   std::string str() const;
 };
 
+/// An immutable value as cheap to copy as a pointer: its context keeps every map once, with its
+/// normal form and its compositions, for as long as the context lives.
 class IndexMap {
 public:
   /// A map without constraints; its variables are the dims d0…d(n-1) with the given extents.
@@ -58,15 +77,13 @@ public:
   static IndexMap knownEmpty(ExprContext &context, std::span<const int64_t> extents,
                              unsigned resultCount);
 
-  IndexMap(ExprContext &context, std::vector<MapVariable> variables, std::vector<Expr> results,
-           std::vector<MapConstraint> constraints = {})
-      : ctx(&context), vars(std::move(variables)), exprs(std::move(results)),
-        conds(std::move(constraints)) {}
+  IndexMap(ExprContext &context, const std::vector<MapVariable> &variables,
+           const std::vector<Expr> &results, const std::vector<MapConstraint> &constraints = {});
 
-  ExprContext &context() const { return *ctx; }
-  const std::vector<MapVariable> &variables() const { return vars; }
-  const std::vector<Expr> &results() const { return exprs; }
-  const std::vector<MapConstraint> &constraints() const { return conds; }
+  ExprContext &context() const;
+  llvm::ArrayRef<MapVariable> variables() const;
+  llvm::ArrayRef<Expr> results() const;
+  llvm::ArrayRef<MapConstraint> constraints() const;
   std::vector<MapVariable> variables(VarKind kind) const;
 
   /// Proved to read nothing; false means "not known to be".
@@ -79,6 +96,7 @@ public:
   /// nowhere dropped (dims stay), always-true constraints dropped, domains tightened, points
   /// substituted, runtime variables of the same source and domain merged, an empty domain
   /// recognised. Range variables keep their identity.
+  /// Found out once for each map.
   IndexMap simplified() const;
 
   /// The simplified map with range variables that must be r modulo k replaced by k·s + r, so that
@@ -100,23 +118,18 @@ public:
   std::string str() const;
 
 private:
-  friend class IndexMapSimplifier;
-  /// Proved empty: keeps the dims, and `resultCount` results of 0.
-  IndexMap asEmpty() const;
-  IndexMap substituted(std::span<const Expr> replacementByVar) const;
+  friend IndexMap compose(const IndexMap &first, const IndexMap &second);
+  explicit IndexMap(const detail::MapNode *node) : node(node) {}
   IndexMap canonicallyNamed() const;
 
-  ExprContext *ctx;
-  std::vector<MapVariable> vars;
-  std::vector<Expr> exprs;
-  std::vector<MapConstraint> conds;
-  bool provedEmpty = false;
+  const detail::MapNode *node;
 };
 
 /// first: A → B (coordinates of B read by an element of A); second: B → C. The composition A → C:
 /// second's dims are replaced by first's results, range and runtime variables of second are
 /// renamed apart, and first's results are constrained to second's dim domains. Simplified.
-/// Both maps are of one context and first has one result for each dim of second.
+/// Both maps are of one context and first has one result for each dim of second. The context
+/// remembers what it has composed.
 IndexMap compose(const IndexMap &first, const IndexMap &second);
 
 } // namespace tilewright

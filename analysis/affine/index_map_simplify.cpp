@@ -1,89 +1,146 @@
-#include "analysis/affine/index_map.h"
-#include "analysis/affine/map_constraints.h"
-#include "analysis/support/checked.h"
+#include "analysis/affine/expr_internal.h"
+#include "analysis/affine/normal_map.h"
 
 #include <algorithm>
 
 namespace tilewright {
 
+using detail::MapDraft;
+using detail::MapNode;
+
 namespace {
 
-void markUsed(std::vector<bool> &used, Expr expr) {
-  for (VarId id : variablesOf(expr))
-    used[id.index] = true;
-}
+/// The variables of some expressions; cheap for the first variables of a context.
+class UsedVariables {
+public:
+  explicit UsedVariables(ExprContext &ctx) : ctx(ctx) {}
 
-/// Which variables matter: dims, those in results and constraints, and those in the sources of
-/// runtime variables that matter.
-std::vector<bool> usedVariables(const ExprContext &ctx, const std::vector<MapVariable> &vars,
-                                const std::vector<Expr> &results,
-                                const std::vector<MapConstraint> &constraints) {
-  std::vector<bool> used(ctx.variableCount());
-  for (Expr e : results)
-    markUsed(used, e);
-  for (const MapConstraint &c : constraints)
-    markUsed(used, c.expr);
-  for (const MapVariable &v : vars)
-    if (ctx.info(v.var.variable()).kind == VarKind::Dim)
-      used[v.var.variable().index] = true;
-  std::vector<bool> visited(vars.size());
+  void add(Expr expr) {
+    mask |= detail::nodeOf(expr)->variables;
+    if (mask & shared)
+      exprs.push_back(expr);
+  }
+  bool contains(Expr var) {
+    uint64_t bit = detail::nodeOf(var)->variables;
+    if (bit != shared || !(mask & shared))
+      return mask & bit;
+    if (late.size() < ctx.variableCount())
+      late.resize(ctx.variableCount());
+    for (; seen < exprs.size(); ++seen)
+      for (VarId id : variablesOf(exprs[seen]))
+        late[id.index] = true;
+    return late[var.variable().index];
+  }
+
+private:
+  static constexpr uint64_t shared = uint64_t{1} << 63; ///< the bit of all later variables
+  ExprContext &ctx;
+  uint64_t mask = 0;
+  llvm::SmallVector<Expr, 8> exprs; ///< those that may hold a later variable
+  size_t seen = 0;
+  std::vector<bool> late;
+};
+
+/// Dims stay, and so do variables in results and constraints, and those in the sources of runtime
+/// variables that stay.
+void dropUnused(ExprContext &ctx, MapDraft &draft) {
+  auto isDim = [&](const MapVariable &v) {
+    return ctx.info(v.var.variable()).kind == VarKind::Dim;
+  };
+  if (std::all_of(draft.vars.begin(), draft.vars.end(), isDim))
+    return;
+  UsedVariables used(ctx);
+  for (Expr e : draft.exprs)
+    used.add(e);
+  for (const MapConstraint &c : draft.conds)
+    used.add(c.expr);
+  llvm::SmallVector<bool, 16> visited(draft.vars.size());
   for (bool again = true; again;) {
     again = false;
-    for (size_t i = 0; i < vars.size(); ++i) {
-      if (visited[i] || !vars[i].source || !used[vars[i].var.variable().index])
+    for (size_t i = 0; i < draft.vars.size(); ++i) {
+      const MapVariable &v = draft.vars[i];
+      if (visited[i] || !v.source || !used.contains(v.var))
         continue;
       visited[i] = again = true;
-      for (Expr e : vars[i].source->element)
-        markUsed(used, e);
+      for (Expr e : v.source->element)
+        used.add(e);
     }
   }
-  return used;
+  llvm::erase_if(draft.vars,
+                 [&](const MapVariable &v) { return !isDim(v) && !used.contains(v.var); });
+}
+
+/// The same element clamped to the same interval is one value: true if there were such variables.
+bool mergeRuntimes(ExprContext &ctx, MapDraft &draft) {
+  std::vector<Expr> same;
+  for (size_t i = 0; i < draft.vars.size(); ++i)
+    for (size_t j = 0; j < i && draft.vars[i].source; ++j)
+      if (draft.vars[j].source == draft.vars[i].source &&
+          draft.vars[j].domain == draft.vars[i].domain) {
+        same.resize(ctx.variableCount());
+        same[draft.vars[i].var.variable().index] = draft.vars[j].var;
+        draft.vars.erase(draft.vars.begin() + static_cast<ptrdiff_t>(i--));
+        break;
+      }
+  if (same.empty())
+    return false;
+  draft.substitute(same);
+  return true;
+}
+
+const MapNode *simplify(ExprContext &ctx, MapDraft &draft) {
+  if (draft.provedEmpty)
+    return detail::emptied(ctx, draft);
+  MapConstraints system(ctx, draft);
+  if (!system.solve())
+    return detail::emptied(ctx, draft);
+  Simplifier::Impl &simplifier = system.simplifier();
+  for (Expr &e : draft.exprs)
+    e = simplifier.simplify(e);
+  for (MapVariable &v : draft.vars)
+    if (v.source)
+      v.source = v.source->mapped([&](Expr e) { return simplifier.simplify(e); });
+  llvm::SmallVector<Interval, 8> ranges;
+  for (Expr e : draft.exprs)
+    ranges.push_back(simplifier.range(e));
+  return detail::finish(ctx, draft, ranges);
 }
 
 } // namespace
 
-IndexMap IndexMap::simplified() const {
-  if (provedEmpty)
-    return *this;
-  IndexMap map = *this;
-  while (true) {
-    MapConstraints system(*ctx, map.vars, std::move(map.conds));
-    if (!system.solve())
-      return asEmpty();
-    map.conds = system.result();
-    Simplifier simplifier(*ctx, map.bounds());
-    map.exprs = simplifier.simplify(map.exprs);
-    for (MapVariable &v : map.vars)
-      if (v.source)
-        v.source->element = simplifier.simplify(v.source->element);
-    std::vector<bool> used = usedVariables(*ctx, map.vars, map.exprs, map.conds);
-    std::erase_if(map.vars, [&](const MapVariable &v) { return !used[v.var.variable().index]; });
-    // The same element clamped to the same interval is one value.
-    std::vector<Expr> same(ctx->variableCount());
-    bool merged = false;
-    for (size_t i = 0; i < map.vars.size(); ++i)
-      for (size_t j = 0; j < i && map.vars[i].source; ++j)
-        if (map.vars[j].source == map.vars[i].source && map.vars[j].domain == map.vars[i].domain) {
-          same[map.vars[i].var.variable().index] = map.vars[j].var;
-          map.vars.erase(map.vars.begin() + static_cast<ptrdiff_t>(i--));
-          merged = true;
-          break;
-        }
-    if (!merged)
-      return map;
-    map = map.substituted(same);
-  }
+const MapNode *detail::emptied(ExprContext &ctx, MapDraft &draft) {
+  draft.makeEmpty(ctx);
+  llvm::SmallVector<Interval, 8> zeros(draft.exprs.size(), Interval::point(0));
+  return ctx.maps().internNormal(draft, zeros);
 }
 
+const MapNode *detail::finish(ExprContext &ctx, MapDraft &draft, std::span<const Interval> ranges) {
+  dropUnused(ctx, draft);
+  if (mergeRuntimes(ctx, draft))
+    return simplify(ctx, draft);
+  return ctx.maps().internNormal(draft, ranges);
+}
+
+const MapNode *detail::normalForm(const MapNode *node) {
+  if (!node->normal) {
+    MapDraft draft(*node);
+    node->normal = simplify(*node->context, draft);
+  }
+  return node->normal;
+}
+
+IndexMap IndexMap::simplified() const { return IndexMap(detail::normalForm(node)); }
+
 IndexMap IndexMap::rescaled() const {
-  IndexMap map = simplified();
-  std::vector<Expr> table(ctx->variableCount());
+  ExprContext &ctx = context();
+  MapDraft draft(*detail::normalForm(node));
+  std::vector<Expr> table(ctx.variableCount());
   bool any = false;
-  for (const MapConstraint &c : map.conds) {
+  for (const MapConstraint &c : draft.conds) {
     if (c.modulus == 1 || !c.expr.isVariable() ||
-        ctx->info(c.expr.variable()).kind != VarKind::Range)
+        ctx.info(c.expr.variable()).kind != VarKind::Range)
       continue;
-    for (MapVariable &v : map.vars) {
+    for (MapVariable &v : draft.vars) {
       if (v.var != c.expr || table[v.var.variable().index] || !v.domain.isBounded())
         continue;
       // Domains stand on members already: lo = k·first + r, so counting starts at lo.
@@ -92,7 +149,10 @@ IndexMap IndexMap::rescaled() const {
       any = true;
     }
   }
-  return any ? map.substituted(table).simplified() : map;
+  if (!any)
+    return simplified();
+  draft.substitute(table);
+  return IndexMap(simplify(ctx, draft));
 }
 
 } // namespace tilewright

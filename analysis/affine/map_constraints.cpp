@@ -1,6 +1,6 @@
 #include "analysis/affine/map_constraints.h"
 
-#include "analysis/affine/linear_form.h"
+#include "analysis/affine/expr_internal.h"
 #include "analysis/support/checked.h"
 
 #include <algorithm>
@@ -53,8 +53,18 @@ int64_t mulModulo(int64_t a, int64_t b, int64_t m) {
 
 } // namespace
 
+Simplifier::Impl &MapConstraints::simplifier() {
+  if (isStale) {
+    current.emplace(ctx);
+    for (const MapVariable &v : map.vars)
+      current->bounds.set(v.var, v.domain);
+    isStale = false;
+  }
+  return *current;
+}
+
 MapVariable *MapConstraints::find(Expr var) {
-  for (MapVariable &v : vars)
+  for (MapVariable &v : map.vars)
     if (v.var == var)
       return &v;
   return nullptr;
@@ -65,26 +75,33 @@ bool MapConstraints::isNarrowable(const MapVariable &v) const {
   return kind == VarKind::Dim || kind == VarKind::Range;
 }
 
+/// A simplifier goes on with the wider domains that it was made with, which is sound.
+void MapConstraints::setDomain(MapVariable &v, Interval domain) {
+  if (v.domain == domain)
+    return;
+  v.domain = domain;
+  isSettled = false;
+}
+
 /// True if the variable's domain now implies the interval.
 bool MapConstraints::narrow(Expr var, Interval interval) {
   MapVariable *v = find(var);
   if (!v)
     return false;
   if (isNarrowable(*v))
-    v->domain = v->domain.intersect(interval);
+    setDomain(*v, v->domain.intersect(interval));
   return interval.contains(v->domain);
 }
 
-MapConstraints::Outcome MapConstraints::normalise(MapConstraint &c, Simplifier &simplifier) {
-  c.expr = simplifier.simplify(c.expr);
-  return c.modulus == 1 ? normaliseRange(c, simplifier) : normaliseModulus(c, simplifier);
+MapConstraints::Outcome MapConstraints::normalise(MapConstraint &c) {
+  c.expr = current->simplify(c.expr);
+  return c.modulus == 1 ? normaliseRange(c) : normaliseModulus(c);
 }
 
-MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplifier &simplifier) {
+MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c) {
   // Each step takes something off the expression, so that this ends.
   while (true) {
-    Interval values =
-        c.expr.isConstant() ? Interval::point(c.expr.constant()) : simplifier.range(c.expr);
+    Interval values = current->range(c.expr);
     if (!c.range.isEmpty() && c.range.contains(values)) {
       ctx.countRule(Rule::ConstraintHolds);
       return Outcome::Drop;
@@ -100,7 +117,7 @@ MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplif
         ctx.countRule(Rule::ConstraintShift);
         form.constant = 0;
         c.range = *moved;
-        c.expr = simplifier.simplify(form.build(ctx));
+        c.expr = current->simplify(form.build(ctx));
         continue;
       }
     int64_t g = static_cast<int64_t>(std::min<uint64_t>(form.content(), INT64_MAX));
@@ -111,7 +128,7 @@ MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplif
         term.coefficient /= g;
       ctx.countRule(Rule::ConstraintScale);
       c.range = quotient(c.range, g);
-      c.expr = simplifier.simplify(form.build(ctx));
+      c.expr = current->simplify(form.build(ctx));
       continue;
     }
     if (c.expr.kind() == ExprKind::FloorDiv && c.expr.rhs().isConstant()) {
@@ -131,33 +148,9 @@ MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplif
     if (c.expr.kind() == ExprKind::Mod && c.expr.rhs().isConstant() && c.range.isPoint()) {
       ctx.countRule(Rule::ConstraintModPoint);
       c = {c.expr.lhs(), {}, c.expr.rhs().constant(), c.range.lo};
-      return normaliseModulus(c, simplifier);
+      return normaliseModulus(c);
     }
-    // g·high + low with low in [0, g): only high matters to ends that are multiples of g.
-    bool changed = false;
-    for (size_t i = 0; i < form.terms.size() && !changed && form.constant == 0; ++i) {
-      int64_t step = form.terms[i].coefficient;
-      if (step <= 1)
-        continue;
-      LinearForm high, low;
-      for (const LinearForm::Term &term : form.terms)
-        if (term.coefficient % step == 0)
-          high.terms.push_back({term.expr, term.coefficient / step});
-        else
-          low.terms.push_back(term);
-      if (low.isConstant() || !Interval{0, step - 1}.contains(simplifier.range(low.build(ctx))))
-        continue;
-      bool lowOpen = c.range.lo == values.lo, highOpen = c.range.hi == values.hi;
-      if ((lowOpen || *checkedMod(c.range.lo, step) == 0) &&
-          (highOpen || *checkedMod(c.range.hi, step) == step - 1)) {
-        c.range = {lowOpen ? INT64_MIN : *checkedFloorDiv(c.range.lo, step),
-                   highOpen ? infinite : *checkedFloorDiv(c.range.hi, step)};
-        c.expr = simplifier.simplify(high.build(ctx));
-        ctx.countRule(Rule::ConstraintHighDigits);
-        changed = true;
-      }
-    }
-    if (changed)
+    if (keepHighDigits(c, form, values))
       continue;
     if (c.expr.isVariable() && narrow(c.expr, c.range))
       return Outcome::Drop;
@@ -165,16 +158,46 @@ MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c, Simplif
   }
 }
 
-MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c, Simplifier &simplifier) {
+/// g·high + low with low in [0, g): only high matters to ends that are multiples of g.
+bool MapConstraints::keepHighDigits(MapConstraint &c, const LinearForm &form, Interval values) {
+  if (form.constant != 0)
+    return false;
+  for (const LinearForm::Term &lead : form.terms) {
+    int64_t step = lead.coefficient;
+    if (step <= 1)
+      continue;
+    LinearForm high, low;
+    for (const LinearForm::Term &term : form.terms)
+      if (term.coefficient % step == 0)
+        high.terms.push_back({term.expr, term.coefficient / step});
+      else
+        low.terms.push_back(term);
+    if (low.isConstant() || !Interval{0, step - 1}.contains(current->range(low)))
+      continue;
+    bool lowOpen = c.range.lo == values.lo, highOpen = c.range.hi == values.hi;
+    if ((!lowOpen && *checkedMod(c.range.lo, step) != 0) ||
+        (!highOpen && *checkedMod(c.range.hi, step) != step - 1))
+      continue;
+    c.range = {lowOpen ? INT64_MIN : *checkedFloorDiv(c.range.lo, step),
+               highOpen ? infinite : *checkedFloorDiv(c.range.hi, step)};
+    c.expr = current->simplify(high.build(ctx));
+    ctx.countRule(Rule::ConstraintHighDigits);
+    return true;
+  }
+  return false;
+}
+
+MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c) {
   if (c.residue < 0 || c.residue >= c.modulus)
     return Outcome::Empty;
+  const MapConstraint before = c;
   // What the simplifier makes of e mod m says which constraint it is.
-  LinearForm form = LinearForm::of(simplifier.simplify(c.expr.mod(c.modulus)));
+  LinearForm form = LinearForm::of(current->simplify(c.expr.mod(c.modulus)));
   bool isMod = form.terms.size() == 1 && form.terms.front().expr.kind() == ExprKind::Mod &&
                form.terms.front().expr.rhs().isConstant();
   if (!isMod) {
     c = {form.build(ctx), Interval::point(c.residue)};
-    return normaliseRange(c, simplifier);
+    return normaliseRange(c);
   }
   int64_t g = form.terms.front().coefficient;
   std::optional<int64_t> rest = checkedSub(c.residue, form.constant);
@@ -207,6 +230,7 @@ MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c, Simpl
   if (!inner.terms.empty() && inner.terms.front().coefficient < 0 && inner.scale(-1))
     r = *checkedMod(-r, m);
   c = {inner.build(ctx), {}, m, r};
+  isSettled = isSettled && c == before; // another form may be another constraint in turn
   MapVariable *v = c.expr.isVariable() ? find(c.expr) : nullptr;
   if (v && isNarrowable(*v) && v->domain.isBounded()) {
     std::optional<int64_t> lo =
@@ -217,7 +241,7 @@ MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c, Simpl
       return Outcome::Empty;
     if (v->domain != Interval{*lo, *hi})
       ctx.countRule(Rule::CongruenceNarrows);
-    v->domain = {*lo, *hi};
+    setDomain(*v, {*lo, *hi});
     if (v->domain.isPoint())
       return Outcome::Drop;
   }
@@ -225,16 +249,17 @@ MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c, Simpl
 }
 
 bool MapConstraints::merge() {
-  std::stable_sort(constraints.begin(), constraints.end(),
-                   [](const MapConstraint &a, const MapConstraint &b) {
-                     if (int order = compareStructure(a.expr, b.expr))
-                       return order < 0;
-                     if ((a.modulus == 1) != (b.modulus == 1))
-                       return a.modulus == 1;
-                     return std::pair(a.modulus, a.residue) < std::pair(b.modulus, b.residue);
-                   });
-  std::vector<MapConstraint> merged;
-  for (const MapConstraint &c : constraints) {
+  if (map.conds.size() < 2)
+    return true;
+  std::sort(map.conds.begin(), map.conds.end(), [](const MapConstraint &a, const MapConstraint &b) {
+    if (int order = compareStructure(a.expr, b.expr))
+      return order < 0;
+    if ((a.modulus == 1) != (b.modulus == 1))
+      return a.modulus == 1;
+    return std::pair(a.modulus, a.residue) < std::pair(b.modulus, b.residue);
+  });
+  llvm::SmallVector<MapConstraint, 4> merged;
+  for (const MapConstraint &c : map.conds) {
     if (merged.empty() || merged.back().expr != c.expr ||
         (merged.back().modulus == 1) != (c.modulus == 1)) {
       merged.push_back(c);
@@ -265,50 +290,64 @@ bool MapConstraints::merge() {
     last.residue += m * t; // below lcm
     last.modulus = *lcm;
   }
-  constraints = std::move(merged);
+  isSettled = isSettled && merged.size() == map.conds.size();
+  map.conds = std::move(merged);
   return true;
 }
 
 /// Narrows each variable that stands alone in a sum to what the others leave.
-bool MapConstraints::propagate(const MapConstraint &c, Simplifier &simplifier) {
+bool MapConstraints::propagate(const MapConstraint &c) {
   if (c.modulus != 1)
     return true;
   LinearForm form = LinearForm::of(c.expr);
-  for (const LinearForm::Term &term : form.terms) {
+  for (size_t i = 0; i < form.terms.size(); ++i) {
+    LinearForm::Term term = form.terms[i];
     if (!term.expr.isVariable() || term.coefficient == INT64_MIN)
       continue;
     MapVariable *v = find(term.expr);
-    LinearForm others = form;
-    if (!v || !isNarrowable(*v) || !others.add(term.expr, -term.coefficient))
+    if (!v || !isNarrowable(*v))
       continue;
-    Interval rest = simplifier.range(others.build(ctx));
-    Interval left = c.range + -rest;
+    LinearForm others = form;
+    others.terms.erase(others.terms.begin() + static_cast<ptrdiff_t>(i));
+    Interval left = c.range + -current->range(others);
     Interval narrowed =
         left.isEmpty() ? v->domain : v->domain.intersect(quotient(left, term.coefficient));
     if (narrowed != v->domain)
       ctx.countRule(Rule::ConstraintNarrows);
-    v->domain = narrowed;
+    setDomain(*v, narrowed);
     if (v->domain.isEmpty())
       return false;
   }
   return true;
 }
 
+namespace {
+
+/// Is `var` the only variable?
+bool isOver(Expr expr, Expr var) {
+  uint64_t mask = detail::nodeOf(expr)->variables, own = detail::nodeOf(var)->variables;
+  constexpr uint64_t shared = uint64_t{1} << 63; // more than one variable may have this bit
+  if (mask != own || own != shared)
+    return mask == own;
+  std::vector<VarId> used = variablesOf(expr);
+  return used.size() == 1 && used.front() == var.variable();
+}
+
+} // namespace
+
 bool MapConstraints::tryEveryValue() {
   constexpr int64_t maxValues = 4096;
-  for (MapVariable &v : vars) {
+  for (MapVariable &v : map.vars) {
     if (!isNarrowable(v) || !v.domain.isBounded() || v.domain.hi - v.domain.lo < 0 ||
         v.domain.hi - v.domain.lo >= maxValues)
       continue;
-    std::vector<size_t> own;
+    llvm::SmallVector<size_t, 4> own;
     bool bareOnly = true;
-    for (size_t i = 0; i < constraints.size(); ++i) {
-      std::vector<VarId> used = variablesOf(constraints[i].expr);
-      if (used.size() == 1 && used.front() == v.var.variable()) {
+    for (size_t i = 0; i < map.conds.size(); ++i)
+      if (isOver(map.conds[i].expr, v.var)) {
         own.push_back(i);
-        bareOnly = bareOnly && constraints[i].expr.isVariable();
+        bareOnly = bareOnly && map.conds[i].expr.isVariable();
       }
-    }
     if (own.empty() || bareOnly)
       continue;
     int64_t first = 0, last = -1, count = 0;
@@ -316,7 +355,7 @@ bool MapConstraints::tryEveryValue() {
     for (int64_t value = v.domain.lo; value <= v.domain.hi; ++value) {
       point.set(v.var, value);
       bool holds = std::all_of(own.begin(), own.end(), [&](size_t i) {
-        const MapConstraint &c = constraints[i];
+        const MapConstraint &c = map.conds[i];
         std::optional<int64_t> x = evaluate(c.expr, point);
         return x && c.range.contains(*x) &&
                (c.modulus == 1 || *checkedMod(*x, c.modulus) == c.residue);
@@ -330,11 +369,30 @@ bool MapConstraints::tryEveryValue() {
       return false;
     if (v.domain != Interval{first, last} || count == last - first + 1)
       ctx.countRule(Rule::EveryValue);
-    v.domain = {first, last};
-    if (count == last - first + 1)
+    setDomain(v, {first, last});
+    if (count == last - first + 1) {
+      isSettled = false;
       for (size_t i = own.size(); i-- > 0;)
-        constraints.erase(constraints.begin() + static_cast<ptrdiff_t>(own[i]));
+        map.conds.erase(map.conds.begin() + static_cast<ptrdiff_t>(own[i]));
+    }
   }
+  return true;
+}
+
+/// One round: every constraint rewritten under the present domains.
+bool MapConstraints::normaliseAll() {
+  llvm::SmallVector<MapConstraint, 4> kept;
+  auto keep = [&](MapConstraint c) {
+    Outcome outcome = normalise(c);
+    if (outcome == Outcome::Keep)
+      kept.push_back(c);
+    return outcome != Outcome::Empty;
+  };
+  for (const MapConstraint &c : map.conds)
+    // A constraint of both kinds is two.
+    if (!keep({c.expr, c.range}) || (c.modulus > 1 && !keep({c.expr, {}, c.modulus, c.residue})))
+      return false;
+  map.conds = std::move(kept);
   return true;
 }
 
@@ -343,49 +401,23 @@ bool MapConstraints::solve() {
   // bounded; stopping early is sound.
   constexpr int maxRounds = 16;
   for (int round = 0; round < maxRounds; ++round) {
-    Bounds bounds;
-    std::vector<Interval> before;
-    for (const MapVariable &v : vars) {
+    for (const MapVariable &v : map.vars)
       if (v.domain.isEmpty())
         return false;
-      before.push_back(v.domain);
-      bounds.set(v.var, v.domain);
-    }
-    std::vector<MapConstraint> old = constraints;
-    Simplifier simplifier(ctx, bounds);
-    std::vector<MapConstraint> kept;
-    for (MapConstraint &c : constraints) {
-      // A constraint of both kinds is two.
-      std::vector<MapConstraint> parts{{c.expr, c.range}};
-      if (c.modulus > 1)
-        parts.push_back({c.expr, {}, c.modulus, c.residue});
-      for (MapConstraint &part : parts) {
-        Outcome outcome = normalise(part, simplifier);
-        if (outcome == Outcome::Empty)
-          return false;
-        if (outcome == Outcome::Keep)
-          kept.push_back(part);
-      }
-    }
-    constraints = std::move(kept);
-    if (!merge())
+    if (map.conds.empty())
+      return true;
+    simplifier();
+    isSettled = true;
+    if (!normaliseAll() || !merge())
       return false;
-    for (const MapConstraint &c : constraints)
-      if (!propagate(c, simplifier))
+    for (const MapConstraint &c : map.conds)
+      if (!propagate(c))
         return false;
-    bool same = constraints == old;
-    for (size_t i = 0; i < vars.size(); ++i)
-      same = same && vars[i].domain == before[i];
-    if (same) {
-      size_t count = constraints.size();
-      if (!tryEveryValue())
-        return false;
-      same = constraints.size() == count;
-      for (size_t i = 0; i < vars.size(); ++i)
-        same = same && vars[i].domain == before[i];
-      if (same)
-        return true;
-    }
+    if (isSettled && !tryEveryValue())
+      return false;
+    if (isSettled)
+      return true;
+    isStale = true;
   }
   return true;
 }

@@ -1,7 +1,8 @@
 // The constraints of one map in normal form, and what they say about the domains.
 #pragma once
 
-#include "analysis/affine/index_map.h"
+#include "analysis/affine/map_pool.h"
+#include "analysis/affine/simplify_impl.h"
 
 namespace tilewright {
 
@@ -17,33 +18,37 @@ namespace tilewright {
 /// "Empty" is only reported when proved; not every empty system is recognised.
 class MapConstraints {
 public:
-  MapConstraints(ExprContext &context, std::vector<MapVariable> &variables,
-                 std::vector<MapConstraint> constraints)
-      : ctx(context), vars(variables), constraints(std::move(constraints)) {}
+  MapConstraints(ExprContext &context, detail::MapDraft &map) : ctx(context), map(map) {}
 
-  /// Rewrites the constraints and narrows the variables' domains. False: no point satisfies them.
+  /// Rewrites the map's constraints and narrows its variables' domains; afterwards there is one
+  /// constraint for each expression and kind, in order. False: no point satisfies them.
   [[nodiscard]] bool solve();
 
-  /// Sorted, one for each expression and kind.
-  const std::vector<MapConstraint> &result() const { return constraints; }
+  /// A simplifier for the domains as they are now. Holds until a domain changes.
+  Simplifier::Impl &simplifier();
 
 private:
   enum class Outcome { Keep, Drop, Empty };
 
+  void setDomain(MapVariable &v, Interval domain);
   bool narrow(Expr var, Interval interval);
-  Outcome normalise(MapConstraint &c, Simplifier &simplifier);
-  Outcome normaliseRange(MapConstraint &c, Simplifier &simplifier);
-  Outcome normaliseModulus(MapConstraint &c, Simplifier &simplifier);
+  Outcome normalise(MapConstraint &c);
+  Outcome normaliseRange(MapConstraint &c);
+  bool keepHighDigits(MapConstraint &c, const LinearForm &form, Interval values);
+  Outcome normaliseModulus(MapConstraint &c);
+  bool normaliseAll();
   bool merge();
-  bool propagate(const MapConstraint &c, Simplifier &simplifier);
+  bool propagate(const MapConstraint &c);
   bool tryEveryValue();
   MapVariable *find(Expr var);
   /// Is its domain ours to narrow? Runtime variables are clamped to theirs.
   bool isNarrowable(const MapVariable &v) const;
 
   ExprContext &ctx;
-  std::vector<MapVariable> &vars;
-  std::vector<MapConstraint> constraints;
+  detail::MapDraft &map;
+  std::optional<Simplifier::Impl> current;
+  bool isStale = true;   ///< have domains changed since `current` was made?
+  bool isSettled = true; ///< would another round find nothing to do?
 };
 
 } // namespace tilewright

@@ -10,8 +10,19 @@
 
 namespace tilewright {
 
+void detail::SimplifierTables::clear() {
+  bounds.clear();
+  normalForms.clear();
+  for (ScratchTable<Expr> &table : withinSearch)
+    table.clear();
+  ranges.clear();
+  divisors.clear();
+}
+
 Simplifier::Simplifier(ExprContext &context, Bounds bounds)
-    : impl(std::make_unique<Impl>(context, std::move(bounds))) {}
+    : impl(std::make_unique<Impl>(context)) {
+  impl->bounds = std::move(bounds);
+}
 Simplifier::~Simplifier() = default;
 
 Expr Simplifier::simplify(Expr expr) { return impl->simplify(expr); }
@@ -28,49 +39,81 @@ Interval Simplifier::range(Expr expr) { return impl->range(impl->simplify(expr))
 int64_t Simplifier::knownDivisor(Expr expr) { return impl->knownDivisor(impl->simplify(expr)); }
 const Bounds &Simplifier::bounds() const { return impl->bounds; }
 
+Expr Simplifier::Impl::leaf(Expr expr) {
+  if (expr.isVariable())
+    if (Interval domain = bounds.get(expr.variable()); domain.isPoint()) {
+      fired(Rule::KnownVariable);
+      return ctx.constant(domain.lo);
+    }
+  return expr;
+}
+
 Expr Simplifier::Impl::simplify(Expr root) {
+  if (!root.lhs())
+    return leaf(root);
   // Operands first, with a stack of our own: chains can be long.
+  auto &normalForms = tables->normalForms;
   llvm::SmallVector<Expr, 16> stack{root};
+  auto known = [&](Expr expr) -> Expr {
+    if (!expr.lhs())
+      return leaf(expr);
+    const Expr *found = normalForms.find(expr.id());
+    return found ? *found : Expr();
+  };
   while (!stack.empty()) {
     Expr expr = stack.back();
-    if (normalForms.count(expr.id())) {
+    if (normalForms.contains(expr.id())) {
       stack.pop_back();
       continue;
     }
-    Expr result;
-    if (!expr.lhs()) {
-      result = expr;
-      if (expr.isVariable())
-        if (Interval domain = bounds.get(expr.variable()); domain.isPoint()) {
-          fired(Rule::KnownVariable);
-          result = ctx.constant(domain.lo);
-        }
-    } else {
-      auto lhs = normalForms.find(expr.lhs().id()), rhs = normalForms.find(expr.rhs().id());
-      if (lhs == normalForms.end() || rhs == normalForms.end()) {
-        if (rhs == normalForms.end())
-          stack.push_back(expr.rhs());
-        if (lhs == normalForms.end())
-          stack.push_back(expr.lhs());
-        continue;
-      }
-      result = make(expr.kind(), lhs->second, rhs->second);
-    }
-    normalForms[expr.id()] = result;
-    normalForms.try_emplace(result.id(), result);
+    Expr lhs = known(expr.lhs()), rhs = known(expr.rhs());
+    if (!rhs)
+      stack.push_back(expr.rhs());
+    if (!lhs)
+      stack.push_back(expr.lhs());
+    if (!lhs || !rhs)
+      continue;
+    Expr result = make(expr.kind(), lhs, rhs);
+    normalForms.set(expr.id(), result);
+    if (result.lhs() && !normalForms.contains(result.id()))
+      normalForms.set(result.id(), result);
     range(result); // now, while its operands are known: keeps range() from going deep later
     stack.pop_back();
   }
-  return normalForms.lookup(root.id());
+  return *normalForms.find(root.id());
+}
+
+Expr Simplifier::Impl::substituted(Expr root, std::span<const Expr> table) {
+  return detail::fold<Expr>(
+      detail::nodeOf(root),
+      [&](const detail::ExprNode *node) {
+        Expr self(node);
+        Expr to = self.isVariable() && self.variable().index < table.size()
+                      ? table[self.variable().index]
+                      : Expr();
+        return to ? to : leaf(self);
+      },
+      [&](const detail::ExprNode *node, Expr lhs, Expr rhs) {
+        Expr result = make(node->kind, lhs, rhs);
+        range(result);
+        return result;
+      });
+}
+
+void Simplifier::Impl::know(Expr normal, Interval values) {
+  if (!normal.lhs())
+    return;
+  tables->normalForms.set(normal.id(), normal);
+  tables->ranges.set(normal.id(), values);
 }
 
 Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
   Expr raw = ctx.binary(kind, lhs, rhs);
   if (!raw.lhs() || raw == lhs || raw == rhs)
     return raw;
-  auto &known = recombining == 0 ? normalForms : withinSearch[recombining - 1];
-  if (auto it = known.find(raw.id()); it != known.end())
-    return it->second;
+  auto &known = recombining == 0 ? tables->normalForms : tables->withinSearch[recombining - 1];
+  if (const Expr *found = known.find(raw.id()))
+    return *found;
   // Every rule works on something smaller, so that this depth is not reached in practice; it is
   // what bounds the stack if two rules should ever disagree.
   constexpr int maxDepth = 200;
@@ -81,7 +124,7 @@ Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
   --depth;
   if (result.isPoison()) // only from a constant that does not fit: keep what can be evaluated
     result = raw;
-  known[raw.id()] = result;
+  known.set(raw.id(), result);
   return result;
 }
 
@@ -133,26 +176,28 @@ llvm::SmallVector<Expr, 4> partsOf(Expr expr) {
 } // namespace
 
 Interval Simplifier::Impl::range(Expr root) {
-  if (auto it = ranges.find(root.id()); it != ranges.end())
-    return it->second;
+  if (!root.lhs())
+    return computeRange(root);
+  auto &ranges = tables->ranges;
+  if (const Interval *known = ranges.find(root.id()))
+    return *known;
   llvm::SmallVector<Expr, 16> stack{root};
   while (!stack.empty()) {
     Expr expr = stack.back();
-    if (ranges.count(expr.id())) {
+    if (ranges.contains(expr.id())) {
       stack.pop_back();
       continue;
     }
     size_t before = stack.size();
     for (Expr part : partsOf(expr))
-      if (!ranges.count(part.id()))
+      if (part.lhs() && !ranges.contains(part.id()))
         stack.push_back(part);
     if (stack.size() > before)
       continue;
-    Interval result = computeRange(expr);
-    ranges[expr.id()] = result;
+    ranges.set(expr.id(), computeRange(expr));
     stack.pop_back();
   }
-  return ranges.lookup(root.id());
+  return *ranges.find(root.id());
 }
 
 Interval Simplifier::Impl::computeRange(Expr expr) {
@@ -164,7 +209,6 @@ Interval Simplifier::Impl::computeRange(Expr expr) {
   }
   if (expr.isPoison())
     return {};
-  Interval a, b;
   if (expr.kind() == ExprKind::Add || expr.kind() == ExprKind::Mul) {
     LinearForm form = LinearForm::of(expr);
     if (!form.isMonomial() || form.terms.front().expr != expr)
@@ -173,13 +217,11 @@ Interval Simplifier::Impl::computeRange(Expr expr) {
     if (factors.size() > 1) {
       Interval product = Interval::point(1);
       for (Expr factor : factors)
-        product = product * ranges.lookup(factor.id());
+        product = product * range(factor);
       return product;
     }
   }
-  a = ranges.lookup(expr.lhs().id());
-  b = ranges.lookup(expr.rhs().id());
-  return detail::apply(expr.kind(), a, b);
+  return detail::apply(expr.kind(), range(expr.lhs()), range(expr.rhs()));
 }
 
 Interval Simplifier::Impl::range(const LinearForm &form) {
@@ -249,8 +291,8 @@ int64_t Simplifier::Impl::knownDivisor(Expr expr, int level) {
     return expr.constant() == INT64_MIN ? 1 : std::abs(expr.constant());
   if (!expr.lhs())
     return 1;
-  if (auto it = divisors.find(expr.id()); it != divisors.end())
-    return it->second;
+  if (const int64_t *known = tables->divisors.find(expr.id()))
+    return *known;
   constexpr int maxLevel = 100;
   if (level > maxLevel)
     return 1;
@@ -276,7 +318,7 @@ int64_t Simplifier::Impl::knownDivisor(Expr expr, int level) {
   default:
     break;
   }
-  divisors[expr.id()] = result;
+  tables->divisors.set(expr.id(), result);
   return result;
 }
 

@@ -32,8 +32,9 @@ public:
 
   const Bounds &bounds() const;
 
+  struct Impl; ///< simplify_impl.h
+
 private:
-  struct Impl;
   std::unique_ptr<Impl> impl;
 };
 

@@ -9,20 +9,45 @@
 #pragma once
 
 #include "analysis/affine/linear_form.h"
+#include "analysis/affine/scratch_table.h"
 #include "analysis/affine/simplify.h"
-
-#include <array>
-#include <llvm/ADT/DenseMap.h>
 
 namespace tilewright {
 
+namespace detail {
+
+/// What one simplifier has found out, by Expr::id().
+struct SimplifierTables {
+  /// Building within recombine() is on trial and looks for less: its normal forms are kept apart
+  /// by nesting, so that a normal form doesn't depend on what was simplified before.
+  static constexpr int maxNested = 2;
+
+  Bounds bounds;
+  ScratchTable<Expr> normalForms;
+  std::array<ScratchTable<Expr>, maxNested> withinSearch;
+  ScratchTable<Interval> ranges;
+  ScratchTable<int64_t> divisors;
+
+  void clear();
+};
+
+} // namespace detail
+
 struct Simplifier::Impl {
-  Impl(ExprContext &ctx, Bounds bounds) : ctx(ctx), bounds(std::move(bounds)) {}
+  /// The caller fills in `bounds` before anything else.
+  explicit Impl(ExprContext &ctx) : ctx(ctx), bounds(tables->bounds) {}
 
   ExprContext &ctx;
-  Bounds bounds;
+  detail::Loan<detail::SimplifierTables> tables;
+  Bounds &bounds;
 
   Expr simplify(Expr root);
+  /// simplify() of the expression with variables replaced by expressions that are in normal form,
+  /// in one pass: what is built is normal at once. A null entry keeps the variable.
+  Expr substituted(Expr root, std::span<const Expr> replacementByVar);
+  /// Says what is known of an expression in normal form.
+  void know(Expr normal, Interval values);
+  Expr leaf(Expr expr);
   void fired(Rule rule) { ctx.countRule(rule); }
   Interval range(Expr expr);
   Interval range(const LinearForm &form);
@@ -68,13 +93,7 @@ private:
   std::optional<LinearForm> withPositiveCoefficients(LinearForm form, int64_t d);
   std::optional<Split> splitBy(const LinearForm &form, int64_t d);
 
-  llvm::DenseMap<uint32_t, Expr> normalForms; ///< by Expr::id()
-  /// The same for what is built on trial within recombine(), where less is looked for: kept apart
-  /// by nesting, so that a normal form doesn't depend on what was simplified before.
-  static constexpr int maxNested = 2;
-  std::array<llvm::DenseMap<uint32_t, Expr>, maxNested> withinSearch;
-  llvm::DenseMap<uint32_t, Interval> ranges;
-  llvm::DenseMap<uint32_t, int64_t> divisors;
+  static constexpr int maxNested = detail::SimplifierTables::maxNested;
   int depth = 0;       ///< of make() within make()
   int recombining = 0; ///< of recombine() within recombine()
 };

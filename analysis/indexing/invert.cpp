@@ -55,7 +55,7 @@ Inverter::Inverter(const IndexMap &map, std::span<const int64_t> extents)
   for (MapVariable &v : map.variables(VarKind::Range))
     unknowns.push_back(std::move(v));
   for (MapVariable &v : map.variables(VarKind::Runtime)) {
-    v.source->element = substitute(v.source->element, table);
+    v.source = v.source->mapped([&](Expr e) { return substitute(e, table); });
     runtimes.push_back(std::move(v));
   }
   for (MapConstraint c : map.constraints()) {
@@ -79,7 +79,7 @@ void Inverter::eliminate(size_t i, Expr value) {
   for (MapConstraint &c : constraints)
     c.expr = substitute(c.expr, table);
   for (MapVariable &runtime : runtimes)
-    runtime.source->element = substitute(runtime.source->element, table);
+    runtime.source = runtime.source->mapped([&](Expr e) { return substitute(e, table); });
   constraints.push_back({value, v.domain, 1, 0});
 }
 
