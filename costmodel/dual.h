@@ -1,8 +1,10 @@
 // Dual numbers: a value with its derivatives by N parameters (forward-mode differentiation).
 //
-// The time formula is written once, over a number type: double to price, Dual to fit. Derivatives
-// are exact, so that the fit needs no difference steps.
+// The time formula is written once, over number types: double to price one plan, Lanes to price
+// many, Dual to fit. Derivatives are exact, so that the fit needs no difference steps.
 #pragma once
+
+#include "costmodel/elementary.h"
 
 #include <array>
 #include <cmath>
@@ -76,16 +78,11 @@ template <int N> Dual<N> log(const Dual<N> &a) {
   return combine(std::log(a.value), 1 / a.value, a, 0, a);
 }
 /// base^exponent for base > 0.
-template <int N> Dual<N> pow(const Dual<N> &base, const Dual<N> &exponent) {
-  double p = std::pow(base.value, exponent.value);
-  return combine(p, p * exponent.value / base.value, base, p * std::log(base.value), exponent);
+template <int N> Dual<N> powOf(const Dual<N> &base, const Dual<N> &exponent) {
+  double ln = lnOf(base.value), p = expOf(ln * exponent.value);
+  return combine(p, p * exponent.value / base.value, base, p * ln, exponent);
 }
 
-inline double valueOf(double x) { return x; }
 template <int N> double valueOf(const Dual<N> &x) { return x.value; }
-
-/// The larger or smaller by value; the first of equals.
-template <class T> T larger(const T &a, const T &b) { return valueOf(b) > valueOf(a) ? b : a; }
-template <class T> T smaller(const T &a, const T &b) { return valueOf(b) < valueOf(a) ? b : a; }
 
 } // namespace tilewright

@@ -1,6 +1,6 @@
 #include "costmodel/estimate.h"
 
-#include "costmodel/formula.h"
+#include "costmodel/price.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,12 +9,6 @@
 namespace tilewright {
 
 namespace {
-
-/// Peak FLOP/s and compulsory bytes; writes may end in L2.
-double rooflineOf(const Features &f, const Device &d, double readBytes) {
-  double bytes = readBytes + std::max(0.0, f.writeBytes - d.l2Bytes);
-  return std::max(f.flops / d.peakFlops(f.flopType, f.tensorFlops), bytes / d.dramBandwidth);
-}
 
 /// Spread to expect: the calibration's, wider where the measurements show the formula to be weak
 /// (reductions over direct loops, spills, kernels of a few microseconds).
@@ -66,18 +60,12 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
   Estimate e;
   if (given.empty)
     return e;
-  Features f = given;
-  if (options.cache == CacheState::Warm) {
-    // What fits beside the results is read from L2.
-    double kept = std::max(0.0, formula::operandShare * device.l2Bytes - f.writeBytes);
-    f.readBytes = std::max(0.0, f.readBytes - kept);
-  }
-  KernelTime<double> t = kernelTime(f, device, parameters, options.cache == CacheState::Flushed);
+  Features f = underCache(given, device, options.cache);
+  Priced<double> priced = price(f, device, parameters, options.cache);
+  const KernelTime<double> &t = priced.parts;
   double wave = std::min(f.ctas, device.smCount * std::max(f.occupancy, 1.0));
-  e.rooflineNs = rooflineOf(f, device, f.readBytes);
-  e.timeNs = std::max(t.total, e.rooflineNs);
-  if (f.occupancy < 1)
-    e.timeNs = std::numeric_limits<double>::infinity();
+  e.rooflineNs = priced.rooflineNs;
+  e.timeNs = priced.timeNs;
   e.terms = {{"launch", t.launch + t.fillDrain},
              {"tensor", t.tensor},
              {"fma", t.fma},

@@ -14,71 +14,79 @@
 
 namespace tilewright {
 
-struct Features {
-  bool empty = false; ///< a result without elements: nothing is launched
+/// What is not a number.
+struct FeatureKind {
+  bool empty = false;       ///< a result without elements: nothing is launched
+  bool matrix = false;      ///< has a dot
+  bool pipelined = false;   ///< the loop copies to shared memory ahead of use
+  bool looped = false;      ///< more than one iteration
+  bool serial = false;      ///< the loop body is a chain through several pipes (two dots)
+  bool tensorFlops = false; ///< useful FLOPs run on tensor cores
+  DType flopType = DType::F32;
 
+  auto operator<=>(const FeatureKind &) const = default;
+};
+
+/// Q: double for one plan, Lanes for eight of one kind. Holds nothing but Q.
+template <class Q> struct FeatureNumbers {
   // The launch.
-  double ctas = 1;
-  double iterations = 1;     ///< mean over CTAs
-  double lastIterations = 1; ///< of the longest CTA
-  double warps = 4;
-  bool matrix = false;    ///< has a dot
-  bool pipelined = false; ///< the loop copies to shared memory ahead of use
-  bool looped = false;    ///< more than one iteration
-  bool serial = false;    ///< the loop body is a chain through several pipes (two dots)
-  double inFlight = 1;    ///< stages on their way while one is used
-  double unroll = 1;      ///< iterations whose loads are issued together
+  Q ctas = 1;
+  Q iterations = 1;     ///< mean over CTAs
+  Q lastIterations = 1; ///< of the longest CTA
+  Q warps = 4;
+  Q inFlight = 1; ///< stages on their way while one is used
+  Q unroll = 1;   ///< iterations whose loads are issued together
 
   // Arithmetic.
-  double wgmmaClocks = 0, mmaSyncClocks = 0; ///< tensor pipe at its data-sheet rate
-  double fmaClocks = 0;
-  double mmaSteps = 0;           ///< 32-byte steps along k (mma.sync)
-  double mmaInstructions = 0;    ///< mma and ldmatrix instructions, all warps
-  double aluOps = 0, sfuOps = 0; ///< lane operations
-  double relayoutElements = 0;   ///< weighted by bank conflicts; see tensor_core.h
-  double relayoutRoundTrips = 0; ///< loads that can not be pipelined because of it
+  Q wgmmaClocks = 0, mmaSyncClocks = 0; ///< tensor pipe at its data-sheet rate
+  Q fmaClocks = 0;
+  Q mmaSteps = 0;           ///< 32-byte steps along k (mma.sync)
+  Q mmaInstructions = 0;    ///< mma and ldmatrix instructions, all warps
+  Q aluOps = 0, sfuOps = 0; ///< lane operations
+  Q relayoutElements = 0;   ///< weighted by bank conflicts; see tensor_core.h
+  Q relayoutRoundTrips = 0; ///< loads that can not be pipelined because of it
 
   // Memory.
-  double sharedBytes = 0;      ///< read and written in shared memory
-  double loadBytes = 0;        ///< L2 to SM
-  double neighbourShare = 0;   ///< share of loadBytes that the next CTA reads too
-  double tags = 0;             ///< 128-byte lines looked up in L1
-  double loadInstructions = 0; ///< all warps
-  double loadsPerThread = 0;
+  Q sharedBytes = 0;      ///< read and written in shared memory
+  Q loadBytes = 0;        ///< L2 to SM
+  Q neighbourShare = 0;   ///< share of loadBytes that the next CTA reads too
+  Q tags = 0;             ///< 128-byte lines looked up in L1
+  Q loadInstructions = 0; ///< all warps
+  Q loadsPerThread = 0;
 
   // Once a CTA, after or outside the loops.
-  double outsideLoadBytes = 0;
-  double outsideAluOps = 0, outsideSfuOps = 0;
-  double storeBytes = 0;
-  double epilogueSharedBytes = 0;
-  double atomicsPerThread = 0;
-  double exchanges = 0;      ///< trips between warps through shared memory
-  double partialSectors = 0; ///< 32-byte sectors that are written in part
+  Q outsideLoadBytes = 0;
+  Q outsideAluOps = 0, outsideSfuOps = 0;
+  Q storeBytes = 0;
+  Q epilogueSharedBytes = 0;
+  Q atomicsPerThread = 0;
+  Q exchanges = 0;      ///< trips between warps through shared memory
+  Q partialSectors = 0; ///< 32-byte sectors that are written in part
 
   // The whole kernel.
-  double readBytes = 0, writeBytes = 0; ///< compulsory DRAM traffic
+  Q readBytes = 0, writeBytes = 0; ///< compulsory DRAM traffic
   /// Contiguous bytes of a tile row; large where tiles follow each other in memory.
-  double readSegment = 1e4, writeSegment = 1e4;
-  double flops = 0;         ///< useful ones, for the roofline
-  bool tensorFlops = false; ///< they run on tensor cores
-  DType flopType = DType::F32;
+  Q readSegment = 1e4, writeSegment = 1e4;
+  Q flops = 0; ///< useful ones, for the roofline
 
   // Order of the CTAs over the last two parallel dims ("rows" and "columns" of tiles), repeated
   // for every tile of the others. A row operand moves with the row only, a column operand with the
   // column only.
-  double tileRows = 1, tileColumns = 1, batches = 1;
-  double groupRows = 1;                               ///< rows that are walked together
-  double rowOperandBytes = 0, columnOperandBytes = 0; ///< of one batch
-  double rowSlabBytes = 0, columnSlabBytes = 0;       ///< of one tile row, one tile column
+  Q tileRows = 1, tileColumns = 1, batches = 1;
+  Q groupRows = 1;                               ///< rows that are walked together
+  Q rowOperandBytes = 0, columnOperandBytes = 0; ///< of one batch
+  Q rowSlabBytes = 0, columnSlabBytes = 0;       ///< of one tile row, one tile column
 
   // Resources.
-  double rawRegisters = 0; ///< per thread, as estimated; above the limit they spill
-  double registers = 0;    ///< per thread, as allocated
-  double sharedPerCta = 0;
-  double occupancy = 1; ///< CTAs per SM; 0: the kernel can not be launched
-  double occupancyByRegisters = 0, occupancyByShared = 0, occupancyByWarps = 0,
-         occupancyByBlocks = 0;
+  Q rawRegisters = 0; ///< per thread, as estimated; above the limit they spill
+  Q registers = 0;    ///< per thread, as allocated
+  Q sharedPerCta = 0;
+  Q occupancy = 1; ///< CTAs per SM; 0: the kernel can not be launched
+  Q occupancyByRegisters = 0, occupancyByShared = 0, occupancyByWarps = 0, occupancyByBlocks = 0;
 };
+
+template <class Q> struct FeaturesOf : FeatureKind, FeatureNumbers<Q> {};
+using Features = FeaturesOf<double>;
 
 /// Features of a plan. Errors: Internal for a plan that does not fit its group (a parameter
 /// without a value, an expression that overflows), Unsupported for a group with no tiles.

@@ -1,5 +1,8 @@
 // The time of one kernel as a closed formula of features and parameters; derivation in
-// docs/model.md. Written over a number type T: double to price, Dual to fit.
+// docs/model.md. Written once, over the number type of the features (Q: double for one plan, Lanes
+// for eight of one kind) and that of the parameters (P: double to price, Dual to fit). What differs
+// between plans of one kind is a number, never a branch: select(), larger() and the like work on
+// all number types.
 //
 // Sources of the terms: occupancy and waves are arithmetic; the p-norm in place of a maximum gives
 // soft overlap; latency against throughput of resident CTAs is Little's law; the rest are
@@ -14,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <type_traits>
 
 namespace tilewright {
 
@@ -26,31 +30,36 @@ template <class T> struct KernelTime {
 
 namespace formula {
 
+/// (x / largest)^p.
+template <class T, class P> T shareToThe(const T &x, const T &largest, const P &p) {
+  if constexpr (!std::is_same_v<T, Lanes>) {
+    // A term below e^-40 of the largest changes nothing in double precision.
+    double ratio = valueOf(x) / valueOf(largest);
+    if (ratio <= 0 || valueOf(p) * lnOf(ratio) < -40)
+      return T(0.0);
+  }
+  return powOf(x / largest, p);
+}
+
 /// (Σ xᵢᵖ)^(1/p), computed relative to the largest so that no power overflows.
-template <class T> T norm(std::initializer_list<T> values, const T &p) {
-  using std::pow;
+template <class T, class P> T norm(std::initializer_list<T> values, const P &p) {
   T largest = *values.begin();
   for (const T &x : values)
     largest = larger(largest, x);
-  if (valueOf(largest) <= 0)
+  if (!anyOf(valueOf(largest) > 0))
     return largest;
+  const T divisor = select(valueOf(largest) > 0, largest, T(1.0));
   T sum(0.0);
-  int joined = 0;
-  for (const T &x : values) {
-    double ratio = valueOf(x) / valueOf(largest);
-    // Below this a term changes nothing in double precision.
-    if (ratio <= 0 || valueOf(p) * std::log(ratio) < -40)
-      continue;
-    sum += pow(x / largest, p);
-    ++joined;
-  }
-  return joined == 1 ? largest : largest * pow(sum, 1.0 / p);
+  for (const T &x : values)
+    sum += shareToThe(x, divisor, p);
+  return largest * powOf(sum, 1.0 / p);
 }
 
 /// Share of re-reads that miss a cache of `capacity` bytes for a reuse distance of `bytes`.
-inline double missShare(double bytes, double capacity) {
-  double ratio = std::max(bytes, 1e-9) / capacity;
-  return 1 / (1 + std::pow(ratio, -4));
+template <class Q> Q missShare(const Q &bytes, double capacity) {
+  Q inverse = capacity / larger(bytes, Q(1e-9));
+  Q square = inverse * inverse;
+  return 1.0 / (1.0 + square * square);
 }
 
 /// Instructions of one asynchronous copy and of one load, with their address arithmetic.
@@ -68,42 +77,40 @@ constexpr double kernelExponent = 5;
 
 /// DRAM bytes read when CTAs run in waves of `wave`, and the part of the operand footprint of a
 /// wave that is touched for the first time.
-struct Reuse {
-  double readBytes, firstTouch;
-};
-inline Reuse reuse(const Features &f, const Device &d, double wave) {
+template <class Q> struct Reuse { Q readBytes, firstTouch; };
+template <class Q> Reuse<Q> reuse(const FeaturesOf<Q> &f, const Device &d, const Q &wave) {
   double capacity = operandShare * d.l2Bytes;
-  double rows = std::min(std::max(f.groupRows, std::ceil(wave / f.tileColumns)), f.tileRows);
-  double groups = std::ceil(f.tileRows / rows);
-  double wavesPerGroup = std::ceil(rows * f.tileColumns / wave);
-  double slab = rows * f.rowSlabBytes;
-  double missColumns = missShare(f.columnOperandBytes + slab, capacity);
-  double missRows = missShare(slab + std::ceil(wave / rows) * f.columnSlabBytes, capacity);
-  Reuse r;
-  r.readBytes = f.readBytes + f.batches * (f.columnOperandBytes * (groups - 1) * missColumns +
-                                           f.rowOperandBytes * (wavesPerGroup - 1) * missRows);
-  double operands = f.rowOperandBytes + f.columnOperandBytes;
-  double perBatch = f.tileRows * f.tileColumns;
-  double touched = wave >= perBatch
-                       ? wave / perBatch * operands
-                       : slab + std::min(std::ceil(wave / rows), f.tileColumns) * f.columnSlabBytes;
-  double waves = std::max(f.ctas / wave, 1.0);
-  r.firstTouch =
-      operands > 0 ? std::min(1.0, f.batches * operands / std::max(touched * waves, 1.0)) : 1;
+  Q rows = smaller(larger(f.groupRows, ceilOf(wave / f.tileColumns)), f.tileRows);
+  Q groups = ceilOf(f.tileRows / rows);
+  Q wavesPerGroup = ceilOf(rows * f.tileColumns / wave);
+  Q slab = rows * f.rowSlabBytes;
+  Q missColumns = missShare<Q>(f.columnOperandBytes + slab, capacity);
+  Q missRows = missShare<Q>(slab + ceilOf(wave / rows) * f.columnSlabBytes, capacity);
+  Reuse<Q> r;
+  r.readBytes = f.readBytes + f.batches * (f.columnOperandBytes * (groups - 1.0) * missColumns +
+                                           f.rowOperandBytes * (wavesPerGroup - 1.0) * missRows);
+  Q operands = f.rowOperandBytes + f.columnOperandBytes;
+  Q perBatch = f.tileRows * f.tileColumns;
+  Q partOfBatch = slab + smaller(ceilOf(wave / rows), f.tileColumns) * f.columnSlabBytes;
+  Q touched = select(wave >= perBatch, wave / perBatch * operands, partOfBatch);
+  Q waves = larger(f.ctas / wave, Q(1.0));
+  Q share = smaller(Q(1.0), f.batches * operands / larger(touched * waves, Q(1.0)));
+  r.firstTouch = select(operands > 0.0, share, Q(1.0));
   return r;
 }
 
 } // namespace formula
 
 /// `dirty`: the kernel starts with the dirty L2 lines that the parameters describe.
-template <class T>
-KernelTime<T> kernelTime(const Features &f, const Device &d, const ParametersOf<T> &p,
-                         bool dirty = true) {
+template <class Q, class P>
+auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &p,
+                bool dirty = true) {
   using namespace formula;
-  using std::pow;
+  using T = std::decay_t<decltype(Q() * P())>;
   const double clock = d.smClock, sms = d.smCount, lanes = 32;
-  const double W = f.warps, G = f.ctas, I = f.iterations;
-  const T rho = f.serial ? p.serialOverlap : p.overlap;
+  const Q W = f.warps, G = f.ctas, I = f.iterations;
+  const P rho = f.serial ? p.serialOverlap : p.overlap;
+  const Q none(0.0), one(1.0);
   KernelTime<T> t;
 
   // Unit times: one iteration of one CTA alone on an SM.
@@ -111,33 +118,34 @@ KernelTime<T> kernelTime(const Features &f, const Device &d, const ParametersOf<
   const T tensor = (f.wgmmaClocks / p.wgmmaRate + f.mmaSyncClocks / p.mmaSyncRate) / clock;
   const T fma = T(f.fmaClocks / (fmaRate * clock));
   const T relayout = f.relayoutElements / (lanes * clock) * p.relayoutClocks;
-  const T spills = std::max(0.0, f.rawRegisters - double(d.limits.registersPerThread)) * W *
+  const T spills = larger(none, f.rawRegisters - double(d.limits.registersPerThread)) * W *
                    (f.matrix ? 1.0 : 0.0) / d.schedulersPerSm * p.spill;
   const T shared = f.sharedBytes / sharedPerNs / p.sharedRate + relayout + spills;
-  const T instructions = (f.matrix ? W : 0.0) * p.loopInstructions +
+  const T instructions = (f.matrix ? W : none) * p.loopInstructions +
                          (f.loadInstructions * (f.matrix ? copyInstructions : loadInstructions) +
                           f.mmaInstructions + (f.aluOps + f.sfuOps) / lanes);
   const T issue = instructions / (d.schedulersPerSm * clock);
   const T sfu = T(f.sfuOps / (d.sfuPerClock * clock));
   const T tags = f.tags / clock * p.tagClocks;
   const T port = T(f.loadBytes / (loadPort * clock));
+  const T pipes = norm<T>({tensor, fma, shared, issue, sfu, tags, port}, rho);
 
   // L2: near for small footprints, far for large ones.
   const T far = f.readBytes / (f.readBytes + p.farFootprint);
   const T l2PerByte = (1.0 - far) / p.l2Near + far / p.l2Far;
 
   // Waves.
-  const double occupancy = std::max(f.occupancy, 1.0);
-  const double capacity = sms * occupancy, fullWaves = std::floor(G / capacity),
-               rest = G - fullWaves * capacity, largest = std::min(capacity, G);
+  const Q occupancy = larger(f.occupancy, one);
+  const Q capacity = sms * occupancy, fullWaves = floorOf(G / capacity),
+          rest = G - fullWaves * capacity, largest = smaller(capacity, G);
 
   // The chain of dependent work of one CTA.
-  const T steps = f.mmaSyncClocks > 0 ? f.mmaSteps * p.mmaStep : T(0.0);
+  const T steps = select(f.mmaSyncClocks > 0.0, f.mmaSteps, none) * p.mmaStep;
   const T dependent = spills + steps + relayout + f.relayoutRoundTrips * p.stageMiss + tensor +
                       fma + (f.serial ? larger(issue, sfu) : T(0.0));
-  const T loads = f.looped ? pow(T(std::max(f.loadsPerThread, 1.0)), p.loadExponent) : T(1.0);
+  const T loads = f.looped ? powOf(T(larger(f.loadsPerThread, one)), p.loadExponent) : T(1.0);
   const T directMemory = p.directLoad * loads / f.unroll;
-  const T directChain = directMemory + (I > 1 ? p.iteration : T(0.0)) +
+  const T directChain = directMemory + select(I > 1.0, one, none) * p.iteration +
                         instructions / W * p.issueClocks / clock + fma;
 
   // Once a CTA.
@@ -145,57 +153,62 @@ KernelTime<T> kernelTime(const Features &f, const Device &d, const ParametersOf<
                      (f.outsideAluOps + f.outsideSfuOps) / lanes / (d.schedulersPerSm * clock) +
                      f.outsideSfuOps / (d.sfuPerClock * clock)) +
                    f.epilogueSharedBytes / sharedPerNs / p.sharedRate;
-  const T epilogue = (f.matrix ? p.matrixCta : T(0.0)) + f.atomicsPerThread * p.atomicLatency +
-                     f.exchanges * p.exchange + (f.outsideLoadBytes > 0 ? p.directLoad : T(0.0)) +
-                     output;
+  const T epilogue = (f.matrix ? one : none) * p.matrixCta + f.atomicsPerThread * p.atomicLatency +
+                     f.exchanges * p.exchange +
+                     select(f.outsideLoadBytes > 0.0, one, none) * p.directLoad + output;
 
   // DRAM.
-  const Reuse again = reuse(f, d, largest);
-  const double moved = again.readBytes + f.writeBytes;
-  const double readShare = moved > 0 ? again.readBytes / moved : 1;
-  const double pieces = std::pow(32 / std::max(f.readSegment, 1.0), 2) * readShare +
-                        std::pow(32 / std::max(f.writeSegment, 1.0), 2) * (1 - readShare);
+  const Reuse<Q> again = reuse<Q>(f, d, largest);
+  const Q moved = again.readBytes + f.writeBytes;
+  const Q readShare = select(moved > 0.0, again.readBytes / larger(moved, Q(1e-9)), one);
+  const Q readPieces = 32.0 / larger(f.readSegment, one);
+  const Q writePieces = 32.0 / larger(f.writeSegment, one);
+  const Q pieces =
+      readPieces * readPieces * readShare + writePieces * writePieces * (1.0 - readShare);
   const T penalty = 1.0 + pieces * p.segmentPenalty;
-  t.dram = (again.readBytes + (1 - readShare) * std::max(0.0, moved - d.l2Bytes)) * penalty /
+  t.dram = (again.readBytes + (1.0 - readShare) * larger(none, moved - d.l2Bytes)) * penalty /
            p.dramBandwidth;
-  t.dirtyLines = dirty ? std::min(moved, d.l2Bytes) * p.dirtyShare / p.dramBandwidth : T(0.0);
-  const T dramOfWave = t.dram * readShare / std::max(G / largest, 1.0);
+  t.dirtyLines = (dirty ? smaller(moved, Q(d.l2Bytes)) : none) * p.dirtyShare / p.dramBandwidth;
+  const T dramOfWave = t.dram * readShare / larger(G / largest, one);
 
   const T stage = p.stageHit + (p.stageMiss - p.stageHit) * again.firstTouch;
-  const double inFlight = std::max(f.inFlight, 1.0);
-  auto wave = [&](double n, double iterations) {
-    double residents = std::ceil(n / sms);
-    double sharing = n > sms / 2 ? 1 - 0.5 * f.neighbourShare / residents : 1;
-    T fill = norm<T>({port, std::min(n, sms) * f.loadBytes * sharing * l2PerByte}, rho);
-    T unit = norm<T>({tensor, fma, shared, issue, sfu, fill, tags}, rho);
-    T chain =
-        f.pipelined
-            ? norm<T>({std::max(iterations, inFlight) / inFlight * (stage + fill + dependent) +
-                           iterations * p.iteration,
-                       iterations * dependent},
-                      rho)
-            : iterations * directChain;
+  const Q inFlight = larger(f.inFlight, one);
+  auto wave = [&](const Q &n, const Q &iterations) -> T {
+    Q residents = ceilOf(n / sms);
+    Q sharing = select(n > sms / 2, 1.0 - 0.5 * f.neighbourShare / residents, one);
+    T l2 = smaller(n, Q(sms)) * f.loadBytes * sharing * l2PerByte;
+    T fill = norm<T>({port, l2}, rho);
+    T unit = norm<T>({pipes, l2}, rho);
+    T chain = f.pipelined
+                  ? norm<T>({larger(iterations, inFlight) / inFlight * (stage + fill + dependent) +
+                                 iterations * p.iteration,
+                             iterations * dependent},
+                            rho)
+                  : iterations * directChain;
     T solo = p.ctaStart + norm<T>({iterations * unit, chain}, rho) + epilogue;
     if (!f.pipelined)
       solo += dramOfWave * (n / largest / residents);
     return norm<T>({residents * (iterations * unit + output), solo}, rho);
   };
 
-  const double lastI = f.lastIterations > I ? 0.5 * (I + f.lastIterations) : I;
-  if (fullWaves > 0) {
-    T full = wave(capacity, I);
-    T steps = rest > 0 ? fullWaves * full + wave(rest, lastI)
-                       : (fullWaves - 1) * full + wave(capacity, lastI);
-    T fluid = full * (G / capacity) + fluidTail * wave(std::min(capacity, sms), I);
-    t.smSide = (1.0 - p.fluid) * steps + p.fluid * fluid;
-  } else {
-    t.smSide = wave(std::max(rest, 1.0), lastI);
+  // Full waves in lock-step and what is left, mixed with CTAs that start as others end; or one
+  // wave that is not full.
+  const Q lastI = select(f.lastIterations > I, 0.5 * (I + f.lastIterations), I);
+  const auto hasFull = fullWaves > 0.0;
+  const T first = wave(select(hasFull, capacity, larger(rest, one)), select(hasFull, I, lastI));
+  t.smSide = first;
+  if (anyOf(hasFull)) {
+    const auto hasRest = rest > 0.0;
+    T last = wave(select(hasRest, rest, capacity), lastI);
+    T steps = select(hasRest, fullWaves, fullWaves - 1.0) * first + last;
+    T fluid = first * (G / capacity) + fluidTail * wave(smaller(capacity, Q(sms)), I);
+    t.smSide = select(hasFull, (1.0 - p.fluid) * steps + p.fluid * fluid, first);
   }
 
   // Fill and drain are never hidden behind streaming.
-  t.fillDrain =
-      smaller(p.ctaStart + (f.pipelined ? p.stageMiss : directMemory) + epilogue, t.smSide * 0.999);
-  t.launch = p.launch;
+  t.fillDrain = smaller<T>(p.ctaStart + (f.pipelined ? T(p.stageMiss) : directMemory) + epilogue,
+                           t.smSide * 0.999);
+  t.launch = T(p.launch);
   t.dispatch = T(G * d.ctaDispatch);
   t.partialSectors = G * f.partialSectors * f.writeBytes /
                      (f.writeBytes + writeGatherShare * d.l2Bytes) * p.partialSector;
@@ -203,9 +216,9 @@ KernelTime<T> kernelTime(const Features &f, const Device &d, const ParametersOf<
   t.total = t.launch + t.fillDrain +
             norm<T>({t.dirtyLines + norm<T>({t.smSide - t.fillDrain, t.dram}, p.kernelOverlap),
                      t.dispatch, t.dirtyLines + t.partialSectors, t.atomics},
-                    T(kernelExponent));
+                    P(kernelExponent));
 
-  const double perSm = G * I / sms;
+  const Q perSm = G * I / sms;
   t.tensor = perSm * tensor;
   t.fma = perSm * fma;
   t.shared = perSm * shared;
@@ -214,8 +227,8 @@ KernelTime<T> kernelTime(const Features &f, const Device &d, const ParametersOf<
   t.l2 = G * I * f.loadBytes * l2PerByte;
   t.tags = perSm * tags;
   t.store = G / sms * output;
-  t.latency = std::ceil(G / capacity) *
-              (f.pipelined ? std::max(I, inFlight) / inFlight * stage : I * directChain);
+  t.latency = ceilOf(G / capacity) *
+              (f.pipelined ? larger(I, inFlight) / inFlight * stage : I * directChain);
   return t;
 }
 

@@ -1,0 +1,84 @@
+#include "costmodel/feature_batch.h"
+
+#include "costmodel/price.h"
+
+#include <algorithm>
+#include <bit>
+
+// One body, compiled for each width of vectors and chosen when the program starts. Sanitizers
+// instrument the choice itself, before they are ready.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TILEWRIGHT_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define TILEWRIGHT_VECTOR_CLONES
+#endif
+
+namespace tilewright {
+
+namespace {
+
+constexpr size_t numberCount = sizeof(FeatureNumbers<double>) / sizeof(double);
+static_assert(sizeof(FeatureNumbers<Lanes>) == numberCount * sizeof(Lanes));
+
+using ScalarArray = std::array<double, numberCount>;
+
+/// Features of eight plans as rows of eight numbers.
+void setLane(FeatureNumbers<Lanes> &block, int lane, const FeatureNumbers<double> &features) {
+  auto values = std::bit_cast<ScalarArray>(features);
+  auto *rows = reinterpret_cast<char *>(&block) + size_t(lane) * sizeof(double);
+  for (size_t i = 0; i < numberCount; ++i)
+    std::copy_n(reinterpret_cast<const char *>(&values[i]), sizeof(double),
+                rows + i * sizeof(Lanes));
+}
+
+} // namespace
+
+void FeatureBatch::add(const Features &features) {
+  const FeatureKind &kind = features;
+  auto found =
+      std::find_if(open.begin(), open.end(), [&](const Open &o) { return o.kind == kind; });
+  if (found == open.end()) {
+    open.push_back({kind, blocks.size()});
+    found = open.end() - 1;
+  } else if (blocks[found->block].used == laneCount) {
+    found->block = blocks.size();
+  }
+  if (found->block == blocks.size()) {
+    blocks.emplace_back();
+    static_cast<FeatureKind &>(blocks.back().features) = kind;
+  }
+  Block &block = blocks[found->block];
+  setLane(block.features, block.used, features);
+  block.plan[size_t(block.used++)] = count++;
+}
+
+void FeatureBatch::clear() {
+  blocks.clear();
+  open.clear();
+  count = 0;
+}
+
+__attribute__((flatten)) TILEWRIGHT_VECTOR_CLONES void
+FeatureBatch::scoreBlocks(std::span<const Block> blocks, const Device &device,
+                          const Parameters &parameters, CacheState cache,
+                          std::span<double> timeNs) {
+  for (const Block &block : blocks) {
+    if (block.features.empty) {
+      for (int lane = 0; lane < block.used; ++lane)
+        timeNs[block.plan[size_t(lane)]] = 0;
+      continue;
+    }
+    // Lanes without a plan hold the features of an ordinary one, and are not read.
+    Lanes time = price(underCache(block.features, device, cache), device, parameters, cache).timeNs;
+    for (int lane = 0; lane < block.used; ++lane)
+      timeNs[block.plan[size_t(lane)]] = time[lane];
+  }
+}
+
+void FeatureBatch::score(const Device &device, const Parameters &parameters, CacheState cache,
+                         std::span<double> timeNs) const {
+  scoreBlocks(blocks, device, parameters, cache, timeNs);
+}
+
+} // namespace tilewright

@@ -1,0 +1,56 @@
+// FeatureBatch: many plans priced together, for a search over them.
+//
+//   FeatureBatch batch;
+//   for (…) batch.add(*featuresOf(plan, device));
+//   std::vector<double> times(batch.size());
+//   batch.score(device, parameters, CacheState::Flushed, times);
+//
+// Plans of one kind (FeatureKind) stand eight to a block, each feature of the eight side by side,
+// so that the formula runs on whole vectors and allocates nothing.
+#pragma once
+
+#include "costmodel/estimate.h"
+#include "costmodel/lanes.h"
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tilewright {
+
+class FeatureBatch {
+public:
+  /// Plans are numbered in the order they are added.
+  void add(const Features &features);
+  size_t size() const { return count; }
+  /// Forgets the plans; memory is kept.
+  void clear();
+
+  /// Writes the time of each plan to `timeNs` (of size() numbers): the very number that
+  /// estimateTime() gives as `timeNs`. 0 for a plan without elements, infinity for one that can
+  /// not be launched.
+  void score(const Device &device, const Parameters &parameters, CacheState cache,
+             std::span<double> timeNs) const;
+
+private:
+  struct Block {
+    FeaturesOf<Lanes> features;
+    std::array<size_t, laneCount> plan{};
+    int used = 0;
+  };
+  /// One a kind: the block that still has room.
+  struct Open {
+    FeatureKind kind;
+    size_t block;
+  };
+
+  static void scoreBlocks(std::span<const Block> blocks, const Device &device,
+                          const Parameters &parameters, CacheState cache, std::span<double> timeNs);
+
+  std::vector<Block> blocks;
+  std::vector<Open> open;
+  size_t count = 0;
+};
+
+} // namespace tilewright
