@@ -41,6 +41,12 @@ private:
   std::map<GraphId, GraphId> copies;
 };
 
+std::string uniqueName(const Graph &graph, std::string name) {
+  while (graph.find(name).isValid())
+    name += "_";
+  return name;
+}
+
 } // namespace
 
 llvm::Expected<std::shared_ptr<const Module>> extractGroup(const Module &module, GraphId graphId,
@@ -88,19 +94,34 @@ llvm::Expected<std::shared_ptr<const Module>> extractGroup(const Module &module,
     }
     newIds[id] = entry.add(std::move(op));
   }
-  if (group.roots.size() == 1) {
-    entry.setRoot(newIds.at(group.roots[0]));
+  // Ops with several results give each on its own.
+  std::vector<OpId> results;
+  for (OpId root : group.roots) {
+    OpId id = newIds.at(root);
+    if (!entry[id].shape.isTuple) {
+      results.push_back(id);
+      continue;
+    }
+    for (size_t i = 0; i < entry[id].shape.elements.size(); ++i) {
+      Op element;
+      element.name = uniqueName(entry, fmt::format("{}.{}", entry[id].name, i));
+      element.opcode = Opcode::GetTupleElement;
+      element.shape = entry[id].shape.elements[i];
+      element.operands = {id};
+      element.attrs.tupleIndex = static_cast<int64_t>(i);
+      results.push_back(entry.add(std::move(element)));
+    }
+  }
+  if (results.size() == 1) {
+    entry.setRoot(results[0]);
   } else {
     Op tuple;
-    tuple.name = "results";
-    while (entry.find(tuple.name).isValid())
-      tuple.name += "_";
+    tuple.name = uniqueName(entry, "results");
     tuple.opcode = Opcode::Tuple;
     std::vector<Shape> shapes;
-    for (OpId root : group.roots) {
-      tuple.operands.push_back(newIds.at(root));
-      shapes.push_back(graph[root].shape);
-    }
+    for (OpId result : results)
+      shapes.push_back(entry[result].shape);
+    tuple.operands = std::move(results);
     tuple.shape = Shape::tuple(std::move(shapes));
     entry.setRoot(entry.add(std::move(tuple)));
   }

@@ -33,7 +33,7 @@ Lowering::Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes, Extras
     : spec(spec), graph(spec.graph()), results(resultsOf(graph)), threads(spec.schedule.warps * 32),
       extras(std::move(more)), inputCount(static_cast<unsigned>(graph.parameters().size())),
       k(identifier(spec.name), mode, threads + extras.extraThreads, signatureOf(graph, extras)),
-      emitter(k, graph, lanes),
+      emitter(k, *spec.module, lanes),
       tid(emitter.variable(VarKind::ProgramId, "tid", Interval::ofExtent(threads), k.threadId())) {}
 
 Expr Lowering::blockVariable(int64_t grid) {
@@ -110,7 +110,21 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
     return lowerDot(spec, mode);
   if (spec.schedule.splitK != 1)
     return makeError(DiagClass::Unsupported, "split_k {} without a dot", spec.schedule.splitK);
-  return reductions > 0 ? lowerReduction(spec, mode) : lowerElementwise(spec, mode);
+  if (reductions == 0)
+    return lowerElementwise(spec, mode);
+  auto kernel = lowerReduction(spec, mode);
+  if (kernel)
+    return kernel;
+  Diag refusal = takeDiag(kernel.takeError());
+  if (refusal.cls == DiagClass::Unsupported) {
+    // Rows of another shape, several operands: each element by a loop of its own, if no element
+    // is made twice then.
+    kernel = lowerElementwise(spec, mode);
+    if (kernel)
+      return kernel;
+    llvm::consumeError(kernel.takeError());
+  }
+  return makeError(std::move(refusal));
 }
 
 llvm::Expected<KernelModule> lowerPlan(const KernelPlan &plan, CodeMode mode) {

@@ -1,15 +1,66 @@
-// Groups without reductions: one program a root tile.
+// Groups whose elements are made each on its own: one program a root tile.
 //
 // A tile's elements are numbered in the root's physical order and dealt out to threads in vectors
-// of `lanes`, so that a warp's accesses to the root are contiguous.
+// of `lanes`, so that a warp's accesses to the root are contiguous. Ops with an iteration of their
+// own (windows, convolutions, scatters) take a loop for each element of theirs that is asked for.
 #include "analysis/support/checked.h"
 #include "codegen/lowering.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
 namespace {
 /// Vectors that one thread makes at once: all their loads are issued before the first store.
 constexpr int64_t maxUnrolled = 8;
+/// Times that a looping op may make each of its elements: overlapping windows of a pool ask for
+/// some of them more than once.
+constexpr double maxRepeats = 4;
+
+/// How often each op's elements are asked for, all together: at most, since equal questions are
+/// answered once. Refuses an op that loops for the same element again and again.
+llvm::Error checkLoops(const Graph &graph, const std::vector<OpId> &results) {
+  std::vector<double> asked(graph.size());
+  auto elements = [&](OpId id) {
+    const Shape &shape = graph[id].shape.isTuple && !graph[id].shape.elements.empty()
+                             ? graph[id].shape.elements[0]
+                             : graph[id].shape;
+    return static_cast<double>(shape.elementCount().value_or(1));
+  };
+  for (OpId id : results)
+    asked[id.index] = elements(id);
+  ExprContext context;
+  for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;) {
+    OpId id{i};
+    const Op &op = graph[id];
+    if (ValueEmitter::iterates(op.opcode) && asked[i] > maxRepeats * elements(id))
+      return makeError(DiagClass::Unsupported,
+                       "%{}: each of its elements would be made {:.3g} times, each time by a loop",
+                       op.name, asked[i] / elements(id));
+    if (asked[i] == 0 || op.operands.empty() || op.opcode == Opcode::Tuple)
+      continue;
+    if (op.opcode == Opcode::GetTupleElement) {
+      asked[op.operands[0].index] = std::max(asked[op.operands[0].index], asked[i]);
+      continue;
+    }
+    auto maps = outputToOperands(graph, id, context);
+    if (!maps)
+      return maps.takeError();
+    for (size_t j = 0; j < maps->operands.size(); ++j) {
+      double reads = 0;
+      for (const IndexMap &map : maps->operands[j].maps) {
+        double each = 1;
+        for (const MapVariable &range : map.variables(VarKind::Range))
+          each *= static_cast<double>(range.domain.hi - range.domain.lo + 1);
+        reads += each;
+      }
+      double &operand = asked[op.operands[j].index];
+      operand = std::max(operand, asked[i] * std::max(reads, 1.0));
+    }
+  }
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode) {
@@ -22,6 +73,11 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
                        "%{} and %{} are results of one kernel but differ in shape: {} and {}",
                        graph[results[0]].name, graph[id].name, shape.str(false),
                        graph[id].shape.str(false));
+  if (auto error = checkLoops(graph, results))
+    return error;
+  bool loops = std::any_of(graph.all().begin(), graph.all().end(),
+                           [](const Op &op) { return ValueEmitter::iterates(op.opcode); });
+  int64_t atOnce = loops ? 1 : maxUnrolled;
   auto grid = tileCount(shape.dims, spec.rootTile);
   if (!grid)
     return grid.takeError();
@@ -76,18 +132,18 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   };
 
   int64_t rounds = ceilDiv(vectors, lowering.threads);
-  if (rounds <= maxUnrolled) {
+  if (rounds <= atOnce) {
     if (auto error = emitVectors(lowering.tid, lowering.threads, rounds))
       return error;
   } else {
     llvm::Error error = llvm::Error::success();
-    int64_t step = lowering.threads * maxUnrolled;
+    int64_t step = lowering.threads * atOnce;
     int64_t trips = ceilDiv(vectors, step);
     k.forLoop(
         k.c32(0), k.c32(trips), k.c32(1), {}, [&](llvm::Value *counter, const Values &) -> Values {
           ValueEmitter::Scope scope(emitter);
           Expr trip = emitter.variable(VarKind::Step, "trip", Interval::ofExtent(trips), counter);
-          if (auto problem = emitVectors(trip * step + lowering.tid, lowering.threads, maxUnrolled))
+          if (auto problem = emitVectors(trip * step + lowering.tid, lowering.threads, atOnce))
             error = llvm::joinErrors(std::move(error), std::move(problem));
           return {};
         });

@@ -36,6 +36,10 @@ public:
   /// The result of one elementwise op. Errors: Unsupported, naming the op and its type.
   llvm::Expected<llvm::Value *> apply(const Op &op, DType operandType, const Values &operands);
 
+  /// The results of a computation on scalars made of elementwise ops; one for each part of a tuple
+  /// root. Errors: Unsupported, naming the op.
+  llvm::Expected<Values> applyGraph(const Graph &computation, const Values &arguments);
+
   /// The function that a reducer computation computes, if it is one of Combiner.
   static std::optional<Combiner> inspectReducer(const Graph &reducer);
   /// Not rounded: reductions accumulate in f32 and round at the end.

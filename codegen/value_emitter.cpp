@@ -28,9 +28,9 @@ bool fitsIn32Bits(const Graph &graph) {
 
 } // namespace
 
-ValueEmitter::ValueEmitter(KernelBuilder &builder, const Graph &graph, unsigned lanes)
-    : k(builder), b(builder.b), ir(graph), ops(builder),
-      indices(fitsIn32Bits(graph) ? builder.i32 : builder.i64), memos(1), budget(maxScalarOps) {
+ValueEmitter::ValueEmitter(KernelBuilder &builder, const Module &module, unsigned lanes)
+    : k(builder), b(builder.b), module(module), ir(module.entry()), ops(builder),
+      indices(fitsIn32Bits(ir) ? builder.i32 : builder.i64), memos(1), budget(maxScalarOps) {
   laneVariable = exprs.variable(VarKind::Step, "lane");
   setLanes(lanes);
 }
@@ -251,7 +251,10 @@ llvm::Expected<Values> ValueEmitter::values(OpId op, const Coordinates &coordina
     auto one = values(op, at, conditions, 1);
     if (!one)
       return one.takeError();
-    return Values(lanes, (*one)[0]);
+    Values same;
+    for (llvm::Value *value : *one)
+      same.insert(same.end(), lanes, value);
+    return same;
   }
   std::vector<uint32_t> key{op.index, lanes};
   for (Expr coordinate : at)
@@ -299,11 +302,33 @@ llvm::Expected<Values> ValueEmitter::emit(OpId id, const Coordinates &coordinate
     return emitConstant(id, coordinates, guard, lanes);
   if (op.opcode == Opcode::Iota)
     return emitIota(op, coordinates, lanes);
+  if (op.opcode == Opcode::GetTupleElement) {
+    auto all = values(op.operands[0], coordinates, guard, lanes);
+    if (!all)
+      return all.takeError();
+    auto first = all->begin() + op.attrs.tupleIndex * static_cast<int64_t>(lanes);
+    return Values(first, first + lanes);
+  }
   auto maps = indexing(id);
   if (!maps)
     return maps.takeError();
+  if (lanes > 1 && readsIndicesByLane(**maps, coordinates)) {
+    Values result;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      Coordinates at;
+      for (Expr coordinate : coordinates)
+        at.push_back(atLane(coordinate, lane));
+      auto value = values(id, at, atLane(guard, lane), 1);
+      if (!value)
+        return value.takeError();
+      result.push_back((*value)[0]);
+    }
+    return result;
+  }
   if (opClass(op.opcode) == OpClass::Elementwise)
     return emitElementwise(id, **maps, coordinates, guard, lanes);
+  if (iterates(op.opcode))
+    return emitIteration(id, **maps, coordinates, guard, lanes);
   switch (op.opcode) {
   case Opcode::Broadcast:
   case Opcode::Reshape:
@@ -324,6 +349,8 @@ llvm::Expected<Values> ValueEmitter::emit(OpId id, const Coordinates &coordinate
     return emitConcatenation(id, **maps, coordinates, guard, lanes);
   case Opcode::Pad:
     return emitPad(id, **maps, coordinates, guard, lanes);
+  case Opcode::DynamicUpdateSlice:
+    return emitUpdate(id, **maps, coordinates, guard, lanes);
   default:
     break;
   }
@@ -331,9 +358,26 @@ llvm::Expected<Values> ValueEmitter::emit(OpId id, const Coordinates &coordinate
                    toString(op.opcode));
 }
 
+bool ValueEmitter::readsIndicesByLane(const OpIndexing &maps, const Coordinates &coordinates) {
+  std::vector<Expr> replacement;
+  for (size_t i = 0; i < coordinates.size(); ++i) {
+    VarId dim = exprs.dim(static_cast<unsigned>(i)).variable();
+    replacement.resize(std::max<size_t>(replacement.size(), dim.index + 1));
+    replacement[dim.index] = coordinates[i];
+  }
+  for (const OperandMaps &operand : maps.operands)
+    for (const IndexMap &map : operand.maps)
+      for (const MapVariable &variable : map.variables(VarKind::Runtime))
+        for (Expr coordinate : variable.source ? variable.source->element : std::vector<Expr>())
+          if (dependsOnLane(simplify(substitute(coordinate, replacement))))
+            return true;
+  return false;
+}
+
 llvm::Expected<Values> ValueEmitter::throughMap(OpId id, unsigned operand, const IndexMap &map,
                                                 const Coordinates &coordinates, const Guard &guard,
-                                                unsigned lanes, Guard *conditions) {
+                                                unsigned lanes, Guard *conditions,
+                                                const std::vector<Binding> &ranges) {
   const Op &op = ir[id];
   std::vector<Expr> replacement;
   auto replace = [&](Expr var, Expr with) {
@@ -343,9 +387,14 @@ llvm::Expected<Values> ValueEmitter::throughMap(OpId id, unsigned operand, const
   };
   for (size_t i = 0; i < coordinates.size(); ++i)
     replace(exprs.dim(static_cast<unsigned>(i)), coordinates[i]);
+  for (const Binding &binding : ranges)
+    replace(binding.var, binding.at);
   for (const MapVariable &variable : map.variables()) {
     VarKind kind = exprs.info(variable.var.variable()).kind;
-    if (kind == VarKind::Dim)
+    bool isBound = kind == VarKind::Range &&
+                   std::any_of(ranges.begin(), ranges.end(),
+                               [&](const Binding &binding) { return binding.var == variable.var; });
+    if (kind == VarKind::Dim || isBound)
       continue;
     if (kind != VarKind::Runtime || !variable.source)
       return makeError(DiagClass::Unsupported, "%{}: no code for {} in this place of a kernel",
@@ -353,11 +402,6 @@ llvm::Expected<Values> ValueEmitter::throughMap(OpId id, unsigned operand, const
     // An index operand: its element becomes a variable of the kernel.
     OpId tensor{variable.source->tensor};
     Coordinates element = substitute(variable.source->element, replacement);
-    for (Expr coordinate : element)
-      if (lanes > 1 && dependsOnLane(simplify(coordinate)))
-        return makeError(DiagClass::Unsupported,
-                         "%{}: neighbouring elements read different indices of %{}", op.name,
-                         ir[tensor].name);
     auto value = values(tensor, element, guard, 1);
     if (!value)
       return value.takeError();
@@ -377,11 +421,12 @@ llvm::Expected<Values> ValueEmitter::throughMap(OpId id, unsigned operand, const
     if (conditions)
       conditions->push_back(condition);
   };
+  const Shape &shape = *resultShape(op, {}); // of several results: they have the same dims
   // A map that covers only a part of the op says so by tighter domains of the op's dims.
   for (const MapVariable &variable : map.variables())
     for (size_t i = 0; i < coordinates.size(); ++i)
       if (variable.var == exprs.dim(static_cast<unsigned>(i)) &&
-          variable.domain != Interval::ofExtent(op.shape.dims[i]))
+          variable.domain != Interval::ofExtent(shape.dims[i]))
         require({coordinates[i], variable.domain, 1, 0});
   for (MapConstraint condition : map.constraints()) {
     condition.expr = simplify(substitute(condition.expr, replacement));
@@ -414,6 +459,13 @@ llvm::Expected<Values> ValueEmitter::emitElementwise(OpId id, const OpIndexing &
     Values arguments;
     for (const Values &operand : operands)
       arguments.push_back(operand[lane]);
+    if (op.opcode == Opcode::Map) {
+      auto mapped = ops.applyGraph(module.graph(op.called[0].graph), arguments);
+      if (!mapped)
+        return mapped.takeError();
+      result.push_back((*mapped)[0]);
+      continue;
+    }
     auto value = ops.apply(op, operandType, arguments);
     if (!value)
       return value.takeError();

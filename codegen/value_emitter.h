@@ -26,9 +26,9 @@ using Guard = std::vector<MapConstraint>;
 
 class ValueEmitter {
 public:
-  /// `graph` is the entry of an extracted module; parameter i is buffer i of the kernel.
-  /// `lanes` is the most lanes that will be asked for.
-  ValueEmitter(KernelBuilder &builder, const Graph &graph, unsigned lanes);
+  /// Of the entry of an extracted module; parameter i is buffer i of the kernel. `lanes` is the
+  /// most lanes that will be asked for.
+  ValueEmitter(KernelBuilder &builder, const Module &module, unsigned lanes);
   ~ValueEmitter();
 
   KernelBuilder &builder() { return k; }
@@ -68,9 +68,14 @@ public:
                                                                        unsigned lanes)>;
   void setSupplier(Supplier newSupplier) { supplier = std::move(newSupplier); }
 
-  /// One value a lane. Errors: Unsupported, naming the op and why it has no code.
+  /// One value a lane; of an op with several results those of the first result, then those of the
+  /// second and so on. Errors: Unsupported, naming the op and why it has no code.
   llvm::Expected<Values> values(OpId op, const Coordinates &coordinates, const Guard &guard,
                                 unsigned lanes);
+
+  /// Does an element of such an op take a loop (emit_loops.cpp)? The same element again takes it
+  /// again.
+  static bool iterates(Opcode opcode);
 
   /// Stores one value a lane to an output buffer.
   void store(unsigned buffer, const Shape &shape, const Coordinates &coordinates,
@@ -110,6 +115,10 @@ public:
 
 private:
   struct AccessPattern;
+  /// A range variable of a map and the kernel's expression that stands for it.
+  struct Binding {
+    Expr var, at;
+  };
   llvm::Expected<Values> emit(OpId op, const Coordinates &coordinates, const Guard &guard,
                               unsigned lanes);
   llvm::Expected<Values> emitElementwise(OpId id, const OpIndexing &maps,
@@ -127,7 +136,41 @@ private:
   /// Operand values through one map of the op. Runtime variables are read first.
   llvm::Expected<Values> throughMap(OpId id, unsigned operand, const IndexMap &map,
                                     const Coordinates &coordinates, const Guard &guard,
-                                    unsigned lanes, Guard *conditions);
+                                    unsigned lanes, Guard *conditions,
+                                    const std::vector<Binding> &ranges = {});
+  /// Do the lanes read different elements of an index operand?
+  bool readsIndicesByLane(const OpIndexing &maps, const Coordinates &coordinates);
+
+  // Direct loops, emit_loops.cpp.
+  using RangeBody = std::function<llvm::Error(const std::vector<Binding> &bound, Values &carried)>;
+  /// `body` for every point of the box of these variables, the last varying fastest.
+  llvm::Error forRanges(const std::vector<MapVariable> &ranges, Values &carried,
+                        const RangeBody &body);
+  /// A computation that folds values: one of the combiners where it is one.
+  struct Folding {
+    const Graph *reducer;
+    std::optional<Combiner> combiner;
+  };
+  llvm::Expected<Folding> foldingOf(const Op &op, CallRole role, size_t results);
+  llvm::Expected<Values> fold(const Folding &folding, DType type, const Values &before,
+                              const Values &next);
+  llvm::Expected<Values> emitIteration(OpId id, const OpIndexing &maps,
+                                       const Coordinates &coordinates, const Guard &guard,
+                                       unsigned lanes);
+  llvm::Expected<Values> emitContraction(OpId id, const OpIndexing &maps,
+                                         const Coordinates &coordinates, const Guard &guard,
+                                         unsigned lanes);
+  llvm::Expected<Values> emitFold(OpId id, const OpIndexing &maps, const Coordinates &coordinates,
+                                  const Guard &guard, unsigned lanes);
+  llvm::Expected<Values> emitScatter(OpId id, const OpIndexing &maps,
+                                     const Coordinates &coordinates, const Guard &guard,
+                                     unsigned lanes);
+  llvm::Expected<Values> emitSelectAndScatter(OpId id, const OpIndexing &maps,
+                                              const Coordinates &coordinates, const Guard &guard,
+                                              unsigned lanes);
+  llvm::Expected<Values> emitUpdate(OpId id, const OpIndexing &maps, const Coordinates &coordinates,
+                                    const Guard &guard, unsigned lanes);
+
   /// The condition at lane 0, if it is the same for all lanes.
   std::optional<MapConstraint> forAllLanes(const MapConstraint &condition);
   llvm::Expected<const OpIndexing *> indexing(OpId op);
@@ -142,6 +185,7 @@ private:
 
   KernelBuilder &k;
   llvm::IRBuilder<> &b;
+  const Module &module;
   const Graph &ir;
   ScalarOps ops;
   ExprContext exprs;
