@@ -52,6 +52,7 @@ cat >>"$probe" <<'PROBE'
   need("h1", "title"); need("section.model", "model"); need("svg.chart circle.dot", "dot");
   need("svg.chart .roof", "roof"); need("table.kernels tbody", "kernel table");
   need("table.sortable thead button", "sorting"); need("details", "details");
+  need("svg.graph .edge-arc", "graph"); need("table.heat td.own", "tile map");
   for (const box of document.querySelectorAll(".scroll"))
     if (box.scrollWidth > box.clientWidth + 1)
       wrong.push(`${box.getAttribute("aria-label") || "table"} is ${box.scrollWidth} wide in ` +

@@ -2,6 +2,7 @@
 
 #include "analysis/support/diag.h"
 #include "analysis/support/json_guard.h"
+#include "tools/report/document_reader.h"
 
 #include <algorithm>
 #include <array>
@@ -12,162 +13,9 @@
 namespace tilewright::report {
 
 namespace {
-using json = nlohmann::json; // sorted keys: ordered_json looks keys up linearly
-
 constexpr size_t maxBytes = 64u << 20;
 constexpr unsigned maxDepth = 64; // our own documents reach 8
 constexpr int knownVersion = 1;
-
-enum class Need { Required, Optional };
-
-/// A value with the way to it from the document's root; the path is spelt out only for an error.
-struct Node {
-  const json &value;
-  const Node *parent = nullptr;
-  std::string_view key = {}; ///< name in the parent, when the parent is an object
-  size_t index = 0;          ///< position in the parent, when the parent is an array
-
-  std::string path() const {
-    if (!parent)
-      return "the document";
-    std::string own = parent->value.is_array() ? fmt::format("[{}]", index) : std::string(key);
-    if (!parent->parent)
-      return own;
-    return parent->path() + (parent->value.is_array() ? "" : ".") + own;
-  }
-};
-
-/// Typed access to members. The first mistake is kept and everything after it reads as missing, so
-/// that a reader function needs one check at its end.
-class Reader {
-public:
-  explicit Reader(const std::string &file) : file(file) {}
-
-  bool failed() const { return error.has_value(); }
-  llvm::Error takeError() { return error ? makeError(*error) : llvm::Error::success(); }
-
-  void fail(std::string message) {
-    if (error)
-      return;
-    error.emplace();
-    error->file = file;
-    error->message = std::move(message);
-  }
-
-  Quantity number(const Node &object, std::string_view key, Need need = Need::Optional) {
-    Quantity value = signedNumber(object, key, need);
-    if (!value || *value >= 0)
-      return value;
-    fail(fmt::format("{} is {}, allowed is 0 or more", memberPath(object, key), *value));
-    return std::nullopt;
-  }
-
-  Quantity signedNumber(const Node &object, std::string_view key, Need need = Need::Optional) {
-    const json *value = member(object, key, need, &json::is_number, "a number");
-    return value ? Quantity(value->get<double>()) : std::nullopt;
-  }
-
-  std::string text(const Node &object, std::string_view key, Need need = Need::Optional) {
-    const json *value = member(object, key, need, &json::is_string, "a string");
-    return value ? value->get<std::string>() : std::string();
-  }
-
-  /// A string, or the member "name" of an object.
-  std::string textOrName(const Node &object, std::string_view key) {
-    if (object.value.is_object()) {
-      auto found = object.value.find(key);
-      if (found != object.value.end() && found->is_object())
-        return text(Node{*found, &object, key}, "name");
-    }
-    return text(object, key);
-  }
-
-  bool flag(const Node &object, std::string_view key, bool ifMissing) {
-    const json *value = member(object, key, Need::Optional, &json::is_boolean, "true or false");
-    return value ? value->get<bool>() : ifMissing;
-  }
-
-  /// Calls `visit(node)` with each element of the array `key`.
-  template <typename Visit>
-  void eachElement(const Node &object, std::string_view key, Need need, Visit visit) {
-    const json *value = member(object, key, need, &json::is_array, "an array");
-    if (!value)
-      return;
-    Node array{*value, &object, key};
-    for (size_t i = 0; i < value->size() && !failed(); ++i)
-      visit(Node{(*value)[i], &array, {}, i});
-  }
-
-  /// Calls `visit(node)` with the object `key`, when it is there.
-  template <typename Visit>
-  void object(const Node &parent, std::string_view key, Need need, Visit visit) {
-    if (const json *value = member(parent, key, need, &json::is_object, "an object"))
-      visit(Node{*value, &parent, key});
-  }
-
-  std::vector<std::pair<std::string, double>> numbers(const Node &parent, std::string_view key) {
-    std::vector<std::pair<std::string, double>> result;
-    object(parent, key, Need::Optional, [&](const Node &map) {
-      for (auto it = map.value.begin(); it != map.value.end() && !failed(); ++it)
-        if (Quantity value = number(map, it.key()))
-          result.emplace_back(it.key(), *value);
-    });
-    return result;
-  }
-
-  Parameters parameters(const Node &parent, std::string_view key) {
-    Parameters result;
-    object(parent, key, Need::Optional, [&](const Node &map) {
-      for (auto it = map.value.begin(); it != map.value.end() && !failed(); ++it) {
-        if (it->is_string())
-          result.emplace_back(it.key(), it->get<std::string>());
-        else if (it->is_number() || it->is_boolean())
-          result.emplace_back(it.key(), it->dump());
-        else if (!it->is_null())
-          fail(fmt::format("{} is {}, expected a number, a string, true or false",
-                           memberPath(map, it.key()), article(*it)));
-      }
-    });
-    return result;
-  }
-
-private:
-  static std::string memberPath(const Node &object, std::string_view key) {
-    return Node{object.value, &object, key}.path();
-  }
-
-  static std::string article(const json &value) {
-    std::string_view name = value.type_name();
-    if (name == "null")
-      return "null";
-    return fmt::format("{} {}", name == "array" || name == "object" ? "an" : "a", name);
-  }
-
-  const json *member(const Node &object, std::string_view key, Need need,
-                     bool (json::*isType)() const noexcept, std::string_view expected) {
-    if (failed())
-      return nullptr;
-    if (!object.value.is_object()) {
-      fail(fmt::format("{} is {}, expected an object", object.path(), article(object.value)));
-      return nullptr;
-    }
-    auto found = object.value.find(key);
-    if (found == object.value.end() || found->is_null()) {
-      if (need == Need::Required)
-        fail(fmt::format("{} is missing, expected {}", memberPath(object, key), expected));
-      return nullptr;
-    }
-    if (!((*found).*isType)()) {
-      fail(
-          fmt::format("{} is {}, expected {}", memberPath(object, key), article(*found), expected));
-      return nullptr;
-    }
-    return &*found;
-  }
-
-  std::string file;
-  std::optional<Diag> error;
-};
 
 /// Parallel dims before the others, and t2 before t10.
 void sortTile(Parameters &tile) {
@@ -201,18 +49,54 @@ Plan readPlan(Reader &reader, const Node &parent) {
   return plan;
 }
 
+TileMap readTileMap(Reader &reader, const Node &node) {
+  constexpr size_t maxSizes = 64;
+  TileMap map;
+  auto readAxis = [&](std::string_view key, TileMap::Axis &axis) {
+    reader.object(node, key, Need::Required, [&](const Node &object) {
+      axis.parameter = reader.text(object, "parameter");
+      reader.eachElement(object, "sizes", Need::Required, [&](const Node &size) {
+        axis.sizes.push_back(reader.numberAt(size).value_or(0));
+      });
+      if (axis.sizes.size() > maxSizes)
+        reader.fail(fmt::format("{} has {} sizes, allowed are {}", object.path(), axis.sizes.size(),
+                                maxSizes));
+    });
+  };
+  readAxis("rows", map.rows);
+  readAxis("columns", map.columns);
+  reader.eachElement(node, "times_ns", Need::Required, [&](const Node &time) {
+    map.cells.push_back({time.value.is_null() ? Quantity() : reader.numberAt(time), {}, {}});
+  });
+  size_t expected = map.rows.sizes.size() * map.columns.sizes.size();
+  if (map.cells.size() != expected)
+    reader.fail(fmt::format("{} has {} times, expected {} rows x {} columns", node.path(),
+                            map.cells.size(), map.rows.sizes.size(), map.columns.sizes.size()));
+  reader.eachElement(node, "refusals", Need::Optional, [&](const Node &refusal) {
+    Quantity cell = reader.number(refusal, "cell", Need::Required);
+    if (!cell)
+      return;
+    if (*cell >= static_cast<double>(map.cells.size())) {
+      reader.fail(fmt::format("{}.cell is {}, allowed is 0 to {}", refusal.path(), *cell,
+                              map.cells.size() - 1));
+      return;
+    }
+    TileMap::Cell &target = map.cells[static_cast<size_t>(*cell)];
+    target.rule = reader.text(refusal, "rule");
+    target.reason = reader.text(refusal, "reason");
+  });
+  return map;
+}
+
 Kernel readKernel(Reader &reader, const Node &node) {
   Kernel kernel;
   kernel.name = reader.text(node, "name", Need::Required);
   kernel.rootShape = reader.text(node, "root_shape");
   kernel.kind = reader.text(node, "kind");
   kernel.limiter = reader.text(node, "limiter");
-  reader.eachElement(node, "ops", Need::Optional, [&](const Node &op) {
-    if (op.value.is_string())
-      kernel.ops.push_back(op.value.get<std::string>());
-    else
-      reader.fail(fmt::format("{} is not a string", op.path()));
-  });
+  kernel.computation = reader.text(node, "computation");
+  kernel.ops = reader.texts(node, "ops");
+  kernel.reads = reader.texts(node, "reads");
   kernel.tripCount = reader.number(node, "trip_count").value_or(1);
   kernel.plan = readPlan(reader, node);
   kernel.timeNs = reader.number(node, "time_ns");
@@ -238,6 +122,8 @@ Kernel readKernel(Reader &reader, const Node &node) {
                                    reader.number(alternative, "time_ns"),
                                    reader.text(alternative, "limiter")});
   });
+  reader.object(node, "tile_map", Need::Optional,
+                [&](const Node &map) { kernel.tileMap = readTileMap(reader, map); });
   return kernel;
 }
 
@@ -319,8 +205,31 @@ Evaluation readEvaluation(Reader &reader, const Node &root) {
     result.overall = readAccuracy(reader, overall, Need::Optional);
   });
   reader.eachElement(root, "rows", Need::Optional, [&](const Node &row) {
-    result.rows.push_back({reader.text(row, "family", Need::Required),
-                           reader.number(row, "predicted_ns"), reader.number(row, "measured_ns")});
+    result.rows.push_back({reader.text(row, "family", Need::Required), reader.text(row, "group"),
+                           reader.parameters(row, "plan"), reader.number(row, "predicted_ns"),
+                           reader.number(row, "measured_ns")});
+  });
+  return result;
+}
+
+CalibrationDocument readCalibration(Reader &reader, const Node &root) {
+  CalibrationDocument result;
+  result.device = reader.text(root, "device");
+  reader.object(root, "data", Need::Optional, [&](const Node &data) {
+    result.rows = reader.number(data, "rows");
+    result.groups = reader.number(data, "groups");
+  });
+  reader.object(root, "fit", Need::Optional, [&](const Node &fit) {
+    result.mape = reader.number(fit, "mape");
+    result.sigmaLn = reader.number(fit, "sigma_ln");
+  });
+  reader.object(root, "parameters", Need::Required, [&](const Node &parameters) {
+    reader.eachMember(parameters, [&](const Node &node) {
+      result.parameters.push_back({std::string(node.key), reader.text(node, "unit"),
+                                   reader.text(node, "status"), reader.text(node, "meaning"),
+                                   reader.number(node, "value"), reader.number(node, "prior"),
+                                   reader.number(node, "sigma_ln")});
+    });
   });
   return result;
 }
@@ -382,9 +291,13 @@ llvm::Error readDocument(const ReportInput &input, Documents &documents) {
     Evaluation evaluation = readEvaluation(reader, root);
     evaluation.file = input.name;
     documents.evaluations.push_back(std::move(evaluation));
+  } else if (schema == "tilewright.calibration") {
+    CalibrationDocument calibration = readCalibration(reader, root);
+    calibration.file = input.name;
+    documents.calibrations.push_back(std::move(calibration));
   } else {
-    reader.fail(fmt::format("schema is \"{}\", expected \"tilewright.explore\" or "
-                            "\"tilewright.evaluate\"",
+    reader.fail(fmt::format("schema is \"{}\", expected \"tilewright.explore\", "
+                            "\"tilewright.evaluate\" or \"tilewright.calibration\"",
                             std::string_view(schema).substr(0, 80)));
   }
   return reader.takeError();
@@ -393,8 +306,8 @@ llvm::Error readDocument(const ReportInput &input, Documents &documents) {
 
 llvm::Expected<Documents> readDocuments(std::span<const ReportInput> inputs) {
   if (inputs.empty())
-    return makeError(DiagClass::BadInput, "no documents to report on; give the JSON of explore or "
-                                          "evaluate");
+    return makeError(DiagClass::BadInput, "no documents to report on; give the JSON of explore, "
+                                          "evaluate or calibrate");
   Documents documents;
   for (const ReportInput &input : inputs)
     if (llvm::Error error = readDocument(input, documents))

@@ -35,8 +35,22 @@ struct Alternative {
   std::string limiter;
 };
 
+/// Predicted times of a kernel's best plan with two of its sizes changed.
+struct TileMap {
+  struct Axis {
+    std::string parameter; ///< empty for a single column
+    std::vector<double> sizes;
+  };
+  struct Cell {
+    Quantity timeNs; ///< missing: no plan
+    std::string rule, reason;
+  };
+  Axis rows, columns;
+  std::vector<Cell> cells; ///< row by row, as many as rows times columns
+};
+
 struct Kernel {
-  std::string name, rootShape, kind, limiter;
+  std::string name, rootShape, kind, limiter, computation;
   std::vector<std::string> ops;
   double tripCount = 1; ///< executions in one run of the model
   Plan plan;
@@ -47,6 +61,8 @@ struct Kernel {
   Quantity registersPerThread, sharedBytes, threads, blocksPerSm;
   Quantity rawCandidates, feasibleCandidates, pricedCandidates;
   std::vector<Alternative> alternatives; ///< best first
+  std::vector<std::string> reads;        ///< names of the kernels whose results it reads
+  std::optional<TileMap> tileMap;
 };
 
 struct OpNote {
@@ -85,7 +101,8 @@ struct Accuracy {
 };
 
 struct Measured {
-  std::string family;
+  std::string family, group; ///< of one problem; empty in documents that do not say
+  Parameters plan;           ///< tile sizes and schedule together
   Quantity predictedNs, measuredNs;
 };
 
@@ -96,9 +113,21 @@ struct Evaluation {
   std::vector<Measured> rows;
 };
 
+struct CalibratedParameter {
+  std::string name, unit, status, meaning;
+  Quantity value, prior, sigmaLn;
+};
+
+struct CalibrationDocument {
+  std::string file, device;
+  Quantity rows, groups, mape, sigmaLn;
+  std::vector<CalibratedParameter> parameters;
+};
+
 struct Documents {
   std::vector<Exploration> explorations;
   std::vector<Evaluation> evaluations;
+  std::vector<CalibrationDocument> calibrations;
 };
 
 /// Parses and checks every input. Errors as in report.h.

@@ -77,6 +77,7 @@ TEST(ReportDocument, RefusalsNameTheJsonPath) {
   const std::string good = sampleExploration(sampleFiveKernels());
   struct {
     std::string json, expected;
+  const std::string mapped = sampleExploration(sampleMappedKernel("k", ""));
   } cases[] = {
       {replaced(good, "\"time_ns\":50000", "\"time_ns\":\"fast\""),
        "models[0].kernels[0].time_ns is a string, expected a number"},
@@ -107,6 +108,18 @@ TEST(ReportDocument, RefusalsNameTheJsonPath) {
        "families[0].mape is an object, expected a number"},
       {replaced(sampleEvaluation(), "\"predicted_ns\":5000", "\"predicted_ns\":[]"),
        "rows[1].predicted_ns is an array, expected a number"},
+      {replaced(mapped, "2000,null]", "2000]"),
+       "models[0].kernels[0].tile_map has 5 times, expected 2 rows x 3 columns"},
+      {replaced(mapped, "\"cell\":5", "\"cell\":6"),
+       "models[0].kernels[0].tile_map.refusals[0].cell is 6, allowed is 0 to 5"},
+      {replaced(mapped, "[32,64]", "[32,\"x\"]"),
+       "models[0].kernels[0].tile_map.rows.sizes[1] is a string, expected a number"},
+      {replaced(mapped, "\"reads\":[]", "\"reads\":[3]"),
+       "models[0].kernels[0].reads[0] is not a string"},
+      {replaced(samplePlannedEvaluation(), "\"good\"", "{}"), "rows[0].group is an object"},
+      {replaced(sampleCalibration(), "\"value\":800", "\"value\":\"x\""),
+       "parameters.launch.value is a string, expected a number"},
+      {replaced(sampleCalibration(), "\"parameters\"", "\"other\""), "parameters is missing"},
   };
   for (const auto &[json, expected] : cases) {
     Diag diag = refusal(json);

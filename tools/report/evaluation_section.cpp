@@ -1,5 +1,6 @@
 #include "tools/report/evaluation_section.h"
 
+#include "tools/report/residuals.h"
 #include "tools/report/scatter.h"
 #include "tools/report/text.h"
 
@@ -74,6 +75,12 @@ std::string evaluationSection(const Evaluation &evaluation, std::string_view id)
   std::string figures = scatterFigures(evaluation, fmt::format("{}-s", id));
   if (!figures.empty())
     out += "<h3>Every measurement</h3>" + figures;
+  std::string regret = regretTable(evaluation, fmt::format("{}-g", id));
+  if (!regret.empty())
+    put(out, "<h3 id=\"{}-g\">Problems where the choice costs most</h3>{}", id, regret);
+  std::string residuals = residualFigures(evaluation, fmt::format("{}-p", id));
+  if (!residuals.empty())
+    out += "<h3>Error against what was chosen</h3>" + residuals;
   return out + "</section>";
 }
 

@@ -1,6 +1,7 @@
 #include "tools/report/kernel_table.h"
 
 #include "tools/report/text.h"
+#include "tools/report/tile_map_table.h"
 
 #include <algorithm>
 #include <cmath>
@@ -127,7 +128,8 @@ std::string captionOf(const Kernel &kernel) {
   return out;
 }
 
-std::string detailsOf(const Kernel &kernel, std::string_view caption, std::string_view id) {
+std::string detailsOf(const Kernel &kernel, std::string_view caption, bool withMap,
+                      std::string_view id) {
   std::string out;
   put(out, "<details><summary>{}</summary><div class=\"inner\">", caption);
   std::string chart = termChart(kernel, id);
@@ -135,6 +137,8 @@ std::string detailsOf(const Kernel &kernel, std::string_view caption, std::strin
     put(out, "<div><h4>Terms, each alone</h4>{}</div>", chart);
   out += factList(kernel);
   out += alternativesTable(kernel, id);
+  if (withMap)
+    out += tileMapTable(kernel, id);
   out += opsList(kernel);
   return out + "</div></details>";
 }
@@ -174,7 +178,7 @@ std::string termLegend(const Model &model) {
 }
 
 void tableRow(std::string &out, const Kernel &kernel, size_t number, const Summary &summary,
-              TimeUnit unit, bool withDetails, std::string_view id) {
+              TimeUnit unit, bool withDetails, bool withMap, std::string_view id) {
   Quantity total = totalTimeNs(kernel);
   double share = summary.share(kernel);
   std::string band = bandText(kernel.sigmaLn);
@@ -201,7 +205,7 @@ void tableRow(std::string &out, const Kernel &kernel, size_t number, const Summa
   out += "</tr><tr class=\"more\"><td></td><td colspan=\"10\">";
   std::string caption = captionOf(kernel);
   if (withDetails)
-    out += detailsOf(kernel, caption, id);
+    out += detailsOf(kernel, caption, withMap, id);
   else
     put(out, "<div class=\"sub\">{}</div>", caption);
   out += "</td></tr></tbody>";
@@ -234,7 +238,7 @@ std::string kernelTable(const Model &model, const Summary &summary, TableLimits 
   for (size_t rank = 0; rank < rows; ++rank) {
     size_t number = summary.byTime[rank];
     tableRow(out, model.kernels[number], number, summary, unit, rank < limits.details,
-             fmt::format("{}-{}", id, number));
+             rank < limits.maps, fmt::format("{}-{}", id, number));
   }
   out += "</table></div>";
   double hidden = 0;

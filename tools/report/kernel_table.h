@@ -8,9 +8,10 @@
 
 namespace tilewright::report {
 
-/// How many kernels a table lists, and for how many of those (the most expensive) it has details.
+/// How many kernels a table lists, and for how many of those (the most expensive) it has details,
+/// and tile maps in the details.
 struct TableLimits {
-  size_t rows, details;
+  size_t rows, details, maps;
 };
 
 /// Most expensive kernels first. Says below the table what the limits left out. `id` is unique in

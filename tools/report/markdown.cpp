@@ -1,5 +1,6 @@
 // The report as Markdown: the tables without the charts.
 #include "tools/report/model_section.h"
+#include "tools/report/residuals.h"
 #include "tools/report/text.h"
 
 #include <algorithm>
@@ -9,7 +10,7 @@ namespace tilewright {
 using namespace report;
 
 namespace {
-constexpr size_t maxRows = 60, maxListed = 60;
+constexpr size_t maxRows = 60, maxListed = 60, maxRegrets = 10, maxParameters = 300;
 
 void summaryLines(std::string &out, const Exploration &exploration, const Model &model,
                   const Summary &summary) {
@@ -110,6 +111,20 @@ void accuracyRow(std::string &out, std::string_view name, const Accuracy &accura
   out += "\n";
 }
 
+void regretRows(std::string &out, const Evaluation &evaluation) {
+  std::vector<Regret> problems = regrets(evaluation);
+  if (problems.empty())
+    return;
+  size_t shown = std::min(problems.size(), maxRegrets);
+  put(out, "\nThe {} problems where the choice costs most, of {}:\n", shown, problems.size());
+  out += "\n| Problem | Plans (count) | Fastest measured (µs) | Predicted fastest, measured (µs) | "
+         "Top 1 (% of best) | Plans to try for 99 % |\n|---|--:|--:|--:|--:|--:|\n";
+  for (size_t i = 0; i < shown; ++i)
+    put(out, "| {} | {} | {} | {} | {} | {} |\n", escapeMarkdown(problems[i].problem, 80),
+        count(static_cast<double>(problems[i].plans)), threeDigits(problems[i].bestNs / 1e3),
+        threeDigits(problems[i].chosenNs / 1e3), percent(problems[i].share()), problems[i].needed);
+}
+
 void evaluationPart(std::string &out, const Evaluation &evaluation) {
   put(out, "\n## Predicted against measured: {}\n", escapeMarkdown(evaluation.file));
   out += "\n| Family | Groups (count) | Rows (count) | Unpriced rows (count) | MAPE (%) | "
@@ -123,6 +138,22 @@ void evaluationPart(std::string &out, const Evaluation &evaluation) {
     accuracyRow(out, "**overall**", *evaluation.overall);
   if (shown < evaluation.families.size())
     put(out, "\nThe first {} of {} families.\n", shown, evaluation.families.size());
+  regretRows(out, evaluation);
+}
+void calibrationPart(std::string &out, const CalibrationDocument &calibration) {
+  put(out, "\n## Calibration of {}\n", escapeMarkdown(calibration.device, 60));
+  out += "\n| Parameter | Value | Unit | σ of ln (%) | Prior | Status | Meaning |\n"
+         "|---|--:|---|--:|--:|---|---|\n";
+  size_t shown = std::min(calibration.parameters.size(), maxParameters);
+  for (size_t i = 0; i < shown; ++i) {
+    const CalibratedParameter &parameter = calibration.parameters[i];
+    put(out, "| {} | {} | {} | {} | {} | {} | {} |\n", escapeMarkdown(parameter.name, 60),
+        threeDigits(parameter.value), escapeMarkdown(parameter.unit, 20),
+        percent(parameter.sigmaLn), threeDigits(parameter.prior),
+        escapeMarkdown(parameter.status, 30), escapeMarkdown(parameter.meaning, 300));
+  }
+  if (shown < calibration.parameters.size())
+    put(out, "\nThe first {} of {} parameters.\n", shown, calibration.parameters.size());
 }
 } // namespace
 
@@ -141,6 +172,8 @@ llvm::Expected<std::string> renderMarkdown(std::span<const ReportInput> inputs) 
     }
   for (const Evaluation &evaluation : documents->evaluations)
     evaluationPart(out, evaluation);
+  for (const CalibrationDocument &calibration : documents->calibrations)
+    calibrationPart(out, calibration);
   return out;
 }
 

@@ -1,5 +1,6 @@
 #include "tools/report/model_section.h"
 
+#include "tools/report/graph_figure.h"
 #include "tools/report/text.h"
 
 #include <algorithm>
@@ -157,6 +158,9 @@ std::string modelSection(const Exploration &exploration, const Model &model, Mod
   for (const std::string &warning : summary.warnings)
     put(out, "<p class=\"warn\">{}</p>", escapeHtml(warning, 400));
   out += limiterBar(summary);
+  std::string graph = graphFigure(model, summary, limits.graph, fmt::format("{}-g", id));
+  if (!graph.empty())
+    out += "<h3>Graph</h3>" + graph;
   out += "<h3>Roofline</h3>";
   out += rooflineFigure(exploration.device, model, summary, {limits.dots, limits.table.rows},
                         fmt::format("{}-r", id));

@@ -1,4 +1,6 @@
 // The HTML page around the sections.
+#include "tools/report/calibration_section.h"
+#include "tools/report/comparison.h"
 #include "tools/report/evaluation_section.h"
 #include "tools/report/model_section.h"
 #include "tools/report/style.h"
@@ -10,7 +12,8 @@ using namespace report;
 
 namespace {
 // Together these keep a page of any number of models under about four megabytes.
-constexpr size_t rowBudget = 1000, detailBudget = 250, dotBudget = 6000;
+constexpr size_t rowBudget = 1000, detailBudget = 250, mapBudget = 80, dotBudget = 6000;
+constexpr size_t graphBudget = 1500;
 constexpr size_t maxSections = 120, maxOverviewRows = 3000;
 
 struct ModelRef {
@@ -146,18 +149,23 @@ llvm::Expected<std::string> renderReport(std::span<const ReportInput> inputs) {
   out += "</header><main>";
   if (models.size() > 1)
     out += overview(models);
+  out += comparisonSection(documents);
 
   std::vector<size_t> kernels;
   for (const ModelRef &ref : models)
     if (kernels.size() < maxSections)
       kernels.push_back(ref.model->kernels.size());
-  ModelLimits limits{{shareBudget(kernels, rowBudget, 5), shareBudget(kernels, detailBudget, 2)},
-                     shareBudget(kernels, dotBudget, 5)};
+  ModelLimits limits{{shareBudget(kernels, rowBudget, 5), shareBudget(kernels, detailBudget, 2),
+                      shareBudget(kernels, mapBudget, 1)},
+                     shareBudget(kernels, dotBudget, 5),
+                     shareBudget(kernels, graphBudget, 5)};
   for (size_t i = 0; i < models.size() && i < maxSections; ++i)
     out += modelSection(*models[i].exploration, *models[i].model, limits, models[i].id);
   for (size_t i = 0; i < documents.evaluations.size(); ++i)
     out += evaluationSection(documents.evaluations[i], fmt::format("e{}", i));
-  if (models.empty() && documents.evaluations.empty())
+  for (size_t i = 0; i < documents.calibrations.size(); ++i)
+    out += calibrationSection(documents.calibrations[i], fmt::format("c{}", i));
+  if (models.empty() && documents.evaluations.empty() && documents.calibrations.empty())
     out += "<p>The documents hold no models.</p>";
   out += "</main>" + footer(documents) + "<script>";
   out += script();

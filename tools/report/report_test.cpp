@@ -292,12 +292,12 @@ TEST(Report, StaysSmallForManyModels) {
   std::mt19937 random(1);
   for (int i = 0; i < 100000; ++i)
     rows += fmt::format("{}{{\"family\":\"f{}\",\"predicted_ns\":{},\"measured_ns\":{}}}",
-                        i ? "," : "", i % 20, 1 + random() % 1000000, 1 + random() % 1000000);
+                        i ? "," : "", i % 50, 1 + random() % 1000000, 1 + random() % 1000000);
   page = render({R"({"schema":"tilewright.evaluate","schema_version":1,"families":[],"rows":[)" +
                  rows + "]}"});
   checkPage(page);
   EXPECT_LT(page.size(), 5u << 20);
-  EXPECT_TRUE(contains(page, "Panels for the first 12 of 20 families"));
+  EXPECT_TRUE(contains(page, "Panels for the first 40 of 50 families"));
 }
 
 TEST(Report, ManyOpsAndReasonsAreCut) {
@@ -336,6 +336,72 @@ TEST(Report, MarkdownHasTheTables) {
     cells.push_back(occurrences(line, "|") - occurrences(line, "\\|"));
     EXPECT_EQ(cells.back(), cells.front()) << line;
   }
+}
+
+TEST(Report, GraphsShowWhatFlows) {
+  std::string page = render({sampleExploration(
+      sampleKernel("first", 1000, 1e6, 1e6) + "," + sampleMappedKernel("second", "\"first\"") +
+      "," + sampleMappedKernel("third", "\"second\",\"gone\""))});
+  checkPage(page);
+  EXPECT_EQ(occurrences(page, "class=\"edge-arc\""), 2u); // one reads a kernel that is not listed
+  EXPECT_TRUE(contains(page, "3 kernels in execution order with 2 edges between them"));
+}
+
+TEST(Report, TileMapsExplainWhatIsRefused) {
+  std::string page = render({sampleExploration(sampleMappedKernel("k", ""))});
+  checkPage(page);
+  EXPECT_TRUE(contains(page, "with other sizes of t0 and t1"));
+  EXPECT_TRUE(contains(page, "<td class=\"ramp6 own\">2.00</td>"));
+  EXPECT_TRUE(contains(page, "<td class=\"ramp0\">9.00</td>"));
+  EXPECT_EQ(occurrences(page, "<td class=\"no\""), 1u);
+  EXPECT_TRUE(contains(page, "title=\"270000 bytes over the 232448 allowed\">a</td>"));
+  EXPECT_TRUE(contains(page, "<dt>a</dt><dd>270000 bytes over the 232448 allowed</dd>"));
+}
+
+TEST(Report, RegretIsWhatTrustingThePredictionCosts) {
+  std::string page = render({samplePlannedEvaluation()});
+  checkPage(page);
+  size_t poor = page.find(">poor<"), good = page.find(">good<");
+  ASSERT_NE(good, std::string::npos);
+  EXPECT_LT(poor, good); // worst first
+  EXPECT_TRUE(contains(page, ">poor</th><td class=\"num\">2</td><td class=\"num\">0.100</td>"
+                             "<td class=\"num\">0.400</td><td class=\"num\">25.0</td>"
+                             "<td class=\"num\">2</td>"));
+  EXPECT_TRUE(contains(render({samplePlannedEvaluation()}, true), "| poor | 2 | 0.100 | 0.400 |"));
+}
+
+TEST(Report, ResidualsByEachChoiceThatVaries) {
+  std::string page = render({samplePlannedEvaluation()});
+  // t0 has two values, warps one; ratios 1 and 0.25 at 16, 1.2 and 1.2 at 32.
+  EXPECT_EQ(occurrences(page, "class=\"residual\""), 1u);
+  EXPECT_TRUE(contains(page, "16: 0.62 (0.33 to 0.93, 2 rows); 32: 1.20 (1.20 to 1.20, 2 rows)"));
+}
+
+TEST(Report, CalibrationsShowUncertaintyWhereFitted) {
+  std::string page = render({sampleCalibration()});
+  checkPage(page);
+  EXPECT_TRUE(contains(page, "Fitted to 400 measurements of 12 problems, mean error 7.00 %"));
+  EXPECT_EQ(occurrences(page, "±5.13 %"), 1u); // the fixed parameter has none
+  EXPECT_TRUE(contains(page, "launch to the first instruction"));
+  EXPECT_TRUE(contains(render({sampleCalibration()}, true), "| launch | 800 | ns | 5.00 |"));
+}
+
+TEST(Report, TwoRunsAreCompared) {
+  std::string before = sampleExploration(sampleKernel("same", 1000, 1e6, 1e6) + "," +
+                                         sampleKernel("faster", 4000, 1e6, 1e6));
+  std::string after = sampleExploration(sampleKernel("same", 1000, 1e6, 1e6) + "," +
+                                        sampleKernel("faster", 3000, 1e6, 1e6));
+  std::string page = render({before, after});
+  checkPage(page);
+  size_t compare = page.find("id=\"compare\"");
+  ASSERT_NE(compare, std::string::npos);
+  std::string_view section =
+      std::string_view(page).substr(compare, page.find("</section>") - compare);
+  EXPECT_TRUE(contains(section, "<td class=\"num\">5.00</td><td class=\"num\">4.00</td>"
+                                "<td class=\"num\">−20.0 %</td>"));
+  EXPECT_TRUE(contains(section, "faster"));
+  EXPECT_FALSE(contains(section, ">same<"));
+  EXPECT_FALSE(contains(render({before}), "id=\"compare\""));
 }
 
 TEST(Report, ErrorsComeThrough) {

@@ -10,7 +10,7 @@
 namespace tilewright::report {
 
 namespace {
-constexpr size_t maxPanels = 12;
+constexpr size_t maxPanels = 40;
 constexpr double band = 0.2;
 
 struct Point {

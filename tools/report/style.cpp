@@ -38,7 +38,7 @@ code,.mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans M
 font-size:.88em}
 .lede,.note,.sub{color:var(--soft)}
 .note,.sub{font-size:13px}
-section.model,section.evaluation{border-top:1px solid var(--line);margin-top:44px;padding-top:28px}
+section.model,section.evaluation,section.calibration,section.comparison{border-top:1px solid var(--line);margin-top:44px;padding-top:28px}
 .facts{display:flex;flex-wrap:wrap;margin:18px 0 6px;padding:0;gap:14px 40px}
 .facts div{min-width:96px}
 .facts dt{font-size:13px;color:var(--soft)}
@@ -122,10 +122,29 @@ svg text.dot-label{paint-order:stroke;stroke:var(--bg);stroke-width:3px;stroke-l
 .c-l2{fill:var(--l2)}.c-dram{fill:var(--dram)}.c-latency{fill:var(--latency)}
 .c-launch{fill:var(--launch)}.c-tail{fill:var(--tail)}.c-other{fill:var(--other)}
 .c-share{fill:var(--soft)}.c-rest{fill:var(--line)}
+.ramp6{fill:color-mix(in srgb,var(--l2) 78%,var(--bg))}.ramp5{fill:color-mix(in srgb,var(--l2) 60%,var(--bg))}
+.ramp4{fill:color-mix(in srgb,var(--l2) 44%,var(--bg))}.ramp3{fill:color-mix(in srgb,var(--l2) 31%,var(--bg))}
+.ramp2{fill:color-mix(in srgb,var(--l2) 20%,var(--bg))}.ramp1{fill:color-mix(in srgb,var(--l2) 11%,var(--bg))}
+.ramp0{fill:var(--panel)}
+td.ramp6{background:color-mix(in srgb,var(--l2) 78%,var(--bg))}td.ramp5{background:color-mix(in srgb,var(--l2) 60%,var(--bg))}
+td.ramp4{background:color-mix(in srgb,var(--l2) 44%,var(--bg))}td.ramp3{background:color-mix(in srgb,var(--l2) 31%,var(--bg))}
+td.ramp2{background:color-mix(in srgb,var(--l2) 20%,var(--bg))}td.ramp1{background:color-mix(in srgb,var(--l2) 11%,var(--bg))}
+table.heat{width:auto;font-size:12px;border-collapse:separate;border-spacing:2px}
+table.heat th,table.heat td{padding:2px 6px;text-align:right;border:0;min-width:34px;border-radius:2px}
+table.heat thead th{font-size:12px;white-space:nowrap}
+table.heat td.no{color:var(--soft);background:var(--panel);text-align:center}
+table.heat td.own{outline:2px solid var(--fg);outline-offset:-2px;font-weight:700}
+dl.why{grid-template-columns:max-content minmax(0,70ch)!important;margin-top:6px!important}
+.edge-arc{stroke:var(--soft);fill:none;stroke-opacity:.55}.edge-head{fill:var(--soft)}
+svg.graph{max-width:1320px}
+.spread{stroke:var(--tensor);stroke-width:3;stroke-opacity:.55;fill:none}
+.median{stroke:var(--fg);stroke-width:2.5;fill:none}
+svg.residual{max-width:100%;height:auto}
+table.compare{width:auto}th.indent{padding-left:22px;font-weight:400}th.strong{font-weight:700}
 footer{border-top:1px solid var(--line);margin-top:48px;padding-top:16px;padding-bottom:40px;
 font-size:13px;color:var(--soft)}
 @media print{@page{margin:14mm}body{font-size:9.5pt}body{padding:0}header,main,footer{max-width:none}
-section.model,section.evaluation{break-before:page;border:0;margin:0;padding:0}
+section.model,section.evaluation,section.calibration,section.comparison{break-before:page;border:0;margin:0;padding:0}
 figure,tbody,.facts{break-inside:avoid}.scroll{overflow:visible}.tools{display:none}
 svg.chart{min-width:0}table{font-size:7.5pt}thead th,thead th.num{font-size:7pt}
 th,td{padding-right:6px}

@@ -50,4 +50,31 @@ inline std::string sampleEvaluation() {
 {"family":"reduce/f32","predicted_ns":700,"measured_ns":650}]})";
 }
 
+/// A kernel that reads `reads` (comma-separated, quoted) and has a map of two by three plans, one
+/// of them refused.
+inline std::string sampleMappedKernel(const std::string &name, const std::string &reads) {
+  return fmt::format(R"({{"name":"{}","ops":["a"],"time_ns":2000,"reads":[{}],
+"plan":{{"tile":{{"t0":64,"t1":32}}}},"tile_map":{{"rows":{{"parameter":"t0","sizes":[32,64]}},
+"columns":{{"parameter":"t1","sizes":[16,32,64]}},"times_ns":[9000,4000,3000,2500,2000,null],
+"refusals":[{{"cell":5,"rule":"shared-memory","reason":"270000 bytes over the 232448 allowed"}}]}}}})",
+                     name, reads);
+}
+
+/// Two problems: in the first the choice is the best plan, in the second it is the second fastest.
+inline std::string samplePlannedEvaluation() {
+  return R"({"schema":"tilewright.evaluate","schema_version":1,"device":"h100-sxm","families":[],
+"rows":[{"family":"f","group":"good","plan":{"t0":16,"warps":4},"predicted_ns":100,"measured_ns":100},
+{"family":"f","group":"good","plan":{"t0":32,"warps":4},"predicted_ns":240,"measured_ns":200},
+{"family":"f","group":"poor","plan":{"t0":16,"warps":4},"predicted_ns":100,"measured_ns":400},
+{"family":"f","group":"poor","plan":{"t0":32,"warps":4},"predicted_ns":120,"measured_ns":100}]})";
+}
+
+inline std::string sampleCalibration() {
+  return R"({"schema":"tilewright.calibration","schema_version":1,"device":"h100-sxm",
+"data":{"files":["a.csv"],"rows":400,"groups":12},"fit":{"mape":0.07,"sigma_ln":0.08},
+"parameters":{"launch":{"value":800,"unit":"ns","status":"fitted","sigma_ln":0.05,"prior":1000,
+"meaning":"launch to the first instruction"},"rate":{"value":0.9,"unit":"1","status":"fixed",
+"sigma_ln":0.6,"prior":0.9,"meaning":"share of the peak"}}})";
+}
+
 } // namespace tilewright::report
