@@ -75,9 +75,9 @@ TEST(ReportDocument, MissingAndNullFieldsReadAsMissing) {
 
 TEST(ReportDocument, RefusalsNameTheJsonPath) {
   const std::string good = sampleExploration(sampleFiveKernels());
+  const std::string mapped = sampleExploration(sampleMappedKernel("k", ""));
   struct {
     std::string json, expected;
-  const std::string mapped = sampleExploration(sampleMappedKernel("k", ""));
   } cases[] = {
       {replaced(good, "\"time_ns\":50000", "\"time_ns\":\"fast\""),
        "models[0].kernels[0].time_ns is a string, expected a number"},
