@@ -122,7 +122,7 @@ Values DotLowering::computeFma(llvm::Value *stageOffset, Values sums) {
 llvm::Error DotLowering::emitResults(const Values &sums) {
   ValueEmitter &emitter = lowering->emitter;
   Expr tid = lowering->tid;
-  if (!usesMma()) {
+  if (instruction == Instruction::Fma) {
     emitter.setLanes(1);
     for (int64_t i = 0; i < rowsOfThread; ++i)
       for (int64_t j = 0; j < columnsOfThread; ++j) {
@@ -137,6 +137,22 @@ llvm::Error DotLowering::emitResults(const Values &sums) {
   // Lane g·4 + t holds columns 2t and 2t + 1 of rows g and g + 8 of each block.
   emitter.setLanes(2);
   Expr lane = tid.mod(32), warp = tid.floorDiv(32);
+  if (usesWgmma()) {
+    // Blocks of 64 rows, 16 of each for a warp.
+    Expr row = tid.floorDiv(128) * (rowBlocks * 64) + warp.mod(4) * 16 + lane.floorDiv(4);
+    Expr column = lane.mod(4) * 2;
+    int64_t eights = columnsOfBlock / 8;
+    for (int64_t i = 0; i < rowBlocks; ++i)
+      for (int64_t half = 0; half < 2; ++half)
+        for (int64_t j = 0; j < columnBlocks * eights; ++j) {
+          auto at =
+              sums.begin() + ((i * columnBlocks + j / eights) * eights + j % eights) * 4 + half * 2;
+          if (auto error = emitResult(row + (i * 64 + half * 8), column + j * 8 + emitter.lane(), 2,
+                                      {}, Values(at, at + 2)))
+            return error;
+        }
+    return llvm::Error::success();
+  }
   Expr firstRow = warp.mod(warpRows) * rowsOfWarp + lane.floorDiv(4);
   Expr firstColumn = warp.floorDiv(warpRows).mod(warpColumns) * columnsOfWarp + lane.mod(4) * 2;
   Guard working{{warp, Interval::ofExtent(warpRows * warpColumns), 1, 0}};

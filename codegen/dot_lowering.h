@@ -6,21 +6,27 @@
 // shared memory, `stages` of them at a time, so that loads run ahead of the arithmetic.
 //
 //   mma.sync  16-bit operands in 16-byte chunks, swizzled so that ldmatrix meets no bank conflict
+//   wgmma     operands copied by the tensor memory accelerator; see dot_tensor.cpp, dot_wgmma.cpp
 //   fma       operands in the accumulator's type; each thread makes a grid of elements
 //
-// Operands that are parameters (seen through transposes, slices and the like) whose chunks are
-// contiguous and aligned are copied with cp.async. Everything else (unaligned rows, converted or
-// computed operands) is evaluated element by element and stored to shared memory.
+// For the first and the last, operands that are parameters (seen through transposes, slices and the
+// like) whose chunks are contiguous and aligned are copied with cp.async. Everything else
+// (unaligned rows, converted or computed operands) is evaluated element by element and stored to
+// shared memory.
 #pragma once
 
 #include "codegen/lowering.h"
+#include "codegen/tensor_view.h"
 
 namespace tilewright {
 
 class DotLowering {
 public:
-  DotLowering(const KernelSpec &spec, CodeMode mode) : spec(spec), mode(mode) {}
-  llvm::Expected<KernelModule> run() &&;
+  DotLowering(const KernelSpec &spec, Instruction instruction, CodeMode mode)
+      : spec(spec), instruction(instruction), mode(mode) {}
+  llvm::Expected<KernelModule> run();
+  /// After an error of run(): is the reason that the instruction can't take such operands?
+  bool needsOtherInstruction() const { return isWrongInstruction; }
 
 private:
   enum class Side : uint8_t { Batch, Rows, Columns };
@@ -34,6 +40,22 @@ private:
     Coordinates pids; ///< tile of each dim
   };
 
+  /// How copies bring an operand for wgmma.
+  struct TensorOperand {
+    struct Step {
+      size_t otherDim = 0;
+      int64_t innerOffset = 0; ///< elements in the innermost dim
+      int64_t otherOffset = 0; ///< elements in otherDim
+      Step(size_t otherDim, int64_t innerOffset) : otherDim(otherDim), innerOffset(innerOffset) {}
+    };
+    int64_t width = 128; ///< bytes of a line: the swizzle
+    int64_t panels = 1, panelBytes = 0;
+    int64_t pieces = 1;       ///< copies that a panel is brought in
+    std::vector<Step> steps;  ///< where each panel starts
+    std::vector<BoxDim> dims; ///< of the tensor map
+    size_t kDim = 0;          ///< which of them is K
+  };
+
   /// One operand's tile in shared memory: `rows` of `columns` elements, one of the two being K.
   struct OperandTile {
     OpId op;
@@ -41,6 +63,7 @@ private:
     bool isKMinor = true; ///< columns are K
     int64_t rows = 0, columns = 0;
     int64_t offset = 0, bytes = 0;                 ///< within a stage
+    TensorOperand tensor;                          ///< wgmma only
     int64_t chunks() const { return columns / 8; } ///< of 16 bytes, a row (mma.sync only)
     /// Bits of the row that are xored into the chunk: rows 8 apart are the same.
     int64_t swizzlePeriod() const;
@@ -61,6 +84,22 @@ private:
   Values computeMma(llvm::Value *stageOffset, Values sums);
   Values computeFma(llvm::Value *stageOffset, Values sums);
   llvm::Value *chunkAddress(const OperandTile &tile, llvm::Value *row, llvm::Value *chunk);
+  // wgmma
+  llvm::Error chooseWarpgroups(int64_t rows, int64_t columns);
+  llvm::Error planTensorOperands();
+  llvm::Error planTensorOperand(OperandTile &tile, int64_t padded);
+  llvm::Expected<int64_t> contractedStride(const OperandTile &tile, const TensorView &view) const;
+  llvm::Expected<std::vector<BoxDim>> sideBoxes(const OperandTile &tile, const TensorView &view);
+  void copyTensorOperand(const OperandTile &tile, unsigned map, llvm::Value *kFirst,
+                         llvm::Value *stageOffset, llvm::Value *barrier);
+  llvm::Value *stageBarrier(llvm::Value *stage, bool isFull);
+  std::pair<llvm::Value *, llvm::Value *> nextStage(llvm::Value *stage, llvm::Value *parity);
+  int64_t operandStep(const OperandTile &tile, int64_t across, int64_t kBlock) const;
+  llvm::Error emitWarpgroupProgram();
+  void emitCopies();
+  Values emitProducts(llvm::Value *group);
+  Values finishProducts(const Values &started);
+
   llvm::Error planSplits();
   llvm::Error emitSplitResults(const Values &sums);
   void blockBarrier();
@@ -69,12 +108,15 @@ private:
                          const Values &sums);
   std::pair<Expr, Expr> rasterize(Expr linear);
 
-  bool usesMma() const { return spec.schedule.instruction == Instruction::MmaSync; }
+  bool usesMma() const { return instruction == Instruction::MmaSync; }
+  bool usesWgmma() const { return instruction == Instruction::Wgmma; }
   RootSide &side(Side which) { return sides[static_cast<size_t>(which)]; }
   const RootSide &side(Side which) const { return sides[static_cast<size_t>(which)]; }
 
   const KernelSpec &spec;
+  Instruction instruction;
   CodeMode mode;
+  bool isWrongInstruction = false;
   std::unique_ptr<Lowering> lowering;
   OpId dot;
   DType inputType = DType::F32, sumType = DType::F32;
@@ -89,6 +131,11 @@ private:
   Lowering::Extras extras;
   // mma.sync: warps in a grid, each with its rows and columns
   int64_t warpRows = 1, warpColumns = 1, rowsOfWarp = 16, columnsOfWarp = 8;
+  // wgmma: warpgroups one below the other; each has rowBlocks x columnBlocks products of
+  // 64 x columnsOfBlock a step
+  int64_t groups = 1, rowBlocks = 1, columnBlocks = 1, columnsOfBlock = 8;
+  int64_t paddedRows = 64, paddedColumns = 8;
+  std::vector<TensorMap> tensorMaps;
   // fma: threads in a grid, each with every threadRows-th row
   int64_t threadRows = 1, threadColumns = 1, rowsOfThread = 1, columnsOfThread = 1;
 

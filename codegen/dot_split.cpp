@@ -98,6 +98,11 @@ llvm::Error DotLowering::emitSplitResults(const Values &sums) {
 }
 
 /// A barrier of the threads that do the arithmetic.
-void DotLowering::blockBarrier() { lowering->k.barrier(); }
+void DotLowering::blockBarrier() {
+  if (usesWgmma()) // the copying warp has left
+    lowering->k.barrier(1, lowering->threads);
+  else
+    lowering->k.barrier();
+}
 
 } // namespace tilewright

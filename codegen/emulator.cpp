@@ -16,10 +16,7 @@ namespace tilewright {
 struct EmulatedKernel::Impl {
   std::unique_ptr<llvm::orc::LLJIT> jit;
   EmulatedBlock::Entry entry = nullptr;
-  std::vector<KernelParameter> parameters;
-  std::vector<KernelWorkspace> workspaces;
-  LaunchShape launch;
-  int64_t blocksTogether = 1;
+  KernelInfo info;
 };
 
 EmulatedKernel::EmulatedKernel(std::unique_ptr<Impl> impl) : impl(std::move(impl)) {}
@@ -27,10 +24,14 @@ EmulatedKernel::EmulatedKernel(EmulatedKernel &&) noexcept = default;
 EmulatedKernel &EmulatedKernel::operator=(EmulatedKernel &&) noexcept = default;
 EmulatedKernel::~EmulatedKernel() = default;
 
-const std::vector<KernelParameter> &EmulatedKernel::parameters() const { return impl->parameters; }
-const std::vector<KernelWorkspace> &EmulatedKernel::workspaces() const { return impl->workspaces; }
-int64_t EmulatedKernel::blocksTogether() const { return impl->blocksTogether; }
-const LaunchShape &EmulatedKernel::launch() const { return impl->launch; }
+const std::vector<KernelParameter> &EmulatedKernel::parameters() const {
+  return impl->info.parameters;
+}
+const std::vector<KernelWorkspace> &EmulatedKernel::workspaces() const {
+  return impl->info.workspaces;
+}
+int64_t EmulatedKernel::blocksTogether() const { return impl->info.blocksTogether; }
+const LaunchShape &EmulatedKernel::launch() const { return impl->info.launch; }
 
 llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
   using namespace llvm::orc;
@@ -66,10 +67,7 @@ llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
     return asInternal(std::move(error));
 
   auto impl = std::make_unique<Impl>();
-  impl->parameters = kernel.parameters;
-  impl->workspaces = kernel.workspaces;
-  impl->launch = kernel.launch;
-  impl->blocksTogether = kernel.blocksTogether;
+  impl->info = kernel;
   auto [context, module] = kernel.takeIr();
   module->setDataLayout((*jit)->getDataLayout());
   if (auto error = (*jit)->addIRModule(
@@ -85,21 +83,21 @@ llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
 
 llvm::Expected<EmulationCounts> EmulatedKernel::run(std::span<const EmulatorBuffer> buffers,
                                                     const EmulationOptions &options) {
-  if (buffers.size() != impl->parameters.size() + impl->workspaces.size())
+  if (buffers.size() != impl->info.parameters.size() + impl->info.workspaces.size())
     return makeError(DiagClass::Internal, "{} buffers given for {} parameters and {} workspaces",
-                     buffers.size(), impl->parameters.size(), impl->workspaces.size());
-  EmulatedBlock block(buffers, impl->launch, impl->entry, options);
+                     buffers.size(), impl->info.parameters.size(), impl->info.workspaces.size());
+  EmulatedBlock block(buffers, impl->info.launch, impl->entry, impl->info.tensorMaps, options);
   auto blockAt = [&](size_t i) {
     return options.blocks.empty() ? static_cast<int64_t>(i) : options.blocks[i];
   };
   size_t count =
-      options.blocks.empty() ? static_cast<size_t>(impl->launch.grid) : options.blocks.size();
-  auto together = static_cast<size_t>(impl->blocksTogether);
+      options.blocks.empty() ? static_cast<size_t>(impl->info.launch.grid) : options.blocks.size();
+  auto together = static_cast<size_t>(impl->info.blocksTogether);
   uint64_t before = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (blockAt(i) < 0 || blockAt(i) >= impl->launch.grid)
+    if (blockAt(i) < 0 || blockAt(i) >= impl->info.launch.grid)
       return makeError(DiagClass::Internal, "block {} of a grid of {}", blockAt(i),
-                       impl->launch.grid);
+                       impl->info.launch.grid);
     if (i % together == 0)
       before = block.remainingEvents();
     if (auto error = block.run(blockAt(i)))

@@ -36,7 +36,9 @@ struct EmulationCounts {
   int64_t globalReadBytes = 0, globalWrittenBytes = 0; ///< as requested by threads
   int64_t asyncCopyBytes = 0;
   int64_t sharedReadBytes = 0, sharedWrittenBytes = 0;
+  int64_t tensorCopyBytes = 0;      ///< by the tensor memory accelerator, without zero fill
   int64_t mmaInstructions = 0;      ///< a warp counts once
+  int64_t warpgroupProducts = 0;    ///< wgmma instructions, a warpgroup counts once
   int64_t matrixLoads = 0;          ///< 8x8 matrices loaded by ldmatrix
   int64_t matrixLoadWavefronts = 0; ///< passes they take: more than matrixLoads is conflicts
   int64_t barriers = 0;

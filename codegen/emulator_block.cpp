@@ -13,15 +13,16 @@ thread_local EmulatedBlock *activeBlock = nullptr;
 EmulatedBlock *EmulatedBlock::active() { return activeBlock; }
 
 EmulatedBlock::EmulatedBlock(std::span<const EmulatorBuffer> buffers, const LaunchShape &launch,
-                             Entry entry, const EmulationOptions &options)
+                             Entry entry, const std::vector<TensorMap> &maps,
+                             const EmulationOptions &options)
     : buffers(buffers.begin(), buffers.end()), launch(launch), entry(entry),
       eventsLeft(options.maxEvents), weakenWaits(options.weakenWaits),
-      workspaces(buffers, launch.threads) {
+      workspaces(buffers, launch.threads), asyncUnits(*this, this->buffers, maps, launch) {
   for (const EmulatorBuffer &buffer : buffers)
     arguments.push_back(buffer.data);
-  sharedStorage.resize(static_cast<size_t>(launch.sharedBytes) + 128);
+  sharedStorage.resize(static_cast<size_t>(launch.sharedBytes) + 1024);
   auto address = reinterpret_cast<uintptr_t>(sharedStorage.data());
-  shared = sharedStorage.data() + (128 - address % 128) % 128;
+  shared = sharedStorage.data() + (1024 - address % 1024) % 1024;
   shadow.resize(static_cast<size_t>(launch.sharedBytes));
 }
 
@@ -33,9 +34,11 @@ llvm::Error EmulatedBlock::run(int64_t block) {
     byte.copiesInFlight = 0;
   copies.assign(threads, {});
   warps.assign(threads / warpSize, {});
-  barrierArrived = 0;
+  barriers.fill({});
   workspaces.startBlock(block);
-  blockFirstEpoch = ++epoch;
+  asyncUnits.startBlock();
+  blockFirstEpoch = lastFullBarrier = ++epoch;
+  states.assign(threads, {epoch, 0, 0});
   auto body = [](void *self) { static_cast<EmulatedBlock *>(self)->runFiber(); };
   if (!fibers.start(threads, body, this))
     return makeError(DiagClass::Internal, "no memory for the stacks of {} threads", threads);
@@ -53,12 +56,17 @@ llvm::Error EmulatedBlock::run(int64_t block) {
     }
     if (live > 0 && !failed && progress == before) {
       failed = true;
-      unsigned inWarps = 0;
+      size_t inWarps = 0, atBarriers = 0;
       for (const Meeting &meeting : warps)
         inWarps += meeting.arrived;
+      for (const NamedBarrier &barrier : barriers)
+        atBarriers += barrier.arrived.size();
       problem = fmt::format("block {}: divergent: {} of {} threads wait at a barrier, {} at a warp "
                             "operation and {} have ended",
-                            block, barrierArrived, threads, inWarps, threads - live);
+                            block, atBarriers, threads, inWarps, threads - live);
+      if (asyncUnits.waiting())
+        problem += fmt::format("; {} wait for a phase of a barrier in shared memory to end",
+                               asyncUnits.waiting());
     }
   }
   activeBlock = outer;
@@ -168,18 +176,58 @@ void EmulatedBlock::sharedRead(int offset, unsigned bytes, unsigned align) {
                        offset + i));
     if (byte.writeEpoch < blockFirstEpoch)
       fail(fmt::format("reads shared byte {}, which nothing has written", offset + i));
-    if (byte.writeEpoch == epoch && byte.writer != self)
+    if (byte.writer >= 0 && !isOrdered(self, byte.writer, byte.writeEpoch))
       fail(fmt::format("reads shared byte {}, which thread {} wrote with no barrier in between",
                        offset + i, byte.writer));
-    byte.reader = byte.readEpoch == epoch && byte.reader != self ? severalReaders : self;
-    byte.readEpoch = epoch;
+    uint32_t own = states[static_cast<size_t>(self)].epoch;
+    bool isShared = byte.reader != self && byte.readEpoch >= blockFirstEpoch &&
+                    !isOrdered(self, byte.reader, byte.readEpoch);
+    byte.reader = isShared ? severalReaders : self;
+    byte.readEpoch = isShared ? std::max(byte.readEpoch, own) : own;
   }
+  asyncUnits.beforeRead(offset, bytes);
+}
+
+bool EmulatedBlock::isOrdered(int self, int other, uint32_t stamp) const {
+  if (self == other || lastFullBarrier > stamp)
+    return true;
+  const ThreadState &mine = states[static_cast<size_t>(self)];
+  if (other < 0) // several threads: all that came through the same barrier
+    return mine.epoch > stamp;
+  const ThreadState &others = states[static_cast<size_t>(other)];
+  return mine.barrier == others.barrier && std::min(mine.epoch, others.epoch) > stamp;
+}
+
+void EmulatedBlock::markCopied(int offset, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i) {
+    shadow[offset + i].writeEpoch = epoch;
+    shadow[offset + i].writer = tensorCopy;
+  }
+}
+
+void EmulatedBlock::requireOrdinaryDone(int at, const char *what) {
+  const Shadow &byte = shadow[static_cast<size_t>(at)];
+  if (byte.copiesInFlight)
+    fail(fmt::format("{} shared byte {} while an asynchronous copy may still write it", what, at));
+  if (byte.writeEpoch < blockFirstEpoch || byte.writer < 0)
+    return;
+  if (!isOrdered(threadId(), byte.writer, byte.writeEpoch) ||
+      states[static_cast<size_t>(byte.writer)].proxyFences == byte.proxyFences)
+    fail(fmt::format("{} shared byte {}, which thread {} wrote, with no barrier and proxy fence in "
+                     "between",
+                     what, at, byte.writer));
+}
+
+void EmulatedBlock::requireFencedWrite(int at) {
+  if (shadow[static_cast<size_t>(at)].writeEpoch < blockFirstEpoch)
+    fail(fmt::format("a product reads shared byte {}, which nothing has written", at));
+  requireOrdinaryDone(at, "a product reads");
 }
 
 void EmulatedBlock::checkNoReader(int offset, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i) {
     const Shadow &byte = shadow[offset + i];
-    if (byte.readEpoch == epoch && byte.reader != threadId())
+    if (byte.readEpoch >= blockFirstEpoch && !isOrdered(threadId(), byte.reader, byte.readEpoch))
       fail(fmt::format("writes shared byte {}, which another thread read with no barrier in "
                        "between",
                        offset + i));
@@ -187,9 +235,12 @@ void EmulatedBlock::checkNoReader(int offset, unsigned bytes) {
 }
 
 void EmulatedBlock::markWritten(int offset, unsigned bytes) {
+  const ThreadState &state = states[static_cast<size_t>(threadId())];
   for (unsigned i = 0; i < bytes; ++i) {
-    shadow[offset + i].writeEpoch = epoch;
-    shadow[offset + i].writer = static_cast<int16_t>(threadId());
+    Shadow &byte = shadow[offset + i];
+    byte.writeEpoch = state.epoch;
+    byte.writer = static_cast<int16_t>(threadId());
+    byte.proxyFences = state.proxyFences;
   }
 }
 
@@ -200,6 +251,7 @@ void EmulatedBlock::sharedWrite(int offset, unsigned bytes, unsigned align) {
     if (shadow[offset + i].copiesInFlight)
       fail(fmt::format("writes shared byte {} while an asynchronous copy may still write it",
                        offset + i));
+  asyncUnits.beforeWrite(offset, bytes);
   checkNoReader(offset, bytes);
   markWritten(offset, bytes);
 }
@@ -243,18 +295,35 @@ void EmulatedBlock::copyAsyncWait(unsigned pending) {
   }
 }
 
-void EmulatedBlock::barrier() {
+void EmulatedBlock::barrier(int id, int count) {
   countEvent();
+  if (id < 0 || id > 15 || count <= 0 || count % static_cast<int>(warpSize) != 0 ||
+      count > launch.threads)
+    fail(fmt::format("barrier {} of {} threads in a block of {}", id, count, launch.threads));
   ++progress;
-  if (++barrierArrived == launch.threads) {
-    barrierArrived = 0;
-    ++barrierGeneration;
-    ++epoch;
-    ++total.barriers;
+  NamedBarrier &meeting = barriers[static_cast<size_t>(id)];
+  if (meeting.arrived.empty())
+    meeting.expected = count;
+  else if (meeting.expected != count)
+    fail(fmt::format("barrier {} of {} threads, where others expect {}", id, count,
+                     meeting.expected));
+  meeting.arrived.push_back(threadId());
+  if (meeting.arrived.size() < static_cast<size_t>(count)) {
+    for (uint64_t mine = meeting.generation; meeting.generation == mine;)
+      fibers.suspend();
     return;
   }
-  for (uint64_t mine = barrierGeneration; barrierGeneration == mine;)
-    fibers.suspend();
+  ++epoch;
+  ++total.barriers;
+  if (count == launch.threads)
+    lastFullBarrier = epoch;
+  for (int thread : meeting.arrived) {
+    states[static_cast<size_t>(thread)].epoch = epoch;
+    states[static_cast<size_t>(thread)].barrier = id;
+  }
+  asyncUnits.afterBarrier(meeting.arrived);
+  meeting.arrived.clear();
+  ++meeting.generation;
 }
 
 EmulatedBlock::LaneWords EmulatedBlock::warpMeeting(int kind, const LaneWords &mine,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "codegen/emulator.h"
+#include "codegen/emulator_async.h"
 #include "codegen/emulator_workspace.h"
 #include "codegen/fiber.h"
 
@@ -18,7 +19,7 @@ public:
   using Entry = void (*)(void *shared, void *const *arguments);
 
   EmulatedBlock(std::span<const EmulatorBuffer> buffers, const LaunchShape &launch, Entry entry,
-                const EmulationOptions &options);
+                const std::vector<TensorMap> &maps, const EmulationOptions &options);
 
   /// Runs one block to its end. Errors: Internal, BudgetSpent.
   llvm::Error run(int64_t block);
@@ -42,7 +43,9 @@ public:
   void copyAsync16(int offset, const std::byte *from, int validBytes);
   void copyAsyncCommit();
   void copyAsyncWait(unsigned pending);
-  void barrier();
+  void barrier() { barrier(0, static_cast<int>(launch.threads)); }
+  void barrier(int id, int count);
+  AsyncUnits &async() { return asyncUnits; }
 
   /// A rendezvous of one warp. Each lane leaves its words in `mine`; the last to arrive calls
   /// `complete` with the words of all lanes, which makes every lane's result in place.
@@ -54,6 +57,7 @@ public:
   EmulationCounts total;
 
 private:
+  friend class AsyncUnits;
   struct AsyncCopy {
     int offset;
     const std::byte *from; ///< null: zeros
@@ -69,14 +73,27 @@ private:
     std::array<LaneWords, warpSize> words;
     std::array<LaneWords, warpSize> results;
   };
-  /// What happened last to a byte of shared memory. Epochs are counted by barriers and never
-  /// start again, so that nothing needs clearing between blocks.
+  /// What happened last to a byte of shared memory. An epoch is the number of the last barrier
+  /// that the thread came through; numbers never start again, so that nothing needs clearing
+  /// between blocks.
   struct Shadow {
     uint32_t writeEpoch = 0, readEpoch = 0;
     int16_t writer = -1, reader = -1; ///< severalReaders: more than one thread
     uint16_t copiesInFlight = 0;
+    uint32_t proxyFences = 0; ///< that the writer had made before
   };
-  static constexpr int16_t severalReaders = -2;
+  static constexpr int16_t severalReaders = -2, tensorCopy = -3;
+  /// A barrier of some of the threads.
+  struct NamedBarrier {
+    int expected = 0;
+    uint64_t generation = 0;
+    std::vector<int> arrived;
+  };
+  struct ThreadState {
+    uint32_t epoch = 0; ///< number of the last barrier it came through
+    int barrier = 0;    ///< and which that was
+    uint32_t proxyFences = 0;
+  };
 
   [[noreturn]] void fail(std::string what);
   void countEvent();
@@ -84,6 +101,13 @@ private:
   void checkAligned(uint64_t address, unsigned align, const char *what);
   void checkShared(int offset, unsigned bytes, unsigned align, const char *what);
   void markWritten(int offset, unsigned bytes);
+  /// Has `self` come through a barrier with `other` since that one's epoch was `stamp`?
+  bool isOrdered(int self, int other, uint32_t stamp) const;
+  // For AsyncUnits.
+  void markCopied(int offset, unsigned bytes);
+  void requireOrdinaryDone(int byte, const char *what);
+  void requireFencedWrite(int byte);
+  void fenceOwnWrites() { ++states[static_cast<size_t>(threadId())].proxyFences; }
   void checkNoReader(int offset, unsigned bytes);
   void runFiber();
 
@@ -102,9 +126,10 @@ private:
   std::vector<Shadow> shadow;
   std::vector<ThreadCopies> copies;
   std::vector<Meeting> warps;
-  unsigned barrierArrived = 0;
-  uint64_t barrierGeneration = 0;
-  uint32_t epoch = 0, blockFirstEpoch = 0;
+  std::array<NamedBarrier, 16> barriers;
+  std::vector<ThreadState> states;
+  AsyncUnits asyncUnits;
+  uint32_t epoch = 0, blockFirstEpoch = 0, lastFullBarrier = 0;
   uint64_t progress = 0; ///< counts arrivals and completions, to notice that nothing moves
   bool failed = false, outOfBudget = false;
   std::string problem;

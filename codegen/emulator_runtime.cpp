@@ -116,6 +116,40 @@ int atomicAdd(std::byte *address, int value) {
 }
 void fenceGlobal() { block().fenceGlobal(); }
 
+void namedBarrier(int id, int count) { block().barrier(id, count); }
+void initBarrier(int barrier, int arrivals) { block().async().initBarrier(barrier, arrivals); }
+void fenceBarrierInit() { block().async().fenceBarrierInit(); }
+void arrive(int barrier, int bytes) { block().async().arrive(barrier, bytes); }
+void waitBarrier(int barrier, int parity) { block().async().waitBarrier(barrier, parity); }
+void fenceAsyncProxy() { block().async().fenceAsyncProxy(); }
+void warpgroupFence() { block().async().warpgroupFence(); }
+void warpgroupCommit() { block().async().commit(); }
+void warpgroupWait(int pending) { block().async().waitProducts(static_cast<unsigned>(pending)); }
+void readAccumulator(int number, int count, uint32_t *out) {
+  block().async().readAccumulator(static_cast<unsigned>(number), count, out);
+}
+
+void copyTensor(int map, int to, int barrier, int rank, int x0, int x1, int x2, int x3, int x4) {
+  const int coordinates[] = {x0, x1, x2, x3, x4};
+  block().async().copyTensor(map, to, barrier, std::span(coordinates, static_cast<size_t>(rank)));
+}
+
+/// `flags` as KernelBuilder::startWarpgroupMma() packs them.
+void warpgroupMma(int accumulator, int flags, int columns, uint64_t a, uint64_t b,
+                  int isAccumulating, uint32_t *registers) {
+  AsyncUnits::Product product;
+  product.isLhsKMinor = flags & 1;
+  product.isRhsKMinor = flags & 2;
+  product.isLhsInRegisters = flags & 4;
+  product.inputs = static_cast<DType>(flags >> 8);
+  product.isAccumulating = isAccumulating != 0;
+  product.accumulator = static_cast<unsigned>(accumulator);
+  product.columns = columns;
+  product.a = a;
+  product.b = b;
+  block().async().startProduct(product, registers);
+}
+
 int shuffleXor(int value, int mask) {
   LaneWords words{static_cast<uint32_t>(value)};
   return static_cast<int>(block().warpMeeting(Shuffle + mask, words, completeShuffle)[0]);
@@ -183,6 +217,18 @@ std::span<const RuntimeFunction> emulatorRuntime() {
       {"twEmuCopyAsyncCommit", addressOf(copyAsyncCommit)},
       {"twEmuCopyAsyncWait", addressOf(copyAsyncWait)},
       {"twEmuBarrier", addressOf(barrier)},
+      {"twEmuNamedBarrier", addressOf(namedBarrier)},
+      {"twEmuInitBarrier", addressOf(initBarrier)},
+      {"twEmuFenceBarrierInit", addressOf(fenceBarrierInit)},
+      {"twEmuArrive", addressOf(arrive)},
+      {"twEmuWaitBarrier", addressOf(waitBarrier)},
+      {"twEmuCopyTensor", addressOf(copyTensor)},
+      {"twEmuFenceAsyncProxy", addressOf(fenceAsyncProxy)},
+      {"twEmuWarpgroupFence", addressOf(warpgroupFence)},
+      {"twEmuWarpgroupMma", addressOf(warpgroupMma)},
+      {"twEmuWarpgroupCommit", addressOf(warpgroupCommit)},
+      {"twEmuWarpgroupWait", addressOf(warpgroupWait)},
+      {"twEmuReadAccumulator", addressOf(readAccumulator)},
       {"twEmuAtomicAdd", addressOf(atomicAdd)},
       {"twEmuFenceGlobal", addressOf(fenceGlobal)},
       {"twEmuShuffleXor", addressOf(shuffleXor)},

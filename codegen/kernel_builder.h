@@ -120,9 +120,6 @@ public:
   /// Orders this thread's own writes to shared memory before what copies and matrix instructions
   /// do after the next barrier.
   void fenceAsyncProxy();
-  /// Gives registers back, or takes them; all warps of a warpgroup together.
-  void setMaxRegisters(int64_t count, bool isIncrease);
-
   /// D[64, columns] += A[64, K]·B[columns, K]ᵀ by the four warps of a warpgroup, where K is 32
   /// bytes of elements. See WarpgroupMatrix for operands.
   struct WarpgroupMma {

@@ -126,15 +126,6 @@ void KernelBuilder::fenceAsyncProxy() {
     inlinePtx("fence.proxy.async.shared::cta;", "~{memory}", {});
 }
 
-void KernelBuilder::setMaxRegisters(int64_t count, bool isIncrease) {
-  if (isEmulation())
-    callEmulator("twEmuSetMaxRegisters", b.getVoidTy(), {c32(count), c32(isIncrease)});
-  else
-    b.CreateIntrinsic(isIncrease ? intr::nvvm_setmaxnreg_inc_sync_aligned_u32
-                                 : intr::nvvm_setmaxnreg_dec_sync_aligned_u32,
-                      {}, {c32(count)});
-}
-
 llvm::Value *KernelBuilder::matrixDescriptor(llvm::Value *sharedOffset, int64_t leadingBytes,
                                              int64_t strideBytes, int64_t swizzleBytes) {
   uint64_t layout = swizzleBytes == 128 ? 1 : swizzleBytes == 64 ? 2 : 3;
@@ -188,6 +179,8 @@ Values KernelBuilder::warpgroupWait(unsigned pending, unsigned accumulator, cons
   if (isEmulation()) {
     warpgroupWait(pending);
     llvm::AllocaInst *words = accumulatorScratch();
+    for (unsigned i = 0; i < sums.size(); ++i)
+      b.CreateStore(sums[i], b.CreateConstGEP1_32(i32, words, i));
     callEmulator("twEmuReadAccumulator", b.getVoidTy(),
                  {c32(accumulator), c32(static_cast<int64_t>(sums.size())), words});
     for (unsigned i = 0; i < sums.size(); ++i)

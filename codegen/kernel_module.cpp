@@ -12,10 +12,7 @@ KernelModule::KernelModule(std::unique_ptr<llvm::LLVMContext> context,
 KernelModule::KernelModule(KernelModule &&) noexcept = default;
 
 KernelModule &KernelModule::operator=(KernelModule &&other) noexcept {
-  entry = std::move(other.entry);
-  parameters = std::move(other.parameters);
-  launch = other.launch;
-  kind = std::move(other.kind);
+  KernelInfo::operator=(std::move(other));
   codeMode = other.codeMode;
   module = std::move(other.module); // frees the old module while its context still lives
   context = std::move(other.context);

@@ -53,14 +53,8 @@ struct LaunchShape {
   bool operator==(const LaunchShape &) const = default;
 };
 
-class KernelModule {
-public:
-  KernelModule(std::unique_ptr<llvm::LLVMContext> context, std::unique_ptr<llvm::Module> module,
-               CodeMode mode);
-  KernelModule(KernelModule &&) noexcept;
-  KernelModule &operator=(KernelModule &&) noexcept;
-  ~KernelModule();
-
+/// All about a kernel but its code.
+struct KernelInfo {
   std::string entry; ///< the kernel's symbol
   /// Inputs in order of the group's parameters, then outputs in order of its roots; each is one
   /// pointer argument, aligned to 256 bytes at least.
@@ -72,9 +66,20 @@ public:
   LaunchShape launch;
   /// Blocks n·i … n·(i + 1) - 1 make their results together: none is whole without the others.
   int64_t blocksTogether = 1;
+  /// The one target whose instructions it uses, "sm_90a"; empty: any.
+  std::string target;
   std::string kind; ///< "elementwise", "reduction", "dot"
   /// What differs from the plan and why, in words: "fma in place of mma.sync: …".
   std::vector<std::string> notes;
+};
+
+class KernelModule : public KernelInfo {
+public:
+  KernelModule(std::unique_ptr<llvm::LLVMContext> context, std::unique_ptr<llvm::Module> module,
+               CodeMode mode);
+  KernelModule(KernelModule &&) noexcept;
+  KernelModule &operator=(KernelModule &&) noexcept;
+  ~KernelModule();
 
   CodeMode mode() const { return codeMode; }
   std::string llvmText() const; ///< the module as .ll text

@@ -15,7 +15,30 @@ int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multipl
 } // namespace
 
 llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode) {
-  return DotLowering(spec, mode).run();
+  // What an instruction can't take, the next simpler one may.
+  Instruction asked = spec.schedule.instruction;
+  std::vector<Instruction> ladder{Instruction::Wgmma, Instruction::MmaSync, Instruction::Fma};
+  ladder.erase(ladder.begin(), std::find(ladder.begin(), ladder.end(), asked));
+  std::optional<Diag> refusal;
+  std::string reasons;
+  for (Instruction instruction : ladder) {
+    DotLowering lowering(spec, instruction, mode);
+    auto kernel = lowering.run();
+    if (kernel) {
+      if (instruction != asked)
+        kernel->notes.push_back(
+            fmt::format("{} in place of {}: {}", toString(instruction), toString(asked), reasons));
+      return kernel;
+    }
+    Diag diag = takeDiag(kernel.takeError());
+    bool goesOn = lowering.needsOtherInstruction();
+    reasons += (reasons.empty() ? "" : "; ") + diag.message;
+    if (!refusal)
+      refusal = std::move(diag);
+    if (!goesOn)
+      break;
+  }
+  return makeError(std::move(*refusal));
 }
 
 /// Finds the dot, its types, and which side of it each root dim belongs to.
@@ -46,15 +69,16 @@ llvm::Error DotLowering::analyse() {
                        toString(each));
   sumType = isFloat(type) && type != DType::F64 ? DType::F32 : type;
   inputType = sumType;
-  if (spec.schedule.instruction == Instruction::Wgmma)
-    return makeError(DiagClass::Unsupported, "%{}: no code for wgmma", op.name);
-  if (usesMma()) {
+  if (usesMma() || usesWgmma()) {
     bool isHalf = lhsType == DType::F16 || lhsType == DType::BF16;
-    if (!isHalf || lhsType != rhsType || sumType != DType::F32)
+    if (!isHalf || lhsType != rhsType || sumType != DType::F32) {
+      isWrongInstruction = true;
       return makeError(DiagClass::Unsupported,
-                       "%{}: mma.sync takes two f16 or two bf16 operands and sums in f32, not {} "
-                       "and {} in {}",
-                       op.name, toString(lhsType), toString(rhsType), toString(type));
+                       "%{}: {} takes two f16 or two bf16 operands and sums in f32, not {} and {} "
+                       "in {}",
+                       op.name, toString(instruction), toString(lhsType), toString(rhsType),
+                       toString(type));
+    }
     inputType = lhsType;
   }
 
@@ -133,6 +157,11 @@ llvm::Error DotLowering::chooseTiles() {
     return makeError(DiagClass::Unsupported, "%{}: a tile of {} x {} x {}, at most {} each",
                      op.name, rows, columns, kStep, maxEdge);
 
+  if (usesWgmma()) {
+    if (auto error = chooseWarpgroups(rows, columns))
+      return error;
+    return planSplits();
+  }
   int64_t elementBytes, sums;
   int64_t threads = spec.schedule.warps * 32;
   if (usesMma()) {
@@ -221,7 +250,7 @@ std::pair<Expr, Expr> DotLowering::rasterize(Expr linear) {
           emitter.variable(VarKind::ProgramId, "column", Interval::ofExtent(columnTiles), column)};
 }
 
-llvm::Expected<KernelModule> DotLowering::run() && {
+llvm::Expected<KernelModule> DotLowering::run() {
   if (auto error = analyse())
     return error;
   if (auto error = chooseTiles())
@@ -287,8 +316,14 @@ llvm::Expected<KernelModule> DotLowering::run() && {
   });
 
   int64_t batches = side(Side::Batch).size;
+  batchPosition = emitter.constant(0);
+  if (usesWgmma())
+    if (auto problem = planTensorOperands())
+      return problem;
   llvm::Error error = llvm::Error::success();
-  if (batches == 1) {
+  if (usesWgmma()) {
+    error = emitWarpgroupProgram();
+  } else if (batches == 1) {
     error = emitProgram(emitter.constant(0));
   } else {
     k.forLoop(k.c32(0), k.c32(batches), k.c32(1), {},
@@ -302,8 +337,12 @@ llvm::Expected<KernelModule> DotLowering::run() && {
   }
   if (error)
     return error;
-  KernelModule kernel =
-      std::move(*lowering).finish("dot", *blocks, stageBytes * spec.schedule.stages);
+  int64_t barrierBytes = usesWgmma() ? 16 : 0; // a stage
+  KernelModule kernel = std::move(*lowering).finish(
+      "dot", *blocks, (stageBytes + barrierBytes) * spec.schedule.stages);
+  kernel.tensorMaps = std::move(tensorMaps);
+  if (usesWgmma())
+    kernel.target = "sm_90a";
   kernel.blocksTogether = spec.schedule.splitK;
   return kernel;
 }

@@ -139,6 +139,12 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
       emitted.push_back(std::move(report));
       continue;
     }
+    if (!kernel->target.empty() && kernel->target != target.name) {
+      report.reason = fmt::format("{} needs the target {}, not {}",
+                                  toString(spec.schedule.instruction), kernel->target, target.name);
+      emitted.push_back(std::move(report));
+      continue;
+    }
     std::string base = kernel->entry;
     for (unsigned i = 2; !names.insert(base).second; ++i)
       base = fmt::format("{}_{}", kernel->entry, i);

@@ -102,7 +102,10 @@ AssemblyReport parseAssemblyLog(std::string_view log) {
       report.spillLoadBytes = numberBefore(text, at);
     if (size_t at = text.find("bytes smem"); at != text.npos)
       report.staticSharedBytes = numberBefore(text, at);
-    if (text.find("warning") != text.npos)
+    // Among the information are losses of speed, such as "(C7510) Potential Performance Loss:
+    // wgmma.mma_async instructions are serialized".
+    if (text.find("warning") != text.npos || text.find("Performance Loss") != text.npos ||
+        text.find("(C7504)") != text.npos || text.find("(C7508)") != text.npos)
       report.warnings.push_back(line.trim().str());
   }
   return report;

@@ -1,0 +1,246 @@
+// Products of warpgroups: descriptors, lateness and arithmetic.
+#include "analysis/ir/numeric.h"
+#include "codegen/emulator_async.h"
+#include "codegen/emulator_block.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace tilewright {
+
+namespace {
+
+int64_t elementBytesOf(DType type) { return bitWidth(type) / 8; }
+int depthOf(DType type) { return static_cast<int>(32 / elementBytesOf(type)); }
+
+} // namespace
+
+/// Where element (across, k) of an operand is: PTX ISA, "Matrix descriptor" and the canonical
+/// layouts of "Shared memory matrix layout". The swizzle works on address bits.
+int AsyncUnits::operandAddress(const Product &product, bool isLhs, int across, int k) const {
+  uint64_t descriptor = isLhs ? product.a : product.b;
+  auto start = static_cast<int64_t>(descriptor & 0x3fff) << 4;
+  auto leading = static_cast<int64_t>(descriptor >> 16 & 0x3fff) << 4;
+  auto stride = static_cast<int64_t>(descriptor >> 32 & 0x3fff) << 4;
+  uint64_t layout = descriptor >> 62;
+  int64_t width = layout == 1 ? 128 : layout == 2 ? 64 : 32, bytes = elementBytesOf(product.inputs);
+  int64_t address;
+  if (isLhs ? product.isLhsKMinor : product.isRhsKMinor)
+    address = start + across / 8 * stride + across % 8 * width + k * bytes;
+  else
+    address = start + across * bytes / width * leading + k / 8 * stride + k % 8 * width +
+              across * bytes % width;
+  address ^= (address >> 7 & (width / 16 - 1)) << 4;
+  return static_cast<int>(address);
+}
+
+/// All granules of what this warp reads of an operand.
+template <typename Visit>
+void AsyncUnits::forOperand(const Product &product, bool isLhs, Visit visit) {
+  int first = isLhs ? warp() % 4 * 16 : 0, count = isLhs ? 16 : product.columns;
+  auto perGranule = static_cast<int>(granule / elementBytesOf(product.inputs));
+  bool isKMinor = isLhs ? product.isLhsKMinor : product.isRhsKMinor;
+  int depth = depthOf(product.inputs);
+  for (int across = first; across < first + count; across += isKMinor ? 1 : perGranule)
+    for (int k = 0; k < depth; k += isKMinor ? perGranule : 1)
+      visit(operandAddress(product, isLhs, across, k) / granule);
+}
+
+void AsyncUnits::requireReadable(int i) {
+  if (i * granule + granule > launch.sharedBytes)
+    fail(fmt::format("a product reads shared byte {} of {}", i * granule, launch.sharedBytes));
+  requireKnown(i, "a product reads");
+  if (granules[static_cast<size_t>(i)].barrier < 0)
+    for (int byte = i * granule; byte < (i + 1) * granule; ++byte)
+      block.requireFencedWrite(byte);
+}
+
+void AsyncUnits::warpgroupFence() {
+  block.countEvent();
+  if (warps.empty())
+    warps.assign(warpCount, {});
+  warps[static_cast<size_t>(warp())].isFenced[static_cast<size_t>(block.threadId()) % warpSize] =
+      true;
+}
+
+/// The lane's next entry in its warp's log: the first lane to come makes it, the others must agree.
+void AsyncUnits::append(Warp &mine, const Product &product) {
+  size_t &position = mine.position[static_cast<size_t>(block.threadId()) % warpSize];
+  if (position == mine.log.size())
+    mine.log.push_back({product, false, {}});
+  else if (!(mine.log[position].product == product))
+    fail("divergent warp: another lane started another product");
+  ++position;
+}
+
+void AsyncUnits::startProduct(const Product &product, uint32_t *registers) {
+  block.countEvent();
+  if (!isUsed)
+    fail("starts a product without any barrier in shared memory");
+  auto lane = static_cast<size_t>(block.threadId()) % warpSize;
+  Warp &mine = warps[static_cast<size_t>(warp())];
+  bool isFirst = mine.position[lane] == mine.log.size();
+  append(mine, product);
+  Started &started = mine.log[mine.position[lane] - 1];
+  Accumulator &accumulator = mine.accumulators[product.accumulator];
+  if (isFirst) {
+    for (bool isLhs : {true, false})
+      if (!isLhs || !product.isLhsInRegisters)
+        forOperand(product, isLhs, [&](int i) {
+          requireReadable(i);
+          ++granules[static_cast<size_t>(i)].products;
+        });
+    started.takesRegisters = accumulator.inFlight == 0;
+    if (product.isLhsInRegisters)
+      started.a.resize(warpSize);
+    if (accumulator.inFlight && accumulator.columns != product.columns)
+      fail("a product into an accumulator that one of another shape is at work on");
+    accumulator.columns = product.columns;
+    accumulator.registers.resize(warpSize);
+    ++accumulator.inFlight;
+  }
+  if ((started.takesRegisters || product.isLhsInRegisters) && !mine.isFenced[lane])
+    fail("starts a product on registers that were changed with no wgmma.fence since");
+  if (started.takesRegisters)
+    std::copy_n(registers, product.columns / 2, accumulator.registers[lane].begin());
+  if (product.isLhsInRegisters)
+    std::copy_n(registers + 128, 4, started.a[lane].begin());
+  std::fill_n(registers, product.columns / 2, 0xffffffffu);
+}
+
+void AsyncUnits::commit() {
+  block.countEvent();
+  Product mark;
+  mark.isCommit = true;
+  append(warps[static_cast<size_t>(warp())], mark);
+}
+
+void AsyncUnits::waitProducts(unsigned pending) {
+  constexpr int kind = 1024;
+  block.warpMeeting(
+      kind + static_cast<int>(pending), {},
+      [](EmulatedBlock &self, std::span<EmulatedBlock::LaneWords, warpSize>, int which) {
+        self.async().finishProducts(static_cast<unsigned>(which - kind));
+      });
+}
+
+/// On the last lane of the warp to arrive at a wait.
+void AsyncUnits::finishProducts(unsigned pending) {
+  auto self = static_cast<size_t>(warp());
+  Warp &mine = warps[self];
+  for (size_t position : mine.position)
+    if (position != mine.log.size())
+      fail("divergent warp: not all lanes have started the same products");
+  size_t commits = 0;
+  for (size_t i = mine.done; i < mine.log.size(); ++i)
+    commits += mine.log[i].product.isCommit;
+  for (; commits > pending; ++mine.done) {
+    Started &started = mine.log[mine.done];
+    if (started.product.isCommit) {
+      --commits;
+      continue;
+    }
+    const Warp &leader = warps[self / 4 * 4];
+    if (leader.log.size() > mine.done && !(leader.log[mine.done].product == started.product))
+      fail("divergent warpgroup: its warps started different products");
+    Accumulator &accumulator = mine.accumulators[started.product.accumulator];
+    compute(started, accumulator);
+    started.a.clear();
+    --accumulator.inFlight;
+    block.total.warpgroupProducts += self % 4 == 0;
+    for (bool isLhs : {true, false})
+      if (!isLhs || !started.product.isLhsInRegisters)
+        forOperand(started.product, isLhs, [&](int i) {
+          --granules[static_cast<size_t>(i)].products;
+          readTimes[static_cast<size_t>(i) * warpCount + self] = clocks[self][self];
+        });
+  }
+  mine.isFenced.fill(false); // registers may change from here on
+}
+
+void AsyncUnits::readAccumulator(unsigned number, int count, uint32_t *registers) {
+  Warp &mine = warps[static_cast<size_t>(warp())];
+  auto found = mine.accumulators.find(number);
+  if (found == mine.accumulators.end())
+    return; // no product has used it: its registers are as they were
+  if (found->second.columns / 2 != count)
+    fail(fmt::format("accumulator {} has {} registers, not {}", number, found->second.columns / 2,
+                     count));
+  if (found->second.inFlight)
+    std::fill_n(registers, count, 0xffffffffu);
+  else
+    std::copy_n(found->second.registers[static_cast<size_t>(block.threadId()) % warpSize].begin(),
+                count, registers);
+}
+
+double AsyncUnits::element(DType type, int address) const {
+  uint32_t bits = 0;
+  std::memcpy(&bits, block.shared + address, static_cast<size_t>(elementBytesOf(type)));
+  switch (type) {
+  case DType::BF16:
+    return std::bit_cast<float>(bits << 16);
+  case DType::F32: // tf32: the low bits of the mantissa aren't looked at
+    return std::bit_cast<float>(bits & 0xffffe000u);
+  case DType::S8:
+    return static_cast<int8_t>(bits);
+  case DType::U8:
+    return static_cast<uint8_t>(bits);
+  default:
+    return decodeFloat(type, bits);
+  }
+}
+
+/// The warp's 16 rows of the product. Fragments as in mma.m16n8k16: lane g·4 + t holds rows g and
+/// g + 8 at columns 8·j + 2·t and the next.
+void AsyncUnits::compute(const Started &started, Accumulator &accumulator) {
+  const Product &product = started.product;
+  DType type = product.inputs;
+  int depth = depthOf(type), firstRow = warp() % 4 * 16;
+  bool isInteger = type == DType::S8 || type == DType::U8;
+  std::vector<float> a(static_cast<size_t>(16 * depth)),
+      b(static_cast<size_t>(product.columns * depth));
+  for (int row = 0; row < 16; ++row)
+    for (int k = 0; k < depth; ++k) {
+      double value;
+      if (product.isLhsInRegisters) { // 16-bit types only
+        int lane = row % 8 * 4 + k % 8 / 2, word = row / 8 + k / 8 * 2;
+        uint32_t bits =
+            started.a[static_cast<size_t>(lane)][static_cast<size_t>(word)] >> (k % 2 * 16) &
+            0xffff;
+        value = type == DType::BF16 ? std::bit_cast<float>(bits << 16) : decodeFloat(type, bits);
+      } else {
+        value = element(type, operandAddress(product, true, firstRow + row, k));
+      }
+      a[static_cast<size_t>(row * depth + k)] = static_cast<float>(value);
+    }
+  for (int column = 0; column < product.columns; ++column)
+    for (int k = 0; k < depth; ++k)
+      b[static_cast<size_t>(column * depth + k)] =
+          static_cast<float>(element(type, operandAddress(product, false, column, k)));
+  for (size_t lane = 0; lane < warpSize; ++lane)
+    for (int i = 0; i < product.columns / 2; ++i) {
+      int row = static_cast<int>(lane) / 4 + i % 4 / 2 * 8;
+      int column = i / 4 * 8 + static_cast<int>(lane) % 4 * 2 + i % 2;
+      uint32_t &word = accumulator.registers[lane][static_cast<size_t>(i)];
+      if (!product.isAccumulating)
+        word = 0;
+      const float *left = &a[static_cast<size_t>(row * depth)];
+      const float *right = &b[static_cast<size_t>(column * depth)];
+      if (isInteger) {
+        uint32_t sum = word;
+        for (int k = 0; k < depth; ++k)
+          sum +=
+              static_cast<uint32_t>(static_cast<int32_t>(left[k]) * static_cast<int32_t>(right[k]));
+        word = sum;
+        continue;
+      }
+      float sum = std::bit_cast<float>(word);
+      for (int k = 0; k < depth; ++k)
+        sum += left[k] * right[k];
+      word = std::bit_cast<uint32_t>(sum);
+    }
+}
+
+} // namespace tilewright
