@@ -89,8 +89,8 @@ bool OpCheck::dot() {
   return resultDims(expected);
 }
 
-bool OpCheck::reduce() {
-  // The inputs, then one initial value for each.
+/// The inputs, then one initial value for each.
+bool OpCheck::inputsWithInitialValues() {
   size_t count = operands() / 2;
   if (operands() == 0 || operands() % 2 != 0)
     return fail("needs an initial value for each input, {} operands given", operands());
@@ -104,6 +104,13 @@ bool OpCheck::reduce() {
     if (!typesAgree(operand(i).dtype, operand(count + i).dtype))
       return fail("{} and {} differ in element type", name(i), name(count + i));
   }
+  return true;
+}
+
+bool OpCheck::reduce() {
+  if (!inputsWithInitialValues())
+    return false;
+  size_t count = operands() / 2;
   if (!dimsInRange("dimensions", op.attrs.dimensions, operand(0).rank()))
     return false;
   std::vector<bool> isReduced(operand(0).rank());

@@ -114,6 +114,7 @@ private:
   bool reduce();
   bool sort();
   bool applyToAll();
+  bool inputsWithInitialValues();
   bool resultsLikeInputs(size_t count, const std::vector<int64_t> &dims);
 
   bool windows(bool &handled);

@@ -133,19 +133,9 @@ bool OpCheck::windowPositions(std::vector<int64_t> &out) {
 }
 
 bool OpCheck::reduceWindow() {
-  size_t count = operands() / 2;
-  if (operands() == 0 || operands() % 2 != 0)
-    return fail("needs an initial value for each input, {} operands given", operands());
-  if (!areTensors(0, operands()))
+  if (!inputsWithInitialValues())
     return false;
-  for (size_t i = 0; i < count; ++i) {
-    if (operand(i).dims != operand(0).dims)
-      return fail("{} and {} differ in dims", name(0), name(i));
-    if (!isScalar(count + i))
-      return false;
-    if (!typesAgree(operand(i).dtype, operand(count + i).dtype))
-      return fail("{} and {} differ in element type", name(i), name(count + i));
-  }
+  size_t count = operands() / 2;
   std::vector<int64_t> expected;
   if (!windowPositions(expected))
     return false;
