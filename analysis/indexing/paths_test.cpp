@@ -1,5 +1,5 @@
 // Maps composed along paths of random graphs against the reads of the evaluator, followed through.
-#include "analysis/indexing/recording.h"
+#include "analysis/indexing/test_support.h"
 
 #include <fmt/ranges.h>
 #include <numeric>
@@ -181,7 +181,7 @@ TEST(IndexingPaths, ComposedMapsAreTheReadsFollowedThrough) {
     TensorValue value = run->value();
     forEachIndex(out, [&](const std::vector<int64_t> &at) {
       // Follow the recorded reads from op to op, users first.
-      std::map<uint32_t, std::set<int64_t>> needed{{root.index, {linear(at, out)}}};
+      std::map<uint32_t, std::set<int64_t>> needed{{root.index, {linearPosition(at, out)}}};
       for (uint32_t i = root.index; i > x.index; --i)
         for (unsigned k = 0; k < g.graph().op(OpId{i}).operands.size(); ++k)
           for (int64_t element : needed[i]) {
@@ -191,8 +191,8 @@ TEST(IndexingPaths, ComposedMapsAreTheReadsFollowedThrough) {
       std::set<int64_t> claimed;
       for (const IndexMap &map : maps->maps)
         for (const std::vector<int64_t> &read : readsOf(map, at, value))
-          claimed.insert(linear(read, in));
-      ASSERT_EQ(claimed, needed[x.index]) << linear(at, out) << "\n" << maps->maps[0].str();
+          claimed.insert(linearPosition(read, in));
+      ASSERT_EQ(claimed, needed[x.index]) << linearPosition(at, out) << "\n" << maps->maps[0].str();
       ++checked;
     });
     if (testing::Test::HasFailure())

@@ -1,5 +1,5 @@
 // Maps against what the reference evaluator really reads.
-#include "analysis/indexing/recording.h"
+#include "analysis/indexing/test_support.h"
 
 using namespace tilewright;
 
@@ -27,7 +27,7 @@ void expectMapsMatchReads(const std::string &body, const std::string &computatio
       ASSERT_TRUE(static_cast<bool>(back)) << takeDiag(back.takeError()).message;
       if (op.opcode == Opcode::Scan && k > 0)
         continue; // the recorder doesn't report carries
-      EXPECT_EQ(differenceFromReads(g, recording, i, k, maps.operands[k], *back), "");
+      EXPECT_EQ(differenceFromReads(g.graph(), recording, OpId{i}, k, maps.operands[k], *back), "");
     }
   }
 }

@@ -2,12 +2,10 @@
 #pragma once
 
 #include "analysis/import/hlo_text.h"
-#include "analysis/indexing/indexing.h"
+#include "analysis/indexing/recorded_reads.h"
 #include "analysis/ir/verifier.h"
 
-#include <functional>
 #include <gtest/gtest.h>
-#include <set>
 
 namespace tilewright {
 
@@ -72,61 +70,13 @@ struct HloGraph {
   ExprContext context;
 };
 
-/// Value of element `element` of the tensor of op `tensor`.
-using TensorValue = std::function<int64_t(uint32_t tensor, const std::vector<int64_t> &element)>;
-
-/// Every operand element that a map reads for one output element.
-inline std::set<std::vector<int64_t>>
-readsOf(const IndexMap &map, const std::vector<int64_t> &output, const TensorValue &value) {
-  std::set<std::vector<int64_t>> reads;
-  Assignment at;
-  std::vector<MapVariable> ranges = map.variables(VarKind::Range);
-  std::vector<MapVariable> runtimes = map.variables(VarKind::Runtime);
-  std::vector<MapVariable> dims = map.variables(VarKind::Dim);
-  for (size_t i = 0; i < dims.size(); ++i)
-    at.set(dims[i].var, output[i]);
-  std::function<void(size_t)> visit = [&](size_t i) {
-    if (i < ranges.size()) {
-      for (int64_t s = ranges[i].domain.lo; s <= ranges[i].domain.hi; ++s) {
-        at.set(ranges[i].var, s);
-        visit(i + 1);
-      }
-      return;
-    }
-    // Sources may use other runtime variables: go on until all have a value.
-    Assignment point = at;
-    for (size_t round = 0; round < runtimes.size(); ++round)
-      for (const MapVariable &rt : runtimes) {
-        std::vector<int64_t> element;
-        for (Expr e : rt.source->element)
-          if (std::optional<int64_t> coordinate = evaluate(e, point))
-            element.push_back(*coordinate);
-        if (element.size() == rt.source->element.size())
-          point.set(rt.var,
-                    std::clamp(value(rt.source->tensor, element), rt.domain.lo, rt.domain.hi));
-      }
-    if (std::optional<std::vector<int64_t>> read = map.evaluate(point))
-      reads.insert(*read);
-  };
-  visit(0);
-  return reads;
-}
-
-/// Calls visit with every index of a box, in row-major order.
-inline void forEachIndex(const std::vector<int64_t> &extents,
-                         const std::function<void(const std::vector<int64_t> &)> &visit) {
-  for (int64_t extent : extents)
-    if (extent <= 0)
-      return;
-  std::vector<int64_t> at(extents.size());
-  while (true) {
-    visit(at);
-    size_t d = extents.size();
-    while (d > 0 && ++at[d - 1] == extents[d - 1])
-      at[--d] = 0;
-    if (d == 0)
-      return;
-  }
+/// Runs the entry computation on arguments made from the seed.
+inline std::optional<Recording> record(const HloGraph &g, uint64_t seed) {
+  llvm::Expected<Recording> recording = recordReads(g.module, seed);
+  if (recording)
+    return std::move(*recording);
+  ADD_FAILURE() << takeDiag(recording.takeError()).str();
+  return std::nullopt;
 }
 
 } // namespace tilewright

@@ -215,6 +215,7 @@ llvm::Expected<OperandTiles> TilePropagator::bitcast(OpId id, const FactoredTile
   const std::vector<int64_t> order = majorToMinor(op.shape), into = majorToMinor(operand.shape);
   const unsigned bits = bitWidth(op.shape.dtype), operandBits = bitWidth(operand.shape.dtype);
   FactoredTile physical;
+  OperandTile narrowed; // the part of an element that is left out may have had a mask
   std::vector<int64_t> from, to;
   for (int64_t dim : order) {
     physical.dims.push_back(tile.dims[dim]);
@@ -230,8 +231,11 @@ llvm::Expected<OperandTiles> TilePropagator::bitcast(OpId id, const FactoredTile
     from.push_back(bits / operandBits);
     physical.dims.push_back(factory.wholeDim(from.back()));
   }
-  if (isNarrower)
+  if (isNarrower) {
     to.push_back(operandBits / bits);
+    if (!physical.dims.empty())
+      dropDim(op, physical.dims.back(), narrowed);
+  }
   ConditionSink sink = [&](TileCondition condition) {
     if (condition.dim >= 0)
       condition.dim = condition.dim < static_cast<int>(order.size())
@@ -242,7 +246,7 @@ llvm::Expected<OperandTiles> TilePropagator::bitcast(OpId id, const FactoredTile
   bool isSuperset = false;
   FactoredTile moved = factory.reshape(physical, from, to, sink, isSuperset);
   OperandTiles out;
-  out.tiles.resize(1);
+  out.tiles.push_back(std::move(narrowed));
   if (isSuperset)
     markDropped(op, out.tiles[0]);
   out.tiles[0].tile.dims.resize(into.size());
@@ -259,9 +263,10 @@ llvm::Expected<OperandTiles> TilePropagator::bitcastConvert(OpId id, const Facto
   std::vector<FactoredDim> &dims = out.tiles[0].tile.dims;
   if (operand.shape.rank() == op.shape.rank() + 1)
     dims.push_back(factory.wholeDim(operand.shape.dims.back()));
-  else if (operand.shape.rank() + 1 == op.shape.rank())
+  else if (operand.shape.rank() + 1 == op.shape.rank()) {
+    dropDim(op, dims.back(), out.tiles[0]);
     dims.pop_back();
-  else
+  } else
     return unsupported(op, "the ranks differ by more than one");
   return out;
 }

@@ -148,6 +148,8 @@ FactoredDim TilePropagator::window(OpId id, int dim, TileOrigin o, const WindowD
                          t.stride.str()),
              {t.size}});
   const int64_t reach = (w.size - 1) * w.windowDilation;
+  if (o.mayBeEmpty && reach > 0 && o.extent > 0)
+    markDropped(graph[id], out); // masks that leave nothing still have a window between them
   TileDim hull;
   hull.offset = t.offset * w.stride - w.padLow;
   hull.lower = t.lower * w.stride - w.padLow;
@@ -214,6 +216,7 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   const FactoredDim &features = tile.dims[c.outputFeature];
   lhs.tile.dims[c.inputBatch] = tile.dims[c.outputBatch];
   rhs.tile.dims[c.kernelOutput] = features;
+  dropDim(op, tile.dims[c.outputBatch], rhs);
 
   // Input features of a group are contracted; the group comes from the output feature.
   const int64_t perGroup = image[c.inputFeature] / groups;
@@ -224,6 +227,8 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   FactoredDim step = stepDim(out.reduces.front());
   rhs.tile.dims[c.kernelInput] = step;
   lhs.tile.dims[c.inputFeature] = step;
+  if (groups == 1)
+    dropDim(op, features, lhs);
   if (groups > 1) {
     const int64_t from[] = {kernel[c.kernelOutput]};
     const int64_t to[] = {groups, kernel[c.kernelOutput] / groups};
@@ -245,6 +250,14 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
         window(id, static_cast<int>(outDim), originOf(id, tile, outDim), op.attrs.window[i],
                image[c.inputSpatial[i]], lhs);
     rhs.tile.dims[c.kernelSpatial[i]] = factory.wholeDim(kernel[c.kernelSpatial[i]]);
+    dropDim(op, tile.dims[outDim], rhs);
+    const WindowDim &w = op.attrs.window[i];
+    if (w.padLow > 0 || w.padHigh > 0 || (w.baseDilation > 1 && image[c.inputSpatial[i]] > 1)) {
+      rhs.exactness = Exactness::OverApproximate;
+      rhs.factor = 0;
+      rhs.why = fmt::format("elements of %{} that meet padding only need not be read",
+                            graph[op.operands[1]].name);
+    }
   }
   out.tiles = {std::move(lhs), std::move(rhs)};
   return out;
@@ -297,6 +310,8 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
     rows.why =
         fmt::format("which elements of dim {} are read is in %{}", i, graph[op.operands[1]].name);
   }
+  for (int64_t dim : g.offsetDims)
+    dropDim(op, tile.dims[dim], picks);
   OperandTiles out;
   out.tiles = {std::move(rows), std::move(picks)};
   return out;
