@@ -1,6 +1,7 @@
 #include "codegen/emulator_runtime.h"
 
 #include "analysis/ir/numeric.h"
+#include "analysis/ir/tensor.h"
 #include "codegen/emulator_block.h"
 #include "codegen/kernel_builder.h"
 
@@ -176,20 +177,40 @@ void mma(uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32
     out[i] = std::bit_cast<float>(words[i]);
 }
 
+/// A result as wrong as the hardware may make it: the same for the same operands, by up to `error`
+/// either way for different ones. Results of which the bits are specified are left alone.
+float asApproximate(double exact, double error, uint32_t x, uint32_t y = 0) {
+  if (exact == 0 || !std::isfinite(exact))
+    return static_cast<float>(exact);
+  double share = static_cast<double>(splitmix64(x, y) >> 11) * 0x1p-52 - 1; // in [-1, 1)
+  return static_cast<float>(exact * (1 + share * error));
+}
+
 float approx(int function, float x) {
-  switch (static_cast<KernelBuilder::Approx>(function)) {
+  auto which = static_cast<KernelBuilder::Approx>(function);
+  double value = x, exact = 0;
+  switch (which) {
   case KernelBuilder::Approx::Exp2:
-    return std::exp2(x);
-  case KernelBuilder::Approx::Log2:
-    return std::log2(x);
+    if (x == 0)
+      return 1;
+    exact = std::exp2(value);
+    break;
   case KernelBuilder::Approx::Rsqrt:
-    return 1 / std::sqrt(x);
-  case KernelBuilder::Approx::Sin:
-    return std::sin(x);
-  case KernelBuilder::Approx::Cos:
-    return std::cos(x);
+    exact = 1 / std::sqrt(value);
+    break;
+  case KernelBuilder::Approx::Sqrt:
+    exact = std::sqrt(value);
+    break;
+  case KernelBuilder::Approx::Reciprocal:
+    exact = 1 / value;
+    break;
   }
-  return 0;
+  return asApproximate(exact, KernelBuilder::relativeError(which), std::bit_cast<uint32_t>(x));
+}
+
+float divideFull(float x, float y) {
+  return asApproximate(static_cast<double>(x) / static_cast<double>(y), 0x1p-22,
+                       std::bit_cast<uint32_t>(x), std::bit_cast<uint32_t>(y));
 }
 
 int to16(float x, int isBf16) {
@@ -235,6 +256,7 @@ std::span<const RuntimeFunction> emulatorRuntime() {
       {"twEmuLoadMatrix", addressOf(loadMatrix)},
       {"twEmuMma", addressOf(mma)},
       {"twEmuApprox", addressOf(approx)},
+      {"twEmuDivideFull", addressOf(divideFull)},
       {"twEmuTo16", addressOf(to16)},
       {"twEmuFromF16", addressOf(fromF16)},
       // What LLVM may make of memory intrinsics and float remainders on the host.

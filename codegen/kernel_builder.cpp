@@ -1,6 +1,7 @@
 #include "codegen/kernel_builder.h"
 
 #include "llvm/Config/llvm-config.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace tilewright {
@@ -317,16 +318,37 @@ llvm::Value *KernelBuilder::approx(Approx function, llvm::Value *x) {
 #else
     return b.CreateIntrinsic(intr::nvvm_ex2_approx_f, {}, {x});
 #endif
-  case Approx::Log2:
-    return b.CreateIntrinsic(intr::nvvm_lg2_approx_f, {}, {x});
   case Approx::Rsqrt:
     return b.CreateIntrinsic(intr::nvvm_rsqrt_approx_f, {}, {x});
-  case Approx::Sin:
-    return b.CreateIntrinsic(intr::nvvm_sin_approx_f, {}, {x});
-  case Approx::Cos:
-    return b.CreateIntrinsic(intr::nvvm_cos_approx_f, {}, {x});
+  case Approx::Sqrt:
+    return b.CreateIntrinsic(intr::nvvm_sqrt_approx_f, {}, {x});
+  case Approx::Reciprocal: // LLVM has the one that flushes denormals only
+    return b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(f32, {f32}, false),
+                                             "rcp.approx.f32 $0, $1;", "=f,f", false),
+                        {x});
   }
   llvm_unreachable("every function has its intrinsic");
+}
+
+double KernelBuilder::relativeError(Approx function) {
+  switch (function) {
+  case Approx::Exp2:
+    return 0x1p-22;
+  case Approx::Rsqrt:
+    return 1.2785e-7; // 2^-22.9
+  case Approx::Sqrt:
+  case Approx::Reciprocal:
+    return 0x1p-23;
+  }
+  return 0;
+}
+
+llvm::Value *KernelBuilder::divideFull(llvm::Value *x, llvm::Value *y) {
+  if (isEmulation())
+    return callEmulator("twEmuDivideFull", f32, {x, y});
+  return b.CreateCall(llvm::InlineAsm::get(llvm::FunctionType::get(f32, {f32, f32}, false),
+                                           "div.full.f32 $0, $1, $2;", "=f,f,f", false),
+                      {x, y});
 }
 
 llvm::Value *KernelBuilder::to16(DType type, llvm::Value *x) {

@@ -152,9 +152,15 @@ public:
   void warpgroupWait(unsigned pending);
 
   // --- arithmetic ---------------------------------------------------------------------------
-  enum class Approx { Exp2, Log2, Rsqrt, Sin, Cos };
-  /// f32 functions of the special function unit, denormals kept where the hardware can.
+  enum class Approx { Exp2, Rsqrt, Sqrt, Reciprocal };
+  /// f32 functions of the special function unit, denormals kept where the hardware can. Relative
+  /// errors of at most relativeError(); the emulator errs by as much.
   llvm::Value *approx(Approx function, llvm::Value *x);
+  /// x / y to 2 ulp over the full range (div.full.f32).
+  llvm::Value *divideFull(llvm::Value *x, llvm::Value *y);
+  /// PTX ISA, "Floating Point Instructions": 2^-22 for ex2, 2^-22.9 for rsqrt, 2^-23 for sqrt, 1
+  /// ulp for rcp.
+  static double relativeError(Approx function);
   llvm::Value *intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type *> types,
                          llvm::ArrayRef<llvm::Value *> args) {
     return b.CreateIntrinsic(id, types, args);

@@ -28,21 +28,80 @@ llvm::Value *ScalarMath::polynomial(llvm::Value *x, std::initializer_list<double
   return sum;
 }
 
+llvm::Value *ScalarMath::isModerate(llvm::Value *x) {
+  llvm::Value *magnitude = abs(x);
+  return b.CreateAnd(b.CreateFCmpOGE(magnitude, k.cf(0x1p-100)),
+                     b.CreateFCmpOLE(magnitude, k.cf(0x1p100)));
+}
+
+llvm::Value *ScalarMath::divide(llvm::Value *x, llvm::Value *y) {
+  // One Newton step with the residual x - y·q, which is exact: a quotient that is a float is found.
+  llvm::Value *q = k.divideFull(x, y);
+  llvm::Value *residual = fma(b.CreateFNeg(y), q, x);
+  llvm::Value *refined = fma(residual, k.approx(Approx::Reciprocal, y), q);
+  llvm::Value *isSafe = b.CreateAnd(isModerate(y), b.CreateAnd(isModerate(x), isModerate(q)));
+  return b.CreateSelect(isSafe, refined, q);
+}
+
+llvm::Value *ScalarMath::sqrt(llvm::Value *x) {
+  llvm::Value *root = k.approx(Approx::Sqrt, x);
+  llvm::Value *residual = fma(b.CreateFNeg(root), root, x);
+  llvm::Value *half = b.CreateFMul(k.approx(Approx::Rsqrt, x), k.cf(0.5));
+  return b.CreateSelect(isModerate(x), fma(residual, half, root), root);
+}
+
 llvm::Value *ScalarMath::exp(llvm::Value *x) {
-  return k.approx(Approx::Exp2, b.CreateFMul(x, k.cf(log2OfE)));
+  // 2^t with t = fl(x·log2 e); what t lacks of the product is made good by a factor 1 + ln2·lack.
+  // Beyond these limits the result is infinite or zero in any case.
+  constexpr double low = -104.5, high = 89.0;
+  x = b.CreateSelect(b.CreateFCmpOGT(x, k.cf(high)), k.cf(high), x);
+  x = b.CreateSelect(b.CreateFCmpOLT(x, k.cf(low)), k.cf(low), x);
+  llvm::Value *t = b.CreateFMul(x, k.cf(log2OfE));
+  llvm::Value *lack = fma(x, k.cf(log2OfE), b.CreateFNeg(t));
+  lack = fma(x, k.cf(log2OfE - static_cast<double>(static_cast<float>(log2OfE))), lack);
+  return b.CreateFMul(k.approx(Approx::Exp2, t), fma(lack, k.cf(ln2), k.cf(1)));
 }
 
 llvm::Value *ScalarMath::expm1(llvm::Value *x) {
-  // e^x - 1 = tanh(x/2) · (e^x + 1), which loses nothing near zero; far away there is nothing to
-  // lose, and tanh's limits would give infinity times one in any case.
-  llvm::Value *e = exp(x);
-  llvm::Value *near = b.CreateFMul(tanh(b.CreateFMul(x, k.cf(0.5))), b.CreateFAdd(e, k.cf(1)));
+  // Near zero x + x²·P(x) with the coefficients of the Cephes library's expf (Moshier); then
+  // e^x - 1 = tanh(x/2)·(e^x + 1); far away there is nothing to lose, and tanh's limits would give
+  // infinity times one.
+  llvm::Value *e = exp(x), *magnitude = abs(x);
+  llvm::Value *p = polynomial(x, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3,
+                                  4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
+  llvm::Value *near = fma(b.CreateFMul(x, x), p, x);
+  llvm::Value *middle = b.CreateFMul(tanh(b.CreateFMul(x, k.cf(0.5))), b.CreateFAdd(e, k.cf(1)));
   llvm::Value *far = b.CreateFSub(e, k.cf(1));
-  return b.CreateSelect(b.CreateFCmpOLT(abs(x), k.cf(1)), near, far);
+  llvm::Value *result = b.CreateSelect(b.CreateFCmpOLT(magnitude, k.cf(1.25)), middle, far);
+  return b.CreateSelect(b.CreateFCmpOLT(magnitude, k.cf(0.34)), near, result);
 }
 
 llvm::Value *ScalarMath::log(llvm::Value *x) {
-  return b.CreateFMul(k.approx(Approx::Log2, x), k.cf(ln2));
+  // x = m·2^e with m in [√½, √2); log m = f - f²/2 + f³·P(f), f = m - 1, with the coefficients of
+  // the Cephes library's logf (Moshier), and ln2 in two parts.
+  constexpr int rootHalf = 0x3f3504f3;
+  llvm::Value *isTiny = b.CreateFCmpOLT(x, k.cf(0x1p-126));
+  llvm::Value *scaled = b.CreateSelect(isTiny, b.CreateFMul(x, k.cf(0x1p23)), x);
+  llvm::Value *bits = b.CreateBitCast(scaled, k.i32);
+  llvm::Value *exponent = b.CreateAShr(b.CreateSub(bits, k.c32(rootHalf)), 23);
+  llvm::Value *m = b.CreateBitCast(b.CreateSub(bits, b.CreateShl(exponent, 23)), k.f32);
+  exponent = b.CreateSub(exponent, b.CreateSelect(isTiny, k.c32(23), k.c32(0)));
+  llvm::Value *e = b.CreateSIToFP(exponent, k.f32);
+  llvm::Value *f = b.CreateFSub(m, k.cf(1)), *square = b.CreateFMul(f, f);
+  llvm::Value *p = polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1,
+                                  -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+                                  2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+  llvm::Value *tail = b.CreateFMul(b.CreateFMul(f, square), p);
+  tail = fma(e, k.cf(-2.12194440e-4), tail);
+  tail = fma(square, k.cf(-0.5), tail);
+  llvm::Value *result = fma(e, k.cf(0.693359375), b.CreateFAdd(f, tail));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  llvm::Value *isNumber =
+      b.CreateAnd(b.CreateFCmpOGT(x, k.cf(0)), b.CreateFCmpOLT(x, k.cf(infinity)));
+  llvm::Value *nan = k.cf(std::numeric_limits<double>::quiet_NaN());
+  llvm::Value *special = b.CreateSelect(b.CreateFCmpOLT(x, k.cf(0)), nan, x); // infinity, NaN
+  special = b.CreateSelect(b.CreateFCmpOEQ(x, k.cf(0)), k.cf(-infinity), special);
+  return b.CreateSelect(isNumber, result, special);
 }
 
 llvm::Value *ScalarMath::log1p(llvm::Value *x) {
@@ -51,7 +110,7 @@ llvm::Value *ScalarMath::log1p(llvm::Value *x) {
   // error.
   llvm::Value *u = b.CreateFAdd(x, k.cf(1));
   llvm::Value *d = b.CreateFSub(u, k.cf(1));
-  llvm::Value *corrected = b.CreateFMul(log(u), b.CreateFDiv(x, d));
+  llvm::Value *corrected = b.CreateFMul(log(u), k.divideFull(x, d));
   llvm::Value *plain = log(u);
   llvm::Value *series =
       b.CreateFMul(x, polynomial(x, {-1.0 / 6, 1.0 / 5, -1.0 / 4, 1.0 / 3, -1.0 / 2, 1.0}));
@@ -60,25 +119,30 @@ llvm::Value *ScalarMath::log1p(llvm::Value *x) {
 }
 
 llvm::Value *ScalarMath::tanh(llvm::Value *x) {
-  // Near zero the Maclaurin series; elsewhere 1 - 2/(e^2x + 1), whose limits are right.
+  // Near zero an odd polynomial with the coefficients of the Cephes library's tanhf (Moshier);
+  // elsewhere 1 - 2/(e^2x + 1), whose limits are right.
   llvm::Value *magnitude = abs(x);
   llvm::Value *e = exp(b.CreateFMul(magnitude, k.cf(2)));
-  llvm::Value *far = b.CreateFSub(k.cf(1), b.CreateFDiv(k.cf(2), b.CreateFAdd(e, k.cf(1))));
+  llvm::Value *far = b.CreateFSub(k.cf(1), k.divideFull(k.cf(2), b.CreateFAdd(e, k.cf(1))));
   llvm::Value *square = b.CreateFMul(x, x);
-  llvm::Value *near = b.CreateFMul(
-      x, polynomial(square, {-1382.0 / 155925, 62.0 / 2835, -17.0 / 315, 2.0 / 15, -1.0 / 3, 1.0}));
-  return b.CreateSelect(b.CreateFCmpOLT(magnitude, k.cf(0.25)), near, copySign(far, x));
+  llvm::Value *p = polynomial(square, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2,
+                                       1.33314422036e-1, -3.33332819422e-1});
+  llvm::Value *near = fma(b.CreateFMul(x, square), p, x);
+  return b.CreateSelect(b.CreateFCmpOLT(magnitude, k.cf(0.625)), near, copySign(far, x));
 }
 
 llvm::Value *ScalarMath::logistic(llvm::Value *x) {
-  return b.CreateFDiv(k.cf(1), b.CreateFAdd(exp(b.CreateFNeg(x)), k.cf(1)));
+  // With e = e^-|x|: 1/(1 + e) or e/(1 + e), so that small results keep their digits.
+  llvm::Value *e = exp(b.CreateFNeg(abs(x)));
+  llvm::Value *above = b.CreateSelect(b.CreateFCmpOLT(x, k.cf(0)), e, k.cf(1));
+  return k.divideFull(above, b.CreateFAdd(e, k.cf(1)));
 }
 
 llvm::Value *ScalarMath::erf(llvm::Value *x) {
   // Abramowitz and Stegun 7.1.26 (absolute error 1.5e-7) away from zero, the Maclaurin series
   // 2/√π · Σ (-1)^n x^(2n+1) / (n! (2n+1)) near it.
   llvm::Value *magnitude = abs(x);
-  llvm::Value *t = b.CreateFDiv(k.cf(1), fma(magnitude, k.cf(0.3275911), k.cf(1)));
+  llvm::Value *t = k.divideFull(k.cf(1), fma(magnitude, k.cf(0.3275911), k.cf(1)));
   llvm::Value *sum = b.CreateFMul(
       t, polynomial(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}));
   llvm::Value *square = b.CreateFMul(x, x);
@@ -93,38 +157,64 @@ llvm::Value *ScalarMath::rsqrt(llvm::Value *x) { return k.approx(Approx::Rsqrt, 
 
 llvm::Value *ScalarMath::power(llvm::Value *x, llvm::Value *y) {
   // |x|^y with the sign of x where y is an odd integer; NaN for negative x and fractional y.
-  llvm::Value *magnitude = k.approx(Approx::Exp2, b.CreateFMul(y, k.approx(Approx::Log2, abs(x))));
+  llvm::Value *magnitude = exp(b.CreateFMul(y, log(abs(x))));
   auto floorOf = [&](llvm::Value *v) { return k.intrinsic(llvm::Intrinsic::floor, {k.f32}, {v}); };
   llvm::Value *isInteger = b.CreateFCmpOEQ(floorOf(y), y);
   llvm::Value *half = b.CreateFMul(y, k.cf(0.5));
   llvm::Value *isOdd = b.CreateAnd(isInteger, b.CreateFCmpUNE(floorOf(half), half));
-  llvm::Value *isNegative = b.CreateFCmpOLT(x, k.cf(0));
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  llvm::Value *isNegative =
+      b.CreateAnd(b.CreateFCmpOLT(x, k.cf(0)), b.CreateFCmpOGT(x, k.cf(-infinity)));
   llvm::Value *zeroOrOdd = b.CreateAnd(isOdd, b.CreateFCmpOLE(x, k.cf(0)));
   llvm::Value *result = b.CreateSelect(zeroOrOdd, copySign(magnitude, x), magnitude);
   llvm::Value *nan = k.cf(std::numeric_limits<double>::quiet_NaN());
   result = b.CreateSelect(b.CreateAnd(isNegative, b.CreateNot(isInteger)), nan, result);
+  llvm::Value *unitToInfinity =
+      b.CreateAnd(b.CreateFCmpOEQ(abs(x), k.cf(1)), b.CreateFCmpOEQ(abs(y), k.cf(infinity)));
   llvm::Value *isOne =
       b.CreateOr(b.CreateFCmpOEQ(y, k.cf(0)), b.CreateFCmpOEQ(x, k.cf(1))); // even of NaN
+  isOne = b.CreateOr(isOne, unitToInfinity);
   return b.CreateSelect(isOne, k.cf(1), result);
 }
 
 llvm::Value *ScalarMath::cbrt(llvm::Value *x) {
-  llvm::Value *root =
-      k.approx(Approx::Exp2, b.CreateFMul(k.approx(Approx::Log2, abs(x)), k.cf(1.0 / 3)));
-  return copySign(root, x);
+  // r = e^(log x / 3) and one Newton step, r - (r - x/r²)/3.
+  llvm::Value *magnitude = abs(x);
+  llvm::Value *r = exp(b.CreateFMul(log(magnitude), k.cf(1.0 / 3)));
+  llvm::Value *lack = b.CreateFSub(r, k.divideFull(magnitude, b.CreateFMul(r, r)));
+  llvm::Value *root = fma(lack, k.cf(-1.0 / 3), r);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  llvm::Value *isNumber =
+      b.CreateAnd(b.CreateFCmpONE(magnitude, k.cf(0)), b.CreateFCmpONE(magnitude, k.cf(infinity)));
+  return copySign(b.CreateSelect(isNumber, root, magnitude), x);
 }
 
-llvm::Value *ScalarMath::withinPi(llvm::Value *x) {
-  // x - round(x / 2π)·2π with 2π in three parts (Cody and Waite); good up to |x| of about 1e5.
-  llvm::Value *turns =
-      k.intrinsic(llvm::Intrinsic::rint, {k.f32}, {b.CreateFMul(x, k.cf(0.15915494309189535))});
-  llvm::Value *minusTurns = b.CreateFNeg(turns);
-  llvm::Value *r = fma(minusTurns, k.cf(6.28125), x);
-  r = fma(minusTurns, k.cf(1.9350051879882812e-3), r);
-  return fma(minusTurns, k.cf(3.0199159819e-7), r);
+llvm::Value *ScalarMath::circular(llvm::Value *x, int quarters) {
+  // r = x - n·π/2 with π/2 in three parts (Cody and Waite), then sine or cosine of r in
+  // [-π/4, π/4] by the minimax polynomials of the Cephes library's sinf and cosf (Moshier).
+  llvm::Value *n =
+      k.intrinsic(llvm::Intrinsic::rint, {k.f32}, {b.CreateFMul(x, k.cf(0.6366197723675814))});
+  llvm::Value *minusN = b.CreateFNeg(n);
+  llvm::Value *r = fma(minusN, k.cf(0x1.921fb6p0), x);
+  r = fma(minusN, k.cf(-0x1.777a5cp-25), r);
+  r = fma(minusN, k.cf(-0x1.ee59dap-50), r);
+  llvm::Value *z = b.CreateFMul(r, r);
+  llvm::Value *sine = fma(b.CreateFMul(r, z),
+                          polynomial(z, {-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1}), r);
+  llvm::Value *cosine =
+      fma(b.CreateFMul(z, z),
+          polynomial(z, {2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2}),
+          fma(z, k.cf(-0.5), k.cf(1)));
+  llvm::Value *turn = k.intrinsic(llvm::Intrinsic::fptosi_sat, {k.i32, k.f32}, {n});
+  turn = b.CreateAdd(turn, k.c32(quarters));
+  auto bit = [&](int64_t which) {
+    return b.CreateICmpNE(b.CreateAnd(turn, k.c32(which)), k.c32(0));
+  };
+  llvm::Value *value = b.CreateSelect(bit(1), cosine, sine);
+  return b.CreateSelect(bit(2), b.CreateFNeg(value), value);
 }
 
-llvm::Value *ScalarMath::sin(llvm::Value *x) { return k.approx(Approx::Sin, withinPi(x)); }
-llvm::Value *ScalarMath::cos(llvm::Value *x) { return k.approx(Approx::Cos, withinPi(x)); }
+llvm::Value *ScalarMath::sin(llvm::Value *x) { return circular(x, 0); }
+llvm::Value *ScalarMath::cos(llvm::Value *x) { return circular(x, 1); }
 
 } // namespace tilewright

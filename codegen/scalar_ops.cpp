@@ -206,7 +206,7 @@ llvm::Value *ScalarOps::applyFloat(const Op &op, const Values &x) {
   case Opcode::Multiply:
     return b.CreateFMul(x[0], x[1]);
   case Opcode::Divide:
-    return b.CreateFDiv(x[0], x[1]);
+    return type == k.f64 ? b.CreateFDiv(x[0], x[1]) : ScalarMath(k).divide(x[0], x[1]);
   case Opcode::Remainder:
     return b.CreateFRem(x[0], x[1]);
   case Opcode::Negate:
@@ -222,7 +222,7 @@ llvm::Value *ScalarOps::applyFloat(const Op &op, const Values &x) {
   case Opcode::RoundNearestEven:
     return unary(intr::rint, x[0]);
   case Opcode::Sqrt:
-    return unary(intr::sqrt, x[0]);
+    return type == k.f64 ? unary(intr::sqrt, x[0]) : ScalarMath(k).sqrt(x[0]);
   case Opcode::Sign: {
     llvm::Value *isZeroOrNan = b.CreateFCmpUEQ(x[0], literal(0));
     return select(isZeroOrNan, x[0], binary(intr::copysign, literal(1), x[0]));
