@@ -351,26 +351,15 @@ llvm::Error ReductionLowering::emitReduction(size_t index) {
   llvm::IRBuilder<> &b = lowering->k.b;
   const Op &op = lowering->graph[reduction.op];
   DType type = op.shape.dtype;
-  size_t rank = lowering->graph[reduction.input].shape.rank();
 
   Values partial(lanes, ops.identity(reduction.combiner, type));
   Columns columns{reduction.extents, reduction.order, reduction.length, reduction.chunk};
   auto error =
       forColumns(columns, partial,
                  [&](const Coordinates &column, const Guard &there, Values &sums) -> llvm::Error {
-                   // Behind a pad or a concatenation some root elements have no row.
                    Guard guard = there;
-                   for (size_t i = 0; i < reduction.rowAt.size(); ++i)
-                     if (Interval range = emitter.range(reduction.rowAt[i]);
-                         range.lo < 0 || range.hi >= op.shape.dims[i])
-                       emitter.addDomain(guard, {reduction.at[i]}, {op.shape.dims[i]});
-                   Coordinates at(rank);
-                   for (size_t i = 0; i < reduction.dims.size(); ++i)
-                     at[static_cast<size_t>(reduction.dims[i])] = column[i];
-                   size_t kept = 0;
-                   for (Expr &coordinate : at)
-                     if (!coordinate)
-                       coordinate = reduction.at[kept++];
+                   addRowDomain(reduction, guard);
+                   Coordinates at = inputCoordinates(reduction, column);
                    auto value = emitter.values(reduction.input, at, guard, lanes);
                    if (!value)
                      return value.takeError();
@@ -383,6 +372,11 @@ llvm::Error ReductionLowering::emitReduction(size_t index) {
                            b.CreateSelect(counts, element, ops.identity(reduction.combiner, type));
                      sums[lane] = ops.combine(reduction.combiner, type, sums[lane], element);
                    }
+                   for (size_t r = 0; index == 0 && r < lowering->results.size(); ++r)
+                     if (OpId id = lowering->results[r];
+                         isOfInput(lowering->graph[id].shape) && !needsReductions(id))
+                       if (auto problem = storeOfInput(r, at, guard))
+                         return problem;
                    return llvm::Error::success();
                  });
   if (error)
@@ -454,6 +448,66 @@ llvm::Value *ReductionLowering::combineThreads(size_t index, llvm::Value *partia
   return sum[0];
 }
 
+Coordinates ReductionLowering::inputCoordinates(const Reduction &reduction,
+                                                const Coordinates &column) const {
+  Coordinates at(lowering->graph[reduction.input].shape.rank());
+  for (size_t i = 0; i < reduction.dims.size(); ++i)
+    at[static_cast<size_t>(reduction.dims[i])] = column[i];
+  size_t kept = 0;
+  for (Expr &coordinate : at)
+    if (!coordinate)
+      coordinate = reduction.at[kept++];
+  return at;
+}
+
+void ReductionLowering::addRowDomain(const Reduction &reduction, Guard &guard) {
+  ValueEmitter &emitter = lowering->emitter;
+  const Shape &shape = lowering->graph[reduction.op].shape;
+  for (size_t i = 0; i < reduction.rowAt.size(); ++i)
+    if (Interval range = emitter.range(reduction.rowAt[i]);
+        range.lo < 0 || range.hi >= shape.dims[i])
+      emitter.addDomain(guard, {reduction.at[i]}, {shape.dims[i]});
+}
+
+bool ReductionLowering::isOfInput(const Shape &shape) const {
+  const Graph &graph = lowering->graph;
+  const Shape &root = graph[lowering->results[0]].shape;
+  const Reduction &first = reductions[0];
+  int64_t rows = 1;
+  for (size_t d : rowDims)
+    rows *= root.dims[d];
+  return shape.dims != root.dims && shape.dims == graph[first.input].shape.dims &&
+         graph[first.op].shape.elementCount() == rows;
+}
+
+bool ReductionLowering::needsReductions(OpId id) const {
+  std::vector<bool> seen(lowering->graph.size());
+  std::vector<OpId> work{id};
+  while (!work.empty()) {
+    OpId op = work.back();
+    work.pop_back();
+    if (seen[op.index])
+      continue;
+    seen[op.index] = true;
+    if (lowering->graph[op].opcode == Opcode::Reduce)
+      return true;
+    const std::vector<OpId> &operands = lowering->graph[op].operands;
+    work.insert(work.end(), operands.begin(), operands.end());
+  }
+  return false;
+}
+
+llvm::Error ReductionLowering::storeOfInput(size_t result, const Coordinates &at,
+                                            const Guard &guard) {
+  OpId id = lowering->results[result];
+  auto value = lowering->emitter.values(id, at, guard, lanes);
+  if (!value)
+    return value.takeError();
+  lowering->emitter.store(lowering->outputBuffer(result), lowering->graph[id].shape, at, guard,
+                          *value);
+  return llvm::Error::success();
+}
+
 Coordinates ReductionLowering::rootCoordinates(const Coordinates &columns) const {
   Coordinates at(isRowDim.size());
   for (size_t i = 0; i < rowDims.size(); ++i)
@@ -510,6 +564,23 @@ llvm::Error ReductionLowering::emitResults() {
         return error;
       continue;
     }
+    if (isOfInput(shape)) {
+      if (!needsReductions(id))
+        continue; // stored while its columns were gone through
+      const Reduction &first = reductions[0];
+      Columns along{first.extents, first.order, first.length, first.chunk};
+      Values nothing;
+      auto error =
+          forColumns(along, nothing,
+                     [&](const Coordinates &column, const Guard &there, Values &) -> llvm::Error {
+                       Guard guard = there;
+                       addRowDomain(first, guard);
+                       return storeOfInput(r, inputCoordinates(first, column), guard);
+                     });
+      if (error)
+        return error;
+      continue;
+    }
     // One element a row: the first of the threads that share it stores.
     Coordinates at;
     if (shape.dims == root.dims)
@@ -518,8 +589,8 @@ llvm::Error ReductionLowering::emitResults() {
       at = rowCoordinates;
     else
       return makeError(DiagClass::Unsupported,
-                       "%{}: as a result beside %{} its shape {} should be that or one element a "
-                       "row",
+                       "%{}: as a result beside %{} its shape {} should be that, one element "
+                       "a row, or what is reduced",
                        graph[id].name, graph[lowering->results[0]].name, shape.str(false));
     Guard guard = rowGuard;
     guard.push_back({member, Interval::point(0), 1, 0});

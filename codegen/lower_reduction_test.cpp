@@ -181,6 +181,33 @@ TEST(LowerReduction, KeptAsAColumnAndWithStatistics) {
   expectPass(specFromHlo(both, {4, 64}, 2), loose);
 }
 
+TEST(LowerReduction, WhatIsReducedIsAResultToo) {
+  // Along and across rows, whole and in chunks; before and after the sum is known.
+  for (auto [dim, other] : {std::pair(1, 0), {0, 1}}) {
+    std::string kept = dim == 1 ? "24" : "80";
+    std::string hlo = reducers +
+                      "ENTRY main {\n"
+                      "  x = bf16[24,80] parameter(0)\n"
+                      "  c = f32[24,80] convert(x)\n"
+                      "  e = f32[24,80] multiply(c, c)\n"
+                      "  h = bf16[24,80] convert(e)\n"
+                      "  zero = f32[] constant(0)\n"
+                      "  s = f32[" +
+                      kept + "] reduce(e, zero), dimensions={" + std::to_string(dim) +
+                      "}, to_apply=add\n" + "  b = f32[24,80] broadcast(s), dimensions={" +
+                      std::to_string(other) +
+                      "}\n"
+                      "  d = f32[24,80] divide(e, b)\n"
+                      "  ROOT t = (f32[" +
+                      kept + "], bf16[24,80], f32[24,80]) tuple(s, h, d)\n}";
+    for (int64_t chunk : {8, 80}) {
+      KernelSpec spec = specFromHlo(hlo, {5}, 2);
+      spec.sequential = {{"s", 0, chunk}};
+      expectPass(spec);
+    }
+  }
+}
+
 TEST(LowerReduction, AnyReducerInOrder) {
   std::string hlo = "HloModule m\nr { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
                     " ROOT s = f32[] subtract(a, b) }\nENTRY main {\n x = f32[6,44] parameter(0)\n"

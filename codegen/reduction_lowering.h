@@ -55,6 +55,15 @@ private:
       std::function<llvm::Error(const Coordinates &, const Guard &, Values &carried)>;
   llvm::Error forColumns(const Columns &columns, Values &carried, const ColumnBody &body);
   Coordinates rootCoordinates(const Coordinates &columns) const;
+  /// Where a reduction reads its input at a column of the current row.
+  Coordinates inputCoordinates(const Reduction &reduction, const Coordinates &column) const;
+  /// There is such an element for this row: behind a pad or a concatenation some have none.
+  void addRowDomain(const Reduction &reduction, Guard &guard);
+  /// Results of the shape of the first reduction's input, one element a row and column: stored as
+  /// its columns are gone through, or afterwards, if they need what is reduced.
+  bool isOfInput(const Shape &shape) const;
+  bool needsReductions(OpId id) const;
+  llvm::Error storeOfInput(size_t result, const Coordinates &at, const Guard &guard);
   llvm::Expected<std::optional<Values>> supply(OpId op, const Coordinates &at, unsigned count);
   Expr substituteRow(Expr expr) const;
 
