@@ -39,13 +39,14 @@ bool ValueEmitter::iterates(Opcode opcode) {
 
 llvm::Error ValueEmitter::forRanges(const std::vector<MapVariable> &ranges, Values &carried,
                                     const RangeBody &body) {
+  if (std::any_of(ranges.begin(), ranges.end(),
+                  [](const MapVariable &range) { return range.domain.isEmpty(); }))
+    return llvm::Error::success();
   // How many of the inner dims are unrolled.
   size_t loops = ranges.size();
   int64_t unrolled = 1;
   while (loops > 0) {
     const Interval &domain = ranges[loops - 1].domain;
-    if (domain.isEmpty())
-      return llvm::Error::success();
     int64_t extent = domain.hi - domain.lo + 1;
     if (unrolled * extent > maxUnrolled)
       break;
@@ -67,8 +68,6 @@ llvm::Error ValueEmitter::forRanges(const std::vector<MapVariable> &ranges, Valu
       }
       return error;
     }
-    if (domain.isEmpty())
-      return error;
     values = k.forLoop(
         k.c32(domain.lo), k.c32(domain.hi + 1), k.c32(1), values,
         [&](llvm::Value *counter, const Values &before) -> Values {
@@ -85,7 +84,14 @@ llvm::Error ValueEmitter::forRanges(const std::vector<MapVariable> &ranges, Valu
 }
 
 namespace {
-std::vector<MapVariable> rangesOf(const IndexMap &map) { return map.variables(VarKind::Range); }
+/// The loops of a map. One that reads nothing (a window in nothing but padding) has a range without
+/// values, so that its body is never emitted.
+std::vector<MapVariable> rangesOf(const IndexMap &map) {
+  std::vector<MapVariable> ranges = map.variables(VarKind::Range);
+  if (map.isKnownEmpty())
+    ranges.push_back({map.context().range(0), Interval{0, -1}, std::nullopt});
+  return ranges;
+}
 } // namespace
 
 llvm::Expected<Values> ValueEmitter::emitIteration(OpId id, const OpIndexing &maps,

@@ -70,6 +70,19 @@ TEST(EmitLoops, ConvolutionsOfAllKinds) {
   }
 }
 
+TEST(EmitLoops, WindowsInNothingButPadding) {
+  const char *convolution = R"(  x = f32[2,24,1,2] parameter(0)
+  w = f32[3,2,1,16] parameter(1)
+  ROOT c = f32[2,11,1,16] convolution(x, w), window={size=3x2 stride=2x2 pad=0_0x1_1 rhs_dilate=1x2}, dim_labels=b01f_01io->b01f, feature_group_count=2
+)";
+  expectPassAtTiles(module(convolution), {{1, 4, 1, 8}});
+  const char *pool = R"(  x = f32[5,1] parameter(0)
+  z = f32[] constant(3)
+  ROOT c = f32[5,1] reduce-window(x, z), window={size=1x2 stride=1x2 pad=0_0x1_1 rhs_dilate=1x2}, to_apply=add
+)";
+  expectPassAtTiles(module(pool), {{5, 1}});
+}
+
 TEST(EmitLoops, WindowedReductions) {
   const char *pool = R"(  x = bf16[2,9,11,8] parameter(0)
   z = bf16[] constant(-inf)
