@@ -2,6 +2,7 @@
 
 #include "costmodel/fit.h"
 #include "costmodel/formula.h"
+#include "costmodel/log_parameters.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,22 +14,6 @@ namespace tilewright {
 namespace {
 
 using Status = CalibratedParameter::Status;
-using Number = Dual<parameterCount>;
-
-/// Parameters with derivatives by their logarithms.
-ParametersOf<Number> seeded(std::span<const double> logs) {
-  ParametersOf<Number> p;
-  int i = 0;
-  auto next = [&](Number &field) {
-    field.value = std::exp(logs[i]);
-    field.d[i] = field.value;
-    ++i;
-  };
-#define TILEWRIGHT_PARAMETER(field, name, unit, prior, low, high, fitted, meaning) next(p.field);
-#include "costmodel/parameters.def"
-  return p;
-}
-
 /// Weight of each row: groups count alike within a family, families by the root of their groups.
 std::vector<double> rowWeights(const Dataset &data, std::span<const size_t> rows) {
   std::map<std::string_view, double> groupRows, familyGroups;
@@ -107,7 +92,7 @@ Calibration priorCalibration(const Device &device) {
   Calibration c;
   c.device = device.name;
   for (double prior : toArray(priorParameters(device)))
-    c.parameters.push_back({prior, prior, 0.6, Status::Prior});
+    c.parameters.push_back({prior, prior, FitOptions().priorSigma, Status::Prior});
   return c;
 }
 
@@ -132,6 +117,7 @@ llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_
   Calibration c = priorCalibration(device);
   c.files = data.files;
   c.dataHash = data.hash;
+  c.options = options;
   c.rows = int64_t(rows.size());
   std::map<std::string_view, int> groups;
   for (size_t i : rows)
@@ -140,6 +126,7 @@ llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_
 
   FitProblem problem;
   problem.maxIterations = options.maxIterations;
+  problem.noise = options.modelError;
   problem.weights = rowWeights(data, rows);
   for (int j = 0; j < parameterCount; ++j) {
     const ParameterInfo &info = parameterInfos()[j];
@@ -153,14 +140,14 @@ llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_
   }
   // The parameters stay the same over one pass of all rows.
   std::vector<double> seededAt;
-  ParametersOf<Number> parameters;
+  ParametersOf<ParameterDual> parameters;
   problem.residual = [&](size_t i, std::span<const double> x, std::span<double> gradient) {
     if (seededAt.empty() || !std::equal(x.begin(), x.end(), seededAt.begin())) {
       seededAt.assign(x.begin(), x.end());
-      parameters = seeded(x);
+      parameters = seededParameters(x);
     }
     const DatasetRow &row = data.rows[rows[i]];
-    Number time = log(kernelTime(row.features, device, parameters).total);
+    ParameterDual time = log(kernelTime(row.features, device, parameters).total);
     std::copy(time.d.begin(), time.d.end(), gradient.begin());
     return time.value - std::log(row.timeNs);
   };

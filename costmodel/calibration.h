@@ -11,6 +11,14 @@
 
 namespace tilewright {
 
+struct FitOptions {
+  bool all = false; ///< fit also the weakly identified parameters
+  /// Spread of every ln(parameter) around its prior, and of ln(measured / predicted) that no
+  /// parameter explains. Together they say how far a few rows may pull; thousands are not held.
+  double priorSigma = 0.3, modelError = 0.1;
+  int maxIterations = 60;
+};
+
 struct CalibratedParameter {
   enum class Status {
     Prior, ///< follows from the device description; nothing measured
@@ -26,10 +34,12 @@ struct CalibratedParameter {
 std::string_view toString(CalibratedParameter::Status status);
 
 struct Calibration {
-  std::string device;                          ///< the one it was fitted on
+  std::string device;                          ///< the one it prices
+  std::string transferredFrom;                 ///< the one it was fitted on, if another
   std::vector<CalibratedParameter> parameters; ///< in the order of parameters.def
   std::vector<std::string> files;              ///< empty: nothing was fitted
   std::string dataHash;
+  FitOptions options;
   int64_t rows = 0, groups = 0;
   int iterations = 0;
   bool converged = false;
@@ -41,12 +51,6 @@ struct Calibration {
 
 /// What the device description alone says.
 Calibration priorCalibration(const Device &device);
-
-struct FitOptions {
-  bool all = false;        ///< fit also the weakly identified parameters
-  double priorSigma = 0.6; ///< of every ln(parameter); weighs little against thousands of rows
-  int maxIterations = 60;
-};
 
 /// Fits in log space. Each group counts as 1/√(groups of its family), so that neither large groups
 /// nor common families decide alone. BadInput if there are no rows.
@@ -69,8 +73,12 @@ llvm::Expected<Calibration> loadCalibration(const std::string &nameOrPath,
 llvm::Expected<Calibration> defaultCalibration(const Device &device,
                                                const std::string &folder = "datasets/calibrations");
 
-/// Parameters of a calibration for a device that may be another one: each keeps its ratio to its
-/// prior.
+/// The calibration carried over to a device by its description: each parameter keeps its ratio to
+/// its prior, which scales with the clock, the bandwidths, the latencies and the L2 size of the
+/// device; a prior without such a number does not change. The same for the device it was fitted on.
+Calibration transferred(const Calibration &calibration, const Device &device);
+
+/// The parameters of transferred().
 Parameters parametersFor(const Calibration &calibration, const Device &device);
 
 } // namespace tilewright

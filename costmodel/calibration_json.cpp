@@ -24,18 +24,48 @@ std::string jsonText(std::string_view text) {
   return json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+/// Files of earlier versions do not have them.
+llvm::Error readOptions(const JsonFile &file, FitOptions &options) {
+  if (!file.root().contains("options"))
+    return llvm::Error::success();
+  auto object = file.object(file.root(), "options");
+  if (!object)
+    return object.takeError();
+  auto sigma = file.number(*object, "prior_sigma");
+  if (!sigma)
+    return sigma.takeError();
+  auto error = file.number(*object, "model_error");
+  if (!error)
+    return error.takeError();
+  auto iterations = file.number(*object, "max_iterations");
+  if (!iterations)
+    return iterations.takeError();
+  options.priorSigma = *sigma;
+  options.modelError = *error;
+  options.maxIterations = int(std::clamp(*iterations, 0.0, 1e9));
+  if (auto it = object->find("all_parameters"); it != object->end() && it->is_boolean())
+    options.all = it->get<bool>();
+  return llvm::Error::success();
+}
+
 } // namespace
 
 std::string toJson(const Calibration &c) {
   std::string out = "{\n";
   out += "  \"schema\": \"tilewright.calibration\",\n  \"schema_version\": 1,\n";
   out += fmt::format("  \"device\": {},\n", jsonText(c.device));
+  if (!c.transferredFrom.empty())
+    out += fmt::format("  \"transferred_from\": {},\n", jsonText(c.transferredFrom));
   out += "  \"data\": {\"files\": [";
   for (size_t i = 0; i < c.files.size(); ++i)
     out += fmt::format("{}{}", i ? ", " : "",
                        jsonText(std::filesystem::path(c.files[i]).filename().string()));
   out += fmt::format("], \"hash\": {}, \"rows\": {}, \"groups\": {}}},\n", jsonText(c.dataHash),
                      c.rows, c.groups);
+  out += fmt::format("  \"options\": {{\"all_parameters\": {}, \"prior_sigma\": {:.6g}, "
+                     "\"model_error\": {:.6g}, \"max_iterations\": {}}},\n",
+                     c.options.all, c.options.priorSigma, c.options.modelError,
+                     c.options.maxIterations);
   out += fmt::format("  \"fit\": {{\"iterations\": {}, \"converged\": {}, \"mape\": {:.6g}, "
                      "\"sigma_ln\": {:.6g}}},\n",
                      c.iterations, c.converged, c.mape, c.sigmaLn);
@@ -63,6 +93,14 @@ llvm::Expected<Calibration> parseCalibration(std::string name, std::string text)
   if (!device)
     return device.takeError();
   c.device = *device;
+  if (file->root().contains("transferred_from")) {
+    auto from = file->string(file->root(), "transferred_from");
+    if (!from)
+      return from.takeError();
+    c.transferredFrom = *from;
+  }
+  if (auto error = readOptions(*file, c.options))
+    return error;
   auto data = file->object(file->root(), "data");
   if (!data)
     return data.takeError();
@@ -148,13 +186,23 @@ llvm::Expected<Calibration> defaultCalibration(const Device &device, const std::
   return priorCalibration(device);
 }
 
-Parameters parametersFor(const Calibration &calibration, const Device &device) {
+Calibration transferred(const Calibration &calibration, const Device &device) {
   if (calibration.device == device.name)
-    return calibration.values();
-  auto values = toArray(calibration.values()), now = toArray(priorParameters(device));
-  for (int i = 0; i < parameterCount; ++i)
-    values[i] *= now[i] / calibration.parameters[i].prior;
-  return fromArray(values);
+    return calibration;
+  Calibration c = calibration;
+  auto priors = toArray(priorParameters(device));
+  for (size_t i = 0; i < c.parameters.size(); ++i) {
+    c.parameters[i].value *= priors[i] / c.parameters[i].prior;
+    c.parameters[i].prior = priors[i];
+  }
+  c.device = device.name;
+  if (c.transferredFrom.empty())
+    c.transferredFrom = calibration.device;
+  return c;
+}
+
+Parameters parametersFor(const Calibration &calibration, const Device &device) {
+  return transferred(calibration, device).values();
 }
 
 } // namespace tilewright

@@ -24,10 +24,11 @@ private:
 
 class Loader {
 public:
-  Loader(TemplateLibrary &templates, const Device &device) : templates(templates), device(device) {}
+  Loader(TemplateLibrary &templates, const Device &device, Times times)
+      : templates(templates), device(device), times(times) {}
 
   llvm::Error addTable(const Table &table) {
-    if (!table.column("time_ns"))
+    if (times == Times::Needed && !table.column("time_ns"))
       return makeError(DiagClass::BadInput, "{}: no column 'time_ns'", table.name());
     data.files.push_back(table.name());
     for (size_t i = 0; i < table.rowCount(); ++i)
@@ -49,11 +50,11 @@ private:
     auto time = row.number("time_ns");
     if (!time)
       return time.takeError();
-    if (!row.text("error").empty() || !*time) {
+    if (!row.text("error").empty() || (times == Times::Needed && !*time)) {
       ++data.failedRows;
       return llvm::Error::success();
     }
-    if (**time <= 0)
+    if (*time && **time <= 0)
       return row.error(fmt::format("time_ns is {}, it must be positive", **time));
     auto number = templates.match(row);
     if (!number) {
@@ -72,8 +73,8 @@ private:
       return skipUnsupported(features.takeError(), *identity);
     hash.add(identity->group);
     hash.add(row.text("time_ns"));
-    data.rows.push_back({std::move(*identity), choiceOf(*plan), std::move(*features), **time,
-                         tableNumber, row.line()});
+    data.rows.push_back({std::move(*identity), choiceOf(*plan), std::move(*features),
+                         time->value_or(0), tableNumber, row.line()});
     return llvm::Error::success();
   }
 
@@ -96,6 +97,7 @@ private:
 
   TemplateLibrary &templates;
   const Device &device;
+  Times times;
   Dataset data;
   std::map<std::pair<std::string, std::string>, int64_t> unpriced;
   Hash hash;
@@ -106,8 +108,8 @@ private:
 } // namespace
 
 llvm::Expected<Dataset> loadDataset(std::span<const Table> tables, TemplateLibrary &templates,
-                                    const Device &device) {
-  Loader loader(templates, device);
+                                    const Device &device, Times times) {
+  Loader loader(templates, device, times);
   for (const Table &table : tables)
     if (auto error = loader.addTable(table))
       return error;
@@ -115,7 +117,7 @@ llvm::Expected<Dataset> loadDataset(std::span<const Table> tables, TemplateLibra
 }
 
 llvm::Expected<Dataset> loadDataset(std::span<const std::string> paths, TemplateLibrary &templates,
-                                    const Device &device) {
+                                    const Device &device, Times times) {
   std::vector<Table> tables;
   for (const std::string &path : paths) {
     auto table = Table::read(path);
@@ -123,7 +125,7 @@ llvm::Expected<Dataset> loadDataset(std::span<const std::string> paths, Template
       return table.takeError();
     tables.push_back(std::move(*table));
   }
-  return loadDataset(tables, templates, device);
+  return loadDataset(tables, templates, device, times);
 }
 
 } // namespace tilewright

@@ -22,7 +22,7 @@ struct DatasetRow {
   RowIdentity identity;
   PlanChoice choice;
   Features features;
-  double timeNs = 0;
+  double timeNs = 0;  ///< 0: not measured yet
   unsigned table = 0; ///< position among the tables given
   unsigned line = 0;  ///< of its file
 };
@@ -43,10 +43,12 @@ struct Dataset {
 
 /// Reads rows through templates. A row that no template takes or that can't be tiled is counted
 /// in `unpriced`; a cell that makes no sense is a BadInput error, located. A table without a
-/// `time_ns` column is an error.
+/// `time_ns` column is an error, unless nothing need be measured yet: then the column and cells of
+/// it may be missing.
+enum class Times { Needed, Optional };
 llvm::Expected<Dataset> loadDataset(std::span<const Table> tables, TemplateLibrary &templates,
-                                    const Device &device);
+                                    const Device &device, Times times = Times::Needed);
 llvm::Expected<Dataset> loadDataset(std::span<const std::string> paths, TemplateLibrary &templates,
-                                    const Device &device);
+                                    const Device &device, Times times = Times::Needed);
 
 } // namespace tilewright

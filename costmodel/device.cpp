@@ -208,13 +208,18 @@ llvm::Expected<Device> parseDevice(std::string name, std::string text) {
 }
 
 llvm::Expected<Device> loadDevice(const std::string &nameOrPath, const std::string &folder) {
-  bool isPath = nameOrPath.ends_with(".json");
-  std::string path = isPath ? nameOrPath : folder + "/" + nameOrPath + ".json";
-  if (!isPath) {
-    std::vector<std::string> known = deviceNames(folder);
-    if (!std::binary_search(known.begin(), known.end(), nameOrPath))
+  std::string path = nameOrPath;
+  if (!nameOrPath.ends_with(".json")) {
+    std::vector<std::string> known = deviceNames(folder), matching;
+    for (const std::string &name : known)
+      if (name == nameOrPath || name.starts_with(nameOrPath + "-"))
+        matching.push_back(name);
+    if (std::binary_search(known.begin(), known.end(), nameOrPath))
+      matching = {nameOrPath};
+    if (matching.size() != 1)
       return makeError(DiagClass::BadInput, "no device '{}'; known: {}; or give a .json file",
                        nameOrPath, fmt::join(known, ", "));
+    path = folder + "/" + matching.front() + ".json";
   }
   auto text = readFile(path, 16ull << 20);
   if (!text)

@@ -53,8 +53,9 @@ struct Device {
 /// Reads and checks a description. `name` is for messages.
 llvm::Expected<Device> parseDevice(std::string name, std::string text);
 
-/// A device by path (if it ends in ".json") or by the name of a file in `folder`. An unknown name
-/// is a BadInput error that lists the known ones.
+/// A device by path (if it ends in ".json") or by the name of a file in `folder`; "h200" also stands
+/// for h200-sxm where that is the only h200. An unknown name is a BadInput error that lists the
+/// known ones.
 llvm::Expected<Device> loadDevice(const std::string &nameOrPath,
                                   const std::string &folder = "datasets/devices");
 

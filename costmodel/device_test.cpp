@@ -102,5 +102,13 @@ TEST(Device, EveryTruncationIsAnErrorAndNotACrash) {
     EXPECT_NE(errorOf(text.substr(0, length)), "") << length;
 }
 
+TEST(Device, TheStartOfANameStandsForTheOnlyOne) {
+  EXPECT_EQ(llvm::cantFail(loadDevice("h200")).name, "h200-sxm");
+  EXPECT_EQ(llvm::cantFail(loadDevice("h100")).name, "h100-sxm");
+  auto none = loadDevice("h");
+  ASSERT_FALSE(none);
+  llvm::consumeError(none.takeError());
+}
+
 } // namespace
 } // namespace tilewright

@@ -1,23 +1,12 @@
 #include "costmodel/evaluation.h"
 
-#include "costmodel/formula.h"
-
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/raw_ostream.h"
+#include "costmodel/feature_batch.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <set>
 
 namespace tilewright {
-
-namespace {
-
-double predict(const DatasetRow &row, const Device &device, const Parameters &parameters) {
-  // A measured kernel with an empty result has a time all the same.
-  return row.features.empty ? parameters.launch
-                            : kernelTime(row.features, device, parameters).total;
-}
 
 EvaluationReport reportOf(const Dataset &data, const Device &device,
                           std::vector<double> predictedNs) {
@@ -28,7 +17,7 @@ EvaluationReport reportOf(const Dataset &data, const Device &device,
   std::vector<PredictedRow> rows;
   for (size_t i = 0; i < data.rows.size(); ++i)
     rows.push_back({data.rows[i].identity.family, data.rows[i].identity.group, data.rows[i].timeNs,
-                    predictedNs[i]});
+                    predictedNs[i], data.rows[i].identity.shape});
   report.families = metricsByFamily(rows);
   report.overall = metricsOf("overall", rows);
   for (const UnpricedRows &u : data.unpriced) {
@@ -48,34 +37,52 @@ EvaluationReport reportOf(const Dataset &data, const Device &device,
   return report;
 }
 
-llvm::json::Object toObject(const FamilyMetrics &m) {
-  return llvm::json::Object{{"family", m.family},
-                            {"groups", m.groups},
-                            {"rows", m.rows},
-                            {"mape", m.mape},
-                            {"median_ape", m.medianApe},
-                            {"p90_ape", m.p90Ape},
-                            {"bias", m.bias},
-                            {"oracle_at_1", m.oracleAt1},
-                            {"worst_at_1", m.worstAt1},
-                            {"oracle_at_5", m.oracleAt5},
-                            {"oracle_at_10", m.oracleAt10},
-                            {"random_at_5", m.randomAt5},
-                            {"unpriced_rows", m.unpricedRows}};
-}
-
-} // namespace
-
 EvaluationReport evaluate(const Dataset &data, const Device &device,
                           const Calibration &calibration) {
-  Parameters parameters = parametersFor(calibration, device);
-  std::vector<double> predicted;
-  for (const DatasetRow &row : data.rows)
-    predicted.push_back(predict(row, device, parameters));
-  EvaluationReport report = reportOf(data, device, std::move(predicted));
+  EvaluationReport report =
+      reportOf(data, device, predictAll(data, device, parametersFor(calibration, device)));
   report.calibration = calibration.device;
   return report;
 }
+
+std::vector<double> predictAll(const Dataset &data, const Device &device,
+                               const Parameters &parameters) {
+  FeatureBatch batch;
+  for (const DatasetRow &row : data.rows)
+    batch.add(row.features);
+  std::vector<double> times(data.rows.size());
+  batch.score(device, parameters, CacheState::Flushed, times);
+  for (size_t i = 0; i < times.size(); ++i)
+    if (data.rows[i].features.empty)
+      times[i] = parameters.launch;
+  return times;
+}
+
+namespace {
+
+/// Prices the rows of each part by a fit to the rows of all other parts.
+llvm::Expected<std::vector<double>> predictLeftOut(const Dataset &data, const Device &device,
+                                                   const FitOptions &options,
+                                                   std::span<const int> part) {
+  std::set<int> parts(part.begin(), part.end());
+  std::vector<double> predicted(data.rows.size());
+  for (int out : parts) {
+    std::vector<size_t> train;
+    for (size_t i = 0; i < data.rows.size(); ++i)
+      if (part[i] != out)
+        train.push_back(i);
+    auto calibration = calibrate(data, train, device, options);
+    if (!calibration)
+      return calibration.takeError();
+    std::vector<double> all = predictAll(data, device, calibration->values());
+    for (size_t i = 0; i < data.rows.size(); ++i)
+      if (part[i] == out)
+        predicted[i] = all[i];
+  }
+  return predicted;
+}
+
+} // namespace
 
 int foldOf(std::string_view shape, int folds) {
   uint64_t state = 0xcbf29ce484222325ull; // FNV-1a
@@ -94,49 +101,49 @@ llvm::Expected<EvaluationReport> evaluateLeftOut(const Dataset &data, const Devi
   std::vector<int> fold;
   for (const DatasetRow &row : data.rows)
     fold.push_back(foldOf(row.identity.shape, folds));
-  std::vector<double> predicted(data.rows.size());
-  for (int k = 0; k < folds; ++k) {
-    std::vector<size_t> train;
-    for (size_t i = 0; i < data.rows.size(); ++i)
-      if (fold[i] != k)
-        train.push_back(i);
-    if (train.size() == data.rows.size())
-      continue; // no shape fell into this fold
-    auto calibration = calibrate(data, train, device, options);
-    if (!calibration)
-      return calibration.takeError();
-    Parameters parameters = calibration->values();
-    for (size_t i = 0; i < data.rows.size(); ++i)
-      if (fold[i] == k)
-        predicted[i] = predict(data.rows[i], device, parameters);
-  }
-  EvaluationReport report = reportOf(data, device, std::move(predicted));
+  auto predicted = predictLeftOut(data, device, options, fold);
+  if (!predicted)
+    return predicted.takeError();
+  EvaluationReport report = reportOf(data, device, std::move(*predicted));
   report.calibration = "left-out";
   report.folds = folds;
   return report;
 }
 
-std::string toJson(const EvaluationReport &report) {
-  llvm::json::Array families, unpriced;
-  for (const FamilyMetrics &m : report.families)
-    families.push_back(toObject(m));
-  for (const UnpricedRows &u : report.unpriced)
-    unpriced.push_back(llvm::json::Object{{"family", llvm::json::fixUTF8(u.family)},
-                                          {"reason", llvm::json::fixUTF8(u.reason)},
-                                          {"rows", u.rows}});
-  llvm::json::Object root{{"schema", "tilewright.evaluate"},
-                          {"schema_version", 1},
-                          {"device", report.device},
-                          {"calibration", report.calibration},
-                          {"folds", report.folds},
-                          {"families", std::move(families)},
-                          {"overall", toObject(report.overall)},
-                          {"unpriced", std::move(unpriced)},
-                          {"failed_rows", report.failedRows}};
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  stream << llvm::formatv("{0:2}", llvm::json::Value(std::move(root))) << "\n";
-  return text;
+llvm::Expected<EvaluationReport> evaluateFamilyOut(const Dataset &data, const Device &device,
+                                                   const FitOptions &options) {
+  std::map<std::string_view, int> numbers;
+  for (const DatasetRow &row : data.rows)
+    numbers.emplace(row.identity.family, int(numbers.size()));
+  if (numbers.size() < 2)
+    return makeError(DiagClass::BadInput,
+                     "{} priced families, at least 2 are needed to leave one out", numbers.size());
+  std::vector<int> part;
+  for (const DatasetRow &row : data.rows)
+    part.push_back(numbers.at(row.identity.family));
+  auto predicted = predictLeftOut(data, device, options, part);
+  if (!predicted)
+    return predicted.takeError();
+  EvaluationReport report = reportOf(data, device, std::move(*predicted));
+  report.calibration = "family-out";
+  return report;
+}
+
+EvaluationReport evaluatePrior(const Dataset &data, const Device &device) {
+  EvaluationReport report =
+      reportOf(data, device, predictAll(data, device, priorParameters(device)));
+  report.calibration = "prior";
+  return report;
+}
+
+EvaluationReport evaluateBaseline(const Dataset &data, const Device &device, Baseline baseline) {
+  std::vector<double> predicted;
+  for (const DatasetRow &row : data.rows)
+    predicted.push_back(row.features.empty ? device.launchOverhead
+                                           : baselineTime(baseline, row.features, device));
+  EvaluationReport report = reportOf(data, device, std::move(predicted));
+  report.calibration = toString(baseline);
+  return report;
 }
 
 } // namespace tilewright

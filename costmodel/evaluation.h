@@ -2,6 +2,7 @@
 // it has never seen.
 #pragma once
 
+#include "costmodel/baselines.h"
 #include "costmodel/calibration.h"
 #include "costmodel/metrics.h"
 
@@ -9,8 +10,10 @@ namespace tilewright {
 
 struct EvaluationReport {
   std::string device;
-  std::string calibration; ///< device it was fitted on; "left-out" when refitted without each fold
-  int folds = 0;           ///< 0: one calibration priced all rows
+  /// Device it was fitted on; "left-out" or "family-out" when refitted without what is priced;
+  /// "prior" for the device description alone; the name of a baseline.
+  std::string calibration;
+  int folds = 0;                       ///< with "left-out"
   std::vector<FamilyMetrics> families; ///< sorted by name; families without a price too
   FamilyMetrics overall;
   std::vector<UnpricedRows> unpriced;
@@ -28,10 +31,30 @@ EvaluationReport evaluate(const Dataset &data, const Device &device,
 llvm::Expected<EvaluationReport> evaluateLeftOut(const Dataset &data, const Device &device,
                                                  const FitOptions &options = {}, int folds = 5);
 
+/// Each family is priced by a fit that has seen none of its rows. Of a single family nothing can be
+/// left out: BadInput.
+llvm::Expected<EvaluationReport> evaluateFamilyOut(const Dataset &data, const Device &device,
+                                                   const FitOptions &options = {});
+
+/// Prices every row by the device description alone: no measurement went into it.
+EvaluationReport evaluatePrior(const Dataset &data, const Device &device);
+
+/// The same metrics for a classical model.
+EvaluationReport evaluateBaseline(const Dataset &data, const Device &device, Baseline baseline);
+
+/// The time that parameters predict for each row. One without elements takes the launch alone: a
+/// measured kernel with an empty result has a time all the same.
+std::vector<double> predictAll(const Dataset &data, const Device &device,
+                               const Parameters &parameters);
+
+/// The report of predictions made elsewhere, one a row.
+EvaluationReport reportOf(const Dataset &data, const Device &device,
+                          std::vector<double> predictedNs);
+
 /// The fold of a shape, in [0, folds).
 int foldOf(std::string_view shape, int folds);
 
-/// JSON of schema "tilewright.evaluate" (fields as in DESIGN: families[], overall, …).
+/// JSON of schema "tilewright.evaluate" (docs/formats.md).
 std::string toJson(const EvaluationReport &report);
 
 } // namespace tilewright

@@ -93,9 +93,10 @@ private:
       if (!std::isfinite(p.priorSigma[j]))
         continue;
       double pull = (x[j] - p.priorMean[j]) / p.priorSigma[j];
-      cost += s2 * pull * pull;
-      normal(k, k) += s2 / (p.priorSigma[j] * p.priorSigma[j]);
-      gradientSum[k] += s2 * pull / p.priorSigma[j];
+      double n2 = p.noise * p.noise;
+      cost += n2 * pull * pull;
+      normal(k, k) += n2 / (p.priorSigma[j] * p.priorSigma[j]);
+      gradientSum[k] += n2 * pull / p.priorSigma[j];
     }
     return cost;
   }

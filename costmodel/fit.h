@@ -8,9 +8,9 @@
 namespace tilewright {
 
 /// Minimise over x within [lower, upper]
-///   Σ ρ(wᵢ rᵢ(x)) + s² Σ ((xⱼ - mⱼ) / σⱼ)²
+///   Σ ρ(wᵢ rᵢ(x)) + n² Σ ((xⱼ - mⱼ) / σⱼ)²
 /// with the soft-L1 loss ρ(e) = 2 s² (√(1 + (e/s)²) - 1): squares for small residuals, linear for
-/// large ones (s: robustScale).
+/// large ones (s: robustScale); n (noise) is the spread of residuals that the prior reckons with.
 struct FitProblem {
   /// Residual of a row at x; writes ∂r/∂xⱼ to `gradient` (as long as x).
   std::function<double(size_t row, std::span<const double> x, std::span<double> gradient)> residual;
@@ -19,6 +19,7 @@ struct FitProblem {
   std::vector<double> priorMean, priorSigma; ///< an infinite σ: no prior
   std::vector<bool> isFree;                  ///< the others stay at their start
   double robustScale = 0.05;
+  double noise = 0.05;
   int maxIterations = 60;
   double tolerance = 1e-8; ///< relative decrease of the cost at which it stops
 };

@@ -1,8 +1,10 @@
 #include "costmodel/metrics.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace tilewright {
 
@@ -42,6 +44,104 @@ double expectedRandomRatio(std::vector<double> measured, size_t k) {
   return expected;
 }
 
+double kendallTau(std::span<const double> a, std::span<const double> b) {
+  double agree = 0, differA = 0, differB = 0; // pairs
+  auto sign = [](double x) { return (x > 0) - (x < 0); };
+  for (size_t i = 0; i < a.size(); ++i)
+    for (size_t j = i + 1; j < a.size(); ++j) {
+      int da = sign(a[i] - a[j]), db = sign(b[i] - b[j]);
+      agree += da * db;
+      differA += da != 0;
+      differB += db != 0;
+    }
+  return differA > 0 && differB > 0 ? agree / std::sqrt(differA * differB) : 0;
+}
+
+namespace {
+
+/// What one group says about choosing.
+struct GroupScore {
+  std::array<double, 3> oracle, random; ///< at each of choiceCounts
+  std::optional<double> tau;
+};
+constexpr std::array<size_t, 3> choiceCounts = {1, 5, 10};
+
+GroupScore scoreOf(std::vector<const PredictedRow *> members) {
+  constexpr double nearTop = 1.25;
+  constexpr size_t fewestForTau = 3;
+  std::stable_sort(
+      members.begin(), members.end(),
+      [](const PredictedRow *a, const PredictedRow *b) { return a->predictedNs < b->predictedNs; });
+  std::vector<double> measured, topMeasured, topPredicted;
+  for (const PredictedRow *row : members)
+    measured.push_back(row->measuredNs);
+  double best = *std::min_element(measured.begin(), measured.end());
+  for (const PredictedRow *row : members)
+    if (row->measuredNs <= nearTop * best) {
+      topMeasured.push_back(row->measuredNs);
+      topPredicted.push_back(row->predictedNs);
+    }
+  GroupScore score;
+  for (size_t i = 0; i < choiceCounts.size(); ++i) {
+    score.oracle[i] = oracleRatio(members, best, choiceCounts[i]);
+    score.random[i] = expectedRandomRatio(measured, choiceCounts[i]);
+  }
+  if (topMeasured.size() >= fewestForTau)
+    score.tau = kendallTau(topMeasured, topPredicted);
+  return score;
+}
+
+/// Sums over one shape, of which all resampled metrics follow.
+struct ShapeSums {
+  double rows = 0, absolute = 0, bias = 0, groups = 0;
+  std::array<double, 3> logOracle{};
+
+  ShapeSums &operator+=(const ShapeSums &o) {
+    rows += o.rows;
+    absolute += o.absolute;
+    bias += o.bias;
+    groups += o.groups;
+    for (size_t i = 0; i < logOracle.size(); ++i)
+      logOracle[i] += o.logOracle[i];
+    return *this;
+  }
+};
+
+/// SplitMix64: the same draws with every standard library.
+class Draws {
+public:
+  size_t below(size_t n) {
+    uint64_t z = state += 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return size_t((z ^ (z >> 31)) % n);
+  }
+
+private:
+  uint64_t state = 1;
+};
+
+void addIntervals(FamilyMetrics &m, std::span<const ShapeSums> shapes) {
+  constexpr int resamples = 1000;
+  std::array<std::vector<double>, 5> samples;
+  Draws draws;
+  for (int r = 0; r < resamples; ++r) {
+    ShapeSums sum;
+    for (size_t i = 0; i < shapes.size(); ++i)
+      sum += shapes[draws.below(shapes.size())];
+    samples[0].push_back(sum.absolute / sum.rows);
+    samples[1].push_back(sum.bias / sum.rows);
+    for (size_t i = 0; i < choiceCounts.size(); ++i)
+      samples[2 + i].push_back(std::exp(sum.logOracle[i] / std::max(sum.groups, 1.0)));
+  }
+  ConfidenceInterval *const intervals[] = {&m.mapeInterval, &m.biasInterval, &m.oracleAt1Interval,
+                                           &m.oracleAt5Interval, &m.oracleAt10Interval};
+  for (size_t i = 0; i < samples.size(); ++i)
+    *intervals[i] = {quantile(samples[i], 0.025), quantile(samples[i], 0.975)};
+}
+
+} // namespace
+
 FamilyMetrics metricsOf(std::string family, std::span<const PredictedRow> rows) {
   FamilyMetrics result;
   result.family = std::move(family);
@@ -51,42 +151,58 @@ FamilyMetrics metricsOf(std::string family, std::span<const PredictedRow> rows) 
 
   std::vector<double> errors;
   std::map<std::string_view, std::vector<const PredictedRow *>> groups;
+  std::map<std::string_view, ShapeSums> shapes;
+  auto shapeOf = [&](const PredictedRow &row) -> ShapeSums & {
+    return shapes[row.shape.empty() ? row.group : row.shape];
+  };
   for (const PredictedRow &row : rows) {
     double relative = row.predictedNs / row.measuredNs - 1;
     errors.push_back(std::abs(relative));
-    result.mape += std::abs(relative);
-    result.bias += relative;
+    shapeOf(row) += {1, std::abs(relative), relative, 0, {}};
     groups[row.group].push_back(&row);
   }
-  result.mape /= static_cast<double>(rows.size());
-  result.bias /= static_cast<double>(rows.size());
+  std::array<double, 3> logOracle{}, logRandom{}, worst = {1, 1, 1};
+  double tau = 0;
+  for (const auto &[key, members] : groups) {
+    GroupScore score = scoreOf(members);
+    ShapeSums &shape = shapeOf(*members.front());
+    shape.groups += 1;
+    for (size_t i = 0; i < choiceCounts.size(); ++i) {
+      worst[i] = std::min(worst[i], score.oracle[i]);
+      logOracle[i] += std::log(score.oracle[i]);
+      logRandom[i] += std::log(score.random[i]);
+      shape.logOracle[i] += std::log(score.oracle[i]);
+    }
+    result.tauGroups += score.tau.has_value();
+    tau += score.tau.value_or(0);
+  }
+
+  ShapeSums all;
+  std::vector<ShapeSums> sums;
+  for (const auto &[key, shape] : shapes) {
+    all += shape;
+    sums.push_back(shape);
+  }
+  result.mape = all.absolute / all.rows;
+  result.bias = all.bias / all.rows;
   result.medianApe = quantile(errors, 0.5);
   result.p90Ape = quantile(errors, 0.9);
-
-  double log1 = 0, log5 = 0, log10 = 0, logRandom = 0;
-  result.worstAt1 = 1;
-  for (auto &[key, members] : groups) {
-    std::stable_sort(members.begin(), members.end(),
-                     [](const PredictedRow *a, const PredictedRow *b) {
-                       return a->predictedNs < b->predictedNs;
-                     });
-    std::vector<double> measured;
-    for (const PredictedRow *row : members)
-      measured.push_back(row->measuredNs);
-    double best = *std::min_element(measured.begin(), measured.end());
-    double at1 = oracleRatio(members, best, 1);
-    result.worstAt1 = std::min(result.worstAt1, at1);
-    log1 += std::log(at1);
-    log5 += std::log(oracleRatio(members, best, 5));
-    log10 += std::log(oracleRatio(members, best, 10));
-    logRandom += std::log(expectedRandomRatio(std::move(measured), 5));
-  }
   double count = static_cast<double>(groups.size());
   result.groups = static_cast<int64_t>(groups.size());
-  result.oracleAt1 = std::exp(log1 / count);
-  result.oracleAt5 = std::exp(log5 / count);
-  result.oracleAt10 = std::exp(log10 / count);
-  result.randomAt5 = std::exp(logRandom / count);
+  auto meanOf = [&](const std::array<double, 3> &logs, size_t i) {
+    return std::exp(logs[i] / count);
+  };
+  result.oracleAt1 = meanOf(logOracle, 0);
+  result.oracleAt5 = meanOf(logOracle, 1);
+  result.oracleAt10 = meanOf(logOracle, 2);
+  result.randomAt1 = meanOf(logRandom, 0);
+  result.randomAt5 = meanOf(logRandom, 1);
+  result.randomAt10 = meanOf(logRandom, 2);
+  result.worstAt1 = worst[0];
+  result.worstAt5 = worst[1];
+  result.worstAt10 = worst[2];
+  result.kendallTau = result.tauGroups ? tau / double(result.tauGroups) : 0;
+  addIntervals(result, sums);
   return result;
 }
 

@@ -36,6 +36,46 @@ TEST(Metrics, TiesGoByRowOrder) {
   EXPECT_DOUBLE_EQ(metricsOf("f", rows).oracleAt1, 0.5);
 }
 
+TEST(Metrics, TauOfOrdersAndTies) {
+  EXPECT_DOUBLE_EQ(kendallTau(std::vector<double>{1, 2, 3}, std::vector<double>{10, 20, 30}), 1);
+  EXPECT_DOUBLE_EQ(kendallTau(std::vector<double>{1, 2, 3}, std::vector<double>{3, 2, 1}), -1);
+  EXPECT_DOUBLE_EQ(kendallTau(std::vector<double>{1, 2, 3}, std::vector<double>{5, 5, 5}), 0);
+  // Pairs: 2 agree, 0 disagree, 1 tied in b: 2 / √(3·2).
+  EXPECT_DOUBLE_EQ(kendallTau(std::vector<double>{1, 2, 3}, std::vector<double>{1, 1, 2}),
+                   2 / std::sqrt(6.0));
+}
+
+TEST(Metrics, TauLooksNearTheTopOnly) {
+  std::vector<PredictedRow> rows = {
+      {"f", "a", 10, 1}, {"f", "a", 11, 2}, {"f", "a", 12, 3}, {"f", "a", 90, 0.5}};
+  FamilyMetrics m = metricsOf("f", rows);
+  EXPECT_EQ(m.tauGroups, 1);
+  EXPECT_DOUBLE_EQ(m.kendallTau, 1);
+  EXPECT_DOUBLE_EQ(m.worstAt5, 1);
+  EXPECT_DOUBLE_EQ(m.randomAt10, 1);
+  EXPECT_DOUBLE_EQ(m.randomAt1, (1 + 10 / 11.0 + 10 / 12.0 + 10 / 90.0) / 4);
+}
+
+/// One shape can not vary; many alike hardly do; the interval holds the value.
+TEST(Metrics, IntervalsComeOfWholeShapes) {
+  std::vector<PredictedRow> one, many, mixed;
+  for (int i = 0; i < 40; ++i) {
+    std::string group = "g" + std::to_string(i), half = i % 2 ? "s1" : "s2";
+    double error = i % 2 ? 1.4 : 1.1;
+    one.push_back({"f", group, 10, 10 * error, "s"});
+    many.push_back({"f", group, 10, 10 * error, group});
+    mixed.push_back({"f", group, 10, 10 * error, half});
+  }
+  FamilyMetrics a = metricsOf("f", one), b = metricsOf("f", many), c = metricsOf("f", mixed);
+  EXPECT_DOUBLE_EQ(a.mapeInterval.low, a.mapeInterval.high);
+  EXPECT_LT(b.mapeInterval.low, b.mape);
+  EXPECT_GT(b.mapeInterval.high, b.mape);
+  EXPECT_LT(b.mapeInterval.high - b.mapeInterval.low, 0.15);
+  EXPECT_NEAR(c.mapeInterval.low, 0.1, 1e-12); // two shapes: both draws may be the same
+  EXPECT_NEAR(c.mapeInterval.high, 0.4, 1e-12);
+  EXPECT_DOUBLE_EQ(metricsOf("f", many).mapeInterval.low, b.mapeInterval.low); // fixed seed
+}
+
 TEST(Metrics, NoRows) { EXPECT_EQ(metricsOf("f", {}).mape, 0); }
 
 /// Against the mean over all subsets.

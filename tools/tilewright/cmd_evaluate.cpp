@@ -1,6 +1,6 @@
-// tilewright evaluate and calibrate: the cost model against measurements.
-#include "costmodel/evaluation.h"
-#include "tools/tilewright/command.h"
+// tilewright evaluate: the cost model, and classical ones, against measurements.
+#include "tools/tilewright/evaluation_output.h"
+#include "tools/tilewright/measured_input.h"
 
 #include <fmt/format.h>
 
@@ -8,101 +8,105 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options {
-  std::vector<std::string> files;
-  std::string device = "h100-sxm", calibration, templates, out;
-  bool json = false, leftOut = false, all = false, rows = false;
-  int folds = 5;
+struct Options : MeasuredOptions {
+  std::string calibration, baseline;
+  bool leftOut = false, familyOut = false, noMeasurement = false, learningCurve = false;
+  bool rows = false, markdown = false;
+  int folds = 5, draws = 10;
 };
 
-struct Inputs {
-  Device device;
-  Dataset data;
-};
-
-llvm::Expected<Inputs> readInputs(const Options &options) {
-  llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
-  if (!device)
-    return device.takeError();
-  llvm::Expected<TemplateLibrary> templates = TemplateLibrary::load(dataFolder("templates"));
-  if (!templates)
-    return templates.takeError();
-  if (!options.templates.empty())
-    if (llvm::Error error = templates->addFolder(options.templates))
-      return error;
-  llvm::Expected<Dataset> data = loadDataset(options.files, *templates, *device);
-  if (!data)
-    return data.takeError();
-  return Inputs{std::move(*device), std::move(*data)};
+llvm::Expected<EvaluationReport> reportFor(const Options &options, const MeasuredInput &input) {
+  FitOptions fit;
+  fit.all = options.allParameters;
+  if (options.leftOut)
+    return evaluateLeftOut(input.data, input.device, fit, options.folds);
+  if (options.familyOut)
+    return evaluateFamilyOut(input.data, input.device, fit);
+  if (options.noMeasurement)
+    return evaluatePrior(input.data, input.device);
+  if (!options.baseline.empty())
+    return evaluateBaseline(input.data, input.device, *parseBaseline(options.baseline));
+  llvm::Expected<Calibration> calibration =
+      options.calibration.empty()
+          ? defaultCalibration(input.device, dataFolder("calibrations"))
+          : loadCalibration(options.calibration, dataFolder("calibrations"));
+  if (!calibration)
+    return calibration.takeError();
+  return evaluate(input.data, input.device, *calibration);
 }
 
-std::string percent(double fraction) { return fmt::format("{:.1f}", 100 * fraction); }
-
-void printReport(const EvaluationReport &report) {
-  fmt::print("device {}, calibration {}{}\n", report.device, report.calibration,
-             report.folds ? fmt::format(" ({} folds, whole shapes left out)", report.folds) : "");
-  fmt::print("{:<22} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>7} {:>7} {:>7} {:>8} {:>8}\n", "family",
-             "rows", "groups", "MAPE%", "med%", "p90%", "bias%", "top1%", "worst1%", "top5%",
-             "top10%", "rand5%");
-  auto line = [](const FamilyMetrics &m) {
-    fmt::print("{:<22} {:>6} {:>6} ", m.family, m.rows, m.groups);
-    if (m.rows == 0)
-      fmt::print("{} rows without a price\n", m.unpricedRows);
-    else
-      fmt::print("{:>6} {:>6} {:>6} {:>6} {:>7} {:>7} {:>7} {:>8} {:>8}\n", percent(m.mape),
-                 percent(m.medianApe), percent(m.p90Ape), percent(m.bias), percent(m.oracleAt1),
-                 percent(m.worstAt1), percent(m.oracleAt5), percent(m.oracleAt10),
-                 percent(m.randomAt5));
-  };
-  for (const FamilyMetrics &family : report.families)
-    line(family);
-  line(report.overall);
-  for (const UnpricedRows &rows : report.unpriced)
-    fmt::print("not priced: {} rows of {}: {}\n", rows.rows, rows.family, rows.reason);
-  if (report.failedRows)
-    fmt::print("left out: {} rows that failed when they were measured\n", report.failedRows);
+Json curveJson(const LearningCurve &curve) {
+  Json document = newDocument("evaluate.learning_curve");
+  document["folds"] = curve.folds;
+  document["draws"] = curve.draws;
+  document["all_mape"] = curve.all.overall.mape;
+  document["points"] = Json::array();
+  for (const LearningPoint &p : curve.points) {
+    Json families = Json::array();
+    for (const FamilyMetrics &family : p.designedFamilies)
+      if (family.rows)
+        families.push_back({{"family", family.family}, {"mape", family.mape}});
+    document["points"].push_back(
+        {{"measurements", p.measurements},
+         {"designed",
+          {{"mape", p.designed.mape},
+           {"ratio_to_all", p.designed.mape / std::max(curve.all.overall.mape, 1e-12)},
+           {"oracle_at_1", p.designed.oracleAt1},
+           {"oracle_at_5", p.designed.oracleAt5},
+           {"families", std::move(families)}}},
+         {"random",
+          {{"mape_median", p.randomMape},
+           {"mape_lowest", p.randomLow},
+           {"mape_highest", p.randomHigh},
+           {"oracle_at_1_median", p.randomOracleAt1},
+           {"oracle_at_5_median", p.randomOracleAt5}}}});
+  }
+  return document;
 }
 
-Json rowJson(const DatasetRow &row, double predictedNs) {
-  Json plan = Json::object();
-  for (size_t i = 0; i < row.choice.values.size(); ++i)
-    plan[(*row.choice.names)[i]] = row.choice.values[i];
-  plan["instruction"] = toString(row.choice.instruction);
-  return {{"family", row.identity.family},
-          {"group", row.identity.group},
-          {"plan", std::move(plan)},
-          {"predicted_ns", predictedNs},
-          {"measured_ns", row.timeNs}};
+int runLearningCurve(const Options &options, const MeasuredInput &input) {
+  LearningOptions learning;
+  learning.folds = options.folds;
+  learning.draws = options.draws;
+  learning.fit.all = options.allParameters;
+  llvm::Expected<LearningCurve> curve = learningCurve(input.data, input.device, learning);
+  if (!curve)
+    return failInput(curve.takeError());
+  if (!options.out.empty())
+    if (llvm::Error error = writeFileAtomically(options.out, dump(curveJson(*curve))))
+      return fail(std::move(error));
+  if (options.json) {
+    print(curveJson(*curve));
+    return Fine;
+  }
+  TextTable points = curveTable(*curve), families = curveFamilies(*curve);
+  fmt::print("device {}: calibrated on so many measurements of other shapes, {} folds; random: "
+             "median and range of {} draws\n\n{}\nMAPE % with designed measurements\n\n{}",
+             input.device.name, curve->folds, curve->draws,
+             options.markdown ? points.markdown() : points.text(),
+             options.markdown ? families.markdown() : families.text());
+  return Fine;
 }
 
 int runEvaluate(const Options &options) {
-  llvm::Expected<Inputs> inputs = readInputs(options);
-  if (!inputs)
-    return failInput(inputs.takeError());
-  EvaluationReport report;
-  if (options.leftOut) {
-    FitOptions fit;
-    fit.all = options.all;
-    llvm::Expected<EvaluationReport> crossed =
-        evaluateLeftOut(inputs->data, inputs->device, fit, options.folds);
-    if (!crossed)
-      return failInput(crossed.takeError());
-    report = std::move(*crossed);
-  } else {
-    llvm::Expected<Calibration> calibration =
-        options.calibration.empty()
-            ? defaultCalibration(inputs->device, dataFolder("calibrations"))
-            : loadCalibration(options.calibration, dataFolder("calibrations"));
-    if (!calibration)
-      return failInput(calibration.takeError());
-    report = evaluate(inputs->data, inputs->device, *calibration);
-  }
+  llvm::Expected<MeasuredInput> input = readMeasured(options);
+  if (!input)
+    return failInput(input.takeError());
+  if (options.learningCurve)
+    return runLearningCurve(options, *input);
+  llvm::Expected<EvaluationReport> report = reportFor(options, *input);
+  if (!report)
+    return failInput(report.takeError());
   if (options.json || !options.out.empty()) {
-    Json document = Json::parse(toJson(report));
+    Json document = Json::parse(toJson(*report));
     if (options.rows) {
       document["rows"] = Json::array();
-      for (size_t i = 0; i < inputs->data.rows.size(); ++i)
-        document["rows"].push_back(rowJson(inputs->data.rows[i], report.predictedNs[i]));
+      for (size_t i = 0; i < input->data.rows.size(); ++i) {
+        Json row = rowJson(input->data.rows[i]);
+        row["predicted_ns"] = report->predictedNs[i];
+        row["measured_ns"] = input->data.rows[i].timeNs;
+        document["rows"].push_back(std::move(row));
+      }
     }
     if (!options.out.empty())
       if (llvm::Error error = writeFileAtomically(options.out, dump(document)))
@@ -112,53 +116,14 @@ int runEvaluate(const Options &options) {
       return Fine;
     }
   }
-  printReport(report);
+  TextTable table = metricsTable(*report);
+  fmt::print("{}\n\n{}", describe(*report), options.markdown ? table.markdown() : table.text());
+  std::vector<std::string> notes = notesOf(*report);
+  if (!notes.empty())
+    fmt::print("\n");
+  for (const std::string &note : notes)
+    fmt::print("{}{}\n", options.markdown ? "- " : "", note);
   return Fine;
-}
-
-int runCalibrate(const Options &options) {
-  llvm::Expected<Inputs> inputs = readInputs(options);
-  if (!inputs)
-    return failInput(inputs.takeError());
-  FitOptions fit;
-  fit.all = options.all;
-  llvm::Expected<Calibration> calibration = calibrate(inputs->data, inputs->device, fit);
-  if (!calibration)
-    return failInput(calibration.takeError());
-  if (!options.out.empty())
-    if (llvm::Error error = writeFileAtomically(options.out, toJson(*calibration)))
-      return fail(std::move(error));
-  if (options.json) {
-    std::string text = toJson(*calibration);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return Fine;
-  }
-  fmt::print("device {}: {} rows in {} groups, {} iterations{}, MAPE {}%\n", calibration->device,
-             calibration->rows, calibration->groups, calibration->iterations,
-             calibration->converged ? "" : " (not converged)", percent(calibration->mape));
-  fmt::print("{:<22} {:>10} {:<8} {:>7} {:>10}  {:<14} {}\n", "parameter", "value", "unit", "+-%",
-             "prior", "status", "meaning");
-  for (size_t i = 0; i < calibration->parameters.size(); ++i) {
-    const CalibratedParameter &parameter = calibration->parameters[i];
-    const ParameterInfo &info = parameterInfos()[i];
-    fmt::print("{:<22} {:>10.3g} {:<8} {:>7} {:>10.3g}  {:<14} {}\n", info.name, parameter.value,
-               info.unit,
-               parameter.status == CalibratedParameter::Status::Fitted
-                   ? fmt::format("{:.1f}", 100 * parameter.sigmaLn)
-                   : "",
-               parameter.prior, toString(parameter.status), info.meaning);
-  }
-  return Fine;
-}
-
-void addCommon(CLI::App *command, Options &options) {
-  command->add_option("FILE", options.files, "Measurements: .csv or .csv.gz")->required();
-  command->add_option("--device", options.device, "Device name or JSON file")
-      ->capture_default_str();
-  command->add_option("--templates", options.templates, "Folder with more families");
-  command->add_flag("--all-parameters", options.all,
-                    "Fit also the parameters that the data hardly identify");
-  command->add_flag("--json", options.json, "Print JSON");
 }
 
 } // namespace
@@ -167,35 +132,36 @@ void addEvaluate(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<Options>();
   CLI::App *command =
       app.add_subcommand("evaluate", "Accuracy of predictions against measurements");
-  command->footer("Example:\n"
-                  "  tilewright evaluate datasets/measurements/h100-sxm/gemm.csv.gz --left-out");
-  addCommon(command, *options);
-  auto *calibration =
-      command->add_option("--calibration", options->calibration,
-                          "Calibration name or JSON file (default: the device's, else priors)");
-  command
-      ->add_flag("--left-out", options->leftOut,
-                 "Price each shape by a fit that has not seen it (cross-validation)")
-      ->excludes(calibration);
-  command->add_option("--folds", options->folds, "With --left-out")
+  command->footer("Examples:\n"
+                  "  tilewright evaluate datasets/measurements/h100-sxm/gemm.csv.gz --left-out\n"
+                  "  tilewright evaluate mine.csv --device h200-sxm --calibration h100-sxm");
+  addMeasuredOptions(command, *options);
+  command->get_option("FILE")->required();
+  CLI::Option_group *how = command->add_option_group("How rows are priced (default: by the "
+                                                     "device's calibration, else its priors)");
+  how->add_option("--calibration", options->calibration,
+                  "Calibration name or JSON file; one of another device is carried over by the "
+                  "descriptions of both");
+  how->add_flag("--left-out", options->leftOut,
+                "Each shape by a fit that has not seen it (cross-validation)");
+  how->add_flag("--family-out", options->familyOut, "Each family by a fit to the other families");
+  how->add_flag("--no-measurement", options->noMeasurement, "By the device description alone");
+  how->add_option("--baseline", options->baseline, "By a classical model")
+      ->check(CLI::IsMember({"roofline", "traffic-waves", "xla"}));
+  how->add_flag("--learning-curve", options->learningCurve,
+                "By fits to a few measurements of other shapes, designed and random");
+  how->require_option(0, 1);
+  command->add_option("--folds", options->folds, "With --left-out and --learning-curve")
       ->capture_default_str()
       ->check(CLI::Range(2, 100));
+  command->add_option("--draws", options->draws, "Random draws with --learning-curve")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command->add_flag("--markdown", options->markdown, "Print Markdown tables");
   command->add_flag("--rows", options->rows, "Write each row's times into the JSON, too");
   command->add_option("--out", options->out, "Also write the JSON to a file");
   command->callback(
       [options, &selection] { selection.run = [options] { return runEvaluate(*options); }; });
-}
-
-void addCalibrate(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
-  CLI::App *command =
-      app.add_subcommand("calibrate", "Fit the cost model's parameters to measurements");
-  command->footer("Example:\n"
-                  "  tilewright calibrate measured.csv --device h100-sxm --out my-h100.json");
-  addCommon(command, *options);
-  command->add_option("--out", options->out, "Write the calibration to a file");
-  command->callback(
-      [options, &selection] { selection.run = [options] { return runCalibrate(*options); }; });
 }
 
 } // namespace tilewright::cli

@@ -1,0 +1,237 @@
+#include "costmodel/learning.h"
+
+#include "costmodel/formula.h"
+#include "costmodel/log_parameters.h"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+using Vector = Eigen::Matrix<double, parameterCount, 1>;
+using Matrix = Eigen::Matrix<double, parameterCount, parameterCount>;
+
+/// Gradients of ln(time) by the logarithms of the parameters that are fitted, at the priors.
+class Gradients {
+public:
+  Gradients(const Device &device, bool all) : device(device), all(all) {
+    auto priors = toArray(priorParameters(device));
+    std::array<double, parameterCount> logs;
+    for (int j = 0; j < parameterCount; ++j)
+      logs[size_t(j)] = std::log(priors[size_t(j)]);
+    parameters = seededParameters(logs);
+  }
+
+  Vector of(const Features &features) const {
+    Vector g = Vector::Zero();
+    if (features.empty)
+      return g;
+    ParameterDual time = log(kernelTime(features, device, parameters).total);
+    for (int j = 0; j < parameterCount; ++j)
+      if (all || parameterInfos()[size_t(j)].fitted)
+        g[j] = time.d[size_t(j)];
+    return g;
+  }
+
+private:
+  const Device &device;
+  bool all;
+  ParametersOf<ParameterDual> parameters;
+};
+
+/// A generator whose draws are the same everywhere (the distributions of the library are not).
+size_t drawBelow(std::mt19937_64 &random, size_t n) { return size_t(random() % n); }
+
+/// Random rows without repetition, families equally likely while they last.
+std::vector<size_t> drawRows(const Dataset &data, std::span<const size_t> from, size_t count,
+                             std::mt19937_64 &random) {
+  std::map<std::string_view, std::vector<size_t>> families;
+  for (size_t i : from)
+    families[data.rows[i].identity.family].push_back(i);
+  std::vector<std::vector<size_t> *> left;
+  for (auto &[family, rows] : families)
+    left.push_back(&rows);
+  std::vector<size_t> chosen;
+  while (chosen.size() < count && !left.empty()) {
+    size_t f = drawBelow(random, left.size());
+    std::vector<size_t> &rows = *left[f];
+    size_t r = drawBelow(random, rows.size());
+    chosen.push_back(rows[r]);
+    rows[r] = rows.back();
+    rows.pop_back();
+    if (rows.empty())
+      left.erase(left.begin() + ptrdiff_t(f));
+  }
+  return chosen;
+}
+
+double medianOf(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  size_t n = values.size();
+  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
+class Learner {
+public:
+  Learner(const Dataset &data, const Device &device, const LearningOptions &options)
+      : data(data), device(device), options(options) {
+    for (const DatasetRow &row : data.rows)
+      fold.push_back(foldOf(row.identity.shape, options.folds));
+    parts.insert(fold.begin(), fold.end());
+  }
+
+  llvm::Expected<LearningCurve> run() {
+    LearningCurve curve;
+    curve.folds = options.folds;
+    curve.draws = options.draws;
+    auto all = evaluateLeftOut(data, device, options.fit, options.folds);
+    if (!all)
+      return all.takeError();
+    curve.all = std::move(*all);
+    for (int out : parts) { // the first rows of a longer design are the shorter one
+      size_t most = options.counts.empty()
+                        ? 0
+                        : *std::max_element(options.counts.begin(), options.counts.end());
+      designs[out] = designMeasurements(data, train(out), device, most, options.fit);
+    }
+    for (size_t count : options.counts) {
+      auto point = pointOf(count);
+      if (!point)
+        return point.takeError();
+      curve.points.push_back(std::move(*point));
+    }
+    return curve;
+  }
+
+private:
+  std::vector<size_t> train(int out) const {
+    std::vector<size_t> rows;
+    for (size_t i = 0; i < data.rows.size(); ++i)
+      if (fold[i] != out)
+        rows.push_back(i);
+    return rows;
+  }
+
+  /// Predicts each part by a calibration on the rows that `choose` takes of the others.
+  template <class Choose> llvm::Expected<EvaluationReport> crossed(const Choose &choose) const {
+    std::vector<double> predicted(data.rows.size());
+    for (int out : parts) {
+      std::vector<size_t> rows = choose(out);
+      Parameters parameters = priorParameters(device);
+      if (!rows.empty()) {
+        auto calibration = calibrate(data, rows, device, options.fit);
+        if (!calibration)
+          return calibration.takeError();
+        parameters = calibration->values();
+      }
+      std::vector<double> times = predictAll(data, device, parameters);
+      for (size_t i = 0; i < times.size(); ++i)
+        if (fold[i] == out)
+          predicted[i] = times[i];
+    }
+    return reportOf(data, device, std::move(predicted));
+  }
+
+  llvm::Expected<LearningPoint> pointOf(size_t count) const {
+    LearningPoint point;
+    point.measurements = count;
+    auto designed = crossed([&](int out) {
+      const std::vector<size_t> &rows = designs.at(out);
+      return std::vector<size_t>(rows.begin(),
+                                 rows.begin() + ptrdiff_t(std::min(count, rows.size())));
+    });
+    if (!designed)
+      return designed.takeError();
+    point.designed = std::move(designed->overall);
+    point.designedFamilies = std::move(designed->families);
+    std::vector<double> mape, at1, at5;
+    for (int draw = 0; draw < (count == 0 ? 1 : std::max(options.draws, 1)); ++draw) {
+      auto random = crossed([&](int out) {
+        std::mt19937_64 generator(uint64_t(draw) * 1000 + uint64_t(out));
+        return drawRows(data, train(out), count, generator);
+      });
+      if (!random)
+        return random.takeError();
+      mape.push_back(random->overall.mape);
+      at1.push_back(random->overall.oracleAt1);
+      at5.push_back(random->overall.oracleAt5);
+    }
+    point.randomLow = *std::min_element(mape.begin(), mape.end());
+    point.randomHigh = *std::max_element(mape.begin(), mape.end());
+    point.randomMape = medianOf(std::move(mape));
+    point.randomOracleAt1 = medianOf(std::move(at1));
+    point.randomOracleAt5 = medianOf(std::move(at5));
+    return point;
+  }
+
+  const Dataset &data;
+  const Device &device;
+  const LearningOptions &options;
+  std::vector<int> fold;
+  std::set<int> parts;
+  std::map<int, std::vector<size_t>> designs;
+};
+
+} // namespace
+
+std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size_t> candidates,
+                                       const Device &device, size_t count,
+                                       const FitOptions &options) {
+  std::map<std::string_view, double> familyRows;
+  std::map<std::string_view, size_t> timesAsked;
+  for (const DatasetRow &row : data.rows)
+    ++familyRows[row.identity.family];
+  Gradients gradients(device, options.all);
+  Matrix mean = Matrix::Zero();
+  std::vector<Vector> gradientOf(data.rows.size());
+  for (size_t i = 0; i < data.rows.size(); ++i) {
+    gradientOf[i] = gradients.of(data.rows[i].features);
+    mean.selfadjointView<Eigen::Lower>().rankUpdate(gradientOf[i],
+                                                    1 / familyRows[data.rows[i].identity.family]);
+  }
+  mean = Matrix(mean.selfadjointView<Eigen::Lower>());
+
+  const double noise = options.modelError * options.modelError;
+  Matrix covariance = Matrix::Identity() * (options.priorSigma * options.priorSigma);
+  std::vector<size_t> left(candidates.begin(), candidates.end()), chosen;
+  while (chosen.size() < count && !left.empty()) {
+    size_t fewest = SIZE_MAX;
+    for (size_t i : left)
+      fewest = std::min(fewest, timesAsked[data.rows[i].identity.group]);
+    Matrix spread = covariance * mean * covariance;
+    size_t best = 0;
+    double bestGain = -1;
+    for (size_t k = 0; k < left.size(); ++k) {
+      const Vector &g = gradientOf[left[k]];
+      if (timesAsked[data.rows[left[k]].identity.group] > fewest)
+        continue;
+      double gain = g.dot(spread * g) / (noise + g.dot(covariance * g));
+      if (gain > bestGain) {
+        bestGain = gain;
+        best = k;
+      }
+    }
+    const DatasetRow &row = data.rows[left[best]];
+    Vector direction = covariance * gradientOf[left[best]];
+    covariance -=
+        direction * direction.transpose() / (noise + gradientOf[left[best]].dot(direction));
+    ++timesAsked[row.identity.group];
+    chosen.push_back(left[best]);
+    left.erase(left.begin() + ptrdiff_t(best));
+  }
+  return chosen;
+}
+
+llvm::Expected<LearningCurve> learningCurve(const Dataset &data, const Device &device,
+                                            const LearningOptions &options) {
+  if (data.rows.empty())
+    return makeError(DiagClass::BadInput, "no priced rows to learn from");
+  return Learner(data, device, options).run();
+}
+
+} // namespace tilewright

@@ -1,0 +1,57 @@
+// Which measurements to take first, and how good a calibration is after so many of them.
+#pragma once
+
+#include "costmodel/evaluation.h"
+
+#include <span>
+#include <vector>
+
+namespace tilewright {
+
+/// Chooses `count` of the candidate rows to measure, in the order in which to measure them; all of
+/// them if there are fewer. No time is read: what a row would say follows from the gradients of
+/// ln(time) at the priors.
+///
+/// A greedy Bayesian design that minimises the mean variance of the predictions over all rows of
+/// the data set ("V-optimal"): with C the covariance of the log parameters (at first the prior's)
+/// and M the mean of g gᵀ over all rows, each family weighing alike, the next row is the one of
+/// largest
+///   gᵀ C M C g / (s² + gᵀ C g),
+/// by which its measurement lowers tr(C M); s is the spread of the formula's own error. Rows of one
+/// problem share that error, so that a problem is asked again only when all have been asked. Unlike
+/// the determinant (D-optimality), this does not run to extreme configurations that tell a
+/// parameter well but that hardly any row resembles. (Chaloner and Verdinelli, Bayesian
+/// experimental design: a review, Statistical Science 10(3), 1995.)
+std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size_t> candidates,
+                                       const Device &device, size_t count,
+                                       const FitOptions &options = {});
+
+/// Error on shapes left out after calibrating on so many rows of the other shapes.
+struct LearningPoint {
+  size_t measurements = 0;
+  /// Rows chosen by designMeasurements().
+  FamilyMetrics designed;
+  std::vector<FamilyMetrics> designedFamilies;
+  /// Random rows, families equally likely: median and range of MAPE over the draws, median of the
+  /// others. Without measurements there is one draw.
+  double randomMape = 0, randomLow = 0, randomHigh = 0, randomOracleAt1 = 0, randomOracleAt5 = 0;
+};
+
+struct LearningCurve {
+  std::vector<LearningPoint> points; ///< by number of measurements
+  EvaluationReport all;              ///< all rows of the other shapes measured: cross-validation
+  int folds = 0, draws = 0;
+};
+
+struct LearningOptions {
+  std::vector<size_t> counts = {0, 4, 8, 16, 32, 64, 128, 256};
+  int draws = 10;
+  int folds = 5;
+  FitOptions fit;
+};
+
+/// Errors as evaluateLeftOut().
+llvm::Expected<LearningCurve> learningCurve(const Dataset &data, const Device &device,
+                                            const LearningOptions &options = {});
+
+} // namespace tilewright

@@ -1,0 +1,172 @@
+// tilewright calibrate: parameters fitted to measurements, carried over to another device, and the
+// measurements that are worth taking first.
+#include "tools/tilewright/evaluation_output.h"
+#include "tools/tilewright/measured_input.h"
+
+#include <fmt/format.h>
+#include <numeric>
+
+namespace tilewright::cli {
+
+namespace {
+
+struct Options : MeasuredOptions {
+  std::string calibration, transferTo;
+  size_t design = 0;
+};
+
+int showCalibration(const Options &options, const Calibration &calibration) {
+  if (!options.out.empty())
+    if (llvm::Error error = writeFileAtomically(options.out, toJson(calibration)))
+      return fail(std::move(error));
+  if (options.json) {
+    std::string text = toJson(calibration);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return Fine;
+  }
+  if (!calibration.files.empty())
+    fmt::print("device {}: {} rows in {} groups, {} iterations{}, MAPE {}%\n", calibration.device,
+               calibration.rows, calibration.groups, calibration.iterations,
+               calibration.converged ? "" : " (not converged)", percent(calibration.mape));
+  TextTable table;
+  table.head = {"parameter", "value", "unit", "± %", "prior", "status"};
+  for (size_t i = 0; i < calibration.parameters.size(); ++i) {
+    const CalibratedParameter &parameter = calibration.parameters[i];
+    const ParameterInfo &info = parameterInfos()[i];
+    table.rows.push_back({std::string(info.name), fmt::format("{:.3g}", parameter.value),
+                          std::string(info.unit), fmt::format("{:.1f}", 100 * parameter.sigmaLn),
+                          fmt::format("{:.3g}", parameter.prior),
+                          std::string(toString(parameter.status))});
+  }
+  fmt::print("{}", table.text());
+  std::string weak;
+  for (size_t i = 0; i < calibration.parameters.size(); ++i)
+    if (calibration.parameters[i].status == CalibratedParameter::Status::NotIdentified)
+      weak += fmt::format("{}{}", weak.empty() ? "" : ", ", parameterInfos()[i].name);
+  if (!weak.empty())
+    fmt::print("not identified by these data, near their priors: {}\n", weak);
+  return Fine;
+}
+
+int runTransfer(const Options &options) {
+  llvm::Expected<Device> from = loadDevice(options.device, dataFolder("devices"));
+  if (!from)
+    return failInput(from.takeError());
+  llvm::Expected<Device> to = loadDevice(options.transferTo, dataFolder("devices"));
+  if (!to)
+    return failInput(to.takeError());
+  llvm::Expected<Calibration> calibration =
+      options.calibration.empty()
+          ? defaultCalibration(*from, dataFolder("calibrations"))
+          : loadCalibration(options.calibration, dataFolder("calibrations"));
+  if (!calibration)
+    return failInput(calibration.takeError());
+  if (!options.files.empty()) {
+    llvm::Expected<MeasuredInput> input = readMeasured(options);
+    if (!input)
+      return failInput(input.takeError());
+    FitOptions fit;
+    fit.all = options.allParameters;
+    calibration = calibrate(input->data, input->device, fit);
+    if (!calibration)
+      return failInput(calibration.takeError());
+  }
+  if (!options.json)
+    fmt::print("calibration of {} carried over to {}: each parameter keeps its ratio to what the "
+               "description says\n",
+               calibration->device, to->name);
+  return showCalibration(options, transferred(*calibration, *to));
+}
+
+/// Lists the rows to measure; with --out, also fits to them alone.
+int runDesign(const Options &options) {
+  llvm::Expected<MeasuredInput> input =
+      readMeasured(options, options.out.empty() ? Times::Optional : Times::Needed);
+  if (!input)
+    return failInput(input.takeError());
+  std::vector<size_t> all(input->data.rows.size());
+  std::iota(all.begin(), all.end(), size_t(0));
+  std::vector<size_t> rows = designMeasurements(input->data, all, input->device, options.design);
+  if (!options.out.empty()) {
+    FitOptions fit;
+    fit.all = options.allParameters;
+    llvm::Expected<Calibration> calibration = calibrate(input->data, rows, input->device, fit);
+    if (!calibration)
+      return failInput(calibration.takeError());
+    return showCalibration(options, *calibration);
+  }
+  if (options.json) {
+    Json document = newDocument("calibrate.design");
+    document["device"] = input->device.name;
+    document["rows"] = Json::array();
+    for (size_t i : rows) {
+      Json row = rowJson(input->data.rows[i]);
+      row["file"] = input->data.files[input->data.rows[i].table];
+      row["line"] = input->data.rows[i].line;
+      document["rows"].push_back(std::move(row));
+    }
+    print(document);
+    return Fine;
+  }
+  for (size_t i : rows) {
+    const DatasetRow &row = input->data.rows[i];
+    fmt::print("{}:{}: {}", input->data.files[row.table], row.line, row.identity.group);
+    for (size_t k = 0; k < row.choice.values.size(); ++k)
+      fmt::print(" {}={}", (*row.choice.names)[k], row.choice.values[k]);
+    fmt::print("\n");
+  }
+  return Fine;
+}
+
+int runCalibrate(const Options &options) {
+  if (!options.transferTo.empty())
+    return runTransfer(options);
+  if (options.design)
+    return runDesign(options);
+  llvm::Expected<MeasuredInput> input = readMeasured(options);
+  if (!input)
+    return failInput(input.takeError());
+  FitOptions fit;
+  fit.all = options.allParameters;
+  llvm::Expected<Calibration> calibration = calibrate(input->data, input->device, fit);
+  if (!calibration)
+    return failInput(calibration.takeError());
+  return showCalibration(options, *calibration);
+}
+
+} // namespace
+
+void addCalibrate(CLI::App &app, Selection &selection) {
+  auto options = std::make_shared<Options>();
+  CLI::App *command =
+      app.add_subcommand("calibrate", "Fit the cost model's parameters to measurements");
+  command->footer(
+      "Examples:\n"
+      "  tilewright calibrate measured.csv --device h100-sxm --out my-h100.json\n"
+      "  tilewright calibrate planned.csv --design 16\n"
+      "  tilewright calibrate --device h100-sxm --transfer-to h200-sxm --out h200.json");
+  addMeasuredOptions(command, *options);
+  CLI::Option *design =
+      command
+          ->add_option(
+              "--design", options->design,
+              "Choose so many of the rows to measure first and list them, best first; their "
+              "times are not read. With --out, fit to them alone")
+          ->check(CLI::Range(1, 100000));
+  command
+      ->add_option("--transfer-to", options->transferTo,
+                   "Carry the calibration over to another device of the architecture, by its "
+                   "description")
+      ->excludes(design);
+  command->add_option("--calibration", options->calibration,
+                      "With --transfer-to: the calibration to carry over (default: the device's, "
+                      "or a fit to FILE)");
+  command->add_option("--out", options->out, "Write the calibration to a file");
+  command->callback([options, &selection] {
+    if (options->files.empty() && options->transferTo.empty())
+      throw CLI::RequiredError("FILE");
+    selection.run = [options] { return runCalibrate(*options); };
+  });
+}
+
+} // namespace tilewright::cli
