@@ -12,47 +12,22 @@ Values DotLowering::computeMma(llvm::Value *stageOffset, Values sums) {
   KernelBuilder &k = lowering->k;
   llvm::IRBuilder<> &b = k.b;
   int64_t rowBlocks = rowsOfWarp / 16, columnBlocks = columnsOfWarp / 8;
-  llvm::Value *lane = b.CreateAnd(k.threadId(), k.c32(31));
   llvm::Value *warp = b.CreateLShr(k.threadId(), 5);
   // Warps that are left over do the work of another and store nothing.
   llvm::Value *warpRow = b.CreateURem(warp, k.c32(warpRows));
   llvm::Value *warpColumn = b.CreateURem(b.CreateUDiv(warp, k.c32(warpRows)), k.c32(warpColumns));
-  llvm::Value *inMatrix = b.CreateAnd(lane, k.c32(7)), *matrix = b.CreateLShr(lane, 3);
-  llvm::Value *low = b.CreateAnd(matrix, k.c32(1)), *high = b.CreateLShr(matrix, 1);
-
   auto plus = [&](llvm::Value *x, llvm::Value *y) { return b.CreateAdd(x, y, "", true, true); };
-
-  /// Address of this lane's row for a fragment whose matrices lie at `acrossHalf` and `kHalf`
-  /// (0 or 1, in eights) from (across, kBlock·16).
-  auto address = [&](const OperandTile &tile, llvm::Value *across, llvm::Value *acrossHalf,
-                     llvm::Value *kHalf, int64_t kBlock) {
-    llvm::Value *row, *chunk;
-    if (tile.isKMinor) {
-      row = plus(plus(across, b.CreateShl(acrossHalf, 3)), inMatrix);
-      chunk = plus(kHalf, k.c32(kBlock * 2));
-    } else {
-      row = plus(plus(b.CreateShl(kHalf, 3), inMatrix), k.c32(kBlock * 16));
-      chunk = plus(b.CreateLShr(across, 3), acrossHalf);
-    }
-    return plus(stageOffset, chunkAddress(tile, row, chunk));
-  };
   llvm::Value *firstRow = b.CreateMul(warpRow, k.c32(rowsOfWarp));
   llvm::Value *firstColumn = b.CreateMul(warpColumn, k.c32(columnsOfWarp));
 
   for (int64_t kBlock = 0; kBlock < kPadded / 16; ++kBlock) {
     std::vector<Values> a, bFragments;
-    for (int64_t i = 0; i < rowBlocks; ++i) {
-      // Matrices in the order of a0 … a3: rows 0, rows 8, then the same at k + 8.
-      llvm::Value *at = address(lhs, plus(firstRow, k.c32(i * 16)), low, high, kBlock);
-      a.push_back(k.loadMatrix(at, 4, !lhs.isKMinor));
-    }
+    for (int64_t i = 0; i < rowBlocks; ++i)
+      a.push_back(lhs.loadLeft(k, stageOffset, plus(firstRow, k.c32(i * 16)), kBlock));
     for (int64_t j = 0; j < columnBlocks; j += 2) {
-      // b0, b1 of one column block, then of the next.
-      llvm::Value *at = address(rhs, plus(firstColumn, k.c32(j * 8)), high, low, kBlock);
       bool isPair = j + 1 < columnBlocks;
-      Values loaded = k.loadMatrix(at, isPair ? 4 : 2, !rhs.isKMinor);
-      // A matrix of [n][k] rows is what mma wants of B as it is; [k][n] rows need the transposing
-      // load, just as [k][m] rows do for A.
+      Values loaded =
+          rhs.loadRight(k, stageOffset, plus(firstColumn, k.c32(j * 8)), kBlock, isPair);
       bFragments.push_back({loaded[0], loaded[1]});
       if (isPair)
         bFragments.push_back({loaded[2], loaded[3]});
@@ -181,7 +156,7 @@ llvm::Error DotLowering::emitResult(Expr row, Expr column, unsigned lanes, const
   guard.push_back({row, Interval::ofExtent(rows.size), 1, 0});
   guard.push_back({column, Interval::ofExtent(columns.size), 1, 0});
   auto place = [&](const RootSide &mine, Expr position) {
-    Coordinates own = sideCoordinates(mine, position);
+    Coordinates own = mine.coordinates(emitter, position);
     emitter.addDomain(guard, own, mine.extents);
     for (size_t i = 0; i < own.size(); ++i)
       root[mine.dims[i]] = own[i];

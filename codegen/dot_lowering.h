@@ -15,7 +15,8 @@
 // shared memory.
 #pragma once
 
-#include "codegen/lowering.h"
+#include "codegen/dot_sides.h"
+#include "codegen/staged_tile.h"
 #include "codegen/tensor_view.h"
 
 namespace tilewright {
@@ -29,16 +30,7 @@ public:
   bool needsOtherInstruction() const { return isWrongInstruction; }
 
 private:
-  enum class Side : uint8_t { Batch, Rows, Columns };
-
-  /// The dims of the root that belong to one side.
-  struct RootSide {
-    std::vector<size_t> dims;
-    std::vector<int64_t> extents, tile, order; ///< order: positions, fastest-varying first
-    int64_t size = 1;                          ///< elements of the tile
-    int64_t tiles = 1;
-    Coordinates pids; ///< tile of each dim
-  };
+  using Side = DotSide;
 
   /// How copies bring an operand for wgmma.
   struct TensorOperand {
@@ -56,18 +48,10 @@ private:
     size_t kDim = 0;          ///< which of them is K
   };
 
-  /// One operand's tile in shared memory: `rows` of `columns` elements, one of the two being K.
-  struct OperandTile {
-    OpId op;
-    Side side;
-    bool isKMinor = true; ///< columns are K
-    int64_t rows = 0, columns = 0;
-    int64_t offset = 0, bytes = 0;                 ///< within a stage
-    TensorOperand tensor;                          ///< wgmma only
-    int64_t chunks() const { return columns / 8; } ///< of 16 bytes, a row (mma.sync only)
-    /// Bits of the row that are xored into the chunk: rows 8 apart are the same.
-    int64_t swizzlePeriod() const;
-    int64_t swizzleShift() const;
+  /// One operand's tile in shared memory.
+  struct OperandTile : StagedTile {
+    Side side = Side::Rows;
+    TensorOperand tensor; ///< wgmma only
   };
 
   llvm::Error analyse();
@@ -78,12 +62,10 @@ private:
   void chooseOrientation(OperandTile &tile, Expr kTile);
   Coordinates operandCoordinates(const OperandTile &tile, Expr position, Expr k) const;
   Guard operandGuard(const OperandTile &tile, Expr position, Expr kWithin, Expr k) const;
-  Coordinates sideCoordinates(const RootSide &side, Expr position) const;
   Coordinates dotCoordinates(const Coordinates &root) const;
   Coordinates dotPlace(const OperandTile &tile, Expr position) const;
   Values computeMma(llvm::Value *stageOffset, Values sums);
   Values computeFma(llvm::Value *stageOffset, Values sums);
-  llvm::Value *chunkAddress(const OperandTile &tile, llvm::Value *row, llvm::Value *chunk);
   // wgmma
   llvm::Error chooseWarpgroups(int64_t rows, int64_t columns);
   llvm::Error planTensorOperands();
@@ -106,7 +88,6 @@ private:
   llvm::Error emitResults(const Values &sums);
   llvm::Error emitResult(Expr row, Expr column, unsigned lanes, const Guard &extra,
                          const Values &sums);
-  std::pair<Expr, Expr> rasterize(Expr linear);
 
   bool usesMma() const { return instruction == Instruction::MmaSync; }
   bool usesWgmma() const { return instruction == Instruction::Wgmma; }
@@ -120,8 +101,7 @@ private:
   std::unique_ptr<Lowering> lowering;
   OpId dot;
   DType inputType = DType::F32, sumType = DType::F32;
-  std::vector<Side> sideOfRootDim;
-  RootSide sides[3];
+  std::vector<RootSide> sides;
   std::vector<int64_t> kExtents;
   int64_t kTotal = 1, kStep = 1, kPadded = 1, kTiles = 1;
   OperandTile lhs, rhs;

@@ -58,7 +58,7 @@ llvm::Expected<std::vector<BoxDim>> DotLowering::sideBoxes(const OperandTile &ti
   for (int64_t size : mine.tile)
     digits.push_back(
         emitter.variable(VarKind::Dim, "digit", Interval::ofExtent(size), lowering->k.c32(0)));
-  Coordinates batch = sideCoordinates(side(Side::Batch), batchPosition);
+  Coordinates batch = side(Side::Batch).coordinates(emitter, batchPosition);
   for (size_t i = 0; i < batch.size(); ++i)
     root[side(Side::Batch).dims[i]] = first[side(Side::Batch).dims[i]] = batch[i];
   for (size_t i = 0; i < digits.size(); ++i) {

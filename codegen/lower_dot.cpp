@@ -82,70 +82,21 @@ llvm::Error DotLowering::analyse() {
     inputType = lhsType;
   }
 
-  // Where the root reads the dot, in a lowering that is thrown away.
-  OpId root = resultsOf(graph)[0];
-  const Shape &shape = graph[root].shape;
-  Lowering probe(spec, CodeMode::Emulation, 1);
-  Coordinates at;
-  for (int64_t extent : shape.dims)
-    at.push_back(
-        probe.emitter.variable(VarKind::Dim, "root", Interval::ofExtent(extent), probe.k.c32(0)));
-  auto read = probe.emitter.readAt(root, at, dot);
-  if (!read)
-    return read.takeError();
-  if (!*read)
-    return makeError(DiagClass::Unsupported, "%{} does not depend on %{}", graph[root].name,
-                     op.name);
-  size_t batchDims = op.attrs.dot.lhsBatch.size();
-  size_t rowDims = graph[lhs.op].shape.rank() - batchDims - op.attrs.dot.lhsContracting.size();
-  std::vector<std::optional<Side>> found(shape.rank());
-  for (size_t d = 0; d < (*read)->size(); ++d) {
-    Side where = d < batchDims ? Side::Batch : d < batchDims + rowDims ? Side::Rows : Side::Columns;
-    for (VarId var : variablesOf((**read)[d]))
-      for (size_t i = 0; i < at.size(); ++i) {
-        if (at[i].variable() != var)
-          continue;
-        if (found[i] && *found[i] != where)
-          return makeError(DiagClass::Unsupported,
-                           "%{} dim {} runs over several sides of %{} at once", graph[root].name, i,
-                           op.name);
-        found[i] = where;
-      }
-  }
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (!found[i] && shape.dims[i] != 1)
-      return makeError(DiagClass::Unsupported, "%{} dim {} repeats the result of %{}",
-                       graph[root].name, i, op.name);
-    sideOfRootDim.push_back(found[i].value_or(Side::Batch));
-  }
+  auto found = sidesOfRoot(spec, dot);
+  if (!found)
+    return found.takeError();
+  sides = std::move(*found);
   return llvm::Error::success();
 }
 
 llvm::Error DotLowering::chooseTiles() {
   const Graph &graph = spec.graph();
   const Op &op = graph[dot];
-  const Shape &root = graph[resultsOf(graph)[0]].shape;
-  for (size_t i = 0; i < root.rank(); ++i) {
-    RootSide &mine = side(sideOfRootDim[i]);
-    mine.dims.push_back(i);
-    mine.extents.push_back(root.dims[i]);
-    mine.tile.push_back(spec.rootTile[i]);
-    mine.size *= spec.rootTile[i];
-    mine.tiles *= ceilDiv(root.dims[i], spec.rootTile[i]);
-  }
-  for (RootSide &mine : sides)
-    for (int64_t dim : root.minorToMajorOrDefault())
-      if (auto at = std::find(mine.dims.begin(), mine.dims.end(), static_cast<size_t>(dim));
-          at != mine.dims.end())
-        mine.order.push_back(at - mine.dims.begin());
-
-  const Shape &left = graph[lhs.op].shape;
-  const std::vector<int64_t> &contracting = op.attrs.dot.lhsContracting;
-  for (size_t d = 0; d < contracting.size(); ++d) {
-    int64_t extent = left.dims[static_cast<size_t>(contracting[d])];
+  kExtents = contractedExtents(graph, dot);
+  for (size_t d = 0; d < kExtents.size(); ++d) {
+    int64_t extent = kExtents[d];
     if (extent == 0)
       return makeError(DiagClass::Unsupported, "%{}: a contraction of nothing", op.name);
-    kExtents.push_back(extent);
     kTotal *= extent;
     kStep *= std::min(extent, spec.sequentialSize(op.name, static_cast<unsigned>(d),
                                                   std::min<int64_t>(extent, 32)));
@@ -223,33 +174,6 @@ llvm::Error DotLowering::chooseTiles() {
   return planSplits();
 }
 
-/// Which row and column tile a block makes: group_m rows of tiles are walked column by column.
-std::pair<Expr, Expr> DotLowering::rasterize(Expr linear) {
-  ValueEmitter &emitter = lowering->emitter;
-  llvm::IRBuilder<> &b = lowering->k.b;
-  int64_t rowTiles = side(Side::Rows).tiles, columnTiles = side(Side::Columns).tiles;
-  int64_t group = std::min(spec.schedule.groupM, rowTiles);
-  Expr within = emitter.simplify(linear.mod(rowTiles * columnTiles));
-  llvm::Value *row, *column;
-  if (group == 1) {
-    row = emitter.index(within.floorDiv(columnTiles));
-    column = emitter.index(within.mod(columnTiles));
-  } else {
-    llvm::Value *first = emitter.index(within.floorDiv(group * columnTiles) * group);
-    llvm::Value *inGroup = emitter.index(within.mod(group * columnTiles));
-    auto number = [&](int64_t value) {
-      return llvm::ConstantInt::get(emitter.indexType(), static_cast<uint64_t>(value));
-    };
-    llvm::Value *height = b.CreateSub(number(rowTiles), first); // the last group may be lower
-    height = lowering->k.intrinsic(llvm::Intrinsic::smin, {emitter.indexType()},
-                                   {height, number(group)});
-    row = b.CreateAdd(first, b.CreateURem(inGroup, height));
-    column = b.CreateUDiv(inGroup, height);
-  }
-  return {emitter.variable(VarKind::ProgramId, "row", Interval::ofExtent(rowTiles), row),
-          emitter.variable(VarKind::ProgramId, "column", Interval::ofExtent(columnTiles), column)};
-}
-
 llvm::Expected<KernelModule> DotLowering::run() {
   if (auto error = analyse())
     return error;
@@ -296,7 +220,8 @@ llvm::Expected<KernelModule> DotLowering::run() {
     endStep = k.intrinsic(llvm::Intrinsic::smin, {k.i32},
                           {k.b.CreateAdd(firstStep, k.c32(splitTiles)), endStep});
   }
-  auto [rowTile, columnTile] = rasterize(block);
+  auto [rowTile, columnTile] = rasterizeTiles(emitter, block, side(Side::Rows).tiles,
+                                              side(Side::Columns).tiles, spec.schedule.groupM);
   int64_t planes = side(Side::Rows).tiles * side(Side::Columns).tiles;
   side(Side::Batch).pids = lowering->decodeTiles(emitter.simplify(block.floorDiv(planes)),
                                                  side(Side::Batch).extents, side(Side::Batch).tile);
@@ -426,23 +351,8 @@ llvm::Error DotLowering::emitProgram(Expr batch) {
   return spec.schedule.splitK > 1 ? emitSplitResults(carried) : emitResults(carried);
 }
 
-Coordinates DotLowering::sideCoordinates(const RootSide &mine, Expr position) const {
-  Coordinates result = lowering->emitter.delinearize(position, mine.tile, mine.order);
-  for (size_t i = 0; i < result.size(); ++i)
-    result[i] = lowering->emitter.simplify(mine.pids[i] * mine.tile[i] + result[i]);
-  return result;
-}
-
 Coordinates DotLowering::dotCoordinates(const Coordinates &root) const {
-  Coordinates result;
-  for (Expr coordinate : dotAt)
-    result.push_back(lowering->emitter.simplify(substitute(coordinate, [&](VarId var) {
-      for (size_t i = 0; i < placeholders.size(); ++i)
-        if (placeholders[i].variable() == var)
-          return root[i];
-      return Expr();
-    })));
-  return result;
+  return replacePlaceholders(lowering->emitter, dotAt, placeholders, root);
 }
 
 } // namespace tilewright
