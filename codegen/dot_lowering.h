@@ -115,6 +115,7 @@ private:
   // 64 x columnsOfBlock a step
   int64_t groups = 1, rowBlocks = 1, columnBlocks = 1, columnsOfBlock = 8;
   int64_t paddedRows = 64, paddedColumns = 8;
+  int64_t copyingWarps = 1, groupRegisters = 0; ///< a thread, once moved; 0: they are not
   std::vector<TensorMap> tensorMaps;
   // fma: threads in a grid, each with every threadRows-th row
   int64_t threadRows = 1, threadColumns = 1, rowsOfThread = 1, columnsOfThread = 1;

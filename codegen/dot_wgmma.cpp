@@ -6,25 +6,32 @@
 // flight: a stage is given back when the products of the next one have been started.
 //
 // The copying warp comes after the others, so that thread ids of the multiplying warps are those
-// of a kernel without it. One warp more, instead of a warpgroup, leaves the others enough
-// registers without moving any between them (setmaxnreg).
+// of a kernel without it. Where the sums need more registers than an even share leaves them, it has
+// three idle warps beside it: a whole warpgroup can give its registers to the others (setmaxnreg).
 #include "analysis/support/checked.h"
 #include "codegen/dot_lowering.h"
 
 namespace tilewright {
 
 namespace {
-constexpr int64_t registersPerSm = 65536, registersBesideSums = 40;
+constexpr int64_t registersPerSm = 65536;
+/// Seen with ptxas 13.0: descriptors, the ring, coordinates and masks of the epilogue take 26
+/// to 45.
+constexpr int64_t registersBesideSums = 48;
+constexpr int64_t copyingRegisters = 40; ///< a thread of the copying warpgroup keeps
+
+/// Registers a thread when `warps` share an SM evenly: each quarter of it has the same number of
+/// warps, rounded up.
+int64_t evenShare(int64_t warps) {
+  return std::min<int64_t>(255, registersPerSm / (ceilDiv(warps, int64_t(4)) * 128) / 8 * 8);
 }
+} // namespace
 
 llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
   const Op &op = spec.graph()[dot];
   int64_t elementBytes = bitWidth(inputType) / 8, warps = spec.schedule.warps;
   if (warps % 4 != 0)
     return makeError(DiagClass::Unsupported, "%{}: {} warps are not whole warpgroups of four",
-                     op.name, warps);
-  if (warps + 1 > 32)
-    return makeError(DiagClass::Unsupported, "%{}: {} warps and one for copies, at most 32",
                      op.name, warps);
   if (side(Side::Batch).size != 1)
     return makeError(DiagClass::Unsupported, "%{}: a tile of {} batches, wgmma takes one", op.name,
@@ -40,15 +47,26 @@ llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
     ++columnBlocks;
   columnsOfBlock = paddedColumns / columnBlocks;
   sumsPerThread = rowBlocks * columnBlocks * columnsOfBlock / 2;
-  int64_t allowed =
-      std::min<int64_t>(255, registersPerSm / ((warps + 1) * 32) / 8 * 8) - registersBesideSums;
-  if (sumsPerThread > allowed)
+  int64_t allowed = evenShare(warps + 1);
+  if (sumsPerThread + registersBesideSums > allowed) {
+    int64_t moved = (registersPerSm / 128 - copyingRegisters) / groups / 8 * 8;
+    if (moved > allowed && warps + 4 <= 32) {
+      copyingWarps = 4;
+      groupRegisters = allowed = std::min<int64_t>(moved, 240);
+    }
+  }
+  if (warps + copyingWarps > 32)
+    return makeError(DiagClass::Unsupported, "%{}: {} warps and {} for copies, at most 32", op.name,
+                     warps, copyingWarps);
+  if (sumsPerThread + registersBesideSums > allowed)
     return makeError(DiagClass::Unsupported,
                      "%{}: a tile of {} x {} over {} warps is {} sums a thread, at most {} are "
                      "allowed beside the other registers; use a smaller tile or more warps",
-                     op.name, paddedRows, paddedColumns, warps, sumsPerThread, allowed);
+                     op.name, paddedRows, paddedColumns, warps, sumsPerThread,
+                     allowed - registersBesideSums);
   extras.tensorMaps = 2;
-  extras.extraThreads = 32;
+  extras.extraThreads = copyingWarps * 32;
+  extras.movesRegisters = groupRegisters > 0;
   return llvm::Error::success();
 }
 
@@ -117,17 +135,20 @@ llvm::Error DotLowering::emitWarpgroupProgram() {
   llvm::Value *warp = k.uniform(b.CreateLShr(k.threadId(), 5));
   llvm::Error error = llvm::Error::success();
   k.ifThenElse(
-      b.CreateICmpEQ(warp, k.c32(warps)),
+      b.CreateICmpSGE(warp, k.c32(warps)),
       [&] {
         ValueEmitter::Scope scope(emitter);
-        llvm::Value *lane = b.CreateAnd(k.threadId(), k.c32(31));
-        k.ifThen(b.CreateICmpEQ(lane, k.c32(0)), [&] {
+        if (groupRegisters)
+          k.setMaxRegisters(copyingRegisters, false);
+        k.ifThen(b.CreateICmpEQ(k.threadId(), k.c32(warps * 32)), [&] {
           ValueEmitter::Scope inner(emitter);
           emitCopies();
         });
       },
       [&] {
         ValueEmitter::Scope scope(emitter);
+        if (groupRegisters)
+          k.setMaxRegisters(groupRegisters, true);
         Values sums = emitProducts(b.CreateLShr(warp, 2));
         error = spec.schedule.splitK > 1 ? emitSplitResults(sums) : emitResults(sums);
       });

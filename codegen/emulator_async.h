@@ -40,6 +40,7 @@ public:
   void waitBarrier(int offset, int parity);
   void copyTensor(int map, int to, int barrier, std::span<const int> coordinates);
   void fenceAsyncProxy();
+  void setMaxRegisters(int count, bool isIncrease);
   void warpgroupFence();
   struct Product {
     bool isCommit = false, isLhsKMinor = true, isRhsKMinor = true, isLhsInRegisters = false;
@@ -101,6 +102,7 @@ private:
   struct Warp {
     std::vector<Started> log; ///< products and commits since the block began
     size_t done = 0;          ///< of them
+    int registers = 0;        ///< a thread; 0: as many as it started with
     std::array<size_t, 32> position{};
     std::array<bool, 32> isFenced{};
     std::map<unsigned, Accumulator> accumulators;

@@ -57,6 +57,32 @@ void AsyncUnits::requireReadable(int i) {
       block.requireFencedWrite(byte);
 }
 
+/// PTX ISA, "setmaxnreg": all warps of a warpgroup ask for the same number, and take no more than
+/// others have given back.
+void AsyncUnits::setMaxRegisters(int count, bool isIncrease) {
+  block.countEvent();
+  constexpr int registersPerSm = 65536;
+  if (warps.empty())
+    warps.assign(warpCount, {});
+  auto self = static_cast<size_t>(warp());
+  if (count < 24 || count > 256 || count % 8 != 0)
+    fail(fmt::format("asks for {} registers a thread, not a multiple of 8 in 24 to 256", count));
+  int started = registersPerSm / static_cast<int>(launch.threads) / 8 * 8;
+  int before = warps[self].registers ? warps[self].registers : started;
+  if (isIncrease ? count < before : count > before)
+    fail(fmt::format("{} from {} to {} registers a thread", isIncrease ? "increases" : "decreases",
+                     before, count));
+  warps[self].registers = count;
+  int total = 0;
+  for (size_t w = 0; w < warpCount; ++w) {
+    if (w / 4 == self / 4 && warps[w].registers && warps[w].registers != count)
+      fail("divergent warpgroup: its warps ask for different numbers of registers");
+    total += warps[w].registers * static_cast<int>(warpSize);
+  }
+  if (total > registersPerSm)
+    fail(fmt::format("{} registers are asked for, of {}", total, registersPerSm));
+}
+
 void AsyncUnits::warpgroupFence() {
   block.countEvent();
   if (warps.empty())

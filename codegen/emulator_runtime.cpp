@@ -123,6 +123,9 @@ void fenceBarrierInit() { block().async().fenceBarrierInit(); }
 void arrive(int barrier, int bytes) { block().async().arrive(barrier, bytes); }
 void waitBarrier(int barrier, int parity) { block().async().waitBarrier(barrier, parity); }
 void fenceAsyncProxy() { block().async().fenceAsyncProxy(); }
+void setMaxRegisters(int count, int isIncrease) {
+  block().async().setMaxRegisters(count, isIncrease != 0);
+}
 void warpgroupFence() { block().async().warpgroupFence(); }
 void warpgroupCommit() { block().async().commit(); }
 void warpgroupWait(int pending) { block().async().waitProducts(static_cast<unsigned>(pending)); }
@@ -245,6 +248,7 @@ std::span<const RuntimeFunction> emulatorRuntime() {
       {"twEmuWaitBarrier", addressOf(waitBarrier)},
       {"twEmuCopyTensor", addressOf(copyTensor)},
       {"twEmuFenceAsyncProxy", addressOf(fenceAsyncProxy)},
+      {"twEmuSetMaxRegisters", addressOf(setMaxRegisters)},
       {"twEmuWarpgroupFence", addressOf(warpgroupFence)},
       {"twEmuWarpgroupMma", addressOf(warpgroupMma)},
       {"twEmuWarpgroupCommit", addressOf(warpgroupCommit)},

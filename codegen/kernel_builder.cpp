@@ -51,6 +51,8 @@ KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t th
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   // Launch bounds: function attributes from LLVM 21 on, metadata before.
   function->addFnAttr("nvvm.maxntid", std::to_string(threads));
+  if (signature.movesRegisters)
+    function->addFnAttr("nvvm.minctasm", "1");
 #if LLVM_VERSION_MAJOR < 21
   auto annotate = [&](const char *key, int64_t value) {
     moduleOwner->getOrInsertNamedMetadata("nvvm.annotations")
@@ -60,6 +62,8 @@ KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t th
   };
   annotate("kernel", 1);
   annotate("maxntidx", threads);
+  if (signature.movesRegisters)
+    annotate("minctasm", 1);
 #endif
   annotateTensorMaps(bufferCount, signature.tensorMaps);
   for (unsigned i = 0; i < bufferCount; ++i) {

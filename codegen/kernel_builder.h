@@ -28,6 +28,9 @@ struct KernelSignature {
   std::vector<bool> isOutput; ///< one entry a buffer parameter
   unsigned workspaces = 0;    ///< buffers too, with the numbers after those of the parameters
   unsigned tensorMaps = 0;
+  /// Warps move registers between each other (setMaxRegisters): ptxas must then know how many
+  /// registers a thread starts with.
+  bool movesRegisters = false;
 };
 
 class KernelBuilder {
@@ -120,6 +123,10 @@ public:
   /// Orders this thread's own writes to shared memory before what copies and matrix instructions
   /// do after the next barrier.
   void fenceAsyncProxy();
+  /// Gives registers back, or takes them, so that each thread has `count`; by all warps of a
+  /// warpgroup together.
+  void setMaxRegisters(int64_t count, bool isIncrease);
+
   /// D[64, columns] += A[64, K]·B[columns, K]ᵀ by the four warps of a warpgroup, where K is 32
   /// bytes of elements. See WarpgroupMatrix for operands.
   struct WarpgroupMma {

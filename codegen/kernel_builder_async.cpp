@@ -126,6 +126,15 @@ void KernelBuilder::fenceAsyncProxy() {
     inlinePtx("fence.proxy.async.shared::cta;", "~{memory}", {});
 }
 
+void KernelBuilder::setMaxRegisters(int64_t count, bool isIncrease) {
+  if (isEmulation())
+    callEmulator("twEmuSetMaxRegisters", b.getVoidTy(), {c32(count), c32(isIncrease)});
+  else
+    b.CreateIntrinsic(isIncrease ? intr::nvvm_setmaxnreg_inc_sync_aligned_u32
+                                 : intr::nvvm_setmaxnreg_dec_sync_aligned_u32,
+                      {}, {c32(count)});
+}
+
 llvm::Value *KernelBuilder::matrixDescriptor(llvm::Value *sharedOffset, int64_t leadingBytes,
                                              int64_t strideBytes, int64_t swizzleBytes) {
   uint64_t layout = swizzleBytes == 128 ? 1 : swizzleBytes == 64 ? 2 : 3;

@@ -68,7 +68,7 @@ struct KernelInfo {
   int64_t blocksTogether = 1;
   /// The one target whose instructions it uses, "sm_90a"; empty: any.
   std::string target;
-  std::string kind; ///< "elementwise", "reduction", "dot"
+  std::string kind; ///< "elementwise", "reduction", "dot", "chain"
   /// What differs from the plan and why, in words: "fma in place of mma.sync: …".
   std::vector<std::string> notes;
 };

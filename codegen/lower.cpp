@@ -1,6 +1,7 @@
 #include "codegen/lower.h"
 
 #include "analysis/support/checked.h"
+#include "codegen/chain_lowering.h"
 #include "codegen/lowering.h"
 
 #include <algorithm>
@@ -24,6 +25,7 @@ KernelSignature signatureOf(const Graph &graph, const Lowering::Extras &extras) 
   signature.isOutput.insert(signature.isOutput.end(), resultsOf(graph).size(), true);
   signature.workspaces = static_cast<unsigned>(extras.workspaces.size());
   signature.tensorMaps = extras.tensorMaps;
+  signature.movesRegisters = extras.movesRegisters;
   return signature;
 }
 
@@ -107,7 +109,7 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
     reductions += op.opcode == Opcode::Reduce;
   }
   if (dots > 0)
-    return lowerDot(spec, mode);
+    return isChain(graph) ? ChainLowering(spec, mode).run() : lowerDot(spec, mode);
   if (spec.schedule.splitK != 1)
     return makeError(DiagClass::Unsupported, "split_k {} without a dot", spec.schedule.splitK);
   if (reductions == 0)

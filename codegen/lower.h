@@ -1,9 +1,10 @@
 // From a KernelSpec to LLVM IR.
 //
-// Three kinds of group have code, each in general form:
+// Four kinds of group have code, each in general form:
 //   elementwise  no reduction, no dot: one program a root tile, threads walk its elements
 //   reduction    reduces over the same rows, with anything elementwise before, between and after
 //   dot          one dot with elementwise work on its operands and on its result
+//   chain        two dots of which one reads the other's result, elementwise or through a softmax
 #pragma once
 
 #include "codegen/kernel_module.h"

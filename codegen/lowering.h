@@ -14,7 +14,8 @@ public:
   struct Extras {
     std::vector<KernelWorkspace> workspaces;
     unsigned tensorMaps = 0;
-    int64_t extraThreads = 0; ///< beside those that the schedule's warps are
+    int64_t extraThreads = 0;    ///< beside those that the schedule's warps are
+    bool movesRegisters = false; ///< see KernelSignature
   };
   Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes, Extras extras);
   Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes)

@@ -1,6 +1,7 @@
 // Questions of ValueEmitter about where values come from, answered without emitting anything.
 #include "codegen/value_emitter.h"
 
+#include <algorithm>
 #include <set>
 
 namespace tilewright {
@@ -52,7 +53,8 @@ ValueEmitter::seenThroughMovement(OpId op, Coordinates coordinates) {
 }
 
 llvm::Expected<std::optional<Coordinates>>
-ValueEmitter::readAt(OpId from, const Coordinates &coordinates, OpId to) {
+ValueEmitter::readAt(OpId from, const Coordinates &coordinates, OpId to,
+                     std::span<const OpId> closed) {
   std::optional<Coordinates> found;
   std::set<std::vector<uint32_t>> seen;
   std::vector<std::pair<OpId, Coordinates>> work{{from, coordinates}};
@@ -68,7 +70,8 @@ ValueEmitter::readAt(OpId from, const Coordinates &coordinates, OpId to) {
       found = at;
       continue;
     }
-    if (op < to || ir[op].operands.empty())
+    if (op < to || ir[op].operands.empty() ||
+        std::find(closed.begin(), closed.end(), op) != closed.end())
       continue; // operands come before users
     std::vector<uint32_t> key{op.index};
     for (Expr coordinate : at)

@@ -18,6 +18,7 @@
 #include "codegen/scalar_ops.h"
 
 #include <map>
+#include <span>
 
 namespace tilewright {
 
@@ -109,9 +110,9 @@ public:
                                            const Guard &guard, unsigned lanes);
 
   /// The coordinates at which every path from `from` reads `to`, if there is one and they all
-  /// agree. Unsupported otherwise.
+  /// agree; paths through ops in `closed` don't count. Unsupported otherwise.
   llvm::Expected<std::optional<Coordinates>> readAt(OpId from, const Coordinates &coordinates,
-                                                    OpId to);
+                                                    OpId to, std::span<const OpId> closed = {});
 
 private:
   struct AccessPattern;

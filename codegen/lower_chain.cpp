@@ -1,0 +1,397 @@
+// What is what in a chain of two dots, and its tiles.
+#include "analysis/ir/literal.h"
+#include "analysis/support/checked.h"
+#include "codegen/chain_lowering.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+constexpr int64_t maxRegisters = 200; // of scores, outputs and fragments, a thread
+
+int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multiple) * multiple; }
+
+/// Ops that each op depends on, by position.
+std::vector<std::vector<bool>> dependencies(const Graph &graph) {
+  std::vector<std::vector<bool>> result(graph.size(), std::vector<bool>(graph.size()));
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    result[i][i] = true;
+    for (OpId operand : graph[OpId{i}].operands)
+      for (uint32_t j = 0; j <= operand.index; ++j)
+        result[i][j] = result[i][j] || result[operand.index][j];
+  }
+  return result;
+}
+
+bool isMovement(Opcode opcode) {
+  return opcode == Opcode::Broadcast || opcode == Opcode::Reshape || opcode == Opcode::Bitcast ||
+         opcode == Opcode::Transpose || opcode == Opcode::Copy || opcode == Opcode::Convert;
+}
+
+OpId withoutMovement(const Graph &graph, OpId op) {
+  while (isMovement(graph[op].opcode))
+    op = graph[op].operands[0];
+  return op;
+}
+
+/// The number that an op is everywhere, if it is a scalar constant seen through movement.
+std::optional<double> scalarConstant(const Graph &graph, OpId op) {
+  const Op &constant = graph[withoutMovement(graph, op)];
+  if (constant.opcode != Opcode::Constant || constant.shape.rank() != 0)
+    return std::nullopt;
+  auto value = parseLiteral(constant.shape, constant.literal);
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return std::nullopt;
+  }
+  return value->asDouble(0);
+}
+
+} // namespace
+
+bool isChain(const Graph &graph) {
+  std::vector<OpId> dots;
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    if (graph[OpId{i}].opcode == Opcode::Dot)
+      dots.push_back(OpId{i});
+  return dots.size() == 2 && dependencies(graph)[dots[1].index][dots[0].index];
+}
+
+bool ChainLowering::dependsOn(OpId op, OpId other) const {
+  std::vector<OpId> work{op};
+  std::vector<bool> seen(spec.graph().size());
+  while (!work.empty()) {
+    OpId at = work.back();
+    work.pop_back();
+    if (at == other)
+      return true;
+    if (at < other || seen[at.index])
+      continue; // operands come before users
+    seen[at.index] = true;
+    for (OpId operand : spec.graph()[at].operands)
+      work.push_back(operand);
+  }
+  return false;
+}
+
+llvm::Error ChainLowering::analyse() {
+  const Graph &graph = spec.graph();
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    if (graph[OpId{i}].opcode == Opcode::Dot)
+      (first.isValid() ? second : first) = OpId{i};
+  const Op &one = graph[first], &two = graph[second];
+  bool isRight = dependsOn(two.operands[1], first);
+  isScoresLeft = dependsOn(two.operands[0], first);
+  if (isScoresLeft == isRight)
+    return makeError(DiagClass::Unsupported, "%{}: both operands depend on %{}", two.name,
+                     one.name);
+  scores = two.operands[isScoresLeft ? 0 : 1];
+  values = two.operands[isScoresLeft ? 1 : 0];
+  if (two.attrs.dot.lhsContracting.size() != 1)
+    return makeError(DiagClass::Unsupported, "%{}: {} contracted dims behind %{}, one is allowed",
+                     two.name, two.attrs.dot.lhsContracting.size(), one.name);
+  type = graph[values].shape.dtype;
+  for (OpId op : {scores, one.operands[0], one.operands[1], values})
+    if (graph[op].shape.dtype != type || (type != DType::F16 && type != DType::BF16))
+      return makeError(DiagClass::Unsupported,
+                       "%{}: two dots in one kernel take f16 or bf16 operands all alike, not {}",
+                       graph[op].name, toString(graph[op].shape.dtype));
+  for (OpId op : {first, second})
+    if (graph[op].shape.dtype != DType::F32 && graph[op].shape.dtype != type)
+      return makeError(DiagClass::Unsupported, "%{}: no code for sums of type {}", graph[op].name,
+                       toString(graph[op].shape.dtype));
+  if (spec.schedule.splitK != 1)
+    return makeError(DiagClass::Unsupported, "%{}: no code for split_k {} behind %{}", two.name,
+                     spec.schedule.splitK, one.name);
+  auto found = sidesOfRoot(spec, second);
+  if (!found)
+    return found.takeError();
+  sides = std::move(*found);
+  if (!isScoresLeft)
+    std::swap(sides[1], sides[2]);
+  if (sides[0].size != 1)
+    return makeError(DiagClass::Unsupported, "%{}: a tile of {} batches, one is allowed", two.name,
+                     sides[0].size);
+  keyCount = contractedExtents(graph, second)[0];
+  for (int64_t extent : contractedExtents(graph, first))
+    depth *= extent;
+  if (keyCount == 0 || depth == 0)
+    return makeError(DiagClass::Unsupported, "%{}: a contraction of nothing", two.name);
+  return collectReductions();
+}
+
+llvm::Error ChainLowering::collectReductions() {
+  const Graph &graph = spec.graph();
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    const Op &op = graph[OpId{i}];
+    if (op.opcode != Opcode::Reduce)
+      continue;
+    std::optional<Combiner> combiner;
+    if (op.called.size() == 1 && op.operands.size() == 2 && !op.shape.isTuple)
+      combiner = ScalarOps::inspectReducer(spec.module->graph(op.called[0].graph));
+    if (!dependsOn(OpId{i}, first) || dependsOn(OpId{i}, second) || op.attrs.dimensions.size() != 1)
+      return makeError(DiagClass::Unsupported,
+                       "%{}: no code for a reduction that is not over one dim between two dots",
+                       op.name);
+    if (!combiner || (*combiner != Combiner::Add && *combiner != Combiner::Maximum) ||
+        !isFloat(op.shape.dtype) || op.shape.dtype == DType::F64)
+      return makeError(DiagClass::Unsupported,
+                       "%{}: between two dots, reductions are sums or a maximum of floats",
+                       op.name);
+    std::optional<double> start = scalarConstant(graph, op.operands[1]);
+    if (!start || (*combiner == Combiner::Add ? *start != 0 : *start > -3e38))
+      return makeError(DiagClass::Unsupported,
+                       "%{}: between two dots, sums start at 0 and a maximum at -inf", op.name);
+    Reduction reduction;
+    reduction.op = OpId{i};
+    reduction.input = op.operands[0];
+    reduction.combiner = *combiner;
+    reduction.dim = static_cast<size_t>(op.attrs.dimensions[0]);
+    reduction.type = op.shape.dtype;
+    if (*combiner == Combiner::Maximum) {
+      if (!reductions.empty())
+        return makeError(DiagClass::Unsupported,
+                         "%{}: a maximum after another reduction between two dots", op.name);
+    }
+    reductions.push_back(reduction);
+  }
+  auto check = [&](OpId op) -> llvm::Error {
+    bool hasMaximum = !reductions.empty() && reductions[0].combiner == Combiner::Maximum;
+    if (formOf(op) == Form::Other && hasMaximum)
+      return makeError(DiagClass::Unsupported,
+                       "%{} depends on the maximum %{} in another way than a softmax does",
+                       graph[op].name, graph[reductions[0].op].name);
+    return llvm::Error::success();
+  };
+  for (const Reduction &reduction : reductions)
+    if (reduction.combiner == Combiner::Add)
+      if (auto error = check(reduction.input))
+        return error;
+  if (divisor)
+    return makeError(DiagClass::Unsupported, "%{}: a sum of what another sum divides",
+                     graph[reductions[*divisor].op].name);
+  return check(scores);
+}
+
+/// Is the op made of a reduction's result, constants and parameters alone, without the first dot?
+bool ChainLowering::isRowValueOf(OpId op, OpId reduction) const {
+  if (op == reduction)
+    return true;
+  const Op &made = spec.graph()[op];
+  if (made.opcode == Opcode::Dot || made.opcode == Opcode::Reduce)
+    return false;
+  return std::all_of(made.operands.begin(), made.operands.end(), [&](OpId operand) {
+    return !dependsOn(operand, first) || isRowValueOf(operand, reduction);
+  });
+}
+
+/// Sets `shift` and `divisor` where it meets them.
+ChainLowering::Form ChainLowering::formOf(OpId op) {
+  const Graph &graph = spec.graph();
+  const Op &made = graph[op];
+  bool dependsOnReduction =
+      std::any_of(reductions.begin(), reductions.end(),
+                  [&](const Reduction &reduction) { return dependsOn(op, reduction.op); });
+  if (!dependsOnReduction)
+    return Form::Independent;
+  if (isMovement(made.opcode))
+    return formOf(made.operands[0]);
+  switch (made.opcode) {
+  case Opcode::Exp: {
+    const Op &argument = graph[made.operands[0]];
+    if (argument.opcode != Opcode::Subtract || formOf(argument.operands[0]) != Form::Independent ||
+        reductions[0].combiner != Combiner::Maximum)
+      return Form::Other;
+    OpId subtracted = argument.operands[1];
+    if (!isRowValueOf(subtracted, reductions[0].op) || (shift && *shift != subtracted))
+      return Form::Other;
+    shift = subtracted;
+    return Form::Scaled;
+  }
+  case Opcode::Multiply: {
+    Form left = formOf(made.operands[0]), right = formOf(made.operands[1]);
+    if (left == Form::Independent)
+      return right;
+    return right == Form::Independent ? left : Form::Other;
+  }
+  case Opcode::Divide: {
+    Form top = formOf(made.operands[0]);
+    OpId bottom = withoutMovement(graph, made.operands[1]);
+    for (size_t i = 0; i < reductions.size(); ++i)
+      if (reductions[i].combiner == Combiner::Add && bottom == reductions[i].op &&
+          divisor.value_or(i) == i) {
+        divisor = i;
+        return top;
+      }
+    return formOf(made.operands[1]) == Form::Independent ? top : Form::Other;
+  }
+  case Opcode::Select: {
+    auto scales = [&](OpId operand) {
+      return formOf(operand) == Form::Scaled || scalarConstant(graph, operand) == 0.0;
+    };
+    bool isScaled = formOf(made.operands[0]) == Form::Independent && scales(made.operands[1]) &&
+                    scales(made.operands[2]);
+    return isScaled ? Form::Scaled : Form::Other;
+  }
+  default:
+    return Form::Other;
+  }
+}
+
+llvm::Error ChainLowering::chooseTiles() {
+  const Graph &graph = spec.graph();
+  const std::string &name = graph[second].name;
+  keyStep = spec.sequentialSize(name, 0, 0);
+  for (const Reduction &reduction : reductions)
+    if (keyStep == 0)
+      keyStep = spec.sequentialSize(graph[reduction.op].name, 0, 0);
+  keyStep = std::min(keyCount, keyStep == 0 ? 64 : keyStep);
+  keyPadded = roundUp(keyStep, 16);
+  keySteps = ceilDiv(keyCount, keyStep);
+  depthPadded = roundUp(depth, 16);
+  int64_t warps = spec.schedule.warps;
+  rowsOfWarp = roundUp(sides[1].size, 16 * warps) / warps;
+  columnsPadded = roundUp(sides[2].size, 16);
+  constexpr int64_t maxEdge = 1 << 14;
+  if (sides[1].size > maxEdge || sides[2].size > maxEdge || keyStep > maxEdge || depth > maxEdge)
+    return makeError(DiagClass::Unsupported,
+                     "%{}: tiles of {} x {} x {} behind {}, at most {} each", name, sides[1].size,
+                     sides[2].size, keyStep, depth, maxEdge);
+  int64_t registers = rowsOfWarp / 16 * (keyPadded / 8 * 4 + columnsPadded / 8 * 4);
+  if (registers > maxRegisters)
+    return makeError(DiagClass::Unsupported,
+                     "%{}: {} scores and sums a thread for a tile of {} x {} with {} keys over {} "
+                     "warps, at most {} are allowed; use a smaller tile or more warps",
+                     name, registers, rowsOfWarp * warps, columnsPadded, keyPadded, warps,
+                     maxRegisters);
+  queryBytes = roundUp(rowsOfWarp * warps * depthPadded * 2, 128);
+  keyTile.bytes = roundUp(keyPadded * depthPadded * 2, 128);
+  valueTile.bytes = roundUp(keyPadded * columnsPadded * 2, 128);
+  valueTile.offset = keyTile.bytes;
+  stageBytes = keyTile.bytes + valueTile.bytes;
+  if (queryBytes + stageBytes * spec.schedule.stages > maxSharedBytes)
+    return makeError(DiagClass::Unsupported,
+                     "%{}: {} bytes and {} stages of {} are more than the {} bytes of shared "
+                     "memory that a block may have",
+                     name, queryBytes, spec.schedule.stages, stageBytes, maxSharedBytes);
+  return llvm::Error::success();
+}
+
+/// Where the root reads the second dot, P the first, and reductions are read, over placeholders.
+llvm::Error ChainLowering::locate() {
+  const Graph &graph = spec.graph();
+  ValueEmitter &emitter = lowering->emitter;
+  llvm::Value *unused = lowering->k.c32(0);
+  auto fresh = [&](const Shape &shape, const char *name) {
+    Coordinates result;
+    for (int64_t extent : shape.dims)
+      result.push_back(emitter.variable(VarKind::Dim, name, Interval::ofExtent(extent), unused));
+    return result;
+  };
+  placeholders = fresh(graph[lowering->results[0]].shape, "root");
+  auto at = emitter.readAt(lowering->results[0], placeholders, second);
+  if (!at)
+    return at.takeError();
+  secondAt = **at;
+  for (size_t i = 0; i < secondAt.size(); ++i) {
+    Interval range = emitter.range(secondAt[i]);
+    if (range.lo < 0 || range.hi >= graph[second].shape.dims[i])
+      return makeError(DiagClass::Unsupported, "%{}: the result goes beyond %{}",
+                       graph[lowering->results[0]].name, graph[second].name);
+  }
+  scoresPlaceholders = fresh(graph[scores].shape, "scores");
+  for (const Reduction &reduction : reductions)
+    closed.push_back(reduction.op);
+  auto place = emitter.readAt(scores, scoresPlaceholders, first, closed);
+  if (!place)
+    return place.takeError();
+  if (!*place)
+    return makeError(DiagClass::Internal, "%{} does not read %{}", graph[scores].name,
+                     graph[first].name);
+  firstPlace = **place;
+  const DotDims &dims = graph[second].attrs.dot;
+  auto keyDim = static_cast<size_t>(isScoresLeft ? dims.lhsContracting[0] : dims.rhsContracting[0]);
+  VarId key =
+      scoresPlaceholders[keyDim].isVariable() ? scoresPlaceholders[keyDim].variable() : VarId{};
+  // Which operand of the first dot goes along the keys, and which along the rows?
+  const DotDims &inner = graph[first].attrs.dot;
+  size_t batches = inner.lhsBatch.size();
+  size_t rows =
+      graph[graph[first].operands[0]].shape.rank() - batches - inner.lhsContracting.size();
+  bool inBatch = false, inRows = false, inColumns = false;
+  for (size_t i = 0; i < firstPlace.size(); ++i)
+    for (VarId var : variablesOf(firstPlace[i]))
+      if (var == key)
+        (i < batches ? inBatch : i < batches + rows ? inRows : inColumns) = true;
+  if (inBatch || inRows == inColumns)
+    return makeError(DiagClass::Unsupported, "%{}: its contracted dim is not one side of %{} alone",
+                     graph[second].name, graph[first].name);
+  isQueriesLeft = inColumns;
+  queries = graph[first].operands[isQueriesLeft ? 0 : 1];
+  keys = graph[first].operands[isQueriesLeft ? 1 : 0];
+  for (Reduction &reduction : reductions) {
+    auto read = emitter.readAt(scores, scoresPlaceholders, reduction.op, closed);
+    if (!read)
+      return read.takeError();
+    reduction.at.clear();
+    if (*read) {
+      reduction.at = **read;
+    } else { // only the epilogue reads it: the same rows, without the dim of the keys
+      if (graph[reduction.op].shape.rank() + 1 != scoresPlaceholders.size())
+        return makeError(DiagClass::Unsupported, "%{} has not the dims of %{} without the keys",
+                         graph[reduction.op].name, graph[scores].name);
+      for (size_t i = 0; i < scoresPlaceholders.size(); ++i)
+        if (i != keyDim)
+          reduction.at.push_back(scoresPlaceholders[i]);
+    }
+    for (Expr coordinate : reduction.at)
+      for (VarId var : variablesOf(coordinate))
+        if (var == key)
+          return makeError(DiagClass::Unsupported, "%{} is read along the keys",
+                           graph[reduction.op].name);
+    // Its input, with the keys along the reduced dim, must be what P has at the same place.
+    Coordinates input = reduction.at;
+    input.insert(input.begin() + static_cast<std::ptrdiff_t>(reduction.dim),
+                 scoresPlaceholders[keyDim]);
+    auto inner = emitter.readAt(reduction.input, input, first, closed);
+    if (!inner)
+      return inner.takeError();
+    if (graph[reduction.input].shape.dims[reduction.dim] != keyCount || !*inner ||
+        **inner != firstPlace)
+      return makeError(DiagClass::Unsupported, "%{} does not reduce over the keys of %{}",
+                       graph[reduction.op].name, graph[second].name);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<KernelModule> ChainLowering::run() {
+  if (auto error = analyse())
+    return error;
+  if (auto error = chooseTiles())
+    return error;
+  const Graph &graph = spec.graph();
+  const Shape &root = graph[resultsOf(graph)[0]].shape;
+  for (OpId id : resultsOf(graph))
+    if (graph[id].shape.dims != root.dims)
+      return makeError(DiagClass::Unsupported,
+                       "%{}: as a result beside a dot its shape {} should be {}", graph[id].name,
+                       graph[id].shape.str(false), root.str(false));
+  auto grid = tileCount(root.dims, spec.rootTile);
+  if (!grid)
+    return grid.takeError();
+  lowering = std::make_unique<Lowering>(spec, mode, 8);
+  if (auto error = locate())
+    return error;
+  if (auto error = emitProgram())
+    return error;
+  KernelModule kernel =
+      std::move(*lowering).finish("chain", *grid, queryBytes + stageBytes * spec.schedule.stages);
+  if (spec.schedule.instruction != Instruction::MmaSync)
+    kernel.notes.push_back(fmt::format("mma.sync in place of {}: two dots in one kernel",
+                                       toString(spec.schedule.instruction)));
+  return kernel;
+}
+
+} // namespace tilewright

@@ -1,0 +1,194 @@
+// Two dots in one kernel: attention and other chains.
+#include "codegen/lower.h"
+#include "codegen/lowering_test_support.h"
+
+#include <fmt/format.h>
+
+namespace tilewright {
+namespace {
+
+enum class Mask { None, Causal, Window, Added };
+
+/// Attention of `heads` heads; P is normalised before the second dot or its result is.
+std::string attention(int64_t heads, int64_t queries, int64_t keys, int64_t depth, int64_t columns,
+                      Mask mask = Mask::None, bool isNormalisedFirst = true,
+                      const std::string &type = "bf16") {
+  auto three = [&](const std::string &t, int64_t x, int64_t y) {
+    return fmt::format("{}[{},{},{}]", t, heads, x, y);
+  };
+  std::string s = three("f32", queries, keys), rows = fmt::format("f32[{},{}]", heads, queries);
+  std::string hlo = "HloModule m\n"
+                    "max { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                    " ROOT m = f32[] maximum(a, b) }\n"
+                    "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                    " ROOT s = f32[] add(a, b) }\n"
+                    "ENTRY main {\n";
+  auto line = [&](const std::string &text) { hlo += "  " + text + "\n"; };
+  line("q = " + three(type, queries, depth) + " parameter(0)");
+  line("k = " + three(type, keys, depth) + " parameter(1)");
+  line("v = " + three(type, keys, columns) + " parameter(2)");
+  line("s = " + s +
+       " dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+       "lhs_contracting_dims={2}, rhs_contracting_dims={2}");
+  line("c = f32[] constant(0.7)");
+  line("cb = " + s + " broadcast(c), dimensions={}");
+  line("scaled = " + s + " multiply(s, cb)");
+  line("low = f32[] constant(-inf)");
+  std::string x = "scaled";
+  if (mask == Mask::Added) {
+    line("bias = " + s + " parameter(3)");
+    line("biased = " + s + " add(scaled, bias)");
+    x = "biased";
+  } else if (mask != Mask::None) {
+    std::string integers = three("s32", queries, keys), flags = three("pred", queries, keys);
+    line("row = " + integers + " iota(), iota_dimension=1");
+    line("column = " + integers + " iota(), iota_dimension=2");
+    line("seen = " + flags + " compare(row, column), direction=GE");
+    line("lows = " + s + " broadcast(low), dimensions={}");
+    std::string condition = "seen";
+    if (mask == Mask::Window) {
+      line("w = s32[] constant(20)");
+      line("wb = " + integers + " broadcast(w), dimensions={}");
+      line("far = " + integers + " subtract(row, wb)");
+      line("near = " + flags + " compare(column, far), direction=GT");
+      line("both = " + flags + " and(seen, near)");
+      condition = "both";
+    }
+    line("masked = " + s + " select(" + condition + ", scaled, lows)");
+    x = "masked";
+  }
+  line("top = " + rows + " reduce(" + x + ", low), dimensions={2}, to_apply=max");
+  line("tops = " + s + " broadcast(top), dimensions={0,1}");
+  line("below = " + s + " subtract(" + x + ", tops)");
+  line("e = " + s + " exponential(below)");
+  line("zero = f32[] constant(0)");
+  line("total = " + rows + " reduce(e, zero), dimensions={2}, to_apply=add");
+  std::string p = "e";
+  if (isNormalisedFirst) {
+    line("totals = " + s + " broadcast(total), dimensions={0,1}");
+    line("n = " + s + " divide(e, totals)");
+    p = "n";
+  }
+  line("p = " + three(type, queries, keys) + " convert(" + p + ")");
+  std::string dot = " dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                    "lhs_contracting_dims={2}, rhs_contracting_dims={1}";
+  if (isNormalisedFirst) {
+    line("ROOT o = " + three(type, queries, columns) + dot);
+  } else {
+    line("o = " + three("f32", queries, columns) + dot);
+    line("divisors = " + three("f32", queries, columns) + " broadcast(total), dimensions={0,1}");
+    line("ROOT mean = " + three("f32", queries, columns) + " divide(o, divisors)");
+  }
+  return hlo + "}\n";
+}
+
+KernelSpec chainSpec(const std::string &hlo, std::vector<int64_t> tile, int64_t keyStep,
+                     int64_t warps, int64_t stages) {
+  KernelSpec spec = specFromHlo(hlo, std::move(tile), warps);
+  spec.sequential = {{"o", 0, keyStep}};
+  spec.schedule.stages = stages;
+  spec.schedule.instruction = Instruction::MmaSync;
+  return spec;
+}
+
+TEST(LowerChain, Attention) {
+  for (bool isNormalisedFirst : {true, false})
+    for (int64_t stages : {1, 2, 3}) {
+      CheckOutcome outcome = expectPass(chainSpec(
+          attention(2, 64, 96, 32, 32, Mask::None, isNormalisedFirst), {1, 32, 32}, 32, 2, stages));
+      // Scores are made once, and every operand is read once for each tile of queries.
+      EXPECT_EQ(outcome.counts.mmaInstructions, 2 * (64 / 16) * (96 / 8) * (32 / 16) * 2);
+      EXPECT_EQ(outcome.counts.asyncCopyBytes, 2 * (64 + 2 * 96 * 2) * 32 * 2);
+      EXPECT_EQ(outcome.counts.globalReadBytes, 0);
+      EXPECT_EQ(outcome.counts.matrixLoadWavefronts, outcome.counts.matrixLoads);
+    }
+}
+
+TEST(LowerChain, TailsAndOddSizes) {
+  for (const char *type : {"bf16", "f16"}) {
+    expectPass(
+        chainSpec(attention(1, 40, 70, 24, 40, Mask::None, true, type), {1, 32, 40}, 32, 2, 2));
+    expectPass(
+        chainSpec(attention(2, 33, 29, 17, 9, Mask::None, true, type), {1, 16, 9}, 16, 1, 2));
+    expectPass(
+        chainSpec(attention(1, 37, 50, 16, 24, Mask::Added, false, type), {1, 32, 16}, 24, 1, 3));
+  }
+}
+
+TEST(LowerChain, MasksEndTheLoop) {
+  for (bool isNormalisedFirst : {true, false}) {
+    CheckOutcome outcome = expectPass(chainSpec(
+        attention(1, 128, 128, 16, 16, Mask::Causal, isNormalisedFirst), {1, 32, 16}, 32, 2, 2));
+    // 1 + 2 + 3 + 4 of the 16 tiles.
+    EXPECT_EQ(outcome.counts.mmaInstructions, 10 * 2 * 2 * (32 / 8));
+    expectPass(chainSpec(attention(1, 100, 100, 16, 16, Mask::Causal, isNormalisedFirst),
+                         {1, 48, 16}, 32, 3, 3));
+    // Rows of which a whole step counts for nothing.
+    outcome = expectPass(chainSpec(attention(1, 128, 128, 16, 16, Mask::Window, isNormalisedFirst),
+                                   {1, 32, 16}, 16, 2, 2));
+    EXPECT_LT(outcome.counts.mmaInstructions, 36 * 2 * 2 * (16 / 8));
+  }
+}
+
+TEST(LowerChain, ProductsWithWorkInBetween) {
+  KernelSpec spec = chainSpec(R"(HloModule m
+ENTRY main {
+  x = bf16[40,32] parameter(0)
+  w = bf16[32,80] parameter(1)
+  h = f32[40,80] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[80] parameter(2)
+  bb = f32[40,80] broadcast(b), dimensions={1}
+  s = f32[40,80] add(h, bb)
+  t = f32[40,80] tanh(s)
+  p = bf16[40,80] convert(t)
+  u = bf16[80,24] parameter(3)
+  o = f32[40,24] dot(p, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT n = bf16[40,24] convert(o)
+})",
+                              {32, 24}, 32, 2, 2);
+  expectPass(spec);
+  spec.schedule.instruction = Instruction::Wgmma;
+  auto kernel = lowerKernel(spec, CodeMode::Device);
+  ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+  EXPECT_EQ(kernel->kind, "chain");
+  EXPECT_EQ(kernel->notes[0], "mma.sync in place of wgmma: two dots in one kernel");
+}
+
+// P on the right, and scores whose rows are the keys.
+TEST(LowerChain, TheOtherSides) {
+  expectPass(chainSpec(R"(HloModule m
+ENTRY main {
+  q = f16[40,32] parameter(0)
+  k = f16[64,32] parameter(1)
+  s = f32[64,40] dot(k, q), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  a = f32[64,40] abs(s)
+  p = f16[64,40] convert(a)
+  v = f16[24,64] parameter(2)
+  ROOT o = f32[24,40] dot(v, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})",
+                       {24, 32}, 32, 2, 2));
+}
+
+TEST(LowerChain, RefusalsSayWhy) {
+  auto reason = [](KernelSpec spec) {
+    CheckOutcome outcome = checkKernel(spec);
+    EXPECT_EQ(outcome.status, CheckOutcome::Status::Skipped);
+    return outcome.reason;
+  };
+  EXPECT_NE(reason(chainSpec(attention(1, 256, 256, 64, 128), {1, 256, 128}, 256, 4, 2))
+                .find("scores and sums a thread"),
+            std::string::npos);
+  EXPECT_NE(reason(chainSpec(attention(1, 32, 32, 32, 32, Mask::None, true, "f32"), {1, 32, 32}, 32,
+                             4, 2))
+                .find("take f16 or bf16 operands"),
+            std::string::npos);
+  // A maximum that is used in another way can't be corrected afterwards.
+  std::string hlo = attention(1, 32, 32, 32, 32);
+  hlo.replace(hlo.find("subtract(scaled, tops)"), 22, "multiply(scaled, tops)");
+  EXPECT_NE(
+      reason(chainSpec(hlo, {1, 32, 32}, 32, 2, 2)).find("in another way than a softmax does"),
+      std::string::npos);
+}
+
+} // namespace
+} // namespace tilewright
