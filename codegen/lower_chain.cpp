@@ -9,7 +9,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr int64_t maxRegisters = 200; // of scores, outputs and fragments, a thread
+constexpr int64_t maxRegisters = 160; // of scores and outputs, a thread: beside them stand fragments and addresses
 
 int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multiple) * multiple; }
 
