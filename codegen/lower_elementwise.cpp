@@ -13,6 +13,41 @@ namespace tilewright {
 namespace {
 /// Vectors that one thread makes at once: all their loads are issued before the first store.
 constexpr int64_t maxUnrolled = 8;
+/// Scalar operations that may be under way in a thread at once: more would spill.
+constexpr int64_t maxPending = 512;
+
+/// Vectors of `lanes` elements that a thread makes at once: fewer where each takes much work, one
+/// where it takes a loop.
+int64_t vectorsAtOnce(const Graph &graph, unsigned lanes) {
+  int64_t work = 1;
+  for (const Op &op : graph.all()) {
+    if (ValueEmitter::iterates(op.opcode))
+      return 1;
+    if (op.shape.isTuple || opClass(op.opcode) != OpClass::Elementwise)
+      continue;
+    switch (op.opcode) {
+    case Opcode::Exp:
+    case Opcode::Expm1:
+    case Opcode::Log:
+    case Opcode::Log1p:
+    case Opcode::Tanh:
+    case Opcode::Logistic:
+    case Opcode::Erf:
+    case Opcode::Power:
+    case Opcode::Cbrt:
+    case Opcode::Sine:
+    case Opcode::Cosine:
+    case Opcode::Divide:
+    case Opcode::Remainder:
+      work += 8; // a dozen instructions or two
+      break;
+    default:
+      ++work;
+    }
+  }
+  return std::clamp<int64_t>(maxPending / (work * lanes), 1, maxUnrolled);
+}
+
 /// Times that a looping op may make each of its elements: overlapping windows of a pool ask for
 /// some of them more than once.
 constexpr double maxRepeats = 4;
@@ -75,9 +110,6 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
                        graph[id].shape.str(false));
   if (auto error = checkLoops(graph, results))
     return error;
-  bool loops = std::any_of(graph.all().begin(), graph.all().end(),
-                           [](const Op &op) { return ValueEmitter::iterates(op.opcode); });
-  int64_t atOnce = loops ? 1 : maxUnrolled;
   auto grid = tileCount(shape.dims, spec.rootTile);
   if (!grid)
     return grid.takeError();
@@ -85,6 +117,7 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   std::vector<int64_t> order = shape.minorToMajorOrDefault();
   unsigned lanes =
       order.empty() ? 1 : lanesFor(graph, shape.dims[order[0]], spec.rootTile[order[0]]);
+  int64_t atOnce = vectorsAtOnce(graph, lanes);
   Lowering lowering(spec, mode, lanes);
   KernelBuilder &k = lowering.k;
   ValueEmitter &emitter = lowering.emitter;
