@@ -109,7 +109,7 @@ std::vector<std::string> llvmFeatures() {
 }
 
 llvm::Expected<std::string> emitPtx(const KernelModule &kernel, const Target &target,
-                                    PtxVersion version) {
+                                    PtxVersion version, std::string *optimised) {
   auto machine = makeMachine(target.name, "+" + version.feature());
   if (!machine)
     return makeError(DiagClass::Unsupported, "{} was built without the NVPTX backend",
@@ -127,6 +127,9 @@ llvm::Expected<std::string> emitPtx(const KernelModule &kernel, const Target &ta
   auto previous = context.getDiagnosticHandler();
   context.setDiagnosticHandler(std::make_unique<ErrorCollector>(firstError));
   optimize(*module, *machine);
+  if (optimised) {
+    llvm::raw_string_ostream(*optimised) << *module;
+  }
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream out(text);
   llvm::legacy::PassManager passes;

@@ -1,5 +1,6 @@
 #include "codegen/pack.h"
 
+#include "codegen/dump.h"
 #include "codegen/lower.h"
 #include "codegen/nvptx.h"
 #include "codegen/pack_manifest.h"
@@ -8,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <fmt/ranges.h>
 #include <set>
 
 namespace tilewright {
@@ -77,6 +79,8 @@ public:
     return writeFileAtomically(inFolder(path, name), bytes);
   }
 
+  void remove(const std::string &name) { fs::remove(inFolder(path, name)); }
+
   llvm::Error moveIntoPlace() {
     std::string old;
     if (fs::exists(target)) {
@@ -99,6 +103,20 @@ private:
   FolderInTheMaking() = default;
   std::string path, target;
 };
+
+/// A warning with the plan in it; empty where nothing spills.
+std::string spillText(const KernelSpec &spec, const AssemblyReport &report) {
+  if (report.spillStoreBytes <= 0 && report.spillLoadBytes <= 0)
+    return "";
+  std::string sequential;
+  for (const KernelSpec::Sequential &tile : spec.sequential)
+    sequential += fmt::format(" %{} dim {}: {},", tile.op, tile.dim, tile.size);
+  return fmt::format("spills {} bytes to memory and {} back at {} registers; plan: tile {},{} {} "
+                     "warps, {} stages, {}",
+                     report.spillStoreBytes, report.spillLoadBytes, report.registers,
+                     fmt::join(spec.rootTile, "x"), sequential, spec.schedule.warps,
+                     spec.schedule.stages, toString(spec.schedule.instruction));
+}
 
 } // namespace
 
@@ -148,9 +166,12 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     std::string base = kernel->entry;
     for (unsigned i = 2; !names.insert(base).second; ++i)
       base = fmt::format("{}_{}", kernel->entry, i);
-    auto ptx = emitPtx(*kernel, target, toolchain->version);
+    std::string optimised;
+    auto ptx =
+        emitPtx(*kernel, target, toolchain->version, options.dump.empty() ? nullptr : &optimised);
     if (!ptx)
       return ptx.takeError();
+    KernelDump dump{base, printPlan(spec), kernel->llvmText(), std::move(optimised), *ptx, {}, {}};
     ManifestKernel entry;
     entry.name = spec.name;
     entry.kind = kernel->kind;
@@ -173,7 +194,12 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
       auto assembled = assemble(*ptxas, target, *ptx);
       if (!assembled) {
         report.note = takeDiag(assembled.takeError()).message;
+        dump.log = report.note + "\n";
       } else {
+        dump.log = assembled->log;
+        dump.cubin = assembled->cubin;
+        if (std::string spills = spillText(spec, assembled->report); !spills.empty())
+          (options.refuseSpills ? report.reason : report.note) = spills;
         entry.cubinFile = base + ".cubin";
         entry.assembly = assembled->report;
         if (!assembled->report.warnings.empty())
@@ -182,6 +208,16 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
           return error;
         report.hasCubin = true;
       }
+    }
+    if (!options.dump.empty())
+      if (auto error = writeDump(options.dump, dump))
+        return error;
+    if (!report.reason.empty()) {
+      for (const std::string &file : {entry.llFile, entry.ptxFile, entry.cubinFile})
+        making->remove(file);
+      report.hasCubin = false;
+      emitted.push_back(std::move(report));
+      continue;
     }
     manifest.kernels.push_back(std::move(entry));
     emitted.push_back(std::move(report));

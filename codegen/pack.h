@@ -41,7 +41,9 @@ struct EmittedKernel {
 
 struct EmitOptions {
   uint64_t seed = 1;
-  bool assemble = true; ///< look for ptxas
+  bool assemble = true;      ///< look for ptxas
+  bool refuseSpills = false; ///< kernels that spill registers are left out
+  std::string dump;          ///< folder for the steps of every kernel, see dump.h; empty: none
 };
 
 /// Lowers plans and writes a pack. The folder appears at once and whole; one that exists must be a

@@ -117,8 +117,7 @@ TEST(Ptx, AssemblesWithoutSpillsWherePtxasIsFound) {
   for (const char *name : {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"})
     for (const KernelSpec &spec : {elementwiseSpec(), reductionSpec(), dotSpec()}) {
       Target target = llvm::cantFail(findTarget(name));
-      PtxVersion version =
-          llvm::cantFail(choosePtxVersion(target, newestLlvmPtx(), ptxas->newestPtx));
+      PtxVersion version = llvm::cantFail(findToolchain(target)).version;
       auto kernel = llvm::cantFail(lowerKernel(spec, CodeMode::Device));
       std::string ptx = llvm::cantFail(emitPtx(kernel, target, version));
       auto assembled = assemble(*ptxas, target, ptx);

@@ -1,5 +1,6 @@
 #include "codegen/ptxas.h"
 
+#include "codegen/nvptx.h"
 #include "codegen/subprocess.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -137,7 +138,7 @@ llvm::Expected<Assembled> assemble(const Ptxas &ptxas, const Target &target,
     auto bytes = readFile(cubin);
     if (!bytes)
       return bytes.takeError();
-    return Assembled{std::move(*bytes), parseAssemblyLog(result->output)};
+    return Assembled{std::move(*bytes), result->output, parseAssemblyLog(result->output)};
   };
   auto assembled = run();
   llvm::sys::fs::remove_directories(folder);
@@ -152,11 +153,16 @@ llvm::Expected<Toolchain> findToolchain(const Target &target, bool assembling) {
       return found.takeError();
     ptxas = *found;
   }
-  auto version = choosePtxVersion(target, newestLlvmPtx(),
-                                  ptxas ? std::optional(ptxas->newestPtx) : std::nullopt);
-  if (!version)
-    return version.takeError();
-  return Toolchain{target, *version, ptxas};
+  std::vector<PtxReader> readers{{llvmVersion(), newestLlvmPtx()}};
+  if (ptxas)
+    readers.push_back(
+        {fmt::format("ptxas {}.{}", ptxas->releaseMajor, ptxas->releaseMinor), ptxas->newestPtx});
+  if (auto driver = findDriver())
+    readers.push_back(*driver);
+  auto choice = choosePtxVersion(target, readers);
+  if (!choice)
+    return choice.takeError();
+  return Toolchain{target, choice->version, ptxas, choice->reason};
 }
 
 } // namespace tilewright

@@ -30,6 +30,7 @@ AssemblyReport parseAssemblyLog(std::string_view log);
 
 struct Assembled {
   std::string cubin;
+  std::string log; ///< all that ptxas -v said
   AssemblyReport report;
 };
 
@@ -43,9 +44,11 @@ struct Toolchain {
   Target target;
   PtxVersion version;
   std::optional<Ptxas> ptxas;
+  std::string versionReason; ///< see PtxChoice
 };
 
-/// The toolchain for a target on this machine; without `assembling` no ptxas is looked for.
+/// The toolchain for a target on this machine: LLVM, ptxas unless `assembling` is false, and the
+/// driver, where there is one.
 /// Errors: those of choosePtxVersion() and findPtxas().
 llvm::Expected<Toolchain> findToolchain(const Target &target, bool assembling = true);
 

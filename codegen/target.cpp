@@ -3,6 +3,7 @@
 #include "codegen/nvptx.h"
 
 #include <algorithm>
+#include <dlfcn.h>
 
 namespace tilewright {
 
@@ -16,9 +17,11 @@ struct KnownTarget {
 
 // PTX ISA manual, "Supported targets" and the release notes of each version.
 constexpr KnownTarget knownTargets[] = {
-    {"sm_80", 80, {7, 0}},    {"sm_86", 86, {7, 1}},   {"sm_89", 89, {7, 8}},
-    {"sm_90", 90, {7, 8}},    {"sm_90a", 90, {8, 0}},  {"sm_100", 100, {8, 6}},
-    {"sm_100a", 100, {8, 6}}, {"sm_120", 120, {8, 7}}, {"sm_120a", 120, {8, 7}},
+    {"sm_80", 80, {7, 0}},    {"sm_86", 86, {7, 1}},    {"sm_89", 89, {7, 8}},
+    {"sm_90", 90, {7, 8}},    {"sm_90a", 90, {8, 0}},   {"sm_100", 100, {8, 6}},
+    {"sm_100a", 100, {8, 6}}, {"sm_103", 103, {8, 8}},  {"sm_103a", 103, {8, 8}},
+    {"sm_120", 120, {8, 7}},  {"sm_120a", 120, {8, 7}}, {"sm_121", 121, {8, 8}},
+    {"sm_121a", 121, {8, 8}},
 };
 
 struct CudaRelease {
@@ -85,15 +88,40 @@ std::optional<PtxVersion> ptxOfCudaRelease(int major, int minor) {
   return result;
 }
 
-llvm::Expected<PtxVersion> choosePtxVersion(const Target &target, PtxVersion llvmNewest,
-                                            std::optional<PtxVersion> assembler) {
-  PtxVersion version = assembler ? std::min(llvmNewest, *assembler) : llvmNewest;
-  if (version < target.minimumPtx)
-    return makeError(
-        DiagClass::Unsupported, "{} needs PTX {} or newer, but LLVM writes up to {} and {}",
-        target.name, target.minimumPtx.str(), llvmNewest.str(),
-        assembler ? "ptxas reads up to " + assembler->str() : std::string("no ptxas was found"));
-  return version;
+llvm::Expected<PtxChoice> choosePtxVersion(const Target &target,
+                                           std::span<const PtxReader> readers) {
+  const PtxReader *least = &readers.front();
+  for (const PtxReader &reader : readers)
+    if (reader.newest < least->newest)
+      least = &reader;
+  std::string others;
+  for (const PtxReader &reader : readers)
+    if (&reader != least)
+      others +=
+          fmt::format("{}{}: {}", others.empty() ? "" : ", ", reader.name, reader.newest.str());
+  std::string all = others.empty() ? "" : fmt::format(" ({})", others);
+  if (least->newest < target.minimumPtx)
+    return makeError(DiagClass::Unsupported, "{} needs PTX {} or newer, but {} knows up to {}{}",
+                     target.name, target.minimumPtx.str(), least->name, least->newest.str(), all);
+  return PtxChoice{least->newest, fmt::format("PTX {}, the newest that {} knows{}",
+                                              least->newest.str(), least->name, all)};
+}
+
+std::optional<PtxReader> findDriver() {
+  void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (!library)
+    return std::nullopt;
+  int number = 0; // 1000·major + 10·minor of the CUDA release
+  auto ask = reinterpret_cast<int (*)(int *)>(dlsym(library, "cuDriverGetVersion"));
+  bool answers = ask && ask(&number) == 0;
+  dlclose(library);
+  if (!answers)
+    return std::nullopt;
+  int major = number / 1000, minor = number % 1000 / 10;
+  auto newest = ptxOfCudaRelease(major, minor);
+  if (!newest)
+    return std::nullopt;
+  return PtxReader{fmt::format("the driver's CUDA {}.{}", major, minor), *newest};
 }
 
 } // namespace tilewright

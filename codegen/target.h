@@ -8,6 +8,7 @@
 
 #include <compare>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct PtxVersion {
 
 struct Target {
   std::string name;      ///< "sm_80", "sm_90a"; also ptxas's -arch
-  int architecture = 80; ///< 80, 86, 89, 90, 100, 120
+  int architecture = 80; ///< 80, 86, 89, 90, 100, 103, 120, 121
   /// An "a" target: its code runs on devices of exactly this architecture.
   bool isSpecific = false;
   PtxVersion minimumPtx; ///< first version that has this target
@@ -43,9 +44,24 @@ PtxVersion newestLlvmPtx();
 /// For a release newer than the table, that of the newest one in it; nothing before 11.0.
 std::optional<PtxVersion> ptxOfCudaRelease(int major, int minor);
 
-/// The version to write: the newest that LLVM writes and `assembler` (if there is one) reads,
-/// which has to be at least the target's minimum. Errors: Unsupported, with the three numbers.
-llvm::Expected<PtxVersion> choosePtxVersion(const Target &target, PtxVersion llvmNewest,
-                                            std::optional<PtxVersion> assembler);
+/// Something that PTX has to pass through, and the newest version that it knows.
+struct PtxReader {
+  std::string name; ///< "LLVM 19.1.7", "ptxas 12.4", "driver 13.0"
+  PtxVersion newest;
+};
+
+struct PtxChoice {
+  PtxVersion version;
+  std::string reason; ///< "PTX 8.4, the newest that ptxas 12.4 knows (LLVM 19.1.7: 8.5)"
+};
+
+/// The version to write: the newest that all of them know, which has to be at least the target's
+/// minimum. Errors: Unsupported, with the target's number and everybody's.
+llvm::Expected<PtxChoice> choosePtxVersion(const Target &target,
+                                           std::span<const PtxReader> readers);
+
+/// The driver of this machine, if there is one: what its compiler of PTX reads. libcuda.so.1 is
+/// loaded for the question.
+std::optional<PtxReader> findDriver();
 
 } // namespace tilewright

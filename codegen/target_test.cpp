@@ -31,7 +31,7 @@ TEST(Target, UnknownNamesAreRefusedWithTheList) {
 }
 
 TEST(Target, NewTargetsEitherWorkOrSayWhatIsMissing) {
-  for (const char *name : {"sm_100a", "sm_120a"}) {
+  for (const char *name : {"sm_100a", "sm_103a", "sm_120a", "sm_121a"}) {
     auto target = findTarget(name);
     if (target) {
       EXPECT_GE(newestLlvmPtx(), target->minimumPtx);
@@ -55,21 +55,33 @@ TEST(Target, PtxOfCudaReleases) {
   EXPECT_EQ(ptxOfCudaRelease(10, 2), std::nullopt);
 }
 
-TEST(Target, VersionIsTheOldestOfBoth) {
+TEST(Target, VersionIsTheOldestOfAll) {
   Target sm86 = llvm::cantFail(findTarget("sm_86"));
-  EXPECT_EQ(llvm::cantFail(choosePtxVersion(sm86, {8, 5}, PtxVersion{7, 8})), (PtxVersion{7, 8}));
-  EXPECT_EQ(llvm::cantFail(choosePtxVersion(sm86, {8, 5}, PtxVersion{9, 0})), (PtxVersion{8, 5}));
-  EXPECT_EQ(llvm::cantFail(choosePtxVersion(sm86, {8, 5}, std::nullopt)), (PtxVersion{8, 5}));
+  PtxReader llvm{"LLVM 19.1.7", {8, 5}};
+  auto choose = [&](std::vector<PtxReader> others) {
+    others.insert(others.begin(), llvm);
+    return llvm::cantFail(choosePtxVersion(sm86, others));
+  };
+  EXPECT_EQ(choose({{"ptxas 11.8", {7, 8}}}).version, (PtxVersion{7, 8}));
+  EXPECT_EQ(choose({{"ptxas 11.8", {7, 8}}}).reason,
+            "PTX 7.8, the newest that ptxas 11.8 knows (LLVM 19.1.7: 8.5)");
+  EXPECT_EQ(choose({{"ptxas 13.0", {9, 0}}}).version, (PtxVersion{8, 5}));
+  EXPECT_EQ(choose({}).reason, "PTX 8.5, the newest that LLVM 19.1.7 knows");
+  PtxChoice byDriver = choose({{"ptxas 13.0", {9, 0}}, {"the driver's CUDA 12.2", {8, 2}}});
+  EXPECT_EQ(byDriver.version, (PtxVersion{8, 2}));
+  EXPECT_EQ(byDriver.reason, "PTX 8.2, the newest that the driver's CUDA 12.2 knows "
+                             "(LLVM 19.1.7: 8.5, ptxas 13.0: 9.0)");
 }
 
-TEST(Target, EmptyRangeNamesTheThreeNumbers) {
+TEST(Target, EmptyRangeNamesAllNumbers) {
   Target blackwell{"sm_100a", 100, true, {8, 6}};
-  auto version = choosePtxVersion(blackwell, {9, 0}, PtxVersion{8, 5});
+  PtxReader readers[] = {{"LLVM 22.1", {9, 0}}, {"ptxas 12.6", {8, 5}}};
+  auto version = choosePtxVersion(blackwell, readers);
   ASSERT_FALSE(bool(version));
   Diag diag = takeDiag(version.takeError());
   EXPECT_EQ(diag.cls, DiagClass::Unsupported);
-  for (const char *number : {"8.6", "9.0", "8.5"})
-    EXPECT_NE(diag.message.find(number), std::string::npos) << diag.message;
+  EXPECT_EQ(diag.message,
+            "sm_100a needs PTX 8.6 or newer, but ptxas 12.6 knows up to 8.5 (LLVM 22.1: 9.0)");
 }
 
 TEST(Ptxas, ReleaseIsReadFromWhateverStandsAround) {

@@ -101,13 +101,16 @@ protected:
   }
 
   /// A stand-in for an older assembler: says its release, and "assembles" anything.
-  std::string fakePtxas(const std::string &release) {
+  std::string fakePtxas(const std::string &release, const std::string &says = "") {
     fs::create_directories(folder / "bin");
     std::string path = folder.write(
         "bin/ptxas", "#!/bin/sh\n"
                      "case \"$*\" in *--version*) echo 'Cuda compilation tools, release " +
                          release + ", V" + release +
                          ".1'; exit 0;; esac\n"
+                         "echo '" +
+                         says +
+                         "'\n"
                          "while [ $# -gt 0 ]; do [ \"$1\" = -o ] && echo cubin > \"$2\"; shift; "
                          "done\n");
     fs::permissions(path, fs::perms::owner_all);
@@ -146,6 +149,36 @@ TEST_F(EmitCheck, CoverageOfWholeModels) {
   outcome = runTilewright({"emit", "--coverage", "--target", "sm_80", first});
   EXPECT_EQ(outcome.exitCode, 0) << outcome.describe();
   EXPECT_NE(outcome.out.find("elementwise.hlo.txt"), std::string::npos) << outcome.out;
+}
+
+TEST_F(EmitCheck, SpillsAreNotesOrRefusals) {
+  std::vector<std::string> plans = plansOf("elementwise", elementwise);
+  std::string path = fakePtxas("12.4", "    8 bytes stack frame, 12 bytes spill stores, 16 bytes "
+                                       "spill loads\nptxas info : Used 40 registers");
+  Outcome outcome = emit(plans, "noted", {"--json"}, {path});
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
+  Json document = Json::parse(outcome.out);
+  EXPECT_EQ(document["kernels"][0]["cubin"], true);
+  std::string note = document["kernels"][0]["note"];
+  EXPECT_NE(note.find("spills 12 bytes to memory and 16 back at 40 registers; plan: tile"),
+            std::string::npos)
+      << note;
+  outcome = emit(plans, "refused", {"--json", "--refuse-spills"}, {path});
+  EXPECT_EQ(outcome.exitCode, 1) << outcome.describe();
+  EXPECT_EQ(Json::parse(outcome.out)["kernels"][0]["emitted"], false);
+  for (const std::string &entry : folder.entries())
+    EXPECT_FALSE(entry.starts_with("refused/") && entry.ends_with(".cubin")) << entry;
+}
+
+TEST_F(EmitCheck, EveryStepCanBeDumped) {
+  std::vector<std::string> plans = plansOf("softmax", softmax);
+  std::string path = fakePtxas("12.4", "ptxas info : Used 40 registers");
+  Outcome outcome = emit(plans, "pack", {"--dump", folder / "steps"}, {path});
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
+  EXPECT_NE(outcome.out.find("the newest that ptxas 12.4 knows"), std::string::npos);
+  for (const char *ending : {".plan.json", ".ll", ".optimised.ll", ".ptx", ".ptxas.log"})
+    EXPECT_FALSE(readBytes(onlyFile("steps", ending)).empty()) << ending;
+  EXPECT_NE(readBytes(onlyFile("steps", ".ptxas.log")).find("Used 40"), std::string::npos);
 }
 
 TEST_F(EmitCheck, CoverageSaysWhatHasNoCode) {

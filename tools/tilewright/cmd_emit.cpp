@@ -1,6 +1,7 @@
 // tilewright emit and check: plans to kernels, and kernels against the reference evaluator.
 #include "codegen/pack.h"
 #include "codegen/pack_manifest.h"
+#include "codegen/ptxas.h"
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/coverage.h"
 
@@ -13,8 +14,8 @@ namespace {
 struct Options {
   std::vector<std::string> plans;
   std::vector<std::string> targets{"sm_90"};
-  std::string pack;
-  bool json = false, noAssemble = false, coverage = false;
+  std::string pack, dump;
+  bool json = false, noAssemble = false, coverage = false, refuseSpills = false;
   uint64_t seed = 1;
   uint64_t maxEvents = CheckOptions().maxEvents;
   uint64_t maxReferenceWork = CheckOptions().maxReferenceWork;
@@ -30,6 +31,9 @@ int runEmit(const Options &options) {
   llvm::Expected<Target> target = findTarget(options.targets[0]);
   if (!target)
     return failInput(target.takeError());
+  llvm::Expected<Toolchain> toolchain = findToolchain(*target, !options.noAssemble);
+  if (!toolchain)
+    return fail(toolchain.takeError());
   std::vector<KernelSpec> specs;
   for (const std::string &path : options.plans) {
     llvm::Expected<std::string> text = readFile(path);
@@ -43,6 +47,8 @@ int runEmit(const Options &options) {
   EmitOptions emitting;
   emitting.seed = options.seed;
   emitting.assemble = !options.noAssemble;
+  emitting.refuseSpills = options.refuseSpills;
+  emitting.dump = options.dump;
   llvm::Expected<std::vector<EmittedKernel>> emitted =
       emitPack(specs, *target, options.pack, emitting);
   if (!emitted)
@@ -51,6 +57,7 @@ int runEmit(const Options &options) {
   Json document = newDocument("emit");
   document["pack"] = options.pack;
   document["target"] = target->name;
+  document["ptx"] = toolchain->versionReason;
   document["kernels"] = Json::array();
   for (const EmittedKernel &kernel : *emitted) {
     bool isThere = kernel.reason.empty();
@@ -70,7 +77,7 @@ int runEmit(const Options &options) {
   if (options.json)
     print(document);
   else
-    fmt::print("written to {}\n", options.pack);
+    fmt::print("written to {}: {} as {}\n", options.pack, target->name, toolchain->versionReason);
   return isComplete ? Fine : AnswerIsNo;
 }
 
@@ -130,6 +137,11 @@ void addEmit(CLI::App &app, Selection &selection) {
   command->add_option("--seed", options->seed, "Of the inputs' values")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  command->add_option("--dump", options->dump,
+                      "Folder that gets every kernel's plan, LLVM IR before and after "
+                      "optimisation, PTX, ptxas log and SASS");
+  command->add_flag("--refuse-spills", options->refuseSpills,
+                    "Leave kernels out that spill registers; usually that is a note");
   command->add_flag("--no-assemble", options->noAssemble, "Do not look for ptxas");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(

@@ -1,0 +1,79 @@
+#include "codegen/dump.h"
+
+#include "codegen/subprocess.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+namespace tilewright {
+
+namespace {
+
+std::string findTool(const char *name) {
+  if (auto onPath = llvm::sys::findProgramByName(name))
+    return *onPath;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *home = std::getenv(variable); home && *home)
+      if (std::string path = std::string(home) + "/bin/" + name; llvm::sys::fs::can_execute(path))
+        return path;
+  std::string path = std::string("/usr/local/cuda/bin/") + name;
+  return llvm::sys::fs::can_execute(path) ? path : "";
+}
+
+/// The text of a cubin's code; nothing without a tool that understands it.
+std::optional<std::string> disassemble(const std::string &cubinFile) {
+  for (const char *tool : {"nvdisasm", "cuobjdump"}) {
+    std::string program = findTool(tool);
+    if (program.empty())
+      continue;
+    std::vector<std::string> arguments;
+    if (std::string_view(tool) == "cuobjdump")
+      arguments.push_back("-sass");
+    arguments.push_back(cubinFile);
+    auto result = runProcess(program, arguments, std::chrono::seconds(60));
+    if (!result) {
+      llvm::consumeError(result.takeError());
+      continue;
+    }
+    if (!result->timedOut && result->exitCode == 0)
+      return result->output;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+llvm::Error writeDump(const std::string &folder, const KernelDump &dump) {
+  if (auto error = llvm::sys::fs::create_directories(folder))
+    return makeError(DiagClass::BadInput, "can't create {}: {}", folder, error.message());
+  auto pathOf = [&](const std::string &ending) {
+    llvm::SmallString<256> path(folder);
+    llvm::sys::path::append(path, dump.base + ending);
+    return std::string(path);
+  };
+  std::vector<std::pair<std::string, const std::string *>> files{{".plan.json", &dump.plan},
+                                                                 {".ll", &dump.ir},
+                                                                 {".optimised.ll", &dump.optimised},
+                                                                 {".ptx", &dump.ptx}};
+  if (!dump.log.empty())
+    files.push_back({".ptxas.log", &dump.log});
+  for (const auto &[ending, text] : files)
+    if (auto error = writeFileAtomically(pathOf(ending), *text))
+      return error;
+  if (dump.cubin.empty())
+    return llvm::Error::success();
+  std::string cubin = pathOf(".cubin");
+  if (auto error = writeFileAtomically(cubin, dump.cubin))
+    return error;
+  if (auto sass = disassemble(cubin))
+    return writeFileAtomically(pathOf(".sass"), *sass);
+  return llvm::Error::success();
+}
+
+} // namespace tilewright
