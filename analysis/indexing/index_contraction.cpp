@@ -141,14 +141,16 @@ Maps raggedDotMaps(const OpView &v) {
   std::vector<Expr> at;
   for (size_t i = 0; i + 1 < sizes.rank() && i < batches; ++i)
     at.push_back(v.dim(i + (isContracting ? 1 : 0)));
-  at.push_back(v.ctx.range(0));
+  // A variable of its own: it is neither a contracted dim nor the loop over the groups.
+  const Expr counted = v.ctx.range(static_cast<unsigned>(ranges.size()));
+  at.push_back(counted);
   if (at.size() != sizes.rank())
     return v.malformed("its group sizes don't fit");
   std::vector<MapConstraint> before;
   if (isContracting)
     before.push_back({v.dim(0) - at.back(), {0, INT64_MAX}, 1, 0});
   result.operands.push_back(exactly(
-      v.map(std::move(at), {rangeVariable(v.ctx.range(0), sizes.dims.back())}, std::move(before))));
+      v.map(std::move(at), {rangeVariable(counted, sizes.dims.back())}, std::move(before))));
   return result;
 }
 

@@ -196,6 +196,28 @@ TEST(CollectiveTraffic, BytesOfARing) {
   EXPECT_EQ(traffic("x").replicas, 0);
 }
 
+TEST(IndexingFacts, CollectivesThatMoveShares) {
+  HloGraph g("x = f32[6,4] parameter(0)\n"
+             "a = f32[6,4] all-to-all(x), replica_groups={{0,1,2}}, dimensions={0}\n"
+             "p = f32[6,4] collective-permute(x), source_target_pairs={{0,1},{1,2},{2,0}}\n"
+             "b = (f32[6,4], f32[6,4], u32[], u32[]) collective-permute-start(x), "
+             "source_target_pairs={{0,1}}\n"
+             "d = f32[6,4] collective-permute-done(b)\n"
+             "ROOT t = (f32[6,4], f32[6,4], f32[6,4]) tuple(a, p, d)");
+  // Share d0 // 2 is from that replica, which cut its operand at this one's position.
+  OpIndexing exchanged = g.maps("a");
+  EXPECT_EQ(exchanged.operands[0].maps[0].str(),
+            "(d0, d1){rt0 = %a} -> (d0 mod 2 + rt0 * 2, d1), domain: d0 in [0, 5], d1 in [0, 3], "
+            "rt0 in [0, 2]");
+  EXPECT_EQ(exchanged.replica->str(), "d0 floordiv 2");
+  EXPECT_EQ(exchanged.operands[0].coverage, Coverage::Exact);
+  OpIndexing moved = g.maps("p");
+  EXPECT_EQ(moved.operands[0].maps[0].str(),
+            "(d0, d1) -> (d0, d1), domain: d0 in [0, 5], d1 in [0, 3]");
+  EXPECT_EQ(moved.operands[0].coverage, Coverage::OverApproximate); // zeros without a source
+  EXPECT_EQ(g.maps("d").operands[0].operandPath, ResultPath{1});
+}
+
 TEST(IndexingFacts, Collectives) {
   HloGraph g("x = bf16[128,256] parameter(0)\n"
              "start = (bf16[128,256], bf16[1024,256]) all-gather-start(x), "
@@ -210,10 +232,10 @@ TEST(IndexingFacts, Collectives) {
   EXPECT_EQ(gathered.replica->str(), "d0 floordiv 128");
   EXPECT_EQ(g.maps("done").operands[0].operandPath, ResultPath{1});
   OpIndexing scattered = g.maps("rs");
-  EXPECT_EQ(scattered.operands[0].coverage, Coverage::OverApproximate);
+  EXPECT_EQ(scattered.operands[0].coverage, Coverage::Exact);
   EXPECT_EQ(scattered.operands[0].maps[0].str(),
-            "(d0, d1)[s0] -> (d0 + s0 * 16, d1), domain: d0 in [0, 15], d1 in [0, 255], "
-            "s0 in [0, 7]");
+            "(d0, d1){rt0 = %rs} -> (d0 + rt0 * 16, d1), domain: d0 in [0, 15], d1 in [0, 255], "
+            "rt0 in [0, 7]");
   // One element of the gathered result for each replica.
   llvm::Expected<OperandMaps> back =
       operandToOutput(g.graph(), g.find("start"), 0, g.context, ResultPath{1});

@@ -74,6 +74,7 @@ std::vector<Example> indexedExamples(Opcode opcode, Grid) {
 
 std::vector<Example> collectiveExamples(Opcode opcode, Grid) {
   const std::string x = "x = f32[3,4] parameter(0)\n ", groups = ", replica_groups={{0,1}}";
+  const std::string pairs = ", source_target_pairs={{0,1},{1,0}}";
   const std::string along = groups + ", dimensions={0}";
   switch (opcode) {
   case Opcode::AllReduce:
@@ -94,6 +95,22 @@ std::vector<Example> collectiveExamples(Opcode opcode, Grid) {
   case Opcode::ReduceScatter:
     return {{"[4,4] by 2", "x = f32[4,4] parameter(0)\n ROOT r = f32[2,4] reduce-scatter(x)" +
                                along + ", to_apply=add"}};
+  case Opcode::AllToAll:
+    return {{"[6,4] by 2", "x = f32[6,4] parameter(0)\n ROOT r = f32[6,4] all-to-all(x)" + along},
+            {"[3,8] by 2 along 1", "x = f32[3,8] parameter(0)\n ROOT r = f32[3,8] all-to-all(x)" +
+                                       groups + ", dimensions={1}"}};
+  case Opcode::CollectivePermute:
+    return {{"[3,4]", x + "ROOT r = f32[3,4] collective-permute(x)" + pairs}};
+  case Opcode::CollectivePermuteStart:
+    return {{"[3,4]", x +
+                          "ROOT r = (f32[3,4], f32[3,4], u32[], u32[]) "
+                          "collective-permute-start(x)" +
+                          pairs}};
+  case Opcode::CollectivePermuteDone:
+    return {{"[3,4]", x + "s = (f32[3,4], f32[3,4], u32[], u32[]) collective-permute-start(x)" +
+                          pairs + "\nROOT r = f32[3,4] collective-permute-done(s)"}};
+  case Opcode::CollectiveBroadcast:
+    return {{"[3,4]", x + "ROOT r = f32[3,4] collective-broadcast(x)" + groups}};
   default:
     return {};
   }

@@ -312,7 +312,7 @@ std::string describe(const ClaimResult &result) {
 }
 
 ResultPath resultPathOf(const Op &op) {
-  if (op.opcode == Opcode::AllGatherStart)
+  if (op.opcode == Opcode::AllGatherStart || op.opcode == Opcode::CollectivePermuteStart)
     return {1}; // (operand, result)
   return op.shape.isTuple ? ResultPath{0} : ResultPath{};
 }

@@ -12,6 +12,20 @@ const std::vector<int64_t> &resultDims(const Op &op) {
                                                         : op.shape.dims;
 }
 
+bool isTiledByFirstResult(const Op &op) {
+  switch (op.opcode) {
+  case Opcode::Reduce:
+  case Opcode::ReduceWindow:
+  case Opcode::Sort:
+  case Opcode::TopK:
+  case Opcode::Scan:
+  case Opcode::Scatter:
+    return true;
+  default:
+    return false;
+  }
+}
+
 bool isView(const Op &op) {
   return op.opcode == Opcode::Reshape || op.opcode == Opcode::Transpose ||
          op.opcode == Opcode::Bitcast;
@@ -122,15 +136,56 @@ llvm::Expected<OperandTiles> TilePropagator::operands(OpId id, const FactoredTil
     return convolution(id, tile);
   case Opcode::Gather:
     return gather(id, tile);
+  case Opcode::ScaledDot:
+    return scaledDot(id, tile);
+  case Opcode::RaggedDot:
+    return raggedDot(id, tile);
+  case Opcode::Sort:
+  case Opcode::TopK:
+    return line(id, tile);
+  case Opcode::Scan:
+    return scan(id, tile);
+  case Opcode::Scatter:
+    return scatter(id, tile);
+  case Opcode::SelectAndScatter:
+    return selectAndScatter(id, tile);
+  case Opcode::AllGather:
+    return allGather(id, tile);
+  case Opcode::ReduceScatter:
+  case Opcode::AllToAll:
+    return ownShare(id, tile);
+  case Opcode::AllReduce:
+  case Opcode::AllReduceStart:
+  case Opcode::AllReduceDone:
+  case Opcode::CollectivePermute:
+  case Opcode::CollectiveBroadcast:
+  case Opcode::OptimizationBarrier:
+    return samePlace(op, tile);
+  case Opcode::AddDependency: {
+    OperandTiles out = sameForAll(1, tile);
+    out.tiles.resize(op.operands.size()); // tokens hold nothing
+    return out;
+  }
+  case Opcode::CopyDone:
+  case Opcode::AllGatherDone:
+  case Opcode::CollectivePermuteDone:
+    return unsupported(op, fmt::format("%{} is under way until here; its operand and its result "
+                                       "have tiles of their own",
+                                       graph[op.operands[0]].name));
   case Opcode::GetTupleElement:
-    if (graph[op.operands[0]].opcode != Opcode::Reduce)
-      return unsupported(op, "only results of a reduce can be taken out of a tuple");
-    return sameForAll(1, tile);
+    return tupleElement(id, tile);
   default:
     if (opClass(op.opcode) == OpClass::Elementwise && !op.shape.isTuple)
       return elementwise(op, tile);
     return unsupported(op, "no tile rule for this operation");
   }
+}
+
+llvm::Expected<OperandTiles> TilePropagator::samePlace(const Op &op, const FactoredTile &tile) {
+  if (op.operands.size() != 1 || op.shape.isTuple ||
+      graph[op.operands[0]].shape.dims != op.shape.dims)
+    return unsupported(op, "it is no plain tensor from one");
+  return sameForAll(1, tile);
 }
 
 llvm::Expected<OperandTiles> TilePropagator::elementwise(const Op &op, const FactoredTile &tile) {

@@ -11,6 +11,7 @@
 #include "llvm/Support/Error.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -39,6 +40,9 @@ inline OperandTiles sameForAll(size_t count, const FactoredTile &tile) {
 
 /// Dims of an op's result; of a variadic reduce those of its first element.
 const std::vector<int64_t> &resultDims(const Op &op);
+
+/// A tuple whose first element's tile says what each element's is.
+bool isTiledByFirstResult(const Op &op);
 
 /// Reshape, transpose, bitcast: moves no data of its own.
 bool isView(const Op &op);
@@ -76,6 +80,7 @@ private:
   using Result = llvm::Expected<OperandTiles>;
   llvm::Error unsupported(const Op &op, std::string reason) const;
   Result elementwise(const Op &op, const FactoredTile &tile);
+  Result samePlace(const Op &op, const FactoredTile &tile);
   Result broadcast(const Op &op, const FactoredTile &tile);
   Result transpose(const Op &op, const FactoredTile &tile);
   Result bitcast(OpId id, const FactoredTile &tile);
@@ -88,9 +93,31 @@ private:
   Result dynamicUpdateSlice(OpId id, const FactoredTile &tile);
   Result reduce(OpId id, const FactoredTile &tile);
   Result dot(OpId id, const FactoredTile &tile);
+  Result scaledDot(OpId id, const FactoredTile &tile);
+  Result raggedDot(OpId id, const FactoredTile &tile);
+  Result line(OpId id, const FactoredTile &tile);
+  Result scan(OpId id, const FactoredTile &tile);
+  Result tupleElement(OpId id, const FactoredTile &tile);
+  Result scatter(OpId id, const FactoredTile &tile);
+  Result selectAndScatter(OpId id, const FactoredTile &tile);
+  Result allGather(OpId id, const FactoredTile &tile);
+  Result ownShare(OpId id, const FactoredTile &tile);
   Result reduceWindow(OpId id, const FactoredTile &tile);
   Result convolution(OpId id, const FactoredTile &tile);
   Result gather(OpId id, const FactoredTile &tile);
+
+  /// The operands of a dot with this tile of its result, whose dims from `first` on are [batch, lhs
+  /// free, rhs free]. `group` is a dim of the rhs that is walked after the contracted ones.
+  OperandTiles product(OpId id, const FactoredTile &tile, size_t first,
+                       std::optional<int64_t> group);
+  /// The blocks of `block` elements that a tile of a dim touches.
+  FactoredDim blocks(const Op &op, const TileOrigin &origin, int64_t block, int64_t count,
+                     OperandTile &out);
+  /// All indices of a dim from 0 to the tile's last one, or from its first one on.
+  FactoredDim prefix(const Op &op, const TileOrigin &origin, bool isSuffix, OperandTile &out);
+  void markCovering(OperandTile &out, std::string why);
+  /// A value that all programs of a replica share: where it stands in its group.
+  Expr ownPosition(OpId collective, int64_t replicas);
 
   /// The operand does not have this dim of the result: where a program has no valid element in it,
   /// nothing of the operand is needed, which the operand's tile can't say.

@@ -82,52 +82,6 @@ llvm::Expected<OperandTiles> TilePropagator::reduce(OpId id, const FactoredTile 
   return out;
 }
 
-llvm::Expected<OperandTiles> TilePropagator::dot(OpId id, const FactoredTile &tile) {
-  const Op &op = graph[id];
-  const DotDims &d = op.attrs.dot;
-  const std::vector<int64_t> &lhs = graph[op.operands[0]].shape.dims;
-  const std::vector<int64_t> &rhs = graph[op.operands[1]].shape.dims;
-  if (op.operands.size() != 2)
-    return unsupported(op,
-                       fmt::format("{} operands, sparse dots are not known", op.operands.size()));
-  auto place = [](const std::vector<int64_t> &list, size_t dim) {
-    auto it = std::find(list.begin(), list.end(), static_cast<int64_t>(dim));
-    return it == list.end() ? -1 : static_cast<int>(it - list.begin());
-  };
-  // Result dims: batch, then the free dims of lhs, then those of rhs.
-  FactoredTile kept;
-  size_t next = d.lhsBatch.size();
-  OperandTile lhsTile, rhsTile;
-  std::vector<FactoredDim> &lhsDims = lhsTile.tile.dims, &rhsDims = rhsTile.tile.dims;
-  lhsDims.resize(lhs.size());
-  rhsDims.resize(rhs.size());
-  for (size_t i = 0; i < lhs.size(); ++i) {
-    if (place(d.lhsContracting, i) >= 0)
-      continue;
-    int batch = place(d.lhsBatch, i);
-    if (batch < 0)
-      dropDim(op, tile.dims[next], rhsTile);
-    lhsDims[i] = tile.dims[batch >= 0 ? static_cast<size_t>(batch) : next++];
-    kept.dims.push_back(lhsDims[i]);
-  }
-  for (size_t i = 0; i < rhs.size(); ++i) {
-    if (place(d.rhsContracting, i) >= 0)
-      continue;
-    int batch = place(d.rhsBatch, i);
-    if (batch < 0)
-      dropDim(op, tile.dims[next], lhsTile);
-    rhsDims[i] = tile.dims[batch >= 0 ? static_cast<size_t>(batch) : next++];
-  }
-  OperandTiles out;
-  out.reduces = walk(id, 'k', lhs, d.lhsContracting, kept, tile);
-  for (size_t j = 0; j < out.reduces.size(); ++j) {
-    lhsDims[d.lhsContracting[j]] = stepDim(out.reduces[j]);
-    rhsDims[d.rhsContracting[j]] = stepDim(out.reduces[j]);
-  }
-  out.tiles = {std::move(lhsTile), std::move(rhsTile)};
-  return out;
-}
-
 FactoredDim TilePropagator::window(OpId id, int dim, TileOrigin o, const WindowDim &w,
                                    int64_t extent, OperandTile &out) {
   // Positions in the (base-dilated) operand: {stride·i} + {dilation·j} - padLow.
@@ -186,7 +140,7 @@ llvm::Expected<OperandTiles> TilePropagator::reduceWindow(OpId id, const Factore
   const Op &op = graph[id];
   const size_t inputs = op.operands.size() / 2;
   const std::vector<int64_t> &extents = graph[op.operands[0]].shape.dims;
-  if (op.attrs.window.size() != extents.size() || op.shape.isTuple)
+  if (op.attrs.window.size() != extents.size() || op.operands.size() % 2 != 0)
     return unsupported(op, fmt::format("a window of {} dims over {} dims", op.attrs.window.size(),
                                        extents.size()));
   OperandTile input;
@@ -205,8 +159,11 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   const std::vector<int64_t> &image = graph[op.operands[0]].shape.dims;
   const std::vector<int64_t> &kernel = graph[op.operands[1]].shape.dims;
   const int64_t groups = op.attrs.featureGroupCount;
-  if (op.attrs.batchGroupCount != 1)
-    return unsupported(op, fmt::format("{} batch groups", op.attrs.batchGroupCount));
+  const int64_t batchGroups = op.attrs.batchGroupCount;
+  if (batchGroups < 1 || image[c.inputBatch] % batchGroups != 0 ||
+      kernel[c.kernelOutput] % batchGroups != 0)
+    return unsupported(
+        op, fmt::format("{} batch groups of {} batches", batchGroups, image[c.inputBatch]));
   if (groups < 1 || image[c.inputFeature] % groups != 0 || kernel[c.kernelOutput] % groups != 0)
     return unsupported(
         op, fmt::format("{} feature groups of {} features", groups, image[c.inputFeature]));
@@ -227,23 +184,27 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   FactoredDim step = stepDim(out.reduces.front());
   rhs.tile.dims[c.kernelInput] = step;
   lhs.tile.dims[c.inputFeature] = step;
-  if (groups == 1)
-    dropDim(op, features, lhs);
-  if (groups > 1) {
+  // The number of a group comes from the output feature; it is the outer digit of the dim.
+  auto joinGroup = [&](int64_t count, int64_t dim, const FactoredDim &inGroup) {
     const int64_t from[] = {kernel[c.kernelOutput]};
-    const int64_t to[] = {groups, kernel[c.kernelOutput] / groups};
+    const int64_t to[] = {count, kernel[c.kernelOutput] / count};
     ConditionSink sink = [&](TileCondition condition) {
       condition.dim = static_cast<int>(c.outputFeature);
       require(id, 0, std::move(condition));
     };
     bool isSuperset = false;
     FactoredDim joined = factory.reshape({{features}}, from, to, sink, isSuperset).dims[0];
-    joined.insert(joined.end(), step.begin(), step.end());
+    joined.insert(joined.end(), inGroup.begin(), inGroup.end());
     joined = mergeAtoms(std::move(joined));
-    factory.plainDim(joined, image[c.inputFeature], static_cast<int>(c.inputFeature),
-                     sinkFor(id, 0));
-    lhs.tile.dims[c.inputFeature] = std::move(joined);
-  }
+    factory.plainDim(joined, image[dim], static_cast<int>(dim), sinkFor(id, 0));
+    lhs.tile.dims[dim] = std::move(joined);
+  };
+  if (groups > 1)
+    joinGroup(groups, c.inputFeature, step);
+  if (batchGroups > 1)
+    joinGroup(batchGroups, c.inputBatch, tile.dims[c.outputBatch]);
+  if (groups == 1 && batchGroups == 1)
+    dropDim(op, features, lhs);
   for (size_t i = 0; i < c.inputSpatial.size(); ++i) {
     const size_t outDim = static_cast<size_t>(c.outputSpatial[i]);
     lhs.tile.dims[c.inputSpatial[i]] =
@@ -268,8 +229,6 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
   const GatherDims &g = op.attrs.gather;
   const std::vector<int64_t> &table = graph[op.operands[0]].shape.dims;
   const std::vector<int64_t> &indices = graph[op.operands[1]].shape.dims;
-  if (!g.operandBatchingDims.empty())
-    return unsupported(op, "operand batching dims");
   auto has = [](const std::vector<int64_t> &list, size_t dim) {
     return std::find(list.begin(), list.end(), static_cast<int64_t>(dim)) != list.end();
   };
@@ -277,6 +236,7 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
   // Result dims that are no offset dims run over the indices, without the index vector.
   Expr picked = ctx.constant(1);
   size_t batch = 0;
+  std::vector<size_t> resultDimOf(indices.size());
   for (size_t i = 0; i < indices.size(); ++i) {
     if (static_cast<int64_t>(i) == g.indexVectorDim) {
       picks.tile.dims.push_back(factory.wholeDim(indices[i]));
@@ -287,11 +247,20 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
     if (batch == tile.dims.size())
       return unsupported(op, "fewer batch dims than the indices have");
     picked = picked * originOf(id, tile, batch).tile.size;
+    resultDimOf[i] = batch;
     picks.tile.dims.push_back(tile.dims[batch++]);
   }
   size_t offsetDim = 0;
   for (size_t i = 0; i < table.size(); ++i) {
     const bool isIndexed = has(g.startIndexMap, i);
+    auto batching = std::find(g.operandBatchingDims.begin(), g.operandBatchingDims.end(),
+                              static_cast<int64_t>(i));
+    if (batching != g.operandBatchingDims.end()) {
+      const int64_t dim =
+          g.startIndicesBatchingDims[static_cast<size_t>(batching - g.operandBatchingDims.begin())];
+      rows.tile.dims.push_back(tile.dims[resultDimOf[static_cast<size_t>(dim)]]);
+      continue;
+    }
     if (!has(g.collapsedSliceDims, i)) {
       if (offsetDim == g.offsetDims.size())
         return unsupported(op, "fewer offset dims than the slice has");

@@ -394,7 +394,7 @@ llvm::Expected<TiledGroup> GroupTiler::run() {
   if (group.roots.empty())
     return makeError(DiagClass::BadInput, "the group has no root");
   mainRoot = group.roots.back();
-  if (graph[mainRoot].shape.isTuple && graph[mainRoot].opcode != Opcode::Reduce)
+  if (graph[mainRoot].shape.isTuple && !isTiledByFirstResult(graph[mainRoot]))
     return makeError(DiagClass::Unsupported, "%{} ({}) can't be tiled: its result is a tuple",
                      graph[mainRoot].name, toString(graph[mainRoot].opcode));
   for (OpId id : group.ops)

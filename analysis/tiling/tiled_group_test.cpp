@@ -173,12 +173,12 @@ TEST(TileGroup, TooManyTilesAreRefused) {
 
 TEST(TileGroup, UnknownOpsAreNamed) {
   llvm::Expected<TiledText> t = tryTileText("  x = f32[8] parameter(0)\n"
-                                            "  s = f32[8] sort(x), dimensions={0}, to_apply=add\n"
+                                            "  s = f32[8] fft(x), fft_type=RFFT, fft_length={8}\n"
                                             "  ROOT y = f32[8] negate(s)\n");
   ASSERT_FALSE(static_cast<bool>(t));
   Diag diag = takeDiag(t.takeError());
   EXPECT_EQ(diag.cls, DiagClass::Unsupported);
-  EXPECT_EQ(diag.message, "%s (sort) can't be tiled: no tile rule for this operation");
+  EXPECT_EQ(diag.message, "%s (fft) can't be tiled: no tile rule for this operation");
 }
 
 TEST(TileGroup, NothingToDo) {

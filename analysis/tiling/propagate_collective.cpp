@@ -1,0 +1,86 @@
+// Tile rules of collectives: the tile of a replica's result gives the tile of the operand on the
+// replicas that it comes from. all-reduce, collective-permute and collective-broadcast keep places.
+#include "analysis/support/diag.h"
+#include "analysis/tiling/propagate.h"
+
+#include <fmt/format.h>
+
+namespace tilewright {
+
+Expr TilePropagator::ownPosition(OpId collective, int64_t replicas) {
+  if (replicas <= 1)
+    return ctx.constant(0);
+  Expr &var = starts[{collective, replicas - 1}];
+  if (!var) {
+    var = ctx.variable(VarKind::Runtime, fmt::format("rt{}", runtime.size()));
+    runtime.push_back({var, collective, {0, replicas - 1}});
+  }
+  return var;
+}
+
+/// The result is [replicas x share] along a dim: the tile is cut there, and its part within a share
+/// is what each of the replicas gives.
+llvm::Expected<OperandTiles> TilePropagator::allGather(OpId id, const FactoredTile &tile) {
+  const Op &op = graph[id];
+  if (op.operands.size() != 1 || op.shape.isTuple || op.attrs.dimensions.size() != 1)
+    return unsupported(op, "it gathers several tensors at once");
+  const size_t along = static_cast<size_t>(op.attrs.dimensions[0]);
+  const int64_t whole = op.shape.dims[along], share = graph[op.operands[0]].shape.dims[along];
+  if (share < 1 || whole % share != 0)
+    return unsupported(op, fmt::format("{} elements from shares of {}", whole, share));
+  OperandTiles out = sameForAll(1, tile);
+  const int64_t from[] = {whole}, to[] = {whole / share, share};
+  bool isSuperset = false;
+  ConditionSink sink = [&](TileCondition condition) {
+    condition.dim = static_cast<int>(along);
+    require(id, 0, std::move(condition));
+  };
+  FactoredTile cut = factory.reshape({{tile.dims[along]}}, from, to, sink, isSuperset);
+  dropDim(op, cut.dims[0], out.tiles[0]);
+  if (isSuperset)
+    markDropped(op, out.tiles[0]);
+  out.tiles[0].tile.dims[along] = cut.dims[1];
+  return out;
+}
+
+/// Of each replica's operand the share that belongs to this one: where that is, is its position in
+/// its group. reduce-scatter has one share; all-to-all has one from each replica, one behind the
+/// other.
+llvm::Expected<OperandTiles> TilePropagator::ownShare(OpId id, const FactoredTile &tile) {
+  const Op &op = graph[id];
+  if (op.operands.size() != 1 || op.shape.isTuple || op.attrs.dimensions.size() != 1)
+    return unsupported(op, "it moves several tensors at once");
+  const size_t along = static_cast<size_t>(op.attrs.dimensions[0]);
+  const bool isExchange = op.opcode == Opcode::AllToAll;
+  const int64_t whole = graph[op.operands[0]].shape.dims[along];
+  const int64_t replicas = isExchange                 ? op.attrs.replicaGroups.size
+                           : op.shape.dims[along] > 0 ? whole / op.shape.dims[along]
+                                                      : 0;
+  if (replicas < 1 || whole % replicas != 0)
+    return unsupported(op, "the number of replicas in a group is not given");
+  const int64_t share = whole / replicas;
+  OperandTiles out = sameForAll(1, tile);
+  FactoredDim mine = tile.dims[along];
+  if (isExchange) {
+    const int64_t from[] = {whole}, to[] = {replicas, share};
+    bool isSuperset = false;
+    ConditionSink sink = [&](TileCondition condition) {
+      condition.dim = static_cast<int>(along);
+      require(id, 0, std::move(condition));
+    };
+    FactoredTile cut = factory.reshape({{mine}}, from, to, sink, isSuperset);
+    dropDim(op, cut.dims[0], out.tiles[0]);
+    if (isSuperset)
+      markDropped(op, out.tiles[0]);
+    mine = cut.dims[1];
+  }
+  const TileOrigin o = factory.plainOrigin(mine, share, static_cast<int>(along), sinkFor(id, 0));
+  const Expr start = ownPosition(id, replicas) * share;
+  out.tiles[0].tile.dims[along] =
+      factory.opaqueDim({o.tile.offset + start, o.tile.size, o.tile.stride, o.tile.lower + start,
+                         o.tile.upper + start},
+                        whole, o.mayBeEmpty);
+  return out;
+}
+
+} // namespace tilewright
