@@ -8,6 +8,24 @@
 
 namespace tilewright {
 
+namespace {
+
+PredictedRow predictedRow(const DatasetRow &row, double predictedNs) {
+  return {row.identity.family, row.identity.group, row.timeNs, predictedNs, row.identity.shape};
+}
+
+} // namespace
+
+FamilyMetrics metricsOfFamilies(std::string name, const Dataset &data,
+                                const EvaluationReport &report,
+                                std::span<const std::string> families) {
+  std::vector<PredictedRow> rows;
+  for (size_t i = 0; i < data.rows.size(); ++i)
+    if (std::find(families.begin(), families.end(), data.rows[i].identity.family) != families.end())
+      rows.push_back(predictedRow(data.rows[i], report.predictedNs[i]));
+  return metricsOf(std::move(name), rows);
+}
+
 EvaluationReport reportOf(const Dataset &data, const Device &device,
                           std::vector<double> predictedNs) {
   EvaluationReport report;
@@ -16,8 +34,7 @@ EvaluationReport reportOf(const Dataset &data, const Device &device,
   report.failedRows = data.failedRows;
   std::vector<PredictedRow> rows;
   for (size_t i = 0; i < data.rows.size(); ++i)
-    rows.push_back({data.rows[i].identity.family, data.rows[i].identity.group, data.rows[i].timeNs,
-                    predictedNs[i], data.rows[i].identity.shape});
+    rows.push_back(predictedRow(data.rows[i], predictedNs[i]));
   report.families = metricsByFamily(rows);
   report.overall = metricsOf("overall", rows);
   for (const UnpricedRows &u : data.unpriced) {

@@ -51,6 +51,11 @@ std::vector<double> predictAll(const Dataset &data, const Device &device,
 EvaluationReport reportOf(const Dataset &data, const Device &device,
                           std::vector<double> predictedNs);
 
+/// Metrics of some families of a report taken together.
+FamilyMetrics metricsOfFamilies(std::string name, const Dataset &data,
+                                const EvaluationReport &report,
+                                std::span<const std::string> families);
+
 /// The fold of a shape, in [0, folds).
 int foldOf(std::string_view shape, int folds);
 

@@ -1,7 +1,9 @@
 // tilewright evaluate: the cost model, and classical ones, against measurements.
+#include "costmodel/counters.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/measured_input.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tilewright::cli {
@@ -11,7 +13,8 @@ namespace {
 struct Options : MeasuredOptions {
   std::string calibration, baseline;
   bool leftOut = false, familyOut = false, noMeasurement = false, learningCurve = false;
-  bool rows = false, markdown = false;
+  bool rows = false, markdown = false, counters = false;
+  std::vector<std::string> merged; ///< "NAME=FAMILY,FAMILY,…"
   int folds = 5, draws = 10;
 };
 
@@ -88,7 +91,67 @@ int runLearningCurve(const Options &options, const MeasuredInput &input) {
   return Fine;
 }
 
+/// A family of families: "NAME=FAMILY,FAMILY,…".
+llvm::Error addMerged(EvaluationReport &report, const Dataset &data, const std::string &text) {
+  size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos)
+    return makeError(DiagClass::BadInput, "--merge '{}' is not NAME=FAMILY,FAMILY,…", text);
+  std::vector<std::string> families = CLI::detail::split(text.substr(equals + 1), ',');
+  for (const std::string &family : families)
+    if (std::none_of(report.families.begin(), report.families.end(),
+                     [&](const FamilyMetrics &m) { return m.family == family; }))
+      return makeError(DiagClass::BadInput, "--merge '{}': no rows of family '{}'", text, family);
+  report.families.push_back(metricsOfFamilies(text.substr(0, equals), data, report, families));
+  return llvm::Error::success();
+}
+
+/// Predicted bytes against hardware counters.
+int runCounters(const Options &options) {
+  llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
+  if (!device)
+    return failInput(device.takeError());
+  llvm::Expected<TemplateLibrary> templates = TemplateLibrary::load(dataFolder("templates"));
+  if (!templates)
+    return failInput(templates.takeError());
+  if (!options.templates.empty())
+    if (llvm::Error error = templates->addFolder(options.templates))
+      return failInput(std::move(error));
+  Json document = newDocument("evaluate.counters");
+  document["files"] = Json::array();
+  for (const std::string &file : options.files) {
+    llvm::Expected<Table> table = Table::read(file);
+    if (!table)
+      return failInput(table.takeError());
+    llvm::Expected<CounterReport> report = compareCounters(*table, *templates, *device);
+    if (!report)
+      return failInput(report.takeError());
+    TextTable text;
+    text.head = {"bytes", "launches", "median error %", "worst %", "bias %"};
+    Json levels = Json::array();
+    for (const LevelError &e : report->errors) {
+      text.rows.push_back({std::string(toString(e.level)),
+                           fmt::format("{}", report->launches.size()), percent(e.medianApe),
+                           percent(e.worstApe), fmt::format("{:+.1f}", 100 * e.bias)});
+      levels.push_back({{"level", toString(e.level)},
+                        {"median_ape", e.medianApe},
+                        {"worst_ape", e.worstApe},
+                        {"bias", e.bias}});
+    }
+    document["files"].push_back({{"file", file},
+                                 {"launches", report->launches.size()},
+                                 {"unpriced_rows", report->unpriced},
+                                 {"levels", std::move(levels)}});
+    if (!options.json)
+      fmt::print("{}", options.markdown ? text.markdown() : text.text());
+  }
+  if (options.json)
+    print(document);
+  return Fine;
+}
+
 int runEvaluate(const Options &options) {
+  if (options.counters)
+    return runCounters(options);
   llvm::Expected<MeasuredInput> input = readMeasured(options);
   if (!input)
     return failInput(input.takeError());
@@ -97,6 +160,9 @@ int runEvaluate(const Options &options) {
   llvm::Expected<EvaluationReport> report = reportFor(options, *input);
   if (!report)
     return failInput(report.takeError());
+  for (const std::string &merged : options.merged)
+    if (llvm::Error error = addMerged(*report, input->data, merged))
+      return failInput(std::move(error));
   if (options.json || !options.out.empty()) {
     Json document = Json::parse(toJson(*report));
     if (options.rows) {
@@ -150,7 +216,11 @@ void addEvaluate(CLI::App &app, Selection &selection) {
       ->check(CLI::IsMember({"roofline", "traffic-waves", "xla"}));
   how->add_flag("--learning-curve", options->learningCurve,
                 "By fits to a few measurements of other shapes, designed and random");
+  how->add_flag("--counters", options->counters,
+                "Predicted bytes against hardware counters in FILE, in place of times");
   how->require_option(0, 1);
+  command->add_option("--merge", options->merged,
+                      "NAME=FAMILY,FAMILY,…: also the numbers of families taken together");
   command->add_option("--folds", options->folds, "With --left-out and --learning-curve")
       ->capture_default_str()
       ->check(CLI::Range(2, 100));

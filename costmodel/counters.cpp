@@ -1,0 +1,110 @@
+#include "costmodel/counters.h"
+
+#include "costmodel/features.h"
+#include "costmodel/formula.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tilewright {
+
+namespace {
+
+constexpr double bytesPerSector = 32;
+
+/// Half of the lines have their home in the other partition of L2 and pass through both when they
+/// come from DRAM; the counter counts them twice (in transposes, 1.5 times the bytes of the input).
+constexpr double farShare = 0.5;
+
+struct Counter {
+  const char *column;
+  double bytes; ///< of one count
+};
+constexpr std::array<Counter, 3> counters = {{{"dram__bytes_read.sum", 1},
+                                              {"lts__t_sectors_op_read.sum", bytesPerSector},
+                                              {"l1tex__t_bytes.sum", 1}}};
+
+std::array<double, 3> predictedBytes(const Features &f, const Device &d) {
+  double wave = std::min(f.ctas, d.smCount * std::max(f.occupancy, 1.0));
+  // Neighbours in one TPC fetch what they share once, if they run at the same time.
+  double residents = std::ceil(wave / d.smCount);
+  double shared = wave > d.smCount / 2 ? 1 - 0.5 * f.neighbourShare / residents : 1;
+  double loads = f.ctas * (f.iterations * f.loadBytes + f.outsideLoadBytes);
+  double dram = formula::reuse<double>(f, d, wave).readBytes;
+  return {dram, loads * shared + farShare * dram, loads + f.ctas * f.storeBytes};
+}
+
+LevelError errorOf(TrafficLevel level, const std::vector<CountedLaunch> &launches) {
+  LevelError error{level};
+  std::vector<double> absolute;
+  for (const CountedLaunch &launch : launches) {
+    double relative = launch.predicted[size_t(level)] / launch.counted[size_t(level)] - 1;
+    absolute.push_back(std::abs(relative));
+    error.bias += relative / double(launches.size());
+  }
+  if (absolute.empty())
+    return error;
+  std::sort(absolute.begin(), absolute.end());
+  size_t n = absolute.size();
+  error.medianApe = n % 2 ? absolute[n / 2] : 0.5 * (absolute[n / 2 - 1] + absolute[n / 2]);
+  error.worstApe = absolute.back();
+  return error;
+}
+
+} // namespace
+
+std::string_view toString(TrafficLevel level) {
+  switch (level) {
+  case TrafficLevel::DramRead:
+    return "DRAM read";
+  case TrafficLevel::L2Read:
+    return "L2 read";
+  case TrafficLevel::L1:
+    return "L1";
+  }
+  return "";
+}
+
+llvm::Expected<CounterReport> compareCounters(const Table &table, TemplateLibrary &templates,
+                                              const Device &device) {
+  CounterReport report;
+  for (const Counter &counter : counters)
+    if (!table.column(counter.column))
+      return makeError(DiagClass::BadInput, "{}: no column '{}'", table.name(), counter.column);
+  for (size_t r = 0; r < table.rowCount(); ++r) {
+    TableRow row(table, r);
+    auto number = templates.match(row);
+    if (!number) {
+      ++report.unpriced;
+      continue;
+    }
+    auto identity = templates.identify(*number, row);
+    if (!identity)
+      return identity.takeError();
+    auto plan = templates.planOf(*number, row, device);
+    auto features = plan ? featuresOf(*plan, device) : plan.takeError();
+    if (!features) {
+      Diag diag = takeDiag(features.takeError());
+      if (diag.cls != DiagClass::Unsupported && diag.cls != DiagClass::BudgetSpent)
+        return makeError(std::move(diag));
+      ++report.unpriced;
+      continue;
+    }
+    CountedLaunch launch{std::move(*identity), row.line()};
+    for (size_t i = 0; i < counters.size(); ++i) {
+      auto counted = row.number(counters[i].column);
+      if (!counted)
+        return counted.takeError();
+      if (!(counted->value_or(0) > 0))
+        return row.error(fmt::format("'{}' is not positive", counters[i].column));
+      launch.counted[i] = **counted * counters[i].bytes;
+    }
+    launch.predicted = predictedBytes(*features, device);
+    report.launches.push_back(std::move(launch));
+  }
+  for (TrafficLevel level : trafficLevels)
+    report.errors.push_back(errorOf(level, report.launches));
+  return report;
+}
+
+} // namespace tilewright
