@@ -5,6 +5,7 @@
 // own (windows, convolutions, scatters) take a loop for each element of theirs that is asked for.
 #include "analysis/support/checked.h"
 #include "codegen/lowering.h"
+#include "codegen/staged_inputs.h"
 
 #include <algorithm>
 
@@ -117,12 +118,19 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   std::vector<int64_t> order = shape.minorToMajorOrDefault();
   unsigned lanes =
       order.empty() ? 1 : lanesFor(graph, shape.dims[order[0]], spec.rootTile[order[0]]);
-  int64_t atOnce = vectorsAtOnce(graph, lanes);
   Lowering lowering(spec, mode, lanes);
+  StagedInputs staged(lowering, spec.rootTile);
+  staged.find();
+  lanes = staged.lanes(lanes);
+  lowering.emitter.setLanes(lanes);
+  int64_t atOnce = vectorsAtOnce(graph, lanes);
   KernelBuilder &k = lowering.k;
   ValueEmitter &emitter = lowering.emitter;
   Coordinates pids = lowering.decodeTiles(lowering.blockVariable(*grid), shape.dims, spec.rootTile);
 
+  if (!staged.isEmpty())
+    if (auto error = staged.emitLoads(pids, lanes))
+      return error;
   int64_t vectors = 1;
   std::vector<int64_t> box = spec.rootTile;
   if (!order.empty())
@@ -183,7 +191,7 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
     if (error)
       return error;
   }
-  return std::move(lowering).finish("elementwise", *grid, 0);
+  return std::move(lowering).finish("elementwise", *grid, staged.bytes());
 }
 
 } // namespace tilewright

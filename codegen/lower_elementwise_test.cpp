@@ -1,3 +1,4 @@
+#include "codegen/lower.h"
 #include "codegen/lowering_test_support.h"
 
 namespace tilewright {
@@ -66,6 +67,51 @@ ENTRY main {
 })";
   for (auto [t0, t1] : {std::pair(24, 40), {16, 16}, {5, 3}})
     expectPass(specFromHlo(hlo, {t0, t1}));
+}
+
+TEST(LowerElementwise, TransposesGoThroughSharedMemory) {
+  for (const char *type : {"u8", "bf16", "f32", "f64"}) {
+    std::string t(type);
+    std::string hlo = "HloModule m\nENTRY main {\n"
+                      "  a = " +
+                      t +
+                      "[5,40,72] parameter(0)\n"
+                      "  b = " +
+                      t +
+                      "[72,5,40] parameter(1)\n"
+                      "  x = " +
+                      t +
+                      "[5,72,40] transpose(a), dimensions={0,2,1}\n"
+                      "  y = " +
+                      t +
+                      "[72,5,40] transpose(x), dimensions={1,0,2}\n"
+                      "  ROOT s = " +
+                      t + "[72,5,40] maximum(y, b)\n}";
+    int64_t bytes = t == "u8" ? 1 : t == "bf16" ? 2 : t == "f32" ? 4 : 8;
+    for (auto [t0, t1, t2] : {std::tuple(32, 1, 32), {64, 2, 8}, {7, 5, 40}, {9, 1, 3}, {16, 1, 1}})
+      for (int64_t warps : {1, 4}) {
+        KernelSpec spec = specFromHlo(hlo, {t0, t1, t2}, warps);
+        expectPass(spec);
+        auto kernel = llvm::cantFail(lowerKernel(spec, CodeMode::Device));
+        // The tile, as the analysis counts it; nothing where a tile has no columns to turn.
+        EXPECT_EQ(kernel.launch.sharedBytes, t2 == 1 ? 0 : t0 * t1 * t2 * bytes) << type << t0;
+      }
+  }
+}
+
+TEST(LowerElementwise, SlicedAndPaddedTransposes) {
+  const char *hlo = R"(HloModule m
+ENTRY main {
+  a = f32[50,60] parameter(0)
+  s = f32[40,33] slice(a), slice={[5:45], [20:53]}
+  t = f32[33,40] transpose(s), dimensions={1,0}
+  z = f32[] constant(2)
+  p = f32[37,41] pad(t, z), padding=1_3x0_1
+  i = f32[37,41] iota(), iota_dimension=1
+  ROOT m = f32[37,41] multiply(p, i)
+})";
+  for (auto [t0, t1] : {std::pair(37, 41), {8, 16}, {32, 32}, {5, 7}})
+    expectPass(specFromHlo(hlo, {t0, t1}, 2));
 }
 
 TEST(LowerElementwise, IotaConstantSelectCompare) {

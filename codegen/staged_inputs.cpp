@@ -1,0 +1,256 @@
+#include "codegen/staged_inputs.h"
+
+#include "analysis/support/checked.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+constexpr int64_t banks = 32, wordBytes = 4;
+constexpr int64_t maxUnrolled = 8; // loads of a thread that are under way at once
+} // namespace
+
+/// Reads the input's coordinates as root dims and constants.
+bool StagedInputs::follows(Input &input, const Coordinates &root, const Coordinates &at) const {
+  std::vector<bool> taken(root.size());
+  for (Expr coordinate : at) {
+    int found = -1;
+    int64_t shift = 0;
+    if (coordinate.isConstant()) {
+      shift = coordinate.constant();
+    } else {
+      for (size_t d = 0; d < root.size() && found < 0; ++d)
+        if (Expr rest = lowering.emitter.simplify(coordinate - root[d]);
+            rest.isConstant() && !taken[d]) {
+          found = static_cast<int>(d);
+          shift = rest.constant();
+          taken[d] = true;
+        }
+      if (found < 0)
+        return false;
+    }
+    input.rootDim.push_back(found);
+    input.shift.push_back(shift);
+    input.box.push_back(found < 0 ? 1 : rootTile[static_cast<size_t>(found)]);
+  }
+  return true;
+}
+
+void StagedInputs::find() {
+  const Graph &graph = lowering.graph;
+  const Shape &shape = graph[lowering.results[0]].shape;
+  if (shape.rank() < 2)
+    return;
+  auto fastest = static_cast<int>(shape.minorToMajorOrDefault()[0]);
+  if (rootTile[static_cast<size_t>(fastest)] == 1)
+    return;
+  Coordinates root;
+  for (int64_t extent : shape.dims)
+    root.push_back(lowering.emitter.variable(VarKind::Dim, "root", Interval::ofExtent(extent),
+                                             lowering.k.c32(0)));
+  for (OpId id : graph.parameters()) {
+    const Shape &own = graph[id].shape;
+    if (own.rank() < 2 || !ScalarOps::isSupported(own.dtype))
+      continue;
+    std::optional<Coordinates> at;
+    bool agree = true;
+    for (OpId result : lowering.results) {
+      auto read = lowering.emitter.readAt(result, root, id);
+      if (!read) {
+        llvm::consumeError(read.takeError());
+        agree = false;
+        break;
+      }
+      agree = agree && (!*read || !at || *at == **read);
+      if (*read)
+        at = **read;
+    }
+    Input input;
+    input.op = id;
+    if (!agree || !at || !follows(input, root, *at))
+      continue;
+    input.order = own.minorToMajorOrDefault();
+    // Dims of one element may stand anywhere in a layout.
+    std::erase_if(input.order,
+                  [&](int64_t dim) { return own.dims[static_cast<size_t>(dim)] == 1; });
+    auto row = std::find(input.rootDim.begin(), input.rootDim.end(), fastest);
+    if (input.order.empty() || row == input.rootDim.end())
+      continue;
+    auto minor = static_cast<size_t>(input.order[0]);
+    input.row = static_cast<size_t>(row - input.rootDim.begin());
+    if (input.rootDim[minor] == fastest || input.box[minor] == 1)
+      continue;
+    input.order = own.minorToMajorOrDefault();
+    input.elementBytes = bitWidth(own.dtype) / 8;
+    inputs.push_back(std::move(input));
+  }
+  // The largest elements first, so that all are aligned without gaps.
+  std::stable_sort(inputs.begin(), inputs.end(),
+                   [](const Input &a, const Input &b) { return a.elementBytes > b.elementBytes; });
+  for (Input &input : inputs) {
+    input.offset = totalBytes;
+    int64_t elements = 1;
+    for (int64_t extent : input.box)
+      elements *= extent;
+    totalBytes += elements * input.elementBytes;
+  }
+  if (totalBytes > maxSharedBytes) {
+    inputs.clear();
+    totalBytes = 0;
+  }
+}
+
+unsigned StagedInputs::lanes(unsigned most) const {
+  for (const Input &input : inputs)
+    most =
+        std::min(most, static_cast<unsigned>(std::max<int64_t>(wordBytes / input.elementBytes, 1)));
+  return most;
+}
+
+/// Byte address of an element of the tile.
+llvm::Value *StagedInputs::address(const Input &input, const Coordinates &local, unsigned lane) {
+  ValueEmitter &emitter = lowering.emitter;
+  llvm::IRBuilder<> &b = lowering.k.b;
+  auto minor = static_cast<size_t>(input.order[0]);
+  Expr rows = emitter.constant(0); // number of the tile's row, outer dims included
+  for (size_t i = input.order.size(); i-- > 1;) {
+    auto dim = static_cast<size_t>(input.order[i]);
+    rows = rows * input.box[dim] + local[dim];
+  }
+  int64_t words = input.box[minor] / input.perWord;
+  Expr word = local[minor].floorDiv(input.perWord), within = local[minor].mod(input.perWord);
+  llvm::Value *permuted = emitter.indexAtLane(word, lane);
+  if (input.span > 1)
+    permuted = b.CreateXor(
+        permuted, emitter.indexAtLane(local[input.row].floorDiv(input.step).mod(input.span), lane));
+  int64_t bytesOfWord = input.perWord * input.elementBytes;
+  llvm::Value *start = emitter.indexAtLane(
+      rows * (words * bytesOfWord) + within * input.elementBytes + input.offset, lane);
+  llvm::Value *bytes = b.CreateMul(
+      permuted, llvm::ConstantInt::get(permuted->getType(), static_cast<uint64_t>(bytesOfWord)));
+  return b.CreateTrunc(b.CreateAdd(start, bytes), lowering.k.i32);
+}
+
+llvm::Error StagedInputs::load(Input &input) {
+  ValueEmitter &emitter = lowering.emitter;
+  KernelBuilder &k = lowering.k;
+  const Shape &shape = lowering.graph[input.op].shape;
+  auto minor = static_cast<size_t>(input.order[0]);
+  // A thread loads a word's worth of neighbours.
+  int64_t lanes = input.perWord;
+  if (shape.dims[minor] % lanes != 0)
+    lanes = 1;
+  emitter.setLanes(static_cast<unsigned>(lanes));
+  std::vector<int64_t> box = input.box;
+  box[minor] /= lanes;
+  int64_t vectors = 1;
+  for (int64_t extent : box)
+    vectors *= extent;
+  unsigned align = static_cast<unsigned>(input.elementBytes);
+  auto emitVectors = [&](Expr first, int64_t count) -> llvm::Error {
+    struct Pending {
+      Coordinates local;
+      Guard there;
+      Values values;
+    };
+    std::vector<Pending> pending;
+    for (int64_t i = 0; i < count; ++i) {
+      Pending vector;
+      Expr position = emitter.simplify(first + i * lowering.threads);
+      vector.there.push_back({position, Interval::ofExtent(vectors), 1, 0});
+      vector.local = emitter.delinearize(position, box, input.order);
+      if (lanes > 1)
+        vector.local[minor] = vector.local[minor] * lanes + emitter.lane();
+      Coordinates at;
+      for (size_t d = 0; d < vector.local.size(); ++d)
+        at.push_back(emitter.simplify(input.origin[d] + vector.local[d]));
+      Guard guard = vector.there;
+      emitter.addDomain(guard, at, shape.dims);
+      auto values = emitter.values(input.op, at, guard, static_cast<unsigned>(lanes));
+      if (!values)
+        return values.takeError();
+      vector.values = std::move(*values);
+      pending.push_back(std::move(vector));
+    }
+    for (const Pending &vector : pending) {
+      auto store = [&] {
+        for (unsigned lane = 0; lane < vector.values.size(); ++lane)
+          k.storeShared(emitter.scalars().toMemory(shape.dtype, vector.values[lane]),
+                        address(input, vector.local, lane), align);
+      };
+      ValueEmitter::Scope scope(emitter);
+      if (llvm::Value *isThere = emitter.holds(vector.there))
+        k.ifThen(isThere, store);
+      else
+        store();
+    }
+    return llvm::Error::success();
+  };
+  int64_t rounds = ceilDiv(vectors, lowering.threads);
+  if (rounds <= maxUnrolled)
+    return emitVectors(lowering.tid, rounds);
+  llvm::Error error = llvm::Error::success();
+  int64_t trips = ceilDiv(rounds, maxUnrolled);
+  k.forLoop(
+      k.c32(0), k.c32(trips), k.c32(1), {}, [&](llvm::Value *counter, const Values &) -> Values {
+        ValueEmitter::Scope scope(emitter);
+        Expr trip = emitter.variable(VarKind::Step, "fill", Interval::ofExtent(trips), counter);
+        error = emitVectors(trip * (lowering.threads * maxUnrolled) + lowering.tid, maxUnrolled);
+        return {};
+      });
+  return error;
+}
+
+llvm::Error StagedInputs::emitLoads(const Coordinates &pids, unsigned lanes) {
+  ValueEmitter &emitter = lowering.emitter;
+  for (Input &input : inputs) {
+    for (size_t d = 0; d < input.box.size(); ++d) {
+      Expr start = emitter.constant(input.shift[d]);
+      if (int dim = input.rootDim[d]; dim >= 0)
+        start = start + pids[static_cast<size_t>(dim)] * rootTile[static_cast<size_t>(dim)];
+      input.origin.push_back(emitter.simplify(start));
+    }
+    auto minor = static_cast<size_t>(input.order[0]);
+    input.perWord = std::max<int64_t>(wordBytes / input.elementBytes, 1);
+    if (input.box[minor] % input.perWord != 0)
+      input.perWord = 1;
+    int64_t words = input.box[minor] / input.perWord;
+    while (input.span < banks && words % (input.span * 2) == 0)
+      input.span *= 2;
+    // Rows that fit in one line of banks need no permutation among themselves.
+    input.step = std::max<int64_t>(banks / std::max<int64_t>(words * lanes, 1), 1) * lanes;
+    ValueEmitter::Scope scope(emitter);
+    if (auto error = load(input))
+      return error;
+  }
+  lowering.k.barrier();
+  emitter.setLanes(lanes);
+  emitter.setSupplier(
+      [this](OpId op, const Coordinates &at, unsigned count) { return supply(op, at, count); });
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::optional<Values>> StagedInputs::supply(OpId op, const Coordinates &at,
+                                                           unsigned count) {
+  ValueEmitter &emitter = lowering.emitter;
+  for (const Input &input : inputs) {
+    if (input.op != op)
+      continue;
+    // Positions that are masked off may lie outside the tile.
+    Coordinates local;
+    for (size_t d = 0; d < at.size(); ++d)
+      local.push_back(emitter.simplify((at[d] - input.origin[d]).max(0).min(input.box[d] - 1)));
+    DType type = lowering.graph[op].shape.dtype;
+    Values result;
+    for (unsigned lane = 0; lane < count; ++lane)
+      result.push_back(emitter.scalars().fromMemory(
+          type,
+          lowering.k.loadShared(emitter.scalars().memoryType(type), address(input, local, lane),
+                                static_cast<unsigned>(input.elementBytes))));
+    return result;
+  }
+  return std::nullopt;
+}
+
+} // namespace tilewright

@@ -1,0 +1,58 @@
+// Inputs that lie across the root: read through shared memory.
+//
+// Where neighbours of the root are far apart in an input (a transpose), the program's tile of the
+// input is staged: loaded along the input's rows, stored to shared memory, read along the root's.
+// The tile lies there as it does in memory, without padding, so that it takes as many bytes as the
+// analysis says; its 4-byte words are permuted within a row by an xor with the row's number, so
+// that neither the rows nor the columns of a warp's access meet in a bank.
+//
+//   row b, word w of W words a row:  word b·W + (w xor (⌊b / step⌋ mod span))
+#pragma once
+
+#include "codegen/lowering.h"
+
+namespace tilewright {
+
+class StagedInputs {
+public:
+  StagedInputs(Lowering &lowering, const std::vector<int64_t> &rootTile)
+      : lowering(lowering), rootTile(rootTile) {}
+
+  /// Finds the inputs that lie across: every result reads them at root coordinates, one a dim, and
+  /// their fastest dim follows another root dim than the root's fastest.
+  void find();
+  bool isEmpty() const { return inputs.empty(); }
+  int64_t bytes() const { return totalBytes; }
+  /// Neighbours of the root that a thread should make at once: 4 bytes of a staged input.
+  unsigned lanes(unsigned most) const;
+
+  /// Loads the tiles of the program with these tile numbers, with a barrier at the end, and makes
+  /// the emitter read them from shared memory from then on. `lanes` is what is used afterwards.
+  llvm::Error emitLoads(const Coordinates &pids, unsigned lanes);
+
+private:
+  struct Input {
+    OpId op;
+    std::vector<int> rootDim;   ///< that each dim follows, or -1
+    std::vector<int64_t> shift; ///< its coordinate less that of the root dim
+    std::vector<int64_t> box;   ///< extents of the tile
+    std::vector<int64_t> order; ///< minor to major
+    int64_t offset = 0, elementBytes = 1;
+    size_t row = 0;             ///< the dim that follows the root's fastest
+    int64_t perWord = 1;        ///< elements
+    int64_t span = 1, step = 1; ///< of the permutation
+    Coordinates origin;         ///< of the current program's tile
+  };
+
+  bool follows(Input &input, const Coordinates &root, const Coordinates &at) const;
+  llvm::Error load(Input &input);
+  llvm::Value *address(const Input &input, const Coordinates &local, unsigned lane);
+  llvm::Expected<std::optional<Values>> supply(OpId op, const Coordinates &at, unsigned count);
+
+  Lowering &lowering;
+  const std::vector<int64_t> &rootTile;
+  std::vector<Input> inputs;
+  int64_t totalBytes = 0;
+};
+
+} // namespace tilewright
