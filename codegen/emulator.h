@@ -41,6 +41,9 @@ struct EmulationCounts {
   int64_t warpgroupProducts = 0;    ///< wgmma instructions, a warpgroup counts once
   int64_t matrixLoads = 0;          ///< 8x8 matrices loaded by ldmatrix
   int64_t matrixLoadWavefronts = 0; ///< passes they take: more than matrixLoads is conflicts
+  /// Where bank conflicts are counted: accesses to shared memory by warps (halves and quarters for
+  /// 8 and 16 bytes), and the passes they take.
+  int64_t sharedAccesses = 0, sharedWavefronts = 0;
   int64_t barriers = 0;
   int64_t atomics = 0;
   int64_t blocks = 0; ///< that were run
@@ -57,6 +60,7 @@ struct EmulationOptions {
   bool stopWhenSpent = false;
   /// A fault, for testing that it is noticed: waits leave that many more groups in flight.
   unsigned weakenWaits = 0;
+  bool countBankConflicts = false; ///< of plain loads and stores, see BankCounter
 };
 
 class EmulatedKernel {

@@ -24,6 +24,8 @@ EmulatedBlock::EmulatedBlock(std::span<const EmulatorBuffer> buffers, const Laun
   auto address = reinterpret_cast<uintptr_t>(sharedStorage.data());
   shared = sharedStorage.data() + (1024 - address % 1024) % 1024;
   shadow.resize(static_cast<size_t>(launch.sharedBytes));
+  if (options.countBankConflicts)
+    banks.emplace(launch.threads);
 }
 
 llvm::Error EmulatedBlock::run(int64_t block) {
@@ -71,6 +73,8 @@ llvm::Error EmulatedBlock::run(int64_t block) {
   }
   activeBlock = outer;
   ++total.blocks;
+  if (banks)
+    banks->finishBlock(total);
   if (failed)
     return makeError(outOfBudget ? DiagClass::BudgetSpent : DiagClass::Internal, "{}", problem);
   return llvm::Error::success();
@@ -168,6 +172,8 @@ void EmulatedBlock::checkShared(int offset, unsigned bytes, unsigned align, cons
 void EmulatedBlock::sharedRead(int offset, unsigned bytes, unsigned align) {
   checkShared(offset, bytes, align, "shared read");
   total.sharedReadBytes += bytes;
+  if (banks)
+    banks->access(threadId(), offset, bytes);
   auto self = static_cast<int16_t>(threadId());
   for (unsigned i = 0; i < bytes; ++i) {
     Shadow &byte = shadow[offset + i];
@@ -247,6 +253,8 @@ void EmulatedBlock::markWritten(int offset, unsigned bytes) {
 void EmulatedBlock::sharedWrite(int offset, unsigned bytes, unsigned align) {
   checkShared(offset, bytes, align, "shared write");
   total.sharedWrittenBytes += bytes;
+  if (banks)
+    banks->access(threadId(), offset, bytes);
   for (unsigned i = 0; i < bytes; ++i)
     if (shadow[offset + i].copiesInFlight)
       fail(fmt::format("writes shared byte {} while an asynchronous copy may still write it",

@@ -3,11 +3,13 @@
 
 #include "codegen/emulator.h"
 #include "codegen/emulator_async.h"
+#include "codegen/emulator_banks.h"
 #include "codegen/emulator_workspace.h"
 #include "codegen/fiber.h"
 
 #include <array>
 #include <deque>
+#include <optional>
 #include <vector>
 
 namespace tilewright {
@@ -117,6 +119,7 @@ private:
   Entry entry;
   uint64_t eventsLeft;
   unsigned weakenWaits;
+  std::optional<BankCounter> banks;
 
   WorkspaceOrder workspaces;
   FiberSet fibers;

@@ -99,6 +99,36 @@ TEST(LowerElementwise, TransposesGoThroughSharedMemory) {
   }
 }
 
+TEST(LowerElementwise, TransposesMeetNoBankConflicts) {
+  for (const char *type : {"bf16", "f32", "f64"})
+    for (auto [t0, t1] : {std::pair(32, 32), {64, 64}, {16, 64}, {128, 16}, {64, 8}, {256, 32}}) {
+      std::string t(type);
+      KernelSpec spec = specFromHlo("HloModule m\nENTRY main {\n  a = " + t +
+                                        "[256,256] parameter(0)\n  ROOT x = " + t +
+                                        "[256,256] transpose(a), dimensions={1,0}\n}",
+                                    {t0, t1}, 4);
+      auto kernel = EmulatedKernel::compile(llvm::cantFail(lowerKernel(spec, CodeMode::Emulation)));
+      ASSERT_TRUE(bool(kernel));
+      std::vector<double> from(256 * 256, 1.0), to(256 * 256 + 32);
+      // Aligned as a GPU's allocations are.
+      auto aligned = [](std::vector<double> &memory) {
+        auto address = reinterpret_cast<uintptr_t>(memory.data());
+        return reinterpret_cast<std::byte *>((address + 255) / 256 * 256);
+      };
+      from.resize(256 * 256 + 32);
+      int64_t bytes = 256 * 256 * (t == "bf16" ? 2 : t == "f32" ? 4 : 8);
+      EmulatorBuffer buffers[] = {{aligned(from), bytes, false}, {aligned(to), bytes, true}};
+      EmulationOptions options;
+      options.countBankConflicts = true;
+      options.blocks = {0};
+      EmulationCounts counts = llvm::cantFail(kernel->run(buffers, options));
+      EXPECT_GT(counts.sharedAccesses, 0);
+      double passes =
+          static_cast<double>(counts.sharedWavefronts) / static_cast<double>(counts.sharedAccesses);
+      EXPECT_LE(passes, 1.0) << type << " " << t0 << "x" << t1;
+    }
+}
+
 TEST(LowerElementwise, SlicedAndPaddedTransposes) {
   const char *hlo = R"(HloModule m
 ENTRY main {

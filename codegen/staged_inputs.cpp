@@ -7,8 +7,8 @@
 namespace tilewright {
 
 namespace {
-constexpr int64_t banks = 32, wordBytes = 4;
-constexpr int64_t maxUnrolled = 8; // loads of a thread that are under way at once
+constexpr int64_t lineBytes = 128, wordBytes = 4; // all 32 banks
+constexpr int64_t maxUnrolled = 8;                // loads of a thread that are under way at once
 } // namespace
 
 /// Reads the input's coordinates as root dims and constants.
@@ -118,18 +118,40 @@ llvm::Value *StagedInputs::address(const Input &input, const Coordinates &local,
     auto dim = static_cast<size_t>(input.order[i]);
     rows = rows * input.box[dim] + local[dim];
   }
-  int64_t words = input.box[minor] / input.perWord;
-  Expr word = local[minor].floorDiv(input.perWord), within = local[minor].mod(input.perWord);
+  int64_t words = input.box[minor] / input.perWord,
+          bytesOfWord = input.perWord * input.elementBytes;
+  Expr word = rows * words + local[minor].floorDiv(input.perWord);
+  Expr within = local[minor].mod(input.perWord) * input.elementBytes + input.offset;
   llvm::Value *permuted = emitter.indexAtLane(word, lane);
   if (input.span > 1)
     permuted = b.CreateXor(
-        permuted, emitter.indexAtLane(local[input.row].floorDiv(input.step).mod(input.span), lane));
-  int64_t bytesOfWord = input.perWord * input.elementBytes;
-  llvm::Value *start = emitter.indexAtLane(
-      rows * (words * bytesOfWord) + within * input.elementBytes + input.offset, lane);
-  llvm::Value *bytes = b.CreateMul(
-      permuted, llvm::ConstantInt::get(permuted->getType(), static_cast<uint64_t>(bytesOfWord)));
-  return b.CreateTrunc(b.CreateAdd(start, bytes), lowering.k.i32);
+        permuted, emitter.indexAtLane(
+                      (local[input.row].floorDiv(input.step) * input.scale).mod(input.span), lane));
+  llvm::Value *bytes =
+      b.CreateMul(permuted, llvm::ConstantInt::getSigned(permuted->getType(), bytesOfWord));
+  return b.CreateTrunc(b.CreateAdd(bytes, emitter.indexAtLane(within, lane)), lowering.k.i32);
+}
+
+/// A warp reads `lanes` neighbours of 32 columns, or of fewer and several words of each; both are
+/// to fill different banks. The xor must be the same for all words of an aligned run of `span`.
+void StagedInputs::choosePermutation(Input &input, int64_t lanes) const {
+  auto minor = static_cast<size_t>(input.order[0]);
+  input.perWord = std::max<int64_t>(wordBytes / input.elementBytes, 1);
+  if (input.box[minor] % input.perWord != 0)
+    input.perWord = 1;
+  int64_t line = lineBytes / std::max(wordBytes, input.elementBytes);
+  int64_t words = input.box[minor] / input.perWord, rows = input.box[input.row];
+  input.step = lanes;
+  if (line % words == 0 && rows * words % line == 0) { // several rows in a line
+    input.span = line;
+    input.step = std::max(lanes, line / words);
+  } else {
+    while (input.span < line && words % (input.span * 2) == 0)
+      input.span *= 2;
+  }
+  int64_t groups = rows / lanes;
+  if (groups > 0 && groups < line && line % groups == 0)
+    input.scale = line / groups;
 }
 
 llvm::Error StagedInputs::load(Input &input) {
@@ -211,15 +233,7 @@ llvm::Error StagedInputs::emitLoads(const Coordinates &pids, unsigned lanes) {
         start = start + pids[static_cast<size_t>(dim)] * rootTile[static_cast<size_t>(dim)];
       input.origin.push_back(emitter.simplify(start));
     }
-    auto minor = static_cast<size_t>(input.order[0]);
-    input.perWord = std::max<int64_t>(wordBytes / input.elementBytes, 1);
-    if (input.box[minor] % input.perWord != 0)
-      input.perWord = 1;
-    int64_t words = input.box[minor] / input.perWord;
-    while (input.span < banks && words % (input.span * 2) == 0)
-      input.span *= 2;
-    // Rows that fit in one line of banks need no permutation among themselves.
-    input.step = std::max<int64_t>(banks / std::max<int64_t>(words * lanes, 1), 1) * lanes;
+    choosePermutation(input, lanes);
     ValueEmitter::Scope scope(emitter);
     if (auto error = load(input))
       return error;

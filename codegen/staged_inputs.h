@@ -3,10 +3,11 @@
 // Where neighbours of the root are far apart in an input (a transpose), the program's tile of the
 // input is staged: loaded along the input's rows, stored to shared memory, read along the root's.
 // The tile lies there as it does in memory, without padding, so that it takes as many bytes as the
-// analysis says; its 4-byte words are permuted within a row by an xor with the row's number, so
-// that neither the rows nor the columns of a warp's access meet in a bank.
+// analysis says; its words (4 bytes, or an element that is larger) are permuted within lines of all
+// banks by an xor with the number of the row, so that neither the rows nor the columns of a warp's
+// access meet in a bank:
 //
-//   row b, word w of W words a row:  word b·W + (w xor (⌊b / step⌋ mod span))
+//   word w of row b, W words a row:  (b·W + w) xor (⌊b / step⌋·scale mod span)
 #pragma once
 
 #include "codegen/lowering.h"
@@ -38,13 +39,14 @@ private:
     std::vector<int64_t> box;   ///< extents of the tile
     std::vector<int64_t> order; ///< minor to major
     int64_t offset = 0, elementBytes = 1;
-    size_t row = 0;             ///< the dim that follows the root's fastest
-    int64_t perWord = 1;        ///< elements
-    int64_t span = 1, step = 1; ///< of the permutation
-    Coordinates origin;         ///< of the current program's tile
+    size_t row = 0;                        ///< the dim that follows the root's fastest
+    int64_t perWord = 1;                   ///< elements
+    int64_t span = 1, step = 1, scale = 1; ///< of the permutation
+    Coordinates origin;                    ///< of the current program's tile
   };
 
   bool follows(Input &input, const Coordinates &root, const Coordinates &at) const;
+  void choosePermutation(Input &input, int64_t lanes) const;
   llvm::Error load(Input &input);
   llvm::Value *address(const Input &input, const Coordinates &local, unsigned lane);
   llvm::Expected<std::optional<Values>> supply(OpId op, const Coordinates &at, unsigned count);
