@@ -42,6 +42,7 @@ EstimateResources resourcesOf(const Features &f, const DeviceLimits &limits) {
   r.byShared = f.occupancyByShared;
   r.byWarps = f.occupancyByWarps;
   r.byBlocks = f.occupancyByBlocks;
+  r.occupancy = f.occupancy * f.warps / double(limits.warpsPerSm);
   r.occupancyLimiter = occupancyLimiter(f);
   return r;
 }
@@ -91,6 +92,7 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
   e.waves = f.ctas / (device.smCount * std::max(f.occupancy, 1.0));
   e.flops = f.flops;
   e.specialOps = f.ctas * (f.iterations * f.sfuOps + f.outsideSfuOps);
+  e.compulsoryBytes = given.readBytes + given.writeBytes;
   e.dramReadBytes = formula::reuse(f, device, wave).readBytes;
   e.dramWriteBytes = f.writeBytes;
   e.l2Bytes = f.ctas * (f.iterations * f.loadBytes + f.outsideLoadBytes + f.storeBytes);

@@ -39,6 +39,7 @@ struct EstimateResources {
   double warps = 0;                                                ///< per CTA
   double ctasPerSm = 0;                                            ///< 0: can not be launched
   double byRegisters = 0, byShared = 0, byWarps = 0, byBlocks = 0; ///< CTAs per SM by each limit
+  double occupancy = 0;         ///< warps on an SM, as a share of what it takes
   std::string occupancyLimiter; ///< "registers", "shared memory", "warps", "blocks"
 };
 
@@ -50,6 +51,7 @@ struct Estimate {
   EstimateResources resources;
   double ctas = 0, iterations = 0, waves = 0;
   double flops = 0, specialOps = 0;
+  double compulsoryBytes = 0; ///< what is read once and written once, wherever it lies at the start
   double dramReadBytes = 0, dramWriteBytes = 0, l2Bytes = 0, sharedTrafficBytes = 0;
   double rooflineNs = 0; ///< no kernel for this group can be faster: peak FLOP/s, compulsory bytes
 

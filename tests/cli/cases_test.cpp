@@ -2,6 +2,7 @@
 #include "tests/cli/run_program.h"
 
 #include <cmath>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,16 @@ Json run(std::vector<std::string> arguments, int exitCode = 0) {
 
 Json exploreOne(const std::string &model, const std::vector<std::string> &more = {}) {
   std::vector<std::string> arguments = {"explore", "tests/cases/" + model};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  Json document = run(arguments);
+  return document.is_discarded() ? Json() : document["models"][0];
+}
+
+/// A model given as text.
+Json exploreText(const std::string &text, const std::vector<std::string> &more = {}) {
+  std::string path = ::testing::TempDir() + "case.hlo.txt";
+  std::ofstream(path) << text;
+  std::vector<std::string> arguments = {"explore", path};
   arguments.insert(arguments.end(), more.begin(), more.end());
   Json document = run(arguments);
   return document.is_discarded() ? Json() : document["models"][0];
@@ -99,6 +110,54 @@ TEST(Cases, ALibraryCallIsListedAndNeverCountsAsNothing) {
   Names unsupported = namesIn(model["unsupported"]);
   EXPECT_TRUE(std::count(unsupported.begin(), unsupported.end(), "gemm")) << model["unsupported"];
   EXPECT_FALSE(model["total_is_complete"].get<bool>());
+}
+
+/// Bytes that a kernel must move do not depend on what caches hold.
+TEST(Cases, CompulsoryBytesOfKernels) {
+  struct Row {
+    const char *model;
+    int64_t bytes;
+    double tolerance; ///< share
+  };
+  const Row rows[] = {
+      {"19-dense-layer-through-a-library.hlo.txt", 2048 + 1024 + 2048, 0}, // the bias
+      {"22-depthwise.hlo.txt", 3215872, 0},
+      {"24-halo-exchange.hlo.txt", 3129344, 0},
+      {"27-wide-stencil.hlo.txt", 134348860, 0.001}, // one window stands for their union
+      {"28-gather-over-eight.hlo.txt", 65536 + 65536, 0}};
+  for (const Row &row : rows)
+    for (const char *cache : {"warm", "clean", "flushed"}) {
+      SCOPED_TRACE(std::string(row.model) + " " + cache);
+      Json model = exploreOne(row.model, {"--cache", cache});
+      ASSERT_EQ(model["kernels"].size(), 1u);
+      EXPECT_NEAR(model["kernels"][0]["bytes"].get<double>(), double(row.bytes),
+                  row.tolerance * double(row.bytes));
+    }
+}
+
+/// Three inputs side by side take as long as one input of their size.
+TEST(Cases, AConcatenationTakesAsLongAsACopy) {
+  double joined = exploreOne("24-halo-exchange.hlo.txt", {"--cache", "clean"})["total_time_ns"];
+  double copied = exploreText("HloModule copy\n\nENTRY main {\n"
+                              "  x = f32[256,1528]{1,0} parameter(0)\n"
+                              "  ROOT y = f32[256,1528]{1,0} copy(x)\n}\n",
+                              {"--cache", "clean"})["total_time_ns"];
+  EXPECT_NEAR(joined / copied, 1, 0.05);
+}
+
+/// Blocks of an SM follow from the registers, and the spread of warps from the blocks.
+TEST(Cases, OccupancyFollowsFromTheRegisters) {
+  for (const char *device : {"a100", "h100-sxm"}) {
+    Json kernel = exploreOne("27-wide-stencil.hlo.txt", {"--device", device})["kernels"][0];
+    const Json &resources = kernel["resources"];
+    double warps = resources["threads"].get<double>() / 32;
+    double allocated = std::ceil(resources["registers"].get<double>() / 8) * 8 * 32 * warps;
+    double blocks = std::min(std::floor(65536 / allocated), std::floor(64 / warps));
+    EXPECT_EQ(resources["blocks_per_sm"].get<double>(), std::min(blocks, 32.0));
+    EXPECT_DOUBLE_EQ(resources["occupancy"].get<double>(),
+                     resources["blocks_per_sm"].get<double>() * warps / 64);
+    EXPECT_EQ(kernel["flops"], 385875968);
+  }
 }
 
 TEST(Cases, DepthwiseConvolutionCountsItsGroups) {

@@ -7,6 +7,7 @@
 #endif
 #include "tools/tilewright/command.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <thread>
@@ -94,12 +95,15 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["transcendentals"] = kernel.transcendentals;
   if (!kernel.uncounted.empty())
     entry["uncounted"] = kernel.uncounted;
+  entry["bytes"] = std::llround(estimate.compulsoryBytes);
   entry["dram_bytes"] = estimate.dramReadBytes + estimate.dramWriteBytes;
   entry["l2_bytes"] = estimate.l2Bytes;
   entry["resources"] = {{"registers", estimate.resources.registers},
                         {"shared_bytes", estimate.resources.sharedBytes},
                         {"threads", estimate.resources.warps * 32},
-                        {"blocks_per_sm", estimate.resources.ctasPerSm}};
+                        {"blocks_per_sm", estimate.resources.ctasPerSm},
+                        {"occupancy", estimate.resources.occupancy},
+                        {"occupancy_limiter", estimate.resources.occupancyLimiter}};
   entry["candidates"] = {{"raw", kernel.raw},
                          {"feasible", kernel.feasible},
                          {"priced", kernel.priced},
