@@ -12,10 +12,6 @@ namespace {
 
 constexpr double bytesPerSector = 32;
 
-/// Half of the lines have their home in the other partition of L2 and pass through both when they
-/// come from DRAM; the counter counts them twice (in transposes, 1.5 times the bytes of the input).
-constexpr double farShare = 0.5;
-
 struct Counter {
   const char *column;
   double bytes; ///< of one count
@@ -26,12 +22,10 @@ constexpr std::array<Counter, 3> counters = {{{"dram__bytes_read.sum", 1},
 
 std::array<double, 3> predictedBytes(const Features &f, const Device &d) {
   double wave = std::min(f.ctas, d.smCount * std::max(f.occupancy, 1.0));
-  // Neighbours in one TPC fetch what they share once, if they run at the same time.
-  double residents = std::ceil(wave / d.smCount);
-  double shared = wave > d.smCount / 2 ? 1 - 0.5 * f.neighbourShare / residents : 1;
+  double shared = formula::pairSharing<double>(f, d, wave);
   double loads = f.ctas * (f.iterations * f.loadBytes + f.outsideLoadBytes);
   double dram = formula::reuse<double>(f, d, wave).readBytes;
-  return {dram, loads * shared + farShare * dram, loads + f.ctas * f.storeBytes};
+  return {dram, loads * shared + formula::crossingShare * dram, loads + f.ctas * f.storeBytes};
 }
 
 LevelError errorOf(TrafficLevel level, const std::vector<CountedLaunch> &launches) {

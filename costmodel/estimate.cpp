@@ -95,7 +95,9 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
   e.compulsoryBytes = given.readBytes + given.writeBytes;
   e.dramReadBytes = formula::reuse(f, device, wave).readBytes;
   e.dramWriteBytes = f.writeBytes;
-  e.l2Bytes = f.ctas * (f.iterations * f.loadBytes + f.outsideLoadBytes + f.storeBytes);
+  e.l2Bytes = f.ctas * (f.iterations * f.loadBytes * formula::pairSharing(f, device, wave) +
+                        f.outsideLoadBytes + f.storeBytes) +
+              formula::crossingShare * (e.dramReadBytes + e.dramWriteBytes);
   e.sharedTrafficBytes = f.ctas * (f.iterations * f.sharedBytes + f.epilogueSharedBytes);
   return e;
 }

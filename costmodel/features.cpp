@@ -13,6 +13,8 @@ namespace tilewright {
 
 namespace {
 
+/// Registers of a loop of direct loads beside its data and accumulators.
+constexpr double loopRegisters = 8;
 /// Multiplication by a reciprocal, with the scaling that keeps it in range.
 constexpr double sharedDivisorOps = 3;
 
@@ -24,7 +26,8 @@ public:
 
   Features run() {
     f.ctas = view.ctas;
-    f.iterations = f.lastIterations = view.iterations;
+    f.iterations = view.iterations;
+    f.lastIterations = view.mostIterations;
     f.warps = double(schedule.warps);
     for (unsigned root : plan.tiled->roots)
       if (view.instances[root].op->shape.elementCount().value_or(1) == 0 || f.ctas == 0)
@@ -41,7 +44,7 @@ public:
     addReductions();
     addOutputs();
     finishLoop();
-    f.rawRegisters = estimateRegisters(registers);
+    f.rawRegisters = estimateRegisters(registers, f.warps, device.limits);
     setOccupancy(f, device.limits);
     return f;
   }
@@ -241,13 +244,25 @@ private:
     }
     if (!v.isOneRow())
       f.readSegment = std::min(f.readSegment, v.contiguousElements() * width);
+    registers.tables = registers.tables || !v.isOneRow();
     if (view.isOutside(v)) {
       f.outsideLoadBytes += bytes;
       return;
     }
+    if (!v.loops.empty() && !movesAlongRows(v))
+      f.rowWalk = 1;
     f.loadBytes += times * bytes;
     f.loadsPerThread += times * perThread;
     f.loadInstructions += times * f.warps * perThread;
+  }
+
+  /// Whether a loop moves the tile along its contiguous dim.
+  static bool movesAlongRows(const InstanceView &v) {
+    int minor = v.minorDim();
+    return minor < 0 || std::any_of(v.loops.begin(), v.loops.end(), [&](unsigned loop) {
+             const auto &movers = v.dimParameters[size_t(minor)];
+             return std::find(movers.begin(), movers.end(), loop) != movers.end();
+           });
   }
 
   // Arithmetic ---------------------------------------------------------------------------------
@@ -429,14 +444,18 @@ private:
     f.exchanges += 1;
     f.epilogueSharedBytes += 2 * v.elements * width;
     f.sharedPerCta = std::max(f.sharedPerCta, v.elements * width);
-    registers.transposedLoads += f.loadsPerThread;
   }
 
   void finishLoop() {
-    double body = std::max(largestBody() / (32 * f.warps), 1.0);
-    // ptxas unrolls short loops while a full SM has the registers.
-    if (!f.matrix && f.looped && body <= (f.warps == 1 ? 8 : 4))
-      f.unroll = 4;
+    if (!f.matrix && f.looped) {
+      // ptxas unrolls loops of little data, and lets the loads of an iteration go out together,
+      // while a full SM has the registers; otherwise they follow one another.
+      double budget = fullSmRegisters(f.warps, device.limits);
+      if (registers.loadedWords <= budget / 16)
+        f.unroll = 4;
+      f.batchedLoads =
+          registers.loopAccumulators + registers.loadedWords + loopRegisters <= budget ? 1 : 0;
+    }
     f.pipelined = f.matrix;
     f.inFlight = misaligned ? 1 : std::max<double>(double(schedule.stages) - 1, 1);
   }

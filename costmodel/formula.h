@@ -64,7 +64,7 @@ template <class Q> Q missShare(const Q &bytes, double capacity) {
 
 /// Instructions of one asynchronous copy and of one load, with their address arithmetic.
 constexpr double copyInstructions = 6, loadInstructions = 4;
-/// Bytes per clock that one SM takes from L2, and gives to it.
+/// Bytes per clock that one SM takes from L2 outside its loops, and gives to it.
 constexpr double loadPort = 88.4, storePort = 64;
 /// Share of L2 that keeps operands for reuse, and that gathers partial sectors.
 constexpr double operandShare = 0.8, writeGatherShare = 0.16;
@@ -99,6 +99,16 @@ template <class Q> Reuse<Q> reuse(const FeaturesOf<Q> &f, const Device &d, const
   return r;
 }
 
+/// Share of the loads of a wave of `n` CTAs that L2 sees: the two SMs of a pair that run
+/// neighbouring CTAs in step fetch what both read once. Several residents an SM drift apart.
+template <class Q> Q pairSharing(const FeaturesOf<Q> &f, const Device &d, const Q &n) {
+  return select(n > d.smCount / 2, 1.0 - 0.5 * f.neighbourShare / ceilOf(n / d.smCount), Q(1.0));
+}
+
+/// Half of the lines have their home in the other partition of L2 and pass through both when they
+/// come from DRAM; the hardware counts them twice (in transposes, 1.5 times the bytes of the input).
+constexpr double crossingShare = 0.5;
+
 } // namespace formula
 
 /// `dirty`: the kernel starts with the dirty L2 lines that the parameters describe.
@@ -127,24 +137,36 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T issue = instructions / (d.schedulersPerSm * clock);
   const T sfu = T(f.sfuOps / (d.sfuPerClock * clock));
   const T tags = f.tags / clock * p.tagClocks;
-  const T port = T(f.loadBytes / (loadPort * clock));
+  const T port = f.loadBytes / clock / p.loadPort;
   const T pipes = norm<T>({tensor, fma, shared, issue, sfu, tags, port}, rho);
-
-  // L2: near for small footprints, far for large ones.
-  const T far = f.readBytes / (f.readBytes + p.farFootprint);
-  const T l2PerByte = (1.0 - far) / p.l2Near + far / p.l2Far;
 
   // Waves.
   const Q occupancy = larger(f.occupancy, one);
   const Q capacity = sms * occupancy, fullWaves = floorOf(G / capacity),
           rest = G - fullWaves * capacity, largest = smaller(capacity, G);
 
+  // L2: what is read once streams through either partition; what a later wave of a matrix loop
+  // reads again lies in one of them, and half of the SMs are far from it.
+  const Q returning = f.pipelined && !f.serial
+                          ? f.readBytes * smaller(larger(G / largest - 1.0, none), one)
+                          : f.readBytes;
+  const T far = returning / (returning + p.farFootprint);
+  const T l2PerByte = (1.0 - far) / p.l2Near + far / p.l2Far;
+
   // The chain of dependent work of one CTA.
   const T steps = select(f.mmaSyncClocks > 0.0, f.mmaSteps, none) * p.mmaStep;
   const T dependent = spills + steps + relayout + f.relayoutRoundTrips * p.stageMiss + tensor +
                       fma + (f.serial ? larger(issue, sfu) : T(0.0));
-  const T loads = f.looped ? powOf(T(larger(f.loadsPerThread, one)), p.loadExponent) : T(1.0);
-  const T directMemory = p.directLoad * loads / f.unroll;
+  const Q perThread = larger(f.loadsPerThread, one);
+  // Loads that wait for one another add up until the compiler finds groups of them.
+  const P sharp(8.0);
+  const T waiting =
+      perThread / powOf(1.0 + powOf(T(perThread / p.serialLoads), sharp), 1.0 / sharp);
+  const T loads = f.looped
+                      ? select(f.batchedLoads > 0.0, powOf(T(perThread), p.loadExponent), waiting)
+                      : T(1.0);
+  const T directMemory =
+      p.directLoad * loads / f.unroll * select(f.rowWalk > 0.0, T(p.rowWalk), T(1.0));
   const T directChain = directMemory + select(I > 1.0, one, none) * p.iteration +
                         instructions / W * p.issueClocks / clock + fma;
 
@@ -170,21 +192,22 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
            p.dramBandwidth;
   t.dirtyLines = (dirty ? smaller(moved, Q(d.l2Bytes)) : none) * p.dirtyShare / p.dramBandwidth;
   const T dramOfWave = t.dram * readShare / larger(G / largest, one);
+  // A stage of the wave arrives from DRAM as one burst, which the chain waits for in part.
+  const T burst = dramOfWave / larger(I, one) * p.stageBurst;
 
   const T stage = p.stageHit + (p.stageMiss - p.stageHit) * again.firstTouch;
   const Q inFlight = larger(f.inFlight, one);
   auto wave = [&](const Q &n, const Q &iterations) -> T {
     Q residents = ceilOf(n / sms);
-    Q sharing = select(n > sms / 2, 1.0 - 0.5 * f.neighbourShare / residents, one);
-    T l2 = smaller(n, Q(sms)) * f.loadBytes * sharing * l2PerByte;
+    T l2 = smaller(n, Q(sms)) * f.loadBytes * pairSharing(f, d, n) * l2PerByte;
     T fill = norm<T>({port, l2}, rho);
     T unit = norm<T>({pipes, l2}, rho);
-    T chain = f.pipelined
-                  ? norm<T>({larger(iterations, inFlight) / inFlight * (stage + fill + dependent) +
-                                 iterations * p.iteration,
-                             iterations * dependent},
-                            rho)
-                  : iterations * directChain;
+    T chain = f.pipelined ? norm<T>({larger(iterations, inFlight) / inFlight *
+                                             (stage + fill + burst * (n / largest) + dependent) +
+                                         iterations * p.iteration,
+                                     iterations * dependent},
+                                    rho)
+                          : iterations * directChain;
     T solo = p.ctaStart + norm<T>({iterations * unit, chain}, rho) + epilogue;
     if (!f.pipelined)
       solo += dramOfWave * (n / largest / residents);

@@ -2,6 +2,7 @@
 
 #include "analysis/support/checked.h"
 #include "analysis/support/diag.h"
+#include "analysis/tiling/loop_range.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,9 +73,24 @@ private:
         v.tiles = std::ceil(v.tiles / double(splitK));
       }
     view.ctas *= double(splitK);
+    readSteps();
     for (const RuntimeVariable &variable : tiled.runtime)
       point.set(variable.var, std::max<int64_t>(variable.range.lo, 0));
     return llvm::Error::success();
+  }
+
+  /// Steps of each loop, where masks leave programs with fewer than all.
+  void readSteps() {
+    std::vector<LoopSteps> steps = loopSteps(tiled, plan.values);
+    for (unsigned i = 0; i < view.parameters.size(); ++i) {
+      ParameterView &v = view.parameters[i];
+      v.meanSteps = v.mostSteps = v.tiles;
+      if (i < steps.size() && tiled.space.parameters[i].role == Role::Sequential &&
+          double(steps[i].largest) <= v.tiles) {
+        v.meanSteps = std::max(steps[i].average, 1.0);
+        v.mostSteps = std::max(double(steps[i].largest), 1.0);
+      }
+    }
   }
 
   /// The first contracted dim of the last dot is what split-K divides.
@@ -168,7 +184,7 @@ private:
     for (const InstanceView &v : view.instances)
       if (!v.loops.empty() && std::find(nests.begin(), nests.end(), v.loops) == nests.end())
         nests.push_back(v.loops);
-    double sum = 0;
+    double sum = 0, most = 0;
     for (const auto &nest : nests) {
       bool inner = std::none_of(nests.begin(), nests.end(), [&](const auto &other) {
         return other.size() > nest.size() &&
@@ -176,12 +192,16 @@ private:
       });
       if (!inner)
         continue;
-      double times = 1;
-      for (unsigned loop : nest)
-        times *= view.parameters[loop].tiles;
+      double times = 1, atMost = 1;
+      for (unsigned loop : nest) {
+        times *= view.parameters[loop].meanSteps;
+        atMost *= view.parameters[loop].mostSteps;
+      }
       sum += times;
+      most += atMost;
     }
     view.iterations = std::max(sum, 1.0);
+    view.mostIterations = std::max(most, 1.0);
   }
 
   const KernelPlan &plan;
@@ -235,7 +255,7 @@ double PlanView::perIteration(const InstanceView &view) const {
     return 0;
   double times = 1;
   for (unsigned loop : view.loops)
-    times *= parameters[loop].tiles;
+    times *= parameters[loop].meanSteps;
   return times / iterations;
 }
 

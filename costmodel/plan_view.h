@@ -11,6 +11,9 @@ namespace tilewright {
 struct ParameterView {
   int64_t size = 1, extent = 1;
   double tiles = 1; ///< per CTA for sequential parameters (a CTA of a split-K takes its share)
+  /// Steps that a CTA takes in the loop, as ranges in program ids leave them: the mean of all CTAs
+  /// and the most. The same as `tiles` where all CTAs take all steps.
+  double meanSteps = 1, mostSteps = 1;
 };
 
 struct InstanceView {
@@ -43,7 +46,8 @@ struct PlanView {
   std::vector<ParameterView> parameters;
   std::vector<InstanceView> instances; ///< as in the TiledGroup
   double ctas = 1;
-  double iterations = 1; ///< of all loops together
+  double iterations = 1;     ///< of all loops together, mean over CTAs
+  double mostIterations = 1; ///< of the longest CTA
 
   /// How often an instance runs per mean iteration; 0 for what runs outside the loops.
   double perIteration(const InstanceView &view) const;

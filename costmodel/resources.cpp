@@ -5,7 +5,12 @@
 
 namespace tilewright {
 
-double estimateRegisters(const RegisterFacts &f) {
+double fullSmRegisters(double warps, const DeviceLimits &l) {
+  double most = std::min(double(l.warpsPerSm), double(l.blocksPerSm) * warps);
+  return std::floor(double(l.registersPerSm) / (32 * std::max(most, 1.0)));
+}
+
+double estimateRegisters(const RegisterFacts &f, double warps, const DeviceLimits &limits) {
   if (f.dots > 1)
     return 27.6 + 1.14 * f.accumulators + 1.28 * f.innerAccumulators + 0.43 * f.copies;
   if (f.dots == 1) {
@@ -18,8 +23,11 @@ double estimateRegisters(const RegisterFacts &f) {
       return 30 + 1.1 * f.accumulators + 2 * std::sqrt(f.accumulators) + 2.6 * f.copies;
     }
   }
-  return 20.71 + 0.69 * f.loopAccumulators + 1.03 * f.loadedWords + 0.98 * f.keptElements +
-         0.38 * f.broadcastElements + 0.21 * f.transposedLoads;
+  double raw = 13.7 + 0.68 * f.loopAccumulators + 0.88 * f.loadedWords + 0.81 * f.keptElements +
+               0.42 * f.broadcastElements + (f.tables ? 7.8 : 0);
+  // The compiler spends a few registers less where that fills the SM.
+  double full = fullSmRegisters(warps, limits);
+  return raw > full && raw <= full + 8 ? full : raw;
 }
 
 void setOccupancy(Features &f, const DeviceLimits &l) {

@@ -19,12 +19,15 @@ struct RegisterFacts {
   double loopAccumulators = 0; ///< of a reduction over a loop
   double keptElements = 0;     ///< f32 that stay live over a reduction inside the CTA
   double broadcastElements = 0;
-  double transposedLoads = 0;
+  bool tables = false; ///< an input has several rows, so that addresses and masks have two dims
 };
 
 /// Least-squares estimates on the register counts that ptxas reported for the measured kernels
 /// (mean absolute error 6 to 9 registers); may exceed what a thread can have.
-double estimateRegisters(const RegisterFacts &facts);
+double estimateRegisters(const RegisterFacts &facts, double warps, const DeviceLimits &limits);
+
+/// Registers per thread with which CTAs of so many warps fill an SM.
+double fullSmRegisters(double warps, const DeviceLimits &limits);
 
 /// Fills registers and occupancy from rawRegisters, sharedPerCta and warps.
 void setOccupancy(Features &features, const DeviceLimits &limits);
