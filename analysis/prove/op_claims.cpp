@@ -51,9 +51,12 @@ private:
   }
   void checkMaps();
   void proveTiles(const Incoming &incoming);
+  void proveReverse(const Incoming &incoming, unsigned operand);
   FactoredTile incomingTile(const Incoming &incoming, TilePropagator &rules,
                             const std::vector<int64_t> &extents, TileRelation &relation);
   void addLoop(const TileParameter &parameter, TileRelation &relation) const;
+  void trySizes(TileRelation &relation, const Incoming &incoming,
+                const std::vector<int64_t> &extents) const;
   void decide(const TileRelation &relation, bool isExact, ClaimResult base);
 
   const Opcode opcode;
@@ -179,6 +182,19 @@ void ExampleClaims::decide(const TileRelation &relation, bool isExact, ClaimResu
   }
 }
 
+/// Where a stride depends on sizes they are tried one by one.
+void ExampleClaims::trySizes(TileRelation &relation, const Incoming &incoming,
+                             const std::vector<int64_t> &extents) const {
+  const bool isOpen = std::any_of(relation.to.begin(), relation.to.end(),
+                                  [](const TileDim &dim) { return !dim.stride.isConstant(); });
+  for (TileRelation::Known &known : relation.variables)
+    for (size_t i = 0; i < extents.size() && isOpen && !incoming.isRoot; ++i) {
+      ExprContext &ctx = known.variable.context();
+      if (known.variable == ctx.variable(VarKind::TileParam, fmt::format("size{}", i)))
+        known.values = sizesOf(extents[i] + 1);
+    }
+}
+
 void ExampleClaims::proveTiles(const Incoming &incoming) {
   const Graph &graph = module.entry();
   const Op &op = graph.op(id);
@@ -222,16 +238,9 @@ void ExampleClaims::proveTiles(const Incoming &incoming) {
         {ctx.range(firstLoop + i),
          {p.index * p.size, p.size, ctx.constant(1), ctx.constant(0), ctx.constant(p.extent)}});
   }
-  // A stride that depends on sizes: they are tried one by one.
-  bool hasOpenStride = false;
   for (const Tile &one : tiles)
-    for (const TileDim &dim : one.dims)
-      hasOpenStride |= !dim.stride.isConstant();
-  if (hasOpenStride && !incoming.isRoot)
-    for (TileRelation::Known &known : shared.variables)
-      for (size_t i = 0; i < extents.size(); ++i)
-        if (known.variable == ctx.variable(VarKind::TileParam, fmt::format("size{}", i)))
-          known.values = sizesOf(extents[i] + 1);
+    shared.to.insert(shared.to.end(), one.dims.begin(), one.dims.end());
+  trySizes(shared, incoming, extents);
   for (size_t k = 0; k < wanted->tiles.size(); ++k) {
     const std::vector<int64_t> &operandDims = resultDims(graph[op.operands[k]]);
     if (k >= maps->operands.size() || (operandDims.empty() && tiles[k].dims.empty()))
@@ -255,6 +264,53 @@ void ExampleClaims::proveTiles(const Incoming &incoming) {
   }
 }
 
+void ExampleClaims::proveReverse(const Incoming &incoming, unsigned operand) {
+  const Graph &graph = module.entry();
+  const Op &op = graph.op(id);
+  const Shape &in = graph.op(op.operands[operand]).shape, &out = *resultShape(op, path);
+  if (in.isTuple || in.dims.empty())
+    return; // a scalar has one tile
+  ExprContext ctx;
+  llvm::Expected<OperandMaps> back = operandToOutput(graph, id, operand, ctx, path);
+  TilePropagator rules(graph, ctx);
+  TileRelation relation;
+  const FactoredTile tile = incomingTile(incoming, rules, in.dims, relation);
+  auto finish = [&](Status status, std::string reason) {
+    refuse(Kind::Rule, incoming.name, status, std::move(reason));
+    results.back().operand = static_cast<int>(operand);
+    results.back().isReverse = true;
+  };
+  if (!back) {
+    finish(Status::None, takeDiag(back.takeError()).message);
+    return;
+  }
+  llvm::Expected<OperandTile> touched = rules.resultTouched(id, operand, tile, path);
+  if (!touched) {
+    finish(Status::None, takeDiag(touched.takeError()).message);
+    return;
+  }
+  ConditionSink sink = [&](TileCondition condition) {
+    relation.given.push_back(condition.formula);
+  };
+  relation.from = rules.factory.plainTile(tile, in.dims, sink).dims;
+  relation.fromExtents = in.dims;
+  relation.to = rules.factory.plainTile(touched->tile, out.dims, sink).dims;
+  relation.toExtents = out.dims;
+  for (const Constraint &constraint : rules.constraints)
+    relation.given.push_back(constraint.formula);
+  relation.runtime = rules.runtime;
+  relation.maps = back->maps;
+  if (relation.maps.empty())
+    relation.maps.push_back(
+        IndexMap::knownEmpty(ctx, in.dims, static_cast<unsigned>(out.dims.size())));
+  trySizes(relation, incoming, in.dims);
+  ClaimResult base = claim(Kind::Covers);
+  base.operand = static_cast<int>(operand);
+  base.incoming = incoming.name;
+  base.isReverse = true;
+  decide(relation, touched->exactness == Exactness::Exact, std::move(base));
+}
+
 std::vector<ClaimResult> ExampleClaims::run() {
   llvm::Expected<Module> made = moduleOf(example);
   if (!made) {
@@ -267,6 +323,13 @@ std::vector<ClaimResult> ExampleClaims::run() {
   checkMaps();
   for (const Incoming &incoming : incomingKinds)
     proveTiles(incoming);
+  const OpClass cls = opClass(opcode);
+  if (cls == OpClass::Structured || cls == OpClass::Opaque || cls == OpClass::Collective ||
+      opcode == Opcode::BitcastConvert || opcode == Opcode::Add || opcode == Opcode::Select)
+    for (unsigned k = 0; k < module.entry().op(id).operands.size(); ++k)
+      for (const Incoming &incoming : incomingKinds)
+        if (std::string_view(incoming.name) != "backwards")
+          proveReverse(incoming, k);
   return results;
 }
 

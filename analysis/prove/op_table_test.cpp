@@ -103,18 +103,24 @@ std::string comparedText(const std::vector<ClaimResult> &claims) {
 }
 
 std::string provedText(const std::vector<ClaimResult> &claims) {
-  size_t holds = 0, only = 0, unknown = 0;
-  for (const ClaimResult &claim : claims) {
-    if (claim.kind != ClaimResult::Kind::Covers && claim.kind != ClaimResult::Kind::NoExtra)
+  std::string text;
+  for (bool isReverse : {false, true}) {
+    size_t holds = 0, only = 0, unknown = 0;
+    for (const ClaimResult &claim : claims) {
+      if (claim.isReverse != isReverse ||
+          (claim.kind != ClaimResult::Kind::Covers && claim.kind != ClaimResult::Kind::NoExtra))
+        continue;
+      unknown += claim.status == ClaimResult::Status::Unknown;
+      if (claim.status == ClaimResult::Status::Proved)
+        (claim.kind == ClaimResult::Kind::Covers ? holds : only) += 1;
+    }
+    if (holds + only + unknown == 0)
       continue;
-    unknown += claim.status == ClaimResult::Status::Unknown;
-    if (claim.status == ClaimResult::Status::Proved)
-      (claim.kind == ClaimResult::Kind::Covers ? holds : only) += 1;
+    text += fmt::format("{}{}holds all: {}, nothing else: {}{}", text.empty() ? "" : "<br>",
+                        isReverse ? "reverse " : "", holds, only,
+                        unknown ? fmt::format(", unknown: {}", unknown) : "");
   }
-  if (holds + only + unknown == 0)
-    return "nothing to prove: no tile rule";
-  return fmt::format("holds all: {}, nothing else: {}{}", holds, only,
-                     unknown ? fmt::format(", unknown: {}", unknown) : "");
+  return text.empty() ? "nothing to prove: no tile rule" : text;
 }
 
 std::string rowOf(Opcode opcode, const std::vector<ClaimResult> &claims) {
@@ -165,7 +171,9 @@ std::string table(const std::map<Opcode, std::vector<ClaimResult>> &claims) {
       "- **Z3**: how many claims about the tile rule Z3 proved, of all examples of the small grid\n"
       "  (`tilewright prove --op NAME --all` lists them; `--grid large` has more shapes). *Holds\n"
       "  all*: every element that the map reaches from the first tile is in the second. *Nothing\n"
-      "  else*: every element of the second is reached. Each is proved for all programs and "
+      "  else*: every element of the second is reached. *Reverse* is from a tile of an operand to\n"
+      "  the tile of the result that it reaches, which is derived from the map. Each is proved for "
+      "all programs and "
       "run-time\n"
       "  values, and for five kinds of first tile: `root` (program `pid`'s tile at every size from "
       "1\n"

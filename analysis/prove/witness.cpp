@@ -10,7 +10,7 @@
 namespace tilewright::prove {
 
 namespace {
-constexpr int64_t maxListed = 12; ///< values of an open variable that are all tried
+constexpr int64_t maxListed = 20; ///< values of an open variable that are all tried
 } // namespace
 
 Witness::Witness(const IndexMap &map, std::span<const int64_t> toExtents)

@@ -263,21 +263,22 @@ std::vector<int64_t> majorToMinor(const Shape &shape) {
 }
 } // namespace
 
-llvm::Expected<OperandTiles> TilePropagator::bitcast(OpId id, const FactoredTile &tile) {
-  const Op &op = graph[id], &operand = graph[op.operands[0]];
-  if (op.shape.isTuple || operand.shape.isTuple)
+llvm::Expected<OperandTile> TilePropagator::throughBytes(OpId id, const FactoredTile &tile,
+                                                         const Shape &source, const Shape &target) {
+  const Op &op = graph[id];
+  if (source.isTuple || target.isTuple)
     return unsupported(op, "a bitcast of tuples");
-  const std::vector<int64_t> order = majorToMinor(op.shape), into = majorToMinor(operand.shape);
-  const unsigned bits = bitWidth(op.shape.dtype), operandBits = bitWidth(operand.shape.dtype);
+  const std::vector<int64_t> order = majorToMinor(source), into = majorToMinor(target);
+  const unsigned bits = bitWidth(source.dtype), operandBits = bitWidth(target.dtype);
   FactoredTile physical;
   OperandTile narrowed; // the part of an element that is left out may have had a mask
   std::vector<int64_t> from, to;
   for (int64_t dim : order) {
     physical.dims.push_back(tile.dims[dim]);
-    from.push_back(op.shape.dims[dim]);
+    from.push_back(source.dims[dim]);
   }
   for (int64_t dim : into)
-    to.push_back(operand.shape.dims[dim]);
+    to.push_back(target.dims[dim]);
   // A change of element width adds or drops an innermost dim of that ratio.
   const bool isWider = bits > operandBits, isNarrower = bits < operandBits;
   if ((isWider && bits % operandBits != 0) || (isNarrower && operandBits % bits != 0))
@@ -300,13 +301,22 @@ llvm::Expected<OperandTiles> TilePropagator::bitcast(OpId id, const FactoredTile
   };
   bool isSuperset = false;
   FactoredTile moved = factory.reshape(physical, from, to, sink, isSuperset);
-  OperandTiles out;
-  out.tiles.push_back(std::move(narrowed));
+  OperandTile out = std::move(narrowed);
   if (isSuperset)
-    markDropped(op, out.tiles[0]);
-  out.tiles[0].tile.dims.resize(into.size());
+    markDropped(op, out);
+  out.tile.dims.resize(into.size());
   for (size_t i = 0; i < into.size(); ++i)
-    out.tiles[0].tile.dims[into[i]] = moved.dims[i];
+    out.tile.dims[into[i]] = moved.dims[i];
+  return out;
+}
+
+llvm::Expected<OperandTiles> TilePropagator::bitcast(OpId id, const FactoredTile &tile) {
+  llvm::Expected<OperandTile> moved =
+      throughBytes(id, tile, graph[id].shape, graph[graph[id].operands[0]].shape);
+  if (!moved)
+    return moved.takeError();
+  OperandTiles out;
+  out.tiles.push_back(std::move(*moved));
   return out;
 }
 

@@ -4,6 +4,7 @@
 // op's name; sequential parameters and runtime variables are made on first use.
 #pragma once
 
+#include "analysis/indexing/indexing.h"
 #include "analysis/ir/graph.h"
 #include "analysis/tiling/factored_tile.h"
 #include "analysis/tiling/tiled_group.h"
@@ -58,6 +59,12 @@ public:
   /// The tiles of all operands for a tile of the result. Unsupported for ops without a rule.
   llvm::Expected<OperandTiles> operands(OpId id, const FactoredTile &tile);
 
+  /// The other way: the tile of a result (`path` of a tuple) that an operand's tile reaches: every
+  /// element that reads some element of it. Derived from the index map of the operand, but for
+  /// reshapes. Unsupported where the operand has no map, or several.
+  llvm::Expected<OperandTile> resultTouched(OpId id, unsigned operand, const FactoredTile &tile,
+                                            const ResultPath &path = {});
+
   /// Through one view op (or a chain of reshapes, see `operandDims`) to a tensor of these dims.
   OperandTile throughReshape(OpId id, const FactoredTile &tile,
                              std::span<const int64_t> operandDims);
@@ -84,6 +91,9 @@ private:
   Result broadcast(const Op &op, const FactoredTile &tile);
   Result transpose(const Op &op, const FactoredTile &tile);
   Result bitcast(OpId id, const FactoredTile &tile);
+  /// From one shape to another of the same bytes in the same order of memory.
+  llvm::Expected<OperandTile> throughBytes(OpId id, const FactoredTile &tile, const Shape &source,
+                                           const Shape &target);
   Result bitcastConvert(OpId id, const FactoredTile &tile);
   Result slice(OpId id, const FactoredTile &tile);
   Result reverse(OpId id, const FactoredTile &tile);
