@@ -7,6 +7,9 @@
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/inline.h"
 #include "analysis/tiling/resources.h"
+#include "costmodel/feature_batch.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <algorithm>
 #include <atomic>
@@ -40,6 +43,40 @@ bool isRowMajor(const Shape &shape) {
   std::erase_if(order, [&](int64_t dim) { return shape.dims[static_cast<size_t>(dim)] == 1; });
   return std::is_sorted(order.rbegin(), order.rend());
 }
+
+/// Features of each plan, priced together.
+class BatchScorer : public PlanScorer {
+public:
+  /// `choose` sets what the search leaves open in a plan.
+  BatchScorer(const Device &device, const Parameters &parameters, CacheState cache,
+              llvm::function_ref<llvm::Error(KernelPlan &)> choose)
+      : device(device), parameters(parameters), cache(cache), choose(choose) {}
+
+  llvm::Error add(const KernelPlan &candidate) override {
+    KernelPlan plan = candidate;
+    if (llvm::Error error = choose(plan))
+      return error;
+    llvm::Expected<Features> features = featuresOf(plan, device);
+    if (!features)
+      return features.takeError();
+    batch.add(*features);
+    return llvm::Error::success();
+  }
+
+  std::vector<double> score() override {
+    std::vector<double> times(batch.size());
+    batch.score(device, parameters, cache, times);
+    batch.clear();
+    return times;
+  }
+
+private:
+  const Device &device;
+  Parameters parameters;
+  CacheState cache;
+  llvm::function_ref<llvm::Error(KernelPlan &)> choose;
+  FeatureBatch batch;
+};
 
 class Explorer {
 public:
@@ -162,7 +199,7 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
   addSearchConstraints(body, *tiled);
   prototype.tiled = tiled;
 
-  auto estimateOf = [&](KernelPlan &plan) -> llvm::Expected<Estimate> {
+  auto chooseInstruction = [&](KernelPlan &plan) -> llvm::Error {
     plan.instruction = instruction;
     if (!options.instruction && instruction != Instruction::Fma) {
       llvm::Expected<Instruction> preferred = preferredInstruction(plan, device);
@@ -170,6 +207,11 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
         return preferred.takeError();
       plan.instruction = *preferred;
     }
+    return llvm::Error::success();
+  };
+  auto estimateOf = [&](KernelPlan &plan) -> llvm::Expected<Estimate> {
+    if (llvm::Error error = chooseInstruction(plan))
+      return error;
     return estimateTime(plan, device, calibration, options.estimate);
   };
   auto price = [&](const KernelPlan &candidate) -> llvm::Expected<double> {
@@ -182,7 +224,9 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
                        estimate->resources.occupancyLimiter);
     return estimate->timeNs;
   };
-  llvm::Expected<PlanSearchResult> found = searchPlans(prototype, price, options.search);
+  BatchScorer scorer(device, parametersFor(calibration, device), options.estimate.cache,
+                     chooseInstruction);
+  llvm::Expected<PlanSearchResult> found = searchPlans(prototype, scorer, options.search);
   if (!found)
     return found.takeError();
   if (found->best.empty())

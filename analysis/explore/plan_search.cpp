@@ -3,6 +3,7 @@
 #include "analysis/solve/compiled.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace tilewright {
@@ -42,8 +43,8 @@ uint64_t candidatePoints(const ConstraintSystem &system) {
 
 class Search {
 public:
-  Search(const KernelPlan &prototype, PlanPricer price, const PlanSearchOptions &options)
-      : plan(prototype), price(price), options(options) {}
+  Search(const KernelPlan &prototype, PlanScorer &scorer, const PlanSearchOptions &options)
+      : plan(prototype), scorer(scorer), options(options) {}
 
   llvm::Expected<PlanSearchResult> run();
 
@@ -53,35 +54,49 @@ private:
   }
   /// Prices the feasible points of a system, evenly thinned out to `budget` of them.
   llvm::Error priceAll(const ConstraintSystem &system, size_t budget, bool isFirstPass);
-  llvm::Error priceOne(std::span<const int64_t> values);
+  llvm::Error addOne(std::span<const int64_t> values);
+  void scoreAdded();
   std::vector<std::vector<int64_t>> bestTilings() const;
   std::string refusal(const ConstraintSystem &system) const;
 
   KernelPlan plan;
-  PlanPricer price;
+  PlanScorer &scorer;
   const PlanSearchOptions &options;
   PlanSearchResult result;
   std::map<std::vector<int64_t>, double> times; ///< ordered: ties resolve by parameter values
+  std::vector<std::vector<int64_t>> added;      ///< not scored yet
   std::string lastRefusal;
 };
 
-llvm::Error Search::priceOne(std::span<const int64_t> values) {
+llvm::Error Search::addOne(std::span<const int64_t> values) {
   std::vector<int64_t> key(values.begin(), values.end());
   if (times.count(key))
     return llvm::Error::success();
   plan.values = key;
   ++result.priced;
-  llvm::Expected<double> time = price(plan);
-  if (time) {
-    times.emplace(std::move(key), *time);
+  llvm::Error error = scorer.add(plan);
+  if (!error) {
+    added.push_back(std::move(key));
     return llvm::Error::success();
   }
-  Diag diag = takeDiag(time.takeError());
+  Diag diag = takeDiag(std::move(error));
   if (diag.cls != DiagClass::Unsupported)
     return makeError(std::move(diag));
   ++result.refused;
   lastRefusal = diag.message;
   return llvm::Error::success();
+}
+
+void Search::scoreAdded() {
+  std::vector<double> scores = scorer.score();
+  for (size_t i = 0; i < added.size(); ++i)
+    if (std::isfinite(scores[i])) {
+      times.emplace(std::move(added[i]), scores[i]);
+    } else {
+      ++result.refused;
+      lastRefusal = "a block needs more than one SM has";
+    }
+  added.clear();
 }
 
 llvm::Error Search::priceAll(const ConstraintSystem &system, size_t budget, bool isFirstPass) {
@@ -100,9 +115,10 @@ llvm::Error Search::priceAll(const ConstraintSystem &system, size_t budget, bool
   compiled->enumerate([&](std::span<const int64_t> values) {
     if (index++ % every != 0)
       return true;
-    error = priceOne(values);
+    error = addOne(values);
     return !static_cast<bool>(error);
   });
+  scoreAdded();
   return error;
 }
 
@@ -185,9 +201,9 @@ llvm::Expected<PlanSearchResult> Search::run() {
 
 } // namespace
 
-llvm::Expected<PlanSearchResult> searchPlans(const KernelPlan &prototype, PlanPricer price,
+llvm::Expected<PlanSearchResult> searchPlans(const KernelPlan &prototype, PlanScorer &scorer,
                                              const PlanSearchOptions &options) {
-  return Search(prototype, price, options).run();
+  return Search(prototype, scorer, options).run();
 }
 
 void addSearchConstraints(const Graph &graph, TiledGroup &group) {

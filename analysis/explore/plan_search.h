@@ -9,8 +9,6 @@
 #include "analysis/solve/tile_system.h"
 #include "analysis/tiling/plan.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
-
 #include <vector>
 
 namespace tilewright {
@@ -36,13 +34,21 @@ struct PlanSearchResult {
   std::string refusal;          ///< why there is no plan, when `best` is empty
 };
 
-/// Predicted time in ns. Unsupported: this plan can't be priced or launched; it is skipped.
-using PlanPricer = llvm::function_ref<llvm::Expected<double>(const KernelPlan &)>;
+/// Prices plans many at a time.
+class PlanScorer {
+public:
+  virtual ~PlanScorer() = default;
+  /// Unsupported: this plan can't be priced; it is skipped.
+  virtual llvm::Error add(const KernelPlan &plan) = 0;
+  /// Predicted times in ns of the plans added since the last call, in their order; infinity for one
+  /// that can not be launched.
+  virtual std::vector<double> score() = 0;
+};
 
 /// Searches the tilings and schedules of `prototype.tiled`, whose constraints must include the
 /// device's. The other fields of the prototype are copied into each plan. Errors: Internal ones of
-/// the solver and of the pricer.
-llvm::Expected<PlanSearchResult> searchPlans(const KernelPlan &prototype, PlanPricer price,
+/// the solver and of the scorer.
+llvm::Expected<PlanSearchResult> searchPlans(const KernelPlan &prototype, PlanScorer &scorer,
                                              const PlanSearchOptions &options = {});
 
 /// Bounds that keep a search among tiles that a program can hold, as constraints of "search":

@@ -4,10 +4,15 @@
 
 #include "analysis/explore/plan_search.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 #include <string>
 #include <vector>
 
 namespace tilewright {
+
+/// Predicted time in ns. Unsupported: this plan can't be priced or launched.
+using PlanPricer = llvm::function_ref<llvm::Expected<double>(const KernelPlan &)>;
 
 struct TileMap {
   struct Axis {
