@@ -66,7 +66,7 @@ void Composer::compareDomains() {
     if (!isDim(v))
       continue;
     isSame = isSame && first.ranges[dim] == v.domain;
-    isCovered = isCovered && v.domain.contains(first.ranges[dim]);
+    isCovered = isCovered && v.domain.contains(first.values[dim]);
     ++dim;
   }
 }
@@ -214,7 +214,7 @@ const MapNode *Composer::solved() {
     size_t dim = 0;
     for (const MapVariable &v : second.vars)
       if (isDim(v)) {
-        if (!v.domain.contains(first.ranges[dim]))
+        if (!v.domain.contains(first.values[dim]))
           draft.conds.push_back({first.exprs[dim], v.domain});
         ++dim;
       }

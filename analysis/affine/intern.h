@@ -67,8 +67,6 @@ public:
 
   /// The value with that hash for which `isWanted` holds; null if there is none.
   template <typename Test> const T *find(uint64_t hash, const Test &isWanted) const {
-    if (slots.empty())
-      return nullptr;
     for (size_t at = hash >> shift;; at = (at + 1) & (slots.size() - 1)) {
       const Slot &slot = slots[at];
       if (slot.hash == 0)
@@ -101,17 +99,17 @@ private:
   }
   void grow() {
     std::vector<Slot> old = std::move(slots);
-    size_t size = old.empty() ? 64 : 2 * old.size();
-    slots = std::vector<Slot>(size);
-    shift = old.empty() ? 58 : shift - 1;
+    slots = std::vector<Slot>(2 * old.size());
+    --shift;
     for (Slot &slot : old)
       if (slot.hash != 0)
         place(std::move(slot));
   }
 
-  std::vector<Slot> slots;
+  static constexpr unsigned firstBits = 5;
+  std::vector<Slot> slots = std::vector<Slot>(size_t{1} << firstBits);
   size_t count = 0;
-  unsigned shift = 58; ///< 64 - log2 of the number of slots: the high bits pick the slot
+  unsigned shift = 64 - firstBits; ///< the high bits pick the slot
 };
 
 } // namespace tilewright::detail

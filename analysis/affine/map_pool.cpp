@@ -1,6 +1,7 @@
 #include "analysis/affine/map_pool.h"
 
 #include "analysis/affine/expr_internal.h"
+#include "analysis/affine/linear_form.h"
 
 #include <llvm/ADT/STLExtras.h>
 
@@ -46,6 +47,33 @@ MapNode *MapPool::find(const MapDraft &draft) {
   return node;
 }
 
+/// A result that is a multiple of a constraint's expression and a constant is where that is.
+std::span<const Interval> MapPool::withConstraints(const MapNode &node) {
+  llvm::SmallVector<Interval, 8> values(node.ranges.begin(), node.ranges.end());
+  bool changed = false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!node.exprs[i].lhs())
+      continue;
+    LinearForm result = LinearForm::of(node.exprs[i]);
+    for (const MapConstraint &c : node.conds) {
+      LinearForm form = LinearForm::of(c.expr);
+      if (c.modulus != 1 || form.terms.size() != result.terms.size() || form.isConstant() ||
+          form.terms[0].coefficient == -1 ||
+          result.terms[0].coefficient % form.terms[0].coefficient != 0)
+        continue;
+      int64_t scale = result.terms[0].coefficient / form.terms[0].coefficient;
+      LinearForm rest = result;
+      if (scale == INT64_MIN || !rest.add(form, -scale) || !rest.isConstant())
+        continue;
+      values[i] =
+          values[i].intersect(c.range * Interval::point(scale) + Interval::point(rest.constant));
+      changed = true;
+    }
+  }
+  return changed ? std::span(arena.copy(std::span<const Interval>(values)), values.size())
+                 : node.ranges;
+}
+
 const MapNode *MapPool::intern(const MapDraft &draft) { return find(draft); }
 
 const MapNode *MapPool::internNormal(const MapDraft &draft, std::span<const Interval> ranges) {
@@ -54,6 +82,7 @@ const MapNode *MapPool::internNormal(const MapDraft &draft, std::span<const Inte
     return node;
   node->normal = node;
   node->ranges = {arena.copy(ranges), ranges.size()};
+  node->values = node->conds.empty() ? node->ranges : withConstraints(*node);
   bool onlyDims = true;
   for (const MapVariable &v : node->vars) {
     bool isDim = ctx.info(v.var.variable()).kind == VarKind::Dim;

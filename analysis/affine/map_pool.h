@@ -24,6 +24,7 @@ struct MapNode {
   // Known of normal forms (`normal` is the node itself).
   mutable const MapNode *normal = nullptr; ///< null until asked for
   std::span<const Interval> ranges{};      ///< of the results over the domains of the variables
+  std::span<const Interval> values{};      ///< the same where constraints hold
   uint32_t dims = 0;                       ///< how many variables are dims
   bool isPlain = false;                    ///< every result is a variable or a constant
   bool isIdentity = false; ///< reads its own coordinates: no other variables, no constraints
@@ -90,6 +91,7 @@ public:
 
 private:
   MapNode *find(const MapDraft &draft);
+  std::span<const Interval> withConstraints(const MapNode &node);
 
   struct Composition {
     const MapNode *first, *second, *result;

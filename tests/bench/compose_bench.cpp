@@ -1,9 +1,13 @@
 // Composing and simplifying index maps along the paths of the bundled models, with IndexMap, with
 // isl's relations and (where it is installed) with MLIR's AffineMap.
 //
-// Every measurement starts from fresh contexts with the maps of the ops in them, so that no engine
-// finds expressions that an earlier round interned. IndexMap and isl keep domains and constraints;
-// AffineMap has neither and does less. Then each path is timed alone, and the worst is printed.
+// Three questions, each with the maps of the ops made beforehand:
+//   first   the paths of a graph one after the other, in contexts that have composed nothing yet
+//   again   the same once more in the same contexts
+//   alone   each path by itself, in a context that holds the maps on it and nothing else
+// IndexMap and isl keep domains and constraints; AffineMap has neither and does less. It has no min
+// and max either: paths with such maps are a question of their own, without it.
+#include "analysis/affine/map_test_support.h"
 #include "analysis/sets/isl_translate.h"
 #include "tests/bench/model_paths.h"
 #include "tests/bench/ratios.h"
@@ -13,7 +17,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
+#include <type_traits>
 
 namespace tilewright::bench {
 namespace {
@@ -22,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 class OwnMaps {
 public:
-  explicit OwnMaps(const GraphPaths &paths) : maps(paths.maps) {}
+  explicit OwnMaps(const std::vector<IndexMap> &maps) : maps(maps) {}
   size_t compose(const std::vector<uint32_t> &path) const {
     IndexMap map = maps[path[0]];
     for (size_t i = 1; i < path.size(); ++i)
@@ -37,8 +41,8 @@ private:
 /// Dims to results as isl relations: range and runtime variables are projected out.
 class IslMaps {
 public:
-  explicit IslMaps(const GraphPaths &paths) : ctx(sets::makeIslCtx(0)) {
-    for (const IndexMap &map : paths.maps)
+  explicit IslMaps(const std::vector<IndexMap> &ownMaps) : ctx(sets::makeIslCtx(0)) {
+    for (const IndexMap &map : ownMaps)
       maps.push_back(relation(map));
   }
   size_t compose(const std::vector<uint32_t> &path) const {
@@ -74,92 +78,160 @@ const std::vector<Module> &models() {
   return loaded;
 }
 
-template <typename Maps> void composeAll(benchmark::State &state, PathKind kind) {
-  size_t paths = 0;
+/// Paths of one kind, with or without min and max on them.
+struct Question {
+  const char *name;
+  PathKind kind;
+  bool minMax;
+};
+constexpr Question questions[] = {{"pairs", PathKind::Pairs, false},
+                                  {"roots", PathKind::Roots, false},
+                                  {"pairs with min or max", PathKind::Pairs, true},
+                                  {"roots with min or max", PathKind::Roots, true}};
+
+std::vector<GraphPaths> pathsOf(const Question &question) {
+  std::vector<GraphPaths> graphs = bench::pathsOf(models(), question.kind);
+  for (GraphPaths &graph : graphs)
+    std::erase_if(graph.paths, [&](const std::vector<uint32_t> &path) {
+      return question.minMax != std::any_of(path.begin(), path.end(), [&](uint32_t map) {
+               return usesMinMax(graph.maps[map]);
+             });
+    });
+  return graphs;
+}
+
+/// Do no paths of that kind occur?
+bool isVoid(const Question &question) {
+  std::vector<GraphPaths> graphs = pathsOf(question);
+  return std::all_of(graphs.begin(), graphs.end(),
+                     [](const GraphPaths &graph) { return graph.paths.empty(); });
+}
+
+template <typename Maps>
+double secondsOfAll(const std::vector<GraphPaths> &graphs, const std::vector<Maps> &engines) {
+  Clock::time_point start = Clock::now();
+  for (size_t g = 0; g < graphs.size(); ++g)
+    for (const std::vector<uint32_t> &path : graphs[g].paths)
+      benchmark::DoNotOptimize(engines[g].compose(path));
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+template <typename Maps>
+void composeAll(benchmark::State &state, const Question &question, bool again) {
+  size_t paths = 0, maps = 0;
   for (auto _ : state) {
-    std::vector<GraphPaths> graphs = pathsOf(models(), kind);
-    std::vector<Maps> engines(graphs.begin(), graphs.end());
-    paths = 0;
-    Clock::time_point start = Clock::now();
-    for (size_t g = 0; g < graphs.size(); ++g)
-      for (const std::vector<uint32_t> &path : graphs[g].paths) {
-        benchmark::DoNotOptimize(engines[g].compose(path));
-        ++paths;
-      }
-    state.SetIterationTime(std::chrono::duration<double>(Clock::now() - start).count());
+    std::vector<GraphPaths> graphs = pathsOf(question);
+    std::vector<Maps> engines;
+    paths = maps = 0;
+    for (const GraphPaths &graph : graphs) {
+      engines.emplace_back(graph.maps);
+      paths += graph.paths.size();
+      for (const std::vector<uint32_t> &path : graph.paths)
+        maps += path.size();
+    }
+    double first = secondsOfAll(graphs, engines);
+    state.SetIterationTime(again ? secondsOfAll(graphs, engines) : first);
   }
   state.counters["paths"] = static_cast<double>(paths);
+  state.counters["maps"] = static_cast<double>(maps);
 }
 
-/// Seconds of each path alone, the least of some rounds.
-template <typename Maps> std::vector<double> timesOfPaths(PathKind kind) {
-  std::vector<double> best;
-  for (int round = 0; round < 5; ++round) {
-    std::vector<GraphPaths> graphs = pathsOf(models(), kind);
-    size_t i = 0;
-    for (const GraphPaths &graph : graphs) {
-      Maps engine(graph);
-      for (const std::vector<uint32_t> &path : graph.paths) {
-        Clock::time_point start = Clock::now();
-        benchmark::DoNotOptimize(engine.compose(path));
-        double time = std::chrono::duration<double>(Clock::now() - start).count();
-        if (i == best.size())
-          best.push_back(time);
-        best[i] = std::min(best[i], time);
-        ++i;
+template <typename Maps> void add(const std::string &engine, bool minMax) {
+  for (const Question &question : questions)
+    for (bool again : {false, true})
+      if (question.minMax == minMax && !isVoid(question))
+        benchmark::RegisterBenchmark(
+            (std::string(question.name) + (again ? ", again/" : ", first/") + engine).c_str(),
+            [&question, again](benchmark::State &state) {
+              composeAll<Maps>(state, question, again);
+            })
+            ->UseManualTime()
+            ->MinTime(0.1)
+            ->Unit(benchmark::kMillisecond);
+}
+
+/// One path with its maps in a fresh context.
+struct LonePath {
+  ExprContext context;
+  std::vector<IndexMap> maps;
+  std::vector<uint32_t> path;
+
+  LonePath(const GraphPaths &graph, const std::vector<uint32_t> &from) {
+    test::Copier copier(context);
+    for (uint32_t map : from) {
+      path.push_back(static_cast<uint32_t>(maps.size()));
+      maps.push_back(copier.copy(graph.maps[map]).simplified());
+    }
+  }
+};
+
+template <typename Maps>
+double secondsAlone(const GraphPaths &graph, const std::vector<uint32_t> &path) {
+  LonePath lone(graph, path);
+  Maps engine(lone.maps);
+  Clock::time_point start = Clock::now();
+  benchmark::DoNotOptimize(engine.compose(lone.path));
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::string describe(const GraphPaths &graph, const std::vector<uint32_t> &path) {
+  IndexMap map = graph.maps[path[0]];
+  for (size_t i = 1; i < path.size(); ++i)
+    map = compose(map, graph.maps[path[i]]);
+  return std::to_string(path.size()) + " maps, together " + map.str();
+}
+
+/// Each path alone, the least of some rounds in which the engines take turns.
+template <typename Other> void pathByPath(const Question &question, const char *engine) {
+  const int rounds = std::is_same_v<Other, IslMaps> ? 3 : 7;
+  struct Timing {
+    double ratio, own, other;
+    const GraphPaths *graph;
+    const std::vector<uint32_t> *path;
+  };
+  std::vector<GraphPaths> graphs = pathsOf(question);
+  std::vector<Timing> timings;
+  double own = 0, other = 0;
+  for (const GraphPaths &graph : graphs)
+    for (const std::vector<uint32_t> &path : graph.paths) {
+      Timing timing{0, 1e9, 1e9, &graph, &path};
+      for (int round = 0; round < rounds; ++round) {
+        timing.own = std::min(timing.own, secondsAlone<OwnMaps>(graph, path));
+        timing.other = std::min(timing.other, secondsAlone<Other>(graph, path));
       }
+      timing.ratio = timing.other / timing.own;
+      own += timing.own;
+      other += timing.other;
+      timings.push_back(timing);
     }
-  }
-  return best;
+  if (timings.empty())
+    return;
+  std::sort(timings.begin(), timings.end(),
+            [](const Timing &a, const Timing &b) { return a.ratio < b.ratio; });
+  size_t count = timings.size(), slower = 0;
+  while (slower < count && timings[slower].ratio < 1)
+    ++slower;
+  std::printf("%s, alone: %zu paths, %.3g ms; %s takes %.3g times as long in all, by path %.3g "
+              "(least), %.3g (10 %%), %.3g (median); faster than Tilewright on %zu\n",
+              question.name, count, own * 1e3, engine, other / own, timings[0].ratio,
+              timings[count / 10].ratio, timings[count / 2].ratio, slower);
+  for (size_t i = 0; i < std::min<size_t>(slower, 100); ++i)
+    std::printf("  %.3g us against %.3g us: %s\n", timings[i].own * 1e6, timings[i].other * 1e6,
+                describe(*timings[i].graph, *timings[i].path).c_str());
+  std::fflush(stdout);
 }
 
-/// The composed map of a path by its number, for the report.
-std::string describePath(PathKind kind, size_t number) {
-  for (const GraphPaths &graph : pathsOf(models(), kind)) {
-    if (number >= graph.paths.size()) {
-      number -= graph.paths.size();
-      continue;
+void printPathCounts() {
+  for (const char *kind : {"pairs", "roots"}) {
+    double all = 0, taken = 0;
+    for (const GraphPaths &graph :
+         bench::pathsOf(models(), kind[0] == 'p' ? PathKind::Pairs : PathKind::Roots)) {
+      all += graph.pathCount;
+      taken += static_cast<double>(graph.paths.size());
     }
-    const std::vector<uint32_t> &path = graph.paths[number];
-    IndexMap map = graph.maps[path[0]];
-    for (size_t i = 1; i < path.size(); ++i)
-      map = compose(map, graph.maps[path[i]]);
-    return std::to_string(path.size()) + " maps, together " + map.str();
+    std::printf("%s: %.0f of %.3g paths\n", kind, taken, all);
+    std::fflush(stdout);
   }
-  return "";
-}
-
-void printSpread(const char *name, PathKind kind, const char *engine,
-                 const std::vector<double> &own, const std::vector<double> &other) {
-  std::vector<std::pair<double, size_t>> ratios;
-  for (size_t i = 0; i < own.size(); ++i)
-    ratios.push_back({other[i] / own[i], i});
-  std::sort(ratios.begin(), ratios.end());
-  size_t faster = 0;
-  while (faster < ratios.size() && ratios[faster].first < 1)
-    ++faster;
-  std::printf("%s, path by path: %s takes %.3g (worst), %.3g (median), %.3g (best) times as long; "
-              "faster than Tilewright on %zu of %zu paths\n",
-              name, engine, ratios.front().first, ratios[ratios.size() / 2].first,
-              ratios.back().first, faster, ratios.size());
-  for (size_t i = 0; i < std::min<size_t>(3, faster); ++i)
-    std::printf("  %.3g us against %.3g us: %s\n", own[ratios[i].second] * 1e6,
-                other[ratios[i].second] * 1e6, describePath(kind, ratios[i].second).c_str());
-}
-
-void pathByPath(const char *name, PathKind kind) {
-  std::vector<double> own = timesOfPaths<OwnMaps>(kind);
-  printSpread(name, kind, "isl", own, timesOfPaths<IslMaps>(kind));
-#ifdef TILEWRIGHT_HAVE_MLIR
-  printSpread(name, kind, "AffineMap", own, timesOfPaths<MlirMaps>(kind));
-#endif
-}
-
-template <typename Maps> void add(const char *name, PathKind kind) {
-  benchmark::RegisterBenchmark(name,
-                               [kind](benchmark::State &state) { composeAll<Maps>(state, kind); })
-      ->UseManualTime()
-      ->Unit(benchmark::kMillisecond);
 }
 
 } // namespace
@@ -167,17 +239,22 @@ template <typename Maps> void add(const char *name, PathKind kind) {
 
 int main(int argc, char **argv) {
   using namespace tilewright::bench;
-  add<OwnMaps>("compose pairs/tilewright", PathKind::Pairs);
-  add<OwnMaps>("compose chains/tilewright", PathKind::Chains);
-  add<IslMaps>("compose pairs/isl", PathKind::Pairs);
-  add<IslMaps>("compose chains/isl", PathKind::Chains);
+  for (bool minMax : {false, true}) {
+    add<OwnMaps>("tilewright", minMax);
+    add<IslMaps>("isl", minMax);
+  }
 #ifdef TILEWRIGHT_HAVE_MLIR
-  add<MlirMaps>("compose pairs/AffineMap", PathKind::Pairs);
-  add<MlirMaps>("compose chains/AffineMap", PathKind::Chains);
+  add<MlirMaps>("AffineMap", false);
 #endif
   if (int status = runWithRatios(argc, argv))
     return status;
-  pathByPath("pairs", PathKind::Pairs);
-  pathByPath("chains", PathKind::Chains);
+  printPathCounts();
+  for (const Question &question : questions) {
+#ifdef TILEWRIGHT_HAVE_MLIR
+    if (!question.minMax)
+      pathByPath<MlirMaps>(question, "AffineMap");
+#endif
+    pathByPath<IslMaps>(question, "isl");
+  }
   return 0;
 }

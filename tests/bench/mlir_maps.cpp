@@ -36,13 +36,17 @@ struct MlirMaps::Impl {
   std::vector<mlir::AffineMap> maps;
 };
 
-MlirMaps::MlirMaps(const GraphPaths &paths) : impl(std::make_unique<Impl>()) {
-  for (const IndexMap &map : paths.maps) {
-    std::vector<mlir::AffineExpr> variables(paths.context->variableCount());
+MlirMaps::MlirMaps(const std::vector<IndexMap> &maps) : impl(std::make_unique<Impl>()) {
+  for (const IndexMap &map : maps) {
+    if (usesMinMax(map)) {
+      impl->maps.emplace_back();
+      continue;
+    }
+    std::vector<mlir::AffineExpr> variables(map.context().variableCount());
     unsigned dims = 0, symbols = 0;
     for (const MapVariable &v : map.variables()) {
       VarId id = v.var.variable();
-      bool isDim = paths.context->info(id).kind == VarKind::Dim;
+      bool isDim = map.context().info(id).kind == VarKind::Dim;
       variables[id.index] = isDim ? mlir::getAffineDimExpr(dims++, &impl->context)
                                   : mlir::getAffineSymbolExpr(symbols++, &impl->context);
     }

@@ -7,11 +7,12 @@
 
 namespace tilewright::bench {
 
-/// The maps of one GraphPaths as AffineMaps in a context of their own: dims are dims, range and
-/// runtime variables are symbols. Domains and constraints are lost: AffineMap has none.
+/// Maps as AffineMaps in a context of their own: dims are dims, range and runtime variables are
+/// symbols. Domains and constraints are lost: AffineMap has none. Nor has it min and max: such maps
+/// are left out, and a path with one can't be composed.
 class MlirMaps {
 public:
-  explicit MlirMaps(const GraphPaths &paths);
+  explicit MlirMaps(const std::vector<IndexMap> &maps);
   ~MlirMaps();
   MlirMaps(MlirMaps &&) noexcept;
 

@@ -6,11 +6,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 
 namespace tilewright::bench {
 namespace {
 
-constexpr size_t maxSteps = 64;
+constexpr size_t maxPaths = 256; // of one graph, from roots
 
 struct Edge {
   uint32_t operand; ///< OpId::index
@@ -24,6 +25,94 @@ bool hasMinMax(Expr e) {
          hasMinMax(e.rhs());
 }
 
+/// Walks from op to op along the maps of one graph.
+class Paths {
+public:
+  Paths(const GraphPaths &graph, const std::vector<std::vector<Edge>> &edges)
+      : graph(graph), edges(edges), counts(graph.maps.size(), 0) {
+    // Operands come before their users, and so do the numbers of their maps.
+    for (const std::vector<Edge> &own : edges)
+      for (const Edge &edge : own) {
+        for (const Edge &next : edges[edge.operand])
+          if (fits(edge, next))
+            counts[edge.map] += counts[next.map];
+        counts[edge.map] = std::max(counts[edge.map], 1.0);
+      }
+  }
+
+  /// All pairs.
+  std::vector<std::vector<uint32_t>> pairs() const {
+    std::vector<std::vector<uint32_t>> result;
+    for (const std::vector<Edge> &own : edges)
+      for (const Edge &edge : own)
+        for (const Edge &next : edges[edge.operand])
+          if (fits(edge, next))
+            result.push_back({edge.map, next.map});
+    return result;
+  }
+
+  /// How many paths there are from the ops that nobody reads.
+  double countFromRoots() const {
+    double count = 0;
+    for (const Edge &edge : starts())
+      count += counts[edge.map];
+    return count;
+  }
+
+  std::vector<std::vector<uint32_t>> fromRoots() const {
+    std::vector<std::vector<uint32_t>> result;
+    double count = countFromRoots();
+    if (count <= static_cast<double>(maxPaths)) {
+      for (double at = 0; at < count; ++at)
+        result.push_back(pathNumber(at));
+    } else {
+      std::mt19937_64 random(1);
+      for (size_t i = 0; i < maxPaths; ++i)
+        result.push_back(pathNumber(static_cast<double>(random() >> 11) * 0x1p-53 * count));
+    }
+    std::erase_if(result, [](const std::vector<uint32_t> &path) { return path.size() < 2; });
+    return result;
+  }
+
+private:
+  bool fits(const Edge &first, const Edge &second) const {
+    return graph.maps[first.map].results().size() ==
+           graph.maps[second.map].variables(VarKind::Dim).size();
+  }
+
+  std::vector<Edge> starts() const {
+    std::vector<bool> isRead(edges.size());
+    for (const std::vector<Edge> &own : edges)
+      for (const Edge &edge : own)
+        isRead[edge.operand] = true;
+    std::vector<Edge> result;
+    for (size_t op = 0; op < edges.size(); ++op)
+      if (!isRead[op])
+        result.insert(result.end(), edges[op].begin(), edges[op].end());
+    return result;
+  }
+
+  /// The path of that number in the order of edges.
+  std::vector<uint32_t> pathNumber(double number) const {
+    std::vector<uint32_t> path;
+    std::vector<Edge> choices = starts();
+    while (!choices.empty()) {
+      size_t i = 0;
+      while (i + 1 < choices.size() && number >= counts[choices[i].map])
+        number -= counts[choices[i++].map];
+      Edge taken = choices[i];
+      path.push_back(taken.map);
+      choices = edges[taken.operand];
+      std::erase_if(choices, [&](const Edge &next) { return !fits(taken, next); });
+    }
+    return path;
+  }
+
+  const GraphPaths &graph;
+  const std::vector<std::vector<Edge>> &edges;
+  std::vector<double> counts; ///< paths that start with a map, by map
+};
+
 /// Every op's reads, by op index.
 std::vector<std::vector<Edge>> edgesOf(const Graph &graph, GraphPaths &out) {
   std::vector<std::vector<Edge>> edges(graph.size());
@@ -35,8 +124,7 @@ std::vector<std::vector<Edge>> edgesOf(const Graph &graph, GraphPaths &out) {
     }
     for (size_t o = 0; o < indexing->operands.size(); ++o)
       for (const IndexMap &map : indexing->operands[o].maps) {
-        bool isPlain = std::none_of(map.results().begin(), map.results().end(), hasMinMax);
-        if (map.isKnownEmpty() || !isPlain)
+        if (map.isKnownEmpty())
           continue;
         edges[i].push_back(
             {graph.op(OpId{i}).operands[o].index, static_cast<uint32_t>(out.maps.size())});
@@ -47,6 +135,10 @@ std::vector<std::vector<Edge>> edgesOf(const Graph &graph, GraphPaths &out) {
 }
 
 } // namespace
+
+bool usesMinMax(const IndexMap &map) {
+  return std::any_of(map.results().begin(), map.results().end(), hasMinMax);
+}
 
 std::vector<Module> loadModels() {
   std::vector<std::string> files;
@@ -71,30 +163,11 @@ std::vector<GraphPaths> pathsOf(const std::vector<Module> &models, PathKind kind
     for (const Graph &graph : module.all()) {
       GraphPaths paths{std::make_unique<ExprContext>(), {}, {}};
       std::vector<std::vector<Edge>> edges = edgesOf(graph, paths);
-      auto fits = [&](const Edge &first, const Edge &second) {
-        return paths.maps[first.map].results().size() ==
-               paths.maps[second.map].variables(VarKind::Dim).size();
-      };
-      // The longest way on from each op, operands first.
-      std::vector<std::vector<uint32_t>> longest(graph.size());
-      for (uint32_t i = 0; i < graph.size(); ++i)
-        for (const Edge &edge : edges[i]) {
-          std::vector<uint32_t> path{edge.map};
-          const std::vector<uint32_t> &rest = longest[edge.operand];
-          if (!rest.empty() && fits(edge, Edge{0, rest[0]}))
-            path.insert(path.end(), rest.begin(), rest.end());
-          path.resize(std::min(path.size(), maxSteps));
-          if (kind == PathKind::Pairs)
-            for (const Edge &next : edges[edge.operand])
-              if (fits(edge, next))
-                paths.paths.push_back({edge.map, next.map});
-          if (path.size() > longest[i].size())
-            longest[i] = std::move(path);
-        }
-      if (kind == PathKind::Chains)
-        for (std::vector<uint32_t> &path : longest)
-          if (path.size() > 1)
-            paths.paths.push_back(std::move(path));
+      Paths all(paths, edges);
+      paths.paths = kind == PathKind::Pairs ? all.pairs() : all.fromRoots();
+      paths.pathCount = static_cast<double>(paths.paths.size());
+      if (kind == PathKind::Roots)
+        paths.pathCount = std::max(paths.pathCount, all.countFromRoots());
       if (!paths.paths.empty())
         out.push_back(std::move(paths));
     }

@@ -23,7 +23,7 @@ const std::vector<Question> &questions() {
       for (const IndexMap &map : graph.maps) {
         sets::Reads tile{map, {}};
         int64_t points = 1;
-        bool isBounded = true;
+        bool isBounded = !usesMinMax(map);
         for (const MapVariable &v : map.variables()) {
           isBounded &= v.domain.isBounded();
           if (!isBounded)
