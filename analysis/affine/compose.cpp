@@ -205,19 +205,35 @@ const MapNode *Composer::substituted() {
 }
 
 const MapNode *Composer::solved() {
+  // What only says where a variable is needs no solving.
+  draft.conds.append(first.conds.begin(), first.conds.end());
   MapConstraints system(ctx, draft);
+  bool isNarrower = false;
+  size_t dim = 0;
+  for (const MapVariable &v : second.vars) {
+    if (!isDim(v))
+      continue;
+    Expr e = first.exprs[dim];
+    if (v.domain.contains(first.values[dim++]))
+      continue;
+    if (e.isVariable() && system.narrow(e, v.domain))
+      isNarrower = true;
+    else
+      draft.conds.push_back({e, v.domain});
+  }
+  // Expressions in normal form for the domains as they are when it is called.
+  auto renew = [&](Simplifier::Impl &simplifier) {
+    for (const MapVariable &v : second.vars)
+      if (Expr &to = replacementOf(v.var))
+        to = simplifier.simplify(to);
+  };
   {
     Simplifier::Impl &simplifier = system.simplifier();
-    for (size_t i = 0; i < first.exprs.size(); ++i)
-      simplifier.know(first.exprs[i], first.ranges[i]);
-    draft.conds.append(first.conds.begin(), first.conds.end());
-    size_t dim = 0;
-    for (const MapVariable &v : second.vars)
-      if (isDim(v)) {
-        if (!v.domain.contains(first.values[dim]))
-          draft.conds.push_back({first.exprs[dim], v.domain});
-        ++dim;
-      }
+    if (isNarrower)
+      renew(simplifier);
+    else
+      for (size_t i = 0; i < first.exprs.size(); ++i)
+        simplifier.know(first.exprs[i], first.ranges[i]);
     for (MapConstraint c : second.conds) {
       c.expr = simplifier.substituted(c.expr, replacements.to);
       draft.conds.push_back(c);
@@ -227,11 +243,8 @@ const MapNode *Composer::solved() {
     draft.exprs.resize(second.exprs.size());
     return detail::emptied(ctx, draft);
   }
-  // Domains may be narrower now.
   Simplifier::Impl &simplifier = system.simplifier();
-  for (const MapVariable &v : second.vars)
-    if (Expr &to = replacementOf(v.var))
-      to = simplifier.simplify(to);
+  renew(simplifier);
   llvm::SmallVector<Interval, 8> ranges;
   for (Expr e : second.exprs) {
     draft.exprs.push_back(simplifier.substituted(e, replacements.to));

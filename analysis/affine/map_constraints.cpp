@@ -83,7 +83,6 @@ void MapConstraints::setDomain(MapVariable &v, Interval domain) {
   isSettled = false;
 }
 
-/// True if the variable's domain now implies the interval.
 bool MapConstraints::narrow(Expr var, Interval interval) {
   MapVariable *v = find(var);
   if (!v)

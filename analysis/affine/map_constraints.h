@@ -24,6 +24,9 @@ public:
   /// constraint for each expression and kind, in order. False: no point satisfies them.
   [[nodiscard]] bool solve();
 
+  /// Narrows the domain of a variable where it may be. True if it now implies the interval.
+  bool narrow(Expr var, Interval interval);
+
   /// A simplifier for the domains as they are now. Holds until a domain changes.
   Simplifier::Impl &simplifier();
 
@@ -31,7 +34,6 @@ private:
   enum class Outcome { Keep, Drop, Empty };
 
   void setDomain(MapVariable &v, Interval domain);
-  bool narrow(Expr var, Interval interval);
   Outcome normalise(MapConstraint &c);
   Outcome normaliseRange(MapConstraint &c);
   bool keepHighDigits(MapConstraint &c, const LinearForm &form, Interval values);

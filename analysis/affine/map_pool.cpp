@@ -47,29 +47,47 @@ MapNode *MapPool::find(const MapDraft &draft) {
   return node;
 }
 
-/// A result that is a multiple of a constraint's expression and a constant is where that is.
+namespace {
+
+/// What the constraints of a map say directly about the values of an expression: that it is a
+/// multiple of a constraint's expression and a constant, or divides such a one.
+Interval saidOf(Expr e, std::span<const MapConstraint> conds, int depth) {
+  LinearForm form = LinearForm::of(e);
+  Interval values;
+  if (form.isConstant())
+    return values;
+  for (const MapConstraint &c : conds) {
+    LinearForm said = LinearForm::of(c.expr);
+    if (c.modulus != 1 || said.terms.size() != form.terms.size() ||
+        said.terms[0].coefficient == -1 ||
+        form.terms[0].coefficient % said.terms[0].coefficient != 0)
+      continue;
+    int64_t scale = form.terms[0].coefficient / said.terms[0].coefficient;
+    LinearForm rest = form;
+    if (scale != INT64_MIN && rest.add(said, -scale) && rest.isConstant())
+      values = values.intersect(c.range * Interval::point(scale) + Interval::point(rest.constant));
+  }
+  const LinearForm::Term &term = form.terms[0];
+  if (depth > 0 && form.terms.size() == 1 && term.expr.kind() == ExprKind::FloorDiv &&
+      term.expr.rhs().isConstant())
+    values = values.intersect(floorDiv(saidOf(term.expr.lhs(), conds, depth - 1),
+                                       Interval::point(term.expr.rhs().constant())) *
+                                  Interval::point(term.coefficient) +
+                              Interval::point(form.constant));
+  return values;
+}
+
+} // namespace
+
 std::span<const Interval> MapPool::withConstraints(const MapNode &node) {
+  constexpr int nestedDivisions = 4;
   llvm::SmallVector<Interval, 8> values(node.ranges.begin(), node.ranges.end());
   bool changed = false;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (!node.exprs[i].lhs())
-      continue;
-    LinearForm result = LinearForm::of(node.exprs[i]);
-    for (const MapConstraint &c : node.conds) {
-      LinearForm form = LinearForm::of(c.expr);
-      if (c.modulus != 1 || form.terms.size() != result.terms.size() || form.isConstant() ||
-          form.terms[0].coefficient == -1 ||
-          result.terms[0].coefficient % form.terms[0].coefficient != 0)
-        continue;
-      int64_t scale = result.terms[0].coefficient / form.terms[0].coefficient;
-      LinearForm rest = result;
-      if (scale == INT64_MIN || !rest.add(form, -scale) || !rest.isConstant())
-        continue;
-      values[i] =
-          values[i].intersect(c.range * Interval::point(scale) + Interval::point(rest.constant));
-      changed = true;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (node.exprs[i].lhs()) {
+      values[i] = values[i].intersect(saidOf(node.exprs[i], node.conds, nestedDivisions));
+      changed = changed || values[i] != node.ranges[i];
     }
-  }
   return changed ? std::span(arena.copy(std::span<const Interval>(values)), values.size())
                  : node.ranges;
 }
