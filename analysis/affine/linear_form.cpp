@@ -8,43 +8,80 @@
 
 namespace tilewright {
 
-LinearForm LinearForm::of(Expr root) {
-  LinearForm opaque{{{root, 1}}, 0};
-  if (root.kind() != ExprKind::Add && root.kind() != ExprKind::Mul && !root.isConstant())
-    return opaque;
-  LinearForm form;
-  llvm::SmallVector<Term, 8> leaves;
-  llvm::SmallVector<Expr, 8> stack{root};
-  while (!stack.empty()) {
-    Expr expr = stack.back();
-    stack.pop_back();
-    if (expr.kind() == ExprKind::Add) {
-      stack.push_back(expr.rhs());
-      stack.push_back(expr.lhs());
-      if (stack.size() + leaves.size() > maxTerms + 1)
-        return opaque;
-    } else if (expr.isConstant()) {
-      if (!form.addConstant(expr.constant()))
-        return opaque;
-    } else if (expr.kind() == ExprKind::Mul && expr.rhs().isConstant()) {
-      leaves.push_back({expr.lhs(), expr.rhs().constant()});
-    } else {
-      leaves.push_back({expr, 1});
-    }
-  }
-  std::sort(leaves.begin(), leaves.end(),
-            [](const Term &a, const Term &b) { return compareStructure(a.expr, b.expr) < 0; });
-  for (const Term &leaf : leaves) {
-    if (form.terms.empty() || form.terms.back().expr != leaf.expr) {
-      form.terms.push_back(leaf);
+namespace {
+
+bool precedes(const LinearForm::Term &a, const LinearForm::Term &b) {
+  return compareStructure(a.expr, b.expr) < 0;
+}
+
+/// Terms in order, each once. False on overflow.
+bool collect(llvm::SmallVectorImpl<LinearForm::Term> &terms) {
+  std::sort(terms.begin(), terms.end(), precedes);
+  size_t count = 0;
+  for (const LinearForm::Term &term : terms) {
+    if (count == 0 || terms[count - 1].expr != term.expr) {
+      terms[count++] = term;
       continue;
     }
-    std::optional<int64_t> sum = checkedAdd(form.terms.back().coefficient, leaf.coefficient);
+    std::optional<int64_t> sum = checkedAdd(terms[count - 1].coefficient, term.coefficient);
     if (!sum)
-      return opaque;
-    form.terms.back().coefficient = *sum;
+      return false;
+    terms[count - 1].coefficient = *sum;
   }
-  llvm::erase_if(form.terms, [](const Term &t) { return t.coefficient == 0; });
+  terms.resize(count);
+  llvm::erase_if(terms, [](const LinearForm::Term &t) { return t.coefficient == 0; });
+  return true;
+}
+
+} // namespace
+
+LinearForm LinearForm::of(Expr root) {
+  LinearForm form;
+  if (root.isConstant()) {
+    form.constant = root.constant();
+    return form;
+  }
+  auto opaque = [&] {
+    form.terms.assign(1, {root, 1});
+    form.constant = 0;
+    return form;
+  };
+  if (root.kind() != ExprKind::Add && root.kind() != ExprKind::Mul)
+    return opaque();
+  // Sums lean to the left and their terms mostly are in order: taken off from the right, and
+  // turned round at the end.
+  auto take = [&](Expr expr) {
+    if (expr.isConstant())
+      return form.addConstant(expr.constant());
+    if (expr.kind() == ExprKind::Mul && expr.rhs().isConstant())
+      form.terms.push_back({expr.lhs(), expr.rhs().constant()});
+    else
+      form.terms.push_back({expr, 1});
+    return true;
+  };
+  llvm::SmallVector<Expr, 4> others; // sums on the right
+  Expr rest = root;
+  while (true) {
+    if (form.terms.size() + others.size() > maxTerms)
+      return opaque();
+    if (rest.kind() == ExprKind::Add) {
+      if (rest.rhs().kind() == ExprKind::Add)
+        others.push_back(rest.rhs());
+      else if (!take(rest.rhs()))
+        return opaque();
+      rest = rest.lhs();
+      continue;
+    }
+    if (!take(rest))
+      return opaque();
+    if (others.empty())
+      break;
+    rest = others.pop_back_val();
+  }
+  std::reverse(form.terms.begin(), form.terms.end());
+  for (size_t i = 0; i < form.terms.size(); ++i)
+    if (form.terms[i].coefficient == 0 || (i > 0 && !precedes(form.terms[i - 1], form.terms[i])))
+      return collect(form.terms) ? form : opaque();
   return form;
 }
 
@@ -59,6 +96,10 @@ bool LinearForm::add(const LinearForm &other, int64_t factor) {
   std::optional<int64_t> shift = checkedMul(other.constant, factor);
   if (!shift || !addConstant(*shift))
     return false;
+  if (terms.empty() && factor == 1) {
+    terms = other.terms;
+    return true;
+  }
   llvm::SmallVector<Term, 4> merged;
   merged.reserve(terms.size() + other.terms.size());
   size_t i = 0, j = 0;
@@ -129,8 +170,13 @@ Expr LinearForm::build(ExprContext &context) const {
   return sum ? sum + constant : context.constant(constant);
 }
 
-std::vector<Expr> factorsOf(Expr monomial) {
-  std::vector<Expr> factors, stack{monomial};
+Factors factorsOf(Expr monomial) {
+  Factors factors;
+  if (monomial.kind() != ExprKind::Mul || monomial.rhs().isConstant()) {
+    factors.push_back(monomial);
+    return factors;
+  }
+  Factors stack{monomial};
   while (!stack.empty()) {
     Expr expr = stack.back();
     stack.pop_back();
@@ -138,7 +184,7 @@ std::vector<Expr> factorsOf(Expr monomial) {
       stack.push_back(expr.rhs());
       stack.push_back(expr.lhs());
       if (stack.size() + factors.size() > maxFactors)
-        return {monomial};
+        return Factors{monomial};
     } else {
       factors.push_back(expr);
     }
@@ -148,7 +194,7 @@ std::vector<Expr> factorsOf(Expr monomial) {
   return factors;
 }
 
-Expr productOf(ExprContext &context, std::vector<Expr> factors) {
+Expr productOf(ExprContext &context, Factors factors) {
   std::sort(factors.begin(), factors.end(),
             [](Expr a, Expr b) { return compareStructure(a, b) < 0; });
   Expr product;

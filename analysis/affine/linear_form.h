@@ -5,7 +5,6 @@
 
 #include <llvm/ADT/SmallVector.h>
 #include <optional>
-#include <vector>
 
 namespace tilewright {
 
@@ -50,9 +49,10 @@ struct LinearForm {
 /// The factors of a product that has no constant factor, in compareStructure() order. A product
 /// of more than maxFactors stays one opaque factor.
 constexpr size_t maxFactors = 16;
-std::vector<Expr> factorsOf(Expr monomial);
+using Factors = llvm::SmallVector<Expr, 4>;
+Factors factorsOf(Expr monomial);
 /// The product of factors that need not be sorted; the constant 1 for none.
-Expr productOf(ExprContext &context, std::vector<Expr> factors);
+Expr productOf(ExprContext &context, Factors factors);
 
 /// |v|, also of INT64_MIN.
 inline uint64_t magnitude(int64_t v) {

@@ -163,7 +163,7 @@ llvm::SmallVector<Expr, 4> partsOf(Expr expr) {
         parts.push_back(term.expr);
         continue;
       }
-      std::vector<Expr> factors = factorsOf(expr);
+      Factors factors = factorsOf(expr);
       if (factors.size() > 1)
         return {factors.begin(), factors.end()};
       return {expr.lhs(), expr.rhs()};
@@ -213,7 +213,7 @@ Interval Simplifier::Impl::computeRange(Expr expr) {
     LinearForm form = LinearForm::of(expr);
     if (!form.isMonomial() || form.terms.front().expr != expr)
       return range(form);
-    std::vector<Expr> factors = factorsOf(expr);
+    Factors factors = factorsOf(expr);
     if (factors.size() > 1) {
       Interval product = Interval::point(1);
       for (Expr factor : factors)
@@ -256,21 +256,21 @@ Interval Simplifier::Impl::range(const LinearForm &form) {
   if (std::count_if(form.terms.begin(), form.terms.end(),
                     [](const LinearForm::Term &t) { return t.expr.kind() != ExprKind::Mul; }) > 1)
     return result;
-  std::vector<std::vector<Expr>> factors;
+  llvm::SmallVector<Factors, 4> factors;
   for (const LinearForm::Term &term : form.terms)
     factors.push_back(factorsOf(term.expr));
   for (Expr factor : factors.front()) {
     if (factor.isConstant())
       continue;
     bool common = true;
-    for (const std::vector<Expr> &list : factors)
+    for (const Factors &list : factors)
       common = common && std::find(list.begin(), list.end(), factor) != list.end();
     if (!common)
       continue;
     LinearForm rest;
     bool fits = true;
     for (size_t i = 0; i < factors.size(); ++i) {
-      std::vector<Expr> others = factors[i];
+      Factors others = factors[i];
       others.erase(std::find(others.begin(), others.end(), factor));
       if (others.empty())
         fits = fits && rest.addConstant(form.terms[i].coefficient);

@@ -35,12 +35,13 @@ static std::optional<int64_t> commonQuotient(Interval values, int64_t d) {
 
 std::optional<Simplifier::Impl::Split> Simplifier::Impl::splitBy(const LinearForm &form,
                                                                  int64_t d) {
-  std::vector<uint64_t> candidates;
+  llvm::SmallVector<uint64_t, 8> candidates;
   for (const LinearForm::Term &term : form.terms)
     candidates.push_back(std::gcd(magnitude(term.coefficient), static_cast<uint64_t>(d)));
   std::sort(candidates.rbegin(), candidates.rend());
-  for (uint64_t running = 0; uint64_t candidate : std::vector(candidates))
-    candidates.push_back(running = std::gcd(running, candidate));
+  uint64_t running = 0;
+  for (size_t i = 0, own = candidates.size(); i < own; ++i)
+    candidates.push_back(running = std::gcd(running, candidates[i]));
   std::sort(candidates.rbegin(), candidates.rend());
   candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
   for (uint64_t candidate : candidates) {
@@ -212,7 +213,7 @@ Expr Simplifier::Impl::modBy(LinearForm form, int64_t d) {
   llvm::erase_if(reduced.terms, [](const LinearForm::Term &t) { return t.coefficient == 0; });
   reduced.constant = startInFirstPeriod(reduced, d);
   // Only residues matter from here on, so that equal functions get equal forms.
-  std::vector<LinearForm> candidates{reduced};
+  llvm::SmallVector<LinearForm, 2> candidates{reduced};
   if (std::optional<LinearForm> positive = withPositiveCoefficients(reduced, d))
     candidates.insert(candidates.begin(), std::move(*positive));
   for (const LinearForm &candidate : candidates)

@@ -54,7 +54,7 @@ bool mayHaveFactor(const LinearForm::Term &term, ExprKind kind) {
 }
 
 /// The first factor of that kind, taken out of the factors.
-std::optional<Expr> takeFactor(std::vector<Expr> &factors, ExprKind kind) {
+std::optional<Expr> takeFactor(Factors &factors, ExprKind kind) {
   for (size_t i = 0; i < factors.size(); ++i)
     if (factors[i].kind() == kind) {
       Expr found = factors[i];
@@ -83,7 +83,7 @@ bool Simplifier::Impl::recombineMod(LinearForm &form, size_t at) {
   const LinearForm::Term term = form.terms[at];
   if (!mayHaveFactor(term, ExprKind::Mod) || !anotherMayDivide(form, at))
     return false;
-  std::vector<Expr> factors = factorsOf(term.expr);
+  Factors factors = factorsOf(term.expr);
   std::optional<Expr> mod = takeFactor(factors, ExprKind::Mod);
   if (!mod)
     return false;
@@ -132,7 +132,7 @@ bool Simplifier::Impl::recombineCongruent(LinearForm &form, size_t at) {
   const LinearForm::Term term = form.terms[at];
   if (form.terms.size() < 2 || !mayHaveFactor(term, ExprKind::Mod))
     return false;
-  std::vector<Expr> factors = factorsOf(term.expr);
+  Factors factors = factorsOf(term.expr);
   std::optional<Expr> mod = takeFactor(factors, ExprKind::Mod);
   if (!mod || !mod->rhs().isConstant() || term.coefficient == INT64_MIN)
     return false;
@@ -143,7 +143,7 @@ bool Simplifier::Impl::recombineCongruent(LinearForm &form, size_t at) {
   for (const LinearForm::Term &other : form.terms) {
     if (other.coefficient != *wanted || !mayHaveFactor(other, ExprKind::FloorDiv))
       continue;
-    std::vector<Expr> otherFactors = factorsOf(other.expr);
+    Factors otherFactors = factorsOf(other.expr);
     std::optional<Expr> division = takeFactor(otherFactors, ExprKind::FloorDiv);
     if (!division || division->rhs() != mod->rhs() || otherFactors != factors ||
         !congruent(LinearForm::of(division->lhs()), LinearForm::of(mod->lhs()), e))
@@ -184,7 +184,7 @@ bool Simplifier::Impl::recombineMods(LinearForm &form, size_t at) {
   const LinearForm::Term term = form.terms[at];
   if (form.terms.size() < 2 || !mayHaveFactor(term, ExprKind::Mod))
     return false;
-  std::vector<Expr> factors = factorsOf(term.expr);
+  Factors factors = factorsOf(term.expr);
   std::optional<Expr> mod = takeFactor(factors, ExprKind::Mod);
   if (!mod || !mod->rhs().isConstant() || term.coefficient == INT64_MIN)
     return false;
@@ -195,7 +195,7 @@ bool Simplifier::Impl::recombineMods(LinearForm &form, size_t at) {
   for (const LinearForm::Term &other : form.terms) {
     if (other.coefficient != *wanted || other.coefficient == INT64_MIN)
       continue;
-    std::vector<Expr> otherFactors = factorsOf(other.expr);
+    Factors otherFactors = factorsOf(other.expr);
     std::optional<Expr> outer = takeFactor(otherFactors, ExprKind::Mod);
     if (!outer || !outer->rhs().isConstant() || otherFactors != factors)
       continue;
@@ -223,7 +223,7 @@ bool Simplifier::Impl::recombineFloorDiv(LinearForm &form, size_t at) {
   const LinearForm::Term term = form.terms[at];
   if (form.terms.size() < 2 || !mayHaveFactor(term, ExprKind::FloorDiv))
     return false;
-  std::vector<Expr> factors = factorsOf(term.expr);
+  Factors factors = factorsOf(term.expr);
   std::optional<Expr> division = takeFactor(factors, ExprKind::FloorDiv);
   if (!division || term.coefficient == INT64_MIN)
     return false;
@@ -275,8 +275,8 @@ std::optional<LinearForm> distribute(ExprContext &ctx, const LinearForm &a, cons
     return std::nullopt;
   for (const LinearForm::Term &x : a.terms)
     for (const LinearForm::Term &y : b.terms) {
-      std::vector<Expr> factors = factorsOf(x.expr), more = factorsOf(y.expr);
-      factors.insert(factors.end(), more.begin(), more.end());
+      Factors factors = factorsOf(x.expr), more = factorsOf(y.expr);
+      factors.append(more.begin(), more.end());
       std::optional<int64_t> coefficient = checkedMul(x.coefficient, y.coefficient);
       if (!coefficient || factors.size() > maxFactors ||
           !result.add(productOf(ctx, std::move(factors)), *coefficient))

@@ -16,7 +16,7 @@ struct Extraction {
 };
 
 /// a with the factors of b removed; nothing if one is missing.
-std::optional<std::vector<Expr>> withoutFactors(std::vector<Expr> a, const std::vector<Expr> &b) {
+std::optional<Factors> withoutFactors(Factors a, const Factors &b) {
   for (Expr factor : b) {
     auto it = std::find(a.begin(), a.end(), factor);
     if (it == a.end())
@@ -31,9 +31,9 @@ std::optional<Extraction> extract(ExprContext &ctx, const LinearForm &dividend,
   Extraction result{{}, LinearForm::ofConstant(dividend.constant)};
   if (divisor.isMonomial()) {
     int64_t unit = divisor.terms.front().coefficient;
-    std::vector<Expr> factors = factorsOf(divisor.terms.front().expr);
+    Factors factors = factorsOf(divisor.terms.front().expr);
     for (const LinearForm::Term &term : dividend.terms) {
-      std::optional<std::vector<Expr>> others = withoutFactors(factorsOf(term.expr), factors);
+      std::optional<Factors> others = withoutFactors(factorsOf(term.expr), factors);
       bool divides = others && unit != -1 && term.coefficient % unit == 0;
       bool fits = !divides ? result.rest.add(term.expr, term.coefficient)
                   : others->empty()
@@ -119,7 +119,7 @@ Expr Simplifier::Impl::divideSymbolically(ExprKind kind, Expr lhs, Expr rhs) {
   // Common factors that are positive: (m·a) // (m·b) = a // b, (m·a) mod (m·b) = m·(a mod b).
   if (dividend.constant == 0 && divisor.constant == 0 && !dividend.isConstant()) {
     uint64_t g = std::gcd(dividend.content(), divisor.content());
-    std::vector<Expr> common;
+    Factors common;
     for (Expr factor : factorsOf(divisor.terms.front().expr)) {
       if (range(factor).lo < 1)
         continue;
@@ -135,7 +135,7 @@ Expr Simplifier::Impl::divideSymbolically(ExprKind kind, Expr lhs, Expr rhs) {
       auto divided = [&](const LinearForm &form) -> std::optional<LinearForm> {
         LinearForm result;
         for (const LinearForm::Term &term : form.terms) {
-          std::vector<Expr> others = *withoutFactors(factorsOf(term.expr), common);
+          Factors others = *withoutFactors(factorsOf(term.expr), common);
           if (!(others.empty() ? result.addConstant(term.coefficient / unit)
                                : result.add(productOf(ctx, others), term.coefficient / unit)))
             return std::nullopt;
