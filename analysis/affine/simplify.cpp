@@ -66,14 +66,23 @@ Expr Simplifier::Impl::simplify(Expr root) {
       stack.pop_back();
       continue;
     }
-    Expr lhs = known(expr.lhs()), rhs = known(expr.rhs());
-    if (!rhs)
-      stack.push_back(expr.rhs());
-    if (!lhs)
-      stack.push_back(expr.lhs());
-    if (!lhs || !rhs)
+    // A product of several factors is made at once.
+    Factors operands = factorsOf(expr);
+    if (operands.size() < 3)
+      operands = {expr.lhs(), expr.rhs()};
+    size_t before = stack.size();
+    for (Expr &operand : operands) {
+      Expr normal = known(operand);
+      if (!normal)
+        stack.push_back(operand);
+      operand = normal;
+    }
+    if (stack.size() > before)
       continue;
-    Expr result = make(expr.kind(), lhs, rhs);
+    Expr result =
+        operands.size() == 2 ? make(expr.kind(), operands[0], operands[1]) : makeProduct(operands);
+    if (result.isPoison())
+      result = expr;
     normalForms.set(expr.id(), result);
     if (result.lhs() && !normalForms.contains(result.id()))
       normalForms.set(result.id(), result);
@@ -95,7 +104,8 @@ Expr Simplifier::Impl::substituted(Expr root, std::span<const Expr> table) {
       },
       [&](const detail::ExprNode *node, Expr lhs, Expr rhs) {
         Expr result = make(node->kind, lhs, rhs);
-        range(result);
+        if (node->treeSize > detail::smallTree)
+          range(result); // now, while its operands are known: keeps range() from going deep later
         return result;
       });
 }

@@ -60,6 +60,8 @@ struct Simplifier::Impl {
   Expr sum(LinearForm form);
   Expr makeAdd(Expr lhs, Expr rhs);
   Expr makeMul(Expr lhs, Expr rhs);
+  /// The product of expressions in normal form.
+  Expr makeProduct(std::span<const Expr> operands);
 
   // Division by a constant d > 0.
   Expr floorDivBy(LinearForm form, int64_t d);

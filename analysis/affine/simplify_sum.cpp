@@ -4,10 +4,20 @@
 #include "analysis/support/checked.h"
 
 #include <algorithm>
+#include <llvm/ADT/STLExtras.h>
 
 namespace tilewright {
 
 Expr Simplifier::Impl::makeAdd(Expr lhs, Expr rhs) {
+  // A constant changes nothing about what the terms of a normal form can be put together to.
+  if (rhs.isConstant()) {
+    if (lhs.kind() != ExprKind::Add || !lhs.rhs().isConstant())
+      return ctx.binary(ExprKind::Add, lhs, rhs);
+    if (std::optional<int64_t> constant = checkedAdd(lhs.rhs().constant(), rhs.constant())) {
+      fired(Rule::FlattenSum);
+      return ctx.binary(ExprKind::Add, lhs.lhs(), ctx.constant(*constant));
+    }
+  }
   LinearForm form = LinearForm::of(lhs), other = LinearForm::of(rhs);
   size_t terms = form.terms.size() + other.terms.size();
   if (!form.add(other) || form.terms.size() > LinearForm::maxTerms)
@@ -288,17 +298,67 @@ std::optional<LinearForm> distribute(ExprContext &ctx, const LinearForm &a, cons
 } // namespace
 
 Expr Simplifier::Impl::makeMul(Expr lhs, Expr rhs) {
-  LinearForm a = LinearForm::of(lhs), b = LinearForm::of(rhs);
+  if (lhs.isConstant() || rhs.isConstant()) {
+    std::optional<LinearForm> product = distribute(ctx, LinearForm::of(lhs), LinearForm::of(rhs));
+    if (!product || product->terms.size() > LinearForm::maxTerms)
+      return ctx.binary(ExprKind::Mul, lhs, rhs);
+    fired(Rule::Distribute);
+    return sum(std::move(*product));
+  }
+  Expr factors[] = {lhs, rhs};
+  return makeProduct(factors);
+}
+
+/// Multiplies out all or nothing, so that a product that stays one is the same whichever of its
+/// factors are multiplied first.
+Expr Simplifier::Impl::makeProduct(std::span<const Expr> operands) {
+  auto raw = [&] { return productOf(ctx, Factors(operands.begin(), operands.end())); };
+  int64_t coefficient = 1;
+  Factors atoms, sums;
+  for (Expr operand : operands) {
+    LinearForm form = LinearForm::of(operand);
+    if (!form.isMonomial() && !form.isConstant()) {
+      sums.push_back(operand);
+      continue;
+    }
+    bool isNumber = form.isConstant();
+    std::optional<int64_t> product =
+        checkedMul(coefficient, isNumber ? form.constant : form.terms.front().coefficient);
+    if (!product)
+      return raw();
+    coefficient = *product;
+    if (!isNumber)
+      for (Expr factor : factorsOf(form.terms.front().expr))
+        (factor.kind() == ExprKind::Add ? sums : atoms).push_back(factor);
+  }
+  if (atoms.size() + sums.size() > maxFactors)
+    return raw();
   // Products of long sums stay products: multiplying out repeatedly would grow without bound.
   constexpr size_t maxProduct = 32;
-  bool isShort = (a.terms.size() + 1) * (b.terms.size() + 1) <= maxProduct;
-  if (a.isConstant() || b.isConstant() || isShort)
-    if (std::optional<LinearForm> product = distribute(ctx, a, b);
-        product && product->terms.size() <= LinearForm::maxTerms) {
-      fired(Rule::Distribute);
-      return sum(std::move(*product));
+  size_t size = atoms.empty() ? 1 : 2;
+  for (Expr factor : sums)
+    size = std::min(size * (LinearForm::of(factor).terms.size() + 1), 2 * maxProduct);
+  LinearForm whole;
+  bool fits = whole.add(productOf(ctx, atoms), coefficient);
+  if (atoms.empty())
+    whole = LinearForm::ofConstant(coefficient);
+  if (size <= maxProduct || (atoms.empty() && sums.size() == 1)) {
+    llvm::sort(sums, [](Expr a, Expr b) { return compareStructure(a, b) < 0; });
+    for (Expr factor : sums) {
+      std::optional<LinearForm> product =
+          fits ? distribute(ctx, whole, LinearForm::of(factor)) : std::nullopt;
+      fits = product && product->terms.size() <= LinearForm::maxTerms;
+      if (fits)
+        whole = std::move(*product);
     }
-  return ctx.binary(ExprKind::Mul, lhs, rhs);
+    if (fits) {
+      fired(Rule::Distribute);
+      return sum(std::move(whole));
+    }
+  }
+  Factors all = atoms;
+  all.append(sums.begin(), sums.end());
+  return productOf(ctx, std::move(all)) * coefficient;
 }
 
 } // namespace tilewright

@@ -1,5 +1,6 @@
 #include "analysis/affine/simplify.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <random>
@@ -206,6 +207,36 @@ TEST(Simplify, ProductsOfRemaindersAreSearchedOnce) {
     e = (e.mod(d) + e.floorDiv(d).mod(7) * d) * (e.mod(d + 9) + t.d(1, {0, 9}));
   }
   EXPECT_FALSE(t.simplify(e).empty());
+}
+
+// A product of sums is multiplied out wholly or not at all, however it was put together.
+TEST(Simplify, LongProductsAreInNormalForm) {
+  std::mt19937_64 random(3);
+  auto pick = [&](int64_t lo, int64_t hi) {
+    return std::uniform_int_distribution<int64_t>(lo, hi)(random);
+  };
+  size_t kept = 0;
+  for (int n = 0; n < 2000; ++n) {
+    T t;
+    std::vector<Expr> factors;
+    for (int64_t count = pick(2, 9); count > 0; --count) {
+      Expr sum = t.d(static_cast<unsigned>(pick(0, 9)), {0, 9});
+      for (int64_t terms = pick(0, 3) ? pick(0, 4) : pick(0, 30); terms > 0; --terms)
+        sum = sum + t.d(static_cast<unsigned>(pick(0, 30)), {0, 9}) * pick(-2, 3);
+      factors.push_back(pick(0, 9) ? sum : sum + pick(1, 3));
+    }
+    // Put together in any order.
+    while (factors.size() > 1) {
+      std::shuffle(factors.begin(), factors.end(), random);
+      Expr product = factors.back() * factors[factors.size() - 2];
+      factors.pop_back();
+      factors.back() = pick(0, 4) ? product : product + t.d(static_cast<unsigned>(pick(0, 3)));
+    }
+    Expr simple = Simplifier(t.c, t.bounds).simplify(factors[0]);
+    ASSERT_EQ(Simplifier(t.c, t.bounds).simplify(simple), simple) << factors[0].str();
+    kept += simple.kind() == ExprKind::Mul && simple.lhs().kind() == ExprKind::Mul;
+  }
+  EXPECT_GT(kept, 100u);
 }
 
 TEST(Simplify, LongChainsDoNotRecurse) {

@@ -178,9 +178,7 @@ std::string checkExpr(Program &p, Expr e) {
     if (divisor == 0 ? *before != 0 : *before % divisor != 0)
       return fmt::format("{} is {}, not a multiple of {}", e.str(), *before, divisor);
   }
-  // Products of sums that are too long to multiply out may settle in a second pass only.
-  constexpr size_t shortText = 400;
-  if (!small || e.str().size() > shortText || simple.str().size() > shortText)
+  if (!small)
     return {};
   if (Expr again = Simplifier(p.c, p.bounds).simplify(simple); again != simple)
     return fmt::format("{} becomes {}, then {}", e.str(), simple.str(), again.str());
