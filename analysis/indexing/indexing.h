@@ -69,6 +69,10 @@ llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId op, ExprCon
 llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId op, unsigned operand,
                                             ExprContext &context,
                                             std::optional<ResultPath> path = std::nullopt);
+/// The same from what outputToOperands() gave for the op, which has one result: asking for each of
+/// many operands then takes no longer than asking for all at once.
+llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId op, unsigned operand,
+                                            ExprContext &context, const OpIndexing &forward);
 
 /// From the coordinates of a result of `from` to those of `to`, which it depends on: the maps of
 /// all paths, each once, known-empty ones left out when others are there. No maps if `from` does

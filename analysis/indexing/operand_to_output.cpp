@@ -70,27 +70,19 @@ ResultPath resultThatReads(const Graph &graph, OpId id, unsigned operand, ExprCo
   return paths.empty() ? ResultPath{} : paths.front();
 }
 
-} // namespace
-
-llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId id, unsigned operand,
-                                            ExprContext &context,
-                                            std::optional<ResultPath> wanted) {
+/// The maps of one result read the other way.
+llvm::Expected<OperandMaps> readBackwards(const Graph &graph, OpId id, unsigned operand,
+                                          ExprContext &context, const ResultPath &path,
+                                          const OpIndexing &forward) {
   const Op &op = graph.op(id);
-  if (operand >= op.operands.size())
-    return makeError(DiagClass::BadInput, "%{} has {} operands, there is no number {}", op.name,
-                     op.operands.size(), operand);
   auto none = [&](std::string_view why) {
     return makeError(DiagClass::Unsupported, "%{}: {} has no map from operand {} to its result{}",
                      op.name, toString(op.opcode), operand, why);
   };
-  ResultPath path = wanted ? *wanted : resultThatReads(graph, id, operand, context);
-  llvm::Expected<OpIndexing> forward = mapsOf(graph, id, context, path, operand);
-  if (!forward)
-    return forward.takeError();
-  if (operand >= forward->operands.size() ||
-      (forward->isOpaque && forward->operands[operand].maps.empty()))
-    return none(forward->reason.empty() ? "" : ": " + forward->reason);
-  OperandMaps &reads = forward->operands[operand];
+  if (operand >= forward.operands.size() ||
+      (forward.isOpaque && forward.operands[operand].maps.empty()))
+    return none(forward.reason.empty() ? "" : ": " + forward.reason);
+  const OperandMaps &reads = forward.operands[operand];
   const Shape *in = resultShape(graph.op(op.operands[operand]), reads.operandPath);
   const Shape *out = resultShape(op, path);
   if (!in || !out)
@@ -113,6 +105,34 @@ llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId id, unsigne
   result.operandPath = reads.operandPath;
   result.resultPath = path;
   return result;
+}
+
+llvm::Error noSuchOperand(const Op &op, unsigned operand) {
+  return makeError(DiagClass::BadInput, "%{} has {} operands, there is no number {}", op.name,
+                   op.operands.size(), operand);
+}
+
+} // namespace
+
+llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId id, unsigned operand,
+                                            ExprContext &context,
+                                            std::optional<ResultPath> wanted) {
+  const Op &op = graph.op(id);
+  if (operand >= op.operands.size())
+    return noSuchOperand(op, operand);
+  ResultPath path = wanted ? *wanted : resultThatReads(graph, id, operand, context);
+  llvm::Expected<OpIndexing> forward = mapsOf(graph, id, context, path, operand);
+  if (!forward)
+    return forward.takeError();
+  return readBackwards(graph, id, operand, context, path, *forward);
+}
+
+llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId id, unsigned operand,
+                                            ExprContext &context, const OpIndexing &forward) {
+  const Op &op = graph.op(id);
+  if (operand >= op.operands.size())
+    return noSuchOperand(op, operand);
+  return readBackwards(graph, id, operand, context, {}, forward);
 }
 
 } // namespace tilewright

@@ -225,7 +225,9 @@ int run(const Options &options) {
   output.section("operand_to_output", op.operands.empty() ? "" : "operand element is read by");
   for (unsigned i = 0; i < op.operands.size(); ++i)
     if (llvm::Error error =
-            addMaps(output, graph->op(op.operands[i]), operandToOutput(*graph, id, i, context)))
+            addMaps(output, graph->op(op.operands[i]),
+                    op.shape.isTuple ? operandToOutput(*graph, id, i, context)
+                                     : operandToOutput(*graph, id, i, context, *indexing)))
       return fail(std::move(error));
   output.finish();
   return Fine;
