@@ -18,6 +18,30 @@ TEST(IndexingFacts, BroadcastStretchesDimsOfOne) {
                        "s0 in [0, 2], s1 in [0, 1]");
 }
 
+// Reading one operand backwards by itself, or from the maps of all, is the same.
+TEST(IndexingFacts, ManyOperandsBackwards) {
+  constexpr unsigned count = 500;
+  std::string body, list;
+  for (unsigned i = 0; i < count; ++i) {
+    body += "p" + std::to_string(i) + " = f32[" + std::to_string(1 + i % 3) + ",2] parameter(" +
+            std::to_string(i) + ")\n ";
+    list += (i ? ", p" : "p") + std::to_string(i);
+  }
+  HloGraph g(body + "ROOT r = f32[999,2] concatenate(" + list + "), dimensions={0}");
+  OpIndexing all = g.maps("r");
+  ASSERT_EQ(all.operands.size(), count);
+  for (unsigned i = 0; i < count; ++i) {
+    llvm::Expected<OperandMaps> maps =
+        operandToOutput(g.graph(), g.graph().root(), i, g.context, all);
+    ASSERT_TRUE(bool(maps)) << takeDiag(maps.takeError()).str();
+    EXPECT_EQ(maps->maps[0].str(), g.back(i));
+  }
+  llvm::Expected<OperandMaps> beyond =
+      operandToOutput(g.graph(), g.graph().root(), count, g.context, all);
+  ASSERT_FALSE(bool(beyond));
+  EXPECT_EQ(takeDiag(beyond.takeError()).message, "%r has 500 operands, there is no number 500");
+}
+
 TEST(IndexingFacts, Concatenate) {
   HloGraph g("a = f32[2,5,7] parameter(0)\n b = f32[2,11,7] parameter(1)\n"
              "c = f32[2,17,7] parameter(2)\n"
