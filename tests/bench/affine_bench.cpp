@@ -2,6 +2,7 @@
 #include "analysis/affine/index_map.h"
 
 #include <benchmark/benchmark.h>
+#include <chrono>
 
 namespace tilewright {
 namespace {
@@ -108,44 +109,67 @@ void composeReshapes(benchmark::State &state) {
     benchmark::DoNotOptimize(compose(compose(merge, turn), split));
 }
 
-/// `ops` elementwise ops, shifts, transposes and reshapes, one after the other.
-void composeChain(benchmark::State &state) {
-  ExprContext c;
-  std::vector<IndexMap> steps;
-  for (int64_t i = 0; i < state.range(0); ++i)
-    switch (i % 5) {
-    case 0:
-      steps.push_back(IndexMap::identity(c, std::vector<int64_t>{16, 24}));
-      break;
-    case 1:
-      steps.push_back(reversedRank(c, {24, 16}));
-      break;
-    case 2:
-      steps.push_back(reshape(c, {24, 16}, {16, 24}));
-      break;
-    case 3:
-      steps.push_back(reshape(c, {16, 24}, {24, 16}));
-      break;
-    default:
-      steps.push_back(reversedRank(c, {16, 24}));
-      break;
-    }
+/// Composes maps one after the other, in a context that has composed nothing.
+template <typename Make> void composeFirst(benchmark::State &state, Make make) {
+  using Clock = std::chrono::steady_clock;
   for (auto _ : state) {
-    IndexMap map = IndexMap::identity(c, std::vector<int64_t>{16, 24});
-    for (const IndexMap &step : steps)
-      map = compose(map, step);
+    ExprContext c;
+    std::vector<IndexMap> steps = make(c);
+    for (IndexMap &step : steps)
+      step = step.simplified();
+    Clock::time_point start = Clock::now();
+    IndexMap map = steps[0];
+    for (size_t i = 1; i < steps.size(); ++i)
+      map = compose(map, steps[i]);
     benchmark::DoNotOptimize(map);
+    state.SetIterationTime(std::chrono::duration<double>(Clock::now() - start).count());
   }
+}
+
+/// `ops` elementwise ops, transposes and reshapes, one after the other.
+void composeChain(benchmark::State &state) {
+  composeFirst(state, [&](ExprContext &c) {
+    std::vector<IndexMap> steps{IndexMap::identity(c, std::vector<int64_t>{16, 24})};
+    for (int64_t i = 0; i < state.range(0); ++i)
+      switch (i % 5) {
+      case 0:
+        steps.push_back(IndexMap::identity(c, std::vector<int64_t>{16, 24}));
+        break;
+      case 1:
+        steps.push_back(reversedRank(c, {24, 16}));
+        break;
+      case 2:
+        steps.push_back(reshape(c, {24, 16}, {16, 24}));
+        break;
+      case 3:
+        steps.push_back(reshape(c, {16, 24}, {24, 16}));
+        break;
+      default:
+        steps.push_back(reversedRank(c, {16, 24}));
+        break;
+      }
+    return steps;
+  });
+}
+
+/// Shifts of a long line, each by another amount: no two compositions are the same.
+void composeShifts(benchmark::State &state) {
+  composeFirst(state, [&](ExprContext &c) {
+    std::vector<IndexMap> steps;
+    for (int64_t i = 0; i <= state.range(0); ++i)
+      steps.push_back(IndexMap::overExtents(c, std::vector<int64_t>{1000000 + i * (i + 1) / 2},
+                                            {c.dim(0) + i + 1}));
+    return steps;
+  });
 }
 
 /// One dim taken apart into twelve of two and turned round, then put together again.
 void composeRankTwelve(benchmark::State &state) {
-  ExprContext c;
-  std::vector<int64_t> bits(12, 2);
-  IndexMap expand = reshape(c, {4096}, bits), turn = reversedRank(c, bits),
-           collapse = reshape(c, bits, {4096});
-  for (auto _ : state)
-    benchmark::DoNotOptimize(compose(compose(expand, turn), collapse));
+  composeFirst(state, [&](ExprContext &c) {
+    std::vector<int64_t> bits(12, 2);
+    return std::vector<IndexMap>{reshape(c, {4096}, bits), reversedRank(c, bits),
+                                 reshape(c, bits, {4096})};
+  });
 }
 
 BENCHMARK(build)->Arg(4)->Arg(60)->Unit(benchmark::kMicrosecond);
@@ -154,8 +178,9 @@ BENCHMARK(substituteExpr)->Arg(1)->Arg(4)->Arg(60)->Unit(benchmark::kNanosecond)
 BENCHMARK(rangeOfExpr)->Arg(1)->Arg(4)->Arg(60)->Unit(benchmark::kNanosecond);
 BENCHMARK(simplifyExpr)->Arg(1)->Arg(4)->Arg(60)->Unit(benchmark::kMicrosecond);
 BENCHMARK(composeReshapes)->Unit(benchmark::kMicrosecond);
-BENCHMARK(composeRankTwelve)->Unit(benchmark::kMicrosecond);
-BENCHMARK(composeChain)->Arg(100)->Arg(1000)->Unit(benchmark::kMillisecond);
+BENCHMARK(composeRankTwelve)->UseManualTime()->Unit(benchmark::kMicrosecond);
+BENCHMARK(composeChain)->Arg(100)->Arg(1000)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(composeShifts)->Arg(1000)->UseManualTime()->Unit(benchmark::kMillisecond);
 
 } // namespace
 } // namespace tilewright
