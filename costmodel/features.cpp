@@ -143,11 +143,28 @@ private:
     registers.copies = copies;
   }
 
+  /// The parameters whose steps read other elements. Where only run-time values tell which elements
+  /// a tile reads (a gather), each tile of what uses it reads its own.
+  std::vector<unsigned> footprintMovers(const InstanceView &v) const {
+    std::vector<unsigned> movers = v.movedBy;
+    if (v.instance->exactness != Exactness::Unknown)
+      return movers;
+    unsigned index = unsigned(&v - view.instances.data());
+    for (const InstanceView &user : view.instances) {
+      const auto &operands = user.instance->operands;
+      if (std::find(operands.begin(), operands.end(), index) != operands.end())
+        movers.insert(movers.end(), user.movedBy.begin(), user.movedBy.end());
+    }
+    std::sort(movers.begin(), movers.end());
+    movers.erase(std::unique(movers.begin(), movers.end()), movers.end());
+    return movers;
+  }
+
   /// Bytes of the tensor that all CTAs read together, and its part in the raster.
   double addOperandFootprint(const InstanceView &v) {
     double tensor = double(v.op->shape.byteSize().value_or(0));
     double slab = v.bytes, unique = v.bytes;
-    for (unsigned p : v.movedBy) {
+    for (unsigned p : footprintMovers(v)) {
       double tiles = view.parameters[p].tiles;
       bool sequential = plan.tiled->space.parameters[p].role == TileParameter::Role::Sequential;
       if (sequential) // all of a split-K's CTAs together

@@ -22,6 +22,30 @@ const Dataset &bundled() {
   return data;
 }
 
+/// Plans of the first rows of the GEMM file.
+std::vector<KernelPlan> somePlans() {
+  TemplateLibrary templates = llvm::cantFail(TemplateLibrary::load());
+  Table table = llvm::cantFail(Table::read("datasets/measurements/h100-sxm/gemm.csv.gz"));
+  const Device d = device();
+  std::vector<KernelPlan> plans;
+  for (size_t r = 0; r < 500; ++r) {
+    TableRow row(table, r);
+    plans.push_back(llvm::cantFail(templates.planOf(*templates.match(row), row, d)));
+  }
+  return plans;
+}
+
+/// From tile sizes to features.
+void features(benchmark::State &state) {
+  const Device d = device();
+  const std::vector<KernelPlan> plans = somePlans();
+  for (auto _ : state)
+    for (const KernelPlan &plan : plans)
+      benchmark::DoNotOptimize(llvm::cantFail(featuresOf(plan, d)).ctas);
+  state.SetItemsProcessed(state.iterations() * int64_t(plans.size()));
+}
+BENCHMARK(features);
+
 void alone(benchmark::State &state) {
   const Device d = device();
   const Parameters p = priorParameters(d);

@@ -2,6 +2,7 @@
 #include "tests/cli/run_program.h"
 
 #include <cmath>
+#include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -133,6 +134,25 @@ TEST(Cases, CompulsoryBytesOfKernels) {
       EXPECT_NEAR(model["kernels"][0]["bytes"].get<double>(), double(row.bytes),
                   row.tolerance * double(row.bytes));
     }
+}
+
+/// A gather reads the rows it was asked for, whatever its tiles: each index its own row, but never
+/// more than there is.
+TEST(Cases, AGatherReadsOneRowForEachIndex) {
+  for (int rows : {64, 4096, 50000}) {
+    Json model = exploreText(
+        fmt::format("HloModule take\n\nENTRY main {{\n"
+                    "  i = s32[4096]{{0}} parameter(0)\n"
+                    "  t = f32[{},64]{{1,0}} parameter(1)\n"
+                    "  ROOT g = f32[4096,64]{{1,0}} gather(t, i), offset_dims={{1}}, "
+                    "collapsed_slice_dims={{0}}, start_index_map={{0}}, index_vector_dim=1, "
+                    "slice_sizes={{1,64}}\n}}\n",
+                    rows));
+    ASSERT_EQ(model["kernels"].size(), 1u);
+    int64_t indices = 4096 * 4, written = 4096 * 64 * 4, read = std::min(rows, 4096) * 64 * 4;
+    EXPECT_EQ(model["kernels"][0]["bytes"], indices + written + read) << rows;
+    EXPECT_EQ(model["kernels"][0]["flops"], 0);
+  }
 }
 
 /// Three inputs side by side take as long as one input of their size.
