@@ -214,6 +214,7 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
     references = std::move(*evaluated);
   }
 
+  double ownTolerance = module.tolerance;
   auto compiled = EmulatedKernel::compile(std::move(module));
   if (!compiled)
     return fromError(compiled.takeError());
@@ -244,7 +245,8 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
   }
 
   CheckOutcome outcome;
-  outcome.tolerance = options.tolerance > 0 ? options.tolerance : toleranceOf(spec.graph());
+  outcome.tolerance =
+      options.tolerance > 0 ? options.tolerance : std::max(ownTolerance, toleranceOf(spec.graph()));
   outcome.blocks = compiled->launch().grid;
   EmulationOptions emulation;
   emulation.maxEvents = options.maxEvents;

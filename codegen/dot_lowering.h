@@ -67,6 +67,7 @@ private:
   Values computeMma(llvm::Value *stageOffset, Values sums);
   Values computeFma(llvm::Value *stageOffset, Values sums);
   // wgmma
+  int64_t evenRegisters() const; ///< a thread, when the block's warps have a whole SM
   llvm::Error chooseWarpgroups(int64_t rows, int64_t columns);
   llvm::Error planTensorOperands();
   llvm::Error planTensorOperand(OperandTile &tile, int64_t padded);

@@ -27,6 +27,8 @@ int64_t evenShare(int64_t warps) {
 }
 } // namespace
 
+int64_t DotLowering::evenRegisters() const { return evenShare(spec.schedule.warps + copyingWarps); }
+
 llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
   const Op &op = spec.graph()[dot];
   int64_t elementBytes = bitWidth(inputType) / 8, warps = spec.schedule.warps;
@@ -40,10 +42,12 @@ llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
   auto roundUp = [](int64_t value, int64_t to) { return ceilDiv(value, to) * to; };
   kPadded = roundUp(kStep, 32 / elementBytes);
   paddedRows = roundUp(rows, 64 * groups);
-  paddedColumns = roundUp(columns, 8);
+  // Sums of integers come in other widths: PTX ISA, shapes of wgmma.mma_async.
+  int64_t unit = isFloat(sumType) || columns <= 32 ? 8 : 16;
+  paddedColumns = roundUp(columns, unit);
   rowBlocks = paddedRows / (64 * groups);
   columnBlocks = ceilDiv(paddedColumns, int64_t(256));
-  while (columnBlocks < paddedColumns / 8 && paddedColumns % (8 * columnBlocks) != 0)
+  while (columnBlocks < paddedColumns / unit && paddedColumns % (unit * columnBlocks) != 0)
     ++columnBlocks;
   columnsOfBlock = paddedColumns / columnBlocks;
   sumsPerThread = rowBlocks * columnBlocks * columnsOfBlock / 2;

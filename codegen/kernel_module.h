@@ -69,6 +69,10 @@ struct KernelInfo {
   /// The one target whose instructions it uses, "sm_90a"; empty: any.
   std::string target;
   std::string kind; ///< "elementwise", "reduction", "dot", "chain"
+  /// Relative error that its instructions bring, where that is more than its types explain.
+  double tolerance = 0;
+  /// Registers a thread that the lowering reckons with; 0: it has no figure.
+  int64_t expectedRegisters = 0;
   /// What differs from the plan and why, in words: "fma in place of mma.sync: …".
   std::vector<std::string> notes;
 };

@@ -47,6 +47,48 @@ llvm::Expected<KernelSpec> specOf(const KernelPlan &plan) {
   return spec;
 }
 
+llvm::Expected<KernelPlan> planOf(const KernelSpec &spec) {
+  const Graph &graph = spec.graph();
+  std::vector<OpId> ops;
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    if (graph[OpId{i}].opcode != Opcode::Parameter && graph[OpId{i}].opcode != Opcode::Tuple)
+      ops.push_back(OpId{i});
+  auto group = makeGroup(graph, ops);
+  if (!group)
+    return group.takeError();
+  KernelPlan plan;
+  plan.name = spec.name;
+  plan.module = spec.module;
+  plan.graph = spec.module->entryId;
+  plan.context = std::make_shared<ExprContext>();
+  plan.instruction = spec.schedule.instruction;
+  auto tiled = tileGroup(graph, *group, *plan.context);
+  if (!tiled)
+    return tiled.takeError();
+  plan.tiled = std::make_shared<TiledGroup>(std::move(*tiled));
+  OpId root = resultsOf(graph)[0];
+  for (const TileParameter &parameter : plan.tiled->space.parameters) {
+    int64_t value = 1;
+    if (parameter.role == TileParameter::Role::Parallel) {
+      if (parameter.op != root || parameter.dim >= spec.rootTile.size())
+        return makeError(DiagClass::Unsupported, "%{} is tiled, not %{}", graph[parameter.op].name,
+                         graph[root].name);
+      value = spec.rootTile[parameter.dim];
+    } else if (parameter.role == TileParameter::Role::Sequential) {
+      value =
+          std::min(parameter.largest(), spec.sequentialSize(graph[parameter.op].name, parameter.dim,
+                                                            parameter.largest()));
+    } else {
+      value = parameter.name == "warps"     ? spec.schedule.warps
+              : parameter.name == "stages"  ? spec.schedule.stages
+              : parameter.name == "split_k" ? spec.schedule.splitK
+                                            : spec.schedule.groupM;
+    }
+    plan.values.push_back(value);
+  }
+  return plan;
+}
+
 llvm::Error validate(const KernelSpec &spec) {
   const Graph &graph = spec.graph();
   std::vector<OpId> results = resultsOf(graph);

@@ -30,6 +30,11 @@ struct KernelSpec {
 /// Errors: those of extractGroup(), and Unsupported for a plan of another rank than its root.
 llvm::Expected<KernelSpec> specOf(const KernelPlan &plan);
 
+/// The plan again: the spec's module as one tiled group, with the spec's numbers.
+/// Errors: those of makeGroup() and tileGroup(); Unsupported where the tiled root is another op
+/// than the spec's first result.
+llvm::Expected<KernelPlan> planOf(const KernelSpec &spec);
+
 /// Checks numbers before any code is built: tile sizes within the dims, 1 to 32 warps, 1 to 16
 /// stages and so on. Errors: BadInput with the number and what is allowed.
 llvm::Error validate(const KernelSpec &spec);

@@ -9,7 +9,8 @@ namespace tilewright {
 
 namespace {
 
-constexpr int64_t maxRegisters = 160; // of scores and outputs, a thread: beside them stand fragments and addresses
+constexpr int64_t maxRegisters =
+    160; // of scores and outputs, a thread: beside them stand fragments and addresses
 
 int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multiple) * multiple; }
 
@@ -388,6 +389,9 @@ llvm::Expected<KernelModule> ChainLowering::run() {
     return error;
   KernelModule kernel =
       std::move(*lowering).finish("chain", *grid, queryBytes + stageBytes * spec.schedule.stages);
+  int64_t rowBlocks = rowsOfWarp / 16, kept = rowBlocks * (depthPadded / 16) * 4;
+  int64_t live = rowBlocks * (keyPadded / 8 * 6 + columnsPadded / 8 * 4) + (kept > 32 ? 8 : kept);
+  kernel.expectedRegisters = std::min<int64_t>(255, live * 7 / 5); // fitted to ptxas 13.0
   if (spec.schedule.instruction != Instruction::MmaSync)
     kernel.notes.push_back(fmt::format("mma.sync in place of {}: two dots in one kernel",
                                        toString(spec.schedule.instruction)));

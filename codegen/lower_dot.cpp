@@ -70,18 +70,24 @@ llvm::Error DotLowering::analyse() {
   sumType = isFloat(type) && type != DType::F64 ? DType::F32 : type;
   inputType = sumType;
   if (usesMma() || usesWgmma()) {
-    bool isHalf = lhsType == DType::F16 || lhsType == DType::BF16;
-    if (!isHalf || lhsType != rhsType || sumType != DType::F32) {
+    auto isOneOf = [&](std::initializer_list<DType> types) {
+      return lhsType == rhsType && std::find(types.begin(), types.end(), lhsType) != types.end();
+    };
+    bool isTaken = sumType == DType::F32 && isOneOf({DType::F16, DType::BF16});
+    if (usesWgmma()) // f32 as tf32
+      isTaken |= (sumType == DType::F32 && isOneOf({DType::F8E4M3FN, DType::F8E5M2, DType::F32})) ||
+                 (sumType == DType::S32 && isOneOf({DType::S8, DType::U8}));
+    if (!isTaken) {
       isWrongInstruction = true;
       return makeError(DiagClass::Unsupported,
-                       "%{}: {} takes two f16 or two bf16 operands and sums in f32, not {} and {} "
-                       "in {}",
-                       op.name, toString(instruction), toString(lhsType), toString(rhsType),
+                       "%{}: {} takes two {} operands and sums in {}, not {} and {} in {}", op.name,
+                       toString(instruction),
+                       usesMma() ? "f16 or two bf16" : "f16, bf16, f8e4m3fn, f8e5m2, f32, s8 or u8",
+                       usesMma() ? "f32" : "f32 or s32", toString(lhsType), toString(rhsType),
                        toString(type));
     }
     inputType = lhsType;
   }
-
   auto found = sidesOfRoot(spec, dot);
   if (!found)
     return found.takeError();
@@ -265,6 +271,13 @@ llvm::Expected<KernelModule> DotLowering::run() {
   int64_t barrierBytes = usesWgmma() ? 16 : 0; // a stage
   KernelModule kernel = std::move(*lowering).finish(
       "dot", *blocks, (stageBytes + barrierBytes) * spec.schedule.stages);
+  if (usesWgmma() && inputType == DType::F32) // tf32 has ten bits of mantissa; the rest is cut off
+    kernel.tolerance = 4e-3;
+  // Fitted to what ptxas 13.0 says of such kernels.
+  if (usesWgmma())
+    kernel.expectedRegisters = groupRegisters ? evenRegisters() : sumsPerThread + 30;
+  else if (usesMma())
+    kernel.expectedRegisters = (sumsPerThread + rowsOfWarp / 4 + columnsOfWarp / 4) * 6 / 5 + 22;
   kernel.tensorMaps = std::move(tensorMaps);
   if (usesWgmma())
     kernel.target = "sm_90a";

@@ -77,6 +77,29 @@ TEST(LowerWgmma, ManySumsGetTheRegistersOfTheCopyingWarps) {
   expectPass(wgmmaSpec(matmul(192, 256, 64, true, true), {192, 128}, 64, 12, 2));
 }
 
+TEST(LowerWgmma, EveryType) {
+  struct Types {
+    const char *input, *result;
+    int64_t perProduct; ///< K of one instruction
+  };
+  for (Types types : {Types{"f8e4m3fn", "f32", 32},
+                      {"f8e5m2", "bf16", 32},
+                      {"s8", "s32", 32},
+                      {"u8", "s32", 32},
+                      {"f32", "f32", 8}})
+    for (int64_t k : {128, 64, 32}) {
+      CheckOutcome outcome = expectWgmma(wgmmaSpec(
+          matmul(72, 48, 2 * k, true, true, types.input, types.result), {64, 40}, k, 4, 2));
+      EXPECT_EQ(outcome.counts.warpgroupProducts, 2 * 2 * 2 * k / types.perProduct);
+    }
+  // Only 16-bit types may have their contracted dim outermost.
+  auto kernel =
+      lowerKernel(wgmmaSpec(matmul(64, 64, 64, true, false, "s8", "s32"), {64, 64}, 64, 4, 2),
+                  CodeMode::Device);
+  ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+  EXPECT_EQ(kernel->notes[0].substr(0, 22), "fma in place of wgmma:") << kernel->notes[0];
+}
+
 TEST(LowerWgmma, SplitsAddUp) {
   for (int64_t splits : {2, 3, 9}) {
     KernelSpec spec = wgmmaSpec(matmul(128, 64, 448, true, true), {64, 64}, 64, 4, 2);

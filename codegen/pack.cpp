@@ -163,6 +163,13 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
       emitted.push_back(std::move(report));
       continue;
     }
+    report.launch = kernel->launch;
+    report.expectedRegisters = kernel->expectedRegisters;
+    auto remark = [&](const std::string &text) {
+      report.note += (report.note.empty() ? "" : "; ") + text;
+    };
+    for (const std::string &note : kernel->notes)
+      remark(note);
     std::string base = kernel->entry;
     for (unsigned i = 2; !names.insert(base).second; ++i)
       base = fmt::format("{}_{}", kernel->entry, i);
@@ -184,7 +191,7 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     entry.llFile = base + ".ll";
     entry.ptxFile = base + ".ptx";
     entry.seed = options.seed;
-    entry.tolerance = toleranceOf(spec.graph());
+    entry.tolerance = std::max(kernel->tolerance, toleranceOf(spec.graph()));
     entry.spec = spec;
     if (auto error = making->write(entry.llFile, kernel->llvmText()))
       return error;
@@ -193,17 +200,22 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     if (ptxas) {
       auto assembled = assemble(*ptxas, target, *ptx);
       if (!assembled) {
-        report.note = takeDiag(assembled.takeError()).message;
-        dump.log = report.note + "\n";
+        dump.log = takeDiag(assembled.takeError()).message;
+        remark(dump.log);
+        dump.log += "\n";
       } else {
         dump.log = assembled->log;
         dump.cubin = assembled->cubin;
-        if (std::string spills = spillText(spec, assembled->report); !spills.empty())
-          (options.refuseSpills ? report.reason : report.note) = spills;
         entry.cubinFile = base + ".cubin";
-        entry.assembly = assembled->report;
+        entry.assembly = report.assembly = assembled->report;
+        if (std::string spills = spillText(spec, assembled->report); !spills.empty()) {
+          if (options.refuseSpills)
+            report.reason = spills;
+          else
+            remark(spills);
+        }
         if (!assembled->report.warnings.empty())
-          report.note = assembled->report.warnings[0];
+          remark(assembled->report.warnings[0]);
         if (auto error = making->write(entry.cubinFile, assembled->cubin))
           return error;
         report.hasCubin = true;

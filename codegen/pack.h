@@ -28,6 +28,7 @@
 #pragma once
 
 #include "codegen/check.h"
+#include "codegen/ptxas.h"
 #include "codegen/target.h"
 
 namespace tilewright {
@@ -36,7 +37,10 @@ struct EmittedKernel {
   std::string name;
   std::string reason; ///< why it is not in the pack; empty if it is
   bool hasCubin = false;
-  std::string note; ///< why there is no cubin, or warnings of ptxas
+  std::string note; ///< what differs from the plan, why there is no cubin, warnings of ptxas
+  LaunchShape launch;
+  int64_t expectedRegisters = 0; ///< see KernelInfo
+  std::optional<AssemblyReport> assembly; ///< what ptxas said
 };
 
 struct EmitOptions {

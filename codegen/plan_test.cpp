@@ -65,6 +65,14 @@ protected:
   void check(const KernelPlan &plan, const char *kind) {
     auto spec = specOf(plan);
     ASSERT_TRUE(bool(spec)) << takeDiag(spec.takeError()).message;
+    // And back: the spec's module alone gives the same plan.
+    auto again = planOf(*spec);
+    ASSERT_TRUE(bool(again)) << takeDiag(again.takeError()).message;
+    EXPECT_EQ(again->schedule(), plan.schedule());
+    auto respec = specOf(*again);
+    ASSERT_TRUE(bool(respec)) << takeDiag(respec.takeError()).message;
+    EXPECT_EQ(respec->rootTile, spec->rootTile);
+    EXPECT_EQ(respec->sequential, spec->sequential);
     auto kernel = lowerPlan(plan, CodeMode::Emulation);
     ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
     EXPECT_EQ(kernel->kind, kind);

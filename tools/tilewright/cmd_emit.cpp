@@ -3,6 +3,7 @@
 #include "codegen/pack_manifest.h"
 #include "codegen/ptxas.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/compile_facts.h"
 #include "tools/tilewright/coverage.h"
 
 #include <fmt/format.h>
@@ -15,6 +16,7 @@ struct Options {
   std::vector<std::string> plans;
   std::vector<std::string> targets{"sm_90"};
   std::string pack, dump;
+  std::string compareDevice; ///< empty: compiled kernels are not compared with the estimates
   bool json = false, noAssemble = false, coverage = false, refuseSpills = false;
   uint64_t seed = 1;
   uint64_t maxEvents = CheckOptions().maxEvents;
@@ -74,10 +76,22 @@ int runEmit(const Options &options) {
                                    : std::string("ptx"),
                  kernel.note.empty() ? "" : "; " + kernel.note);
   }
+  if (!options.json)
+    fmt::print("written to {}: {} as {}\n", options.pack, target->name, toolchain->versionReason);
+  if (!options.compareDevice.empty()) {
+    auto device = loadDevice(options.compareDevice);
+    if (!device)
+      return failInput(device.takeError());
+    auto calibration = defaultCalibration(*device);
+    if (!calibration)
+      return failInput(calibration.takeError());
+    std::vector<CompileFacts> facts = compileFacts(specs, *emitted, *device, *calibration);
+    document["compiled"] = toJson(facts);
+    if (!options.json)
+      printTable(facts);
+  }
   if (options.json)
     print(document);
-  else
-    fmt::print("written to {}: {} as {}\n", options.pack, target->name, toolchain->versionReason);
   return isComplete ? Fine : AnswerIsNo;
 }
 
@@ -142,6 +156,9 @@ void addEmit(CLI::App &app, Selection &selection) {
                       "optimisation, PTX, ptxas log and SASS");
   command->add_flag("--refuse-spills", options->refuseSpills,
                     "Leave kernels out that spill registers; usually that is a note");
+  command->add_option("--compare", options->compareDevice,
+                      "Device whose estimates the compiled kernels are compared with: registers, "
+                      "shared memory");
   command->add_flag("--no-assemble", options->noAssemble, "Do not look for ptxas");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
