@@ -206,7 +206,6 @@ llvm::Error DotLowering::planTensorOperand(OperandTile &tile, int64_t padded) {
     tensor.kDim = 1;
     tensor.panelBytes = kPadded * tensor.width;
     // A panel for each piece of the contiguous dim and each place in the others.
-    tensor.steps = {{0, 0}};
     std::vector<TensorOperand::Step> all;
     for (int64_t i = 0; i < inner / piece; ++i)
       all.push_back({0, i * piece});
@@ -248,7 +247,7 @@ llvm::Error DotLowering::planTensorOperand(OperandTile &tile, int64_t padded) {
     return map.takeError();
   if (kTiles > 1 && kStep != kPadded)
     return makeError(DiagClass::Unsupported, "a K step of {} is not a multiple of {}", kStep,
-                     kPadded > kStep ? 32 / elementBytes : 1);
+                     32 / elementBytes);
   tensor.dims = std::move(kept);
   tensorMaps.push_back(std::move(*map));
   tile.bytes = roundUp(tensor.panels * tensor.panelBytes, 1024);
@@ -266,8 +265,6 @@ void DotLowering::copyTensorOperand(const OperandTile &tile, unsigned map, llvm:
   for (size_t d = 0; d < tensor.dims.size(); ++d)
     starts.push_back(d == tensor.kDim ? kFirst
                                       : b.CreateTrunc(emitter.index(tensor.dims[d].start), k.i32));
-  if (tensor.kDim >= tensor.dims.size() && tensor.dims.size() == 1 && tile.isKMinor)
-    starts[0] = kFirst;
   int64_t panel = 0;
   for (const TensorOperand::Step &step : tensor.steps) {
     for (int64_t piece = 0; piece < tensor.pieces; ++piece) {

@@ -39,7 +39,7 @@ struct EmittedKernel {
   bool hasCubin = false;
   std::string note; ///< what differs from the plan, why there is no cubin, warnings of ptxas
   LaunchShape launch;
-  int64_t expectedRegisters = 0; ///< see KernelInfo
+  int64_t expectedRegisters = 0;          ///< see KernelInfo
   std::optional<AssemblyReport> assembly; ///< what ptxas said
 };
 
