@@ -298,6 +298,7 @@ private:
         addConvolution(v);
         continue;
       }
+      registers.masked = registers.masked || v.op->opcode == Opcode::Iota;
       LaneOps cost = costOf(v) * (elements * rowRepeats(v));
       if (view.isOutside(v)) {
         f.outsideAluOps += cost.alu;

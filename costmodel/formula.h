@@ -106,7 +106,8 @@ template <class Q> Q pairSharing(const FeaturesOf<Q> &f, const Device &d, const 
 }
 
 /// Half of the lines have their home in the other partition of L2 and pass through both when they
-/// come from DRAM; the hardware counts them twice (in transposes, 1.5 times the bytes of the input).
+/// come from DRAM; the hardware counts them twice (in transposes, 1.5 times the bytes of the
+/// input).
 constexpr double crossingShare = 0.5;
 
 } // namespace formula
@@ -162,9 +163,9 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const P sharp(8.0);
   const T waiting =
       perThread / powOf(1.0 + powOf(T(perThread / p.serialLoads), sharp), 1.0 / sharp);
-  const T loads = f.looped
-                      ? select(f.batchedLoads > 0.0, powOf(T(perThread), p.loadExponent), waiting)
-                      : T(1.0);
+  const T loads = f.looped ? select(f.batchedLoads > 0.0,
+                                    powOf(T(perThread * f.unroll), p.loadExponent), waiting)
+                           : T(1.0);
   const T directMemory =
       p.directLoad * loads / f.unroll * select(f.rowWalk > 0.0, T(p.rowWalk), T(1.0));
   const T directChain = directMemory + select(I > 1.0, one, none) * p.iteration +

@@ -12,7 +12,8 @@ double fullSmRegisters(double warps, const DeviceLimits &l) {
 
 double estimateRegisters(const RegisterFacts &f, double warps, const DeviceLimits &limits) {
   if (f.dots > 1)
-    return 27.6 + 1.14 * f.accumulators + 1.28 * f.innerAccumulators + 0.43 * f.copies;
+    return 27.6 + 1.14 * f.accumulators + 1.28 * f.innerAccumulators + 0.43 * f.copies +
+           (f.masked ? 12.6 : 0);
   if (f.dots == 1) {
     switch (f.instruction) {
     case Instruction::Wgmma:
