@@ -83,37 +83,6 @@ std::vector<int64_t> physicalOrder(const Shape &shape) {
   return result;
 }
 
-namespace {
-/// The bits of one word of an element: a part of a complex number is a float of half the width.
-DType partType(DType type) {
-  if (type == DType::C64)
-    return DType::F32;
-  return type == DType::C128 ? DType::F64 : type;
-}
-
-uint64_t encodeWord(DType type, uint64_t word) {
-  if (isFloat(type))
-    return encodeFloat(type, std::bit_cast<double>(word));
-  return word;
-}
-
-uint64_t decodeWord(DType type, uint64_t bits) {
-  if (isFloat(type))
-    return std::bit_cast<uint64_t>(decodeFloat(type, bits));
-  return static_cast<uint64_t>(wrapInteger(type, static_cast<int64_t>(bits)));
-}
-
-/// Small values that the type has, so that sums of products stay small.
-FillRange defaultIntegerRange(DType type) {
-  int64_t bits = type == DType::Pred ? 1 : bitWidth(type);
-  if (dtypeClass(type) != DTypeClass::Signed)
-    return {true, 0, bits < 4 ? (int64_t(1) << bits) - 1 : 15};
-  if (bits > 4)
-    return {true, -8, 8};
-  return {true, -(int64_t(1) << (bits - 1)), (int64_t(1) << (bits - 1)) - 1};
-}
-} // namespace
-
 std::vector<std::byte> packTensor(const Tensor &tensor) {
   std::vector<std::byte> bytes(
       static_cast<size_t>(packedBytes(tensor.dtype(), tensor.size()).value_or(0)));
@@ -162,34 +131,11 @@ llvm::Expected<Tensor> unpackTensor(const Shape &shape, std::span<const std::byt
   return result;
 }
 
-uint64_t splitmix64(uint64_t seed, uint64_t index) {
-  uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 Tensor fillTensor(const Shape &shape, uint64_t seed, FillRange range) {
   Tensor result(shape);
-  DType type = partType(shape.dtype);
-  if (!range.isGiven && !isFloat(type))
-    range = defaultIntegerRange(type);
-  uint64_t span = static_cast<uint64_t>(range.high) - static_cast<uint64_t>(range.low) + 1;
-  for (size_t i = 0; i < result.words().size(); ++i) {
-    uint64_t h = splitmix64(seed, i);
-    if (isFloat(type)) {
-      double unit = static_cast<double>(h >> 40) / (1 << 24); // 24 bits in [0, 1)
-      double value = range.isGiven ? static_cast<double>(range.low) +
-                                         static_cast<double>(range.high - range.low) * unit
-                                   : 2 * unit - 1;
-      if (type == DType::F8E8M0FNU)
-        value = std::ldexp(1.0, static_cast<int>(h % 5) - 2);
-      result.words()[i] = std::bit_cast<uint64_t>(roundFloat(type, value));
-    } else {
-      uint64_t value = static_cast<uint64_t>(range.low) + (span == 0 ? h : h % span);
-      result.words()[i] = static_cast<uint64_t>(wrapInteger(type, static_cast<int64_t>(value)));
-    }
-  }
+  WordFiller filler(shape.dtype, seed, range);
+  for (size_t i = 0; i < result.words().size(); ++i)
+    result.words()[i] = filler(i);
   return result;
 }
 

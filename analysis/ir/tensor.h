@@ -9,6 +9,7 @@
 // token and opaque tensors hold no words.
 #pragma once
 
+#include "analysis/ir/fill.h"
 #include "analysis/ir/shape.h"
 #include "analysis/support/diag.h"
 
@@ -83,20 +84,8 @@ std::vector<std::byte> packTensor(const Tensor &tensor);
 /// The inverse. Refuses a byte count other than the shape's.
 llvm::Expected<Tensor> unpackTensor(const Shape &shape, std::span<const std::byte> bytes);
 
-/// Range of generated values. Defaults are by dtype, see fillTensor.
-struct FillRange {
-  bool isGiven = false;
-  int64_t low = 0, high = 0; ///< inclusive; for float types the values are low + (high - low)·u
-};
-
-/// splitmix64's output function at `seed` advanced by `index + 1` steps (Steele, Lea, Flood 2014).
-uint64_t splitmix64(uint64_t seed, uint64_t index);
-
-/// Deterministic values: element i (row-major) comes from h = splitmix64(seed, i) alone.
-/// Floats: ((h >> 40) / 2^23) - 1, in [-1, 1), rounded to the type; f8e8m0fnu: 2^(h mod 5 - 2).
-/// Signed integers: h mod 17 - 8, unsigned: h mod 16, pred: h mod 2, each clipped to the type.
-/// With a range: low + h mod (high - low + 1) for integers.
-/// Precondition: a tensor shape whose elementCount() fits in memory.
+/// Deterministic values: element i (row-major) is WordFiller's word i, for complex types words 2i
+/// and 2i + 1. Precondition: a tensor shape whose elementCount() fits in memory.
 Tensor fillTensor(const Shape &shape, uint64_t seed, FillRange range = {});
 
 } // namespace tilewright
