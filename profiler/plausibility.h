@@ -1,0 +1,27 @@
+// Times that can't be: below what the device's peaks allow.
+//
+// Peaks are taken generously (the highest clock, every unit busy), so that a time below the bound
+// is a broken measurement and never a good kernel.
+#pragma once
+
+#include "profiler/pack_reader.h"
+
+namespace tilewright::profile {
+
+enum class Regime {
+  Cold, ///< L2 was overwritten before each launch
+  Warm, ///< launches follow each other
+};
+const char *toString(Regime regime); ///< "cold", "warm"
+
+/// Operations of that type that one multiprocessor can finish in a clock, at most. Dense tensor
+/// cores: NVIDIA A100, H100 and B200 whitepapers; a generation that is not known gets the largest
+/// number known.
+double peakOpsPerClock(int major, int minor, DType type, bool onTensorCores);
+
+/// The least time that the kernel can take on the device, in ns; 0 where the pack does not say
+/// what it does. A cold kernel gets its inputs from DRAM; what it writes may stay in L2. A warm one
+/// needs DRAM only for what does not fit in L2.
+double leastTimeNs(const PackKernel &kernel, const GpuInfo &gpu, Regime regime);
+
+} // namespace tilewright::profile

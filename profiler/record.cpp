@@ -1,0 +1,71 @@
+#include "profiler/record.h"
+
+#include <algorithm>
+
+namespace tilewright::profile {
+
+const std::vector<std::string> &Record::header() {
+  static const std::vector<std::string> names = {
+#define TILEWRIGHT_COLUMN(enumerator, name) #name,
+#include "profiler/columns.def"
+  };
+  return names;
+}
+
+std::optional<Record> Record::fromCells(const std::vector<std::string> &cells) {
+  Record record;
+  if (cells.size() != record.cells.size())
+    return std::nullopt;
+  std::copy(cells.begin(), cells.end(), record.cells.begin());
+  return record;
+}
+
+std::string csvLine(const std::vector<std::string> &cells) {
+  std::string line;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    if (i > 0)
+      line += ',';
+    const std::string &cell = cells[i];
+    bool needsQuotes = cell.find_first_of(",\"\r\n") != std::string::npos;
+    if (needsQuotes)
+      line += '"';
+    for (char c : cell) {
+      if (c == '"')
+        line += '"';
+      line += c == '\n' || c == '\r' || c == '\0' ? ' ' : c;
+    }
+    if (needsQuotes)
+      line += '"';
+  }
+  return line;
+}
+
+std::optional<std::vector<std::string>> parseCsvLine(std::string_view line) {
+  std::vector<std::string> cells(1);
+  for (size_t i = 0; i < line.size(); ++i) {
+    std::string &cell = cells.back();
+    if (line[i] == ',') {
+      cells.emplace_back();
+    } else if (line[i] != '"') {
+      cell += line[i];
+    } else {
+      if (!cell.empty())
+        return std::nullopt;
+      for (++i;; ++i) {
+        if (i >= line.size())
+          return std::nullopt;
+        if (line[i] != '"')
+          cell += line[i];
+        else if (i + 1 < line.size() && line[i + 1] == '"')
+          cell += line[i++];
+        else
+          break;
+      }
+      if (i + 1 < line.size() && line[i + 1] != ',')
+        return std::nullopt;
+    }
+  }
+  return cells;
+}
+
+} // namespace tilewright::profile

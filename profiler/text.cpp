@@ -1,0 +1,62 @@
+#include "profiler/text.h"
+
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <unistd.h>
+
+namespace tilewright::profile {
+
+std::string hashText(std::string_view bytes) {
+  uint64_t state = 0xcbf29ce484222325u;
+  for (unsigned char c : bytes)
+    state = (state ^ c) * 0x100000001b3u;
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(state));
+  return text;
+}
+
+Result<std::string> readTextFile(const std::string &path, uint64_t maxBytes) {
+  std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file)
+    return Failure{FailureKind::BadInput, "can't read " + path + ": " + std::strerror(errno)};
+  std::string text;
+  char block[1 << 16];
+  while (size_t got = std::fread(block, 1, sizeof block, file.get())) {
+    text.append(block, got);
+    if (text.size() > maxBytes)
+      return Failure{FailureKind::BadInput,
+                     path + ": more than the " + std::to_string(maxBytes) + " bytes allowed"};
+  }
+  if (std::ferror(file.get()))
+    return Failure{FailureKind::BadInput, "can't read " + path + ": " + std::strerror(errno)};
+  return text;
+}
+
+Status writeTextFile(const std::string &path, std::string_view bytes) {
+  std::string temporary = path + ".tmp" + std::to_string(getpid());
+  auto refuse = [&] {
+    Failure failure{FailureKind::BadInput, "can't write " + path + ": " + std::strerror(errno)};
+    std::remove(temporary.c_str());
+    return failure;
+  };
+  FILE *file = std::fopen(temporary.c_str(), "wb");
+  if (!file)
+    return refuse();
+  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  written &= std::fclose(file) == 0;
+  if (!written || std::rename(temporary.c_str(), path.c_str()) != 0)
+    return refuse();
+  return fine();
+}
+
+std::string numberText(double value) {
+  char text[40];
+  bool isWhole = std::floor(value) == value && std::abs(value) < 1e15;
+  std::snprintf(text, sizeof text, isWhole ? "%.0f" : "%.6g", value);
+  return text;
+}
+
+} // namespace tilewright::profile
