@@ -89,6 +89,13 @@ struct alignas(64) TensorMap {
   X(getErrorName, cuGetErrorName, (Status status, const char **name))                              \
   X(getErrorString, cuGetErrorString, (Status status, const char **text))
 
+/// The functions, null until they are loaded.
+struct Functions {
+#define TILEWRIGHT_MEMBER(member, entry, arguments) Status(*member) arguments = nullptr;
+  TILEWRIGHT_CUDA_FUNCTIONS(TILEWRIGHT_MEMBER)
+#undef TILEWRIGHT_MEMBER
+};
+
 /// In drivers since CUDA 12; only kernels that copy tensors need it.
 using TensorMapEncodeTiled = Status (*)(TensorMap *map, int type, uint32_t rank, void *address,
                                         const uint64_t *dims, const uint64_t *strides,

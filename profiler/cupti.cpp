@@ -20,10 +20,10 @@ std::optional<CuptiActivity> CuptiActivity::open(std::string &why) {
     return std::nullopt;
   }
   CuptiActivity result;
-#define TILEWRIGHT_LOAD(member, symbol, arguments)                                                 \
-  result.member = reinterpret_cast<cupti::Status(*) arguments>(library.symbol(#symbol));           \
+#define TILEWRIGHT_LOAD(member, entry, arguments)                                                  \
+  result.member = reinterpret_cast<decltype(result.member)>(library.symbol(#entry));               \
   if (!result.member) {                                                                            \
-    why = "this CUPTI has no " #symbol;                                                            \
+    why = "this CUPTI has no " #entry;                                                             \
     return std::nullopt;                                                                           \
   }
   TILEWRIGHT_CUPTI_ACTIVITY_FUNCTIONS(TILEWRIGHT_LOAD)
@@ -46,10 +46,10 @@ std::optional<CuptiProfiler> CuptiProfiler::open(std::string &why) {
     return std::nullopt;
   }
   CuptiProfiler result;
-#define TILEWRIGHT_LOAD(member, symbol, block, bytes)                                              \
-  result.member##Function = reinterpret_cast<cupti::Status (*)(void *)>(library.symbol(#symbol));  \
+#define TILEWRIGHT_LOAD(member, entry, block, bytes)                                              \
+  result.member##Function = reinterpret_cast<cupti::Status (*)(void *)>(library.symbol(#entry));  \
   if (!result.member##Function) {                                                                  \
-    why = "this CUPTI has no " #symbol "; counters need the one of CUDA 12.6 or newer";            \
+    why = "this CUPTI has no " #entry "; counters need the one of CUDA 12.6 or newer";            \
     return std::nullopt;                                                                           \
   }
   TILEWRIGHT_CUPTI_PROFILER_FUNCTIONS(TILEWRIGHT_LOAD)

@@ -7,10 +7,7 @@
 namespace tilewright::profile {
 
 /// Activity records: start and end of every kernel. Needs no privilege.
-struct CuptiActivity {
-#define TILEWRIGHT_MEMBER(member, symbol, arguments) cupti::Status(*member) arguments = nullptr;
-  TILEWRIGHT_CUPTI_ACTIVITY_FUNCTIONS(TILEWRIGHT_MEMBER)
-#undef TILEWRIGHT_MEMBER
+struct CuptiActivity : cupti::ActivityFunctions {
   uint32_t version = 0; ///< 130001: CUDA 13.0
 
   /// Nothing where there is no CUPTI; `why` says which and what to do.
@@ -20,7 +17,7 @@ struct CuptiActivity {
 
 /// The range profiler: hardware counters. In CUPTI since CUDA 12.6.
 struct CuptiProfiler {
-#define TILEWRIGHT_MEMBER(member, symbol, block, bytes)                                            \
+#define TILEWRIGHT_MEMBER(member, entry, block, bytes)                                             \
   cupti::Status (*member##Function)(void *) = nullptr;                                             \
   cupti::Status member(cupti::block &parameters) const {                                           \
     parameters.structSize = bytes;                                                                 \

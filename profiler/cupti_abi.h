@@ -50,6 +50,12 @@ using BufferCompleted = void (*)(void *context, uint32_t stream, uint8_t *buffer
   X(activityGetNextRecord, cuptiActivityGetNextRecord,                                             \
     (uint8_t *buffer, size_t validSize, void **record))
 
+struct ActivityFunctions {
+#define TILEWRIGHT_MEMBER(member, entry, arguments) Status(*member) arguments = nullptr;
+  TILEWRIGHT_CUPTI_ACTIVITY_FUNCTIONS(TILEWRIGHT_MEMBER)
+#undef TILEWRIGHT_MEMBER
+};
+
 /// Parameter blocks of the range profiler. `structSize` and `reserved` start each of them.
 struct Block {
   size_t structSize = 0;

@@ -37,11 +37,11 @@ Result<Driver> Driver::open() {
     return Failure{FailureKind::NoGpu, "no NVIDIA driver: " + library.error() +
                                            "; run this on a machine with a GPU and its driver"};
   Driver driver;
-#define TILEWRIGHT_LOAD(member, symbol, arguments)                                                 \
-  driver.member = reinterpret_cast<cuda::Status(*) arguments>(library.symbol(#symbol));            \
+#define TILEWRIGHT_LOAD(member, entry, arguments)                                                  \
+  driver.member = reinterpret_cast<decltype(driver.member)>(library.symbol(#entry));               \
   if (!driver.member)                                                                              \
     return Failure{FailureKind::NoGpu,                                                             \
-                   "the NVIDIA driver has no " #symbol "; CUDA 11.4 or newer is needed"};
+                   "the NVIDIA driver has no " #entry "; CUDA 11.4 or newer is needed"};
   TILEWRIGHT_CUDA_FUNCTIONS(TILEWRIGHT_LOAD)
 #undef TILEWRIGHT_LOAD
   driver.tensorMapEncodeTiled =

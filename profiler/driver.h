@@ -6,10 +6,7 @@
 
 namespace tilewright::profile {
 
-struct Driver {
-#define TILEWRIGHT_MEMBER(member, symbol, arguments) cuda::Status(*member) arguments = nullptr;
-  TILEWRIGHT_CUDA_FUNCTIONS(TILEWRIGHT_MEMBER)
-#undef TILEWRIGHT_MEMBER
+struct Driver : cuda::Functions {
   cuda::TensorMapEncodeTiled tensorMapEncodeTiled = nullptr; ///< null in older drivers
   int version = 0;                                           ///< 13000: CUDA 13.0
 

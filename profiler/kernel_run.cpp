@@ -12,7 +12,7 @@ int tensorMapType(DType type) {
   case 16:
     return type == DType::F16 ? 6 : type == DType::BF16 ? 9 : 1;
   case 32:
-    return type == DType::F32 ? 7 : 2;
+    return type == DType::F32 ? 7 : type == DType::S32 ? 3 : 2;
   case 64:
     return type == DType::F64 ? 8 : 4;
   default:
@@ -22,7 +22,7 @@ int tensorMapType(DType type) {
 
 /// CUtensorMapSwizzle of a span in bytes.
 int swizzleOf(uint32_t bytes) { return bytes == 128 ? 3 : bytes == 64 ? 2 : bytes == 32 ? 1 : 0; }
-constexpr int promoteTo128Bytes = 2; // CU_TENSOR_MAP_L2_PROMOTION_L2_128B
+constexpr int promoteTo256Bytes = 3; // CU_TENSOR_MAP_L2_PROMOTION_L2_256B
 
 } // namespace
 
@@ -101,7 +101,7 @@ Status KernelRun::encode(const PackTensorMap &map, cuda::TensorMap &to) const {
   if (cuda::Status status = gpu.driver().tensorMapEncodeTiled(
           &to, type, static_cast<uint32_t>(map.dims.size()), reinterpret_cast<void *>(address),
           map.dims.data(), map.strides.data(), map.box.data(), elementStrides.data(), 0,
-          swizzleOf(map.swizzleBytes), promoteTo128Bytes, 0))
+          swizzleOf(map.swizzleBytes), promoteTo256Bytes, 0))
     return gpu.driver().failure(status, "the tensor map is refused");
   return fine();
 }

@@ -22,6 +22,13 @@ constexpr int gpuTemperature = 0;
   X(temperature, nvmlDeviceGetTemperature, (Device device, int sensor, unsigned *celsius))         \
   X(throttleReasons, nvmlDeviceGetCurrentClocksThrottleReasons, (Device device, uint64_t *reasons))
 
+/// A function that this NVML does not have stays null.
+struct Functions {
+#define TILEWRIGHT_MEMBER(member, entry, arguments) Status(*member) arguments = nullptr;
+  TILEWRIGHT_NVML_FUNCTIONS(TILEWRIGHT_MEMBER)
+#undef TILEWRIGHT_MEMBER
+};
+
 /// nvmlClocksThrottleReason* bits that mean that the clock is held below what was asked for.
 constexpr uint64_t softwarePowerCap = 0x4, hardwareSlowdown = 0x8, softwareThermal = 0x20,
                    hardwareThermal = 0x40, hardwarePowerBrake = 0x80;

@@ -201,7 +201,7 @@ PackTensorMap readTensorMap(Fields f, size_t parameters) {
   map.dtype = f.dtype("dtype");
   for (int64_t dim : f.integers("dims", 1, UINT32_MAX))
     map.dims.push_back(static_cast<uint64_t>(dim));
-  for (int64_t stride : f.integers("strides", 0, maxElements))
+  for (int64_t stride : f.integers("strides_bytes", 0, maxElements))
     map.strides.push_back(static_cast<uint64_t>(stride));
   for (int64_t size : f.integers("box", 1, 256))
     map.box.push_back(static_cast<uint32_t>(size));

@@ -12,12 +12,12 @@ Telemetry Telemetry::open(const std::string &uuid, std::string &note) {
     note = "no NVML: " + library.error() + "; clocks and power are not recorded";
     return result;
   }
-#define TILEWRIGHT_LOAD(member, symbol, arguments)                                                 \
+#define TILEWRIGHT_LOAD(member, entry, arguments)                                                  \
   result.functions.member =                                                                        \
-      reinterpret_cast<nvml::Status(*) arguments>(library.symbol(#symbol));
+      reinterpret_cast<decltype(result.functions.member)>(library.symbol(#entry));
   TILEWRIGHT_NVML_FUNCTIONS(TILEWRIGHT_LOAD)
 #undef TILEWRIGHT_LOAD
-  const Functions &f = result.functions;
+  const nvml::Functions &f = result.functions;
   if (!f.init || f.init() != 0 || !f.deviceByUuid ||
       f.deviceByUuid(uuid.c_str(), &result.device) != 0) {
     result.device = nullptr;

@@ -25,12 +25,7 @@ public:
   Readings take();
 
 private:
-  struct Functions {
-#define TILEWRIGHT_MEMBER(member, symbol, arguments) nvml::Status(*member) arguments = nullptr;
-    TILEWRIGHT_NVML_FUNCTIONS(TILEWRIGHT_MEMBER)
-#undef TILEWRIGHT_MEMBER
-  };
-  Functions functions;
+  nvml::Functions functions;
   nvml::Device device = nullptr;
   std::string version;
   std::vector<double> smClocks, memoryClocks, powers, temperatures;
