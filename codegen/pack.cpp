@@ -1,6 +1,9 @@
 #include "codegen/pack.h"
 
 #include "codegen/dump.h"
+#include "analysis/import/hlo_text.h"
+#include "analysis/ir/evaluator.h"
+#include "analysis/tiling/plan_text.h"
 #include "codegen/lower.h"
 #include "codegen/nvptx.h"
 #include "codegen/pack_manifest.h"
@@ -10,6 +13,7 @@
 #include "llvm/Support/Path.h"
 
 #include <fmt/ranges.h>
+#include <map>
 #include <set>
 
 namespace tilewright {
@@ -117,6 +121,51 @@ std::string spillText(const KernelSpec &spec, const AssemblyReport &report) {
                      fmt::join(spec.rootTile, "x"), sequential, spec.schedule.warps,
                      spec.schedule.stages, toString(spec.schedule.instruction));
 }
+/// Adds what the runner needs to know beyond the code: problem, plan and work.
+class RunnerFacts {
+public:
+  explicit RunnerFacts(const EmitOptions &options) : options(options) {}
+
+  /// Errors: a plan that the pack holds already.
+  llvm::Error add(ManifestKernel &kernel) {
+    std::string hlo = printHlo(*kernel.spec.module);
+    auto [known, isNew] = problems.try_emplace(hlo);
+    if (isNew) {
+      ExpectationOptions expecting;
+      expecting.seed = options.seed;
+      known->second = made.size();
+      made.push_back(makeProblem(kernel.spec, expecting));
+      ranges.emplace_back();
+      for (const ArgumentFill &fill :
+           argumentFills(*kernel.spec.module, kernel.spec.module->entryId))
+        ranges.back().push_back(fill.range);
+    }
+    kernel.problem = made[known->second].hash;
+    kernel.ranges = ranges[known->second];
+    if (auto plan = planOf(kernel.spec)) {
+      kernel.planText = planText(*plan);
+      if (options.workOf)
+        kernel.work = options.workOf(*plan);
+    } else {
+      llvm::consumeError(plan.takeError()); // a group that only code generation takes
+    }
+    KernelSpec unnamed = kernel.spec;
+    unnamed.name.clear();
+    kernel.planHash = hashOf(printPlan(unnamed));
+    if (auto [twin, isFirst] = plans.try_emplace(kernel.planHash, kernel.name); !isFirst)
+      return makeError(DiagClass::BadInput, "the same plan as {}", twin->second);
+    return llvm::Error::success();
+  }
+
+  std::vector<KernelProblem> takeProblems() { return std::move(made); }
+
+private:
+  const EmitOptions &options;
+  std::map<std::string, size_t> problems; ///< by ops
+  std::map<std::string, std::string> plans;
+  std::vector<KernelProblem> made;
+  std::vector<std::vector<FillRange>> ranges;
+};
 
 } // namespace
 
@@ -145,6 +194,7 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     manifest.ptxas = fmt::format("{}.{}", ptxas->releaseMajor, ptxas->releaseMinor);
   std::vector<EmittedKernel> emitted;
   std::set<std::string> names;
+  RunnerFacts facts(options);
   for (const KernelSpec &spec : specs) {
     EmittedKernel report;
     report.name = spec.name;
@@ -193,6 +243,11 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     entry.seed = options.seed;
     entry.tolerance = std::max(kernel->tolerance, toleranceOf(spec.graph()));
     entry.spec = spec;
+    if (auto error = facts.add(entry)) {
+      report.reason = takeDiag(std::move(error)).message;
+      emitted.push_back(std::move(report));
+      continue;
+    }
     if (auto error = making->write(entry.llFile, kernel->llvmText()))
       return error;
     if (auto error = making->write(entry.ptxFile, *ptx))
@@ -234,6 +289,7 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     manifest.kernels.push_back(std::move(entry));
     emitted.push_back(std::move(report));
   }
+  manifest.problems = facts.takeProblems();
   if (auto error = making->write("manifest.json", printManifest(manifest)))
     return error;
   if (auto error = making->moveIntoPlace())

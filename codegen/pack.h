@@ -7,12 +7,19 @@
 //
 // Manifest, schema "tilewright.pack" version 1:
 //   {schema, schema_version, target, architecture_specific, ptx_version, llvm, ptxas (or null),
+//    problems: [{hash, expected [{output, positions, values, scale}], unchecked?, hlo}],
 //    kernels: [{name, kind, entry, grid [x,y,z], block [x,y,z], dynamic_shared_bytes,
 //      files {ll, ptx, cubin?}, parameters [{name, role "input"|"output", dtype, dims,
-//      minor_to_major, bytes}], workspaces [{name, bytes, zeroed}], tensor_maps [{parameter,
+//      minor_to_major, bytes, range?}], workspaces [{name, bytes, zeroed}], tensor_maps [{parameter,
 //      offset_bytes, dtype, dims, strides_bytes, box, swizzle_bytes}], notes, fill {recipe
 //      "splitmix64", seed}, tolerance, registers?, spill_bytes?, plan {root_tile, sequential [{op,
-//      dim, size}], warps, stages, split_k, group_m, instruction}, hlo}]}
+//      dim, size}], warps, stages, split_k, group_m, instruction}, work? {flops, tensor_cores, dtype,
+//      read_bytes, write_bytes}, problem, plan_hash, plan_text, hlo}]}
+// A problem is the ops without a plan. `expected` holds elements of its outputs as the reference
+// evaluator makes them: positions in memory, values ("nan", "inf", "-inf" where JSON has no number)
+// and the root mean square of the values, below which errors are absolute; `unchecked` says why
+// there are none. An input with a `range` holds integers from the first to the second of its
+// numbers. `work` is what any kernel for the problem must do.
 // Input number i holds fillArguments(hlo, seed)[i]: for float types without index use, element e is
 // ((splitmix64(seed + i, e) >> 40) / 2^23) - 1, see fillTensor() in analysis/ir/tensor.h.
 // A kernel's arguments are, in order: one pointer a parameter, one pointer a workspace, and one
@@ -28,8 +35,11 @@
 #pragma once
 
 #include "codegen/check.h"
+#include "codegen/pack_manifest.h"
 #include "codegen/ptxas.h"
 #include "codegen/target.h"
+
+#include <functional>
 
 namespace tilewright {
 
@@ -48,6 +58,9 @@ struct EmitOptions {
   bool assemble = true;      ///< look for ptxas
   bool refuseSpills = false; ///< kernels that spill registers are left out
   std::string dump;          ///< folder for the steps of every kernel, see dump.h; empty: none
+  /// What a plan must do at least, where the caller knows: the runner refuses times that are
+  /// shorter than that can be.
+  std::function<std::optional<KernelWork>(const KernelPlan &)> workOf;
 };
 
 /// Lowers plans and writes a pack. The folder appears at once and whole; one that exists must be a

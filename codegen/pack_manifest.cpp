@@ -4,6 +4,7 @@
 #include "analysis/import/import_file.h"
 #include "analysis/support/json_guard.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace tilewright {
@@ -202,12 +203,46 @@ void expectSchema(Reader &reader, const char *expected, std::string &problem) {
 
 } // namespace
 
+namespace {
+
+/// JSON has no words for what is not finite.
+Json numberJson(double value) {
+  if (std::isfinite(value))
+    return value;
+  return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
+}
+
+Json toJson(const KernelProblem &problem) {
+  Json expected = Json::array();
+  for (const ExpectedOutput &output : problem.outputs) {
+    Json values = Json::array();
+    for (double value : output.values)
+      values.push_back(numberJson(value));
+    expected.push_back({{"output", output.output},
+                        {"positions", output.positions},
+                        {"values", values},
+                        {"scale", output.scale}});
+  }
+  Json json{{"hash", problem.hash}, {"expected", expected}};
+  if (!problem.unchecked.empty())
+    json["unchecked"] = problem.unchecked;
+  json["hlo"] = problem.hlo;
+  return json;
+}
+
+} // namespace
+
 std::string printManifest(const Manifest &manifest) {
-  Json kernels = Json::array();
+  Json kernels = Json::array(), problems = Json::array();
+  for (const KernelProblem &problem : manifest.problems)
+    problems.push_back(toJson(problem));
   for (const ManifestKernel &kernel : manifest.kernels) {
     Json parameters = Json::array();
-    for (const KernelParameter &parameter : kernel.parameters)
+    for (const KernelParameter &parameter : kernel.parameters) {
       parameters.push_back(toJson(parameter));
+      if (size_t i = parameters.size() - 1; i < kernel.ranges.size() && kernel.ranges[i].isGiven)
+        parameters.back()["range"] = {kernel.ranges[i].low, kernel.ranges[i].high};
+    }
     Json workspaces = Json::array(), maps = Json::array();
     for (const KernelWorkspace &workspace : kernel.workspaces)
       workspaces.push_back(
@@ -234,6 +269,15 @@ std::string printManifest(const Manifest &manifest) {
       json["registers"] = kernel.assembly->registers;
       json["spill_bytes"] = kernel.assembly->spillStoreBytes + kernel.assembly->spillLoadBytes;
     }
+    if (kernel.work)
+      json["work"] = {{"flops", kernel.work->flops},
+                      {"tensor_cores", kernel.work->onTensorCores},
+                      {"dtype", std::string(toString(kernel.work->type))},
+                      {"read_bytes", kernel.work->readBytes},
+                      {"write_bytes", kernel.work->writeBytes}};
+    json["problem"] = kernel.problem;
+    json["plan_hash"] = kernel.planHash;
+    json["plan_text"] = kernel.planText;
     json["plan"] = toJson(kernel.spec);
     json["hlo"] = printHlo(*kernel.spec.module);
     kernels.push_back(std::move(json));
@@ -245,6 +289,7 @@ std::string printManifest(const Manifest &manifest) {
             {"ptx_version", manifest.ptxVersion},
             {"llvm", manifest.llvm},
             {"ptxas", manifest.ptxas.empty() ? Json() : Json(manifest.ptxas)},
+            {"problems", problems},
             {"kernels", kernels}};
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,6 +1,8 @@
 // The manifest of a pack, between memory and JSON text.
 #pragma once
 
+#include "analysis/ir/fill.h"
+#include "codegen/expectation.h"
 #include "codegen/kernel_module.h"
 #include "codegen/kernel_spec.h"
 #include "codegen/ptxas.h"
@@ -8,6 +10,14 @@
 #include <optional>
 
 namespace tilewright {
+
+/// What a kernel does at least, for telling impossible times.
+struct KernelWork {
+  double flops = 0;
+  bool onTensorCores = false;
+  DType type = DType::F32;
+  double readBytes = 0, writeBytes = 0; ///< compulsory
+};
 
 struct ManifestKernel {
   std::string name, kind, entry;
@@ -21,12 +31,17 @@ struct ManifestKernel {
   double tolerance = 0;
   std::optional<AssemblyReport> assembly;
   KernelSpec spec;
+  // For the runner; not read back.
+  std::vector<FillRange> ranges; ///< of the inputs' values
+  std::string problem, planHash, planText;
+  std::optional<KernelWork> work;
 };
 
 struct Manifest {
   std::string target, ptxVersion, llvm, ptxas; ///< ptxas: "13.0", empty when none was found
   bool isSpecific = false;
   std::vector<ManifestKernel> kernels;
+  std::vector<KernelProblem> problems; ///< each once; not read back
 };
 
 std::string printManifest(const Manifest &manifest);

@@ -1,5 +1,6 @@
 #include "codegen/point_reference.h"
 
+#include "analysis/ir/evaluator.h"
 #include "analysis/ir/evaluator_scalar.h"
 #include "analysis/ir/literal.h"
 #include "analysis/ir/numeric.h"
@@ -18,6 +19,7 @@ struct PointReference::Impl {
   const Module &module;
   const Graph &graph;
   std::span<const Tensor> arguments;
+  std::vector<WordFiller> fillers; ///< in place of the arguments
   uint64_t workLeft;
   ExprContext context;
   unsigned depth = 0;
@@ -74,8 +76,10 @@ struct PointReference::Impl {
     const Op &op = graph[id];
     switch (op.opcode) {
     case Opcode::Parameter: {
-      const Tensor &tensor = arguments[static_cast<size_t>(op.attrs.parameterNumber)];
-      return eval::load(tensor, tensor.offset(point));
+      auto number = static_cast<size_t>(op.attrs.parameterNumber);
+      if (!fillers.empty())
+        return filled(op, fillers[number], point);
+      return eval::load(arguments[number], arguments[number].offset(point));
     }
     case Opcode::Constant: {
       if (!state.constant) {
@@ -127,6 +131,16 @@ struct PointReference::Impl {
     default:
       return unsupported(op);
     }
+  }
+
+  static Scalar filled(const Op &op, const WordFiller &filler, const Point &point) {
+    uint64_t offset = 0, width = wordsPerElement(op.shape.dtype);
+    for (size_t d = 0; d < point.size(); ++d)
+      offset = offset * static_cast<uint64_t>(op.shape.dims[d]) + static_cast<uint64_t>(point[d]);
+    Scalar value;
+    for (uint64_t word = 0; word < width; ++word)
+      value.words[word] = filler(offset * width + word);
+    return value;
   }
 
   Assignment assign(const Point &point) {
@@ -248,6 +262,11 @@ struct PointReference::Impl {
 PointReference::PointReference(const Module &module, std::span<const Tensor> arguments,
                                uint64_t maxWork)
     : impl(std::make_unique<Impl>(module, arguments, maxWork)) {}
+PointReference::PointReference(const Module &module, uint64_t seed, uint64_t maxWork)
+    : impl(std::make_unique<Impl>(module, std::span<const Tensor>(), maxWork)) {
+  for (const ArgumentFill &fill : argumentFills(module, module.entryId))
+    impl->fillers.emplace_back(fill.shape.dtype, seed + impl->fillers.size(), fill.range);
+}
 PointReference::~PointReference() = default;
 
 llvm::Expected<double> PointReference::at(OpId op, std::span<const int64_t> coordinates) {

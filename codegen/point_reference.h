@@ -17,6 +17,9 @@ class PointReference {
 public:
   /// `graph` is the entry of `module`; arguments as for evaluate(). All must outlive this.
   PointReference(const Module &module, std::span<const Tensor> arguments, uint64_t maxWork);
+  /// The same with the arguments of fillArguments(), made element by element: nothing as large as
+  /// a tensor is held.
+  PointReference(const Module &module, uint64_t seed, uint64_t maxWork);
   ~PointReference();
 
   /// The element's value, as Tensor::asDouble() would give it. Errors: Unsupported for an op that

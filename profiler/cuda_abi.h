@@ -46,8 +46,9 @@ struct Uuid {
   unsigned char bytes[16];
 };
 
-/// CUtensorMap: opaque, copied by value into the kernel's parameters.
-struct alignas(64) TensorMap {
+/// CUtensorMap: opaque, copied by value into the kernel's parameters. CUDA 13 wants 128 bytes of
+/// alignment, 12 wants 64.
+struct alignas(128) TensorMap {
   uint64_t opaque[16];
 };
 

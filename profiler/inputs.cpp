@@ -47,7 +47,7 @@ std::vector<std::byte> filledBytes(const PackParameter &parameter, uint64_t seed
     for (int64_t position = first; position < last; ++position) {
       auto element = static_cast<uint64_t>(order.logical(position));
       for (unsigned k = 0; k < parts; ++k) {
-        uint64_t code = encodeWord(part, filler(element * parts + k));
+        uint64_t code = filler.code(element * parts + k);
         uint64_t at = (static_cast<uint64_t>(position) * parts + k) * bits;
         if (bits < 8)
           bytes[at / 8] |= std::byte((code & ((1u << bits) - 1)) << (at % 8));

@@ -61,7 +61,11 @@ Result<Journal> Journal::open(const std::string &path, std::vector<std::string> 
   int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND, 0666);
   if (descriptor < 0)
     return refuse(std::string("can't be opened: ") + std::strerror(errno));
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+  // A run that was killed may take a moment to let go.
+  unsigned tries = 0;
+  while (flock(descriptor, LOCK_EX | LOCK_NB) != 0 && ++tries < 20)
+    usleep(25'000);
+  if (tries == 20) {
     close(descriptor);
     return refuse("another run is writing it; wait for that one or give another --out");
   }

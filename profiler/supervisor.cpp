@@ -1,5 +1,7 @@
 #include "profiler/supervisor.h"
 
+#include "profiler/text.h"
+
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -94,7 +96,7 @@ ChildEnd follow(pid_t child, int pipe, double timeoutSeconds) {
 
 std::string deathOf(const ChildEnd &end, double timeoutSeconds) {
   if (end.timedOut)
-    return "not done after " + std::to_string(static_cast<int>(timeoutSeconds + 0.5)) + " s";
+    return "not done after " + numberText(timeoutSeconds) + " s";
   if (WIFSIGNALED(end.status))
     return std::string("the process died: ") + strsignal(WTERMSIG(end.status));
   return "the process ended with code " + std::to_string(WEXITSTATUS(end.status));

@@ -77,4 +77,11 @@ llvm::Expected<std::vector<Tensor>> evaluate(const Module &module, GraphId graph
 /// slice) through data movement get values that are in bounds there.
 std::vector<Tensor> fillArguments(const Module &module, GraphId graph, uint64_t seed);
 
+/// What fillArguments() fills, leaf by leaf, without the tensors.
+struct ArgumentFill {
+  Shape shape;
+  FillRange range;
+};
+std::vector<ArgumentFill> argumentFills(const Module &module, GraphId graph);
+
 } // namespace tilewright

@@ -107,19 +107,26 @@ private:
 };
 } // namespace
 
-std::vector<Tensor> fillArguments(const Module &module, GraphId id, uint64_t seed) {
+std::vector<ArgumentFill> argumentFills(const Module &module, GraphId id) {
   const Graph &graph = module.graph(id);
   IndexBounds allBounds(module);
   const std::vector<std::optional<int64_t>> &bounds = allBounds.of(id);
-  std::vector<Tensor> result;
+  std::vector<ArgumentFill> result;
   for (OpId parameter : graph.parameters())
     for (const Shape *leaf : eval::leavesOf(graph.op(parameter).shape)) {
       FillRange range;
       std::optional<int64_t> bound = bounds[parameter.index];
       if (bound && isInteger(leaf->dtype))
         range = {true, 0, std::max<int64_t>(*bound - 1, 0)};
-      result.push_back(fillTensor(*leaf, seed + result.size(), range));
+      result.push_back({*leaf, range});
     }
+  return result;
+}
+
+std::vector<Tensor> fillArguments(const Module &module, GraphId id, uint64_t seed) {
+  std::vector<Tensor> result;
+  for (const ArgumentFill &fill : argumentFills(module, id))
+    result.push_back(fillTensor(fill.shape, seed + result.size(), fill.range));
   return result;
 }
 

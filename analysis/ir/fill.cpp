@@ -66,4 +66,22 @@ uint64_t WordFiller::operator()(uint64_t index) const {
   return static_cast<uint64_t>(wrapInteger(part, static_cast<int64_t>(value)));
 }
 
+uint64_t WordFiller::code(uint64_t index) const {
+  bool isCommon = part == DType::F32 || part == DType::BF16 || part == DType::F16;
+  if (!isCommon || range.isGiven)
+    return encodeWord(part, (*this)(index));
+  // A whole number of at most 24 bits over 2^23: exact in f32, so that one rounding is left.
+  auto whole = static_cast<int32_t>(splitmix64(seed, index) >> 40) - (1 << 23);
+  uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(whole) * 0x1p-23f);
+  if (part == DType::F32)
+    return bits;
+  if (part == DType::BF16)
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  uint32_t magnitude = bits & 0x7fffffff, sign = bits >> 16 & 0x8000;
+  constexpr uint32_t smallestNormal = (127 - 14) << 23; // of f16, as an f32
+  if (magnitude < smallestNormal)
+    return encodeWord(part, (*this)(index));
+  return sign | (magnitude - ((127 - 15) << 23) + 0xfff + (bits >> 13 & 1)) >> 13;
+}
+
 } // namespace tilewright

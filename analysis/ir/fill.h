@@ -33,6 +33,8 @@ class WordFiller {
 public:
   WordFiller(DType type, uint64_t seed, FillRange range = {});
   uint64_t operator()(uint64_t index) const;
+  /// encodeWord() of the word, faster for the common float types.
+  uint64_t code(uint64_t index) const;
 
 private:
   DType part;

@@ -139,3 +139,15 @@ TEST(Literal, RefusesWhatDoesNotFitTheShape) {
   literalError(DType::F32, {int64_t(1) << 40}, "{1}");
   literalError(DType::S32, {2, 2}, "{{1,2},{3,4}");
 }
+
+TEST(Fill, TheFastCodeIsTheEncodedWord) {
+  for (const char *name : {"f32", "bf16", "f16", "f64", "f8e4m3fn", "f8e8m0fnu", "s8", "u64", "s4",
+                           "pred", "c64"}) {
+    DType type = *parseDType(name);
+    for (FillRange range : {FillRange{}, FillRange{true, 0, 9}}) {
+      WordFiller filler(type, 3, range);
+      for (uint64_t i = 0; i < 200000; ++i)
+        ASSERT_EQ(filler.code(i), encodeWord(partType(type), filler(i))) << name << " " << i;
+    }
+  }
+}

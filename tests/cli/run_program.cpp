@@ -21,12 +21,14 @@ std::string Outcome::describe() const {
                      commandLine, exitCode, signal, out, err);
 }
 
-Outcome runTilewright(const std::vector<std::string> &arguments,
-                      const std::vector<std::string> &environment, unsigned seconds) {
+namespace {
+
+Outcome runProgram(const char *program, const std::vector<std::string> &arguments,
+                   const std::vector<std::string> &environment, unsigned seconds) {
   TemporaryFolder streams;
   std::string outPath = streams / "out", errPath = streams / "err";
   Outcome outcome;
-  std::vector<std::string> words = {TILEWRIGHT_PROGRAM};
+  std::vector<std::string> words = {program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   outcome.commandLine = fmt::format("{}", fmt::join(words, " "));
   std::vector<char *> argv;
@@ -60,6 +62,18 @@ Outcome runTilewright(const std::vector<std::string> &arguments,
   outcome.out = readBytes(outPath);
   outcome.err = readBytes(errPath);
   return outcome;
+}
+
+} // namespace
+
+Outcome runTilewright(const std::vector<std::string> &arguments,
+                      const std::vector<std::string> &environment, unsigned seconds) {
+  return runProgram(TILEWRIGHT_PROGRAM, arguments, environment, seconds);
+}
+
+Outcome runProfiler(const std::vector<std::string> &arguments,
+                    const std::vector<std::string> &environment, unsigned seconds) {
+  return runProgram(TILEWRIGHT_PROFILE_PROGRAM, arguments, environment, seconds);
 }
 
 TemporaryFolder::TemporaryFolder() {

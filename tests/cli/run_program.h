@@ -22,6 +22,10 @@ struct Outcome {
 Outcome runTilewright(const std::vector<std::string> &arguments,
                       const std::vector<std::string> &environment = {}, unsigned seconds = 120);
 
+/// The same for `tilewright-profile`.
+Outcome runProfiler(const std::vector<std::string> &arguments,
+                    const std::vector<std::string> &environment = {}, unsigned seconds = 120);
+
 /// A folder that is there while the object lives.
 class TemporaryFolder {
 public:

@@ -2,6 +2,7 @@
 #include "codegen/pack.h"
 #include "codegen/pack_manifest.h"
 #include "codegen/ptxas.h"
+#include "costmodel/features.h"
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/compile_facts.h"
 #include "tools/tilewright/coverage.h"
@@ -22,6 +23,24 @@ struct Options {
   uint64_t maxEvents = CheckOptions().maxEvents;
   uint64_t maxReferenceWork = CheckOptions().maxReferenceWork;
 };
+
+/// What the cost model says that a plan must do. The device only matters for registers and such.
+std::function<std::optional<KernelWork>(const KernelPlan &)> workCounter() {
+  llvm::Expected<Device> device = loadDevice("h100-sxm", dataFolder("devices"));
+  if (!device) {
+    llvm::consumeError(device.takeError());
+    return {};
+  }
+  return [device = std::move(*device)](const KernelPlan &plan) -> std::optional<KernelWork> {
+    llvm::Expected<Features> features = featuresOf(plan, device);
+    if (!features) {
+      llvm::consumeError(features.takeError());
+      return std::nullopt;
+    }
+    return KernelWork{features->flops, features->tensorFlops, features->flopType,
+                      features->readBytes, features->writeBytes};
+  };
+}
 
 int runEmit(const Options &options) {
   if (options.coverage)
@@ -51,6 +70,7 @@ int runEmit(const Options &options) {
   emitting.assemble = !options.noAssemble;
   emitting.refuseSpills = options.refuseSpills;
   emitting.dump = options.dump;
+  emitting.workOf = workCounter();
   llvm::Expected<std::vector<EmittedKernel>> emitted =
       emitPack(specs, *target, options.pack, emitting);
   if (!emitted)

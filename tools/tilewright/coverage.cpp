@@ -2,6 +2,7 @@
 
 #include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
+#include "analysis/tiling/plan_text.h"
 #include "codegen/coverage.h"
 #include "tools/tilewright/command.h"
 
@@ -45,13 +46,6 @@ std::string problemOf(const KernelCoverage &kernel) {
     if (outcome->status != CheckOutcome::Status::Pass)
       return fmt::format("{} at {} sizes: {}", toString(outcome->status), sizes, outcome->reason);
   return "";
-}
-
-std::string planText(const KernelPlan &plan) {
-  std::string text(toString(plan.instruction));
-  for (size_t i = 0; i < plan.values.size(); ++i)
-    text += fmt::format(" {}={}", plan.tiled->space.parameters[i].name, plan.values[i]);
-  return text;
 }
 
 } // namespace

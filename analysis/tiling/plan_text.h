@@ -1,0 +1,20 @@
+// Plans as one line of text: "t0=64 t1=128 k0=32 warps=4 stages=3 split_k=1 group_m=8
+// instruction=mma.sync". With the ops it says the whole plan, in tables and in measurement files.
+#pragma once
+
+#include "analysis/tiling/plan.h"
+
+namespace tilewright {
+
+std::string planText(const KernelPlan &plan);
+
+/// A plan of the kernel that a module's entry computes. Tiles are as large as their dims, schedule
+/// parameters have the defaults of Schedule. Errors: those of makeGroup() and tileGroup().
+llvm::Expected<KernelPlan> planOfEntry(std::shared_ptr<const Module> module);
+
+/// Gives a plan the values of such a text. Parameters that the text leaves out stay as they are.
+/// BadInput for a parameter that the plan does not have, a value outside of 1 to its largest, or
+/// words that are no assignments.
+llvm::Error assignText(KernelPlan &plan, std::string_view text);
+
+} // namespace tilewright

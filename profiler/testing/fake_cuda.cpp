@@ -1,0 +1,208 @@
+// libcuda.so.1 as the tests load it: see fake_gpu.h.
+#include "profiler/testing/fake_gpu.h"
+
+#include <cstdlib>
+#include <cstring>
+
+using namespace tilewright::profile;
+
+
+namespace {
+struct FakeFunction {
+  const PackKernel *kernel;
+};
+struct FakeEvent {
+  double ns = 0;
+};
+fake::FakeGpu &gpu() { return fake::FakeGpu::instance(); }
+int architecture() { return std::atoi(gpu().setting("sm", "90").c_str()); }
+} // namespace
+
+extern "C" {
+
+int cuInit(unsigned) { return gpu().at("init"); }
+int cuDriverGetVersion(int *version) {
+  *version = 13000;
+  return 0;
+}
+int cuDeviceGetCount(int *count) {
+  *count = std::atoi(gpu().setting("devices", "1").c_str());
+  return gpu().at("device-count");
+}
+int cuDeviceGet(int *device, int ordinal) {
+  *device = ordinal;
+  return 0;
+}
+int cuDeviceGetName(char *name, int length, int) {
+  std::strncpy(name, "Stand-in GPU", static_cast<size_t>(length));
+  return 0;
+}
+int cuDeviceGetUuid(cuda::Uuid *uuid, int device) {
+  std::memset(uuid->bytes, 0xa0 + std::atoi(gpu().setting("board", "0").c_str()) + device,
+              sizeof uuid->bytes);
+  return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+  switch (attribute) {
+  case cuda::WarpSize:
+    *value = 32;
+    return 0;
+  case cuda::ClockRateKhz:
+    *value = 1'980'000;
+    return 0;
+  case cuda::MultiprocessorCount:
+    *value = 132;
+    return 0;
+  case cuda::MemoryClockRateKhz:
+    *value = 2'619'000;
+    return 0;
+  case cuda::GlobalMemoryBusWidthBits:
+    *value = 5120;
+    return 0;
+  case cuda::L2CacheBytes:
+    *value = 50 << 20;
+    return 0;
+  case cuda::ComputeCapabilityMajor:
+    *value = architecture() / 10;
+    return 0;
+  case cuda::ComputeCapabilityMinor:
+    *value = architecture() % 10;
+    return 0;
+  case cuda::MaxSharedMemoryPerBlockOptin:
+    *value = 232448;
+    return 0;
+  default:
+    return 1; // the runner asks for nothing else
+  }
+}
+int cuDevicePrimaryCtxRetain(void **context, int) {
+  *context = &gpu();
+  return 0;
+}
+int cuCtxSetCurrent(void *) { return 0; }
+int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  *total = gpu().totalBytes();
+  *free = *total - gpu().usedBytes();
+  return 0;
+}
+int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
+  int status = gpu().at("alloc");
+  return status ? status : gpu().allocate(pointer, bytes);
+}
+int cuMemFree_v2(unsigned long long pointer) { return gpu().release(pointer); }
+int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes) {
+  if (int status = gpu().at("copy-in"))
+    return status;
+  if (!gpu().isAllocated(to, bytes))
+    return 1;
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return 0;
+}
+int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes) {
+  if (int status = gpu().at("copy-out"))
+    return status;
+  if (!gpu().isAllocated(from, bytes))
+    return 1;
+  std::memcpy(to, reinterpret_cast<const void *>(from), bytes);
+  return 0;
+}
+int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count, void *) {
+  if (int status = gpu().at("fill"))
+    return status;
+  if (!gpu().isAllocated(to, count))
+    return 1;
+  std::memset(reinterpret_cast<void *>(to), value, count);
+  return 0;
+}
+int cuMemsetD32Async(unsigned long long to, unsigned, size_t count, void *) {
+  if (int status = gpu().at("fill"))
+    return status;
+  if (!gpu().isAllocated(to, 4 * count))
+    return 1;
+  gpu().pass(static_cast<double>(4 * count) / 3e3); // it only overwrites L2: nothing is written
+  return 0;
+}
+int cuModuleLoadDataEx(void **module, const void *, unsigned options, int *names, void **values) {
+  int status = gpu().at("load");
+  for (unsigned i = 0; status && i < options; ++i)
+    if (names[i] == cuda::ErrorLogBuffer)
+      std::strcpy(static_cast<char *>(values[i]), "no kernel image of that kind");
+  *module = &gpu();
+  return status;
+}
+int cuModuleUnload(void *) { return 0; }
+int cuModuleGetFunction(void **function, void *, const char *name) {
+  const PackKernel *kernel = gpu().findKernel(name);
+  if (int status = gpu().at("function"))
+    return status;
+  if (!kernel)
+    return 500; // CUDA_ERROR_NOT_FOUND
+  *function = new FakeFunction{kernel}; // as long as the module: the process
+  return 0;
+}
+int cuFuncSetAttribute(void *, int attribute, int) {
+  return attribute == cuda::MaxDynamicSharedSizeBytes ? 0 : 1;
+}
+int cuFuncGetAttribute(int *value, int attribute, void *) {
+  *value = attribute == cuda::NumRegs ? 42 : 0;
+  return 0;
+}
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int threads, size_t) {
+  *blocks = 2048 / threads;
+  return 0;
+}
+int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                   unsigned blockY, unsigned blockZ, unsigned, void *, void **parameters, void **) {
+  if (int status = gpu().at("launch"))
+    return status;
+  unsigned grid[] = {gridX, gridY, gridZ}, block[] = {blockX, blockY, blockZ};
+  return gpu().launch(*static_cast<FakeFunction *>(function)->kernel, grid, block, parameters);
+}
+int cuEventCreate(void **event, unsigned) {
+  *event = new FakeEvent;
+  return 0;
+}
+int cuEventRecord(void *event, void *) {
+  static_cast<FakeEvent *>(event)->ns = static_cast<double>(gpu().nowNs());
+  return 0;
+}
+int cuEventQuery(void *) {
+  if (int status = gpu().at("query"))
+    return status;
+  return gpu().isHanging ? cuda::notReady : 0;
+}
+int cuEventElapsedTime(float *milliseconds, void *from, void *to) {
+  *milliseconds = static_cast<float>(
+      (static_cast<FakeEvent *>(to)->ns - static_cast<FakeEvent *>(from)->ns) / 1e6);
+  return 0;
+}
+int cuGetErrorName(int status, const char **name) {
+  *name = status == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : status == 100 ? "CUDA_ERROR_NO_DEVICE"
+          : status == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
+          : status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : status == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
+                          : nullptr;
+  return *name ? 0 : 1;
+}
+int cuGetErrorString(int, const char **text) {
+  *text = "as the stand-in was told";
+  return 0;
+}
+int cuTensorMapEncodeTiled(cuda::TensorMap *map, int, uint32_t rank, void *address,
+                           const uint64_t *, const uint64_t *strides, const uint32_t *,
+                           const uint32_t *, int, int, int, int) {
+  // What the driver checks, too (CUDA Driver API reference).
+  if (reinterpret_cast<uintptr_t>(address) % 16 != 0)
+    return 1;
+  for (uint32_t d = 0; d + 1 < rank; ++d)
+    if (strides[d] % 16 != 0)
+      return 1;
+  map->opaque[0] = reinterpret_cast<uintptr_t>(address);
+  return 0;
+}
+
+// For the other libraries of the stand-in.
+fake::FakeGpu *tilewright_fake_gpu() { return &gpu(); }
+
+} // extern "C"

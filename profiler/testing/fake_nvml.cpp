@@ -1,0 +1,39 @@
+// libnvidia-ml.so.1 as the tests load it: see fake_gpu.h.
+#include "profiler/nvml_abi.h"
+#include "profiler/testing/fake_gpu.h"
+
+#include <cstring>
+
+using namespace tilewright::profile;
+
+extern "C" fake::FakeGpu *tilewright_fake_gpu();
+
+extern "C" {
+
+int nvmlInit_v2() { return tilewright_fake_gpu()->at("nvml"); }
+int nvmlSystemGetDriverVersion(char *text, unsigned length) {
+  std::strncpy(text, "580.00", length);
+  return 0;
+}
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **device) {
+  *device = tilewright_fake_gpu();
+  return std::strncmp(uuid, "GPU-", 4) == 0 ? 0 : 6;
+}
+int nvmlDeviceGetClockInfo(void *, int type, unsigned *megahertz) {
+  *megahertz = type == nvml::SmClock ? 1980 : 2619;
+  return 0;
+}
+int nvmlDeviceGetPowerUsage(void *, unsigned *milliwatts) {
+  *milliwatts = 350'500;
+  return 0;
+}
+int nvmlDeviceGetTemperature(void *, int, unsigned *celsius) {
+  *celsius = 41;
+  return 0;
+}
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *, uint64_t *reasons) {
+  *reasons = tilewright_fake_gpu()->setting("throttle", "no") == "power" ? nvml::softwarePowerCap : 0;
+  return 0;
+}
+
+} // extern "C"
