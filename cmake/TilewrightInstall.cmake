@@ -13,7 +13,7 @@ install(TARGETS ${libraries} TilewrightAll EXPORT TilewrightExports
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT TilewrightExports NAMESPACE Tilewright:: DESTINATION ${package_dir})
 if(TARGET tilewright)
-  install(TARGETS tilewright RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS tilewright tilewright-profile RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(DIRECTORY datasets/devices datasets/calibrations datasets/templates datasets/models
         DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright OPTIONAL)

@@ -95,8 +95,7 @@ KernelProblem makeProblem(const KernelSpec &spec, const ExpectationOptions &opti
   std::vector<Tensor> whole;
   bool isWhole = evaluationWork(graph) <= options.maxWork;
   if (isWhole) {
-    std::vector<Tensor> arguments =
-        fillArguments(*spec.module, spec.module->entryId, options.seed);
+    std::vector<Tensor> arguments = fillArguments(*spec.module, spec.module->entryId, options.seed);
     auto evaluated = evaluate(*spec.module, spec.module->entryId, arguments);
     if (!evaluated) {
       problem.unchecked = takeDiag(evaluated.takeError()).message;

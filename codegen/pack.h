@@ -10,11 +10,11 @@
 //    problems: [{hash, expected [{output, positions, values, scale}], unchecked?, hlo}],
 //    kernels: [{name, kind, entry, grid [x,y,z], block [x,y,z], dynamic_shared_bytes,
 //      files {ll, ptx, cubin?}, parameters [{name, role "input"|"output", dtype, dims,
-//      minor_to_major, bytes, range?}], workspaces [{name, bytes, zeroed}], tensor_maps [{parameter,
-//      offset_bytes, dtype, dims, strides_bytes, box, swizzle_bytes}], notes, fill {recipe
-//      "splitmix64", seed}, tolerance, registers?, spill_bytes?, plan {root_tile, sequential [{op,
-//      dim, size}], warps, stages, split_k, group_m, instruction}, work? {flops, tensor_cores, dtype,
-//      read_bytes, write_bytes}, problem, plan_hash, plan_text, hlo}]}
+//      minor_to_major, bytes, range?}], workspaces [{name, bytes, zeroed}], tensor_maps
+//      [{parameter, offset_bytes, dtype, dims, strides_bytes, box, swizzle_bytes}], notes, fill
+//      {recipe "splitmix64", seed}, tolerance, registers?, spill_bytes?, plan {root_tile,
+//      sequential [{op, dim, size}], warps, stages, split_k, group_m, instruction}, work? {flops,
+//      tensor_cores, dtype, read_bytes, write_bytes}, problem, plan_hash, plan_text, hlo}]}
 // A problem is the ops without a plan. `expected` holds elements of its outputs as the reference
 // evaluator makes them: positions in memory, values ("nan", "inf", "-inf" where JSON has no number)
 // and the root mean square of the values, below which errors are absolute; `unchecked` says why

@@ -17,8 +17,10 @@ namespace tilewright::profile {
 static_assert(sizeof(cuda::TensorMap) == sizeof(CUtensorMap));
 static_assert(alignof(cuda::TensorMap) >= alignof(CUtensorMap));
 static_assert(sizeof(cuda::Uuid) == sizeof(CUuuid));
-static_assert(cuda::outOfMemory == CUDA_ERROR_OUT_OF_MEMORY && cuda::noDevice == CUDA_ERROR_NO_DEVICE);
-static_assert(cuda::stubLibrary == CUDA_ERROR_STUB_LIBRARY && cuda::notReady == CUDA_ERROR_NOT_READY);
+static_assert(cuda::outOfMemory == CUDA_ERROR_OUT_OF_MEMORY &&
+              cuda::noDevice == CUDA_ERROR_NO_DEVICE);
+static_assert(cuda::stubLibrary == CUDA_ERROR_STUB_LIBRARY &&
+              cuda::notReady == CUDA_ERROR_NOT_READY);
 static_assert(int(cuda::ClockRateKhz) == CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 static_assert(int(cuda::MultiprocessorCount) == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 static_assert(int(cuda::MemoryClockRateKhz) == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
@@ -28,7 +30,8 @@ static_assert(int(cuda::ComputeCapabilityMajor) == CU_DEVICE_ATTRIBUTE_COMPUTE_C
 static_assert(int(cuda::ComputeCapabilityMinor) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(int(cuda::MaxSharedMemoryPerBlockOptin) ==
               CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-static_assert(int(cuda::MaxDynamicSharedSizeBytes) == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+static_assert(int(cuda::MaxDynamicSharedSizeBytes) ==
+              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
 static_assert(int(cuda::NumRegs) == CU_FUNC_ATTRIBUTE_NUM_REGS);
 static_assert(int(cuda::LocalSizeBytes) == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 static_assert(int(cuda::ErrorLogBuffer) == CU_JIT_ERROR_LOG_BUFFER);
@@ -51,13 +54,16 @@ SAME_OFFSET(name, name);
   static_assert(offsetof(cupti::block, ours) == offsetof(theirs##_Params, member))
 SAME_MEMBER(Initialize, structSize, CUpti_Profiler_Initialize, structSize);
 SAME_MEMBER(GetCounterAvailability, context, CUpti_Profiler_GetCounterAvailability, ctx);
-SAME_MEMBER(GetCounterAvailability, imageSize, CUpti_Profiler_GetCounterAvailability, counterAvailabilityImageSize);
-SAME_MEMBER(GetCounterAvailability, image, CUpti_Profiler_GetCounterAvailability, pCounterAvailabilityImage);
+SAME_MEMBER(GetCounterAvailability, imageSize, CUpti_Profiler_GetCounterAvailability,
+            counterAvailabilityImageSize);
+SAME_MEMBER(GetCounterAvailability, image, CUpti_Profiler_GetCounterAvailability,
+            pCounterAvailabilityImage);
 SAME_MEMBER(GetChipName, deviceIndex, CUpti_Device_GetChipName, deviceIndex);
 SAME_MEMBER(GetChipName, chipName, CUpti_Device_GetChipName, pChipName);
 SAME_MEMBER(HostInitialize, profilerType, CUpti_Profiler_Host_Initialize, profilerType);
 SAME_MEMBER(HostInitialize, chipName, CUpti_Profiler_Host_Initialize, pChipName);
-SAME_MEMBER(HostInitialize, availabilityImage, CUpti_Profiler_Host_Initialize, pCounterAvailabilityImage);
+SAME_MEMBER(HostInitialize, availabilityImage, CUpti_Profiler_Host_Initialize,
+            pCounterAvailabilityImage);
 SAME_MEMBER(HostInitialize, host, CUpti_Profiler_Host_Initialize, pHostObject);
 SAME_MEMBER(HostDeinitialize, host, CUpti_Profiler_Host_Deinitialize, pHostObject);
 SAME_MEMBER(HostConfigAddMetrics, host, CUpti_Profiler_Host_ConfigAddMetrics, pHostObject);
@@ -73,7 +79,8 @@ SAME_MEMBER(HostGetNumOfPasses, image, CUpti_Profiler_Host_GetNumOfPasses, pConf
 SAME_MEMBER(HostGetNumOfPasses, passes, CUpti_Profiler_Host_GetNumOfPasses, numOfPasses);
 SAME_MEMBER(HostEvaluate, host, CUpti_Profiler_Host_EvaluateToGpuValues, pHostObject);
 SAME_MEMBER(HostEvaluate, counterData, CUpti_Profiler_Host_EvaluateToGpuValues, pCounterDataImage);
-SAME_MEMBER(HostEvaluate, counterDataSize, CUpti_Profiler_Host_EvaluateToGpuValues, counterDataImageSize);
+SAME_MEMBER(HostEvaluate, counterDataSize, CUpti_Profiler_Host_EvaluateToGpuValues,
+            counterDataImageSize);
 SAME_MEMBER(HostEvaluate, rangeIndex, CUpti_Profiler_Host_EvaluateToGpuValues, rangeIndex);
 SAME_MEMBER(HostEvaluate, names, CUpti_Profiler_Host_EvaluateToGpuValues, ppMetricNames);
 SAME_MEMBER(HostEvaluate, count, CUpti_Profiler_Host_EvaluateToGpuValues, numMetrics);
@@ -100,17 +107,24 @@ SAME_MEMBER(RangeStop, targetNestingLevel, CUpti_RangeProfiler_Stop, targetNesti
 SAME_MEMBER(RangeStop, allPassesSubmitted, CUpti_RangeProfiler_Stop, isAllPassSubmitted);
 SAME_MEMBER(RangeDecode, profiler, CUpti_RangeProfiler_DecodeData, pRangeProfilerObject);
 SAME_MEMBER(RangeDecode, dropped, CUpti_RangeProfiler_DecodeData, numOfRangeDropped);
-SAME_MEMBER(RangeCounterDataSize, profiler, CUpti_RangeProfiler_GetCounterDataSize, pRangeProfilerObject);
+SAME_MEMBER(RangeCounterDataSize, profiler, CUpti_RangeProfiler_GetCounterDataSize,
+            pRangeProfilerObject);
 SAME_MEMBER(RangeCounterDataSize, names, CUpti_RangeProfiler_GetCounterDataSize, pMetricNames);
 SAME_MEMBER(RangeCounterDataSize, count, CUpti_RangeProfiler_GetCounterDataSize, numMetrics);
-SAME_MEMBER(RangeCounterDataSize, maxRanges, CUpti_RangeProfiler_GetCounterDataSize, maxNumOfRanges);
-SAME_MEMBER(RangeCounterDataSize, maxTreeNodes, CUpti_RangeProfiler_GetCounterDataSize, maxNumRangeTreeNodes);
+SAME_MEMBER(RangeCounterDataSize, maxRanges, CUpti_RangeProfiler_GetCounterDataSize,
+            maxNumOfRanges);
+SAME_MEMBER(RangeCounterDataSize, maxTreeNodes, CUpti_RangeProfiler_GetCounterDataSize,
+            maxNumRangeTreeNodes);
 SAME_MEMBER(RangeCounterDataSize, size, CUpti_RangeProfiler_GetCounterDataSize, counterDataSize);
-SAME_MEMBER(RangeCounterDataInitialize, profiler, CUpti_RangeProfiler_CounterDataImage_Initialize, pRangeProfilerObject);
-SAME_MEMBER(RangeCounterDataInitialize, size, CUpti_RangeProfiler_CounterDataImage_Initialize, counterDataSize);
-SAME_MEMBER(RangeCounterDataInitialize, data, CUpti_RangeProfiler_CounterDataImage_Initialize, pCounterData);
+SAME_MEMBER(RangeCounterDataInitialize, profiler, CUpti_RangeProfiler_CounterDataImage_Initialize,
+            pRangeProfilerObject);
+SAME_MEMBER(RangeCounterDataInitialize, size, CUpti_RangeProfiler_CounterDataImage_Initialize,
+            counterDataSize);
+SAME_MEMBER(RangeCounterDataInitialize, data, CUpti_RangeProfiler_CounterDataImage_Initialize,
+            pCounterData);
 SAME_MEMBER(RangeCounterDataInfo, data, CUpti_RangeProfiler_GetCounterDataInfo, pCounterDataImage);
-SAME_MEMBER(RangeCounterDataInfo, size, CUpti_RangeProfiler_GetCounterDataInfo, counterDataImageSize);
+SAME_MEMBER(RangeCounterDataInfo, size, CUpti_RangeProfiler_GetCounterDataInfo,
+            counterDataImageSize);
 SAME_MEMBER(RangeCounterDataInfo, ranges, CUpti_RangeProfiler_GetCounterDataInfo, numTotalRanges);
 
 TEST(Abi, ParameterBlocksHaveTheSizesThatCuptiExpects) {
@@ -119,24 +133,31 @@ TEST(Abi, ParameterBlocksHaveTheSizesThatCuptiExpects) {
   TILEWRIGHT_CUPTI_PROFILER_FUNCTIONS(SAME_SIZE)
   std::map<std::string, size_t> expected = {
       {"cuptiProfilerInitialize", CUpti_Profiler_Initialize_Params_STRUCT_SIZE},
-      {"cuptiProfilerGetCounterAvailability", CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE},
+      {"cuptiProfilerGetCounterAvailability",
+       CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE},
       {"cuptiDeviceGetChipName", CUpti_Device_GetChipName_Params_STRUCT_SIZE},
       {"cuptiProfilerHostInitialize", CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE},
       {"cuptiProfilerHostDeinitialize", CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE},
-      {"cuptiProfilerHostConfigAddMetrics", CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE},
-      {"cuptiProfilerHostGetConfigImageSize", CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE},
+      {"cuptiProfilerHostConfigAddMetrics",
+       CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE},
+      {"cuptiProfilerHostGetConfigImageSize",
+       CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE},
       {"cuptiProfilerHostGetConfigImage", CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE},
       {"cuptiProfilerHostGetNumOfPasses", CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE},
-      {"cuptiProfilerHostEvaluateToGpuValues", CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE},
+      {"cuptiProfilerHostEvaluateToGpuValues",
+       CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE},
       {"cuptiRangeProfilerEnable", CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE},
       {"cuptiRangeProfilerDisable", CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE},
       {"cuptiRangeProfilerSetConfig", CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE},
       {"cuptiRangeProfilerStart", CUpti_RangeProfiler_Start_Params_STRUCT_SIZE},
       {"cuptiRangeProfilerStop", CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE},
       {"cuptiRangeProfilerDecodeData", CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE},
-      {"cuptiRangeProfilerGetCounterDataSize", CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE},
-      {"cuptiRangeProfilerCounterDataImageInitialize", CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE},
-      {"cuptiRangeProfilerGetCounterDataInfo", CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE},
+      {"cuptiRangeProfilerGetCounterDataSize",
+       CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE},
+      {"cuptiRangeProfilerCounterDataImageInitialize",
+       CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE},
+      {"cuptiRangeProfilerGetCounterDataInfo",
+       CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE},
   };
   EXPECT_EQ(sizes, expected);
 }

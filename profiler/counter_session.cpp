@@ -46,9 +46,9 @@ SessionEnd runCounters(const std::vector<WorkItem> &items, const SessionOptions 
     Result<bool> asPtx = needsPtx(*items[i].pack, gpu->info());
     if (!asPtx)
       return end(asPtx.failure());
-    std::vector<std::string> cells = {kernel.name,        kernel.planHash,
-                                      kernel.plan,        gpu->info().name,
-                                      gpu->info().uuid,   std::to_string((*counters)->passes())};
+    std::vector<std::string> cells = {kernel.name,      kernel.planHash,
+                                      kernel.plan,      gpu->info().name,
+                                      gpu->info().uuid, std::to_string((*counters)->passes())};
     std::string error;
     bool isLost = false;
     std::vector<double> values(counterNames().size(), NAN);

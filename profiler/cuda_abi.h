@@ -63,7 +63,7 @@ struct alignas(128) TensorMap {
   X(deviceGetAttribute, cuDeviceGetAttribute, (int *value, int attribute, Device device))          \
   X(primaryCtxRetain, cuDevicePrimaryCtxRetain, (Context * context, Device device))                \
   X(ctxSetCurrent, cuCtxSetCurrent, (Context context))                                             \
-  X(memGetInfo, cuMemGetInfo_v2, (size_t *free, size_t *total))                                    \
+  X(memGetInfo, cuMemGetInfo_v2, (size_t * free, size_t * total))                                  \
   X(memAlloc, cuMemAlloc_v2, (Pointer * pointer, size_t bytes))                                    \
   X(memFree, cuMemFree_v2, (Pointer pointer))                                                      \
   X(memcpyHtoD, cuMemcpyHtoD_v2, (Pointer to, const void *from, size_t bytes))                     \
@@ -74,7 +74,8 @@ struct alignas(128) TensorMap {
   X(moduleLoadDataEx, cuModuleLoadDataEx,                                                          \
     (Module * module, const void *image, unsigned options, int *names, void **values))             \
   X(moduleUnload, cuModuleUnload, (Module module))                                                 \
-  X(moduleGetFunction, cuModuleGetFunction, (Function * function, Module module, const char *name)) \
+  X(moduleGetFunction, cuModuleGetFunction,                                                        \
+    (Function * function, Module module, const char *name))                                        \
   X(funcSetAttribute, cuFuncSetAttribute, (Function function, int attribute, int value))           \
   X(funcGetAttribute, cuFuncGetAttribute, (int *value, int attribute, Function function))          \
   X(occupancy, cuOccupancyMaxActiveBlocksPerMultiprocessor,                                        \

@@ -6,9 +6,9 @@ namespace tilewright::profile {
 
 namespace {
 const Library &cuptiLibrary() {
-  static const Library library = Library::open(
-      {"libcupti.so.13", "libcupti.so.12", "libcupti.so", "/usr/local/cuda/lib64/libcupti.so",
-       "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"});
+  static const Library library = Library::open({"libcupti.so.13", "libcupti.so.12", "libcupti.so",
+                                                "/usr/local/cuda/lib64/libcupti.so",
+                                                "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"});
   return library;
 }
 } // namespace
@@ -46,10 +46,10 @@ std::optional<CuptiProfiler> CuptiProfiler::open(std::string &why) {
     return std::nullopt;
   }
   CuptiProfiler result;
-#define TILEWRIGHT_LOAD(member, entry, block, bytes)                                              \
-  result.member##Function = reinterpret_cast<cupti::Status (*)(void *)>(library.symbol(#entry));  \
+#define TILEWRIGHT_LOAD(member, entry, block, bytes)                                               \
+  result.member##Function = reinterpret_cast<cupti::Status (*)(void *)>(library.symbol(#entry));   \
   if (!result.member##Function) {                                                                  \
-    why = "this CUPTI has no " #entry "; counters need the one of CUDA 12.6 or newer";            \
+    why = "this CUPTI has no " #entry "; counters need the one of CUDA 12.6 or newer";             \
     return std::nullopt;                                                                           \
   }
   TILEWRIGHT_CUPTI_PROFILER_FUNCTIONS(TILEWRIGHT_LOAD)

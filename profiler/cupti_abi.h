@@ -48,7 +48,7 @@ using BufferCompleted = void (*)(void *context, uint32_t stream, uint8_t *buffer
   X(activityDisable, cuptiActivityDisable, (int kind))                                             \
   X(activityFlushAll, cuptiActivityFlushAll, (uint32_t flag))                                      \
   X(activityGetNextRecord, cuptiActivityGetNextRecord,                                             \
-    (uint8_t *buffer, size_t validSize, void **record))
+    (uint8_t * buffer, size_t validSize, void **record))
 
 struct ActivityFunctions {
 #define TILEWRIGHT_MEMBER(member, entry, arguments) Status(*member) arguments = nullptr;

@@ -37,10 +37,10 @@ Result<LoadedFunction> LoadedModule::function(const std::string &entry, int thre
   // Above 48 KiB the driver wants to be asked.
   constexpr int unasked = 48 * 1024;
   if (sharedBytes > unasked)
-    if (cuda::Status status = driver->funcSetAttribute(
-            result.function, cuda::MaxDynamicSharedSizeBytes, sharedBytes))
-      return driver->failure(status, std::to_string(sharedBytes) +
-                                         " bytes of shared memory are refused");
+    if (cuda::Status status =
+            driver->funcSetAttribute(result.function, cuda::MaxDynamicSharedSizeBytes, sharedBytes))
+      return driver->failure(status,
+                             std::to_string(sharedBytes) + " bytes of shared memory are refused");
   driver->funcGetAttribute(&result.registers, cuda::NumRegs, result.function);
   driver->funcGetAttribute(&result.localBytes, cuda::LocalSizeBytes, result.function);
   driver->occupancy(&result.blocksPerMultiprocessor, result.function, threads,
@@ -74,10 +74,9 @@ Result<Gpu> Gpu::open(int ordinal) {
   char text[64] = "GPU-";
   size_t at = 4;
   for (int i = 0; i < 16; ++i)
-    at += static_cast<size_t>(std::snprintf(text + at, sizeof text - at,
-                                            i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x"
-                                                                                  : "%02x",
-                                            uuid.bytes[i]));
+    at += static_cast<size_t>(
+        std::snprintf(text + at, sizeof text - at,
+                      i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid.bytes[i]));
   auto attribute = [&](int which) {
     int value = 0;
     cu.deviceGetAttribute(&value, which, device);
@@ -90,8 +89,8 @@ Result<Gpu> Gpu::open(int ordinal) {
   info.minor = attribute(cuda::ComputeCapabilityMinor);
   info.multiprocessors = attribute(cuda::MultiprocessorCount);
   info.clockHz = 1e3 * attribute(cuda::ClockRateKhz);
-  info.memoryBytesPerSecond = 1e3 * attribute(cuda::MemoryClockRateKhz) * 2 *
-                              attribute(cuda::GlobalMemoryBusWidthBits) / 8;
+  info.memoryBytesPerSecond =
+      1e3 * attribute(cuda::MemoryClockRateKhz) * 2 * attribute(cuda::GlobalMemoryBusWidthBits) / 8;
   info.l2Bytes = static_cast<uint64_t>(std::max(0, attribute(cuda::L2CacheBytes)));
   info.maxSharedBytes = attribute(cuda::MaxSharedMemoryPerBlockOptin);
   info.cudaVersion = cu.version;
@@ -107,8 +106,8 @@ Result<Gpu> Gpu::open(int ordinal) {
 Result<DeviceBuffer> Gpu::allocate(uint64_t bytes) const {
   cuda::Pointer pointer = 0;
   if (cuda::Status status = driver().memAlloc(&pointer, std::max<uint64_t>(bytes, 1)))
-    return driver().failure(status, "can't allocate " + std::to_string(bytes) +
-                                        " bytes on the device");
+    return driver().failure(status,
+                            "can't allocate " + std::to_string(bytes) + " bytes on the device");
   return DeviceBuffer(driver(), pointer, bytes);
 }
 

@@ -154,9 +154,8 @@ Status Journal::write(const std::string &line) {
     if (put < 0 && errno == EINTR)
       continue;
     if (put <= 0)
-      return Failure{FailureKind::BadInput,
-                     file + ": can't be written: " + std::strerror(errno) +
-                         "; make room and run the same command again"};
+      return Failure{FailureKind::BadInput, file + ": can't be written: " + std::strerror(errno) +
+                                                "; make room and run the same command again"};
     at += static_cast<size_t>(put);
   }
   if (fdatasync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP)

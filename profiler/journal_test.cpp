@@ -1,5 +1,4 @@
 #include "profiler/journal.h"
-
 #include "profiler/record.h"
 #include "profiler/text.h"
 

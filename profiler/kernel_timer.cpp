@@ -70,8 +70,9 @@ public:
         return *failed;
       if (intervals.size() == count) {
         // Times are truncated to the clock's ns and records may come out of order.
-        std::stable_sort(intervals.begin(), intervals.end(),
-                         [](const Interval &a, const Interval &b) { return a.startNs < b.startNs; });
+        std::stable_sort(
+            intervals.begin(), intervals.end(),
+            [](const Interval &a, const Interval &b) { return a.startNs < b.startNs; });
         return intervals;
       }
       if (attempt == 1)

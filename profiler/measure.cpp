@@ -10,6 +10,8 @@ namespace tilewright::profile {
 namespace {
 // Starts and ends are whole ns from different units of the device.
 constexpr double clockStepNs = 32;
+// An empty kernel takes about a microsecond on every device there is.
+constexpr double shortestKernelNs = 100;
 } // namespace
 
 Samples judge(const std::vector<Interval> &intervals, double leastNs) {
@@ -26,6 +28,8 @@ Samples judge(const std::vector<Interval> &intervals, double leastNs) {
       why = "starts " + numberText(-gap) + " ns before the one before it ends";
     else if (time + clockStepNs < leastNs)
       why = numberText(time) + " ns is under the bound of " + numberText(leastNs) + " ns";
+    else if (time < shortestKernelNs)
+      why = numberText(time) + " ns is shorter than any kernel";
     result.allNs.push_back(time);
     if (!why.empty()) {
       result.rejected.push_back({i, std::move(why)});
@@ -61,11 +65,10 @@ void writeSamples(const Samples &samples, Regime regime, Record &record) {
     record[Column::RejectedSamples] += (record[Column::RejectedSamples].empty() ? "" : "; ") +
                                        std::to_string(rejected.number) + ": " + rejected.reason;
   if (samples.rejected.size() * 2 > samples.allNs.size() || samples.timesNs.empty()) {
-    record[Column::Error] = "impossible times: " + std::to_string(samples.rejected.size()) +
-                            " of " + std::to_string(samples.allNs.size()) + " samples" +
-                            (samples.rejected.empty()
-                                 ? ""
-                                 : ", the first: " + samples.rejected.front().reason);
+    record[Column::Error] =
+        "impossible times: " + std::to_string(samples.rejected.size()) + " of " +
+        std::to_string(samples.allNs.size()) + " samples" +
+        (samples.rejected.empty() ? "" : ", the first: " + samples.rejected.front().reason);
     return;
   }
   record[Column::TimeNs] = numberText(median(samples.timesNs));

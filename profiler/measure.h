@@ -21,14 +21,14 @@ struct RejectedSample {
 };
 
 struct Samples {
-  std::vector<double> timesNs;   ///< kept ones, in order
-  std::vector<double> allNs;     ///< all, in order
-  std::vector<double> gapsNs;    ///< between kernels that followed each other
+  std::vector<double> timesNs; ///< kept ones, in order
+  std::vector<double> allNs;   ///< all, in order
+  std::vector<double> gapsNs;  ///< between kernels that followed each other
   std::vector<RejectedSample> rejected;
 };
 
 /// Sorts out what can't be: no time at all, an end before the start, a start before the end of the
-/// kernel before it, a time under the bound.
+/// kernel before it, a time under the bound or under 100 ns.
 Samples judge(const std::vector<Interval> &intervals, double leastNs);
 
 /// Number of samples that fit the budget, each taking `sampleNs`.

@@ -1,5 +1,4 @@
 #include "profiler/measure.h"
-
 #include "profiler/statistics.h"
 #include "profiler/testing/test_pack.h"
 

@@ -20,7 +20,7 @@ constexpr int gpuTemperature = 0;
   X(clockInfo, nvmlDeviceGetClockInfo, (Device device, int type, unsigned *megahertz))             \
   X(powerUsage, nvmlDeviceGetPowerUsage, (Device device, unsigned *milliwatts))                    \
   X(temperature, nvmlDeviceGetTemperature, (Device device, int sensor, unsigned *celsius))         \
-  X(throttleReasons, nvmlDeviceGetCurrentClocksThrottleReasons, (Device device, uint64_t *reasons))
+  X(throttleReasons, nvmlDeviceGetCurrentClocksThrottleReasons, (Device device, uint64_t * reasons))
 
 /// A function that this NVML does not have stays null.
 struct Functions {

@@ -181,8 +181,7 @@ PackParameter readParameter(Fields f) {
   if (result.minorToMajor.size() != result.dims.size() ||
       std::find(seen.begin(), seen.end(), false) != seen.end())
     f.complain("minor_to_major", "does not name every dim once");
-  result.bytes =
-      static_cast<uint64_t>(packedBytes(result.dtype, result.elements).value_or(0));
+  result.bytes = static_cast<uint64_t>(packedBytes(result.dtype, result.elements).value_or(0));
   if (f.has("range")) {
     std::vector<int64_t> range = f.integers("range", INT64_MIN, INT64_MAX);
     if (range.size() != 2 || range[0] > range[1])
@@ -195,8 +194,7 @@ PackParameter readParameter(Fields f) {
 
 PackTensorMap readTensorMap(Fields f, size_t parameters) {
   PackTensorMap map;
-  map.parameter =
-      static_cast<size_t>(f.integer("parameter", 0, int64_t(parameters) - 1));
+  map.parameter = static_cast<size_t>(f.integer("parameter", 0, int64_t(parameters) - 1));
   map.offsetBytes = static_cast<uint64_t>(f.integer("offset_bytes", 0, maxElements));
   map.dtype = f.dtype("dtype");
   for (int64_t dim : f.integers("dims", 1, UINT32_MAX))
@@ -251,9 +249,9 @@ PackKernel readKernel(Fields f) {
   kernel.tolerance = f.number("tolerance");
   if (f.has("work")) {
     Fields work = f.inner("work");
-    kernel.work = PackWork{work.number("flops"), work.flagOr("tensor_cores", false),
-                           work.dtype("dtype"), work.number("read_bytes"),
-                           work.number("write_bytes")};
+    kernel.work =
+        PackWork{work.number("flops"), work.flagOr("tensor_cores", false), work.dtype("dtype"),
+                 work.number("read_bytes"), work.number("write_bytes")};
   }
   if (kernel.planHash.empty())
     kernel.planHash = kernel.name;
@@ -291,16 +289,16 @@ void expect(PackKernel &kernel, const ProblemExpectations &problem, std::string 
       outputs.push_back(i);
   for (PackExpectation expectation : problem.outputs) {
     if (expectation.parameter >= outputs.size()) {
-      complaint = "problem " + kernel.problem + " expects more outputs than '" + kernel.name +
-                  "' has";
+      complaint =
+          "problem " + kernel.problem + " expects more outputs than '" + kernel.name + "' has";
       return;
     }
     expectation.parameter = outputs[expectation.parameter];
     int64_t elements = kernel.parameters[expectation.parameter].elements;
     for (int64_t position : expectation.positions)
       if (position >= elements) {
-        complaint = "problem " + kernel.problem + " expects element " +
-                    std::to_string(position) + " of " + std::to_string(elements);
+        complaint = "problem " + kernel.problem + " expects element " + std::to_string(position) +
+                    " of " + std::to_string(elements);
         return;
       }
     kernel.expectations.push_back(std::move(expectation));

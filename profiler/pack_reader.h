@@ -94,8 +94,8 @@ Result<Pack> readPack(const std::string &folder);
 /// The same from text, for tests.
 Result<Pack> parsePack(const std::string &file, const std::string &text);
 
-/// The bytes of a kernel's code: the cubin, or PTX with a final zero byte where there is no cubin or
-/// PTX is asked for.
+/// The bytes of a kernel's code: the cubin, or PTX with a final zero byte where there is no cubin
+/// or PTX is asked for.
 Result<std::vector<char>> readCode(const Pack &pack, const PackKernel &kernel, bool asPtx);
 
 /// Must the driver compile the pack's PTX for this GPU? A cubin runs within one generation, PTX on

@@ -1,5 +1,4 @@
 #include "profiler/pack_reader.h"
-
 #include "profiler/testing/test_pack.h"
 
 #include <gtest/gtest.h>
@@ -26,9 +25,9 @@ void forEachMutation(Json &root, Json &at, const std::function<void(const std::s
                       path + "/" + (at.is_object() ? child.key() : std::to_string(i)));
     }
   Json old = at;
-  for (const Json &other : {Json(), Json(-1), Json(1e300), Json("x"), Json::array(),
-                            Json::array({Json::object()}), Json::object(), Json(INT64_MAX),
-                            Json(UINT64_MAX), Json(true)}) {
+  for (const Json &other :
+       {Json(), Json(-1), Json(1e300), Json("x"), Json::array(), Json::array({Json::object()}),
+        Json::object(), Json(INT64_MAX), Json(UINT64_MAX), Json(true)}) {
     at = other;
     SCOPED_TRACE(path + " = " + other.dump());
     each(root.dump());
@@ -73,8 +72,9 @@ TEST(PackReader, RefusalsNameTheField) {
             "m.json: 'kernels[0].parameters[1].dtype' is no element type");
   EXPECT_NE(refuse([](Json &j) { j["kernels"].push_back(j["kernels"][0]); }).find("same plan"),
             std::string::npos);
-  EXPECT_NE(refuse([](Json &j) { j["problems"][0]["expected"][0]["positions"][2] = 24; })
-                .find("element 24 of 24"),
+  EXPECT_NE(refuse([](Json &j) {
+              j["problems"][0]["expected"][0]["positions"][2] = 24;
+            }).find("element 24 of 24"),
             std::string::npos);
   EXPECT_NE(whyRefused(std::string(100, '[')).find("nested deeper"), std::string::npos);
   EXPECT_NE(whyRefused("{").find("not valid JSON"), std::string::npos);

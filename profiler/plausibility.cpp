@@ -46,9 +46,8 @@ double leastTimeNs(const PackKernel &kernel, const GpuInfo &gpu, Regime regime) 
     seconds = work.flops / rate;
   if (gpu.memoryBytesPerSecond > 0) {
     auto l2 = static_cast<double>(gpu.l2Bytes);
-    double bytes = regime == Regime::Cold
-                       ? work.readBytes + std::max(0.0, work.writeBytes - l2)
-                       : std::max(0.0, work.readBytes + work.writeBytes - l2);
+    double bytes = regime == Regime::Cold ? work.readBytes + std::max(0.0, work.writeBytes - l2)
+                                          : std::max(0.0, work.readBytes + work.writeBytes - l2);
     seconds = std::max(seconds, bytes / gpu.memoryBytesPerSecond);
   }
   return 1e9 * seconds;

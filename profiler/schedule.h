@@ -17,9 +17,9 @@ namespace tilewright::profile {
 
 struct ScheduleOptions {
   uint64_t seed = 1;
-  unsigned blockSize = 16;       ///< kernels between two looks at the incumbent
-  double driftTolerance = 0.03;  ///< as a fraction of the incumbent's time
-  unsigned regimes = 2;          ///< rows that a kernel gets
+  unsigned blockSize = 16;      ///< kernels between two looks at the incumbent
+  double driftTolerance = 0.03; ///< as a fraction of the incumbent's time
+  unsigned regimes = 2;         ///< rows that a kernel gets
 };
 
 struct Step {
@@ -39,8 +39,7 @@ public:
   bool isOpen(size_t kernel, unsigned attempt, unsigned regime) const;
 
   /// A row was written. `timeNs` is nothing for one with an error.
-  void noteMeasured(size_t kernel, unsigned attempt, unsigned regime,
-                    std::optional<double> timeNs);
+  void noteMeasured(size_t kernel, unsigned attempt, unsigned regime, std::optional<double> timeNs);
   void noteIncumbent(std::optional<double> timeNs);
 
   size_t kernelsLeft() const { return queue.size() - head; }

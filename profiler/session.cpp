@@ -135,8 +135,7 @@ private:
   }
 
   /// Prepares the kernel and checks its numbers. A failure of the kernel is in `error`.
-  Result<std::unique_ptr<KernelRun>> prepare(const Step &step, Record &record,
-                                             std::string &error) {
+  Result<std::unique_ptr<KernelRun>> prepare(const Step &step, Record &record, std::string &error) {
     const WorkItem &item = items[step.kernel];
     auto run = KernelRun::prepare(*gpu, *inputs, *item.pack, *item.kernel, asPtx[item.pack]);
     if (!run) {
@@ -249,8 +248,8 @@ private:
   }
 
   Status writeFlush(unsigned number) {
-    if (cuda::Status status = gpu->driver().memsetD32Async(flush.address(), number,
-                                                           flush.bytes() / 4, nullptr))
+    if (cuda::Status status =
+            gpu->driver().memsetD32Async(flush.address(), number, flush.bytes() / 4, nullptr))
       return gpu->driver().failure(status, "can't overwrite L2");
     return fine();
   }

@@ -42,8 +42,8 @@ enum class SessionEnd : int {
 };
 
 struct SessionHooks {
-  std::function<void(const Step &)> before; ///< a step begins
-  std::function<bool()> shouldStop;         ///< asked between steps
+  std::function<void(const Step &)> before;     ///< a step begins
+  std::function<bool()> shouldStop;             ///< asked between steps
   std::function<void(const std::string &)> say; ///< a line for the user
 };
 

@@ -38,8 +38,8 @@ RunSummary summarise(const std::vector<WorkItem> &items, const SessionOptions &o
   }
   summary.throttles.assign(throttles.begin(), throttles.end());
   for (const WorkItem &item : items)
-    summary.unmeasured += std::any_of(
-        options.regimes.begin(), options.regimes.end(), [&](Regime regime) {
+    summary.unmeasured +=
+        std::any_of(options.regimes.begin(), options.regimes.end(), [&](Regime regime) {
           return !last.contains({item.kernel->planHash, toString(regime)});
         });
   summary.driftedBlocks = replay(items, options, journal).driftedBlocks();
@@ -68,7 +68,8 @@ std::string toText(const RunSummary &summary, const std::string &file) {
     text += "failed: " + summary.failed[i].kernel + " (" + summary.failed[i].regime +
             "): " + summary.failed[i].reason + "\n";
   if (summary.failed.size() > shown)
-    text += "and " + std::to_string(summary.failed.size() - shown) + " more, see the column error\n";
+    text +=
+        "and " + std::to_string(summary.failed.size() - shown) + " more, see the column error\n";
   return text;
 }
 

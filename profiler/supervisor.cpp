@@ -33,7 +33,8 @@ public:
   }
 
 private:
-  struct sigaction oldInterrupt {}, oldTerminate {};
+  struct sigaction oldInterrupt {
+  }, oldTerminate{};
 };
 
 void say(const std::string &line) {

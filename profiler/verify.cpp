@@ -147,9 +147,9 @@ private:
     int64_t at = firstPoison(parameter.dtype, bytes);
     if (at >= 0) {
       result.isRight = false;
-      result.reason = element(parameter, at + static_cast<int64_t>(offset * 8 /
-                                                                   bitWidth(parameter.dtype))) +
-                      " was never written";
+      result.reason =
+          element(parameter, at + static_cast<int64_t>(offset * 8 / bitWidth(parameter.dtype))) +
+          " was never written";
     }
     return fine();
   }

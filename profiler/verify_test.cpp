@@ -1,8 +1,7 @@
-#include "profiler/verify.h"
-
 #include "analysis/ir/tensor.h"
 #include "profiler/inputs.h"
 #include "profiler/testing/test_pack.h"
+#include "profiler/verify.h"
 
 #include <cstring>
 #include <gtest/gtest.h>

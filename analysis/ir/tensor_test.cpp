@@ -141,8 +141,8 @@ TEST(Literal, RefusesWhatDoesNotFitTheShape) {
 }
 
 TEST(Fill, TheFastCodeIsTheEncodedWord) {
-  for (const char *name : {"f32", "bf16", "f16", "f64", "f8e4m3fn", "f8e8m0fnu", "s8", "u64", "s4",
-                           "pred", "c64"}) {
+  for (const char *name :
+       {"f32", "bf16", "f16", "f64", "f8e4m3fn", "f8e8m0fnu", "s8", "u64", "s4", "pred", "c64"}) {
     DType type = *parseDType(name);
     for (FillRange range : {FillRange{}, FillRange{true, 0, 9}}) {
       WordFiller filler(type, 3, range);

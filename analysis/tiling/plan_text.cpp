@@ -61,8 +61,8 @@ llvm::Error assignText(KernelPlan &plan, std::string_view text) {
                        name.take_front(40).str());
     int64_t largest = plan.tiled->space.parameters[*index].largest();
     if (value.getAsInteger(10, number) || number < 1 || number > largest)
-      return makeError(DiagClass::BadInput, "parameter {} is '{}', allowed are 1 to {}",
-                       name.str(), value.take_front(40).str(), largest);
+      return makeError(DiagClass::BadInput, "parameter {} is '{}', allowed are 1 to {}", name.str(),
+                       value.take_front(40).str(), largest);
     plan.values[*index] = number;
   }
   return llvm::Error::success();

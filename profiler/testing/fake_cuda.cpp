@@ -6,7 +6,6 @@
 
 using namespace tilewright::profile;
 
-
 namespace {
 struct FakeFunction {
   const PackKernel *kernel;
@@ -136,7 +135,7 @@ int cuModuleGetFunction(void **function, void *, const char *name) {
   if (int status = gpu().at("function"))
     return status;
   if (!kernel)
-    return 500; // CUDA_ERROR_NOT_FOUND
+    return 500;                         // CUDA_ERROR_NOT_FOUND
   *function = new FakeFunction{kernel}; // as long as the module: the process
   return 0;
 }

@@ -36,7 +36,8 @@ int cuptiGetResultString(int status, const char **text) {
   *text = status == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" : "CUPTI_ERROR_UNKNOWN";
   return 0;
 }
-int cuptiActivityRegisterCallbacks(cupti::BufferRequested request, cupti::BufferCompleted complete) {
+int cuptiActivityRegisterCallbacks(cupti::BufferRequested request,
+                                   cupti::BufferCompleted complete) {
   requested = request;
   completed = complete;
   return 0;

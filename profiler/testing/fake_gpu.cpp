@@ -35,8 +35,8 @@ FakeGpu::FakeGpu() {
     if (colon == std::string::npos || equals == std::string::npos)
       std::abort(); // a test that says something else than it means
     std::string number = word.substr(colon + 1, equals - colon - 1);
-    faults.push_back({word.substr(0, colon), number == "*" ? 0 : std::stoul(number),
-                      word.substr(equals + 1)});
+    faults.push_back(
+        {word.substr(0, colon), number == "*" ? 0 : std::stoul(number), word.substr(equals + 1)});
   }
   std::string folder = environment("TILEWRIGHT_FAKE_PACK");
   if (!folder.empty())
@@ -138,14 +138,16 @@ double FakeGpu::durationNs(const PackKernel &kernel) const {
   double work = kernel.work ? kernel.work->flops / 4e5 +
                                   (kernel.work->readBytes + kernel.work->writeBytes) / 2e3
                             : 0;
-  double ns = 2000 + work + static_cast<double>(splitmix64(7, std::stoull(hashText(kernel.entry), nullptr, 16)) % 5000);
+  double ns =
+      2000 + work +
+      static_cast<double>(splitmix64(7, std::stoull(hashText(kernel.entry), nullptr, 16)) % 5000);
   ns *= isCold ? 1.5 : 1.0;
   ns *= isSlow ? 1.2 : 1.0;
   return ns + static_cast<double>(splitmix64(11, kernelsLaunched) % 40); // jitter
 }
 
 int FakeGpu::launch(const PackKernel &kernel, const unsigned grid[3], const unsigned block[3],
-                void **arguments) {
+                    void **arguments) {
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     auto pointer = *static_cast<unsigned long long *>(arguments[i]);
     if (!isAllocated(pointer, kernel.parameters[i].bytes))
@@ -168,7 +170,8 @@ int FakeGpu::launch(const PackKernel &kernel, const unsigned grid[3], const unsi
   uint64_t start = clock + 700;
   clock = start + static_cast<uint64_t>(ns);
   if (isRecording && !std::exchange(losesRecord, false)) {
-    KernelInterval record{start, clock, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}};
+    KernelInterval record{
+        start, clock, {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}};
     if (std::exchange(goesBack, false))
       std::swap(record.startNs, record.endNs);
     records.push_back(record);

@@ -14,9 +14,9 @@
 //                    writes, `partial` leaves the second half of the outputs unwritten, `slow`
 //                    makes this and all later kernels a fifth slower, `short` makes the kernel take
 //                    1 ns, `lost` loses the activity record, `back` sets the clock back
-// Where $TILEWRIGHT_FAKE_ONCE names a file, the first fault creates it and no later process has any.
-// $TILEWRIGHT_FAKE_GPU changes the device: "sm=80" the architecture, "devices=0" how many there
-// are, "memory=N" its bytes, "unknown=NAME" a counter that the chip does not have.
+// Where $TILEWRIGHT_FAKE_ONCE names a file, the first fault creates it and no later process has
+// any. $TILEWRIGHT_FAKE_GPU changes the device: "sm=80" the architecture, "devices=0" how many
+// there are, "memory=N" its bytes, "unknown=NAME" a counter that the chip does not have.
 #pragma once
 
 #include "profiler/pack_reader.h"
@@ -53,8 +53,8 @@ public:
   void pass(double ns);
   uint64_t nowNs() const { return clock; }
 
-  bool isRecording = false;             ///< CUPTI's activity
-  std::vector<KernelInterval> records;  ///< of kernels since recording began
+  bool isRecording = false;            ///< CUPTI's activity
+  std::vector<KernelInterval> records; ///< of kernels since recording began
   size_t kernelsLaunched = 0;
   double lastKernelNs = 0;
   bool isHanging = false;

@@ -32,7 +32,8 @@ int nvmlDeviceGetTemperature(void *, int, unsigned *celsius) {
   return 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *, uint64_t *reasons) {
-  *reasons = tilewright_fake_gpu()->setting("throttle", "no") == "power" ? nvml::softwarePowerCap : 0;
+  *reasons =
+      tilewright_fake_gpu()->setting("throttle", "no") == "power" ? nvml::softwarePowerCap : 0;
   return 0;
 }
 

@@ -153,8 +153,8 @@ int measure(Options options) {
   if (journal->rows().empty())
     return end == SessionEnd::Stopped ? 4 : end == SessionEnd::BadInput ? 2 : 3;
   RunSummary summary = summarise(items, options.session, *journal);
-  std::string text = options.json ? toJson(summary, options.out, endText(end))
-                                  : toText(summary, options.out);
+  std::string text =
+      options.json ? toJson(summary, options.out, endText(end)) : toText(summary, options.out);
   std::fwrite(text.data(), 1, text.size(), stdout);
   switch (end) {
   case SessionEnd::Done:
@@ -181,11 +181,13 @@ int main(int argc, char **argv) {
                "the driver; with CUPTI (CUDA\ntoolkit) times are those of the hardware's own "
                "records.",
                "tilewright-profile"};
-  app.footer("Example:\n"
-             "  tilewright-profile pack --out h100.csv\n"
-             "Rows are on disk as they are made. Interrupt it, kill it, run it again: it goes on.\n"
-             "Exit code: 0 all measured; 1 some kernels failed (see the column error) or counters are "
-             "not\npermitted; 2 bad input or usage; 3 no GPU that can run the packs; 4 stopped before the end.");
+  app.footer(
+      "Example:\n"
+      "  tilewright-profile pack --out h100.csv\n"
+      "Rows are on disk as they are made. Interrupt it, kill it, run it again: it goes on.\n"
+      "Exit code: 0 all measured; 1 some kernels failed (see the column error) or counters are "
+      "not\npermitted; 2 bad input or usage; 3 no GPU that can run the packs; 4 stopped before the "
+      "end.");
   app.set_version_flag("--version", std::string("tilewright-profile ") + TILEWRIGHT_VERSION);
   app.add_option("PACK", options.packs, "Folders that tilewright emit wrote")->required();
   app.add_option("--out", options.out, "CSV file to add rows to")->required();
