@@ -1,9 +1,9 @@
 #include "codegen/pack.h"
 
-#include "codegen/dump.h"
 #include "analysis/import/hlo_text.h"
 #include "analysis/ir/evaluator.h"
 #include "analysis/tiling/plan_text.h"
+#include "codegen/dump.h"
 #include "codegen/lower.h"
 #include "codegen/nvptx.h"
 #include "codegen/pack_manifest.h"

@@ -1,5 +1,7 @@
 #include "costmodel/dataset.h"
 
+#include "costmodel/measured_plans.h"
+
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -31,6 +33,15 @@ public:
     if (times == Times::Needed && !table.column("time_ns"))
       return makeError(DiagClass::BadInput, "{}: no column 'time_ns'", table.name());
     data.files.push_back(table.name());
+    if (MeasuredPlans::describes(table)) {
+      if (auto error = measured.readProblems(table))
+        return error;
+      for (size_t i : rowsThatCount(table))
+        if (auto error = addMeasured(TableRow(table, i)))
+          return error;
+      ++tableNumber;
+      return llvm::Error::success();
+    }
     for (size_t i = 0; i < table.rowCount(); ++i)
       if (auto error = addRow(TableRow(table, i)))
         return error;
@@ -46,16 +57,41 @@ public:
   }
 
 private:
-  llvm::Error addRow(const TableRow &row) {
+  /// The time of a row (0 where none is needed), or nothing for one that failed, which is counted.
+  llvm::Expected<std::optional<double>> timeOf(const TableRow &row) {
     auto time = row.number("time_ns");
     if (!time)
       return time.takeError();
     if (!row.text("error").empty() || (times == Times::Needed && !*time)) {
       ++data.failedRows;
-      return llvm::Error::success();
+      return std::nullopt;
     }
     if (*time && **time <= 0)
       return row.error(fmt::format("time_ns is {}, it must be positive", **time));
+    return std::optional(time->value_or(0));
+  }
+
+  /// A row that names its ops and its plan.
+  llvm::Error addMeasured(const TableRow &row) {
+    auto time = timeOf(row);
+    if (!time || !*time)
+      return time.takeError();
+    auto plan = measured.planOf(row);
+    RowIdentity identity{measured.familyOf(row), std::string(row.text("problem")),
+                         std::string(row.text("problem"))};
+    if (!plan)
+      return skipUnsupported(plan.takeError(), identity);
+    if (row.text("regime") != "cold") {
+      ++unpriced[{identity.family, "measured with warm caches; cold rows are fitted and judged"}];
+      return llvm::Error::success();
+    }
+    return addPlan(row, std::move(identity), *plan, **time);
+  }
+
+  llvm::Error addRow(const TableRow &row) {
+    auto time = timeOf(row);
+    if (!time || !*time)
+      return time.takeError();
     auto number = templates.match(row);
     if (!number) {
       std::string_view kernel = row.text("kernel");
@@ -68,13 +104,18 @@ private:
     auto plan = templates.planOf(*number, row, device);
     if (!plan)
       return skipUnsupported(plan.takeError(), *identity);
-    auto features = featuresOf(*plan, device);
+    return addPlan(row, std::move(*identity), *plan, **time);
+  }
+
+  llvm::Error addPlan(const TableRow &row, RowIdentity identity, const KernelPlan &plan,
+                      double timeNs) {
+    auto features = featuresOf(plan, device);
     if (!features)
-      return skipUnsupported(features.takeError(), *identity);
-    hash.add(identity->group);
+      return skipUnsupported(features.takeError(), identity);
+    hash.add(identity.group);
     hash.add(row.text("time_ns"));
-    data.rows.push_back({std::move(*identity), choiceOf(*plan), std::move(*features),
-                         time->value_or(0), tableNumber, row.line()});
+    data.rows.push_back({std::move(identity), choiceOf(plan), std::move(*features), timeNs,
+                         tableNumber, row.line()});
     return llvm::Error::success();
   }
 
@@ -96,6 +137,7 @@ private:
   }
 
   TemplateLibrary &templates;
+  MeasuredPlans measured;
   const Device &device;
   Times times;
   Dataset data;

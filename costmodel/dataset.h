@@ -41,7 +41,8 @@ struct Dataset {
   std::string hash; ///< of the rows' identities and times, hexadecimal
 };
 
-/// Reads rows through templates. A row that no template takes or that can't be tiled is counted
+/// Reads rows through templates, and files of tilewright-profile, whose rows name their plans,
+/// without (see MeasuredPlans). A row that no template takes or that can't be tiled is counted
 /// in `unpriced`; a cell that makes no sense is a BadInput error, located. A table without a
 /// `time_ns` column is an error, unless nothing need be measured yet: then the column and cells of
 /// it may be missing.
