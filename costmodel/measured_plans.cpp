@@ -57,7 +57,7 @@ llvm::Expected<KernelPlan> MeasuredPlans::planOf(const TableRow &row) {
     const Graph &graph = module->entry();
     std::vector<OpId> parameters = graph.parameters();
     problem.dtype =
-        std::string(toString(parameters.empty() ? graph[graph.root].shape.dtype
+        std::string(toString(parameters.empty() ? graph[graph.root()].shape.dtype
                                                 : graph[parameters.front()].shape.dtype));
     auto plan = planOfEntry(std::make_shared<const Module>(std::move(*module)));
     if (!plan)

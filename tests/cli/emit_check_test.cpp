@@ -1,10 +1,12 @@
 // explore → emit → check, as a user runs them: plans become kernels that compute the right thing.
 #include "tests/cli/run_program.h"
 
+#include <algorithm>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
 namespace tilewright::test {
 
@@ -209,6 +211,38 @@ TEST_F(EmitCheck, KernelsOfThreeKindsPassOnEveryTarget) {
       expectPasses(pack);
     }
   }
+}
+
+TEST_F(EmitCheck, MicrobenchmarksAreKernelsLikeAnyOther) {
+  std::string pack = folder / "micro";
+  Outcome outcome = runTilewright(
+      {"emit", "--microbenchmarks", "--no-assemble", "--target", "sm_80", "--out", pack, "--json"});
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
+  std::set<std::string> properties;
+  const Json document = Json::parse(outcome.out),
+             manifest = Json::parse(readBytes(pack + "/manifest.json"));
+  for (const Json &kernel : document["kernels"]) {
+    EXPECT_TRUE(kernel["emitted"].get<bool>()) << kernel;
+    std::string name = kernel["name"].get<std::string>();
+    properties.insert(name.substr(0, name.find('_')));
+  }
+  EXPECT_EQ(properties,
+            (std::set<std::string>{"launch", "copy", "write", "read", "chase", "fma", "exp",
+                                   "rsqrt", "tanh", "divide", "loop", "grid", "stride"}));
+  // At 2.5 TB/s and 20 TFLOP/s, with the runner's defaults, and 70 us for each flush of L2.
+  double seconds = 0;
+  for (const Json &kernel : manifest["kernels"]) {
+    const Json &work = kernel["work"];
+    double ns =
+        5000 +
+        std::max((work["read_bytes"].get<double>() + work["write_bytes"].get<double>()) / 2500,
+                 work["flops"].get<double>() / 20e3);
+    seconds += 23 * (2 * ns + 70e3) / 1e9;
+  }
+  EXPECT_LT(seconds, 60);
+  // Plans and the suite exclude each other, and one of them is needed.
+  EXPECT_EQ(runTilewright({"emit", "--microbenchmarks", "x.json", "--out", pack}).exitCode, 2);
+  EXPECT_EQ(runTilewright({"emit", "--out", pack}).exitCode, 2);
 }
 
 TEST_F(EmitCheck, SamePlansSameBytes) {

@@ -1,4 +1,5 @@
 // tilewright emit and check: plans to kernels, and kernels against the reference evaluator.
+#include "codegen/microbenchmarks.h"
 #include "codegen/pack.h"
 #include "codegen/pack_manifest.h"
 #include "codegen/ptxas.h"
@@ -19,6 +20,7 @@ struct Options {
   std::string pack, dump;
   std::string compareDevice; ///< empty: compiled kernels are not compared with the estimates
   bool json = false, noAssemble = false, coverage = false, refuseSpills = false;
+  bool microbenchmarks = false;
   uint64_t seed = 1;
   uint64_t maxEvents = CheckOptions().maxEvents;
   uint64_t maxReferenceWork = CheckOptions().maxReferenceWork;
@@ -49,6 +51,10 @@ int runEmit(const Options &options) {
     return failInput(makeError(DiagClass::BadInput, "{}",
                                options.pack.empty() ? "--out is required without --coverage"
                                                     : "a pack has one --target"));
+  if (options.plans.empty() != options.microbenchmarks)
+    return failInput(makeError(DiagClass::BadInput, "{}",
+                               options.microbenchmarks ? "--microbenchmarks takes no plans"
+                                                       : "a plan is required"));
   llvm::Expected<Target> target = findTarget(options.targets[0]);
   if (!target)
     return failInput(target.takeError());
@@ -56,6 +62,12 @@ int runEmit(const Options &options) {
   if (!toolchain)
     return fail(toolchain.takeError());
   std::vector<KernelSpec> specs;
+  if (options.microbenchmarks) {
+    llvm::Expected<std::vector<KernelSpec>> suite = microbenchmarks();
+    if (!suite)
+      return fail(suite.takeError());
+    specs = std::move(*suite);
+  }
   for (const std::string &path : options.plans) {
     llvm::Expected<std::string> text = readFile(path);
     if (!text)
@@ -157,8 +169,7 @@ void addEmit(CLI::App &app, Selection &selection) {
                   "  tilewright emit out/plans/000/*.json --target sm_90a --out pack\n"
                   "  tilewright emit --coverage model.hlo.txt --target sm_80 --target sm_90a\n"
                   "Exit code 1: some plans have no code; they are listed with the reason.");
-  command->add_option("PLAN", options->plans, "Plan files, as explore --out writes them")
-      ->required();
+  command->add_option("PLAN", options->plans, "Plan files, as explore --out writes them");
   command
       ->add_option("--target", options->targets,
                    "sm_80, sm_86, sm_89, sm_90, sm_90a, …; with --coverage several")
@@ -168,6 +179,8 @@ void addEmit(CLI::App &app, Selection &selection) {
   command->add_flag("--coverage", options->coverage,
                     "Of models instead of plans: which kernels have code, assemble, and are right "
                     "on the emulator at reduced sizes");
+  command->add_flag("--microbenchmarks", options->microbenchmarks,
+                    "Kernels that each show one property of a device, in place of plans");
   command->add_option("--seed", options->seed, "Of the inputs' values")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);

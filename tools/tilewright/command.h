@@ -68,5 +68,6 @@ void addCheck(CLI::App &app, Selection &selection);
 void addCalibrate(CLI::App &app, Selection &selection);
 void addEvaluate(CLI::App &app, Selection &selection);
 void addReport(CLI::App &app, Selection &selection);
+void addData(CLI::App &app, Selection &selection);
 
 } // namespace tilewright::cli

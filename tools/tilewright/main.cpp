@@ -64,6 +64,7 @@ int main(int argc, char **argv) {
   addCalibrate(app, selection);
   addEvaluate(app, selection);
   addReport(app, selection);
+  addData(app, selection);
 
   try {
     app.parse(argc, argv);

@@ -1,0 +1,189 @@
+#include "codegen/microbenchmarks.h"
+
+#include "analysis/import/import_file.h"
+#include "analysis/tiling/plan_text.h"
+
+namespace tilewright {
+
+namespace {
+
+constexpr int64_t multiprocessors = 132; // of the larger devices; sizes need not fit exactly
+constexpr int64_t kib = 1 << 10, mib = 1 << 20;
+
+class Suite {
+public:
+  llvm::Expected<std::vector<KernelSpec>> build() {
+    launches();
+    streams();
+    chases();
+    chains();
+    dots();
+    strides();
+    if (failure)
+      return std::move(failure);
+    return std::move(specs);
+  }
+  Suite() = default;
+  Suite(const Suite &) = delete;
+  ~Suite() { llvm::consumeError(std::move(failure)); }
+
+private:
+  /// `body` holds the lines of the entry, `extra` other computations.
+  void add(const std::string &name, const std::string &body, const std::string &plan,
+           const std::string &extra = "") {
+    if (failure)
+      return;
+    std::string text = fmt::format("HloModule {}\n{}ENTRY e {{\n{}}}\n",
+                                   name.substr(0, name.find('_')), extra, body);
+    auto module =
+        importBuffer(std::make_shared<SourceBuffer>("(micro-benchmark " + name + ")", text));
+    if (!module) {
+      failure = module.takeError();
+      return;
+    }
+    auto made = planOfEntry(std::make_shared<const Module>(std::move(*module)));
+    if (!made) {
+      failure = made.takeError();
+      return;
+    }
+    made->name = name;
+    if (auto error = assignText(*made, plan)) {
+      failure = makeError(DiagClass::Internal, "micro-benchmark {}: {}", name,
+                          takeDiag(std::move(error)).message);
+      return;
+    }
+    auto spec = specOf(*made);
+    if (!spec) {
+      failure = spec.takeError();
+      return;
+    }
+    specs.push_back(std::move(*spec));
+  }
+
+  static std::string shape(const char *type, int64_t elements) {
+    return fmt::format("{}[{}]", type, elements);
+  }
+
+  void launches() {
+    for (int64_t grid : {int64_t(1), multiprocessors, 16 * multiprocessors}) {
+      std::string s = shape("f32", 32 * grid);
+      add(fmt::format("launch_{}", grid),
+          fmt::format("  x = {} parameter(0)\n  ROOT y = {} negate(x)\n", s, s), "t0=32 warps=1");
+    }
+  }
+
+  void streams() {
+    for (int64_t bytes = 64 * kib; bytes <= 1024 * mib; bytes *= 4)
+      for (int64_t warps : {1, 4, 8}) {
+        std::string s = shape("f32", bytes / 4);
+        std::string plan = fmt::format("t0={} warps={}", 32 * 8 * warps, warps);
+        add(fmt::format("copy_{}KiB_{}w", bytes / kib, warps),
+            fmt::format("  x = {} parameter(0)\n  ROOT y = {} negate(x)\n", s, s), plan);
+        if (warps == 4)
+          add(fmt::format("write_{}KiB", bytes / kib),
+              fmt::format("  x = f32[] parameter(0)\n  ROOT y = {} broadcast(x), dimensions={{}}\n",
+                          s),
+              plan);
+      }
+    const char *const sum = "sum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                            "  ROOT c = f32[] add(a, b)\n}\n";
+    for (int64_t size : {1, 2, 4, 8, 16, 24, 32, 40, 48, 64, 256}) {
+      int64_t rows = size * mib / 4 / 2048;
+      add(fmt::format("read_{}MiB", size),
+          fmt::format("  x = f32[{},2048] parameter(0)\n  z = f32[] constant(0)\n"
+                      "  ROOT y = f32[{}] reduce(x, z), dimensions={{1}}, to_apply=sum\n",
+                      rows, rows),
+          "t0=1 r0=2048 warps=4", sum);
+    }
+  }
+
+  void chases() {
+    for (int64_t bytes : {16 * kib, 4 * mib, 32 * mib, 256 * mib})
+      for (int links : {8, 32}) {
+        int64_t elements = bytes / 4;
+        std::string body =
+            fmt::format("  t = s32[{}] parameter(0)\n  i0 = s32[] parameter(1)\n", elements);
+        for (int i = 0; i < links; ++i) {
+          bool isLast = i + 1 == links;
+          body += fmt::format("  {}s{} = s32[1] dynamic-slice(t, i{}), "
+                              "dynamic_slice_sizes={{1}}\n",
+                              isLast ? "ROOT " : "", i, i);
+          if (!isLast)
+            body += fmt::format("  i{} = s32[] reshape(s{})\n", i + 1, i);
+        }
+        add(fmt::format("chase_{}KiB_{}", bytes / kib, links), body, "t0=1 warps=1");
+      }
+  }
+
+  void chains() {
+    struct Pipe {
+      const char *name, *type, *step;
+      int length;
+    };
+    // `{0}` the type with its shape, `{1}` the value so far.
+    const Pipe pipes[] = {{"fma", "f32", "multiply-add", 128},
+                          {"exp", "f32", "exponential", 32},
+                          {"rsqrt", "f32", "rsqrt", 32},
+                          {"tanh", "f32", "tanh", 16},
+                          {"divide", "s32", "divide", 16}};
+    for (const Pipe &pipe : pipes)
+      for (int64_t warps : {1, 4, 16, 32})
+        for (int64_t perThread : {1, 4}) {
+          int64_t tile = 32 * warps * perThread;
+          std::string s = shape(pipe.type, tile * multiprocessors);
+          std::string body = fmt::format("  v0 = {} parameter(0)\n  k = {} parameter(1)\n", s, s);
+          for (int i = 0; i < pipe.length; ++i) {
+            const char *root = i + 1 == pipe.length ? "ROOT " : "";
+            if (std::string_view(pipe.step) == "multiply-add")
+              body += fmt::format("  m{0} = {1} multiply(v{0}, k)\n  {2}v{3} = {1} add(m{0}, k)\n",
+                                  i, s, root, i + 1);
+            else if (std::string_view(pipe.step) == "divide")
+              body += fmt::format("  {2}v{3} = {1} divide(k, v{0})\n", i, s, root, i + 1);
+            else
+              body += fmt::format("  {2}v{3} = {1} {4}(v{0})\n", i, s, root, i + 1, pipe.step);
+          }
+          add(fmt::format("{}_{}w_{}", pipe.name, warps, perThread), body,
+              fmt::format("t0={} warps={}", tile, warps));
+        }
+  }
+
+  void dot(const std::string &name, int64_t m, int64_t k) {
+    add(name,
+        fmt::format("  a = bf16[{0},{1}] parameter(0)\n  b = bf16[{1},128] parameter(1)\n"
+                    "  ROOT c = bf16[{0},128] dot(a, b), lhs_contracting_dims={{1}}, "
+                    "rhs_contracting_dims={{0}}\n",
+                    m, k),
+        "t0=128 t1=128 k0=32 warps=4 stages=3 instruction=mma.sync");
+  }
+
+  void dots() {
+    for (int64_t k = 64; k <= 8192; k *= 2)
+      dot(fmt::format("loop_{}", k), 128, k);
+    const int64_t sm = multiprocessors;
+    for (int64_t tiles : {int64_t(1), sm / 2, sm - 1, sm, sm + 1, 3 * sm / 2, 2 * sm, 2 * sm + 1,
+                          3 * sm, 3 * sm + 1, 4 * sm, 4 * sm + 1})
+      dot(fmt::format("grid_{}", tiles), 128 * tiles, 1024);
+  }
+
+  void strides() {
+    constexpr int64_t elements = 4 * mib;
+    for (int64_t stride : {1, 2, 4, 8, 16, 32})
+      add(fmt::format("stride_{}", stride),
+          fmt::format("  x = f32[{0}] parameter(0)\n"
+                      "  ROOT y = f32[{1}] slice(x), slice={{[0:{0}:{2}]}}\n",
+                      elements * stride, elements, stride),
+          "t0=1024 warps=4");
+  }
+
+  std::vector<KernelSpec> specs;
+  llvm::Error failure = llvm::Error::success();
+};
+
+} // namespace
+
+llvm::Expected<std::vector<KernelSpec>> microbenchmarks() {
+  Suite suite;
+  return suite.build();
+}
+
+} // namespace tilewright
