@@ -114,8 +114,10 @@ FactoredTile ExampleClaims::incomingTile(const Incoming &incoming, TilePropagato
     relation.variables.push_back({size, {1, INT64_MAX}, {}});
     relation.variables.push_back({lower, {0, extent}, {}});
     relation.variables.push_back({upper, {0, extent}, {}});
-    tile.dims.push_back(rules.factory.opaqueDim(
-        {offset, size, ctx.constant(incoming.stride), lower, upper}, extent, !incoming.isNonEmpty));
+    FactoredDim dim =
+        rules.factory.opaqueDim({offset, size, ctx.constant(incoming.stride), lower, upper}, extent,
+                                !incoming.isNonEmpty, tile);
+    tile.dims.push_back(std::move(dim));
   }
   return tile;
 }

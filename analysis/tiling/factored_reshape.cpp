@@ -84,39 +84,70 @@ std::string boundaryText(const TileOrigin &origin, int64_t c) {
       origin.extent % c == 0
           ? fmt::format("because {} is split into {} x {}", origin.extent, outer, c)
           : fmt::format("because {} is split at {}", origin.extent, c);
-  if (!origin.aligned)
+  if (!origin.isRegular)
     return fmt::format("tile {{0}} must be 1, since its start or stride is not known, {}", because);
   if (origin.isRooted())
     return isPrime(c)
                ? fmt::format("tile {{0}} must be 1 or a multiple of {}, {}", c, because)
                : fmt::format("tile {{0}} must divide {} or be a multiple of it, {}", c, because);
-  const int64_t ends = std::gcd(std::gcd(origin.base, origin.lower), origin.upper);
-  if (ends % c == 0)
-    return fmt::format("tile {{0}} must divide {} or be a multiple of it, {}, of which [{}, {}) is "
-                       "covered",
-                       c, because, origin.lower, origin.upper);
-  return fmt::format("tile {{0}} must divide {}, {}, of which [{}, {}) is covered",
-                     std::gcd(c, ends), because, origin.lower, origin.upper);
+  const std::string covered = origin.step == 1 ? fmt::format("[{}, {})", origin.lower, origin.upper)
+                                               : fmt::format("every {}{} of [{}, {})", origin.step,
+                                                             origin.step == 2   ? "nd"
+                                                             : origin.step == 3 ? "rd"
+                                                                                : "th",
+                                                             origin.lowest(), origin.highest() + 1);
+  const int64_t first = (origin.lower / c + 1) * c;
+  if (origin.step == 1 && first + c >= origin.upper && origin.base % c != 0)
+    return fmt::format("tile {{0}} must divide {}, {}, of which {} is covered",
+                       std::abs(first - origin.base), because, covered);
+  const int64_t align = std::gcd(c, origin.base);
+  if (origin.step == 1 && align < c)
+    return fmt::format("tile {{0}} must divide {}, {}, of which {} is covered in tiles from {} on",
+                       align, because, covered, origin.base);
+  return fmt::format("tile {{0}} must divide {} or be a multiple of it, {}, of which {} is covered",
+                     c, because, covered);
 }
 
 } // namespace
 
+FactoredDim
+TileFactory::cut(Atom digit, std::span<const int64_t> weights,
+                 const std::function<void(size_t, const TileOrigin &, int64_t)> &onCut) {
+  FactoredDim out;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const int64_t w = weights[i];
+    const TileOrigin o = origins[digit.origin];
+    const int64_t above = digit.inner * digit.extent / w;
+    if (std::optional<int64_t> block = onlyBlock(o, w)) {
+      // All programs stay within one block: the digits above are known, and what is below is a
+      // dim of its own.
+      FactoredDim outer = constantDim(*block % above, above);
+      out.insert(out.end(), outer.begin(), outer.end());
+      TileOrigin within = shiftedOrigin(o, -*block * w, 1, w);
+      digit = {intern(std::move(within)), digit.inner, w / digit.inner};
+      continue;
+    }
+    onCut(i, o, w);
+    out.push_back({digit.origin, w, above});
+    digit.extent = w / digit.inner;
+  }
+  out.push_back(digit);
+  return out;
+}
+
 FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int64_t> from,
-                                  std::span<const int64_t> to, const ConditionSink &conditions,
-                                  bool &isSuperset) {
+                                  std::span<const int64_t> to, const ConditionSink &conditions) {
   FactoredTile out;
+  out.guards = tile.guards;
   out.dims.resize(to.size());
-  const bool isEmpty = std::count(to.begin(), to.end(), 0) > 0;
-  FactoredDim digits;
-  std::vector<Atom> masks; // dims of extent 1 that carry masks
-  for (const FactoredDim &dim : tile.dims)
-    for (const Atom &atom : dim)
-      (atom.extent == 1 ? masks : digits).push_back(atom);
-  if (isEmpty) {
+  if (std::count(to.begin(), to.end(), 0) > 0) {
     for (size_t j = 0; j < to.size(); ++j)
       out.dims[j] = wholeDim(to[j]);
     return out;
   }
+  FactoredDim digits;
+  for (const FactoredDim &dim : tile.dims)
+    digits.insert(digits.end(), dim.begin(), dim.end());
   digits = mergeAtoms(std::move(digits));
 
   std::vector<int64_t> extents;
@@ -135,34 +166,40 @@ FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int6
     }
     return -1;
   };
-  /// The part of digit i between two weights; cutting it below costs a condition.
-  auto part = [&](size_t i, int64_t lo, int64_t hi) {
-    const int64_t bottom = source[digits.size() - 1 - i];
-    const int64_t inner = digits[i].inner * (lo / bottom);
-    if (lo > bottom) {
-      const TileOrigin &o = origins[digits[i].origin];
-      conditions({boundaryCondition(o, inner),
-                  dimOf(lo),
-                  "reshape-split",
-                  boundaryText(o, inner),
-                  {o.tile.size}});
+  std::vector<Piece> parts; // all digits, cut; innermost first
+  for (size_t i = digits.size(); i > 0; --i) {
+    const int64_t bottom = source[digits.size() - i], top = source[digits.size() - i + 1];
+    std::vector<int64_t> at, within; // descending: in the linear index, in the origin
+    for (auto it = cuts.rbegin(); it != cuts.rend(); ++it)
+      if (bottom < *it && *it < top) {
+        at.push_back(*it);
+        within.push_back(digits[i - 1].inner * (*it / bottom));
+      }
+    std::vector<TileCondition> found;
+    FactoredDim mine =
+        cut(digits[i - 1], within, [&](size_t number, const TileOrigin &o, int64_t w) {
+          found.push_back({cutCondition(o, w),
+                           dimOf(at[number]),
+                           "reshape-split",
+                           boundaryText(o, w),
+                           {o.tile.size}});
+        });
+    for (; !found.empty(); found.pop_back()) // innermost first
+      conditions(std::move(found.back()));
+    int64_t weight = bottom;
+    for (size_t k = mine.size(); k > 0; --k) {
+      parts.push_back({mine[k - 1], weight});
+      weight *= mine[k - 1].extent;
     }
-    return Piece{{digits[i].origin, inner, hi / lo}, lo};
-  };
+  }
 
   std::vector<Piece> pieces; // innermost first
-  size_t next = digits.size();
+  size_t next = 0;
   for (size_t c = 0; c + 1 < cuts.size(); ++c) {
     const int64_t lo = cuts[c], hi = cuts[c + 1];
     std::vector<Piece> mine; // innermost first
-    for (;;) {
-      const int64_t bottom = source[digits.size() - next], top = source[digits.size() - next + 1];
-      mine.push_back(part(next - 1, std::max(lo, bottom), std::min(hi, top)));
-      if (top <= hi)
-        --next;
-      if (top >= hi)
-        break;
-    }
+    for (; next < parts.size() && parts[next].weight < hi; ++next)
+      mine.push_back(parts[next]);
     std::vector<int64_t> inTarget{lo};
     for (int64_t weight : target)
       if (lo < weight && weight < hi)
@@ -177,26 +214,26 @@ FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int6
     Expr offset = ctx.constant(0), count = ctx.constant(1);
     std::vector<int64_t> fromExtents, toExtents;
     std::vector<Expr> args;
-    bool isSimple = true;
     for (auto it = mine.rbegin(); it != mine.rend(); ++it) {
-      const TileDim t = atomTile(it->atom);
       const TileOrigin &o = origins[it->atom.origin];
-      isSimple &= o.aligned && !o.backwards && !o.mayBeEmpty;
-      full.push_back(isFull(it->atom, t));
-      unit.push_back(Formula::lessEqual(t.size, ctx.constant(1)));
-      offset = offset + t.offset * (it->weight / lo);
-      count = count * t.size;
+      const DigitRun run = digitRun(o, it->atom.inner, it->atom.extent);
+      full.push_back(run.step.isConstant(1) ? isAlwaysFull(o, it->atom.inner, it->atom.extent)
+                                            : Formula::constant(false));
+      unit.push_back(Formula::lessEqual(run.most, ctx.constant(1)));
+      offset = offset + run.first * (it->weight / lo);
+      count = count * run.most;
       fromExtents.push_back(it->atom.extent);
-      args.push_back(t.size);
+      args.push_back(run.most);
+      if (o.mayBeEmpty)
+        out.addGuard(it->atom.origin);
     }
     for (size_t k = inTarget.size() - 1; k > 0; --k)
       toExtents.push_back(inTarget[k] / inTarget[k - 1]);
     std::string tiles;
     for (size_t k = 0; k < args.size(); ++k)
       tiles += fmt::format("{}{{{}}}", k ? " x " : "", k);
-    conditions({isSimple ? Formula::any({Formula::all(full), Formula::all(unit)})
-                         : Formula::constant(false),
-                dimOf(mine.back().weight), "reshape-core",
+    conditions({Formula::any({Formula::all(full), Formula::all(unit)}), dimOf(mine.back().weight),
+                "reshape-core",
                 fmt::format("tile {} must be all of {} or one element, because {} becomes {} and "
                             "the two have no common boundary",
                             tiles, productText(fromExtents), productText(fromExtents),
@@ -207,11 +244,10 @@ FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int6
       Expr start = offset.floorDiv(weight / lo);
       if (inTarget[k + 1] != hi)
         start = start.mod(extent);
-      TileOrigin o{
-          extent,
-          {start, count.min(extent), ctx.constant(1), ctx.constant(0), ctx.constant(extent)}};
-      o.aligned = true;
-      o.upper = o.length = extent;
+      TileOrigin o = rootOrigin(ctx, ctx.constant(0), count.min(extent), extent);
+      o.start = start;
+      o.end = start + o.tile.size;
+      o.tile.offset = start;
       pieces.push_back({{intern(std::move(o)), 1, extent}, weight});
     }
   }
@@ -224,12 +260,7 @@ FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int6
     for (; p < pieces.size() && pieces[p].weight < weight; ++p)
       dim.insert(dim.begin(), pieces[p].atom);
     dim = mergeAtoms(std::move(dim));
-    if (to[j - 1] == 1 && !masks.empty()) {
-      dim = {masks.back()};
-      masks.pop_back();
-    }
   }
-  isSuperset |= !masks.empty();
   return out;
 }
 

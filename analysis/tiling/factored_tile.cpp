@@ -1,9 +1,16 @@
 #include "analysis/tiling/factored_tile.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
 
 namespace tilewright {
+
+void FactoredTile::addGuard(unsigned origin) {
+  auto it = std::lower_bound(guards.begin(), guards.end(), origin);
+  if (it == guards.end() || *it != origin)
+    guards.insert(it, origin);
+}
 
 FactoredDim mergeAtoms(FactoredDim dim) {
   FactoredDim out;
@@ -18,110 +25,70 @@ FactoredDim mergeAtoms(FactoredDim dim) {
   return out;
 }
 
-unsigned TileFactory::intern(TileOrigin origin) {
-  const TileDim &t = origin.tile;
-  std::vector<int64_t> key{origin.extent,   t.offset.id(),    t.size.id(),    t.stride.id(),
-                           t.lower.id(),    t.upper.id(),     origin.aligned, origin.backwards,
-                           origin.base,     origin.lower,     origin.upper,   origin.length,
-                           origin.isDirect, origin.mayBeEmpty};
+unsigned TileFactory::intern(TileOrigin o) {
+  const TileDim &t = o.tile;
+  auto id = [](Expr e) { return e ? int64_t(e.id()) : -1; };
+  std::vector<int64_t> key{o.extent,    id(t.offset), id(t.size),  id(t.stride), id(t.lower),
+                           id(t.upper), o.isRegular,  o.isDirect,  o.mayBeEmpty, o.lower,
+                           o.upper,     o.hasOwnTile, id(o.start), id(o.end),    id(o.evenness),
+                           o.isForward, o.step,       o.phase,     o.base};
   auto [it, isNew] = numbers.emplace(std::move(key), static_cast<unsigned>(origins.size()));
   if (isNew)
-    origins.push_back(std::move(origin));
+    origins.push_back(std::move(o));
   return it->second;
 }
 
-FactoredDim TileFactory::ofOrigin(TileOrigin origin) {
-  int64_t extent = origin.extent;
-  return {{intern(std::move(origin)), 1, extent}};
+FactoredDim TileFactory::ofOrigin(TileOrigin origin, FactoredTile &guards) {
+  const int64_t extent = origin.extent;
+  const bool isGuard = extent == 1 && origin.mayBeEmpty;
+  if (extent == 1 && !isGuard)
+    return {};
+  const unsigned number = intern(std::move(origin));
+  if (isGuard) {
+    guards.addGuard(number);
+    return {};
+  }
+  return {{number, 1, extent}};
 }
 
 FactoredDim TileFactory::rootDim(Expr index, Expr size, int64_t extent) {
   if (extent == 1)
     return {};
-  TileOrigin origin{extent,
-                    {index * size, size, ctx.constant(1), ctx.constant(0), ctx.constant(extent)}};
-  origin.aligned = true;
-  origin.upper = origin.length = extent;
-  origin.isDirect = index.isVariable();
-  origin.mayBeEmpty = extent == 0;
-  return ofOrigin(std::move(origin));
+  return {{intern(rootOrigin(ctx, index, size, extent)), 1, extent}};
 }
 
 FactoredDim TileFactory::wholeDim(int64_t extent) {
   return rootDim(ctx.constant(0), ctx.constant(std::max<int64_t>(extent, 1)), extent);
 }
 
-FactoredDim TileFactory::opaqueDim(TileDim tile, int64_t extent, bool mayBeEmpty) {
-  TileOrigin origin{extent, std::move(tile)};
+FactoredDim TileFactory::constantDim(int64_t index, int64_t extent) {
+  return rootDim(ctx.constant(index), ctx.constant(1), extent);
+}
+
+FactoredDim TileFactory::opaqueDim(TileDim tile, int64_t extent, bool mayBeEmpty,
+                                   FactoredTile &guards) {
+  TileOrigin origin;
+  origin.extent = origin.upper = extent;
+  origin.tile = std::move(tile);
   origin.mayBeEmpty = mayBeEmpty;
-  return ofOrigin(std::move(origin));
+  return ofOrigin(std::move(origin), guards);
 }
 
 TileDim TileFactory::atomTile(const Atom &atom) {
   const TileOrigin &o = origins[atom.origin];
   if (atom.inner == 1 && atom.extent == o.extent)
     return o.tile;
-  const int64_t top = atom.inner * atom.extent;
-  const bool isOutermost = top == o.extent;
-  const Expr size = o.tile.size;
-  const Expr lowest = o.backwards ? o.tile.offset - size + 1 : o.tile.offset;
-
-  TileDim digit;
-  digit.offset = lowest.floorDiv(atom.inner);
-  digit.size = size.ceilDiv(atom.inner);
-  if (!isOutermost)
-    digit.offset = digit.offset.mod(atom.extent);
-  if (!isOutermost || !o.isRooted())
-    digit.size = isOutermost ? digit.size : digit.size.min(atom.extent);
-  digit.stride = ctx.constant(1);
-  if (o.isRooted()) {
-    digit.lower = ctx.constant(0);
-    digit.upper = ctx.constant(atom.extent);
-  } else {
-    // Masks count from the block of this digit that holds the first valid element; where the
-    // tile has elements in several blocks, the boundary condition has put the masks on blocks.
-    bool startsInside = o.aligned && !o.backwards && o.lower <= o.base;
-    Expr first = startsInside ? lowest : lowest.max(o.tile.lower);
-    Expr block = isOutermost ? ctx.constant(0) : first.floorDiv(top) * top;
-    digit.lower = (o.tile.lower - block).floorDiv(atom.inner).max(0);
-    digit.upper = (o.tile.upper - block).ceilDiv(atom.inner).min(atom.extent);
-  }
-  if (o.backwards) {
-    digit.offset = digit.offset + digit.size - 1;
-    digit.stride = ctx.constant(-1);
-  }
-  return digit;
-}
-
-Formula TileFactory::boundaryCondition(const TileOrigin &o, int64_t c) {
-  const Expr size = o.tile.size, cut = ctx.constant(c);
-  if (!o.aligned)
-    return Formula::lessEqual(size, ctx.constant(1));
-  if (o.isRooted())
-    return Formula::any({Formula::divides(size, cut), Formula::divides(cut, size),
-                         Formula::lessEqual(ctx.constant(o.extent), size)});
-  // All in one block of c.
-  const bool isWindow = !o.backwards && o.base == o.lower && o.upper == o.base + o.length;
-  if (isWindow && o.length > 0 && o.lower / c == (o.upper - 1) / c)
-    return Formula::constant(true);
-  const int64_t ends = std::gcd(std::gcd(o.base, o.lower), o.upper);
-  std::vector<Formula> ways{Formula::divides(size, ctx.constant(std::gcd(c, ends)))};
-  if (ends % c == 0) {
-    ways.push_back(Formula::divides(cut, size));
-    const bool wholeReversed = o.backwards && o.lower == 0 && o.upper == o.extent &&
-                               o.base == o.extent && o.length == o.extent;
-    if (!o.backwards || wholeReversed)
-      ways.push_back(Formula::lessEqual(ctx.constant(o.length), size));
-  }
-  return Formula::any(std::move(ways));
-}
-
-Formula TileFactory::isFull(const Atom &atom, const TileDim &tile) {
-  const TileOrigin &o = origins[atom.origin];
+  const DigitRun run = digitRun(o, atom.inner, atom.extent);
   const bool isOutermost = atom.inner * atom.extent == o.extent;
-  if (!o.aligned || o.backwards || (isOutermost && !o.isRooted()))
-    return Formula::constant(false);
-  return Formula::lessEqual(ctx.constant(atom.extent), tile.size);
+  TileDim digit{run.offset, o.tile.size.ceilDiv(atom.inner), run.step, ctx.constant(0),
+                run.last + 1};
+  if (o.isRegular && o.step > 1)
+    digit.size = (o.tile.size * o.step).ceilDiv(std::max(atom.inner, o.step));
+  if (!isOutermost || !o.isRooted())
+    digit.size = digit.size.min(atom.extent);
+  if (o.isRooted())
+    digit.upper = ctx.constant(atom.extent);
+  return digit;
 }
 
 TileDim TileFactory::plainDim(const FactoredDim &dim, int64_t extent, int dimIndex,
@@ -133,22 +100,22 @@ TileDim TileFactory::plainDim(const FactoredDim &dim, int64_t extent, int dimInd
     return atomTile(dim.front());
 
   const size_t n = dim.size();
-  std::vector<TileDim> tiles;
+  std::vector<DigitRun> runs;
   std::vector<int64_t> weight(n, 1);
   std::string product;
   for (size_t k = 0; k < n; ++k) {
-    tiles.push_back(atomTile(dim[k]));
+    runs.push_back(digitRun(origins[dim[k].origin], dim[k].inner, dim[k].extent));
     product += fmt::format("{}{}", k ? " x " : "", dim[k].extent);
   }
   for (size_t k = n - 1; k > 0; --k)
     weight[k - 1] = weight[k] * dim[k].extent;
 
-  // Sums of sizes: an atom outside k is active iff the sum of the k sizes is over k.
+  // Sums of sizes: an atom outside k has several indices iff the sum of the k sizes is over k.
   std::vector<Expr> outside{zero}, inside(n + 1, zero);
   for (size_t k = 0; k < n; ++k)
-    outside.push_back(outside.back() + tiles[k].size);
+    outside.push_back(outside.back() + runs[k].most);
   for (size_t k = n; k > 0; --k)
-    inside[k - 1] = inside[k] + tiles[k - 1].size;
+    inside[k - 1] = inside[k] + runs[k - 1].most;
   auto allUnit = [&](Expr sum, size_t count) {
     return Formula::lessEqual(sum, ctx.constant(static_cast<int64_t>(count)));
   };
@@ -162,48 +129,44 @@ TileDim TileFactory::plainDim(const FactoredDim &dim, int64_t extent, int dimInd
                  : fmt::format("tile {{0}} must cover all {}, unless the tile is 1 in all dims "
                                "outside it or from it inwards, because {} is joined from {}",
                                dim[k].extent, extent, product);
-      std::vector<Expr> args{tiles[k].size};
+      std::vector<Expr> args{runs[k].most};
       if (n == 2)
-        args.push_back(tiles[0].size);
-      conditions({Formula::any({outerUnit, innerUnit, isFull(dim[k], tiles[k])}), dimIndex,
-                  "reshape-join", std::move(text), std::move(args)});
-      if (origins[dim[k].origin].mayBeEmpty)
-        conditions({outerUnit,
-                    dimIndex,
-                    "reshape-join-masked",
-                    fmt::format("the tile outside the masked dim of {} must be 1, because {} is "
-                                "joined from {}",
-                                dim[k].extent, extent, product),
-                    {}});
+        args.push_back(runs[0].most);
+      conditions({Formula::any({outerUnit, innerUnit,
+                                isAlwaysFull(origins[dim[k].origin], dim[k].inner, dim[k].extent)}),
+                  dimIndex, "reshape-join", std::move(text), std::move(args)});
     }
-    if (!tiles[k].stride.isConstant(1) && k + 1 < n)
-      conditions({Formula::any({allUnit(tiles[k].size, 1), allUnit(inside[k + 1], n - k - 1)}),
+    if (!runs[k].step.isConstant(1) && k + 1 < n)
+      conditions({Formula::any({allUnit(runs[k].most, 1), allUnit(inside[k + 1], n - k - 1)}),
                   dimIndex,
                   "reshape-join-strided",
                   fmt::format("tile {{0}} with stride {} must be 1, or the tile inside it, because "
                               "{} is joined from {}",
-                              tiles[k].stride.str(), extent, product),
-                  {tiles[k].size}});
+                              runs[k].step.str(), extent, product),
+                  {runs[k].most}});
   }
 
   TileDim out{zero, one, ctx.constant(weight[0]), zero, zero};
+  Expr occupied;
   bool allRooted = true;
   for (size_t k = 0; k < n; ++k) {
-    const TileDim &t = tiles[k];
-    allRooted &= origins[dim[k].origin].isRooted();
-    out.offset = out.offset + t.offset * weight[k];
-    out.size = out.size * t.size;
-    // The stride is that of the innermost active atom.
-    const Expr isActive = (t.size - 1).min(1), stride = t.stride * weight[k];
-    out.stride = k == 0 ? stride : isActive * stride + (ctx.constant(1) - isActive) * out.stride;
-    const Expr end = t.offset + t.stride * (t.size - 1);
-    const bool runsForward = t.stride.isConstant() && t.stride.constant() > 0;
-    const Expr lowest = runsForward ? t.offset : t.offset.min(end);
-    const Expr highest = runsForward ? end : t.offset.max(end);
-    out.lower = out.lower + lowest.max(t.lower) * weight[k];
-    out.upper = out.upper + highest.min(t.upper - 1) * weight[k];
+    const DigitRun &run = runs[k];
+    const TileOrigin &o = origins[dim[k].origin];
+    allRooted &= o.isRooted();
+    out.offset = out.offset + run.offset * weight[k];
+    out.size = out.size * run.most;
+    // The stride is that of the innermost atom with several indices.
+    const Expr isActive = (run.most - 1).min(1), stride = run.step * weight[k];
+    out.stride = k == 0 ? stride : isActive * stride + (one - isActive) * out.stride;
+    out.lower = out.lower + run.first * weight[k];
+    out.upper = out.upper + run.last * weight[k];
+    // A program without an index in the outermost atom has none in the sum either.
+    if (k > 0 && o.mayBeEmpty)
+      occupied = occupied ? occupied * occupancy(o) : occupancy(o);
   }
   out.upper = out.upper + 1;
+  if (occupied)
+    out.upper = out.lower + (out.upper - out.lower) * occupied;
   if (allRooted)
     out.lower = zero;
   return out;
@@ -211,27 +174,155 @@ TileDim TileFactory::plainDim(const FactoredDim &dim, int64_t extent, int dimInd
 
 TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int dimIndex,
                                     const ConditionSink &conditions) {
-  if (dim.size() == 1 && dim[0].inner == 1 && dim[0].extent == origins[dim[0].origin].extent)
-    return origins[dim[0].origin];
-  if (dim.empty()) {
-    const Expr zero = ctx.constant(0), one = ctx.constant(1);
-    TileOrigin unit{1, {zero, one, one, zero, one}};
-    unit.aligned = true;
-    unit.upper = unit.length = 1;
-    return unit;
-  }
-  TileOrigin out{extent, plainDim(dim, extent, dimIndex, conditions)};
+  const Expr zero = ctx.constant(0), one = ctx.constant(1);
+  if (dim.empty())
+    return rootOrigin(ctx, zero, one, 1);
+  auto digitOf = [&](const Atom &atom) -> std::optional<TileOrigin> {
+    const TileOrigin &o = origins[atom.origin];
+    if (atom.inner == 1 && atom.extent == o.extent)
+      return o;
+    std::optional<TileOrigin> digit = digitOrigin(o, atom.inner, atom.extent);
+    if (digit && digit->evenness) { // the pattern says nothing of the other sizes
+      const Expr size = digit->tile.size;
+      digit->tile = atomTile(atom);
+      digit->tile.size = size;
+      digit->hasOwnTile = true;
+    }
+    return digit;
+  };
+  std::optional<TileOrigin> outer = digitOf(dim.front());
+  if (dim.size() == 1 && outer)
+    return *outer;
+
+  TileOrigin out;
+  out.extent = out.upper = extent;
+  out.tile = plainDim(dim, extent, dimIndex, conditions);
   for (const Atom &atom : dim)
     out.mayBeEmpty |= origins[atom.origin].mayBeEmpty;
+  bool isRegular = outer && outer->isRegular && !outer->hasOwnTile && outer->step == 1;
+  for (size_t k = 1; k < dim.size(); ++k)
+    isRegular &= origins[dim[k].origin].isRooted();
+  if (!isRegular)
+    return out;
+  // With [outer, a, b …] of root-like tiles the tiles are [p · size, (p + 1) · size) again where
+  // everything inside the innermost partial atom is full and that one's size divides its extent.
+  const int64_t inside = extent / outer->extent;
+  Expr size = outer->tile.size, start = outer->start * inside, uneven = zero;
+  int64_t weight = inside;
+  for (size_t k = 1; k < dim.size(); ++k) {
+    const DigitRun run = digitRun(origins[dim[k].origin], dim[k].inner, dim[k].extent);
+    const Expr whole = ctx.constant(dim[k].extent);
+    weight /= dim[k].extent;
+    size = size * run.most;
+    start = start + run.offset * weight;
+    uneven = uneven + whole.mod(run.most);
+    if (!outer->isRooted()) // which may have several lanes of which one is left
+      uneven = uneven + (outer->tile.size - 1) * (whole - run.most);
+  }
+  uneven = uneven + (out.tile.stride - 1) * (size - 1);
+  out.isRegular = out.hasOwnTile = true;
+  out.isForward = outer->isForward;
+  out.evenness = one - uneven.min(1);
+  if (outer->evenness)
+    out.evenness = out.evenness * outer->evenness;
+  out.tile.size = size;
+  out.start = start;
+  out.end = start + size;
+  out.base = outer->base * inside;
+  out.lower = outer->lower * inside;
+  out.upper = outer->upper * inside;
   return out;
 }
 
 Tile TileFactory::plainTile(const FactoredTile &tile, std::span<const int64_t> extents,
                             const ConditionSink &conditions) {
   Tile out;
+  const ConditionSink ignore = [](const TileCondition &) {};
+  const ConditionSink &sink = isNever(tile) ? ignore : conditions;
   for (size_t i = 0; i < tile.dims.size(); ++i)
-    out.dims.push_back(plainDim(tile.dims[i], extents[i], static_cast<int>(i), conditions));
+    out.dims.push_back(plainDim(tile.dims[i], extents[i], static_cast<int>(i), sink));
+  // Guards are said by the mask of one dim, a dim of extent 1 where there is one.
+  if (out.dims.empty())
+    return out;
+  size_t at = 0;
+  for (size_t i = out.dims.size(); i > 0; --i)
+    if (extents[i - 1] == 1)
+      at = i - 1;
+  TileDim &said = out.dims[at];
+  for (unsigned guard : tile.guards)
+    said.upper = said.lower + (said.upper - said.lower) * occupancy(origins[guard]);
   return out;
+}
+
+bool TileFactory::isNever(const FactoredTile &tile) const {
+  auto isNone = [&](unsigned origin) { return origins[origin].isNever(); };
+  for (const FactoredDim &dim : tile.dims)
+    for (const Atom &atom : dim)
+      if (isNone(atom.origin))
+        return true;
+  return std::any_of(tile.guards.begin(), tile.guards.end(), isNone);
+}
+
+TileFactory::Halves TileFactory::splitFor(const FactoredDim &dim,
+                                          std::initializer_list<int64_t> numbers) const {
+  Halves out{dim, {}, 1};
+  int64_t weight = 1;
+  for (size_t k = dim.size(); k > 0; --k) {
+    weight *= dim[k - 1].extent;
+    if (!std::all_of(numbers.begin(), numbers.end(), [&](int64_t n) { return n % weight == 0; }))
+      continue;
+    const auto at = dim.begin() + static_cast<std::ptrdiff_t>(k - 1);
+    out = {{dim.begin(), at}, {at, dim.end()}, weight};
+  }
+  return out;
+}
+
+FactoredDim TileFactory::shift(const FactoredDim &dim, int64_t from, int64_t to, int64_t start,
+                               int64_t step, int dimIndex, const ConditionSink &conditions) {
+  FactoredTile none;
+  if (step > 1 && to % step == 0) { // a digit of its own for the position within a step
+    FactoredDim out = shift(dim, from, to / step, start / step, 1, dimIndex, conditions);
+    FactoredDim within = constantDim(start % step, step);
+    out.insert(out.end(), within.begin(), within.end());
+    return out;
+  }
+  if (step > 1)
+    return ofOrigin(shiftedOrigin(plainOrigin(dim, from, dimIndex, conditions), start, step, to),
+                    none);
+  Halves halves = splitFor(dim, {start, to});
+  const int64_t w = halves.weight;
+  FactoredDim out =
+      halves.outer.empty()
+          ? constantDim(start / w, to / w)
+          : ofOrigin(shiftedOrigin(plainOrigin(halves.outer, from / w, dimIndex, conditions),
+                                   start / w, 1, to / w),
+                     none);
+  out.insert(out.end(), halves.inner.begin(), halves.inner.end());
+  return out;
+}
+
+FactoredDim TileFactory::reverse(const FactoredDim &dim) {
+  FactoredDim out = dim;
+  for (Atom &atom : out)
+    atom.origin = intern(reversedOrigin(origins[atom.origin]));
+  return out;
+}
+
+FactoredDim TileFactory::clip(const FactoredDim &dim, int64_t from, int64_t low, int64_t to,
+                              int dimIndex, const ConditionSink &conditions, FactoredTile &guards) {
+  Halves halves = splitFor(dim, {low, to});
+  const int64_t w = halves.weight;
+  FactoredDim out = ofOrigin(
+      clippedOrigin(plainOrigin(halves.outer, from / w, dimIndex, conditions), low / w, to / w),
+      guards);
+  out.insert(out.end(), halves.inner.begin(), halves.inner.end());
+  return out;
+}
+
+void TileFactory::drop(const FactoredDim &dim, FactoredTile &guards) {
+  for (const Atom &atom : dim)
+    if (origins[atom.origin].mayBeEmpty && origins[atom.origin].extent > 0)
+      guards.addGuard(atom.origin);
 }
 
 } // namespace tilewright

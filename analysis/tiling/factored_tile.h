@@ -7,23 +7,31 @@
 // all dims, cutting some; a transpose moves them; only where memory is read or a value is computed
 // must the atoms of a dim form one (offset, size, stride) tile again.
 //
-//   Origin   one (offset, size, stride, lower, upper) over an extent, with what is known of it
+//   Origin   the tiles of one dim before anything was cut (tile_origin.h)
 //   Atom     the digit of an origin's index between weight `inner` and weight `inner · extent`:
 //            (index floordiv inner) mod extent
 //
-// Cutting an origin of extent D and size s at c is exact for all programs iff s | c, or c | s, or
-// s ≥ D (Theorem P, condition P1: every boundary for itself). Joining atoms is exact iff their
-// states read  unit* (partial | full) full* unit*  from the outside in (P2). Where the boundaries
-// of both shapes have no common refinement, as in [2, 3] -> [3, 2], the atoms in between must be
-// all full or all unit (P3). The formulas are linear in the number of atoms.
+// Cutting an origin at a weight is exact under a condition on its size alone (tile_origin.h).
+// Joining atoms is exact iff their states read  unit* (partial | full) full* unit*  from the
+// outside in, over all programs: whatever has several indices in some program must be full in all
+// of them, unless nothing outside it or nothing from it inwards has several (Theorem P2; programs
+// of different atoms are independent). Where the boundaries of both shapes have no common
+// refinement, as in [2, 3] -> [3, 2], the atoms in between must be all full or all unit (P3). The
+// formulas are linear in the number of atoms.
 //
-// Origins whose offset is not program · size (behind slice, pad, concatenate, reverse) keep their
-// base and masks as constants, and are cut under a condition that also keeps the masks on the cut
-// (sound, not complete); origins with a stride or a run-time offset are cut at size 1 only.
+// Exact means exact as sets: a dim that runs backwards may become part of one that runs forwards.
+//
+// Digits keep more than tiles do: reversing a dim reverses each digit, and shifting, clipping or
+// striding one by multiples of an inner weight leaves the digits below that weight alone. So only
+// the part of a dim that an op really mixes has to be a tile there.
+//
+// A dim that is dropped although some programs have no index in it leaves a *guard*: the tile is
+// empty for those programs.
 #pragma once
 
 #include "analysis/tiling/constraint.h"
 #include "analysis/tiling/tile.h"
+#include "analysis/tiling/tile_origin.h"
 
 #include <compare>
 #include <functional>
@@ -33,27 +41,6 @@
 #include <vector>
 
 namespace tilewright {
-
-struct TileOrigin {
-  int64_t extent; ///< of the dim that it is a tile of
-  TileDim tile;
-
-  /// Stride 1 (or -1, see `backwards`), constant masks, and lowest index ≡ base (mod size).
-  bool aligned = false;
-  bool backwards = false; ///< stride -1: lane 0 has the highest index
-  int64_t base = 0, lower = 0, upper = 0;
-  /// One program covers everything from size `length` on.
-  int64_t length = 0;
-  /// Offset index · size with an index of its own: all indices together cover the dim.
-  bool isDirect = false;
-  /// Some program may have no valid element at all (pad, concatenate).
-  bool mayBeEmpty = false;
-
-  /// Like a tile of the root: base 0, masks at the dim.
-  bool isRooted() const {
-    return aligned && !backwards && base == 0 && lower == 0 && upper == extent;
-  }
-};
 
 struct Atom {
   unsigned origin = 0;
@@ -67,6 +54,10 @@ using FactoredDim = std::vector<Atom>;
 
 struct FactoredTile {
   std::vector<FactoredDim> dims;
+  std::vector<unsigned> guards =
+      {}; ///< origins, ascending: empty for programs where one of them is
+
+  void addGuard(unsigned origin);
   auto operator<=>(const FactoredTile &) const = default;
 };
 
@@ -95,10 +86,11 @@ public:
   /// All of a dim.
   FactoredDim wholeDim(int64_t extent);
   /// A dim that is a tile of its own, for what atoms can't express.
-  FactoredDim opaqueDim(TileDim tile, int64_t extent, bool mayBeEmpty);
-  FactoredDim ofOrigin(TileOrigin origin);
+  FactoredDim opaqueDim(TileDim tile, int64_t extent, bool mayBeEmpty, FactoredTile &guards);
+  /// Empty for an extent of 1; `guards` receives what may be empty then.
+  FactoredDim ofOrigin(TileOrigin origin, FactoredTile &guards);
 
-  /// The tile of one atom. Holds under the boundary conditions of the cuts that made it.
+  /// The tile of one atom. Holds under the conditions of the cuts that made it.
   TileDim atomTile(const Atom &atom);
 
   /// The dim as one tile. `conditions` receives when it is one (P2); `dimIndex` goes into them.
@@ -109,20 +101,37 @@ public:
                          const ConditionSink &conditions);
   Tile plainTile(const FactoredTile &tile, std::span<const int64_t> extents,
                  const ConditionSink &conditions);
+  /// No program has an element, whatever the sizes: it is a tile then without conditions.
+  bool isNever(const FactoredTile &tile) const;
+
+  /// Index y becomes step · y + start in a dim of extent `to`.
+  FactoredDim shift(const FactoredDim &dim, int64_t from, int64_t to, int64_t start, int64_t step,
+                    int dimIndex, const ConditionSink &conditions);
+  /// Index y becomes extent - 1 - y.
+  FactoredDim reverse(const FactoredDim &dim);
+  /// What lies in [low, low + to), counted from low.
+  FactoredDim clip(const FactoredDim &dim, int64_t from, int64_t low, int64_t to, int dimIndex,
+                   const ConditionSink &conditions, FactoredTile &guards);
+  /// A dim that an operand does not have.
+  void drop(const FactoredDim &dim, FactoredTile &guards);
 
   /// The tile in shape `to` of the elements that `tile` covers in shape `from` (row-major, equal
-  /// element counts). The conditions' `dim` counts dims of `from`. A dim of extent 1 that some
-  /// programs have no element of (behind a concatenate, say) loses its mask where `to` has no such
-  /// dim: the result is then a superset, and `isSuperset` is set.
+  /// element counts). The conditions' `dim` counts dims of `from`.
   FactoredTile reshape(const FactoredTile &tile, std::span<const int64_t> from,
-                       std::span<const int64_t> to, const ConditionSink &conditions,
-                       bool &isSuperset);
-
-  /// When the origin may be cut at weight `c`, 1 < c < extent.
-  Formula boundaryCondition(const TileOrigin &origin, int64_t c);
+                       std::span<const int64_t> to, const ConditionSink &conditions);
 
 private:
-  Formula isFull(const Atom &atom, const TileDim &tile);
+  FactoredDim constantDim(int64_t index, int64_t extent);
+  /// The atoms outside the largest weight that divides all of `numbers`, and those inside it.
+  struct Halves {
+    FactoredDim outer, inner;
+    int64_t weight;
+  };
+  Halves splitFor(const FactoredDim &dim, std::initializer_list<int64_t> numbers) const;
+  /// Cuts a digit at descending weights within it; tells of each real cut (number of the weight).
+  FactoredDim cut(Atom digit, std::span<const int64_t> weights,
+                  const std::function<void(size_t, const TileOrigin &, int64_t)> &onCut);
+
   ExprContext &ctx;
   std::vector<TileOrigin> origins;
   std::map<std::vector<int64_t>, unsigned> numbers;

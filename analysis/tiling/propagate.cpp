@@ -88,7 +88,8 @@ bool TilePropagator::isRequired(const Formula &formula) const {
 }
 
 void TilePropagator::require(OpId id, int operand, TileCondition condition) {
-  if (condition.formula.isTrue() || !requiredFormulas.insert(keyOf(condition.formula)).second)
+  if (isMuted || condition.formula.isTrue() ||
+      !requiredFormulas.insert(keyOf(condition.formula)).second)
     return;
   constraints.push_back(
       {condition.formula,
@@ -97,9 +98,20 @@ void TilePropagator::require(OpId id, int operand, TileCondition condition) {
 }
 
 llvm::Expected<OperandTiles> TilePropagator::operands(OpId id, const FactoredTile &tile) {
-  const Op &op = graph[id];
-  if (op.operands.empty())
+  if (graph[id].operands.empty())
     return OperandTiles{};
+  isMuted = factory.isNever(tile);
+  llvm::Expected<OperandTiles> out = derive(id, tile);
+  isMuted = false;
+  if (!out)
+    return out.takeError();
+  for (OperandTile &operand : out->tiles)
+    passGuards(graph[id], tile, operand);
+  return out;
+}
+
+llvm::Expected<OperandTiles> TilePropagator::derive(OpId id, const FactoredTile &tile) {
+  const Op &op = graph[id];
   switch (op.opcode) {
   case Opcode::BitcastConvert:
     return bitcastConvert(id, tile);
@@ -203,17 +215,19 @@ llvm::Expected<OperandTiles> TilePropagator::elementwise(const Op &op, const Fac
   return out;
 }
 
+void TilePropagator::passGuards(const Op &op, const FactoredTile &tile, OperandTile &out) {
+  for (unsigned guard : tile.guards)
+    out.tile.addGuard(guard);
+  const bool isSaid = out.tile.guards.empty() || !out.tile.dims.empty();
+  if (!isSaid && out.exactness != Exactness::Unknown)
+    markDropped(op, out);
+}
+
 void TilePropagator::markDropped(const Op &op, OperandTile &out) {
   out.exactness = Exactness::OverApproximate;
   out.factor = 0;
   out.why =
       fmt::format("some programs need nothing of it, since they have no element of %{}", op.name);
-}
-
-void TilePropagator::dropDim(const Op &op, const FactoredDim &dim, OperandTile &out) {
-  for (const Atom &atom : dim)
-    if (factory.origin(atom.origin).mayBeEmpty && factory.origin(atom.origin).extent > 0)
-      markDropped(op, out);
 }
 
 llvm::Expected<OperandTiles> TilePropagator::broadcast(const Op &op, const FactoredTile &tile) {
@@ -231,7 +245,7 @@ llvm::Expected<OperandTiles> TilePropagator::broadcast(const Op &op, const Facto
   }
   for (size_t i = 0; i < tile.dims.size(); ++i)
     if (!isRead[i])
-      dropDim(op, tile.dims[i], out.tiles[0]);
+      factory.drop(tile.dims[i], out.tiles[0].tile);
   return out;
 }
 
@@ -246,11 +260,12 @@ llvm::Expected<OperandTiles> TilePropagator::transpose(const Op &op, const Facto
 
 OperandTile TilePropagator::throughReshape(OpId id, const FactoredTile &tile,
                                            std::span<const int64_t> operandDims) {
-  bool isSuperset = false;
   OperandTile out;
-  out.tile = factory.reshape(tile, resultDims(graph[id]), operandDims, sinkFor(id, 0), isSuperset);
-  if (isSuperset)
-    markDropped(graph[id], out);
+  const bool wasMuted = isMuted;
+  isMuted |= factory.isNever(tile);
+  out.tile = factory.reshape(tile, resultDims(graph[id]), operandDims, sinkFor(id, 0));
+  isMuted = wasMuted;
+  passGuards(graph[id], tile, out);
   return out;
 }
 
@@ -271,7 +286,6 @@ llvm::Expected<OperandTile> TilePropagator::throughBytes(OpId id, const Factored
   const std::vector<int64_t> order = majorToMinor(source), into = majorToMinor(target);
   const unsigned bits = bitWidth(source.dtype), operandBits = bitWidth(target.dtype);
   FactoredTile physical;
-  OperandTile narrowed; // the part of an element that is left out may have had a mask
   std::vector<int64_t> from, to;
   for (int64_t dim : order) {
     physical.dims.push_back(tile.dims[dim]);
@@ -290,7 +304,7 @@ llvm::Expected<OperandTile> TilePropagator::throughBytes(OpId id, const Factored
   if (isNarrower) {
     to.push_back(operandBits / bits);
     if (!physical.dims.empty())
-      dropDim(op, physical.dims.back(), narrowed);
+      factory.drop(physical.dims.back(), physical); // the part that is left out may have a mask
   }
   ConditionSink sink = [&](TileCondition condition) {
     if (condition.dim >= 0)
@@ -299,11 +313,9 @@ llvm::Expected<OperandTile> TilePropagator::throughBytes(OpId id, const Factored
                           : -1;
     require(id, 0, std::move(condition));
   };
-  bool isSuperset = false;
-  FactoredTile moved = factory.reshape(physical, from, to, sink, isSuperset);
-  OperandTile out = std::move(narrowed);
-  if (isSuperset)
-    markDropped(op, out);
+  const FactoredTile moved = factory.reshape(physical, from, to, sink);
+  OperandTile out;
+  out.tile.guards = moved.guards;
   out.tile.dims.resize(into.size());
   for (size_t i = 0; i < into.size(); ++i)
     out.tile.dims[into[i]] = moved.dims[i];
@@ -329,7 +341,7 @@ llvm::Expected<OperandTiles> TilePropagator::bitcastConvert(OpId id, const Facto
   if (operand.shape.rank() == op.shape.rank() + 1)
     dims.push_back(factory.wholeDim(operand.shape.dims.back()));
   else if (operand.shape.rank() + 1 == op.shape.rank()) {
-    dropDim(op, dims.back(), out.tiles[0]);
+    factory.drop(dims.back(), out.tiles[0].tile);
     dims.pop_back();
   } else
     return unsupported(op, "the ranks differ by more than one");

@@ -86,6 +86,7 @@ public:
 private:
   using Result = llvm::Expected<OperandTiles>;
   llvm::Error unsupported(const Op &op, std::string reason) const;
+  Result derive(OpId id, const FactoredTile &tile);
   Result elementwise(const Op &op, const FactoredTile &tile);
   Result samePlace(const Op &op, const FactoredTile &tile);
   Result broadcast(const Op &op, const FactoredTile &tile);
@@ -129,18 +130,23 @@ private:
   /// A value that all programs of a replica share: where it stands in its group.
   Expr ownPosition(OpId collective, int64_t replicas);
 
-  /// The operand does not have this dim of the result: where a program has no valid element in it,
-  /// nothing of the operand is needed, which the operand's tile can't say.
-  void dropDim(const Op &op, const FactoredDim &dim, OperandTile &out);
+  /// The operand does not have this dim of the result: a guard says where programs have no valid
+  /// element in it.
+  void dropDim(const FactoredDim &dim, OperandTile &out) { factory.drop(dim, out.tile); }
+  /// Where a program has no valid element of the result, the operand's tile can't say that nothing
+  /// of it is needed.
   void markDropped(const Op &op, OperandTile &out);
+  /// What is said of the programs for which a tile is empty: adds the result's guards, and marks
+  /// an operand whose tile can't say them.
+  void passGuards(const Op &op, const FactoredTile &tile, OperandTile &out);
   TileOrigin originOf(OpId id, const FactoredTile &tile, size_t dim);
-  FactoredDim shifted(TileOrigin origin, int64_t start, int64_t step, int64_t extent);
   /// Index i of the operand of that extent stands at low + i in the result.
-  FactoredDim placed(TileOrigin origin, int64_t low, int64_t extent, bool mayBeEmpty);
+  FactoredDim placed(OpId id, int dim, const FactoredTile &tile, int64_t low, int64_t extent,
+                     FactoredTile &guards);
   FactoredDim spread(OpId id, int dim, const TileOrigin &origin, int64_t low, int64_t step,
-                     int64_t extent);
-  FactoredDim window(OpId id, int dim, TileOrigin origin, const WindowDim &window, int64_t extent,
-                     OperandTile &out);
+                     int64_t extent, FactoredTile &guards);
+  FactoredDim window(OpId id, int dim, const FactoredTile &tile, const WindowDim &window,
+                     int64_t extent, OperandTile &out);
   /// A scalar's value at run time, clamped to [0, limit]: an expression.
   Expr startValue(OpId scalar, int64_t limit);
   /// The sequential parameters for walking `dims` of a tensor of shape `extents`, where the other
@@ -159,6 +165,7 @@ private:
   std::map<char, unsigned> walkCount;
   std::map<std::pair<OpId, int64_t>, Expr> starts;
   std::set<std::string> requiredFormulas;
+  bool isMuted = false; ///< the tile at hand never has an element: nothing is required of it
 };
 
 } // namespace tilewright

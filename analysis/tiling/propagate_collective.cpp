@@ -30,15 +30,12 @@ llvm::Expected<OperandTiles> TilePropagator::allGather(OpId id, const FactoredTi
     return unsupported(op, fmt::format("{} elements from shares of {}", whole, share));
   OperandTiles out = sameForAll(1, tile);
   const int64_t from[] = {whole}, to[] = {whole / share, share};
-  bool isSuperset = false;
   ConditionSink sink = [&](TileCondition condition) {
     condition.dim = static_cast<int>(along);
     require(id, 0, std::move(condition));
   };
-  FactoredTile cut = factory.reshape({{tile.dims[along]}}, from, to, sink, isSuperset);
-  dropDim(op, cut.dims[0], out.tiles[0]);
-  if (isSuperset)
-    markDropped(op, out.tiles[0]);
+  FactoredTile cut = factory.reshape({{tile.dims[along]}}, from, to, sink);
+  dropDim(tile.dims[along], out.tiles[0]);
   out.tiles[0].tile.dims[along] = cut.dims[1];
   return out;
 }
@@ -63,15 +60,12 @@ llvm::Expected<OperandTiles> TilePropagator::ownShare(OpId id, const FactoredTil
   FactoredDim mine = tile.dims[along];
   if (isExchange) {
     const int64_t from[] = {whole}, to[] = {replicas, share};
-    bool isSuperset = false;
     ConditionSink sink = [&](TileCondition condition) {
       condition.dim = static_cast<int>(along);
       require(id, 0, std::move(condition));
     };
-    FactoredTile cut = factory.reshape({{mine}}, from, to, sink, isSuperset);
-    dropDim(op, cut.dims[0], out.tiles[0]);
-    if (isSuperset)
-      markDropped(op, out.tiles[0]);
+    FactoredTile cut = factory.reshape({{mine}}, from, to, sink);
+    dropDim(tile.dims[along], out.tiles[0]);
     mine = cut.dims[1];
   }
   const TileOrigin o = factory.plainOrigin(mine, share, static_cast<int>(along), sinkFor(id, 0));
@@ -79,7 +73,7 @@ llvm::Expected<OperandTiles> TilePropagator::ownShare(OpId id, const FactoredTil
   out.tiles[0].tile.dims[along] =
       factory.opaqueDim({o.tile.offset + start, o.tile.size, o.tile.stride, o.tile.lower + start,
                          o.tile.upper + start},
-                        whole, o.mayBeEmpty);
+                        whole, o.mayBeEmpty, out.tiles[0].tile);
   return out;
 }
 

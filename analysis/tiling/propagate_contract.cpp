@@ -82,15 +82,16 @@ llvm::Expected<OperandTiles> TilePropagator::reduce(OpId id, const FactoredTile 
   return out;
 }
 
-FactoredDim TilePropagator::window(OpId id, int dim, TileOrigin o, const WindowDim &w,
+FactoredDim TilePropagator::window(OpId id, int dim, const FactoredTile &tile, const WindowDim &w,
                                    int64_t extent, OperandTile &out) {
   // Positions in the (base-dilated) operand: {stride·i} + {dilation·j} - padLow.
   const bool isPadded = w.padLow > 0 || w.padHigh > 0;
   if (w.size == 1 && w.stride == 1 && w.baseDilation == 1) {
-    if (w.padLow == 0 && w.padHigh == 0)
-      return factory.ofOrigin(std::move(o));
-    return placed(std::move(o), w.padLow, extent, isPadded);
+    if (!isPadded && w.padLow == 0 && w.padHigh == 0)
+      return tile.dims[dim];
+    return placed(id, dim, tile, w.padLow, extent, out.tile);
   }
+  const TileOrigin o = originOf(id, tile, static_cast<size_t>(dim));
   TileDim t = o.tile;
   if (!t.stride.isConstant(1))
     require(id, 0,
@@ -103,7 +104,7 @@ FactoredDim TilePropagator::window(OpId id, int dim, TileOrigin o, const WindowD
              {t.size}});
   const int64_t reach = (w.size - 1) * w.windowDilation;
   if (o.mayBeEmpty && reach > 0 && o.extent > 0)
-    markDropped(graph[id], out); // masks that leave nothing still have a window between them
+    out.tile.addGuard(factory.intern(o)); // masks that leave nothing have a window between them
   TileDim hull;
   hull.offset = t.offset * w.stride - w.padLow;
   hull.lower = t.lower * w.stride - w.padLow;
@@ -128,12 +129,14 @@ FactoredDim TilePropagator::window(OpId id, int dim, TileOrigin o, const WindowD
   }
   hull.stride = ctx.constant(step);
   if (w.baseDilation > 1 && extent > 1) {
-    TileOrigin dilated{(extent - 1) * w.baseDilation + 1, std::move(hull)};
-    return spread(id, dim, dilated, 0, w.baseDilation, extent);
+    TileOrigin dilated;
+    dilated.extent = dilated.upper = (extent - 1) * w.baseDilation + 1;
+    dilated.tile = std::move(hull);
+    return spread(id, dim, dilated, 0, w.baseDilation, extent, out.tile);
   }
   hull.lower = hull.lower.max(0);
   hull.upper = hull.upper.min(extent);
-  return factory.opaqueDim(std::move(hull), extent, o.mayBeEmpty || isPadded);
+  return factory.opaqueDim(std::move(hull), extent, o.mayBeEmpty || isPadded, out.tile);
 }
 
 llvm::Expected<OperandTiles> TilePropagator::reduceWindow(OpId id, const FactoredTile &tile) {
@@ -145,8 +148,8 @@ llvm::Expected<OperandTiles> TilePropagator::reduceWindow(OpId id, const Factore
                                        extents.size()));
   OperandTile input;
   for (size_t i = 0; i < extents.size(); ++i)
-    input.tile.dims.push_back(window(id, static_cast<int>(i), originOf(id, tile, i),
-                                     op.attrs.window[i], extents[i], input));
+    input.tile.dims.push_back(
+        window(id, static_cast<int>(i), tile, op.attrs.window[i], extents[i], input));
   OperandTiles out;
   out.tiles.assign(inputs, input);
   out.tiles.resize(op.operands.size());
@@ -173,7 +176,7 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   const FactoredDim &features = tile.dims[c.outputFeature];
   lhs.tile.dims[c.inputBatch] = tile.dims[c.outputBatch];
   rhs.tile.dims[c.kernelOutput] = features;
-  dropDim(op, tile.dims[c.outputBatch], rhs);
+  dropDim(tile.dims[c.outputBatch], rhs);
 
   // Input features of a group are contracted; the group comes from the output feature.
   const int64_t perGroup = image[c.inputFeature] / groups;
@@ -192,8 +195,7 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
       condition.dim = static_cast<int>(c.outputFeature);
       require(id, 0, std::move(condition));
     };
-    bool isSuperset = false;
-    FactoredDim joined = factory.reshape({{features}}, from, to, sink, isSuperset).dims[0];
+    FactoredDim joined = factory.reshape({{features}}, from, to, sink).dims[0];
     joined.insert(joined.end(), inGroup.begin(), inGroup.end());
     joined = mergeAtoms(std::move(joined));
     factory.plainDim(joined, image[dim], static_cast<int>(dim), sinkFor(id, 0));
@@ -203,15 +205,13 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
     joinGroup(groups, c.inputFeature, step);
   if (batchGroups > 1)
     joinGroup(batchGroups, c.inputBatch, tile.dims[c.outputBatch]);
-  if (groups == 1 && batchGroups == 1)
-    dropDim(op, features, lhs);
+  dropDim(features, lhs);
   for (size_t i = 0; i < c.inputSpatial.size(); ++i) {
     const size_t outDim = static_cast<size_t>(c.outputSpatial[i]);
-    lhs.tile.dims[c.inputSpatial[i]] =
-        window(id, static_cast<int>(outDim), originOf(id, tile, outDim), op.attrs.window[i],
-               image[c.inputSpatial[i]], lhs);
+    lhs.tile.dims[c.inputSpatial[i]] = window(id, static_cast<int>(outDim), tile,
+                                              op.attrs.window[i], image[c.inputSpatial[i]], lhs);
     rhs.tile.dims[c.kernelSpatial[i]] = factory.wholeDim(kernel[c.kernelSpatial[i]]);
-    dropDim(op, tile.dims[outDim], rhs);
+    dropDim(tile.dims[outDim], rhs);
     const WindowDim &w = op.attrs.window[i];
     if (w.padLow > 0 || w.padHigh > 0 || (w.baseDilation > 1 && image[c.inputSpatial[i]] > 1)) {
       rhs.exactness = Exactness::OverApproximate;
@@ -273,14 +273,14 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
     // Which of these the tile reads is known at run time only: as many as there are indices.
     const Expr zero = ctx.constant(0), one = ctx.constant(1);
     Expr count = (picked * g.sliceSizes[i]).min(table[i]);
-    rows.tile.dims.push_back(
-        factory.opaqueDim({zero, count, one, zero, ctx.constant(table[i])}, table[i], false));
+    rows.tile.dims.push_back(factory.opaqueDim({zero, count, one, zero, ctx.constant(table[i])},
+                                               table[i], false, rows.tile));
     rows.exactness = Exactness::Unknown;
     rows.why =
         fmt::format("which elements of dim {} are read is in %{}", i, graph[op.operands[1]].name);
   }
   for (int64_t dim : g.offsetDims)
-    dropDim(op, tile.dims[dim], picks);
+    dropDim(tile.dims[dim], picks);
   OperandTiles out;
   out.tiles = {std::move(rows), std::move(picks)};
   return out;

@@ -30,7 +30,7 @@ OperandTiles TilePropagator::product(OpId id, const FactoredTile &tile, size_t f
       continue;
     int batch = place(d.lhsBatch, i);
     if (batch < 0)
-      dropDim(op, tile.dims[next], rhsTile);
+      dropDim(tile.dims[next], rhsTile);
     lhsDims[i] = tile.dims[batch >= 0 ? first + static_cast<size_t>(batch) : next++];
     kept.dims.push_back(lhsDims[i]);
   }
@@ -39,7 +39,7 @@ OperandTiles TilePropagator::product(OpId id, const FactoredTile &tile, size_t f
       continue;
     int batch = place(d.rhsBatch, i);
     if (batch < 0)
-      dropDim(op, tile.dims[next], lhsTile);
+      dropDim(tile.dims[next], lhsTile);
     rhsDims[i] = tile.dims[batch >= 0 ? first + static_cast<size_t>(batch) : next++];
   }
   OperandTiles out;
@@ -55,8 +55,8 @@ OperandTiles TilePropagator::product(OpId id, const FactoredTile &tile, size_t f
     rhsDims[*group] = stepDim(groups.front());
   }
   for (size_t i = 0; i < first; ++i) {
-    dropDim(op, tile.dims[i], lhsTile);
-    dropDim(op, tile.dims[i], rhsTile);
+    dropDim(tile.dims[i], lhsTile);
+    dropDim(tile.dims[i], rhsTile);
   }
   out.tiles = {std::move(lhsTile), std::move(rhsTile)};
   return out;
@@ -98,7 +98,7 @@ FactoredDim TilePropagator::blocks(const Op &op, const TileOrigin &o, int64_t bl
   touched.stride = ctx.constant(1);
   touched.lower = low.max(t.lower).floorDiv(block);
   touched.upper = high.min(t.upper - 1).floorDiv(block) + 1;
-  return factory.opaqueDim(std::move(touched), count, o.mayBeEmpty);
+  return factory.opaqueDim(std::move(touched), count, o.mayBeEmpty, out.tile);
 }
 
 llvm::Expected<OperandTiles> TilePropagator::scaledDot(OpId id, const FactoredTile &tile) {
@@ -155,7 +155,7 @@ llvm::Expected<OperandTiles> TilePropagator::raggedDot(OpId id, const FactoredTi
     if (isBatch)
       counts.tile.dims.push_back(factory.opaqueDim(
           {ctx.constant(0), ctx.constant(1), ctx.constant(1), ctx.constant(0), ctx.constant(0)},
-          sizes[i], true)); // not read
+          sizes[i], true, counts.tile)); // not read
     else if (!isLast && i < batches)
       counts.tile.dims.push_back(tile.dims[first + i]);
     else
@@ -165,7 +165,7 @@ llvm::Expected<OperandTiles> TilePropagator::raggedDot(OpId id, const FactoredTi
   if (!isBatch)
     for (size_t i = 0; i < tile.dims.size(); ++i)
       if (i < first || i >= first + (sizes.size() - 1))
-        dropDim(op, tile.dims[i], counts);
+        dropDim(tile.dims[i], counts);
   out.tiles.push_back(std::move(counts));
   return out;
 }

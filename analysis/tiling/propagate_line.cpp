@@ -51,7 +51,7 @@ FactoredDim TilePropagator::prefix(const Op &op, const TileOrigin &o, bool isSuf
       line.lower = t.offset.min(end).max(t.lower);
     else
       line.upper = t.offset.max(end).min(t.upper - 1) + 1;
-    return factory.opaqueDim(std::move(line), o.extent, o.mayBeEmpty);
+    return factory.opaqueDim(std::move(line), o.extent, o.mayBeEmpty, out.tile);
   }
   const int64_t stride = t.stride.constant(), step = stride < 0 ? -stride : stride;
   const bool isForward = stride > 0;
@@ -63,7 +63,7 @@ FactoredDim TilePropagator::prefix(const Op &op, const TileOrigin &o, bool isSuf
         (isForward ? t.offset + (t.upper - 1 - t.offset).floorDiv(step).min(t.size - 1) * step
                    : t.offset - (t.offset - t.upper + 1).ceilDiv(step).max(0) * step) +
         1;
-  return factory.opaqueDim(std::move(line), o.extent, o.mayBeEmpty);
+  return factory.opaqueDim(std::move(line), o.extent, o.mayBeEmpty, out.tile);
 }
 
 /// Which element of a line comes where is known only when all of it was seen: a program has whole
@@ -112,7 +112,7 @@ llvm::Expected<OperandTiles> TilePropagator::scan(OpId id, const FactoredTile &t
       dims[along] = prefix(op, originOf(id, tile, along), isReversed(op), out.tiles[k]);
       continue;
     }
-    dropDim(op, dims[along], out.tiles[k]);
+    dropDim(dims[along], out.tiles[k]);
     dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(along));
   }
   return out;
@@ -138,7 +138,7 @@ llvm::Expected<OperandTiles> TilePropagator::tupleElement(OpId id, const Factore
   dims.insert(
       dims.begin() + static_cast<std::ptrdiff_t>(along),
       factory.opaqueDim({ctx.constant(last), one, one, ctx.constant(last), ctx.constant(last + 1)},
-                        extents[along], false));
+                        extents[along], false, out.tiles[0].tile));
   return out;
 }
 

@@ -70,12 +70,9 @@ llvm::Expected<OperandTile> TilePropagator::resultTouched(OpId id, unsigned oper
   if (op.opcode == Opcode::Bitcast)
     return throughBytes(id, tile, in, *result);
   if (op.opcode == Opcode::Reshape) {
-    bool isSuperset = false;
     OperandTile out;
-    out.tile = factory.reshape(tile, in.dims, result->dims, sinkFor(id, static_cast<int>(operand)),
-                               isSuperset);
-    if (isSuperset)
-      markDropped(op, out);
+    out.tile = factory.reshape(tile, in.dims, result->dims, sinkFor(id, static_cast<int>(operand)));
+    passGuards(op, tile, out);
     return out;
   }
   llvm::Expected<OperandMaps> back = operandToOutput(graph, id, operand, ctx, path);
@@ -85,7 +82,8 @@ llvm::Expected<OperandTile> TilePropagator::resultTouched(OpId id, unsigned oper
   const Expr zero = ctx.constant(0), one = ctx.constant(1);
   if (back->maps.empty() || back->maps[0].isKnownEmpty()) {
     for (int64_t extent : result->dims)
-      out.tile.dims.push_back(factory.opaqueDim({zero, one, one, zero, zero}, extent, true));
+      out.tile.dims.push_back(
+          factory.opaqueDim({zero, one, one, zero, zero}, extent, true, out.tile));
     return out;
   }
   if (back->maps.size() != 1)
@@ -246,7 +244,7 @@ llvm::Expected<OperandTile> TilePropagator::resultTouched(OpId id, unsigned oper
       mask = mask.intersect(*masks[j]);
     made.lower = made.lower.max(mask.lo);
     made.upper = made.upper.min(mask.hi + 1);
-    out.tile.dims.push_back(factory.opaqueDim(std::move(made), extent, mayBeEmpty));
+    out.tile.dims.push_back(factory.opaqueDim(std::move(made), extent, mayBeEmpty, out.tile));
   }
   for (const Values &v : values) {
     if (v.uses == 0 && v.mayBeEmpty)
@@ -256,6 +254,7 @@ llvm::Expected<OperandTile> TilePropagator::resultTouched(OpId id, unsigned oper
   }
   if (back->coverage != Coverage::Exact)
     markCovering(out, back->note);
+  passGuards(op, tile, out);
   return out;
 }
 

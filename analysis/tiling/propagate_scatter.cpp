@@ -40,9 +40,10 @@ llvm::Expected<OperandTiles> TilePropagator::scatter(OpId id, const FactoredTile
     if (window == updates.size())
       return unsupported(op, "fewer window dims than the operand has");
     if (!has(g.scatterDimsToOperandDims, k))
-      moved.tile.dims[window] = updates[window] == extents[k]
-                                    ? tile.dims[k]
-                                    : placed(originOf(id, tile, k), 0, updates[window], true);
+      moved.tile.dims[window] =
+          updates[window] == extents[k]
+              ? tile.dims[k]
+              : placed(id, static_cast<int>(k), tile, 0, updates[window], moved.tile);
     ++window;
   }
   out.tiles.push_back(std::move(all));
@@ -83,11 +84,12 @@ llvm::Expected<OperandTiles> TilePropagator::selectAndScatter(OpId id, const Fac
                        : t.stride.isConstant(-1) ? t.size - 1
                                                  : (t.size - 1) * t.stride.max(-t.stride);
     windows.size = (lanes * w.baseDilation + reach).floorDiv(w.stride) + 1;
-    source.tile.dims.push_back(factory.opaqueDim(std::move(windows), sources[i], true));
+    source.tile.dims.push_back(
+        factory.opaqueDim(std::move(windows), sources[i], true, source.tile));
     const int64_t around = reach / w.baseDilation;
     TileDim touched{low - around, lanes + (2 * around + 1), ctx.constant(1),
                     (first - around).max(0), (last + (around + 1)).min(extents[i])};
-    seen.tile.dims.push_back(factory.opaqueDim(std::move(touched), extents[i], true));
+    seen.tile.dims.push_back(factory.opaqueDim(std::move(touched), extents[i], true, seen.tile));
   }
   OperandTiles out;
   out.tiles = {std::move(seen), std::move(source), {}};

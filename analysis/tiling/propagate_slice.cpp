@@ -14,20 +14,6 @@ TileOrigin TilePropagator::originOf(OpId id, const FactoredTile &tile, size_t di
                              sinkFor(id, -1));
 }
 
-FactoredDim TilePropagator::shifted(TileOrigin o, int64_t start, int64_t step, int64_t extent) {
-  o.extent = extent;
-  o.isDirect = false;
-  o.tile.offset = o.tile.offset * step + start;
-  o.tile.stride = o.tile.stride * step;
-  o.tile.lower = o.tile.lower * step + start;
-  o.tile.upper = (o.tile.upper - 1) * step + (start + 1);
-  o.aligned &= step == 1;
-  o.base += start;
-  o.lower += start;
-  o.upper += start;
-  return factory.ofOrigin(std::move(o));
-}
-
 llvm::Expected<OperandTiles> TilePropagator::slice(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
   const std::vector<int64_t> &extents = graph[op.operands[0]].shape.dims;
@@ -35,82 +21,65 @@ llvm::Expected<OperandTiles> TilePropagator::slice(OpId id, const FactoredTile &
   for (size_t i = 0; i < extents.size(); ++i) {
     const SliceDim &s = op.attrs.slice[i];
     if (op.shape.dims[i] != extents[i])
-      out.tiles[0].tile.dims[i] = shifted(originOf(id, tile, i), s.start, s.step, extents[i]);
+      out.tiles[0].tile.dims[i] = factory.shift(tile.dims[i], op.shape.dims[i], extents[i], s.start,
+                                                s.step, static_cast<int>(i), sinkFor(id, -1));
   }
   return out;
 }
 
 llvm::Expected<OperandTiles> TilePropagator::reverse(OpId id, const FactoredTile &tile) {
-  const Op &op = graph[id];
   OperandTiles out = sameForAll(1, tile);
-  for (int64_t dim : op.attrs.dimensions) {
-    const int64_t extent = op.shape.dims[dim];
-    if (tile.dims[dim].empty())
-      continue;
-    TileOrigin o = originOf(id, tile, dim);
-    const Expr last = ctx.constant(extent - 1), end = ctx.constant(extent);
-    o.tile = {last - o.tile.offset, o.tile.size, -o.tile.stride, end - o.tile.upper,
-              end - o.tile.lower};
-    o.backwards = !o.backwards; // still reaches all, but is no longer rooted
-    o.base = extent - o.base;
-    std::swap(o.lower, o.upper);
-    o.lower = extent - o.lower;
-    o.upper = extent - o.upper;
-    out.tiles[0].tile.dims[dim] = factory.ofOrigin(std::move(o));
-  }
+  for (int64_t dim : graph[id].attrs.dimensions)
+    out.tiles[0].tile.dims[dim] = factory.reverse(tile.dims[dim]);
   return out;
 }
 
-FactoredDim TilePropagator::placed(TileOrigin o, int64_t low, int64_t extent, bool mayBeEmpty) {
-  o.extent = extent;
-  o.isDirect = false;
-  o.tile.offset = o.tile.offset - low;
-  o.tile.lower = (o.tile.lower - low).max(0);
-  o.tile.upper = (o.tile.upper - low).min(extent);
-  o.base -= low;
-  o.lower = std::max<int64_t>(0, o.lower - low);
-  o.upper = std::min(extent, o.upper - low);
-  if (o.lower >= o.upper) // constant masks that leave nothing
-    o.lower = o.upper = 0;
-  o.mayBeEmpty |= mayBeEmpty;
-  if (o.aligned) {
-    o.tile.lower = ctx.constant(o.lower);
-    o.tile.upper = ctx.constant(o.upper);
-  }
-  return factory.ofOrigin(std::move(o));
+FactoredDim TilePropagator::placed(OpId id, int dim, const FactoredTile &tile, int64_t low,
+                                   int64_t extent, FactoredTile &guards) {
+  return factory.clip(tile.dims[dim], resultDims(graph[id])[dim], low, extent, dim, sinkFor(id, -1),
+                      guards);
 }
 
-FactoredDim TilePropagator::spread(OpId id, int dim, const TileOrigin &o, int64_t low, int64_t step,
-                                   int64_t extent) {
-  const TileDim &t = o.tile;
-  if (!t.stride.isConstant(1))
-    require(id, 0,
-            {Formula::lessEqual(t.size, ctx.constant(1)),
-             dim,
-             "dilated-stride",
-             fmt::format("tile {{0}} must be 1, because a tile with stride {} does not meet every "
-                         "{}-th element evenly",
-                         t.stride.str(), step),
-             {t.size}});
-  auto up = [&](Expr e) { return (e - low).ceilDiv(step); };
-  TileDim out{up(t.offset), t.size.ceilDiv(step), ctx.constant(1), up(t.lower).max(0),
-              up(t.upper).min(up(t.offset + t.size)).min(extent)};
-  return factory.opaqueDim(std::move(out), extent, true);
+FactoredDim TilePropagator::spread(OpId id, int dim, const TileOrigin &origin, int64_t low,
+                                   int64_t step, int64_t extent, FactoredTile &guards) {
+  if (std::optional<TileOrigin> out = spreadOrigin(origin, low, step, extent))
+    return factory.ofOrigin(std::move(*out), guards);
+  // Only one lane, or the pattern of a root's tile, is known well enough.
+  TileOrigin known = origin;
+  const Formula single = Formula::lessEqual(known.tile.size, ctx.constant(1));
+  const Formula isKnown =
+      known.isRegular ? single || Formula::equal(known.evenness, ctx.constant(1)) : single;
+  require(id, 0,
+          {isKnown,
+           dim,
+           "dilated-stride",
+           fmt::format("tile {{0}} must be 1, because a tile with stride {} does not meet every "
+                       "{}-th element evenly",
+                       known.tile.stride.str(), step),
+           {known.tile.size}});
+  if (known.isRegular) {
+    known.hasOwnTile = false;
+    makePlainTile(known);
+  } else {
+    known.tile.stride = ctx.constant(1);
+  }
+  return factory.ofOrigin(*spreadOrigin(known, low, step, extent), guards);
 }
 
 llvm::Expected<OperandTiles> TilePropagator::pad(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
   const std::vector<int64_t> &extents = graph[op.operands[0]].shape.dims;
   OperandTiles out = sameForAll(1, tile);
+  FactoredTile &input = out.tiles[0].tile;
   for (size_t i = 0; i < extents.size(); ++i) {
     const PadDim &p = op.attrs.padding[i];
     if (p.low == 0 && p.high == 0 && p.interior == 0)
       continue;
-    TileOrigin o = originOf(id, tile, i);
-    out.tiles[0].tile.dims[i] =
+    const int dim = static_cast<int>(i);
+    input.dims[i] =
         p.interior > 0 && extents[i] > 1
-            ? spread(id, static_cast<int>(i), o, p.low, p.interior + 1, extents[i])
-            : placed(std::move(o), p.low, extents[i], p.low > 0 || p.high > 0);
+            ? spread(id, dim, originOf(id, tile, i), p.low, p.interior + 1, extents[i], input)
+            : placed(id, dim, tile, p.low, extents[i], input);
   }
   out.tiles.emplace_back(); // a scalar
   return out;
@@ -118,15 +87,15 @@ llvm::Expected<OperandTiles> TilePropagator::pad(OpId id, const FactoredTile &ti
 
 llvm::Expected<OperandTiles> TilePropagator::concatenate(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
-  const size_t dim = static_cast<size_t>(op.attrs.dimensions.front());
+  const auto dim = static_cast<int>(op.attrs.dimensions.front());
   OperandTiles out = sameForAll(op.operands.size(), tile);
   if (op.operands.size() == 1)
     return out;
-  const TileOrigin origin = originOf(id, tile, dim);
   int64_t prefix = 0;
   for (size_t k = 0; k < op.operands.size(); ++k) {
     int64_t extent = graph[op.operands[k]].shape.dims[dim];
-    out.tiles[k].tile.dims[dim] = placed(origin, prefix, extent, true);
+    FactoredTile &input = out.tiles[k].tile;
+    input.dims[dim] = placed(id, dim, tile, prefix, extent, input);
     prefix += extent;
   }
   return out;
@@ -161,16 +130,18 @@ llvm::Expected<OperandTiles> TilePropagator::dynamicSlice(OpId id, const Factore
     out.tiles.emplace_back(); // a scalar
     if (extents[i] == op.shape.dims[i])
       continue;
-    TileOrigin o = originOf(id, tile, i);
+    FactoredTile &input = out.tiles[0].tile;
     if (start.isConstant()) {
-      out.tiles[0].tile.dims[i] = shifted(std::move(o), start.constant(), 1, extents[i]);
+      input.dims[i] = factory.shift(tile.dims[i], op.shape.dims[i], extents[i], start.constant(), 1,
+                                    static_cast<int>(i), sinkFor(id, -1));
       continue;
     }
+    const TileOrigin o = originOf(id, tile, i);
     TileDim t = o.tile;
     t.offset = t.offset + start;
     t.lower = t.lower + start;
     t.upper = t.upper + start;
-    out.tiles[0].tile.dims[i] = factory.opaqueDim(std::move(t), extents[i], o.mayBeEmpty);
+    input.dims[i] = factory.opaqueDim(std::move(t), extents[i], o.mayBeEmpty, input);
   }
   return out;
 }
@@ -190,16 +161,16 @@ llvm::Expected<OperandTiles> TilePropagator::dynamicUpdateSlice(OpId id, const F
     out.tiles.emplace_back(); // a scalar
     if (extents[i] == update[i])
       continue;
-    TileOrigin o = originOf(id, tile, i);
+    FactoredTile &part = out.tiles[1].tile;
     if (start.isConstant()) {
-      out.tiles[1].tile.dims[i] = placed(std::move(o), start.constant(), update[i], true);
+      part.dims[i] = placed(id, static_cast<int>(i), tile, start.constant(), update[i], part);
       continue;
     }
-    TileDim t = o.tile;
+    TileDim t = originOf(id, tile, i).tile;
     t.offset = t.offset - start;
     t.lower = (t.lower - start).max(0);
     t.upper = (t.upper - start).min(update[i]);
-    out.tiles[1].tile.dims[i] = factory.opaqueDim(std::move(t), update[i], true);
+    part.dims[i] = factory.opaqueDim(std::move(t), update[i], true, part);
   }
   return out;
 }

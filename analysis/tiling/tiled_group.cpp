@@ -111,6 +111,8 @@ llvm::Expected<unsigned> GroupTiler::request(OpId op, const OperandTile &wanted)
 }
 
 bool GroupTiler::coversAll(const FactoredTile &tile) const {
+  if (!tile.guards.empty())
+    return false;
   // All digits of each origin, each once, of origins that run over their whole dim.
   std::map<unsigned, std::vector<Atom>> digits;
   for (size_t i = 0; i < tile.dims.size(); ++i)
@@ -157,9 +159,7 @@ llvm::Error GroupTiler::seedRoot(OpId root) {
                        op.name, graph[mainRoot].name, op.shape.str(false),
                        graph[mainRoot].shape.str(false));
     ConditionSink sink = rules.sinkFor(root, -1);
-    bool isSuperset = false; // a root's tile has no masks to lose
-    FactoredTile tile =
-        rules.factory.reshape(rootTile, resultDims(graph[mainRoot]), extents, sink, isSuperset);
+    FactoredTile tile = rules.factory.reshape(rootTile, resultDims(graph[mainRoot]), extents, sink);
     llvm::Expected<unsigned> made = request(root, {tile});
     if (!made)
       return made.takeError();
