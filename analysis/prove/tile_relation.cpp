@@ -147,6 +147,13 @@ z3::expr Prover::isElement(Scene &scene, Terms &t, const z3::expr &x, const Tile
 }
 
 z3::expr Prover::someElement(Scene &scene, const TileDim &tile, size_t i) {
+  if (!r.isNonEmpty && tile.stride.isConstant()) {
+    // Where the masks leave anything, they leave the first lane that reaches them.
+    const int64_t stride = tile.stride.constant();
+    const Expr lane = stride > 0 ? (tile.lower - tile.offset).ceilDiv(stride).max(0)
+                                 : (tile.offset - tile.upper + 1).ceilDiv(-stride).max(0);
+    return scene.tiles.term(tile.offset + lane * stride);
+  }
   return scene.tiles.term(tile.offset) + someLane(i) * scene.tiles.term(tile.stride);
 }
 
@@ -361,6 +368,12 @@ Outcome Prover::noExtra() {
       scope.to.insert(j);
     for (size_t i : part.dims)
       scope.from.insert(i);
+    // A dim that is not read is said by a mask of any dim, where it may be empty.
+    for (const Witness::Open &open : part.open)
+      for (const Witness::Choice &choice : open.choices)
+        if (choice.kind == Witness::Choice::FirstTile && !r.isNonEmpty)
+          for (size_t j = 0; j < r.to.size(); ++j)
+            scope.to.insert(j);
     std::vector<int> walkOf(witness.rangeCount(), -1);
     for (size_t w = 0; w < r.walks.size(); ++w)
       for (size_t i = 0; i < witness.rangeCount(); ++i)

@@ -110,6 +110,7 @@ llvm::Expected<OperandTiles> TilePropagator::scaledDot(OpId id, const FactoredTi
     if (k > 3 || (!scale.empty() && scale.size() != scaled.size()))
       return unsupported(op, fmt::format("operand {} is no scale of operand {}", k, k - 2));
     OperandTile mine;
+    mine.tile.guards = out.tiles[k - 2].tile.guards;
     for (size_t i = 0; i < scale.size(); ++i) {
       const FactoredDim &dim = out.tiles[k - 2].tile.dims[i];
       const std::optional<int64_t> block = scaleBlock(scaled[i], scale[i]);
