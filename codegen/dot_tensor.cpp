@@ -153,9 +153,10 @@ llvm::Error DotLowering::planTensorOperand(OperandTile &tile, int64_t padded) {
     return boxes.takeError();
   const RootSide &mine = side(tile.side);
   int64_t elementBytes = bitWidth(inputType) / 8;
-  size_t sideDims = 0; // that have more than one element in the tile
-  for (const BoxDim &dim : *boxes)
-    sideDims += dim.box > 1;
+  // Dims that have more than one element in the tile first: they are what is padded and cut.
+  auto single = std::stable_partition(boxes->begin(), boxes->end(),
+                                      [](const BoxDim &dim) { return dim.box > 1; });
+  auto sideDims = static_cast<size_t>(single - boxes->begin());
   if (padded != mine.size) {
     // The tile's rows go on into the next tile; what comes of them is not stored.
     if (sideDims > 1)

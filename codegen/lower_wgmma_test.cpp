@@ -132,6 +132,19 @@ ENTRY main {
   ROOT d = f32[80,48] dot(s, t), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 })",
                         {64, 48}, 32, 4, 2));
+  // Fewer rows or columns than the warpgroups take, of a dim behind one with a single element.
+  for (bool isRows : {true, false})
+    expectWgmma(
+        wgmmaSpec(fmt::format(R"(HloModule m
+ENTRY main {{
+  a = bf16[2,64,192] parameter(0)
+  b = bf16[192,128] parameter(1)
+  ROOT d = bf16[{}] dot({}), lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}
+}})",
+                              isRows ? "2,64,128" : "128,2,64", isRows ? "a, b" : "b, a",
+                              isRows ? 2 : 0, isRows ? 0 : 2),
+                  isRows ? std::vector<int64_t>{1, 32, 64} : std::vector<int64_t>{64, 1, 24}, 64,
+                  isRows ? 8 : 4, 2));
   // Heads taken out of a row of the operands, and put back behind each other by the epilogue.
   expectWgmma(wgmmaSpec(R"(HloModule m
 ENTRY main {
