@@ -79,6 +79,23 @@ TEST(Explore, RanksPlansAndCountsArithmetic) {
   EXPECT_TRUE(model.isComplete());
 }
 
+// Stages mean nothing to a kernel without a loop: its best plans are different tilings or times.
+TEST(Explore, BestPlansDifferInMoreThanTheirSchedule) {
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(R"(HloModule m
+ENTRY e {
+  a = f32[512,96]{1,0} parameter(0)
+  ROOT b = f32[512,96]{1,0} negate(a)
+})"));
+  ASSERT_EQ(model.kernels.size(), 1u);
+  ASSERT_GT(model.kernels[0].plans.size(), 1u);
+  std::set<std::vector<double>> seen;
+  for (const RankedPlan &plan : model.kernels[0].plans)
+    EXPECT_TRUE(seen.insert({plan.estimate.timeNs, double(plan.plan.value("t0")),
+                             double(plan.plan.value("t1"))})
+                    .second);
+}
+
 TEST(Explore, TheNumberOfThreadsChangesNothing) {
   Explored explored;
   Module module = parseVerified(R"(HloModule m

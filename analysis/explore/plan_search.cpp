@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 namespace tilewright {
 
@@ -56,6 +57,7 @@ private:
   llvm::Error priceAll(const ConstraintSystem &system, size_t budget, bool isFirstPass);
   llvm::Error addOne(std::span<const int64_t> values);
   void scoreAdded();
+  std::vector<int64_t> tilingOf(const std::vector<int64_t> &values) const;
   std::vector<std::vector<int64_t>> bestTilings() const;
   std::string refusal(const ConstraintSystem &system) const;
 
@@ -122,20 +124,25 @@ llvm::Error Search::priceAll(const ConstraintSystem &system, size_t budget, bool
   return error;
 }
 
-/// The tile sizes, schedule left out, of the fastest plans so far.
+/// The tile sizes of a plan, schedule left out.
+std::vector<int64_t> Search::tilingOf(const std::vector<int64_t> &values) const {
+  std::vector<int64_t> tiling;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!isSchedule(plan.tiled->space.parameters[i]))
+      tiling.push_back(values[i]);
+  return tiling;
+}
+
+/// The tile sizes of the fastest plans so far.
 std::vector<std::vector<int64_t>> Search::bestTilings() const {
   std::vector<std::pair<double, const std::vector<int64_t> *>> order;
   for (const auto &[values, time] : times)
     order.emplace_back(time, &values);
   std::stable_sort(order.begin(), order.end(),
                    [](const auto &a, const auto &b) { return a.first < b.first; });
-  const std::vector<TileParameter> &parameters = plan.tiled->space.parameters;
   std::vector<std::vector<int64_t>> tilings;
   for (const auto &[time, values] : order) {
-    std::vector<int64_t> tiling;
-    for (size_t i = 0; i < parameters.size(); ++i)
-      if (!isSchedule(parameters[i]))
-        tiling.push_back((*values)[i]);
+    std::vector<int64_t> tiling = tilingOf(*values);
     if (std::find(tilings.begin(), tilings.end(), tiling) == tilings.end())
       tilings.push_back(std::move(tiling));
     if (tilings.size() == options.refinedTilings)
@@ -192,8 +199,15 @@ llvm::Expected<PlanSearchResult> Search::run() {
     all.push_back({values, time});
   std::stable_sort(all.begin(), all.end(),
                    [](const PricedPlan &a, const PricedPlan &b) { return a.timeNs < b.timeNs; });
-  all.resize(std::min(all.size(), options.top));
-  result.best = std::move(all);
+  // Schedules that change nothing (stages of a kernel without a loop) would fill the list: the
+  // first of a tiling's plans of one time stands for the others.
+  std::set<std::pair<double, std::vector<int64_t>>> seen;
+  for (PricedPlan &plan : all) {
+    if (result.best.size() >= options.top)
+      break;
+    if (seen.insert({plan.timeNs, tilingOf(plan.values)}).second)
+      result.best.push_back(std::move(plan));
+  }
   if (result.best.empty())
     result.refusal = refusal(*whole);
   return std::move(result);

@@ -25,13 +25,15 @@ struct PricedPlan {
 };
 
 struct PlanSearchResult {
-  uint64_t raw = 0;             ///< candidate points, feasible or not; saturates
-  uint64_t feasible = 0;        ///< tilings that all constraints accept under the usual schedules
-  uint64_t priced = 0;          ///< plans given to the cost model
-  uint64_t refused = 0;         ///< of those, plans that the cost model could not price
-  bool isExhaustive = false;    ///< every feasible tiling was priced in the first pass
-  std::vector<PricedPlan> best; ///< fastest first; equal times in parameter order
-  std::string refusal;          ///< why there is no plan, when `best` is empty
+  uint64_t raw = 0;          ///< candidate points, feasible or not; saturates
+  uint64_t feasible = 0;     ///< tilings that all constraints accept under the usual schedules
+  uint64_t priced = 0;       ///< plans given to the cost model
+  uint64_t refused = 0;      ///< of those, plans that the cost model could not price
+  bool isExhaustive = false; ///< every feasible tiling was priced in the first pass
+  /// Fastest first; equal times in parameter order. Of plans of one tiling and one time, only the
+  /// first: their schedules differ in what has no effect.
+  std::vector<PricedPlan> best;
+  std::string refusal; ///< why there is no plan, when `best` is empty
 };
 
 /// Prices plans many at a time.
