@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace tilewright {
 namespace {
@@ -233,7 +235,7 @@ TEST(Z3Solver, TacticsByName) {
 
 TEST(Z3Solver, DumpsTheQuery) {
   std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / "tilewright_smt_dump";
+      std::filesystem::path(::testing::TempDir()) / fmt::format("tilewright_smt_dump_{}", getpid());
   std::filesystem::remove_all(folder);
   std::filesystem::create_directories(folder);
   Tiles tiles;

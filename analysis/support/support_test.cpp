@@ -2,7 +2,9 @@
 #include "analysis/support/diag.h"
 
 #include <filesystem>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 #include <zlib.h>
 
 using namespace tilewright;
@@ -65,7 +67,8 @@ TEST(Diag, TravelsThroughError) {
 }
 
 TEST(File, ReadsPlainAndGzipAndRefusesTheRest) {
-  auto folder = std::filesystem::temp_directory_path() / "tilewright_support_test";
+  auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("tilewright_support_test_{}", getpid());
   std::filesystem::create_directories(folder);
   std::string plain = folder / "plain.txt", packed = folder / "packed.txt.gz";
   std::string text(200000, 'x');

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -29,9 +28,8 @@ Json exploreOne(const std::string &model, const std::vector<std::string> &more =
 
 /// A model given as text.
 Json exploreText(const std::string &text, const std::vector<std::string> &more = {}) {
-  std::string path = ::testing::TempDir() + "case.hlo.txt";
-  std::ofstream(path) << text;
-  std::vector<std::string> arguments = {"explore", path};
+  TemporaryFolder folder;
+  std::vector<std::string> arguments = {"explore", folder.write("case.hlo.txt", text)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   Json document = run(arguments);
   return document.is_discarded() ? Json() : document["models"][0];
