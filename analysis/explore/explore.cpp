@@ -245,6 +245,28 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
       return estimate.takeError();
     kernel.plans.push_back({std::move(plan), std::move(*estimate)});
   }
+  if (options.samples) {
+    PlanSampleOptions sampling = *options.samples;
+    if (sampling.accepts)
+      sampling.accepts = [&](const KernelPlan &candidate) {
+        KernelPlan plan = candidate;
+        if (llvm::Error error = chooseInstruction(plan)) {
+          llvm::consumeError(std::move(error));
+          return false;
+        }
+        return options.samples->accepts(plan);
+      };
+    llvm::Expected<std::vector<PricedPlan>> sampled = samplePlans(prototype, scorer, sampling);
+    if (!sampled)
+      return sampled.takeError();
+    for (PricedPlan &each : *sampled) {
+      KernelPlan plan = prototype;
+      plan.values = std::move(each.values);
+      if (llvm::Error error = chooseInstruction(plan))
+        return error;
+      kernel.samples.push_back(std::move(plan));
+    }
+  }
   if (options.tileMaps) {
     llvm::Expected<TileMap> map = tileMap(kernel.plans.front().plan, price);
     if (!map)

@@ -3,6 +3,7 @@
 
 #include "analysis/explore/grouping.h"
 #include "analysis/explore/kernels.h"
+#include "analysis/explore/plan_sample.h"
 #include "analysis/explore/plan_search.h"
 #include "analysis/explore/tile_map.h"
 #include "costmodel/estimate.h"
@@ -20,8 +21,9 @@ struct ExploreOptions {
   /// The matrix instruction of all dots. Nothing: tensor cores wherever type and tile allow, in the
   /// way a compiler would choose, else fma.
   std::optional<Instruction> instruction;
-  bool tileMaps = false; ///< also the tile map of each kernel's best plan
-  unsigned jobs = 1;     ///< threads; the result does not depend on it
+  bool tileMaps = false;                    ///< also the tile map of each kernel's best plan
+  std::optional<PlanSampleOptions> samples; ///< also plans that are unlike each other
+  unsigned jobs = 1;                        ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
 };
 
@@ -40,7 +42,8 @@ struct ExploredKernel {
   std::vector<std::string> ops;        ///< of that computation, counted here
   std::vector<std::string> recomputed; ///< counted in another kernel
   std::string rootShape;
-  std::vector<RankedPlan> plans; ///< fastest first, never empty
+  std::vector<RankedPlan> plans;   ///< fastest first, never empty
+  std::vector<KernelPlan> samples; ///< see plan_sample.h; empty unless asked for
   uint64_t raw = 0, feasible = 0, priced = 0;
   bool isExhaustive = false;
   int64_t flops = 0, transcendentals = 0; ///< of one run

@@ -3,7 +3,9 @@
 #include "analysis/import/import_file.h"
 #include "analysis/support/json_guard.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
+#include "codegen/lower.h"
 #include "codegen/pack_manifest.h"
+#include "codegen/target.h"
 #endif
 #include "tools/tilewright/command.h"
 
@@ -20,8 +22,8 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> models;
-  std::string device = "h100-sxm", calibration, out;
-  size_t top = 5, budget = PlanSearchOptions().maxPriced;
+  std::string device = "h100-sxm", calibration, out, target;
+  size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
   bool resume = false, json = false;
   std::string cache = "warm", instruction = "auto";
@@ -221,13 +223,25 @@ std::string fileName(std::string name) {
   return name.substr(0, 100);
 }
 
-/// Writes each kernel's best plan as a file that `emit` takes, and names it in the kernel's entry.
-/// A plan that can't stand on its own (an input that is a tuple) has no file.
+/// Is there code for a target that does just what the plan says, with no other instruction?
+bool hasCode(const KernelPlan &plan, const std::string &target) {
+  llvm::Expected<KernelModule> code = lowerPlan(plan, CodeMode::Device);
+  if (!code) {
+    llvm::consumeError(code.takeError());
+    return false;
+  }
+  return code->notes.empty() && (code->target.empty() || code->target == target);
+}
+
+/// Writes each kernel's best plan, and its samples, as files that `emit` takes, and names them in
+/// the kernel's entry. A plan that can't stand on its own (an input that is a tuple) has no file.
 llvm::Error writePlans(const std::string &out, size_t index, const ExploredModel &model,
                        Json &entry) {
   std::string folder = fmt::format("plans/{:03}", index);
   std::error_code ignored;
-  fs::create_directories(out + "/" + folder, ignored); // a failure shows when a file is written
+  // A failure shows when a file is written.
+  fs::create_directories(out + "/" + folder, ignored);
+  fs::create_directories(fmt::format("{}/samples/{:03}", out, index), ignored);
   for (size_t k = 0; k < model.kernels.size(); ++k) {
     llvm::Expected<KernelSpec> spec = specOf(model.kernels[k].plans.front().plan);
     if (!spec) {
@@ -241,6 +255,17 @@ llvm::Error writePlans(const std::string &out, size_t index, const ExploredModel
     if (llvm::Error error = writeFileAtomically(out + "/" + file, printPlan(*spec)))
       return error;
     entry["kernels"][k]["plan_file"] = file;
+    const std::vector<KernelPlan> &samples = model.kernels[k].samples;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      llvm::Expected<KernelSpec> sample = specOf(samples[i]);
+      if (!sample)
+        return sample.takeError(); // the kernel's best plan could stand on its own
+      sample->name = fmt::format("{}_p{:03}", name, i);
+      file = fmt::format("samples/{:03}/{}_p{:03}.json", index, fileName(name), i);
+      if (llvm::Error error = writeFileAtomically(out + "/" + file, printPlan(*sample)))
+        return error;
+      entry["kernels"][k]["sample_files"].push_back(file);
+    }
   }
   return llvm::Error::success();
 }
@@ -319,6 +344,18 @@ int run(const Options &options) {
   exploring.search.maxPriced = options.budget;
   exploring.jobs = options.jobs;
   exploring.tileMaps = !options.out.empty();
+#ifdef TILEWRIGHT_HAS_CODEGEN
+  if (options.samples > 0)
+    exploring.samples.emplace().count = options.samples;
+  if (options.samples > 0 && !options.target.empty()) {
+    llvm::Expected<Target> target = findTarget(options.target);
+    if (!target)
+      return failInput(target.takeError());
+    exploring.samples->accepts = [name = target->name](const KernelPlan &plan) {
+      return hasCode(plan, name);
+    };
+  }
+#endif
   if (options.cache == "flushed")
     exploring.estimate.cache = CacheState::Flushed;
   else if (options.cache == "clean")
@@ -332,8 +369,9 @@ int run(const Options &options) {
   document["device"] = deviceJson(*device);
   document["calibration"] = calibration->files.empty() ? Json() : Json(calibration->device);
   document["models"] = Json::array();
-  std::string settings = fmt::format("{} {} {} {} {}", TILEWRIGHT_VERSION, options.top,
-                                     options.budget, options.cache, options.instruction);
+  std::string settings =
+      fmt::format("{} {} {} {} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget,
+                  options.cache, options.instruction, options.samples, options.target);
   std::string calibrationText = toJson(*calibration);
   llvm::Expected<std::string> deviceText = readFile(
       options.device.ends_with(".json") ? options.device
@@ -409,6 +447,19 @@ void addExplore(CLI::App &app, Selection &selection) {
       ->capture_default_str()
       ->check(CLI::Range(1u, 256u));
   auto *out = command->add_option("--out", options->out, "Folder for explore.json and its parts");
+#ifdef TILEWRIGHT_HAS_CODEGEN
+  CLI::Option *samples =
+      command
+          ->add_option("--samples", options->samples,
+                       "With --out: also write so many plans of each kernel that are unlike each "
+                       "other, to measure and calibrate with")
+          ->needs(out)
+          ->check(CLI::Range(size_t(1), size_t(10000)));
+  command
+      ->add_option("--target", options->target,
+                   "With --samples: only plans that there is code for, as sm_90a")
+      ->needs(samples);
+#endif
   command
       ->add_flag("--resume", options->resume,
                  "With --out: keep the models that are there and unchanged")
