@@ -1,4 +1,4 @@
-// The arithmetic of a dot's K step, and its results.
+// The arithmetic of a dot's K step.
 #include "analysis/support/checked.h"
 #include "codegen/dot_lowering.h"
 
@@ -92,92 +92,6 @@ Values DotLowering::computeFma(llvm::Value *stageOffset, Values sums) {
           }
         return next;
       });
-}
-
-llvm::Error DotLowering::emitResults(const Values &sums) {
-  ValueEmitter &emitter = lowering->emitter;
-  Expr tid = lowering->tid;
-  if (instruction == Instruction::Fma) {
-    emitter.setLanes(1);
-    for (int64_t i = 0; i < rowsOfThread; ++i)
-      for (int64_t j = 0; j < columnsOfThread; ++j) {
-        Expr row = tid.floorDiv(threadColumns) + i * threadRows;
-        Expr column = tid.mod(threadColumns) + j * threadColumns;
-        if (auto error = emitResult(row, column, 1, {},
-                                    {sums[static_cast<size_t>(i * columnsOfThread + j)]}))
-          return error;
-      }
-    return llvm::Error::success();
-  }
-  // Lane g·4 + t holds columns 2t and 2t + 1 of rows g and g + 8 of each block.
-  emitter.setLanes(2);
-  Expr lane = tid.mod(32), warp = tid.floorDiv(32);
-  if (usesWgmma()) {
-    // Blocks of 64 rows, 16 of each for a warp.
-    Expr row = tid.floorDiv(128) * (rowBlocks * 64) + warp.mod(4) * 16 + lane.floorDiv(4);
-    Expr column = lane.mod(4) * 2;
-    int64_t eights = columnsOfBlock / 8;
-    for (int64_t i = 0; i < rowBlocks; ++i)
-      for (int64_t half = 0; half < 2; ++half)
-        for (int64_t j = 0; j < columnBlocks * eights; ++j) {
-          auto at =
-              sums.begin() + ((i * columnBlocks + j / eights) * eights + j % eights) * 4 + half * 2;
-          if (auto error = emitResult(row + (i * 64 + half * 8), column + j * 8 + emitter.lane(), 2,
-                                      {}, Values(at, at + 2)))
-            return error;
-        }
-    return llvm::Error::success();
-  }
-  Expr firstRow = warp.mod(warpRows) * rowsOfWarp + lane.floorDiv(4);
-  Expr firstColumn = warp.floorDiv(warpRows).mod(warpColumns) * columnsOfWarp + lane.mod(4) * 2;
-  Guard working{{warp, Interval::ofExtent(warpRows * warpColumns), 1, 0}};
-  int64_t columnBlocks = columnsOfWarp / 8;
-  for (int64_t i = 0; i < rowsOfWarp / 16; ++i)
-    for (int64_t half = 0; half < 2; ++half)
-      for (int64_t j = 0; j < columnBlocks; ++j) {
-        auto at = sums.begin() + (i * columnBlocks + j) * 4 + half * 2;
-        if (auto error =
-                emitResult(firstRow + (i * 16 + half * 8), firstColumn + j * 8 + emitter.lane(), 2,
-                           working, Values(at, at + 2)))
-          return error;
-      }
-  return llvm::Error::success();
-}
-
-llvm::Error DotLowering::emitResult(Expr row, Expr column, unsigned lanes, const Guard &extra,
-                                    const Values &sums) {
-  ValueEmitter &emitter = lowering->emitter;
-  const RootSide &rows = side(Side::Rows), &columns = side(Side::Columns),
-                 &batch = side(Side::Batch);
-  row = emitter.simplify(row);
-  column = emitter.simplify(column);
-  Coordinates root(placeholders.size(), emitter.constant(0));
-  Guard guard = extra;
-  guard.push_back({row, Interval::ofExtent(rows.size), 1, 0});
-  guard.push_back({column, Interval::ofExtent(columns.size), 1, 0});
-  auto place = [&](const RootSide &mine, Expr position) {
-    Coordinates own = mine.coordinates(emitter, position);
-    emitter.addDomain(guard, own, mine.extents);
-    for (size_t i = 0; i < own.size(); ++i)
-      root[mine.dims[i]] = own[i];
-  };
-  place(batch, batchPosition);
-  place(rows, row);
-  place(columns, column);
-
-  DType type = lowering->graph[dot].shape.dtype;
-  currentDot = dotCoordinates(root);
-  currentSums.clear();
-  for (llvm::Value *sum : sums)
-    currentSums.push_back(emitter.scalars().round(type, sum));
-  for (size_t r = 0; r < lowering->results.size(); ++r) {
-    OpId id = lowering->results[r];
-    auto values = emitter.values(id, root, guard, lanes);
-    if (!values)
-      return values.takeError();
-    emitter.store(lowering->outputBuffer(r), lowering->graph[id].shape, root, guard, *values);
-  }
-  return llvm::Error::success();
 }
 
 } // namespace tilewright

@@ -86,9 +86,20 @@ private:
   llvm::Error planSplits();
   llvm::Error emitSplitResults(const Values &sums);
   void blockBarrier();
+  // Results, dot_results.cpp.
+  struct Exchange;
   llvm::Error emitResults(const Values &sums);
+  std::optional<Exchange> planExchange() const;
+  llvm::Error emitExchange(const Exchange &exchange, const Values &sums);
+  void storeSums(const Exchange &exchange, int64_t pass, const Values &sums);
+  llvm::Error loadSums(const Exchange &exchange, int64_t pass, Expr first, int64_t count);
   llvm::Error emitResult(Expr row, Expr column, unsigned lanes, const Guard &extra,
                          const Values &sums);
+
+  /// Fragments of a matrix instruction's sums: calls `use` with the row and column in the tile (the
+  /// part that is the same for all threads) of each pair of neighbours.
+  using PairBody = std::function<llvm::Error(int64_t row, int64_t column, const Values &pair)>;
+  llvm::Error forPairs(const Values &sums, const PairBody &use) const;
 
   bool usesMma() const { return instruction == Instruction::MmaSync; }
   bool usesWgmma() const { return instruction == Instruction::Wgmma; }

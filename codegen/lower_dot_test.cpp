@@ -94,6 +94,46 @@ ENTRY main {
                      {2, 16, 8}, 32, 2, 2));
 }
 
+// Results go through the stages' memory: in passes where they don't fit, along the rows where the
+// result is transposed, with warps that have no part of the tile.
+TEST(LowerDot, ResultsAlongTheirFastestDim) {
+  auto module = [](const char *type, bool isTransposed) {
+    return fmt::format(R"(HloModule m
+ENTRY main {{
+  a = bf16[72,64] parameter(0)
+  b = bf16[64,56] parameter(1)
+  d = {0}[72,56] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  e = {0}[72,56] {2}(d)
+  ROOT o = {0}[{1}] {3}
+}})",
+                       type, isTransposed ? "56,72" : "72,56",
+                       std::string_view(type) == "s32" ? "negate" : "tanh",
+                       isTransposed ? "transpose(e), dimensions={1,0}" : "copy(e)");
+  };
+  for (const char *type : {"bf16", "f32", "f8e5m2"})
+    for (bool isTransposed : {false, true})
+      for (int64_t stages : {1, 3})
+        for (int64_t warps : {2, 3, 4}) {
+          std::vector<int64_t> tile{64, 48};
+          if (isTransposed)
+            std::swap(tile[0], tile[1]);
+          CheckOutcome outcome =
+              expectPass(dotSpec(module(type, isTransposed), tile, 16, warps, stages));
+          EXPECT_GT(outcome.counts.mmaInstructions, 0);
+        }
+}
+
+// A store is as wide as the layout allows, and no access meets a bank conflict.
+TEST(LowerDot, ResultsAreStoredInVectors) {
+  KernelSpec spec = dotSpec(matmul(64, 64, 64, true, false, "bf16", "bf16"), {64, 64}, 32, 4, 3);
+  auto kernel = lowerKernel(spec, CodeMode::Device);
+  ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+  std::string ir = kernel->llvmText();
+  EXPECT_NE(ir.find("store <8 x i16>"), std::string::npos);
+  EXPECT_EQ(ir.find("store i16"), std::string::npos);
+  EXPECT_EQ(ir.find("store <2 x i16>, ptr addrspace(1)"), std::string::npos);
+}
+
 // Some root elements have no element of the dot: its operands must not be read there.
 TEST(LowerDot, EpilogueThatGoesBeyondTheDot) {
   for (const char *epilogue : {"f32[2,26,19] pad(d, c), padding=0_0_0x-1_3_0x2_1_0",

@@ -16,37 +16,23 @@ namespace {
 constexpr int64_t maxUnrolled = 8;
 /// Scalar operations that may be under way in a thread at once: more would spill.
 constexpr int64_t maxPending = 512;
+/// Registers for what a thread's loads bring: more in flight gains nothing, and with addresses and
+/// masks beside them they spill.
+constexpr int64_t maxLoaded = 64;
 
 /// Vectors of `lanes` elements that a thread makes at once: fewer where each takes much work, one
 /// where it takes a loop.
 int64_t vectorsAtOnce(const Graph &graph, unsigned lanes) {
-  int64_t work = 1;
-  for (const Op &op : graph.all()) {
+  for (const Op &op : graph.all())
     if (ValueEmitter::iterates(op.opcode))
       return 1;
-    if (op.shape.isTuple || opClass(op.opcode) != OpClass::Elementwise)
-      continue;
-    switch (op.opcode) {
-    case Opcode::Exp:
-    case Opcode::Expm1:
-    case Opcode::Log:
-    case Opcode::Log1p:
-    case Opcode::Tanh:
-    case Opcode::Logistic:
-    case Opcode::Erf:
-    case Opcode::Power:
-    case Opcode::Cbrt:
-    case Opcode::Sine:
-    case Opcode::Cosine:
-    case Opcode::Divide:
-    case Opcode::Remainder:
-      work += 8; // a dozen instructions or two
-      break;
-    default:
-      ++work;
-    }
-  }
-  return std::clamp<int64_t>(maxPending / (work * lanes), 1, maxUnrolled);
+  int64_t loaded = 0; // registers an element
+  for (OpId id : graph.parameters())
+    if (graph[id].shape.rank() > 0)
+      loaded += ceilDiv(int64_t(bitWidth(graph[id].shape.dtype)), int64_t(32));
+  int64_t most =
+      std::min(maxPending / workPerElement(graph), maxLoaded / std::max<int64_t>(loaded, 1));
+  return std::clamp<int64_t>(most / lanes, 1, maxUnrolled);
 }
 
 /// Times that a looping op may make each of its elements: overlapping windows of a pool ask for
@@ -173,6 +159,7 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   };
 
   int64_t rounds = ceilDiv(vectors, lowering.threads);
+  atOnce = ceilDiv(rounds, ceilDiv(rounds, atOnce)); // trips alike
   if (rounds <= atOnce) {
     if (auto error = emitVectors(lowering.tid, lowering.threads, rounds))
       return error;

@@ -56,6 +56,9 @@ llvm::Expected<int64_t> tileCount(const std::vector<int64_t> &extents,
 /// neighbours one thread should make at once. A power of two that divides `extent` and `tile`.
 unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile);
 
+/// Scalar operations that the graph's elementwise ops take for one element, roughly, and one.
+int64_t workPerElement(const Graph &graph);
+
 llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode);
 llvm::Expected<KernelModule> lowerReduction(const KernelSpec &spec, CodeMode mode);
 llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode);
