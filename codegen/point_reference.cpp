@@ -5,7 +5,9 @@
 #include "analysis/ir/literal.h"
 #include "analysis/ir/numeric.h"
 
+#include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace tilewright {
 
@@ -118,6 +120,9 @@ struct PointReference::Impl {
     case Opcode::Bitcast:
     case Opcode::Concatenate:
     case Opcode::Pad:
+    case Opcode::DynamicSlice:
+    case Opcode::DynamicUpdateSlice:
+    case Opcode::Gather:
       return moved(id, state, point);
     case Opcode::Reduce:
     case Opcode::Dot: {
@@ -179,12 +184,51 @@ struct PointReference::Impl {
     const Op &op = graph[id];
     if (op.opcode == Opcode::Bitcast && op.shape.dtype != graph[op.operands[0]].shape.dtype)
       return unsupported(op);
+    std::vector<size_t> order(op.operands.size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    switch (op.opcode) {
+    case Opcode::DynamicSlice:
+    case Opcode::Gather:
+      order = {0}; // the others say where, and are read for that
+      break;
+    case Opcode::DynamicUpdateSlice:
+      order = {1, 0}; // what the update does not cover
+      break;
+    default:
+      break;
+    }
     Assignment at = assign(point);
-    for (size_t i = 0; i < op.operands.size(); ++i)
-      for (const IndexMap &map : state.indexing->operands[i].maps)
+    for (size_t i : order)
+      for (const IndexMap &map : state.indexing->operands[i].maps) {
+        if (auto error = assignRuntime(map, at))
+          return error;
         if (auto read = map.evaluate(at))
           return value(op.operands[i], *read);
+      }
     return unsupported(op);
+  }
+
+  /// Gives the runtime variables of a map their values: elements of other tensors, each clamped to
+  /// its domain.
+  llvm::Error assignRuntime(const IndexMap &map, Assignment &at) {
+    for (const MapVariable &variable : map.variables(VarKind::Runtime)) {
+      OpId source{variable.source->tensor};
+      Point element;
+      for (Expr coordinate : variable.source->element) {
+        auto number = evaluate(coordinate, at);
+        if (!number)
+          return unsupported(graph[source]);
+        element.push_back(*number);
+      }
+      auto start = value(source, element);
+      if (!start)
+        return start.takeError();
+      int64_t number = start->integer();
+      if (graph[source].shape.dtype == DType::U64 && number < 0)
+        number = variable.domain.hi; // over 2^63, not under 0
+      at.set(variable.var, std::clamp(number, variable.domain.lo, variable.domain.hi));
+    }
+    return llvm::Error::success();
   }
 
   llvm::Expected<Scalar> contracted(OpId id, OpState &state, const Point &point) {
