@@ -35,6 +35,8 @@ static_assert(int(cuda::MaxDynamicSharedSizeBytes) ==
 static_assert(int(cuda::NumRegs) == CU_FUNC_ATTRIBUTE_NUM_REGS);
 static_assert(int(cuda::LocalSizeBytes) == CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
 static_assert(int(cuda::ErrorLogBuffer) == CU_JIT_ERROR_LOG_BUFFER);
+static_assert(int(cuda::NonBlockingStream) == CU_STREAM_NON_BLOCKING);
+static_assert(int(cuda::CaptureThreadLocal) == CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 
 static_assert(cupti::concurrentKernel == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
 static_assert(cupti::insufficientPrivileges == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);

@@ -18,6 +18,8 @@ using Module = void *;
 using Function = void *;
 using Stream = void *;
 using Event = void *;
+using Graph = void *;
+using GraphExec = void *;
 
 constexpr Status success = 0, outOfMemory = 2, noDevice = 100, noBinaryForGpu = 209, notReady = 600,
                  stubLibrary = 34;
@@ -39,6 +41,9 @@ enum FunctionAttribute : int {
   NumRegs = 4,
   MaxDynamicSharedSizeBytes = 8,
 };
+
+enum StreamFlag : unsigned { NonBlockingStream = 1 };
+enum CaptureMode : int { CaptureThreadLocal = 1 };
 
 enum JitOption : int { ErrorLogBuffer = 5, ErrorLogBufferSizeBytes = 6 };
 
@@ -84,6 +89,15 @@ struct alignas(128) TensorMap {
     (Function function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,           \
      unsigned blockY, unsigned blockZ, unsigned sharedBytes, Stream stream, void **parameters,     \
      void **extra))                                                                                \
+  X(streamCreate, cuStreamCreate, (Stream * stream, unsigned flags))                               \
+  X(streamDestroy, cuStreamDestroy_v2, (Stream stream))                                            \
+  X(streamBeginCapture, cuStreamBeginCapture_v2, (Stream stream, int mode))                        \
+  X(streamEndCapture, cuStreamEndCapture, (Stream stream, Graph * graph))                          \
+  X(graphInstantiate, cuGraphInstantiateWithFlags,                                                 \
+    (GraphExec * executable, Graph graph, unsigned long long flags))                               \
+  X(graphLaunch, cuGraphLaunch, (GraphExec executable, Stream stream))                             \
+  X(graphExecDestroy, cuGraphExecDestroy, (GraphExec executable))                                  \
+  X(graphDestroy, cuGraphDestroy, (Graph graph))                                                   \
   X(eventCreate, cuEventCreate, (Event * event, unsigned flags))                                   \
   X(eventRecord, cuEventRecord, (Event event, Stream stream))                                      \
   X(eventQuery, cuEventQuery, (Event event))                                                       \

@@ -160,10 +160,10 @@ Result<LoadedModule> Gpu::load(std::span<const char> image) const {
 }
 
 Status Gpu::launch(const LoadedFunction &function, const LaunchGeometry &g,
-                   std::span<void *> arguments) const {
-  if (cuda::Status status = driver().launchKernel(
-          function.function, g.grid[0], g.grid[1], g.grid[2], g.block[0], g.block[1], g.block[2],
-          g.sharedBytes, nullptr, arguments.data(), nullptr))
+                   std::span<void *> arguments, cuda::Stream stream) const {
+  if (cuda::Status status = driver().launchKernel(function.function, g.grid[0], g.grid[1],
+                                                  g.grid[2], g.block[0], g.block[1], g.block[2],
+                                                  g.sharedBytes, stream, arguments.data(), nullptr))
     return driver().failure(status, "the launch is refused");
   return fine();
 }

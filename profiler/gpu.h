@@ -87,8 +87,9 @@ public:
   /// the message.
   Result<LoadedModule> load(std::span<const char> image) const;
 
+  /// Enqueues a kernel: on the default stream, or into the graph that `stream` captures.
   Status launch(const LoadedFunction &function, const LaunchGeometry &geometry,
-                std::span<void *> arguments) const;
+                std::span<void *> arguments, cuda::Stream stream = nullptr) const;
 
   /// Waits for all that was launched. A kernel that never ends is ended from outside, by the
   /// supervisor.

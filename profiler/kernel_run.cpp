@@ -105,7 +105,9 @@ Status KernelRun::encode(const PackTensorMap &map, cuda::TensorMap &to) const {
   return fine();
 }
 
-Status KernelRun::launch() const { return gpu.launch(loaded, kernel.geometry, arguments); }
+Status KernelRun::launch(cuda::Stream stream) const {
+  return gpu.launch(loaded, kernel.geometry, arguments, stream);
+}
 
 Result<Verification> KernelRun::check() const {
   for (size_t i = 0; i < buffers.size(); ++i)

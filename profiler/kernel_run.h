@@ -14,7 +14,8 @@ public:
                                                     bool asPtx);
 
   const LoadedFunction &function() const { return loaded; }
-  Status launch() const;
+  /// On the default stream, or into the graph that `stream` captures.
+  Status launch(cuda::Stream stream = nullptr) const;
   /// Fills the outputs with 0xff, launches once and compares what came out.
   Result<Verification> check() const;
 

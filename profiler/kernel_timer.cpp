@@ -84,7 +84,10 @@ public:
 
 private:
   Status enqueue(unsigned count, const TimedRuns &runs) {
-    for (unsigned i = 0; i < count; ++i) {
+    if (runs.launchAll)
+      if (Status failed = runs.launchAll(count))
+        return failed;
+    for (unsigned i = 0; i < count && !runs.launchAll; ++i) {
       if (runs.before)
         if (Status failed = runs.before(i))
           return failed;
@@ -110,6 +113,8 @@ public:
 
   Result<std::vector<Interval>> time(unsigned count, const TimedRuns &runs) override {
     const Driver &driver = gpu.driver();
+    if (runs.launchAll)
+      return Failure{FailureKind::Kernel, "the times of kernels in a graph need CUPTI"};
     while (events.size() < 2 * size_t(count)) {
       cuda::Event event = nullptr;
       if (cuda::Status status = driver.eventCreate(&event, 0))

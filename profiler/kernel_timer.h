@@ -21,6 +21,8 @@ struct TimedRuns {
   /// Enqueues whatever comes before run number i: an L2 flush, or nothing. May be empty.
   std::function<Status(unsigned)> before;
   std::function<Status()> launch; ///< enqueues one kernel
+  /// Enqueues all of so many kernels at once, in place of the two above: a graph. May be empty.
+  std::function<Status(unsigned)> launchAll;
   /// Called while the GPU works: the moment to read clocks and power. May be empty.
   std::function<void()> meanwhile;
 };

@@ -77,7 +77,7 @@ void writeSamples(const Samples &samples, Regime regime, Record &record) {
   record[Column::MaxNs] =
       numberText(*std::max_element(samples.timesNs.begin(), samples.timesNs.end()));
   record[Column::MadNs] = numberText(medianDeviation(samples.timesNs));
-  if (regime == Regime::Warm && !samples.gapsNs.empty())
+  if (regime != Regime::Cold && !samples.gapsNs.empty())
     record[Column::GapNs] = numberText(median(samples.gapsNs));
 }
 

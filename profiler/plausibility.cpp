@@ -4,7 +4,16 @@
 
 namespace tilewright::profile {
 
-const char *toString(Regime regime) { return regime == Regime::Cold ? "cold" : "warm"; }
+const char *toString(Regime regime) {
+  switch (regime) {
+  case Regime::Cold:
+    return "cold";
+  case Regime::Warm:
+    return "warm";
+  default:
+    return "graph";
+  }
+}
 
 double peakOpsPerClock(int major, int minor, DType type, bool onTensorCores) {
   unsigned bits = bitWidth(type);

@@ -9,10 +9,12 @@
 namespace tilewright::profile {
 
 enum class Regime {
-  Cold, ///< L2 was overwritten before each launch
-  Warm, ///< launches follow each other
+  Cold,  ///< L2 was overwritten before each launch
+  Warm,  ///< launches follow each other
+  Graph, ///< the same, but as the nodes of one CUDA graph
 };
-const char *toString(Regime regime); ///< "cold", "warm"
+constexpr Regime allRegimes[] = {Regime::Cold, Regime::Warm, Regime::Graph};
+const char *toString(Regime regime); ///< "cold", "warm", "graph"
 
 /// Operations of that type that one multiprocessor can finish in a clock, at most. Dense tensor
 /// cores: NVIDIA A100, H100 and B200 whitepapers; a generation that is not known gets the largest

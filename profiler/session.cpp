@@ -1,6 +1,7 @@
 #include "profiler/session.h"
 
 #include "profiler/kernel_run.h"
+#include "profiler/launch_graph.h"
 #include "profiler/telemetry.h"
 #include "profiler/text.h"
 
@@ -213,6 +214,17 @@ private:
   Status measureRegime(const KernelRun &run, const Step &step, Regime regime, Record &record) {
     TimedRuns runs;
     runs.launch = [&] { return run.launch(); };
+    std::optional<LaunchGraph> graph; // until its kernels are done
+    if (regime == Regime::Graph)
+      runs.launchAll = [&](unsigned count) -> Status {
+        graph.reset();
+        auto captured = LaunchGraph::capture(
+            gpu->driver(), count, [&](cuda::Stream stream) { return run.launch(stream); });
+        if (!captured)
+          return captured.failure();
+        graph = std::move(*captured);
+        return graph->launch();
+      };
     double flushNs = 0;
     if (regime == Regime::Cold) {
       runs.before = [&](unsigned number) { return writeFlush(number); };

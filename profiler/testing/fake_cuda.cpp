@@ -1,8 +1,10 @@
 // libcuda.so.1 as the tests load it: see fake_gpu.h.
 #include "profiler/testing/fake_gpu.h"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 using namespace tilewright::profile;
 
@@ -12,6 +14,18 @@ struct FakeFunction {
 };
 struct FakeEvent {
   double ns = 0;
+};
+/// Launches with copies of their arguments, as the driver keeps them.
+struct FakeGraph {
+  struct Node {
+    const PackKernel *kernel;
+    std::array<unsigned, 3> grid, block;
+    std::vector<std::array<std::byte, 128>> arguments;
+  };
+  std::vector<Node> nodes;
+};
+struct FakeStream {
+  FakeGraph *capturing = nullptr;
 };
 fake::FakeGpu &gpu() { return fake::FakeGpu::instance(); }
 int architecture() { return std::atoi(gpu().setting("sm", "90").c_str()); }
@@ -151,11 +165,71 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int threads
   return 0;
 }
 int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
-                   unsigned blockY, unsigned blockZ, unsigned, void *, void **parameters, void **) {
+                   unsigned blockY, unsigned blockZ, unsigned, void *stream, void **parameters,
+                   void **) {
   if (int status = gpu().at("launch"))
     return status;
+  const PackKernel &kernel = *static_cast<FakeFunction *>(function)->kernel;
   unsigned grid[] = {gridX, gridY, gridZ}, block[] = {blockX, blockY, blockZ};
-  return gpu().launch(*static_cast<FakeFunction *>(function)->kernel, grid, block, parameters);
+  if (!stream)
+    return gpu().launch(kernel, grid, block, parameters);
+  auto *capturing = static_cast<FakeStream *>(stream)->capturing;
+  if (!capturing)
+    return 1; // the runner launches on other streams for that alone
+  FakeGraph::Node node{&kernel, {gridX, gridY, gridZ}, {blockX, blockY, blockZ}, {}};
+  size_t pointers = kernel.parameters.size() + kernel.workspaces.size();
+  for (size_t i = 0; i < pointers + kernel.tensorMaps.size(); ++i)
+    std::memcpy(node.arguments.emplace_back().data(), parameters[i],
+                i < pointers ? sizeof(cuda::Pointer) : sizeof(cuda::TensorMap));
+  capturing->nodes.push_back(std::move(node));
+  return 0;
+}
+int cuStreamCreate(void **stream, unsigned flags) {
+  if (int status = gpu().at("stream"))
+    return status;
+  *stream = new FakeStream;
+  return flags == cuda::NonBlockingStream ? 0 : 1;
+}
+int cuStreamDestroy_v2(void *stream) {
+  delete static_cast<FakeStream *>(stream);
+  return 0;
+}
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+  if (int status = gpu().at("capture"))
+    return status;
+  static_cast<FakeStream *>(stream)->capturing = new FakeGraph;
+  return mode == cuda::CaptureThreadLocal ? 0 : 1;
+}
+int cuStreamEndCapture(void *stream, void **graph) {
+  *graph = std::exchange(static_cast<FakeStream *>(stream)->capturing, nullptr);
+  return gpu().at("end-capture");
+}
+int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
+  if (int status = gpu().at("instantiate"))
+    return status;
+  *executable = new FakeGraph(*static_cast<FakeGraph *>(graph));
+  return 0;
+}
+int cuGraphLaunch(void *executable, void *) {
+  if (int status = gpu().at("graph-launch"))
+    return status;
+  for (FakeGraph::Node &node : static_cast<FakeGraph *>(executable)->nodes) {
+    std::vector<void *> arguments;
+    for (auto &argument : node.arguments)
+      arguments.push_back(argument.data());
+    if (int status = gpu().launch(*node.kernel, node.grid.data(), node.block.data(),
+                                  arguments.data(), fake::FakeGpu::graphGapNs))
+      return status;
+  }
+  return 0;
+}
+int cuGraphExecDestroy(void *executable) {
+  delete static_cast<FakeGraph *>(executable);
+  return 0;
+}
+int cuGraphDestroy(void *graph) {
+  delete static_cast<FakeGraph *>(graph);
+  return 0;
 }
 int cuEventCreate(void **event, unsigned) {
   *event = new FakeEvent;

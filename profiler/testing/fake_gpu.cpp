@@ -147,7 +147,7 @@ double FakeGpu::durationNs(const PackKernel &kernel) const {
 }
 
 int FakeGpu::launch(const PackKernel &kernel, const unsigned grid[3], const unsigned block[3],
-                    void **arguments) {
+                    void **arguments, unsigned gapNs) {
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
     auto pointer = *static_cast<unsigned long long *>(arguments[i]);
     if (!isAllocated(pointer, kernel.parameters[i].bytes))
@@ -167,7 +167,7 @@ int FakeGpu::launch(const PackKernel &kernel, const unsigned grid[3], const unsi
   ++kernelsLaunched;
   double ns = durationNs(kernel);
   lastKernelNs = ns;
-  uint64_t start = clock + 700;
+  uint64_t start = clock + gapNs;
   clock = start + static_cast<uint64_t>(ns);
   if (isRecording && !std::exchange(losesRecord, false)) {
     KernelInterval record{

@@ -47,8 +47,9 @@ public:
   size_t totalBytes() const;
 
   const PackKernel *findKernel(const std::string &entry) const;
+  static constexpr unsigned launchGapNs = 700, graphGapNs = 300; ///< between kernels
   int launch(const PackKernel &kernel, const unsigned grid[3], const unsigned block[3],
-             void **arguments);
+             void **arguments, unsigned gapNs = launchGapNs);
   /// An operation that is no kernel takes this long.
   void pass(double ns);
   uint64_t nowNs() const { return clock; }

@@ -330,6 +330,41 @@ TEST_F(Profile, ABlockInWhichTheClockDriftedIsMeasuredAgain) {
   EXPECT_GE(again, 2u);
 }
 
+TEST_F(Profile, KernelsOfAGraphFollowEachOtherFaster) {
+  Outcome outcome = profile("a.csv", "", {"--regimes", "warm,graph,cold"});
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
+  std::map<std::string, std::map<std::string, double>> gaps; // by plan and regime
+  size_t rows = 0;
+  for (auto &row : readRows(folder / "a.csv")) {
+    EXPECT_EQ(row["error"], "");
+    EXPECT_EQ(row["samples"], "3");
+    rows += row["role"] == "measure";
+    if (row["regime"] != "cold")
+      gaps[row["plan_hash"]][row["regime"]] = std::stod(row["gap_ns"]);
+  }
+  EXPECT_EQ(rows, 3 * kernels);
+  ASSERT_EQ(gaps.size(), kernels);
+  for (auto &[plan, gap] : gaps) {
+    EXPECT_EQ(gap["warm"], 700);
+    EXPECT_EQ(gap["graph"], 300);
+  }
+  // What a driver refuses is a row with the reason; the other regimes are measured.
+  isOnce = true;
+  for (const char *fault : {"stream:1=1", "capture:1=1", "end-capture:2=1", "instantiate:1=1",
+                            "graph-launch:2=1", "launch:9=1"}) {
+    SCOPED_TRACE(fault);
+    fs::remove(folder / "f.csv");
+    outcome = profile("f.csv", fault, {"--regimes", "warm,graph"});
+    EXPECT_EQ(outcome.exitCode, 1) << outcome.describe();
+    EXPECT_EQ(goodAndBad("f.csv"), std::make_pair(2 * kernels - 1, size_t(1)));
+  }
+  // Events can't look into a graph.
+  isOnce = false;
+  outcome = profile("e.csv", "", {"--regimes", "graph", "--events"});
+  EXPECT_EQ(outcome.exitCode, 1) << outcome.describe();
+  EXPECT_NE(outcome.out.find("need CUPTI"), std::string::npos) << outcome.describe();
+}
+
 TEST_F(Profile, CountersGoToAFileOfTheirOwn) {
   Outcome outcome = profile("k.csv", "", {"--counters"}, "unknown=lts__t_bytes.sum");
   EXPECT_EQ(outcome.exitCode, 0) << outcome.describe();
@@ -363,7 +398,9 @@ TEST_F(Profile, BadUsageIsCode2) {
   EXPECT_EQ(runProfiler({pack()}).exitCode, 2);
   EXPECT_EQ(runProfiler({folder / "no", "--out", folder / "x.csv"}).exitCode, 2);
   EXPECT_EQ(runProfiler({pack(), "--out", folder / "no/x.csv"}).exitCode, 2);
-  EXPECT_EQ(runProfiler({pack(), "--out", folder / "x.csv", "--regimes", "hot"}).exitCode, 2);
+  for (const char *regimes : {"hot", "", "cold,", "cold,cold", "cold warm"})
+    EXPECT_EQ(runProfiler({pack(), "--out", folder / "x.csv", "--regimes", regimes}).exitCode, 2)
+        << regimes;
   folder.write("other.csv", "a,b\n");
   Outcome outcome = profile("other.csv");
   EXPECT_EQ(outcome.exitCode, 2) << outcome.describe();

@@ -5,6 +5,7 @@
 #include "profiler/text.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -29,14 +30,20 @@ int fail(const Failure &failure) {
 }
 
 Result<std::vector<Regime>> parseRegimes(const std::string &text) {
-  if (text == "cold")
-    return std::vector<Regime>{Regime::Cold};
-  if (text == "warm")
-    return std::vector<Regime>{Regime::Warm};
-  if (text == "cold,warm")
-    return std::vector<Regime>{Regime::Cold, Regime::Warm};
-  return Failure{FailureKind::BadInput,
-                 "--regimes '" + text + "' is none of cold, warm and cold,warm"};
+  std::vector<Regime> regimes;
+  for (size_t at = 0; at <= text.size();) {
+    size_t end = std::min(text.find(',', at), text.size());
+    auto known = std::find_if(std::begin(allRegimes), std::end(allRegimes), [&](Regime regime) {
+      return text.compare(at, end - at, toString(regime)) == 0;
+    });
+    if (known == std::end(allRegimes) ||
+        std::find(regimes.begin(), regimes.end(), *known) != regimes.end())
+      return Failure{FailureKind::BadInput,
+                     "--regimes '" + text + "' is no list of cold, warm and graph, each once"};
+    regimes.push_back(*known);
+    at = end + 1;
+  }
+  return regimes;
 }
 
 /// The ops of each problem, so that the rows can be priced where the pack is no more.
@@ -194,7 +201,11 @@ int main(int argc, char **argv) {
   app.add_option("--device", options.session.device, "Number of the GPU")
       ->check(CLI::Range(0, 1023))
       ->capture_default_str();
-  app.add_option("--regimes", options.regimes, "cold, warm or cold,warm")->capture_default_str();
+  app.add_option(
+         "--regimes", options.regimes,
+         "One or more of cold, warm (launches that follow each other) and graph (the same as the "
+         "nodes of a CUDA graph, which needs CUPTI), with commas")
+      ->capture_default_str();
   app.add_option("--samples", measuring.samples, "Timed launches for each kernel and regime")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
