@@ -53,7 +53,9 @@ llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
   sumsPerThread = rowBlocks * columnBlocks * columnsOfBlock / 2;
   int64_t allowed = evenShare(warps + 1);
   if (sumsPerThread + registersBesideSums > allowed) {
-    int64_t moved = (registersPerSm / 128 - copyingRegisters) / groups / 8 * 8;
+    // What the block is started with is all that there is to move.
+    int64_t pool = evenShare(warps + 4) * (groups + 1);
+    int64_t moved = (pool - copyingRegisters) / groups / 8 * 8;
     if (moved > allowed && warps + 4 <= 32) {
       copyingWarps = 4;
       groupRegisters = allowed = std::min<int64_t>(moved, 240);

@@ -58,7 +58,8 @@ void AsyncUnits::requireReadable(int i) {
 }
 
 /// PTX ISA, "setmaxnreg": all warps of a warpgroup ask for the same number, and take no more than
-/// others have given back.
+/// others have given back of what the block was started with: it waits until they have, for ever
+/// where they don't.
 void AsyncUnits::setMaxRegisters(int count, bool isIncrease) {
   block.countEvent();
   constexpr int registersPerSm = 65536;
@@ -79,8 +80,10 @@ void AsyncUnits::setMaxRegisters(int count, bool isIncrease) {
       fail("divergent warpgroup: its warps ask for different numbers of registers");
     total += warps[w].registers * static_cast<int>(warpSize);
   }
-  if (total > registersPerSm)
-    fail(fmt::format("{} registers are asked for, of {}", total, registersPerSm));
+  int there = started * static_cast<int>(launch.threads);
+  if (total > there)
+    fail(fmt::format("waits for ever: {} registers are asked for, of {} that the block has", total,
+                     there));
 }
 
 void AsyncUnits::warpgroupFence() {

@@ -77,6 +77,29 @@ TEST(LowerWgmma, ManySumsGetTheRegistersOfTheCopyingWarps) {
   expectPass(wgmmaSpec(matmul(192, 256, 64, true, true), {192, 128}, 64, 12, 2));
 }
 
+// A warpgroup that asks for more than the block was started with waits for ever.
+TEST(LowerWgmma, RegistersThatMoveAreThere) {
+  size_t moved = 0;
+  for (int64_t warps : {4, 8, 12, 16, 20, 24})
+    for (int64_t columns : {64, 96, 128, 192, 256})
+      for (int64_t rows : {64, 128, 256, 384}) {
+        if (rows % (warps * 16) != 0)
+          continue;
+        KernelSpec spec =
+            wgmmaSpec(matmul(rows, columns, 64, true, true), {rows, columns}, 32, warps, 2);
+        auto kernel = lowerKernel(spec, CodeMode::Emulation);
+        if (!kernel) { // too many sums, or too much shared memory
+          llvm::consumeError(kernel.takeError());
+          continue;
+        }
+        moved += kernel->launch.threads == warps * 32 + 128;
+        CheckOutcome outcome = checkKernel(spec, std::move(*kernel), {});
+        EXPECT_EQ(outcome.status, CheckOutcome::Status::Pass)
+            << rows << " x " << columns << ", " << warps << " warps: " << outcome.reason;
+      }
+  EXPECT_GT(moved, 2u);
+}
+
 TEST(LowerWgmma, EveryType) {
   struct Types {
     const char *input, *result;
