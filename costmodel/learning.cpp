@@ -181,7 +181,8 @@ private:
 
 std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size_t> candidates,
                                        const Device &device, size_t count,
-                                       const FitOptions &options) {
+                                       const FitOptions &options,
+                                       std::span<const size_t> measured) {
   std::map<std::string_view, double> familyRows;
   std::map<std::string_view, size_t> timesAsked;
   for (const DatasetRow &row : data.rows)
@@ -198,6 +199,14 @@ std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size
 
   const double noise = options.modelError * options.modelError;
   Matrix covariance = Matrix::Identity() * (options.priorSigma * options.priorSigma);
+  // What a measurement of a row teaches: less variance along its gradient.
+  auto learn = [&](size_t row) {
+    Vector direction = covariance * gradientOf[row];
+    covariance -= direction * direction.transpose() / (noise + gradientOf[row].dot(direction));
+    ++timesAsked[data.rows[row].identity.group];
+  };
+  for (size_t row : measured)
+    learn(row);
   std::vector<size_t> left(candidates.begin(), candidates.end()), chosen;
   while (chosen.size() < count && !left.empty()) {
     size_t fewest = SIZE_MAX;
@@ -216,11 +225,7 @@ std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size
         best = k;
       }
     }
-    const DatasetRow &row = data.rows[left[best]];
-    Vector direction = covariance * gradientOf[left[best]];
-    covariance -=
-        direction * direction.transpose() / (noise + gradientOf[left[best]].dot(direction));
-    ++timesAsked[row.identity.group];
+    learn(left[best]);
     chosen.push_back(left[best]);
     left.erase(left.begin() + ptrdiff_t(best));
   }

@@ -10,7 +10,7 @@ namespace tilewright {
 
 /// Chooses `count` of the candidate rows to measure, in the order in which to measure them; all of
 /// them if there are fewer. No time is read: what a row would say follows from the gradients of
-/// ln(time) at the priors.
+/// ln(time) at the priors. What the rows of `measured` say is known already: the choice adds to it.
 ///
 /// A greedy Bayesian design that minimises the mean variance of the predictions over all rows of
 /// the data set ("V-optimal"): with C the covariance of the log parameters (at first the prior's)
@@ -24,7 +24,8 @@ namespace tilewright {
 /// experimental design: a review, Statistical Science 10(3), 1995.)
 std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size_t> candidates,
                                        const Device &device, size_t count,
-                                       const FitOptions &options = {});
+                                       const FitOptions &options = {},
+                                       std::span<const size_t> measured = {});
 
 /// Error on shapes left out after calibrating on so many rows of the other shapes.
 struct LearningPoint {

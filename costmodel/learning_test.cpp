@@ -62,6 +62,17 @@ TEST(Design, TakesAllRowsWhereThereAreFewer) {
   EXPECT_EQ(std::set<size_t>(chosen.begin(), chosen.end()), std::set<size_t>({3, 5, 8}));
 }
 
+/// What is measured is not asked for again, and what it says does not have to be.
+TEST(Design, GoesOnFromWhatIsMeasured) {
+  std::vector<size_t> whole = designMeasurements(sample(), allRows(sample()), h100(), 30);
+  std::vector<size_t> first(whole.begin(), whole.begin() + 12), left;
+  for (size_t i : allRows(sample()))
+    if (std::find(first.begin(), first.end(), i) == first.end())
+      left.push_back(i);
+  std::vector<size_t> rest = designMeasurements(sample(), left, h100(), 18, {}, first);
+  EXPECT_EQ(rest, std::vector<size_t>(whole.begin() + 12, whole.end()));
+}
+
 /// The sample with times made by the formula itself, with other parameters.
 Dataset planted() {
   Dataset data = sample();

@@ -38,10 +38,10 @@ FakeGpu::FakeGpu() {
     faults.push_back(
         {word.substr(0, colon), number == "*" ? 0 : std::stoul(number), word.substr(equals + 1)});
   }
-  std::string folder = environment("TILEWRIGHT_FAKE_PACK");
-  if (!folder.empty())
+  std::istringstream folders(environment("TILEWRIGHT_FAKE_PACK"));
+  for (std::string folder; std::getline(folders, folder, ':');)
     if (auto read = readPack(folder))
-      pack = *read;
+      packs.push_back(std::move(*read));
 }
 
 std::string FakeGpu::setting(const std::string &name, const std::string &otherwise) const {
@@ -121,9 +121,10 @@ bool FakeGpu::isAllocated(unsigned long long pointer, size_t bytes) const {
 }
 
 const PackKernel *FakeGpu::findKernel(const std::string &entry) const {
-  for (const PackKernel &kernel : pack.kernels)
-    if (kernel.entry == entry)
-      return &kernel;
+  for (const Pack &pack : packs)
+    for (const PackKernel &kernel : pack.kernels)
+      if (kernel.entry == entry)
+        return &kernel;
   return nullptr;
 }
 

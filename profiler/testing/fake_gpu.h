@@ -1,7 +1,7 @@
 // A GPU that is not there: what the stand-in driver, CUPTI and NVML share.
 //
-// "Device" memory is host memory. A launch looks its kernel up in the pack that
-// $TILEWRIGHT_FAKE_PACK names, reads every input and writes what the pack expects of each output
+// "Device" memory is host memory. A launch looks its kernel up in the packs that
+// $TILEWRIGHT_FAKE_PACK names (with colons between them; kernels have names of their own), reads every input and writes what the pack expects of each output
 // (zeros elsewhere). Time is a counter that only launches, copies and fills move, so that every
 // run of a test sees the same numbers.
 //
@@ -70,7 +70,7 @@ private:
   void compute(const PackKernel &kernel, void **arguments, const std::string &spoiled);
   double durationNs(const PackKernel &kernel) const;
 
-  Pack pack;
+  std::vector<Pack> packs;
   std::vector<Fault> faults;
   std::map<std::string, size_t> calls;
   std::map<unsigned long long, size_t> memory;

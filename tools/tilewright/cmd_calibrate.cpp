@@ -2,7 +2,11 @@
 // measurements that are worth taking first.
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/measured_input.h"
+#ifdef TILEWRIGHT_HAS_CODEGEN
+#include "tools/tilewright/plan_candidates.h"
+#endif
 
+#include <filesystem>
 #include <fmt/format.h>
 #include <numeric>
 
@@ -11,7 +15,7 @@ namespace tilewright::cli {
 namespace {
 
 struct Options : MeasuredOptions {
-  std::string calibration, transferTo;
+  std::string calibration, transferTo, plansTo;
   size_t design = 0;
 };
 
@@ -118,9 +122,78 @@ int runDesign(const Options &options) {
   return Fine;
 }
 
+#ifdef TILEWRIGHT_HAS_CODEGEN
+bool isPlanFile(const std::string &path) { return path.ends_with(".json"); }
+
+/// Chooses plans to measure next, given what is measured already.
+int runPlanDesign(const Options &options) {
+  MeasuredOptions measured = options;
+  std::vector<std::string> files;
+  std::copy_if(options.files.begin(), options.files.end(), std::back_inserter(files), isPlanFile);
+  std::erase_if(measured.files, isPlanFile);
+  if (!options.out.empty())
+    return failInput(makeError(DiagClass::BadInput,
+                               "--out fits to measurements, and plans have none yet; leave out {}",
+                               files.front()));
+  llvm::Expected<MeasuredInput> input = readMeasured(measured);
+  if (!input)
+    return failInput(input.takeError());
+  std::vector<size_t> known(input->data.rows.size());
+  std::iota(known.begin(), known.end(), size_t(0));
+  llvm::Expected<PlanCandidates> candidates = addCandidates(files, input->device, input->data);
+  if (!candidates)
+    return failInput(candidates.takeError());
+  FitOptions fit;
+  fit.all = options.allParameters;
+  std::vector<size_t> rows =
+      designMeasurements(input->data, candidates->rows, input->device, options.design, fit, known);
+  std::error_code error;
+  if (!options.plansTo.empty()) {
+    std::filesystem::create_directories(options.plansTo, error);
+    if (error)
+      return fail(makeError(DiagClass::BadInput, "{}: cannot make the folder: {}", options.plansTo,
+                            error.message()));
+  }
+  Json document = newDocument("calibrate.design");
+  document["device"] = input->device.name;
+  document["measured"] = known.size();
+  document["rows"] = Json::array();
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const DatasetRow &row = input->data.rows[rows[i]];
+    size_t candidate = rows[i] - known.size(); // candidates stand after what is measured
+    const std::string &file = candidates->files[candidate];
+    if (!options.plansTo.empty()) {
+      std::string name = std::filesystem::path(file).filename().string();
+      if (llvm::Error failed = writeFileAtomically(
+              fmt::format("{}/{:04}_{}", options.plansTo, i, name), candidates->texts[candidate]))
+        return fail(std::move(failed));
+    }
+    Json entry = rowJson(row);
+    entry["file"] = file;
+    document["rows"].push_back(std::move(entry));
+    if (!options.json)
+      fmt::print("{}\n", file);
+  }
+  document["unused"] = candidates->unused;
+  if (options.json)
+    print(document);
+  else
+    for (const std::string &line : candidates->unused)
+      fmt::print(stderr, "note: {}\n", line);
+  return rows.empty() ? AnswerIsNo : Fine;
+}
+#endif
+
 int runCalibrate(const Options &options) {
   if (!options.transferTo.empty())
     return runTransfer(options);
+#ifdef TILEWRIGHT_HAS_CODEGEN
+  bool hasPlans = std::any_of(options.files.begin(), options.files.end(), isPlanFile);
+  if (options.design && hasPlans)
+    return runPlanDesign(options);
+  if (!options.plansTo.empty())
+    return failInput(makeError(DiagClass::BadInput, "--plans needs plan files to choose from"));
+#endif
   if (options.design)
     return runDesign(options);
   llvm::Expected<MeasuredInput> input = readMeasured(options);
@@ -144,6 +217,7 @@ void addCalibrate(CLI::App &app, Selection &selection) {
       "Examples:\n"
       "  tilewright calibrate measured.csv --device h100-sxm --out my-h100.json\n"
       "  tilewright calibrate planned.csv --design 16\n"
+      "  tilewright calibrate plans/*.json measured.csv --design 64 --plans next\n"
       "  tilewright calibrate --device h100-sxm --transfer-to h200-sxm --out h200.json");
   addMeasuredOptions(command, *options);
   CLI::Option *design =
@@ -151,7 +225,8 @@ void addCalibrate(CLI::App &app, Selection &selection) {
           ->add_option(
               "--design", options->design,
               "Choose so many of the rows to measure first and list them, best first; their "
-              "times are not read. With --out, fit to them alone")
+              "times are not read. With --out, fit to them alone. Where FILEs are plans (.json, as "
+              "explore --samples writes them), choose among these, given the measurements (.csv)")
           ->check(CLI::Range(1, 100000));
   command
       ->add_option("--transfer-to", options->transferTo,
@@ -162,6 +237,12 @@ void addCalibrate(CLI::App &app, Selection &selection) {
                       "With --transfer-to: the calibration to carry over (default: the device's, "
                       "or a fit to FILE)");
   command->add_option("--out", options->out, "Write the calibration to a file");
+#ifdef TILEWRIGHT_HAS_CODEGEN
+  command
+      ->add_option("--plans", options->plansTo,
+                   "With --design: folder that gets the chosen plans, numbered, for emit")
+      ->needs(design);
+#endif
   command->callback([options, &selection] {
     if (options->files.empty() && options->transferTo.empty())
       throw CLI::RequiredError("FILE");
