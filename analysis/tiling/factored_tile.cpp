@@ -62,7 +62,9 @@ FactoredDim TileFactory::wholeDim(int64_t extent) {
 }
 
 FactoredDim TileFactory::constantDim(int64_t index, int64_t extent) {
-  return rootDim(ctx.constant(index), ctx.constant(1), extent);
+  if (extent == 1)
+    return {};
+  return {{intern(constantOrigin(ctx, index, extent)), 1, extent}};
 }
 
 FactoredDim TileFactory::opaqueDim(TileDim tile, int64_t extent, bool mayBeEmpty,
@@ -137,7 +139,8 @@ TileDim TileFactory::plainDim(const FactoredDim &dim, int64_t extent, int dimInd
                   dimIndex, "reshape-join", std::move(text), std::move(args)});
     }
     if (!runs[k].step.isConstant(1) && k + 1 < n)
-      conditions({Formula::any({allUnit(runs[k].most, 1), allUnit(inside[k + 1], n - k - 1)}),
+      conditions({Formula::any({allUnit(runs[k].most, 1), allUnit(inside[k + 1], n - k - 1),
+                                Formula::equal(runs[k].step, one)}),
                   dimIndex,
                   "reshape-join-strided",
                   fmt::format("tile {{0}} with stride {} must be 1, or the tile inside it, because "
@@ -190,6 +193,23 @@ TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int 
     }
     return digit;
   };
+  // A digit that is the same for all programs only shifts or spreads the others.
+  if (dim.size() > 1) {
+    const Atom &first = dim.front(), &last = dim.back();
+    const int64_t inside = extent / first.extent, outside = extent / last.extent;
+    if (std::optional<int64_t> index = onlyDigit(origins[first.origin], first.inner, first.extent))
+      return shiftedOrigin(plainOrigin({dim.begin() + 1, dim.end()}, inside, dimIndex, conditions),
+                           *index * inside, 1, extent);
+    if (std::optional<int64_t> index = onlyDigit(origins[last.origin], last.inner, last.extent))
+      return shiftedOrigin(plainOrigin({dim.begin(), dim.end() - 1}, outside, dimIndex, conditions),
+                           *index, last.extent, extent);
+    auto isBackwards = [&](const Atom &atom) {
+      const TileOrigin &o = origins[atom.origin];
+      return o.isRegular && !o.isForward && !o.isRooted();
+    };
+    if (std::all_of(dim.begin(), dim.end(), isBackwards))
+      return reversedOrigin(plainOrigin(reverse(dim), extent, dimIndex, conditions));
+  }
   std::optional<TileOrigin> outer = digitOf(dim.front());
   if (dim.size() == 1 && outer)
     return *outer;

@@ -114,6 +114,10 @@ void makePlainTile(TileOrigin &o) {
   }
   t.lower = ctx.constant(o.lowest());
   t.upper = ctx.constant(o.highest() + 1);
+  if (o.start.isConstant(o.lower) && o.end.isConstant(o.upper)) { // nothing to mask
+    t.lower = ctx.constant(0);
+    t.upper = ctx.constant(o.extent);
+  }
   if (o.evenness) // the size is rounded up for some programs
     t.upper = ((o.end.min(o.upper) - 1) * o.step + (o.phase + 1));
 }
@@ -129,6 +133,13 @@ TileOrigin rootOrigin(ExprContext &ctx, Expr index, Expr size, int64_t extent) {
   o.start = index * size;
   o.end = o.start + size;
   makePlainTile(o);
+  return o;
+}
+
+TileOrigin constantOrigin(ExprContext &ctx, int64_t index, int64_t extent) {
+  TileOrigin o = rootOrigin(ctx, ctx.constant(index), ctx.constant(1), extent);
+  o.base = o.lower = index;
+  o.upper = index + 1;
   return o;
 }
 
@@ -256,6 +267,13 @@ std::optional<int64_t> onlyBlock(const TileOrigin &o, int64_t w) {
     return 0;
   const int64_t block = floorOf(o.lowest(), w);
   return block == floorOf(o.highest(), w) ? std::optional(block) : std::nullopt;
+}
+
+std::optional<int64_t> onlyDigit(const TileOrigin &o, int64_t inner, int64_t extent) {
+  if (o.mayBeEmpty)
+    return std::nullopt;
+  std::optional<int64_t> block = onlyBlock(o, inner);
+  return block ? std::optional(*block % extent) : std::nullopt;
 }
 
 std::optional<TileOrigin> digitOrigin(const TileOrigin &o, int64_t inner, int64_t extent) {

@@ -70,6 +70,9 @@ struct TileOrigin {
 /// Tile `index` of size `size` of a dim.
 TileOrigin rootOrigin(ExprContext &ctx, Expr index, Expr size, int64_t extent);
 
+/// The one index, for all programs.
+TileOrigin constantOrigin(ExprContext &ctx, int64_t index, int64_t extent);
+
 /// Writes the plain tile of a regular origin from start, end and masks.
 void makePlainTile(TileOrigin &o);
 
@@ -86,6 +89,9 @@ TileOrigin clippedOrigin(TileOrigin o, int64_t low, int64_t extent);
 /// stride.
 std::optional<TileOrigin> spreadOrigin(const TileOrigin &o, int64_t low, int64_t step,
                                        int64_t extent);
+
+/// The digit (y floordiv inner) mod extent of every element of every program, where there is one.
+std::optional<int64_t> onlyDigit(const TileOrigin &o, int64_t inner, int64_t extent);
 
 /// The digit (y floordiv inner) mod extent as an origin of its own, where it is regular under the
 /// conditions of its cuts; nothing else.
