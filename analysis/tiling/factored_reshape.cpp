@@ -84,26 +84,29 @@ std::string boundaryText(const TileOrigin &origin, int64_t c) {
       origin.extent % c == 0
           ? fmt::format("because {} is split into {} x {}", origin.extent, outer, c)
           : fmt::format("because {} is split at {}", origin.extent, c);
-  if (!origin.isRegular)
-    return fmt::format("tile {{0}} must be 1, since its start or stride is not known, {}", because);
   if (origin.isRooted())
     return isPrime(c)
                ? fmt::format("tile {{0}} must be 1 or a multiple of {}, {}", c, because)
                : fmt::format("tile {{0}} must divide {} or be a multiple of it, {}", c, because);
-  const std::string covered = origin.step == 1 ? fmt::format("[{}, {})", origin.lower, origin.upper)
-                                               : fmt::format("every {}{} of [{}, {})", origin.step,
-                                                             origin.step == 2   ? "nd"
-                                                             : origin.step == 3 ? "rd"
-                                                                                : "th",
-                                                             origin.lowest(), origin.highest() + 1);
-  const int64_t first = (origin.lower / c + 1) * c;
-  if (origin.step == 1 && first + c >= origin.upper && origin.base % c != 0)
+  if (origin.cases.empty())
+    return fmt::format("tile {{0}} must be 1, since its start or stride is not known, {}", because);
+  if (!origin.isRegular())
+    return fmt::format("tile {{0}} must fit the blocks of {} wherever it starts, {}", c, because);
+  const TilePattern &p = origin.cases.front().pattern;
+  const std::string covered = p.step == 1 ? fmt::format("[{}, {})", p.lower, p.upper)
+                                          : fmt::format("every {}{} of [{}, {})", p.step,
+                                                        p.step == 2   ? "nd"
+                                                        : p.step == 3 ? "rd"
+                                                                      : "th",
+                                                        origin.lower, origin.upper);
+  const int64_t first = (p.lower / c + 1) * c;
+  if (p.step == 1 && first + c >= p.upper && p.base % c != 0)
     return fmt::format("tile {{0}} must divide {}, {}, of which {} is covered",
-                       std::abs(first - origin.base), because, covered);
-  const int64_t align = std::gcd(c, origin.base);
-  if (origin.step == 1 && align < c)
+                       std::abs(first - p.base), because, covered);
+  const int64_t align = std::gcd(c, p.base);
+  if (p.step == 1 && align < c)
     return fmt::format("tile {{0}} must divide {}, {}, of which {} is covered in tiles from {} on",
-                       align, because, covered, origin.base);
+                       align, because, covered, p.base);
   return fmt::format("tile {{0}} must divide {} or be a multiple of it, {}, of which {} is covered",
                      c, because, covered);
 }
@@ -245,9 +248,9 @@ FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int6
       if (inTarget[k + 1] != hi)
         start = start.mod(extent);
       TileOrigin o = rootOrigin(ctx, ctx.constant(0), count.min(extent), extent);
-      o.start = start;
-      o.end = start + o.tile.size;
-      o.tile.offset = start;
+      TilePattern &p = o.cases.front().pattern;
+      p.start = o.tile.offset = start;
+      p.end = start + p.size;
       pieces.push_back({{intern(std::move(o)), 1, extent}, weight});
     }
   }

@@ -28,10 +28,12 @@ FactoredDim mergeAtoms(FactoredDim dim) {
 unsigned TileFactory::intern(TileOrigin o) {
   const TileDim &t = o.tile;
   auto id = [](Expr e) { return e ? int64_t(e.id()) : -1; };
-  std::vector<int64_t> key{o.extent,    id(t.offset), id(t.size),  id(t.stride), id(t.lower),
-                           id(t.upper), o.isRegular,  o.isDirect,  o.mayBeEmpty, o.lower,
-                           o.upper,     o.hasOwnTile, id(o.start), id(o.end),    id(o.evenness),
-                           o.isForward, o.step,       o.phase,     o.base};
+  std::vector<int64_t> key{o.extent,    id(t.offset), id(t.size), id(t.stride), id(t.lower),
+                           id(t.upper), o.isDirect,   o.lower,    o.upper,      o.mayBeEmpty};
+  for (const auto &[when, p] : o.cases)
+    key.insert(key.end(),
+               {id(when), id(p.start), id(p.end), id(p.size), p.isForward, p.step, p.phase, p.base,
+                p.lower, p.upper, id(p.drift), p.driftMost, p.driftUnit, p.clipLow, p.clipHigh});
   auto [it, isNew] = numbers.emplace(std::move(key), static_cast<unsigned>(origins.size()));
   if (isNew)
     origins.push_back(std::move(o));
@@ -84,8 +86,10 @@ TileDim TileFactory::atomTile(const Atom &atom) {
   const bool isOutermost = atom.inner * atom.extent == o.extent;
   TileDim digit{run.offset, o.tile.size.ceilDiv(atom.inner), run.step, ctx.constant(0),
                 run.last + 1};
-  if (o.isRegular && o.step > 1)
-    digit.size = (o.tile.size * o.step).ceilDiv(std::max(atom.inner, o.step));
+  if (!o.isRegular())
+    digit.size = run.most;
+  else if (const int64_t step = o.cases.front().pattern.step; step > 1)
+    digit.size = (o.tile.size * step).ceilDiv(std::max(atom.inner, step));
   if (!isOutermost || !o.isRooted())
     digit.size = digit.size.min(atom.extent);
   if (o.isRooted())
@@ -177,81 +181,117 @@ TileDim TileFactory::plainDim(const FactoredDim &dim, int64_t extent, int dimInd
 
 TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int dimIndex,
                                     const ConditionSink &conditions) {
-  const Expr zero = ctx.constant(0), one = ctx.constant(1);
   if (dim.empty())
-    return rootOrigin(ctx, zero, one, 1);
-  auto digitOf = [&](const Atom &atom) -> std::optional<TileOrigin> {
+    return rootOrigin(ctx, ctx.constant(0), ctx.constant(1), 1);
+  if (dim.size() == 1) {
+    const Atom &atom = dim.front();
     const TileOrigin &o = origins[atom.origin];
     if (atom.inner == 1 && atom.extent == o.extent)
       return o;
-    std::optional<TileOrigin> digit = digitOrigin(o, atom.inner, atom.extent);
-    if (digit && digit->evenness) { // the pattern says nothing of the other sizes
-      const Expr size = digit->tile.size;
-      digit->tile = atomTile(atom);
-      digit->tile.size = size;
-      digit->hasOwnTile = true;
+    TileOrigin out;
+    out.cases = digitCases(o, atom.inner, atom.extent);
+    if (out.isRegular())
+      out = regularOrigin(out.cases.front().pattern, extent);
+    else {
+      out.extent = out.upper = extent;
+      out.tile = atomTile(atom);
     }
-    return digit;
-  };
-  // A digit that is the same for all programs only shifts or spreads the others.
-  if (dim.size() > 1) {
-    const Atom &first = dim.front(), &last = dim.back();
-    const int64_t inside = extent / first.extent, outside = extent / last.extent;
-    if (std::optional<int64_t> index = onlyDigit(origins[first.origin], first.inner, first.extent))
-      return shiftedOrigin(plainOrigin({dim.begin() + 1, dim.end()}, inside, dimIndex, conditions),
-                           *index * inside, 1, extent);
-    if (std::optional<int64_t> index = onlyDigit(origins[last.origin], last.inner, last.extent))
-      return shiftedOrigin(plainOrigin({dim.begin(), dim.end() - 1}, outside, dimIndex, conditions),
-                           *index, last.extent, extent);
-    auto isBackwards = [&](const Atom &atom) {
-      const TileOrigin &o = origins[atom.origin];
-      return o.isRegular && !o.isForward && !o.isRooted();
-    };
-    if (std::all_of(dim.begin(), dim.end(), isBackwards))
-      return reversedOrigin(plainOrigin(reverse(dim), extent, dimIndex, conditions));
+    out.mayBeEmpty = o.mayBeEmpty;
+    return out;
   }
-  std::optional<TileOrigin> outer = digitOf(dim.front());
-  if (dim.size() == 1 && outer)
-    return *outer;
-
+  // A digit that is the same for all programs only shifts or spreads the others.
+  const Atom &first = dim.front(), &last = dim.back();
+  const int64_t inside = extent / first.extent, outside = extent / last.extent;
+  if (std::optional<int64_t> index = onlyDigit(origins[first.origin], first.inner, first.extent))
+    return shiftedOrigin(plainOrigin({dim.begin() + 1, dim.end()}, inside, dimIndex, conditions),
+                         *index * inside, 1, extent);
+  if (std::optional<int64_t> index = onlyDigit(origins[last.origin], last.inner, last.extent))
+    return shiftedOrigin(plainOrigin({dim.begin(), dim.end() - 1}, outside, dimIndex, conditions),
+                         *index, last.extent, extent);
   TileOrigin out;
   out.extent = out.upper = extent;
   out.tile = plainDim(dim, extent, dimIndex, conditions);
   for (const Atom &atom : dim)
     out.mayBeEmpty |= origins[atom.origin].mayBeEmpty;
-  bool isRegular = outer && outer->isRegular && !outer->hasOwnTile && outer->step == 1;
-  for (size_t k = 1; k < dim.size(); ++k)
-    isRegular &= origins[dim[k].origin].isRooted();
-  if (!isRegular)
-    return out;
-  // With [outer, a, b …] of root-like tiles the tiles are [p · size, (p + 1) · size) again where
-  // everything inside the innermost partial atom is full and that one's size divides its extent.
-  const int64_t inside = extent / outer->extent;
-  Expr size = outer->tile.size, start = outer->start * inside, uneven = zero;
-  int64_t weight = inside;
-  for (size_t k = 1; k < dim.size(); ++k) {
-    const DigitRun run = digitRun(origins[dim[k].origin], dim[k].inner, dim[k].extent);
-    const Expr whole = ctx.constant(dim[k].extent);
-    weight /= dim[k].extent;
-    size = size * run.most;
-    start = start + run.offset * weight;
-    uneven = uneven + whole.mod(run.most);
-    if (!outer->isRooted()) // which may have several lanes of which one is left
-      uneven = uneven + (outer->tile.size - 1) * (whole - run.most);
-  }
-  uneven = uneven + (out.tile.stride - 1) * (size - 1);
-  out.isRegular = out.hasOwnTile = true;
-  out.isForward = outer->isForward;
-  out.evenness = one - uneven.min(1);
-  if (outer->evenness)
-    out.evenness = out.evenness * outer->evenness;
-  out.tile.size = size;
-  out.start = start;
-  out.end = start + size;
-  out.base = outer->base * inside;
-  out.lower = outer->lower * inside;
-  out.upper = outer->upper * inside;
+  out.cases = joinedCases(dim, extent);
   return out;
+}
+
+/// One case for each atom that may be the innermost with several indices. Those inside it have one
+/// each then, which is the drift. Where it is not the outermost, the atoms outside it have one
+/// index, or it and all between are full, so that the tiles of all of them are those of one dim.
+std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t extent) const {
+  constexpr size_t mostCases = 16;
+  const Expr one = ctx.constant(1);
+  const size_t n = dim.size();
+  std::vector<DigitRun> runs;
+  std::vector<int64_t> weight(n, 1);
+  for (const Atom &atom : dim)
+    runs.push_back(digitRun(origins[atom.origin], atom.inner, atom.extent));
+  for (size_t k = n - 1; k > 0; --k)
+    weight[k - 1] = weight[k] * dim[k].extent;
+  const std::vector<TileCase> outer =
+      digitCases(origins[dim[0].origin], dim[0].inner, dim[0].extent);
+  const bool outerIsRooted = origins[dim[0].origin].isRooted();
+
+  std::vector<TileCase> out;
+  Expr innerIsUnit = one;
+  Expr drift = ctx.constant(0);
+  for (size_t q = n; q > 0 && out.size() < mostCases; --q) {
+    const size_t k = q - 1; // the innermost with several indices
+    const int64_t step = weight[k];
+    for (const TileCase &c : outer) {
+      TilePattern p = c.pattern;
+      Expr when = c.when ? innerIsUnit * c.when : innerIsUnit;
+      if (k > 0) {
+        if (p.step != 1 || p.drift)
+          continue;
+        const int64_t within = weight[0] / step; // of the outermost atom
+        Expr uneven = ctx.constant(0);
+        p.start = p.start * within;
+        bool isEven = true;
+        for (size_t i = 1; i <= k; ++i) {
+          const Expr whole = ctx.constant(dim[i].extent), most = runs[i].most;
+          isEven &= coversDim(dim[i]);
+          p.start = p.start + runs[i].first * (weight[i] / step);
+          p.size = p.size * most;
+          uneven = uneven + whole.mod(most);
+          if (!outerIsRooted) // which may have several lanes of which one is left
+            uneven = uneven + (c.pattern.size - 1) * (whole - most);
+        }
+        if (!isEven)
+          continue;
+        p.end = p.start + p.size;
+        p.base *= within;
+        p.lower *= within;
+        p.upper *= within;
+        when = when * (runs[k].most - 1).min(1) * (one - uneven.min(1));
+      }
+      p = pattern::shifted(std::move(p), 0, step);
+      if (k + 1 < n) {
+        p.clipLow = p.drift ? p.clipLow : 0;
+        p.clipHigh = p.drift ? p.clipHigh + step - 1 : extent;
+        p.drift = p.drift ? p.drift + drift : drift;
+        p.driftMost += step - 1;
+        p.driftUnit = 1;
+      }
+      out.push_back({when, std::move(p)});
+    }
+    innerIsUnit = innerIsUnit * (one - (runs[k].most - 1).min(1));
+    drift = drift + runs[k].first * step;
+  }
+  std::erase_if(out, [](const TileCase &c) { return c.when.isConstant(0); });
+  return out;
+}
+
+/// Tiles that together cover the digit, each index once, where the size divides the extent.
+bool TileFactory::coversDim(const Atom &atom) const {
+  const TileOrigin &o = origins[atom.origin];
+  if (o.isRooted())
+    return true;
+  const TilePattern *p = o.isRegular() ? &o.cases.front().pattern : nullptr;
+  return p && p->step == 1 && p->phase == 0 && p->upper - p->lower == o.extent &&
+         (p->base == p->lower || p->base == p->upper);
 }
 
 Tile TileFactory::plainTile(const FactoredTile &tile, std::span<const int64_t> extents,

@@ -121,6 +121,8 @@ public:
                        std::span<const int64_t> to, const ConditionSink &conditions);
 
 private:
+  std::vector<TileCase> joinedCases(const FactoredDim &dim, int64_t extent) const;
+  bool coversDim(const Atom &atom) const;
   FactoredDim constantDim(int64_t index, int64_t extent);
   /// The atoms outside the largest weight that divides all of `numbers`, and those inside it.
   struct Halves {

@@ -53,6 +53,19 @@ bool isRowMajor(const Shape &shape) {
 } // namespace
 
 bool isRowMajorReshape(const Op &op, const Op &operand) {
+  if (op.opcode == Opcode::Transpose) { // that moves dims of extent 1 only
+    int64_t last = -1;
+    for (int64_t dim : op.attrs.dimensions) {
+      if (dim < 0 || static_cast<size_t>(dim) >= operand.shape.dims.size())
+        return false;
+      if (operand.shape.dims[dim] == 1)
+        continue;
+      if (dim < last)
+        return false;
+      last = dim;
+    }
+    return true;
+  }
   return op.opcode == Opcode::Reshape ||
          (op.opcode == Opcode::Bitcast && isRowMajor(op.shape) && isRowMajor(operand.shape) &&
           bitWidth(op.shape.dtype) == bitWidth(operand.shape.dtype));

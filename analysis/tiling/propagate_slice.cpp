@@ -42,28 +42,16 @@ FactoredDim TilePropagator::placed(OpId id, int dim, const FactoredTile &tile, i
 
 FactoredDim TilePropagator::spread(OpId id, int dim, const TileOrigin &origin, int64_t low,
                                    int64_t step, int64_t extent, FactoredTile &guards) {
-  if (std::optional<TileOrigin> out = spreadOrigin(origin, low, step, extent))
-    return factory.ofOrigin(std::move(*out), guards);
-  // Only one lane, or the pattern of a root's tile, is known well enough.
-  TileOrigin known = origin;
-  const Formula single = Formula::lessEqual(known.tile.size, ctx.constant(1));
-  const Formula isKnown =
-      known.isRegular ? single || Formula::equal(known.evenness, ctx.constant(1)) : single;
+  SpreadOrigin out = spreadOrigin(origin, low, step, extent);
   require(id, 0,
-          {isKnown,
+          {std::move(out.isKnown),
            dim,
            "dilated-stride",
-           fmt::format("tile {{0}} must be 1, because a tile with stride {} does not meet every "
-                       "{}-th element evenly",
-                       known.tile.stride.str(), step),
-           {known.tile.size}});
-  if (known.isRegular) {
-    known.hasOwnTile = false;
-    makePlainTile(known);
-  } else {
-    known.tile.stride = ctx.constant(1);
-  }
-  return factory.ofOrigin(*spreadOrigin(known, low, step, extent), guards);
+           fmt::format("tile {{0}} must be 1, because a tile whose stride is not known does not "
+                       "meet every {}-th element evenly",
+                       step),
+           {origin.tile.size}});
+  return factory.ofOrigin(std::move(out.origin), guards);
 }
 
 llvm::Expected<OperandTiles> TilePropagator::pad(OpId id, const FactoredTile &tile) {
