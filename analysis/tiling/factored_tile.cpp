@@ -30,10 +30,12 @@ unsigned TileFactory::intern(TileOrigin o) {
   auto id = [](Expr e) { return e ? int64_t(e.id()) : -1; };
   std::vector<int64_t> key{o.extent,    id(t.offset), id(t.size), id(t.stride), id(t.lower),
                            id(t.upper), o.isDirect,   o.lower,    o.upper,      o.mayBeEmpty};
-  for (const auto &[when, p] : o.cases)
-    key.insert(key.end(),
-               {id(when), id(p.start), id(p.end), id(p.size), p.isForward, p.step, p.phase, p.base,
-                p.lower, p.upper, id(p.drift), p.driftMost, p.driftUnit, p.clipLow, p.clipHigh});
+  for (const auto &[when, p] : o.cases) {
+    key.insert(key.end(), {id(when), id(p.start), id(p.end), id(p.size), p.isForward, p.step,
+                           p.phase, p.base, p.lower, p.upper, id(p.drift), p.clipLow, p.clipHigh});
+    for (const TilePattern::Drift &d : p.drifts)
+      key.insert(key.end(), {d.unit, d.count});
+  }
   auto [it, isNew] = numbers.emplace(std::move(key), static_cast<unsigned>(origins.size()));
   if (isNew)
     origins.push_back(std::move(o));
@@ -220,67 +222,94 @@ TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int 
 /// One case for each atom that may be the innermost with several indices. Those inside it have one
 /// each then, which is the drift. Where it is not the outermost, the atoms outside it have one
 /// index, or it and all between are full, so that the tiles of all of them are those of one dim.
+/// Where its tiles don't cover the dim, those outside it have to have one index and drift as well.
 std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t extent) const {
   constexpr size_t mostCases = 16;
-  const Expr one = ctx.constant(1);
+  constexpr int64_t mostDrifts = 256;
+  const Expr zero = ctx.constant(0), one = ctx.constant(1);
   const size_t n = dim.size();
   std::vector<DigitRun> runs;
+  std::vector<Expr> isUnit;
   std::vector<int64_t> weight(n, 1);
-  for (const Atom &atom : dim)
+  for (const Atom &atom : dim) {
     runs.push_back(digitRun(origins[atom.origin], atom.inner, atom.extent));
+    isUnit.push_back(one - (runs.back().most - 1).min(1));
+  }
   for (size_t k = n - 1; k > 0; --k)
     weight[k - 1] = weight[k] * dim[k].extent;
-  const std::vector<TileCase> outer =
-      digitCases(origins[dim[0].origin], dim[0].inner, dim[0].extent);
-  const bool outerIsRooted = origins[dim[0].origin].isRooted();
+  auto casesOf = [&](size_t k) {
+    return digitCases(origins[dim[k].origin], dim[k].inner, dim[k].extent);
+  };
+  const std::vector<TileCase> outermost = casesOf(0);
 
   std::vector<TileCase> out;
-  Expr innerIsUnit = one;
-  Expr drift = ctx.constant(0);
-  for (size_t q = n; q > 0 && out.size() < mostCases; --q) {
-    const size_t k = q - 1; // the innermost with several indices
-    const int64_t step = weight[k];
-    for (const TileCase &c : outer) {
-      TilePattern p = c.pattern;
-      Expr when = c.when ? innerIsUnit * c.when : innerIsUnit;
-      if (k > 0) {
-        if (p.step != 1 || p.drift)
-          continue;
-        const int64_t within = weight[0] / step; // of the outermost atom
-        Expr uneven = ctx.constant(0);
-        p.start = p.start * within;
-        bool isEven = true;
-        for (size_t i = 1; i <= k; ++i) {
-          const Expr whole = ctx.constant(dim[i].extent), most = runs[i].most;
-          isEven &= coversDim(dim[i]);
-          p.start = p.start + runs[i].first * (weight[i] / step);
-          p.size = p.size * most;
-          uneven = uneven + whole.mod(most);
-          if (!outerIsRooted) // which may have several lanes of which one is left
-            uneven = uneven + (c.pattern.size - 1) * (whole - most);
-        }
-        if (!isEven)
-          continue;
-        p.end = p.start + p.size;
-        p.base *= within;
-        p.lower *= within;
-        p.upper *= within;
-        when = when * (runs[k].most - 1).min(1) * (one - uneven.min(1));
-      }
-      p = pattern::shifted(std::move(p), 0, step);
-      if (k + 1 < n) {
-        p.clipLow = p.drift ? p.clipLow : 0;
-        p.clipHigh = p.drift ? p.clipHigh + step - 1 : extent;
-        p.drift = p.drift ? p.drift + drift : drift;
-        p.driftMost += step - 1;
-        p.driftUnit = 1;
-      }
-      out.push_back({when, std::move(p)});
+  /// The tiles of atom k, or of all down to it, with one index of those inside (and outside) it.
+  auto add = [&](TilePattern p, Expr when, size_t k, bool isOutsideToo) {
+    Expr drift = p.drift ? p.drift * weight[k] : zero;
+    std::vector<TilePattern::Drift> drifts;
+    int64_t outside = 1;
+    for (size_t i = 0; i < n; ++i) {
+      if (i == k || (i < k && !isOutsideToo))
+        continue;
+      when = when * isUnit[i];
+      drift = drift + runs[i].first * weight[i];
+      if (i < k)
+        drifts.push_back({weight[i], dim[i].extent});
+      outside *= i < k ? dim[i].extent : 1;
     }
-    innerIsUnit = innerIsUnit * (one - (runs[k].most - 1).min(1));
-    drift = drift + runs[k].first * step;
+    if (outside > mostDrifts || p.drifts.size() > 1 || (p.drift && isOutsideToo) ||
+        when.isConstant(0))
+      return;
+    const bool hasClips = static_cast<bool>(p.drift);
+    p = pattern::shifted(std::move(p), 0, weight[k]);
+    drifts.insert(drifts.end(), p.drifts.begin(), p.drifts.end());
+    if (k + 1 < n)
+      drifts.push_back({1, weight[k]});
+    if (!drifts.empty()) {
+      p.clipLow = hasClips ? p.clipLow : 0;
+      p.clipHigh = hasClips ? p.clipHigh + weight[k] - 1 : extent;
+      p.drift = drift;
+      p.drifts = std::move(drifts);
+    }
+    out.push_back({when, std::move(p)});
+  };
+  for (size_t k = n - 1; k > 0 && out.size() < mostCases; --k) {
+    const Expr isActive = one - isUnit[k];
+    if (!coversDim(dim[k])) {
+      for (const TileCase &c : casesOf(k))
+        add(c.pattern, c.when ? isActive * c.when : isActive, k, true);
+      continue;
+    }
+    for (const TileCase &c : outermost) {
+      TilePattern p = c.pattern;
+      if (p.step != 1 || p.drift)
+        continue;
+      const int64_t within = weight[0] / weight[k]; // of the outermost atom
+      Expr uneven = zero;
+      p.start = p.start * within;
+      bool isEven = true;
+      for (size_t i = 1; i <= k; ++i) {
+        const Expr whole = ctx.constant(dim[i].extent), most = runs[i].most;
+        isEven &= coversDim(dim[i]);
+        p.start = p.start + runs[i].first * (weight[i] / weight[k]);
+        p.size = p.size * most;
+        uneven = uneven + whole.mod(most);
+        if (!origins[dim[0].origin].isRooted()) // may have several lanes of which one is left
+          uneven = uneven + (c.pattern.size - 1) * (whole - most);
+      }
+      if (!isEven)
+        continue;
+      p.end = p.start + p.size;
+      p.base *= within;
+      p.lower *= within;
+      p.upper *= within;
+      const Expr when = isActive * (one - uneven.min(1));
+      add(std::move(p), c.when ? when * c.when : when, k, false);
+    }
   }
-  std::erase_if(out, [](const TileCase &c) { return c.when.isConstant(0); });
+  if (out.size() < mostCases)
+    for (const TileCase &c : outermost)
+      add(c.pattern, c.when ? c.when : one, 0, false);
   return out;
 }
 

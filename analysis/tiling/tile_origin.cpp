@@ -149,10 +149,11 @@ SpreadOrigin spreadOrigin(const TileOrigin &o, int64_t low, int64_t step, int64_
   out.upper = std::min(extent, ceilOf(o.upper - low, step));
   if (o.isRegular()) {
     pattern::Spread part = pattern::spread(o.cases.front().pattern, low, step, extent);
-    if (!part.regular->when)
-      out = regularOrigin(part.regular->pattern, extent);
+    if (!part.regular.front().when)
+      out = regularOrigin(part.regular.front().pattern, extent);
     else
-      out.cases.push_back({part.regular->when, std::move(part.regular->pattern)});
+      for (pattern::Conditional &c : part.regular)
+        out.cases.push_back({c.when, std::move(c.pattern)});
     out.mayBeEmpty = true;
     out.tile = std::move(part.tile);
     return {std::move(out), Formula::constant(true)};
@@ -170,17 +171,15 @@ SpreadOrigin spreadOrigin(const TileOrigin &o, int64_t low, int64_t step, int64_
   for (const TileCase &c : o.cases) {
     pattern::Spread part = pattern::spread(c.pattern, low, step, extent);
     known.push_back(isOne(c.when));
-    const TileDim &mine = part.tile;
-    const bool isForward = mine.stride.constant() > 0; // such strides stay positive
-    offset.add(c.when, isForward ? mine.offset : mine.offset + mine.stride * (mine.size - 1));
-    stride.add(c.when, isForward ? mine.stride : -mine.stride);
-    size.add(c.when, mine.size);
-    lower.add(c.when, mine.lower);
-    upper.add(c.when, mine.upper);
-    if (!part.regular)
-      continue;
-    const Expr when = part.regular->when;
-    out.cases.push_back({when ? c.when * when : c.when, std::move(part.regular->pattern)});
+    const TileDim &there = part.tile;
+    const bool isForward = there.stride.constant() > 0; // such strides stay positive
+    offset.add(c.when, isForward ? there.offset : there.offset + there.stride * (there.size - 1));
+    stride.add(c.when, isForward ? there.stride : -there.stride);
+    size.add(c.when, there.size);
+    lower.add(c.when, there.lower);
+    upper.add(c.when, there.upper);
+    for (pattern::Conditional &mine : part.regular)
+      out.cases.push_back({mine.when ? c.when * mine.when : c.when, std::move(mine.pattern)});
   }
   dropImpossible(out.cases);
   out.tile = {offset.get(), size.get(), stride.get(), lower.get(), upper.get()};

@@ -3,7 +3,9 @@
 #include "analysis/support/checked.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <set>
 #include <utility>
 
 namespace tilewright {
@@ -69,17 +71,27 @@ TilePattern at(const TilePattern &p, int64_t drift) {
 std::vector<TilePattern> withoutDrift(const TilePattern &p) {
   if (!p.drift)
     return {p};
-  std::vector<TilePattern> out;
-  for (int64_t d = 0; d <= p.driftMost;) {
-    const int64_t y = p.phase + d;
-    TilePattern here = at(p, d);
-    if (!here.isNever())
-      out.push_back(std::move(here));
-    int64_t next = INT64_MAX; // where y passes a multiple of the step, as seen from each of these
-    for (int64_t from : {int64_t(0), p.clipLow, p.clipHigh})
-      next = std::min(next, (floorOf(y - from, p.step) + 1) * p.step + from - p.phase);
-    d = ceilOf(next, p.driftUnit) * p.driftUnit;
+  std::vector<int64_t> coarse{0};
+  for (size_t i = 0; i + 1 < p.drifts.size(); ++i) {
+    const std::vector<int64_t> before = std::exchange(coarse, {});
+    for (int64_t d : before)
+      for (int64_t j = 0; j < p.drifts[i].count; ++j)
+        coarse.push_back(d + j * p.drifts[i].unit);
   }
+  const TilePattern::Drift &fine = p.drifts.back();
+  std::vector<TilePattern> out;
+  std::set<std::array<int64_t, 3>> known;
+  for (int64_t from : coarse)
+    for (int64_t d = 0; d <= fine.most();) {
+      const int64_t y = p.phase + from + d;
+      TilePattern here = at(p, from + d);
+      if (!here.isNever() && known.insert({here.base, here.lower, here.upper}).second)
+        out.push_back(std::move(here));
+      int64_t next = INT64_MAX; // where y passes a multiple of the step, as seen from each of these
+      for (int64_t origin : {int64_t(0), p.clipLow, p.clipHigh})
+        next = std::min(next, (floorOf(y - origin, p.step) + 1) * p.step + origin - y);
+      d += ceilOf(next, fine.unit) * fine.unit;
+    }
   return out;
 }
 
@@ -158,6 +170,13 @@ Expr upperOf(const TilePattern &p) {
 
 } // namespace
 
+int64_t TilePattern::driftMost() const {
+  int64_t most = 0;
+  for (const Drift &d : drifts)
+    most += d.most();
+  return most;
+}
+
 int64_t TilePattern::lowest() const {
   const int64_t low = step * lower + phase;
   return drift ? std::max(low, clipLow) : low;
@@ -165,7 +184,7 @@ int64_t TilePattern::lowest() const {
 
 int64_t TilePattern::highest() const {
   const int64_t high = step * (upper - 1) + phase;
-  return drift ? std::min(high + driftMost, clipHigh - 1) : high;
+  return drift ? std::min(high + driftMost(), clipHigh - 1) : high;
 }
 
 TilePattern rootPattern(Expr index, Expr size, int64_t extent) {
@@ -205,8 +224,8 @@ TilePattern shifted(TilePattern p, int64_t start, int64_t step) {
   p.step *= step;
   if (p.drift) {
     p.drift = p.drift * step;
-    p.driftMost *= step;
-    p.driftUnit *= step;
+    for (TilePattern::Drift &d : p.drifts)
+      d.unit *= step;
     p.clipLow = p.clipLow * step + start;
     p.clipHigh = (p.clipHigh - 1) * step + start + 1;
   }
@@ -218,10 +237,10 @@ TilePattern reversed(TilePattern p, int64_t extent) {
   p.start = ctx.constant(1) - std::exchange(p.end, ctx.constant(1) - p.start);
   p.base = 1 - p.base;
   p.lower = 1 - std::exchange(p.upper, 1 - p.lower);
-  p.phase = extent - 1 - p.phase - p.driftMost;
+  p.phase = extent - 1 - p.phase - p.driftMost();
   p.isForward = !p.isForward;
   if (p.drift) {
-    p.drift = -p.drift + p.driftMost;
+    p.drift = -p.drift + p.driftMost();
     p.clipLow = extent - std::exchange(p.clipHigh, extent - p.clipLow);
   }
   return normalised(std::move(p));
@@ -250,7 +269,7 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
     if ((p.phase - low) % g != 0) {
       q.lower = q.upper = 0;
       out.tile = plainTile(q, extent, false);
-      out.regular = {std::move(q), {}};
+      out.regular.push_back({std::move(q), {}});
       return out;
     }
     const int64_t first =
@@ -266,9 +285,18 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
     q.phase = (p.step * first + p.phase - low) / step;
     normalise(q);
     q = clipped(std::move(q), 0, extent);
-    Expr isEven = period > 1 ? isZero(p.size.mod(period)) : Expr();
+    const Expr isEven = period > 1 ? isZero(p.size.mod(period)) : Expr();
     out.tile = plainTile(q, extent, static_cast<bool>(isEven));
-    out.regular = {std::move(q), isEven};
+    out.regular.push_back({q, isEven});
+    if (isEven && !q.isNever()) { // one program that has all is as regular
+      const Expr q0 = ctx.constant(p.lower - p.base).floorDiv(p.size),
+                 q1 = ctx.constant(p.upper - 1 - p.base).floorDiv(p.size);
+      q.base = q.lower;
+      q.start = ctx.constant(q.lower);
+      q.end = ctx.constant(q.upper);
+      q.size = ctx.constant(q.upper - q.lower);
+      out.regular.push_back({std::move(q), isZero(q1 - q0) * (ctx.constant(1) - isEven)});
+    }
     return out;
   }
   const Expr phase = p.drift + p.phase;
@@ -283,6 +311,31 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
   if (g > 1)
     out.tile.upper =
         out.tile.lower + (out.tile.upper - out.tile.lower).max(0) * isZero((phase - low).mod(g));
+  // Of the programs with any element all of x are left, where the drifts allow any.
+  TilePattern q = p;
+  TilePattern::Drift &fine = q.drifts.back();
+  const int64_t common = std::gcd(fine.unit, step), turn = step / common;
+  bool isEven = period == 1;
+  for (size_t i = 0; i + 1 < q.drifts.size(); ++i) {
+    isEven &= q.drifts[i].unit % step == 0;
+    q.drifts[i].unit /= step;
+  }
+  if (!isEven)
+    return out;
+  const int64_t skip =
+      (low - p.phase) % common == 0 && turn > 1
+          ? timesModulo((low - p.phase) / common, inverse(fine.unit / common, turn), turn)
+          : 0;
+  const int64_t origin = p.phase + skip * fine.unit - low;
+  if (origin % step != 0 || skip >= fine.count)
+    return out; // no program has any
+  q.step = p.step / step;
+  q.phase = origin / step;
+  q.drift = (phase - low).floorDiv(step) - q.phase;
+  fine = {fine.unit / common, (fine.count - 1 - skip) / turn + 1};
+  q.clipLow = std::max<int64_t>(0, ceilOf(p.clipLow - low, step));
+  q.clipHigh = std::min(extent, ceilOf(p.clipHigh - low, step));
+  out.regular.push_back({std::move(q), {}});
   return out;
 }
 
@@ -297,9 +350,14 @@ std::optional<Conditional> digit(const TilePattern &p, const Digit &digit, bool 
     if (p.drift) {
       if (p.clipLow % inner != 0 || p.clipHigh % inner != 0)
         return std::nullopt;
+      TilePattern::Drift &fine = out.drifts.back();
+      for (TilePattern::Drift &d : out.drifts) {
+        if (d.unit % inner != 0 && &d != &fine)
+          return std::nullopt;
+        d.unit = std::max<int64_t>(1, d.unit / inner);
+      }
       out.drift = (p.drift + p.phase).floorDiv(inner) - out.phase;
-      out.driftMost = floorOf(p.phase + p.driftMost, inner) - out.phase;
-      out.driftUnit = p.driftUnit % inner == 0 ? p.driftUnit / inner : 1;
+      fine.count = (floorOf(p.phase + p.drifts.back().most(), inner) - out.phase) / fine.unit + 1;
       out.clipLow /= inner;
       out.clipHigh /= inner;
     }

@@ -11,9 +11,8 @@
 // are [3, 3+s), [3+s, 3+2s) … up to 11. Reversed it has base 9 and [1, 9).
 //
 // The drift is 0 but for dims that were joined of several: of [4, 2] joined to 8 a program that has
-// one index p of the inner dim has the indices 2 · x + p. It differs from program to program,
-// 0 ≤ drift ≤ driftMost in steps of driftUnit, all of which occur. What holds for all programs is
-// asked of each drift; drifts of which the same is true are asked once.
+// one index p of the inner dim has the indices 2 · x + p. It differs from program to program. What
+// holds for all programs is asked of each drift; drifts of which the same is true are asked once.
 //
 // Whether all tiles, as sets of two digits y = hi · w + lo, are products of progressions with the
 // same strides is decided exactly by cutCondition(): the proof lies in the breakpoints. A tile of
@@ -45,11 +44,17 @@ struct TilePattern {
   int64_t step = 1, phase = 0, base = 0;
   int64_t lower = 0, upper = 1; ///< in x
   Expr drift;                   ///< null: none, and then 0 ≤ phase < step
-  int64_t driftMost = 0, driftUnit = 1;
+  /// All values Σ unit · j with 0 ≤ j < count occur; the finest last.
+  struct Drift {
+    int64_t unit, count;
+    int64_t most() const { return unit * (count - 1); }
+  };
+  std::vector<Drift> drifts;
   int64_t clipLow = 0, clipHigh = 1; ///< masks in y, where there is a drift
 
   /// No program has an element, whatever the sizes.
   bool isNever() const { return lower >= upper || (drift && clipLow >= clipHigh); }
+  int64_t driftMost() const;
   // Bounds of y.
   int64_t lowest() const;
   int64_t highest() const;
@@ -92,8 +97,8 @@ struct Conditional {
 
 /// The indices i ≥ 0 with low + step · i in the tile.
 struct Spread {
-  TileDim tile; ///< right for all sizes
-  std::optional<Conditional> regular; ///< for the programs for which the tile is not empty
+  TileDim tile;                     ///< right for all sizes
+  std::vector<Conditional> regular; ///< for the programs for which the tile is not empty
 };
 Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent);
 
