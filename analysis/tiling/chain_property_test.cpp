@@ -5,6 +5,7 @@
 #include "analysis/tiling/read_oracle.h"
 #include "analysis/tiling/tile_oracle.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -356,11 +357,11 @@ void checkChain(unsigned seed, Extents extents, Sizes sizes, Pads pads, Totals &
   }
 }
 
-Totals checkChains(unsigned chains, Extents extents, Sizes sizes, Pads pads) {
+Totals checkChains(unsigned chains, Extents extents, Sizes sizes, Pads pads, int shown) {
   Totals totals;
-  int complaints = 100000; // false accepts are always shown, false rejects so many
-  if (getenv("CH"))
-    chains = atoi(getenv("CH"));
+  int complaints = shown; // false accepts are always shown, false rejects so many
+  if (const char *wanted = std::getenv("TILEWRIGHT_PROPERTY_CHAINS"))
+    shown = 0, chains = static_cast<unsigned>(std::atol(wanted));
   for (unsigned seed = 1; seed <= chains; ++seed)
     checkChain(seed, extents, sizes, pads, totals, complaints);
   EXPECT_EQ(totals.falseAccepts, 0);
@@ -374,25 +375,31 @@ Totals checkChains(unsigned chains, Extents extents, Sizes sizes, Pads pads) {
 
 } // namespace
 
-// What is still refused wrongly: a dim joined of several that is shifted or spread by no multiple
-// of the inner ones' extent, while its tile has a stride. Its carries depend on the program, which
-// an origin can't say.
+// What is refused wrongly in 60,000 chains of each kind (`ctest -L soak` runs them): with powers of
+// two everywhere 15 of 444,481 exact tilings, all of a tile that is clipped to one element after a
+// join; with interior padding 180 of 445,087, where its period does not divide a joined tile; with
+// sizes of any kind 744 of 389,147, since tiles of 3 of a dim of 4 that is joined with others are
+// not regular; with extents of any kind 2,054 of 330,218, mostly cores (shapes without a common
+// boundary) of which a slice has left a part.
 TEST(ChainTiles, PowersOfTwo) {
-  Totals totals = checkChains(1500, Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::Outside);
-  EXPECT_LE(totals.falseRejects * 1000, totals.exact * 5);
+  Totals totals = checkChains(1500, Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::Outside, 3);
+  EXPECT_LE(totals.falseRejects * 10000, totals.exact);
+  if (totals.chains <= 1500) {
+    EXPECT_EQ(totals.falseRejects, 0);
+  }
 }
 
 TEST(ChainTiles, PowersOfTwoAndInteriorPadding) {
-  Totals totals = checkChains(1500, Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::InteriorToo);
-  EXPECT_LE(totals.falseRejects * 1000, totals.exact * 5);
+  Totals totals = checkChains(1500, Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::InteriorToo, 0);
+  EXPECT_LE(totals.falseRejects * 1000, totals.exact);
 }
 
 TEST(ChainTiles, PowersOfTwoInTilesOfAnySizeAndInteriorPadding) {
-  Totals totals = checkChains(1500, Extents::PowersOfTwo, Sizes::Any, Pads::InteriorToo);
-  EXPECT_LE(totals.falseRejects * 1000, totals.exact * 13);
+  Totals totals = checkChains(1500, Extents::PowersOfTwo, Sizes::Any, Pads::InteriorToo, 0);
+  EXPECT_LE(totals.falseRejects * 1000, totals.exact * 3);
 }
 
 TEST(ChainTiles, AnyExtents) {
-  Totals totals = checkChains(1500, Extents::Any, Sizes::Any, Pads::InteriorToo);
-  EXPECT_LE(totals.falseRejects * 1000, totals.exact * 15);
+  Totals totals = checkChains(1500, Extents::Any, Sizes::Any, Pads::InteriorToo, 0);
+  EXPECT_LE(totals.falseRejects * 1000, totals.exact * 7);
 }

@@ -1,8 +1,9 @@
-// Reshapes of root tiles against enumeration: every pair of shapes of up to 36 elements, every
-// integer tile size, every program.
+// Reshapes of root tiles against enumeration: every pair of shapes of up to 24 elements (`ctest -L
+// soak`: 64), every integer tile size, every program.
 #include "analysis/tiling/factored_tile.h"
 #include "analysis/tiling/tile_oracle.h"
 
+#include <cstdlib>
 #include <gtest/gtest.h>
 
 using namespace tilewright;
@@ -95,7 +96,9 @@ void checkPair(const Shape64 &from, const Shape64 &to, Counts &counts) {
 
 TEST(ReshapeTiles, AgreeWithEnumerationForAllSmallShapesAndSizes) {
   Counts counts;
-  for (int64_t n = 2; n <= 36; ++n) {
+  const char *wanted = std::getenv("TILEWRIGHT_PROPERTY_ELEMENTS");
+  const int64_t most = wanted ? std::atol(wanted) : 24;
+  for (int64_t n = 2; n <= most; ++n) {
     std::vector<Shape64> shapes = oracle::shapesOf(n);
     for (const Shape64 &from : shapes)
       for (const Shape64 &to : shapes)
@@ -104,8 +107,8 @@ TEST(ReshapeTiles, AgreeWithEnumerationForAllSmallShapesAndSizes) {
   EXPECT_EQ(counts.falseAccepts, 0);
   EXPECT_EQ(counts.falseRejects, 0);
   EXPECT_EQ(counts.wrongTiles, 0);
-  EXPECT_GT(counts.tilings, 20000);
-  EXPECT_GT(counts.exact, 10000);
+  EXPECT_GT(counts.tilings, 8000);
+  EXPECT_GT(counts.exact, 4000);
   RecordProperty("tilings", static_cast<int>(counts.tilings));
 }
 
