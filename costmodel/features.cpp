@@ -63,8 +63,10 @@ private:
       f.mmaSteps += times * w.steps;
       f.mmaInstructions += times * w.instructions;
       f.sharedBytes += times * w.operandBytes;
-      f.relayoutElements += times * w.relayoutElements;
+      f.relayoutClocks += times * w.relayoutClocks;
       f.relayoutRoundTrips += times * w.relayoutRoundTrips;
+      f.scatterClocks += times * w.scatterClocks;
+      f.serialGroups += times * w.serialGroups;
       registers.relayoutWords += w.relayoutWords;
       registers.innerAccumulators += registers.accumulators;
       registers.accumulators = w.accumulators;
@@ -196,7 +198,9 @@ private:
     double pieces = std::fmod(tensorRow, lineBytes) != 0
                         ? 1 + sectorBytes / std::max(std::min(run, tensorRow), 1.0)
                         : 1; // a row that starts inside a sector touches one more
-    double perThread = std::max(v.bytes / vectorBytes / (32 * f.warps), 1.0);
+    bool scattered = isScatteredInput(v);
+    double copyBytes = scattered ? width : vectorBytes;
+    double perThread = std::max(v.bytes / copyBytes / (32 * f.warps), 1.0);
     if (inLoop)
       copies += perThread;
     if (v.rowPitch() % alignedElements != 0) {
@@ -210,10 +214,30 @@ private:
       return;
     }
     f.loadBytes += times * v.bytes * pieces;
-    f.sharedBytes += times * v.bytes; // written by the copy
+    if (!scattered)
+      f.sharedBytes += times * v.bytes; // written by the copy
     f.tags += times * v.bytes / std::min(lineBytes, run);
     f.loadsPerThread += times * perThread;
     f.loadInstructions += times * f.warps * perThread;
+  }
+
+  /// Calls `visit` with each operand of a dot and whether it comes from this input.
+  template <class Visit> void forEachOperand(const InstanceView &v, const Visit &visit) const {
+    unsigned index = unsigned(&v - view.instances.data());
+    for (const PlanDot &d : dots.dots)
+      for (unsigned side : {0u, 1u}) {
+        const auto &inputs = d.inputs[side];
+        visit(d.operand(side), std::find(inputs.begin(), inputs.end(), index) != inputs.end());
+      }
+  }
+
+  /// Whether it is copied element by element, to lie as wgmma wants it.
+  bool isScatteredInput(const InstanceView &v) const {
+    bool scattered = false;
+    forEachOperand(v, [&](const DotOperandShape &operand, bool mine) {
+      scattered = scattered || (mine && isScattered(operand, plan.instruction));
+    });
+    return scattered;
   }
 
   /// Buffers of an operand in shared memory. wgmma reads a stage while the next ones arrive; the
@@ -223,15 +247,10 @@ private:
     if (!v.inAnyLoop)
       return 1;
     bool relaid = false, partner = false;
-    unsigned index = unsigned(&v - view.instances.data());
-    for (const PlanDot &d : dots.dots)
-      for (unsigned side : {0u, 1u}) {
-        if (!needsRelayout(d.operand(side)) || d.operand(side).bytesPerElement != 1)
-          continue;
-        const auto &inputs = d.inputs[side];
-        bool mine = std::find(inputs.begin(), inputs.end(), index) != inputs.end();
+    forEachOperand(v, [&](const DotOperandShape &operand, bool mine) {
+      if (needsRelayout(operand) && operand.bytesPerElement == 1)
         (mine ? relaid : partner) = true;
-      }
+    });
     double stages = std::max<double>(double(schedule.stages), 1);
     if (relaid)
       return 1;

@@ -45,8 +45,10 @@ template <class Q> struct FeatureNumbers {
   Q mmaSteps = 0;           ///< 32-byte steps along k (mma.sync)
   Q mmaInstructions = 0;    ///< mma and ldmatrix instructions, all warps
   Q aluOps = 0, sfuOps = 0; ///< lane operations
-  Q relayoutElements = 0;   ///< weighted by bank conflicts; see tensor_core.h
+  Q relayoutClocks = 0;     ///< shared memory, for operands that go through registers
   Q relayoutRoundTrips = 0; ///< loads that can not be pipelined because of it
+  Q scatterClocks = 0;      ///< L1, for copies of single elements to shared memory
+  Q serialGroups = 0;       ///< wgmma that are waited for before anything else goes on
 
   // Memory.
   Q sharedBytes = 0;      ///< read and written in shared memory

@@ -63,10 +63,30 @@ TEST(Features, SplitK) {
 
 TEST(Features, OperandsThatWgmmaCanNotRead) {
   std::string sizes = ",,1024,1024,1024,128,128,64,4,3,1,8\n";
-  EXPECT_GT(featuresFrom(gemmHeader + "gemm,e4m3" + sizes).relayoutElements, 0);
-  EXPECT_GT(featuresFrom(gemmHeader + "gemm,f32" + sizes).relayoutElements, 0);
-  EXPECT_EQ(featuresFrom(gemmHeader + "gemm,bf16" + sizes).relayoutElements, 0);
-  EXPECT_EQ(featuresFrom(gemmHeader + "gemm_nt,bf16" + sizes).relayoutElements, 0);
+  Features bytes = featuresFrom(gemmHeader + "gemm,e4m3" + sizes);
+  // 64 x 128 elements, 32 at a time; 8 lanes along a row of 128 conflict; 2 clocks of their own.
+  EXPECT_EQ(bytes.relayoutClocks, 64 * 128 / 32 * (8 + 2));
+  EXPECT_EQ(bytes.scatterClocks, 0);
+  // TF32 is copied element by element: 16 sectors a warp, and half of 16 conflicts.
+  Features words = featuresFrom(gemmHeader + "gemm,f32" + sizes);
+  EXPECT_EQ(words.relayoutClocks, 0);
+  EXPECT_EQ(words.scatterClocks, 64 * 128 / 32 * (16 + 16 / 2));
+  EXPECT_EQ(words.loadsPerThread, 128 * 64 / 4 / 128 + 128 * 64 / 128);
+  for (const char *kernel : {"gemm,bf16", "gemm_nt,bf16"}) {
+    Features f = featuresFrom(gemmHeader + kernel + sizes);
+    EXPECT_EQ(f.relayoutClocks + f.scatterClocks, 0) << kernel;
+  }
+}
+
+TEST(Features, WgmmaThatTheCompilerSerialises) {
+  auto serial = [](const char *kernel, const char *tile) {
+    return featuresFrom(gemmHeader + kernel + ",,1024,1024,1024," + tile + ",1,8\n").serialGroups;
+  };
+  EXPECT_EQ(serial("gemm_nt,bf16", "128,256,64,8,3"), 1);
+  EXPECT_EQ(serial("gemm_nt,bf16", "64,256,32,8,3"), 1);
+  EXPECT_EQ(serial("gemm_nt,bf16", "64,256,64,4,3"), 0); // one warp group
+  EXPECT_EQ(serial("gemm_nt,bf16", "256,128,64,8,3"), 0);
+  EXPECT_EQ(serial("gemm,bf16", "128,256,64,8,3"), 0);
 }
 
 TEST(Features, Batched) {

@@ -128,10 +128,11 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const double sharedPerNs = d.sharedBytesPerClock * clock;
   const T tensor = (f.wgmmaClocks / p.wgmmaRate + f.mmaSyncClocks / p.mmaSyncRate) / clock;
   const T fma = T(f.fmaClocks / (fmaRate * clock));
-  const T relayout = f.relayoutElements / (lanes * clock) * p.relayoutClocks;
+  const T relayout = f.relayoutClocks / clock / p.relayoutRate;
+  const T scatter = f.scatterClocks / clock / p.relayoutRate;
   const T spills = larger(none, f.rawRegisters - double(d.limits.registersPerThread)) * W *
                    (f.matrix ? 1.0 : 0.0) / d.schedulersPerSm * p.spill;
-  const T shared = f.sharedBytes / sharedPerNs / p.sharedRate + relayout + spills;
+  const T shared = f.sharedBytes / sharedPerNs / p.sharedRate + relayout + scatter + spills;
   const T instructions = (f.matrix ? W : none) * p.loopInstructions +
                          (f.loadInstructions * (f.matrix ? copyInstructions : loadInstructions) +
                           f.mmaInstructions + (f.aluOps + f.sfuOps) / lanes);
@@ -156,8 +157,13 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
 
   // The chain of dependent work of one CTA.
   const T steps = select(f.mmaSyncClocks > 0.0, f.mmaSteps, none) * p.mmaStep;
-  const T dependent = spills + steps + relayout + f.relayoutRoundTrips * p.stageMiss + tensor +
-                      fma + (f.serial ? larger(issue, sfu) : T(0.0));
+  const T dependent =
+      spills + steps + relayout + f.relayoutRoundTrips * (p.stageMiss + 2.0 * p.iteration) +
+      f.serialGroups * p.wgmmaDrain + tensor + fma + (f.serial ? larger(issue, sfu) : T(0.0));
+  // A wgmma runs on while the next loads are issued: their buffer waits for a part of it.
+  const T released = f.serial ? dependent
+                              : dependent - select(f.serialGroups > 0.0, none, f.wgmmaClocks) /
+                                                (p.wgmmaRate * clock) * (1.0 - p.tensorWait);
   const Q perThread = larger(f.loadsPerThread, one);
   // Loads that wait for one another add up until the compiler finds groups of them.
   const P sharp(8.0);
@@ -203,12 +209,13 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
     T l2 = smaller(n, Q(sms)) * f.loadBytes * pairSharing(f, d, n) * l2PerByte;
     T fill = norm<T>({port, l2}, rho);
     T unit = norm<T>({pipes, l2}, rho);
-    T chain = f.pipelined ? norm<T>({larger(iterations, inFlight) / inFlight *
-                                             (stage + fill + burst * (n / largest) + dependent) +
-                                         iterations * p.iteration,
-                                     iterations * dependent},
-                                    rho)
-                          : iterations * directChain;
+    T arrival = stage + fill + scatter + burst * (n / largest);
+    T chain = f.pipelined
+                  ? norm<T>({larger(iterations, inFlight) / inFlight * (arrival + released) +
+                                 iterations * p.iteration,
+                             iterations * dependent},
+                            rho)
+                  : iterations * directChain;
     T solo = p.ctaStart + norm<T>({iterations * unit, chain}, rho) + epilogue;
     if (!f.pipelined)
       solo += dramOfWave * (n / largest / residents);

@@ -205,7 +205,7 @@ TEST(Calibrate, RecoversPlantedParameters) {
   Dataset data = sample();
   Calibration planted = priorCalibration(device);
   std::set<std::string> moved = {"launch",      "stage_miss",  "dram_bandwidth", "shared_rate",
-                                 "direct_load", "dirty_share", "relayout_clocks"};
+                                 "direct_load", "dirty_share", "relayout_rate"};
   for (int i = 0; i < parameterCount; ++i)
     if (moved.count(std::string(parameterInfos()[i].name)))
       planted.parameters[i].value *= i % 2 ? 0.95 : 0.8;
@@ -237,7 +237,7 @@ TEST(Calibrate, UntouchedParametersAreCalledNotIdentified) {
     return calibration->parameters[*parameterIndex(name)].status;
   };
   EXPECT_EQ(status("mma_sync_rate"), Status::NotIdentified);
-  EXPECT_EQ(status("relayout_clocks"), Status::NotIdentified);
+  EXPECT_EQ(status("relayout_rate"), Status::NotIdentified);
   EXPECT_EQ(status("dram_bandwidth"), Status::Fitted);
   EXPECT_EQ(status("overlap"), Status::Fixed);
 }

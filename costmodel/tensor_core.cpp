@@ -25,20 +25,36 @@ WarpGrid mmaSyncGrid(double rows, double columns, double warps) {
 
 double padded(double size, double unit) { return std::ceil(size / unit) * unit; }
 
-/// Conflicts of an element-wise transposition of a tile whose contiguous dim has `run` elements:
-/// degree c of 32 costs (c + 4) / 36 of a fully conflicting one.
-double relayoutCost(double elements, double run, double bytesPerElement) {
-  double degree = std::min(32.0, run * bytesPerElement / 8 * (bytesPerElement == 4 ? 2 : 1));
-  return elements * (degree + 4) / 36;
-}
+/// Shared-memory clocks of a warp that stores one element a lane for a conflict-free one.
+constexpr double storeClocks = 2;
 
+/// A tile whose contiguous dim has `run` elements, turned round on its way to shared memory. Lanes
+/// hold 16 bytes of a row each, and a store takes one element of each: as many rows of the result
+/// as lanes along `run`. Rows of 128 bytes, whose 16-byte pieces are swizzled by the number of the
+/// row modulo 8, start in the same bank, so that lanes conflict that have the same number.
 void addRelayout(DotWork &work, const DotOperandShape &operand, double run, double depth,
                  double threads) {
-  double elements = run * depth;
-  work.relayoutElements += relayoutCost(elements, run, operand.bytesPerElement);
+  constexpr double vectorBytes = 16, lanes = 32, swizzledRows = 8, sectorsOfWarp = 16;
+  double elements = run * depth, perLane = vectorBytes / operand.bytesPerElement;
+  double rows = std::max(swizzledRows / perLane, 1.0);
+  double conflicts = std::clamp(run / perLane / rows, 1.0, lanes / rows);
+  if (isScattered(operand, Instruction::Wgmma)) {
+    // A copy of 32 lanes touches 16 sectors, one a clock; half of its conflicts hide behind that.
+    work.scatterClocks += elements / lanes * (sectorsOfWarp + conflicts / 2);
+    return;
+  }
+  work.relayoutClocks += elements / lanes * (conflicts + storeClocks);
   work.relayoutWords += elements * operand.bytesPerElement / 4 / threads;
-  if (operand.bytesPerElement == 1)
-    work.relayoutRoundTrips += 1; // its loads are not pipelined
+  work.relayoutRoundTrips += 1; // its loads are not pipelined
+}
+
+/// ptxas (12.8, with its warning C7515) waits after every wgmma of a loop whose right operand has
+/// 16 bit, is contiguous along k and has at least 256 columns, where several warp groups share the
+/// tile: found by compiling tiles of 64 to 256 rows and 32 to 256 columns, 4 to 16 warps, 2 to 4
+/// stages and all types; no other was serialised at 16 or 8 bit.
+bool isSerialised(const DotShape &d, double warps) {
+  return d.rhs.fromShared && d.rhs.contractedMinor && d.rhs.bytesPerElement == 2 &&
+         d.columns >= 256 && warps >= 8;
 }
 
 void addWgmma(DotWork &work, const DotShape &d, double warps, double clocks) {
@@ -51,11 +67,10 @@ void addWgmma(DotWork &work, const DotShape &d, double warps, double clocks) {
 
   if (d.rhs.fromShared) {
     double rhsBytes = d.columns * d.depth * d.rhs.bytesPerElement;
-    bool relayout = needsRelayout(d.rhs);
-    if (relayout)
+    if (needsRelayout(d.rhs))
       addRelayout(work, d.rhs, d.columns, d.depth, threads);
-    // A 32-bit operand is read once for the re-layout, in place of once per block of rows.
-    work.operandBytes += relayout && d.rhs.bytesPerElement == 4 ? -rhsBytes : rowBlocks * rhsBytes;
+    // The clocks of a scattered operand hold its writes; its reads fit in between.
+    work.operandBytes += isScattered(d.rhs, Instruction::Wgmma) ? 0 : rowBlocks * rhsBytes;
   }
   if (d.lhs.fromShared) {
     work.operandBytes += columnBlocks * d.rows * d.depth * d.lhs.bytesPerElement;
@@ -64,6 +79,7 @@ void addWgmma(DotWork &work, const DotShape &d, double warps, double clocks) {
   }
   work.instructions +=
       warps * d.depth * d.lhs.bytesPerElement / 32 * rowBlocks * columnBlocks / groups;
+  work.serialGroups += isSerialised(d, warps) ? 1 : 0;
 }
 
 void addMmaSync(DotWork &work, const DotShape &d, double warps, double clocks) {
@@ -102,6 +118,11 @@ bool needsRelayout(const DotOperandShape &operand) {
   return operand.fromShared && !operand.contractedMinor && operand.bytesPerElement != 2;
 }
 
+bool isScattered(const DotOperandShape &operand, Instruction instruction) {
+  return instruction == Instruction::Wgmma && needsRelayout(operand) &&
+         operand.bytesPerElement == 4;
+}
+
 double DotShape::repeats(double warps) const {
   return feedsDot ? std::max(1.0, 16 * warps / std::max(rows, 1.0)) : 1;
 }
@@ -127,9 +148,9 @@ DotWork dotWork(const DotShape &given, Instruction instruction, double warps,
   else
     addMmaSync(work, dot, warps, clocks);
 
-  for (double *quantity :
-       {&work.wgmmaClocks, &work.mmaSyncClocks, &work.fmaClocks, &work.steps, &work.instructions,
-        &work.operandBytes, &work.relayoutElements, &work.relayoutWords, &work.accumulators})
+  for (double *quantity : {&work.wgmmaClocks, &work.mmaSyncClocks, &work.fmaClocks, &work.steps,
+                           &work.instructions, &work.operandBytes, &work.relayoutClocks,
+                           &work.relayoutWords, &work.scatterClocks, &work.accumulators})
     *quantity *= dot.batch * dot.repeats(warps);
   return work;
 }

@@ -30,11 +30,13 @@ struct DotShape {
 /// Work of one CTA for one dot tile.
 struct DotWork {
   double wgmmaClocks = 0, mmaSyncClocks = 0, fmaClocks = 0;
-  double steps = 0;            ///< 32-byte steps along k
-  double instructions = 0;     ///< mma and ldmatrix, all warps
-  double operandBytes = 0;     ///< read from shared memory by the pipes
-  double relayoutElements = 0; ///< elements that go through registers, times conflicts
+  double steps = 0;          ///< 32-byte steps along k
+  double instructions = 0;   ///< mma and ldmatrix, all warps
+  double operandBytes = 0;   ///< read from shared memory by the pipes
+  double relayoutClocks = 0; ///< shared memory, to store operands element by element
   double relayoutRoundTrips = 0;
+  double scatterClocks = 0; ///< L1, to copy operands element by element
+  double serialGroups = 0;  ///< wgmma that the compiler waits for before anything else goes on
   double relayoutWords = 0; ///< registers per thread that it takes
   double accumulators = 0;  ///< f32 registers per thread
 };
@@ -44,5 +46,10 @@ DotWork dotWork(const DotShape &dot, Instruction instruction, double warps, cons
 /// Whether an operand must be re-laid out by way of registers: wgmma reads operands of 8 and of 32
 /// bit only where k is the contiguous dim (PTX ISA, matrix descriptors).
 bool needsRelayout(const DotOperandShape &operand);
+
+/// Whether the copies of an operand to shared memory move single elements, because wgmma wants it
+/// the other way round: 32 bit is the smallest that an asynchronous copy can move. Smaller ones go
+/// through registers.
+bool isScattered(const DotOperandShape &operand, Instruction instruction);
 
 } // namespace tilewright
