@@ -7,7 +7,6 @@
 namespace tilewright {
 
 namespace {
-constexpr double log2OfE = 1.4426950408889634;
 constexpr size_t maxKeptFragments = 8; // of four registers
 } // namespace
 
@@ -66,13 +65,36 @@ llvm::Expected<std::optional<Values>> ChainLowering::supply(OpId op, const Coord
         return elsewhere();
       return Values(count, currentRow[i]);
     }
+  if (areMasksTrue)
+    for (const Mask &mask : masks)
+      if (op == mask.predicate && mask.isCertain &&
+          isAt(replacePlaceholders(emitter, mask.at, scoresPlaceholders, currentScores)))
+        return Values(count, lowering->k.b.getTrue());
+  const Op &made = lowering->graph[op];
+  if (scaling && op == *scaling) {
+    auto values = emitter.values(unscaled, at, currentGuard, count);
+    if (!values)
+      return values.takeError();
+    return std::move(*values);
+  }
+  if (made.opcode == Opcode::Exp && currentShift) {
+    auto values = exponentials(made, at, count);
+    if (!values)
+      return values.takeError();
+    if (!values->empty())
+      return std::move(*values);
+  }
   return std::nullopt;
 }
 
 /// Row in the tile of this thread's line `line`: lines are the rows g and g + 8 of each block of
-/// 16 rows of its warp, g = lane / 4.
+/// 16 rows of its warp, g = lane / 4. Warps of a warpgroup have blocks of 64 rows together.
 Expr ChainLowering::rowOf(int64_t line) const {
   Expr tid = lowering->tid;
+  if (usesWgmma())
+    return lowering->emitter.simplify(tid.floorDiv(128) * (rowsOfWarp * 4) +
+                                      tid.mod(128).floorDiv(32) * 16 + tid.mod(32).floorDiv(4) +
+                                      (line / 2 * 64 + line % 2 * 8));
   return lowering->emitter.simplify(tid.floorDiv(32) * rowsOfWarp + tid.mod(32).floorDiv(4) +
                                     (line / 2 * 16 + line % 2 * 8));
 }
@@ -126,23 +148,35 @@ llvm::Error ChainLowering::loadKeys(Expr step, llvm::Value *stageOffset) {
       stageOffset);
 }
 
-llvm::Error ChainLowering::emitProgram() {
+/// Which tile this program makes, and how.
+void ChainLowering::placeProgram() {
   ValueEmitter &emitter = lowering->emitter;
-  KernelBuilder &k = lowering->k;
-  llvm::IRBuilder<> &b = k.b;
-  Expr block = lowering->blockVariable(sides[0].tiles * sides[1].tiles * sides[2].tiles);
-  auto [rowTile, columnTile] =
-      rasterizeTiles(emitter, block, sides[1].tiles, sides[2].tiles, spec.schedule.groupM);
-  Expr batch = emitter.simplify(block.floorDiv(sides[1].tiles * sides[2].tiles));
+  int64_t planes = sides[1].tiles * sides[2].tiles;
+  Expr block = lowering->blockVariable(sides[0].tiles * planes);
+  Expr batch, rowTile, columnTile;
+  if (laterRowsAreLonger) { // the last rows of all batches, then those before
+    batch = emitter.simplify(block.mod(sides[0].tiles));
+    rowTile =
+        emitter.simplify(emitter.constant(sides[1].tiles - 1) - block.floorDiv(sides[0].tiles));
+    columnTile = emitter.constant(0);
+  } else {
+    std::tie(rowTile, columnTile) =
+        rasterizeTiles(emitter, block, sides[1].tiles, sides[2].tiles, spec.schedule.groupM);
+    batch = emitter.simplify(block.floorDiv(planes));
+  }
   const Expr linear[] = {batch, rowTile, columnTile};
   for (size_t s = 0; s < sides.size(); ++s)
     sides[s].pids = lowering->decodeTiles(linear[s], sides[s].extents, sides[s].tile);
   emitter.setSupplier(
       [this](OpId op, const Coordinates &at, unsigned count) { return supply(op, at, count); });
   currentRow.assign(reductions.size(), nullptr);
-  if (auto error = findSteps())
-    return error;
+  findSteps();
+}
 
+llvm::Error ChainLowering::emitProgram() {
+  ValueEmitter &emitter = lowering->emitter;
+  KernelBuilder &k = lowering->k;
+  llvm::IRBuilder<> &b = k.b;
   // Tiles lie so that their lines are contiguous in memory.
   auto orient = [&](StagedTile &tile, OpId op, int64_t across, int64_t along, bool isLeft,
                     OpId dot) {
@@ -179,27 +213,22 @@ llvm::Error ChainLowering::emitProgram() {
   }
   if (error)
     return error;
-  int64_t rowBlocks = rowsOfWarp / 16, kBlocks = depthPadded / 16;
+  int64_t kBlocks = depthPadded / 16;
   // The queries have landed with the first group; kept in registers where they fit.
-  if (static_cast<size_t>(rowBlocks * kBlocks) <= maxKeptFragments) {
+  if (static_cast<size_t>(rowBlocks() * kBlocks) <= maxKeptFragments) {
     k.copyAsyncWait(static_cast<unsigned>(std::max<int64_t>(stages - 2, 0)));
     k.barrier();
     llvm::Value *row = b.CreateMul(b.CreateLShr(k.threadId(), 5), k.c32(rowsOfWarp));
-    for (int64_t i = 0; i < rowBlocks; ++i)
+    for (int64_t i = 0; i < rowBlocks(); ++i)
       for (int64_t kBlock = 0; kBlock < kBlocks; ++kBlock)
         queryFragments.push_back(
             queryTile.loadLeft(k, k.c32(0), b.CreateAdd(row, k.c32(i * 16)), kBlock));
   }
 
-  // Carried: outputs, then by line and reduction its value, then by line the shift.
-  ScalarOps &ops = emitter.scalars();
-  auto outputs = static_cast<size_t>(rowBlocks * (columnsPadded / 8) * 4);
-  Values carried(outputs, k.cf(0));
-  for (int64_t line = 0; line < rowBlocks * 2; ++line)
-    for (const Reduction &reduction : reductions)
-      carried.push_back(ops.identity(reduction.combiner, reduction.type));
-  if (shift)
-    carried.insert(carried.end(), static_cast<size_t>(rowBlocks * 2), k.cf(0));
+  // Carried: outputs, then the state of the rows.
+  auto outputs = static_cast<std::ptrdiff_t>(rowBlocks() * (columnsPadded / 8) * 4);
+  Values carried(static_cast<size_t>(outputs), k.cf(0)), begin = initialState();
+  carried.insert(carried.end(), begin.begin(), begin.end());
   size_t state = carried.size();
   carried.push_back(k.c32(0));          // stage to read
   carried.push_back(k.c32(stages - 1)); // and to fill
@@ -208,7 +237,8 @@ llvm::Error ChainLowering::emitProgram() {
       [&](llvm::Value *counter, const Values &before) -> Values {
         ValueEmitter::Scope scope(emitter);
         llvm::Value *read = before[state], *fill = before[state + 1];
-        Values now(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(state));
+        Values now(before.begin(), before.begin() + outputs);
+        Values rows(before.begin() + outputs, before.begin() + static_cast<std::ptrdiff_t>(state));
         if (stages == 1) {
           error = loadKeys(stepVariable(counter), stageAt(read));
           k.copyAsyncCommit();
@@ -225,9 +255,10 @@ llvm::Error ChainLowering::emitProgram() {
           k.copyAsyncCommit();
         }
         if (!error)
-          error = emitStep(stepVariable(counter), stageAt(read), now);
+          error = emitStep(stepVariable(counter), stageAt(read), now, rows);
         if (stages == 1)
           k.barrier();
+        now.insert(now.end(), rows.begin(), rows.end());
         for (llvm::Value *stage : {read, fill}) {
           llvm::Value *next = b.CreateAdd(stage, k.c32(1));
           now.push_back(b.CreateSelect(b.CreateICmpEQ(next, k.c32(stages)), k.c32(0), next));
@@ -236,26 +267,27 @@ llvm::Error ChainLowering::emitProgram() {
       });
   if (error)
     return error;
-  carried.resize(state);
-  return emitResults(carried);
+  return emitResults(
+      Values(carried.begin(), carried.begin() + outputs),
+      Values(carried.begin() + outputs, carried.begin() + static_cast<std::ptrdiff_t>(state)));
 }
 
 /// Scores of the keys of a step: [row block][8 keys][4].
 Values ChainLowering::computeScores(llvm::Value *stage) {
   KernelBuilder &k = lowering->k;
   llvm::IRBuilder<> &b = k.b;
-  int64_t rowBlocks = rowsOfWarp / 16, eights = keyPadded / 8, kBlocks = depthPadded / 16;
+  int64_t eights = keyPadded / 8, kBlocks = depthPadded / 16;
   llvm::Value *row = b.CreateMul(b.CreateLShr(k.threadId(), 5), k.c32(rowsOfWarp));
-  Values sums(static_cast<size_t>(rowBlocks * eights * 4), k.cf(0));
+  Values sums(static_cast<size_t>(rowBlocks() * eights * 4), k.cf(0));
   for (int64_t kBlock = 0; kBlock < kBlocks; ++kBlock) {
     std::vector<Values> left;
-    for (int64_t i = 0; i < rowBlocks; ++i)
+    for (int64_t i = 0; i < rowBlocks(); ++i)
       left.push_back(queryFragments.empty()
                          ? queryTile.loadLeft(k, k.c32(0), b.CreateAdd(row, k.c32(i * 16)), kBlock)
                          : queryFragments[static_cast<size_t>(i * kBlocks + kBlock)]);
     for (int64_t j = 0; j < eights; j += 2) {
       Values right = keyTile.loadRight(k, stage, k.c32(j * 8), kBlock, true);
-      for (int64_t i = 0; i < rowBlocks; ++i)
+      for (int64_t i = 0; i < rowBlocks(); ++i)
         for (int64_t half = 0; half < 2; ++half) {
           auto sum = sums.begin() + (i * eights + j + half) * 4;
           auto two = right.begin() + half * 2;
@@ -268,174 +300,55 @@ Values ChainLowering::computeScores(llvm::Value *stage) {
   return sums;
 }
 
-/// A row value, such as the shift, with the reductions that are supplied now.
-llvm::Expected<Values> ChainLowering::rowValue(OpId op, Expr row) {
-  ValueEmitter &emitter = lowering->emitter;
-  ValueEmitter::Scope scope(emitter);
-  emitter.setLanes(1);
-  Coordinates at = scoresAt(row, emitter.constant(0));
-  auto place = emitter.readAt(scores, scoresPlaceholders, op, closed);
-  if (!place)
-    return place.takeError();
-  Coordinates own = *place ? replacePlaceholders(emitter, **place, scoresPlaceholders, at) : at;
-  return emitter.values(op, own, rowGuard(row), 1);
-}
-
-llvm::Value *ChainLowering::acrossQuad(Combiner combiner, DType type, llvm::Value *value) {
-  for (unsigned mask : {1u, 2u})
-    value = lowering->emitter.scalars().combine(combiner, type, value,
-                                                lowering->k.shuffleXor(value, mask));
-  return value;
-}
-
-llvm::Error ChainLowering::emitStep(Expr step, llvm::Value *stage, Values &carried) {
-  ValueEmitter &emitter = lowering->emitter;
-  ScalarOps &ops = emitter.scalars();
+llvm::Error ChainLowering::emitStep(Expr step, llvm::Value *stage, Values &outputs, Values &state) {
   KernelBuilder &k = lowering->k;
-  llvm::IRBuilder<> &b = k.b;
-  int64_t rowBlocks = rowsOfWarp / 16, lines = rowBlocks * 2, eights = keyPadded / 8;
   int64_t columnEights = columnsPadded / 8;
-  auto outputs = static_cast<size_t>(rowBlocks * columnEights * 4);
-  size_t perLine = reductions.size();
-  size_t shifts = outputs + static_cast<size_t>(lines) * perLine;
   Values sums = computeScores(stage);
-  DType firstType = lowering->graph[first].shape.dtype;
-  bool hasMaximum = perLine > 0 && reductions[0].combiner == Combiner::Maximum;
-
-  std::vector<Values> fragments(static_cast<size_t>(rowBlocks * (keyPadded / 16)),
-                                Values(4, nullptr));
-  for (int64_t line = 0; line < lines; ++line) {
-    ValueEmitter::Scope scope(emitter); // values of a row are not needed beyond it
-    Expr row = rowOf(line);
-    Guard rows = rowGuard(row);
-    llvm::Value **held = carried.data() + outputs + static_cast<size_t>(line) * perLine;
-    auto keyAt = [&](int64_t j) {
-      return emitter.simplify(step * keyStep + lowering->tid.mod(4) * 2 + emitter.lane() + j * 8);
-    };
-    /// Values of an op at the two keys of eight `j`, with `otherwise` where there are none.
-    auto pair = [&](OpId op, const Reduction *reduction, int64_t j,
-                    llvm::Value *otherwise) -> llvm::Expected<Values> {
-      emitter.setLanes(2);
-      Expr key = keyAt(j), within = emitter.simplify(key - step * keyStep);
-      Coordinates at = scoresAt(row, key);
-      currentFirst = firstAt(at);
-      currentSums.clear();
-      for (int64_t lane = 0; lane < 2; ++lane)
-        currentSums.push_back(ops.round(
-            firstType,
-            sums[static_cast<size_t>((line / 2 * eights + j) * 4 + line % 2 * 2 + lane)]));
-      Coordinates place = at;
-      if (reduction) {
-        place = replacePlaceholders(emitter, reduction->at, scoresPlaceholders, at);
-        place.insert(place.begin() + static_cast<std::ptrdiff_t>(reduction->dim), key);
-      }
-      Guard valid{{within, Interval::ofExtent(keyStep), 1, 0},
-                  {key, Interval::ofExtent(keyCount), 1, 0}};
-      Guard guard = rows;
-      guard.insert(guard.end(), valid.begin(), valid.end());
-      auto made = emitter.values(op, place, guard, 2);
-      if (!made)
-        return made;
-      for (unsigned lane = 0; lane < 2; ++lane)
-        if (llvm::Value *condition = emitter.holdsAtLane(valid, lane))
-          (*made)[lane] = b.CreateSelect(condition, (*made)[lane], otherwise);
-      return made;
-    };
-    /// Everything of the row that a reduction goes over, combined.
-    auto reduce = [&](size_t i) -> llvm::Expected<llvm::Value *> {
-      const Reduction &reduction = reductions[i];
-      llvm::Value *identity = ops.identity(reduction.combiner, reduction.type);
-      llvm::Value *all = identity;
-      for (int64_t j = 0; j < eights; ++j) {
-        auto two = pair(reduction.input, &reduction, j, identity);
-        if (!two)
-          return two.takeError();
-        for (llvm::Value *value : *two)
-          all = ops.combine(reduction.combiner, reduction.type, all, value);
-      }
-      return acrossQuad(reduction.combiner, reduction.type, all);
-    };
-    std::fill(currentRow.begin(), currentRow.end(), nullptr);
-    llvm::Value *rescale = nullptr;
-    if (hasMaximum) {
-      auto highest = reduce(0);
-      if (!highest)
-        return highest.takeError();
-      llvm::Value *before = held[0];
-      held[0] = ops.combine(Combiner::Maximum, reductions[0].type, before, *highest);
-      // A row of which nothing has counted so far: any finite number will do.
-      llvm::Value *nothing = ops.identity(Combiner::Maximum, reductions[0].type);
-      currentRow[0] = b.CreateSelect(b.CreateFCmpOEQ(held[0], nothing), k.cf(0), held[0]);
-      if (shift) {
-        auto now = rowValue(*shift, row);
-        if (!now)
-          return now.takeError();
-        llvm::Value *&old = carried[shifts + static_cast<size_t>(line)];
-        llvm::Value *factor = k.approx(KernelBuilder::Approx::Exp2,
-                                       b.CreateFMul(b.CreateFSub(old, (*now)[0]), k.cf(log2OfE)));
-        rescale = b.CreateSelect(b.CreateFCmpOEQ(before, nothing), k.cf(0), factor);
-        old = (*now)[0];
-      }
-    }
-    for (size_t i = hasMaximum ? 1 : 0; i < perLine; ++i) {
-      auto sum = reduce(i);
-      if (!sum)
-        return sum.takeError();
-      llvm::Value *before = rescale ? b.CreateFMul(held[i], rescale) : held[i];
-      held[i] = b.CreateFAdd(before, *sum);
-    }
-    if (rescale)
-      for (int64_t j = 0; j < columnEights; ++j)
-        for (int64_t lane = 0; lane < 2; ++lane) {
-          llvm::Value *&output =
-              carried[static_cast<size_t>((line / 2 * columnEights + j) * 4 + line % 2 * 2 + lane)];
-          output = b.CreateFMul(output, rescale);
-        }
-    // The division by a sum comes at the end.
-    if (divisor)
-      currentRow[*divisor] = k.cf(1);
-    for (int64_t j = 0; j < eights; ++j) {
-      auto two = pair(scores, nullptr, j, ops.constant(type, int64_t(0)));
-      if (!two)
-        return two.takeError();
-      llvm::Value *low = b.CreateZExt(ops.toMemory(type, (*two)[0]), k.i32);
-      llvm::Value *high = b.CreateZExt(ops.toMemory(type, (*two)[1]), k.i32);
-      // a0, a1: rows g, g + 8 of the first eight keys; a2, a3 of the next.
-      fragments[static_cast<size_t>(line / 2 * (keyPadded / 16) + j / 2)]
-               [static_cast<size_t>(line % 2 + j % 2 * 2)] = b.CreateOr(low, b.CreateShl(high, 16));
-    }
-  }
+  ValueEmitter &emitter = lowering->emitter;
+  Expr warp = emitter.variable(VarKind::ProgramId, "warp", Interval::ofExtent(spec.schedule.warps),
+                               k.uniform(k.b.CreateLShr(k.threadId(), 5)));
+  auto softened = softenStep(step, emitter.simplify(warp * rowsOfWarp), rowsOfWarp, sums, state);
+  if (!softened)
+    return softened.takeError();
+  rescale(outputs, softened->factors);
+  std::vector<Values> fragments = fragmentsOf(softened->scores);
   for (int64_t kBlock = 0; kBlock < keyPadded / 16; ++kBlock)
     for (int64_t j = 0; j < columnEights; j += 2) {
       Values right = valueTile.loadRight(k, stage, k.c32(j * 8), kBlock, true);
-      for (int64_t i = 0; i < rowBlocks; ++i)
+      for (int64_t i = 0; i < rowBlocks(); ++i)
         for (int64_t half = 0; half < 2; ++half) {
-          auto sum = carried.begin() + (i * columnEights + j + half) * 4;
+          auto sum = outputs.begin() + (i * columnEights + j + half) * 4;
           auto two = right.begin() + half * 2;
-          Values next = k.mma(type, fragments[static_cast<size_t>(i * (keyPadded / 16) + kBlock)],
-                              Values(two, two + 2), Values(sum, sum + 4));
+          const Values &left = fragments[static_cast<size_t>(i * (keyPadded / 16) + kBlock)];
+          Values next = k.mma(type, left, Values(two, two + 2), Values(sum, sum + 4));
           std::copy(next.begin(), next.end(), sum);
         }
     }
   return llvm::Error::success();
 }
 
-llvm::Error ChainLowering::emitResults(const Values &carried) {
+llvm::Error ChainLowering::emitResults(const Values &outputs, const Values &state) {
   ValueEmitter &emitter = lowering->emitter;
   ScalarOps &ops = emitter.scalars();
   KernelBuilder &k = lowering->k;
   llvm::IRBuilder<> &b = k.b;
-  int64_t rowBlocks = rowsOfWarp / 16, lines = rowBlocks * 2, columnEights = columnsPadded / 8;
-  auto outputs = static_cast<size_t>(rowBlocks * columnEights * 4);
+  int64_t columnEights = columnsPadded / 8;
   DType secondType = lowering->graph[second].shape.dtype;
   currentSums.clear();
-  for (int64_t line = 0; line < lines; ++line) {
+  currentShift = nullptr;
+  for (int64_t line = 0; line < lines(); ++line) {
     ValueEmitter::Scope scope(emitter);
     Expr row = rowOf(line);
-    for (size_t i = 0; i < reductions.size(); ++i)
-      currentRow[i] = ops.round(
-          reductions[i].type, carried[outputs + static_cast<size_t>(line) * reductions.size() + i]);
-    llvm::Value *factor = divisor ? b.CreateFDiv(k.cf(1), currentRow[*divisor]) : nullptr;
+    for (size_t i = 0; i < reductions.size(); ++i) {
+      const Reduction &reduction = reductions[i];
+      llvm::Value *held = state[static_cast<size_t>(line) * reductions.size() + i];
+      if (reduction.combiner == Combiner::Add) // each lane has added up its own keys
+        held = acrossQuad(Combiner::Add, reduction.type, held);
+      else if (scaling)
+        held = b.CreateFMul(held, k.cf(factor));
+      currentRow[i] = ops.round(reduction.type, held);
+    }
+    llvm::Value *share = divisor ? b.CreateFDiv(k.cf(1), currentRow[*divisor]) : nullptr;
     for (int64_t j = 0; j < columnEights; ++j) {
       emitter.setLanes(2);
       Expr column = emitter.simplify(lowering->tid.mod(4) * 2 + emitter.lane() + j * 8);
@@ -447,8 +360,8 @@ llvm::Error ChainLowering::emitResults(const Values &carried) {
       currentOutput.clear();
       for (int64_t lane = 0; lane < 2; ++lane) {
         llvm::Value *sum =
-            carried[static_cast<size_t>((line / 2 * columnEights + j) * 4 + line % 2 * 2 + lane)];
-        currentOutput.push_back(ops.round(secondType, factor ? b.CreateFMul(sum, factor) : sum));
+            outputs[static_cast<size_t>((line / 2 * columnEights + j) * 4 + line % 2 * 2 + lane)];
+        currentOutput.push_back(ops.round(secondType, share ? b.CreateFMul(sum, share) : sum));
       }
       for (size_t r = 0; r < lowering->results.size(); ++r) {
         OpId id = lowering->results[r];

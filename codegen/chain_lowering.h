@@ -10,18 +10,27 @@
 // normalizer calculation for softmax", 2018). A division of P by a sum is done to O at the end.
 //
 // Each warp has some of the rows, all of their keys and all columns of O: rows are reduced by
-// shuffles within four lanes. Products are mma.sync; Q stands in shared memory once, K and V in
-// stages. P goes from the first product's registers to the second's: the fragments agree.
+// shuffles within four lanes. Q stands in shared memory once, K and V in stages. P goes from the
+// first product's registers to the second's: the fragments agree, of mma.sync and of wgmma.
+//
+// Where the argument of the exponential is c·S (masked or not) with a constant c > 0, everything up
+// to there is reckoned without the factor, the maximum too: e^(c·s - c·m) = 2^((s - m)·c·log2 e) is
+// one multiply-add and one exp2 a score.
 #pragma once
 
+#include "analysis/tiling/masks.h"
+#include "analysis/tiling/tiled_group.h"
+#include "codegen/copying_warps.h"
 #include "codegen/dot_sides.h"
 #include "codegen/staged_tile.h"
+#include "codegen/tensor_operand.h"
 
 namespace tilewright {
 
 class ChainLowering {
 public:
-  ChainLowering(const KernelSpec &spec, CodeMode mode) : spec(spec), mode(mode) {}
+  ChainLowering(const KernelSpec &spec, Instruction instruction, CodeMode mode)
+      : spec(spec), instruction(instruction), mode(mode) {}
   llvm::Expected<KernelModule> run();
 
 private:
@@ -33,6 +42,13 @@ private:
     Coordinates at; ///< over the placeholders
     DType type = DType::F32;
   };
+  /// A select's predicate that is true where all conditions are at least 0.
+  struct Mask {
+    OpId predicate;
+    std::vector<AffineValue> conditions;
+    Coordinates at;         ///< over the placeholders
+    bool isCertain = false; ///< in the step that isWhole() was last asked about, if that holds
+  };
   /// How the value of an op changes with the maximum.
   enum class Form : uint8_t { Independent, Scaled, Other };
 
@@ -43,25 +59,64 @@ private:
   Form formOf(OpId op);
   bool isRowValueOf(OpId op, OpId reduction) const;
   bool dependsOn(OpId op, OpId other) const;
+  bool usesWgmma() const { return instruction == Instruction::Wgmma; }
+  void findFactor();
+  llvm::Error checkSharedBytes() const;
+  int64_t sharedBytes() const;
+  void analyseSteps();
+  void findMasks();
+  void findSteps();
+  void placeProgram();
+  llvm::Value *isWhole(Expr step, Expr firstRow, int64_t rows);
+  int64_t rowBlocks() const { return rowsOfWarp / 16; }
+  int64_t lines() const { return rowBlocks() * 2; }
+  // mma.sync
   llvm::Error emitProgram();
-  llvm::Error findSteps();
   llvm::Error loadQueries();
   llvm::Error loadKeys(Expr step, llvm::Value *stageOffset);
+  Values computeScores(llvm::Value *stage);
+  llvm::Error emitStep(Expr step, llvm::Value *stage, Values &outputs, Values &state);
+  // wgmma
+  llvm::Error chooseWarpgroups();
+  int64_t liveRegisters() const;
+  llvm::Expected<TensorOperand> tensorOf(const char *what, TensorTile tile, OpId dot, bool isLeft,
+                                         const Coordinates &at, const Coordinates &first);
+  llvm::Error planTensors();
+  llvm::Error emitWarpgroupProgram();
+  void emitCopies();
+  llvm::Error emitProducts(llvm::Value *group);
+  Values startScores(llvm::Value *group, llvm::Value *stage);
+  Values startOutputs(llvm::Value *stage, const std::vector<Values> &fragments, Values outputs);
+  Values waitFor(unsigned pending, bool isScores, const Values &started);
+  // Between the dots
+  /// P, and what running sums are to be multiplied by.
+  struct Softened {
+    Values scores;  ///< as computeScores() has them: [row block][8 keys][4]
+    Values factors; ///< by line; none: 1
+  };
+  /// P as left operands: [row block · key blocks + key block], four words.
+  std::vector<Values> fragmentsOf(const Values &scores);
+  Values initialState();
+  llvm::Expected<Softened> soften(Expr step, const Values &sums, Values &state, bool isWhole);
+  llvm::Expected<Softened> softenStep(Expr step, Expr firstRow, int64_t rows, const Values &sums,
+                                      Values &state);
+  void rescale(Values &outputs, const Values &factors);
+  llvm::Expected<Values> exponentials(const Op &op, const Coordinates &at, unsigned count);
   Guard rowGuard(Expr row) const;
   Coordinates rootAt(Expr row, Expr column) const;
   Coordinates scoresAt(Expr row, Expr key) const;       ///< coordinates of P
   Coordinates firstAt(const Coordinates &scores) const; ///< of S, for coordinates of P
-  Values computeScores(llvm::Value *stage);
-  llvm::Error emitStep(Expr step, llvm::Value *stage, Values &carried);
-  llvm::Error emitResults(const Values &carried);
+  llvm::Error emitResults(const Values &outputs, const Values &state);
   llvm::Expected<Values> rowValue(OpId op, Expr row);
   Expr rowOf(int64_t line) const;
   llvm::Value *acrossQuad(Combiner combiner, DType type, llvm::Value *value);
   llvm::Expected<std::optional<Values>> supply(OpId op, const Coordinates &at, unsigned count);
 
   const KernelSpec &spec;
+  Instruction instruction;
   CodeMode mode;
   std::unique_ptr<Lowering> lowering;
+  Lowering::Extras extras;
   OpId first, second, scores, values, queries, keys;
   bool isScoresLeft = true, isQueriesLeft = true;
   DType type = DType::BF16;
@@ -69,22 +124,41 @@ private:
   std::optional<OpId> shift;         ///< what exponentials subtract, a value of the row
   std::optional<size_t> divisor;     ///< the sum that P is divided by
   std::vector<OpId> closed;          ///< the reductions: their results are supplied
-  std::vector<RootSide> sides;       ///< batch, rows of P, columns of V
+  std::optional<OpId> scaling;       ///< the op that multiplies by `factor`, left out
+  OpId unscaled;                     ///< what it multiplies
+  double factor = 1;
+  std::vector<Mask> masks;
+  std::optional<TiledGroup> tiling; ///< with the range of the loop over the keys
+  std::optional<unsigned> keyLoop;
+  bool laterRowsAreLonger = false;
+  std::vector<RootSide> sides; ///< batch, rows of P, columns of V
   int64_t keyCount = 1, keyStep = 1, keyPadded = 16, keySteps = 1;
   int64_t depth = 1, depthPadded = 16; ///< of the first dot
   int64_t rowsOfWarp = 16, columnsPadded = 16;
-  StagedTile queryTile, keyTile, valueTile;
+  StagedTile queryTile, keyTile, valueTile; ///< mma.sync
   int64_t queryBytes = 0, stageBytes = 0;
+  // wgmma
+  TensorOperand queryTensor, keyTensor, valueTensor;
+  CopyingWarps copying;
+  StageRing keyRing, valueRing;
+  Expr stepPlaceholder;
 
   Coordinates placeholders, secondAt, scoresPlaceholders, firstPlace;
   llvm::Value *firstStep = nullptr, *endStep = nullptr;
   std::vector<Values> queryFragments; ///< [row block · K blocks + K block], where they are kept
 
   // What is being made, for supply().
-  Coordinates currentFirst, currentSecond;
+  Coordinates currentScores, currentFirst, currentSecond;
+  Guard currentGuard;
+  bool areMasksTrue = false;
+  std::map<std::vector<uint32_t>, Values> currentExponentials; ///< of a line, by coordinates
+  llvm::Value *currentShift = nullptr;                         ///< -log2 e · factor · shift
   Values currentSums, currentOutput;
   std::vector<llvm::Value *> currentRow; ///< by reduction
 };
+
+/// The chain with the plan's instruction, or with mma.sync where that can't take it.
+llvm::Expected<KernelModule> lowerChain(const KernelSpec &spec, CodeMode mode);
 
 /// Does the spec's graph have two dots, one of which reads the other's result?
 bool isChain(const Graph &graph);

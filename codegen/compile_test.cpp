@@ -1,4 +1,5 @@
 // Kernels through the real assembler, where there is one: no spills, nothing serialised.
+#include "codegen/attention_hlo.h"
 #include "codegen/lower.h"
 #include "codegen/matmul_hlo.h"
 #include "codegen/nvptx.h"
@@ -79,6 +80,15 @@ ENTRY main {
   spec.schedule.instruction = Instruction::MmaSync;
   for (const char *target : {"sm_80", "sm_90a"})
     expectCompiles(spec, target);
+}
+
+TEST(Compile, AttentionWithWgmma) {
+  for (Mask mask : {Mask::None, Mask::Causal})
+    for (auto [columns, keys, warps] : {std::tuple(128, 128, 8), {128, 64, 4}, {64, 64, 12}}) {
+      KernelSpec spec = chainSpec(attention(8, 2048, 2048, columns, columns, mask, false),
+                                  {1, 16 * warps, columns}, keys, warps, 2, Instruction::Wgmma);
+      expectCompiles(spec, "sm_90a");
+    }
 }
 
 } // namespace

@@ -6,7 +6,7 @@
 // shared memory, `stages` of them at a time, so that loads run ahead of the arithmetic.
 //
 //   mma.sync  16-bit operands in 16-byte chunks, swizzled so that ldmatrix meets no bank conflict
-//   wgmma     operands copied by the tensor memory accelerator; see dot_tensor.cpp, dot_wgmma.cpp
+//   wgmma     operands copied by the tensor memory accelerator; see tensor_operand.h, dot_wgmma.cpp
 //   fma       operands in the accumulator's type; each thread makes a grid of elements
 //
 // For the first and the last, operands that are parameters (seen through transposes, slices and the
@@ -15,9 +15,10 @@
 // shared memory.
 #pragma once
 
+#include "codegen/copying_warps.h"
 #include "codegen/dot_sides.h"
 #include "codegen/staged_tile.h"
-#include "codegen/tensor_view.h"
+#include "codegen/tensor_operand.h"
 
 namespace tilewright {
 
@@ -31,22 +32,6 @@ public:
 
 private:
   using Side = DotSide;
-
-  /// How copies bring an operand for wgmma.
-  struct TensorOperand {
-    struct Step {
-      size_t otherDim = 0;
-      int64_t innerOffset = 0; ///< elements in the innermost dim
-      int64_t otherOffset = 0; ///< elements in otherDim
-      Step(size_t otherDim, int64_t innerOffset) : otherDim(otherDim), innerOffset(innerOffset) {}
-    };
-    int64_t width = 128; ///< bytes of a line: the swizzle
-    int64_t panels = 1, panelBytes = 0;
-    int64_t pieces = 1;       ///< copies that a panel is brought in
-    std::vector<Step> steps;  ///< where each panel starts
-    std::vector<BoxDim> dims; ///< of the tensor map
-    size_t kDim = 0;          ///< which of them is K
-  };
 
   /// One operand's tile in shared memory.
   struct OperandTile : StagedTile {
@@ -67,17 +52,9 @@ private:
   Values computeMma(llvm::Value *stageOffset, Values sums);
   Values computeFma(llvm::Value *stageOffset, Values sums);
   // wgmma
-  int64_t evenRegisters() const; ///< a thread, when the block's warps have a whole SM
   llvm::Error chooseWarpgroups(int64_t rows, int64_t columns);
+  TensorTile tensorTile(const OperandTile &tile, int64_t padded);
   llvm::Error planTensorOperands();
-  llvm::Error planTensorOperand(OperandTile &tile, int64_t padded);
-  llvm::Expected<int64_t> contractedStride(const OperandTile &tile, const TensorView &view) const;
-  llvm::Expected<std::vector<BoxDim>> sideBoxes(const OperandTile &tile, const TensorView &view);
-  void copyTensorOperand(const OperandTile &tile, unsigned map, llvm::Value *kFirst,
-                         llvm::Value *stageOffset, llvm::Value *barrier);
-  llvm::Value *stageBarrier(llvm::Value *stage, bool isFull);
-  std::pair<llvm::Value *, llvm::Value *> nextStage(llvm::Value *stage, llvm::Value *parity);
-  int64_t operandStep(const OperandTile &tile, int64_t across, int64_t kBlock) const;
   llvm::Error emitWarpgroupProgram();
   void emitCopies();
   Values emitProducts(llvm::Value *group);
@@ -127,7 +104,8 @@ private:
   // 64 x columnsOfBlock a step
   int64_t groups = 1, rowBlocks = 1, columnBlocks = 1, columnsOfBlock = 8;
   int64_t paddedRows = 64, paddedColumns = 8;
-  int64_t copyingWarps = 1, groupRegisters = 0; ///< a thread, once moved; 0: they are not
+  CopyingWarps copying;
+  StageRing ring;
   std::vector<TensorMap> tensorMaps;
   // fma: threads in a grid, each with every threadRows-th row
   int64_t threadRows = 1, threadColumns = 1, rowsOfThread = 1, columnsOfThread = 1;

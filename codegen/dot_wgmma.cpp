@@ -1,33 +1,16 @@
-// The dot's program for wgmma: a warp that copies, and warpgroups that multiply.
-//
-// Stage s has two barriers: full[s] ends a phase when its copies have landed, empty[s] when every
-// multiplying warp is done with what it held. The copying thread goes round the stages, waiting
-// for empty; warpgroups go round behind it, waiting for full, and keep one group of products in
-// flight: a stage is given back when the products of the next one have been started.
-//
-// The copying warp comes after the others, so that thread ids of the multiplying warps are those
-// of a kernel without it. Where the sums need more registers than an even share leaves them, it has
-// three idle warps beside it: a whole warpgroup can give its registers to the others (setmaxnreg).
+// The dot's program for wgmma: a warp that copies, and warpgroups that multiply (see
+// copying_warps.h). Those keep one group of products in flight: a stage is given back when the
+// products of the next one have been started.
 #include "analysis/support/checked.h"
 #include "codegen/dot_lowering.h"
 
 namespace tilewright {
 
 namespace {
-constexpr int64_t registersPerSm = 65536;
 /// Seen with ptxas 13.0: descriptors, the ring, coordinates and masks of the epilogue take 26
 /// to 45.
 constexpr int64_t registersBesideSums = 48;
-constexpr int64_t copyingRegisters = 40; ///< a thread of the copying warpgroup keeps
-
-/// Registers a thread when `warps` share an SM evenly: each quarter of it has the same number of
-/// warps, rounded up.
-int64_t evenShare(int64_t warps) {
-  return std::min<int64_t>(255, registersPerSm / (ceilDiv(warps, int64_t(4)) * 128) / 8 * 8);
-}
 } // namespace
-
-int64_t DotLowering::evenRegisters() const { return evenShare(spec.schedule.warps + copyingWarps); }
 
 llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
   const Op &op = spec.graph()[dot];
@@ -51,37 +34,64 @@ llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
     ++columnBlocks;
   columnsOfBlock = paddedColumns / columnBlocks;
   sumsPerThread = rowBlocks * columnBlocks * columnsOfBlock / 2;
-  int64_t allowed = evenShare(warps + 1);
-  if (sumsPerThread + registersBesideSums > allowed) {
-    // What the block is started with is all that there is to move.
-    int64_t pool = evenShare(warps + 4) * (groups + 1);
-    int64_t moved = (pool - copyingRegisters) / groups / 8 * 8;
-    if (moved > allowed && warps + 4 <= 32) {
-      copyingWarps = 4;
-      groupRegisters = allowed = std::min<int64_t>(moved, 240);
-    }
-  }
-  if (warps + copyingWarps > 32)
+  copying = CopyingWarps::beside(warps, sumsPerThread + registersBesideSums);
+  if (warps + copying.warps > 32)
     return makeError(DiagClass::Unsupported, "%{}: {} warps and {} for copies, at most 32", op.name,
-                     warps, copyingWarps);
-  if (sumsPerThread + registersBesideSums > allowed)
+                     warps, copying.warps);
+  if (sumsPerThread + registersBesideSums > copying.available())
     return makeError(DiagClass::Unsupported,
                      "%{}: a tile of {} x {} over {} warps is {} sums a thread, at most {} are "
                      "allowed beside the other registers; use a smaller tile or more warps",
                      op.name, paddedRows, paddedColumns, warps, sumsPerThread,
-                     allowed - registersBesideSums);
+                     copying.available() - registersBesideSums);
   extras.tensorMaps = 2;
-  extras.extraThreads = copyingWarps * 32;
-  extras.movesRegisters = groupRegisters > 0;
+  extras.extraThreads = copying.warps * 32;
+  extras.movesRegisters = copying.groupRegisters > 0;
   return llvm::Error::success();
+}
+
+/// What of an operand the program's tile covers; `padded` rows or columns are wanted.
+TensorTile DotLowering::tensorTile(const OperandTile &tile, int64_t padded) {
+  ValueEmitter &emitter = lowering->emitter;
+  const DotDims &dims = lowering->graph[dot].attrs.dot;
+  const RootSide &mine = side(tile.side);
+  bool isLeft = tile.side == Side::Rows;
+  TensorTile result;
+  result.op = tile.op;
+  result.batch = isLeft ? dims.lhsBatch : dims.rhsBatch;
+  result.contracted = isLeft ? dims.lhsContracting : dims.rhsContracting;
+  result.kExtent = kTotal;
+  result.kStep = kStep;
+  result.kPadded = kPadded;
+  result.sizes = mine.tile;
+  result.order = mine.order;
+  result.padded = padded;
+  // Where the tile's digits, one a root dim, lead in the operand.
+  for (int64_t size : mine.tile)
+    result.digits.push_back(
+        emitter.variable(VarKind::Dim, "digit", Interval::ofExtent(size), lowering->k.c32(0)));
+  Coordinates root(placeholders.size(), emitter.constant(0));
+  Coordinates batch = side(Side::Batch).coordinates(emitter, batchPosition);
+  for (size_t i = 0; i < batch.size(); ++i)
+    root[side(Side::Batch).dims[i]] = batch[i];
+  Coordinates first = root;
+  for (size_t i = 0; i < result.digits.size(); ++i) {
+    first[mine.dims[i]] = emitter.simplify(mine.pids[i] * mine.tile[i]);
+    root[mine.dims[i]] = emitter.simplify(mine.pids[i] * mine.tile[i] + result.digits[i]);
+  }
+  Expr zero = emitter.constant(0);
+  result.at = dotOperandCoordinates(emitter, dot, isLeft, dotCoordinates(root), zero);
+  result.first = dotOperandCoordinates(emitter, dot, isLeft, dotCoordinates(first), zero);
+  return result;
 }
 
 /// Errors, Unsupported: the operand can't be copied, or the stages don't fit.
 llvm::Error DotLowering::planTensorOperands() {
   const Graph &graph = spec.graph();
-  for (auto [tile, padded] : {std::pair(&lhs, paddedRows), std::pair(&rhs, paddedColumns)})
-    if (auto error = planTensorOperand(*tile, padded)) {
-      Diag diag = takeDiag(std::move(error));
+  for (auto [tile, padded] : {std::pair(&lhs, paddedRows), std::pair(&rhs, paddedColumns)}) {
+    auto tensor = TensorOperand::plan(*lowering, tensorTile(*tile, padded));
+    if (!tensor) {
+      Diag diag = takeDiag(tensor.takeError());
       if (diag.cls != DiagClass::Unsupported)
         return makeError(std::move(diag));
       isWrongInstruction = true;
@@ -89,15 +99,21 @@ llvm::Error DotLowering::planTensorOperands() {
                        "%{}: operand %{} can't be copied by the tensor memory accelerator: {}",
                        graph[dot].name, graph[tile->op].name, diag.message);
     }
-  if (!rhs.isKMinor && columnBlocks > 1 &&
-      columnsOfBlock * bitWidth(inputType) / 8 % rhs.tensor.width != 0)
+    tile->bytes = tensor->bytes;
+    side(tile->side).order = tensor->order;
+    tensorMaps.push_back(tensor->map);
+    tile->tensor = std::move(*tensor);
+  }
+  if (!rhs.tensor.isKMinor && columnBlocks > 1 &&
+      columnsOfBlock * bitWidth(inputType) / 8 % rhs.tensor.lineBytes() != 0)
     return makeError(DiagClass::Unsupported, "%{}: {} columns in blocks of {}", graph[dot].name,
                      paddedColumns, columnsOfBlock);
   lhs.offset = 0;
   rhs.offset = lhs.bytes;
   stageBytes = lhs.bytes + rhs.bytes;
   int64_t stages = spec.schedule.stages;
-  if (stages * (stageBytes + 16) > maxSharedBytes)
+  ring = {stages, stages * stageBytes};
+  if (ring.offset + ring.bytes() > maxSharedBytes)
     return makeError(DiagClass::Unsupported,
                      "%{}: {} stages of {} bytes and their barriers are more than the {} bytes of "
                      "shared memory that a block may have",
@@ -105,36 +121,16 @@ llvm::Error DotLowering::planTensorOperands() {
   return llvm::Error::success();
 }
 
-llvm::Value *DotLowering::stageBarrier(llvm::Value *stage, bool isFull) {
-  KernelBuilder &k = lowering->k;
-  int64_t first = spec.schedule.stages * stageBytes + (isFull ? 0 : spec.schedule.stages * 8);
-  return k.b.CreateAdd(k.b.CreateShl(stage, 3), k.c32(first));
-}
-
-/// The next stage and the parity of its phase.
-std::pair<llvm::Value *, llvm::Value *> DotLowering::nextStage(llvm::Value *stage,
-                                                               llvm::Value *parity) {
-  KernelBuilder &k = lowering->k;
-  llvm::IRBuilder<> &b = k.b;
-  llvm::Value *next = b.CreateAdd(stage, k.c32(1));
-  llvm::Value *isRound = b.CreateICmpEQ(next, k.c32(spec.schedule.stages));
-  return {b.CreateSelect(isRound, k.c32(0), next),
-          b.CreateSelect(isRound, b.CreateXor(parity, k.c32(1)), parity)};
-}
-
 llvm::Error DotLowering::emitWarpgroupProgram() {
   KernelBuilder &k = lowering->k;
   llvm::IRBuilder<> &b = k.b;
   ValueEmitter &emitter = lowering->emitter;
-  int64_t stages = spec.schedule.stages, warps = spec.schedule.warps;
+  int64_t warps = spec.schedule.warps;
   llvm::Value *isFirstThread = b.CreateICmpEQ(k.threadId(), k.c32(0));
   k.ifThen(isFirstThread, [&] {
     for (unsigned map = 0; map < tensorMaps.size(); ++map)
       k.prefetchTensorMap(map);
-    for (int64_t stage = 0; stage < stages; ++stage) {
-      k.initBarrier(stageBarrier(k.c32(stage), true), 1);
-      k.initBarrier(stageBarrier(k.c32(stage), false), warps);
-    }
+    ring.init(k, warps);
     k.fenceBarrierInit();
   });
   k.barrier();
@@ -144,8 +140,8 @@ llvm::Error DotLowering::emitWarpgroupProgram() {
       b.CreateICmpSGE(warp, k.c32(warps)),
       [&] {
         ValueEmitter::Scope scope(emitter);
-        if (groupRegisters)
-          k.setMaxRegisters(copyingRegisters, false);
+        if (copying.groupRegisters)
+          k.setMaxRegisters(CopyingWarps::ownRegisters, false);
         k.ifThen(b.CreateICmpEQ(k.threadId(), k.c32(warps * 32)), [&] {
           ValueEmitter::Scope inner(emitter);
           emitCopies();
@@ -153,8 +149,8 @@ llvm::Error DotLowering::emitWarpgroupProgram() {
       },
       [&] {
         ValueEmitter::Scope scope(emitter);
-        if (groupRegisters)
-          k.setMaxRegisters(groupRegisters, true);
+        if (copying.groupRegisters)
+          k.setMaxRegisters(copying.groupRegisters, true);
         Values sums = emitProducts(b.CreateLShr(warp, 2));
         error = spec.schedule.splitK > 1 ? emitSplitResults(sums) : emitResults(sums);
       });
@@ -165,34 +161,18 @@ void DotLowering::emitCopies() {
   KernelBuilder &k = lowering->k;
   llvm::IRBuilder<> &b = k.b;
   k.forLoop(firstStep, endStep, k.c32(1), {k.c32(0), k.c32(1)},
-            [&](llvm::Value *step, const Values &ring) -> Values {
-              llvm::Value *full = stageBarrier(ring[0], true);
-              k.waitBarrier(stageBarrier(ring[0], false), ring[1]);
-              int64_t bytes = 0;
-              for (const OperandTile *tile : {&lhs, &rhs})
-                bytes += tile->tensor.panels * tile->tensor.panelBytes;
-              k.arriveExpecting(full, bytes);
-              llvm::Value *at = b.CreateMul(ring[0], k.c32(stageBytes));
+            [&](llvm::Value *step, const Values &at) -> Values {
+              llvm::Value *full = ring.full(k, at[0]);
+              k.waitBarrier(ring.empty(k, at[0]), at[1]);
+              k.arriveExpecting(full, lhs.tensor.copiedBytes() + rhs.tensor.copiedBytes());
+              llvm::Value *stage = b.CreateMul(at[0], k.c32(stageBytes));
               llvm::Value *kFirst = b.CreateMul(step, k.c32(kStep));
-              copyTensorOperand(lhs, 0, kFirst, at, full);
-              copyTensorOperand(rhs, 1, kFirst, at, full);
-              auto [stage, parity] = nextStage(ring[0], ring[1]);
-              return {stage, parity};
+              for (unsigned map = 0; const OperandTile *tile : {&lhs, &rhs})
+                tile->tensor.copy(lowering->emitter, map++, kFirst,
+                                  b.CreateAdd(stage, k.c32(tile->offset)), full);
+              auto [next, parity] = ring.next(k, at[0], at[1]);
+              return {next, parity};
             });
-}
-
-/// Bytes from an operand's first element to that of `across` (a multiple of 8 lines or of the
-/// panels' width) and 32-byte step `kBlock`.
-int64_t DotLowering::operandStep(const OperandTile &tile, int64_t across, int64_t kBlock) const {
-  const TensorOperand &tensor = tile.tensor;
-  int64_t elementBytes = bitWidth(inputType) / 8;
-  if (tile.isKMinor) {
-    int64_t kBytes = kBlock * 32;
-    return kBytes / tensor.width * tensor.panelBytes + kBytes % tensor.width +
-           across * tensor.width;
-  }
-  return across * elementBytes / tensor.width * tensor.panelBytes +
-         kBlock * (32 / elementBytes) * tensor.width;
 }
 
 Values DotLowering::emitProducts(llvm::Value *group) {
@@ -201,15 +181,12 @@ Values DotLowering::emitProducts(llvm::Value *group) {
   ScalarOps &ops = lowering->emitter.scalars();
   auto count = static_cast<size_t>(sumsPerThread);
   auto perBlock = static_cast<size_t>(columnsOfBlock / 2);
-  KernelBuilder::WarpgroupMma shape{inputType, columnsOfBlock, lhs.isKMinor, rhs.isKMinor};
+  KernelBuilder::WarpgroupMma shape{inputType, columnsOfBlock, lhs.tensor.isKMinor,
+                                    rhs.tensor.isKMinor};
 
-  auto descriptor = [&](const OperandTile &tile, llvm::Value *offset) {
-    return k.matrixDescriptor(offset, tile.isKMinor ? 16 : tile.tensor.panelBytes,
-                              8 * tile.tensor.width, tile.tensor.width);
-  };
-  llvm::Value *groupOffset = b.CreateMul(group, k.c32(operandStep(lhs, rowBlocks * 64, 0)));
-  llvm::Value *left = descriptor(lhs, b.CreateAdd(groupOffset, k.c32(lhs.offset)));
-  llvm::Value *right = descriptor(rhs, k.c32(rhs.offset));
+  llvm::Value *groupOffset = b.CreateMul(group, k.c32(lhs.tensor.step(rowBlocks * 64, 0)));
+  llvm::Value *left = lhs.tensor.descriptor(k, b.CreateAdd(groupOffset, k.c32(lhs.offset)));
+  llvm::Value *right = rhs.tensor.descriptor(k, k.c32(rhs.offset));
   llvm::Value *isFirstLane = b.CreateICmpEQ(b.CreateAnd(k.threadId(), k.c32(31)), k.c32(0));
   auto moved = [&](llvm::Value *from, int64_t bytes) {
     return bytes ? b.CreateAdd(from, k.c64(bytes / 16)) : from;
@@ -221,7 +198,7 @@ Values DotLowering::emitProducts(llvm::Value *group) {
       firstStep, endStep, k.c32(1), carried, [&](llvm::Value *step, const Values &before) {
         Values sums(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(count));
         llvm::Value *stage = before[count], *parity = before[count + 1];
-        k.waitBarrier(stageBarrier(stage, true), parity);
+        k.waitBarrier(ring.full(k, stage), parity);
         llvm::Value *stageOffset = b.CreateMul(stage, k.c32(stageBytes));
         llvm::Value *a = k.advanceDescriptor(left, stageOffset);
         llvm::Value *bMatrix = k.advanceDescriptor(right, stageOffset);
@@ -232,8 +209,8 @@ Values DotLowering::emitProducts(llvm::Value *group) {
               auto number = static_cast<size_t>(i * columnBlocks + j);
               auto first = sums.begin() + static_cast<std::ptrdiff_t>(number * perBlock);
               Values next = k.warpgroupMma(
-                  shape, static_cast<unsigned>(number), moved(a, operandStep(lhs, i * 64, kBlock)),
-                  moved(bMatrix, operandStep(rhs, j * columnsOfBlock, kBlock)), b.getTrue(),
+                  shape, static_cast<unsigned>(number), moved(a, lhs.tensor.step(i * 64, kBlock)),
+                  moved(bMatrix, rhs.tensor.step(j * columnsOfBlock, kBlock)), b.getTrue(),
                   Values(first, first + static_cast<std::ptrdiff_t>(perBlock)));
               std::copy(next.begin(), next.end(), first);
             }
@@ -246,9 +223,8 @@ Values DotLowering::emitProducts(llvm::Value *group) {
           k.warpgroupWait(1);
         llvm::Value *isDone =
             isSingle ? isFirstLane : b.CreateAnd(isFirstLane, b.CreateICmpSGT(step, firstStep));
-        k.ifThen(isDone,
-                 [&] { k.arrive(stageBarrier(isSingle ? stage : before[count + 2], false)); });
-        auto [next, nextParity] = nextStage(stage, parity);
+        k.ifThen(isDone, [&] { k.arrive(ring.empty(k, isSingle ? stage : before[count + 2])); });
+        auto [next, nextParity] = ring.next(k, stage, parity);
         sums.insert(sums.end(), {next, nextParity, stage});
         return sums;
       });

@@ -97,7 +97,7 @@ private:
   struct Accumulator {
     int columns = 0;
     unsigned inFlight = 0;
-    std::vector<std::array<uint32_t, 128>> registers; ///< by lane
+    std::vector<std::array<uint32_t, 128>> registers, atWait; ///< by lane
   };
   struct Warp {
     std::vector<Started> log; ///< products and commits since the block began

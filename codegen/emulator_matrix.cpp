@@ -187,6 +187,14 @@ void AsyncUnits::finishProducts(unsigned pending) {
         });
   }
   mine.isFenced.fill(false); // registers may change from here on
+  // What the registers hold now: lanes read them one after the other, and the first to go on may
+  // start the next product before the others have.
+  for (auto &[number, accumulator] : mine.accumulators) {
+    if (accumulator.inFlight)
+      accumulator.atWait.clear();
+    else
+      accumulator.atWait = accumulator.registers;
+  }
 }
 
 void AsyncUnits::readAccumulator(unsigned number, int count, uint32_t *registers) {
@@ -197,10 +205,10 @@ void AsyncUnits::readAccumulator(unsigned number, int count, uint32_t *registers
   if (found->second.columns / 2 != count)
     fail(fmt::format("accumulator {} has {} registers, not {}", number, found->second.columns / 2,
                      count));
-  if (found->second.inFlight)
+  if (found->second.atWait.empty()) // still at work
     std::fill_n(registers, count, 0xffffffffu);
   else
-    std::copy_n(found->second.registers[static_cast<size_t>(block.threadId()) % warpSize].begin(),
+    std::copy_n(found->second.atWait[static_cast<size_t>(block.threadId()) % warpSize].begin(),
                 count, registers);
 }
 

@@ -198,6 +198,13 @@ float approx(int function, float x) {
       return 1;
     exact = std::exp2(value);
     break;
+  case KernelBuilder::Approx::Exp2Flushed:
+    if (x == 0 || std::fpclassify(x) == FP_SUBNORMAL)
+      return 1;
+    exact = std::exp2(value);
+    if (exact < 0x1p-126)
+      return 0;
+    break;
   case KernelBuilder::Approx::Rsqrt:
     exact = 1 / std::sqrt(value);
     break;

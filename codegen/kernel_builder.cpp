@@ -322,6 +322,12 @@ llvm::Value *KernelBuilder::approx(Approx function, llvm::Value *x) {
 #else
     return b.CreateIntrinsic(intr::nvvm_ex2_approx_f, {}, {x});
 #endif
+  case Approx::Exp2Flushed:
+#if LLVM_VERSION_MAJOR >= 22
+    return b.CreateIntrinsic(intr::nvvm_ex2_approx_ftz, {f32}, {x});
+#else
+    return b.CreateIntrinsic(intr::nvvm_ex2_approx_ftz_f, {}, {x});
+#endif
   case Approx::Rsqrt:
     return b.CreateIntrinsic(intr::nvvm_rsqrt_approx_f, {}, {x});
   case Approx::Sqrt:
@@ -337,6 +343,7 @@ llvm::Value *KernelBuilder::approx(Approx function, llvm::Value *x) {
 double KernelBuilder::relativeError(Approx function) {
   switch (function) {
   case Approx::Exp2:
+  case Approx::Exp2Flushed:
     return 0x1p-22;
   case Approx::Rsqrt:
     return 1.2785e-7; // 2^-22.9
@@ -421,6 +428,30 @@ void KernelBuilder::ifThenElse(llvm::Value *condition, const std::function<void(
   otherwise();
   b.CreateBr(after);
   b.SetInsertPoint(after);
+}
+
+Values KernelBuilder::choose(llvm::Value *condition, const std::function<Values()> &body,
+                             const std::function<Values()> &otherwise) {
+  Values one, other;
+  llvm::BasicBlock *endOfOne = nullptr, *endOfOther = nullptr;
+  ifThenElse(
+      condition,
+      [&] {
+        one = body();
+        endOfOne = b.GetInsertBlock();
+      },
+      [&] {
+        other = otherwise();
+        endOfOther = b.GetInsertBlock();
+      });
+  Values result;
+  for (size_t i = 0; i < std::min(one.size(), other.size()); ++i) {
+    llvm::PHINode *phi = b.CreatePHI(one[i]->getType(), 2);
+    phi->addIncoming(one[i], endOfOne);
+    phi->addIncoming(other[i], endOfOther);
+    result.push_back(phi);
+  }
+  return result;
 }
 
 void KernelBuilder::ifThen(llvm::Value *condition, const std::function<void()> &body) {

@@ -143,9 +143,12 @@ public:
   /// A descriptor moved on by a multiple of 16 bytes.
   llvm::Value *advanceDescriptor(llvm::Value *descriptor, llvm::Value *bytes);
   void warpgroupFence();
+  /// The same with registers that products behind it use: no change of them moves past it.
+  Values warpgroupFence(const Values &registers);
   /// Starts a product into accumulator number `accumulator` of the kernel, whose registers are
   /// `sums` (columns / 2 of 32 bits). The result may be used as `sums` of further products; other
-  /// uses must go through warpgroupWait(). isAccumulating is an i1 (false: sums count as zeros).
+  /// uses must go through warpgroupWait(). isAccumulating is an i1 (false: sums count as zeros; a
+  /// constant one leaves them unread).
   Values warpgroupMma(const WarpgroupMma &shape, unsigned accumulator, llvm::Value *a,
                       llvm::Value *b, llvm::Value *isAccumulating, const Values &sums);
   /// The same with A in registers: four words, laid out as mma()'s.
@@ -157,10 +160,13 @@ public:
   /// `accumulator` as they are then. They are good only when no group at work uses them.
   Values warpgroupWait(unsigned pending, unsigned accumulator, const Values &sums);
   void warpgroupWait(unsigned pending);
+  /// The same values, of which no use moves up before what comes before here.
+  Values pinned(const Values &values);
 
   // --- arithmetic ---------------------------------------------------------------------------
-  enum class Approx { Exp2, Rsqrt, Sqrt, Reciprocal };
-  /// f32 functions of the special function unit, denormals kept where the hardware can. Relative
+  enum class Approx { Exp2, Exp2Flushed, Rsqrt, Sqrt, Reciprocal };
+  /// f32 functions of the special function unit, denormals kept where the hardware can; Exp2Flushed
+  /// takes them and makes them zeros, which saves three instructions. Relative
   /// errors of at most relativeError(); the emulator errs by as much.
   llvm::Value *approx(Approx function, llvm::Value *x);
   /// x / y to 2 ulp over the full range (div.full.f32).
@@ -181,6 +187,9 @@ public:
   Values forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *step, const Values &initial,
                  const std::function<Values(llvm::Value *, const Values &)> &body);
   void ifThen(llvm::Value *condition, const std::function<void()> &body);
+  /// The values that one of the two gives, as many and of the same types.
+  Values choose(llvm::Value *condition, const std::function<Values()> &body,
+                const std::function<Values()> &otherwise);
   void ifThenElse(llvm::Value *condition, const std::function<void()> &body,
                   const std::function<void()> &otherwise);
 
@@ -199,6 +208,7 @@ private:
   llvm::Value *sharedWindowAddress(llvm::Value *byteOffset);
   llvm::Value *inlinePtx(const std::string &text, const std::string &constraints,
                          llvm::ArrayRef<llvm::Value *> arguments, llvm::Type *result = nullptr);
+  Values throughRegisters(const std::string &text, const Values &registers);
   Values startWarpgroupMma(const WarpgroupMma &shape, unsigned accumulator,
                            llvm::ArrayRef<llvm::Value *> a, llvm::Value *b,
                            llvm::Value *isAccumulating, const Values &sums);

@@ -182,29 +182,49 @@ std::string repeated(size_t count, const std::function<std::string(size_t)> &ite
 
 } // namespace
 
+/// An instruction that all uses of these registers come before or after, as the code has them.
+Values KernelBuilder::throughRegisters(const std::string &text, const Values &registers) {
+  std::string outputs, inputs;
+  std::vector<llvm::Type *> types;
+  for (size_t i = 0; i < registers.size(); ++i) {
+    types.push_back(registers[i]->getType());
+    outputs += types.back()->isFloatTy() ? "=f," : "=r,";
+    inputs += std::to_string(i) + ",";
+  }
+  llvm::Type *type = types.size() == 1 ? types[0] : llvm::StructType::get(context(), types);
+  llvm::Value *after = inlinePtx(text, outputs + inputs + "~{memory}", registers, type);
+  if (registers.size() == 1)
+    return {after};
+  Values result;
+  for (unsigned i = 0; i < registers.size(); ++i)
+    result.push_back(b.CreateExtractValue(after, i));
+  return result;
+}
+
+Values KernelBuilder::pinned(const Values &values) {
+  return isEmulation() || values.empty() ? values : throughRegisters("", values);
+}
+
+Values KernelBuilder::warpgroupFence(const Values &registers) {
+  if (!isEmulation())
+    return throughRegisters("wgmma.fence.sync.aligned;", registers);
+  warpgroupFence();
+  return registers;
+}
+
 Values KernelBuilder::warpgroupWait(unsigned pending, unsigned accumulator, const Values &sums) {
+  if (!isEmulation()) // through the registers, so that no use of them can move up before the wait
+    return throughRegisters("wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";", sums);
   Values result;
   llvm::Type *type = sums[0]->getType();
-  if (isEmulation()) {
-    warpgroupWait(pending);
-    llvm::AllocaInst *words = accumulatorScratch();
-    for (unsigned i = 0; i < sums.size(); ++i)
-      b.CreateStore(sums[i], b.CreateConstGEP1_32(i32, words, i));
-    callEmulator("twEmuReadAccumulator", b.getVoidTy(),
-                 {c32(accumulator), c32(static_cast<int64_t>(sums.size())), words});
-    for (unsigned i = 0; i < sums.size(); ++i)
-      result.push_back(b.CreateLoad(type, b.CreateConstGEP1_32(i32, words, i)));
-    return result;
-  }
-  // Through the registers, so that no use of them can move up before the wait.
-  std::string kind = type->isFloatTy() ? "f" : "r";
-  std::string constraints = repeated(sums.size(), [&](size_t) { return "=" + kind; }) + "," +
-                            repeated(sums.size(), [](size_t i) { return std::to_string(i); });
-  llvm::Value *waited = inlinePtx(
-      "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";", constraints + ",~{memory}",
-      sums, llvm::StructType::get(context(), std::vector<llvm::Type *>(sums.size(), type)));
+  warpgroupWait(pending);
+  llvm::AllocaInst *words = accumulatorScratch();
   for (unsigned i = 0; i < sums.size(); ++i)
-    result.push_back(b.CreateExtractValue(waited, i));
+    b.CreateStore(sums[i], b.CreateConstGEP1_32(i32, words, i));
+  callEmulator("twEmuReadAccumulator", b.getVoidTy(),
+               {c32(accumulator), c32(static_cast<int64_t>(sums.size())), words});
+  for (unsigned i = 0; i < sums.size(); ++i)
+    result.push_back(b.CreateLoad(type, b.CreateConstGEP1_32(i32, words, i)));
   return result;
 }
 
@@ -291,7 +311,11 @@ Values KernelBuilder::startWarpgroupMma(const WarpgroupMma &shape, unsigned accu
   Values arguments(a.begin(), a.end());
   arguments.push_back(bDescriptor);
   arguments.push_back(scale);
-  arguments.insert(arguments.end(), sums.begin(), sums.end());
+  auto *constant = llvm::dyn_cast<llvm::ConstantInt>(isAccumulating);
+  if (constant && constant->isZero())
+    arguments.insert(arguments.end(), count, llvm::UndefValue::get(type));
+  else
+    arguments.insert(arguments.end(), sums.begin(), sums.end());
   llvm::Value *started =
       inlinePtx(text, constraints, arguments,
                 llvm::StructType::get(context(), std::vector<llvm::Type *>(count, type)));

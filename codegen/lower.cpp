@@ -137,7 +137,7 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
     reductions += op.opcode == Opcode::Reduce;
   }
   if (dots > 0)
-    return isChain(graph) ? ChainLowering(spec, mode).run() : lowerDot(spec, mode);
+    return isChain(graph) ? lowerChain(spec, mode) : lowerDot(spec, mode);
   if (spec.schedule.splitK != 1)
     return makeError(DiagClass::Unsupported, "split_k {} without a dot", spec.schedule.splitK);
   if (reductions == 0)

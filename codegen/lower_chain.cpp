@@ -4,6 +4,7 @@
 #include "codegen/chain_lowering.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilewright {
 
@@ -173,7 +174,65 @@ llvm::Error ChainLowering::collectReductions() {
   if (divisor)
     return makeError(DiagClass::Unsupported, "%{}: a sum of what another sum divides",
                      graph[reductions[*divisor].op].name);
-  return check(scores);
+  if (auto error = check(scores))
+    return error;
+  findFactor();
+  return llvm::Error::success();
+}
+
+/// Is the maximum that of c·S, masked with -inf or not, which exponentials then take less the
+/// maximum, and is nothing else done with c·S?
+void ChainLowering::findFactor() {
+  const Graph &graph = spec.graph();
+  if (!shift || withoutMovement(graph, *shift) != reductions[0].op)
+    return;
+  auto usersOf = [&](OpId op) {
+    std::vector<OpId> users;
+    for (uint32_t i = 0; i < graph.size(); ++i)
+      for (OpId operand : graph[OpId{i}].operands)
+        if (operand == op)
+          users.push_back(OpId{i});
+    return users;
+  };
+  OpId masked = reductions[0].input;
+  for (OpId user : usersOf(masked)) {
+    const Op &op = graph[user];
+    bool isExponent = op.opcode == Opcode::Subtract && op.operands[1] == *shift;
+    if (user != reductions[0].op && !isExponent)
+      return;
+    for (OpId next : usersOf(user))
+      if (isExponent &&
+          (graph[next].opcode != Opcode::Exp || graph[next].shape.dtype != DType::F32))
+        return;
+  }
+  for (const Op &op : graph.all()) // no other exponentials that take the shift
+    if (op.opcode == Opcode::Subtract && op.operands[1] == *shift && op.operands[0] != masked)
+      return;
+  for (;;) {
+    const Op &op = graph[masked];
+    if (op.shape.dtype != DType::F32)
+      return;
+    if (op.opcode == Opcode::Select && scalarConstant(graph, op.operands[2]).value_or(0) ==
+                                           -std::numeric_limits<double>::infinity()) {
+      masked = op.operands[1];
+    } else if (op.opcode == Opcode::Multiply || op.opcode == Opcode::Divide) {
+      bool isDivision = op.opcode == Opcode::Divide;
+      std::optional<double> left = scalarConstant(graph, op.operands[0]),
+                            right = scalarConstant(graph, op.operands[1]);
+      double constant = right ? *right : left && !isDivision ? *left : 0;
+      // Neither products nor quotients of usual scores leave the range of floats.
+      if (!(constant >= 1e-6 && constant <= 1e6))
+        return;
+      scaling = masked;
+      unscaled = op.operands[right ? 0 : 1];
+      factor = isDivision ? 1 / constant : constant;
+      return;
+    } else {
+      return;
+    }
+    if (usersOf(masked).size() != 1)
+      return;
+  }
 }
 
 /// Is the op made of a reduction's result, constants and parameters alone, without the first dot?
@@ -253,6 +312,7 @@ llvm::Error ChainLowering::chooseTiles() {
   keySteps = ceilDiv(keyCount, keyStep);
   depthPadded = roundUp(depth, 16);
   int64_t warps = spec.schedule.warps;
+  // Blocks of 16 rows of each warp; those of a warpgroup are 64 rows together.
   rowsOfWarp = roundUp(sides[1].size, 16 * warps) / warps;
   columnsPadded = roundUp(sides[2].size, 16);
   constexpr int64_t maxEdge = 1 << 14;
@@ -260,7 +320,9 @@ llvm::Error ChainLowering::chooseTiles() {
     return makeError(DiagClass::Unsupported,
                      "%{}: tiles of {} x {} x {} behind {}, at most {} each", name, sides[1].size,
                      sides[2].size, keyStep, depth, maxEdge);
-  int64_t registers = rowsOfWarp / 16 * (keyPadded / 8 * 4 + columnsPadded / 8 * 4);
+  if (usesWgmma())
+    return chooseWarpgroups();
+  int64_t registers = rowBlocks() * (keyPadded / 8 * 4 + columnsPadded / 8 * 4);
   if (registers > maxRegisters)
     return makeError(DiagClass::Unsupported,
                      "%{}: {} scores and sums a thread for a tile of {} x {} with {} keys over {} "
@@ -272,12 +334,23 @@ llvm::Error ChainLowering::chooseTiles() {
   valueTile.bytes = roundUp(keyPadded * columnsPadded * 2, 128);
   valueTile.offset = keyTile.bytes;
   stageBytes = keyTile.bytes + valueTile.bytes;
-  if (queryBytes + stageBytes * spec.schedule.stages > maxSharedBytes)
+  return checkSharedBytes();
+}
+
+llvm::Error ChainLowering::checkSharedBytes() const {
+  if (sharedBytes() > maxSharedBytes)
     return makeError(DiagClass::Unsupported,
                      "%{}: {} bytes and {} stages of {} are more than the {} bytes of shared "
                      "memory that a block may have",
-                     name, queryBytes, spec.schedule.stages, stageBytes, maxSharedBytes);
+                     spec.graph()[second].name, queryBytes, spec.schedule.stages, stageBytes,
+                     maxSharedBytes);
   return llvm::Error::success();
+}
+
+/// What stands in shared memory: Q, the stages, barriers.
+int64_t ChainLowering::sharedBytes() const {
+  int64_t tiles = queryBytes + stageBytes * spec.schedule.stages;
+  return usesWgmma() ? tiles + keyRing.bytes() + valueRing.bytes() + 8 : tiles;
 }
 
 /// Where the root reads the second dot, P the first, and reductions are read, over placeholders.
@@ -382,19 +455,45 @@ llvm::Expected<KernelModule> ChainLowering::run() {
   auto grid = tileCount(root.dims, spec.rootTile);
   if (!grid)
     return grid.takeError();
-  lowering = std::make_unique<Lowering>(spec, mode, 8);
+  lowering = std::make_unique<Lowering>(spec, mode, 8, extras);
   if (auto error = locate())
     return error;
-  if (auto error = emitProgram())
+  findMasks();
+  analyseSteps();
+  placeProgram();
+  if (auto error = usesWgmma() ? emitWarpgroupProgram() : emitProgram())
     return error;
-  KernelModule kernel =
-      std::move(*lowering).finish("chain", *grid, queryBytes + stageBytes * spec.schedule.stages);
-  int64_t rowBlocks = rowsOfWarp / 16, kept = rowBlocks * (depthPadded / 16) * 4;
-  int64_t live = rowBlocks * (keyPadded / 8 * 6 + columnsPadded / 8 * 4) + (kept > 32 ? 8 : kept);
-  kernel.expectedRegisters = std::min<int64_t>(255, live * 7 / 5); // fitted to ptxas 13.0
-  if (spec.schedule.instruction != Instruction::MmaSync)
-    kernel.notes.push_back(fmt::format("mma.sync in place of {}: two dots in one kernel",
-                                       toString(spec.schedule.instruction)));
+  KernelModule kernel = std::move(*lowering).finish("chain", *grid, sharedBytes());
+  // Fitted to ptxas 13.0.
+  if (usesWgmma()) {
+    kernel.target = "sm_90a";
+    for (const TensorOperand *operand : {&queryTensor, &keyTensor, &valueTensor})
+      kernel.tensorMaps.push_back(operand->map);
+    kernel.expectedRegisters = copying.groupRegisters ? copying.evenRegisters : liveRegisters();
+  } else {
+    int64_t kept = rowBlocks() * (depthPadded / 16) * 4;
+    int64_t live =
+        rowBlocks() * (keyPadded / 8 * 6 + columnsPadded / 8 * 4) + (kept > 32 ? 8 : kept);
+    kernel.expectedRegisters = std::min<int64_t>(255, live * 7 / 5);
+  }
+  return kernel;
+}
+
+llvm::Expected<KernelModule> lowerChain(const KernelSpec &spec, CodeMode mode) {
+  Instruction asked = spec.schedule.instruction;
+  std::string reason = "two dots in one kernel take matrix instructions";
+  if (asked == Instruction::Wgmma) {
+    auto kernel = ChainLowering(spec, asked, mode).run();
+    if (kernel)
+      return kernel;
+    Diag diag = takeDiag(kernel.takeError());
+    if (diag.cls != DiagClass::Unsupported)
+      return makeError(std::move(diag));
+    reason = diag.message;
+  }
+  auto kernel = ChainLowering(spec, Instruction::MmaSync, mode).run();
+  if (kernel && asked != Instruction::MmaSync)
+    kernel->notes.push_back(fmt::format("mma.sync in place of {}: {}", toString(asked), reason));
   return kernel;
 }
 

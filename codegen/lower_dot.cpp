@@ -268,14 +268,14 @@ llvm::Expected<KernelModule> DotLowering::run() {
   }
   if (error)
     return error;
-  int64_t barrierBytes = usesWgmma() ? 16 : 0; // a stage
-  KernelModule kernel = std::move(*lowering).finish(
-      "dot", *blocks, (stageBytes + barrierBytes) * spec.schedule.stages);
+  int64_t barrierBytes = usesWgmma() ? ring.bytes() : 0;
+  KernelModule kernel =
+      std::move(*lowering).finish("dot", *blocks, stageBytes * spec.schedule.stages + barrierBytes);
   if (usesWgmma() && inputType == DType::F32) // tf32 has ten bits of mantissa; the rest is cut off
     kernel.tolerance = 4e-3;
   // Fitted to what ptxas 13.0 says of such kernels.
   if (usesWgmma())
-    kernel.expectedRegisters = groupRegisters ? evenRegisters() : sumsPerThread + 30;
+    kernel.expectedRegisters = copying.groupRegisters ? copying.evenRegisters : sumsPerThread + 30;
   else if (usesMma())
     kernel.expectedRegisters = (sumsPerThread + rowsOfWarp / 4 + columnsOfWarp / 4) * 6 / 5 + 22;
   kernel.tensorMaps = std::move(tensorMaps);

@@ -1,0 +1,255 @@
+// What a chain does with the scores of a step: P, and the running maximum and sums of its rows.
+#include "codegen/chain_lowering.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+constexpr double log2OfE = 1.4426950408889634;
+} // namespace
+
+/// By line and reduction its value, then by line the shift.
+Values ChainLowering::initialState() {
+  ScalarOps &ops = lowering->emitter.scalars();
+  Values state;
+  for (int64_t line = 0; line < lines(); ++line)
+    for (const Reduction &reduction : reductions)
+      state.push_back(ops.identity(reduction.combiner, reduction.type));
+  if (shift)
+    state.insert(state.end(), static_cast<size_t>(lines()), lowering->k.cf(0));
+  return state;
+}
+
+/// A row value, such as the shift, with the reductions that are supplied now.
+llvm::Expected<Values> ChainLowering::rowValue(OpId op, Expr row) {
+  ValueEmitter &emitter = lowering->emitter;
+  ValueEmitter::Scope scope(emitter);
+  emitter.setLanes(1);
+  Coordinates at = scoresAt(row, emitter.constant(0));
+  auto place = emitter.readAt(scores, scoresPlaceholders, op, closed);
+  if (!place)
+    return place.takeError();
+  Coordinates own = *place ? replacePlaceholders(emitter, **place, scoresPlaceholders, at) : at;
+  return emitter.values(op, own, rowGuard(row), 1);
+}
+
+llvm::Value *ChainLowering::acrossQuad(Combiner combiner, DType type, llvm::Value *value) {
+  for (unsigned mask : {1u, 2u})
+    value = lowering->emitter.scalars().combine(combiner, type, value,
+                                                lowering->k.shuffleXor(value, mask));
+  return value;
+}
+
+/// Values of an exponential of something less the shift; none where it is another one.
+llvm::Expected<Values> ChainLowering::exponentials(const Op &op, const Coordinates &at,
+                                                   unsigned count) {
+  const Graph &graph = lowering->graph;
+  const Op &argument = graph[op.operands[0]];
+  if (argument.opcode != Opcode::Subtract || argument.operands[1] != *shift ||
+      argument.shape.dtype != DType::F32 || op.shape.dtype != DType::F32)
+    return Values();
+  std::vector<uint32_t> key{op.operands[0].index};
+  for (Expr coordinate : at)
+    key.push_back(coordinate.id());
+  auto known = currentExponentials.find(key);
+  if (known != currentExponentials.end())
+    return known->second;
+  auto values = lowering->emitter.values(argument.operands[0], at, currentGuard, count);
+  if (!values)
+    return values;
+  KernelBuilder &k = lowering->k;
+  for (llvm::Value *&value : *values)
+    value = k.approx(
+        KernelBuilder::Approx::Exp2Flushed,
+        k.intrinsic(llvm::Intrinsic::fma, {k.f32}, {value, k.cf(log2OfE * factor), currentShift}));
+  currentExponentials.emplace(std::move(key), *values);
+  return values;
+}
+
+llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const Values &sums,
+                                                              Values &state, bool isWhole) {
+  ValueEmitter &emitter = lowering->emitter;
+  ScalarOps &ops = emitter.scalars();
+  KernelBuilder &k = lowering->k;
+  llvm::IRBuilder<> &b = k.b;
+  int64_t eights = keyPadded / 8;
+  size_t perLine = reductions.size(), shifts = static_cast<size_t>(lines()) * perLine;
+  DType firstType = lowering->graph[first].shape.dtype;
+  bool hasMaximum = perLine > 0 && reductions[0].combiner == Combiner::Maximum;
+
+  Softened result;
+  result.scores.assign(sums.size(), nullptr);
+  for (int64_t line = 0; line < lines(); ++line) {
+    ValueEmitter::Scope scope(emitter); // values of a row are not needed beyond it
+    currentExponentials.clear();
+    currentShift = nullptr;
+    Expr row = rowOf(line);
+    Guard rows = rowGuard(row);
+    llvm::Value **held = state.data() + static_cast<size_t>(line) * perLine;
+    auto keyAt = [&](int64_t j) {
+      return emitter.simplify(step * keyStep + lowering->tid.mod(4) * 2 + emitter.lane() + j * 8);
+    };
+    /// Values of an op at the two keys of eight `j`, with `otherwise` where there are none.
+    auto pair = [&](OpId op, const Reduction *reduction, int64_t j,
+                    llvm::Value *otherwise) -> llvm::Expected<Values> {
+      emitter.setLanes(2);
+      Expr key = keyAt(j), within = emitter.simplify(key - step * keyStep);
+      currentScores = scoresAt(row, key);
+      currentFirst = firstAt(currentScores);
+      currentSums.clear();
+      for (int64_t lane = 0; lane < 2; ++lane)
+        currentSums.push_back(ops.round(
+            firstType,
+            sums[static_cast<size_t>((line / 2 * eights + j) * 4 + line % 2 * 2 + lane)]));
+      Coordinates place = currentScores;
+      if (reduction) {
+        place = replacePlaceholders(emitter, reduction->at, scoresPlaceholders, currentScores);
+        place.insert(place.begin() + static_cast<std::ptrdiff_t>(reduction->dim), key);
+      }
+      Guard valid{{within, Interval::ofExtent(keyStep), 1, 0}};
+      if (!isWhole)
+        valid.push_back({key, Interval::ofExtent(keyCount), 1, 0});
+      currentGuard = rows;
+      currentGuard.insert(currentGuard.end(), valid.begin(), valid.end());
+      areMasksTrue = isWhole;
+      auto made = emitter.values(op, place, currentGuard, 2);
+      areMasksTrue = false;
+      if (!made)
+        return made;
+      for (unsigned lane = 0; lane < 2; ++lane)
+        if (llvm::Value *condition = emitter.holdsAtLane(valid, lane))
+          (*made)[lane] = b.CreateSelect(condition, (*made)[lane], otherwise);
+      return made;
+    };
+    /// Everything of the row that a reduction goes over and this thread has, combined.
+    auto reduce = [&](size_t i) -> llvm::Expected<llvm::Value *> {
+      const Reduction &reduction = reductions[i];
+      llvm::Value *identity = ops.identity(reduction.combiner, reduction.type);
+      // Two at a time, so that each waits for half as many.
+      Values halves(2, nullptr);
+      for (int64_t j = 0; j < eights; ++j) {
+        auto two = pair(reduction.input, &reduction, j, identity);
+        if (!two)
+          return two.takeError();
+        for (size_t lane = 0; lane < 2; ++lane)
+          halves[lane] = halves[lane] ? ops.combine(reduction.combiner, reduction.type,
+                                                    halves[lane], (*two)[lane])
+                                      : (*two)[lane];
+      }
+      return ops.combine(reduction.combiner, reduction.type, halves[0], halves[1]);
+    };
+    std::fill(currentRow.begin(), currentRow.end(), nullptr);
+    llvm::Value *change = nullptr;
+    if (hasMaximum) {
+      auto highest = reduce(0);
+      if (!highest)
+        return highest.takeError();
+      llvm::Value *before = held[0];
+      held[0] = ops.combine(Combiner::Maximum, reductions[0].type, before,
+                            acrossQuad(Combiner::Maximum, reductions[0].type, *highest));
+      // A row of which nothing has counted so far: any finite number will do.
+      llvm::Value *nothing = ops.identity(Combiner::Maximum, reductions[0].type);
+      currentRow[0] = b.CreateSelect(b.CreateFCmpOEQ(held[0], nothing), k.cf(0), held[0]);
+      if (shift) {
+        auto now = rowValue(*shift, row);
+        if (!now)
+          return now.takeError();
+        llvm::Value *&old = state[shifts + static_cast<size_t>(line)];
+        llvm::Value *power = b.CreateFMul(b.CreateFSub(old, (*now)[0]), k.cf(log2OfE * factor));
+        change = b.CreateSelect(b.CreateFCmpOEQ(before, nothing), k.cf(0),
+                                k.approx(KernelBuilder::Approx::Exp2Flushed, power));
+        old = (*now)[0];
+        currentShift = b.CreateFMul((*now)[0], k.cf(-log2OfE * factor));
+      }
+    }
+    for (size_t i = hasMaximum ? 1 : 0; i < perLine; ++i) {
+      auto sum = reduce(i);
+      if (!sum)
+        return sum.takeError();
+      llvm::Value *before = change ? b.CreateFMul(held[i], change) : held[i];
+      held[i] = b.CreateFAdd(before, *sum);
+    }
+    if (change)
+      result.factors.push_back(change);
+    // The division by a sum comes at the end.
+    if (divisor)
+      currentRow[*divisor] = k.cf(1);
+    for (int64_t j = 0; j < eights; ++j) {
+      auto two = pair(scores, nullptr, j, ops.constant(type, int64_t(0)));
+      if (!two)
+        return two.takeError();
+      std::copy(two->begin(), two->end(),
+                result.scores.begin() + (line / 2 * eights + j) * 4 + line % 2 * 2);
+    }
+  }
+  currentShift = nullptr;
+  return result;
+}
+
+std::vector<Values> ChainLowering::fragmentsOf(const Values &scores) {
+  KernelBuilder &k = lowering->k;
+  auto bits = [&](llvm::Value *score) {
+    return k.b.CreateZExt(lowering->emitter.scalars().toMemory(type, score), k.i32);
+  };
+  // a0, a1: rows g, g + 8 of the first eight keys; a2, a3 of the next.
+  std::vector<Values> fragments(scores.size() / 8);
+  for (size_t i = 0; i < scores.size(); i += 2)
+    fragments[i / 8].push_back(
+        k.b.CreateOr(bits(scores[i]), k.b.CreateShl(bits(scores[i + 1]), 16)));
+  return fragments;
+}
+
+/// The same, without masks where none has an effect on these rows.
+llvm::Expected<ChainLowering::Softened> ChainLowering::softenStep(Expr step, Expr firstRow,
+                                                                  int64_t rows, const Values &sums,
+                                                                  Values &state) {
+  ValueEmitter &emitter = lowering->emitter;
+  llvm::Value *condition = isWhole(step, firstRow, rows);
+  if (!condition)
+    return soften(step, sums, state, true);
+  llvm::Error error = llvm::Error::success();
+  Softened shape;
+  auto body = [&](bool isWhole) {
+    return [&, isWhole]() -> Values {
+      ValueEmitter::Scope scope(emitter);
+      Values mine = state;
+      auto softened = soften(step, sums, mine, isWhole);
+      if (!softened) {
+        error = llvm::joinErrors(std::move(error), softened.takeError());
+        return {};
+      }
+      mine.insert(mine.end(), softened->factors.begin(), softened->factors.end());
+      mine.insert(mine.end(), softened->scores.begin(), softened->scores.end());
+      shape = std::move(*softened);
+      return mine;
+    };
+  };
+  Values all = lowering->k.choose(condition, body(true), body(false));
+  if (error)
+    return error;
+  auto next = all.begin();
+  auto take = [&](Values &to) {
+    for (llvm::Value *&value : to)
+      value = *next++;
+  };
+  take(state);
+  take(shape.factors);
+  take(shape.scores);
+  return shape;
+}
+
+/// Multiplies the outputs of each line by its factor.
+void ChainLowering::rescale(Values &outputs, const Values &factors) {
+  int64_t columnEights = columnsPadded / 8;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    auto line = static_cast<int64_t>(i);
+    for (int64_t j = 0; j < columnEights; ++j)
+      for (int64_t lane = 0; lane < 2; ++lane) {
+        auto at = static_cast<size_t>((line / 2 * columnEights + j) * 4 + line % 2 * 2 + lane);
+        outputs[at] = lowering->k.b.CreateFMul(outputs[at], factors[i]);
+      }
+  }
+}
+
+} // namespace tilewright
