@@ -10,6 +10,7 @@ packages=(
   libisl-dev                            # integer sets
   libboost-dev                          # Boost.Graph
   libeigen3-dev                         # calibration
+  libsqlite3-dev                        # index of measurements
   libcli11-dev libfmt-dev nlohmann-json3-dev
   libgtest-dev libbenchmark-dev
 )

@@ -1,13 +1,13 @@
 // tilewright data: measurements, taken in, listed and compared.
-#include "costmodel/measured_plans.h"
 #include "datasets/foreign_csv.h"
+#include "datasets/store.h"
 #include "tools/tilewright/command.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
-#include <set>
 
 namespace tilewright::cli {
 
@@ -16,7 +16,9 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   std::string format = "auto", out;
-  bool json = false;
+  std::vector<std::string> where, first, second; ///< conditions, see StoreFilter
+  size_t limit = 50;
+  bool json = false, all = false;
 };
 
 int runImport(const Options &options) {
@@ -40,120 +42,192 @@ int runImport(const Options &options) {
   return Fine;
 }
 
-/// Rows of a table that count; of a file that knows no attempts, all.
-std::vector<size_t> countingRows(const Table &table) {
-  if (MeasuredPlans::describes(table)) {
-    std::set<size_t> rows = rowsThatCount(table);
-    return {rows.begin(), rows.end()};
-  }
-  std::vector<size_t> rows(table.rowCount());
-  for (size_t i = 0; i < rows.size(); ++i)
-    rows[i] = i;
-  return rows;
+Json orNull(const std::optional<double> &number) { return number ? Json(*number) : Json(); }
+
+llvm::Expected<StoreFilter> filterOf(const Options &options,
+                                     const std::vector<std::string> &more = {}) {
+  StoreFilter filter;
+  filter.all = options.all;
+  for (const std::vector<std::string> *conditions : {&options.where, &more})
+    for (const std::string &condition : *conditions)
+      if (llvm::Error error = filter.add(condition))
+        return error;
+  return filter;
 }
 
-/// The different cells of a column, in order of appearance, at most three.
-std::string distinct(const Table &table, const char *column) {
-  std::vector<std::string> seen;
-  for (size_t i = 0; i < table.rowCount() && seen.size() < 4; ++i) {
-    std::string cell(TableRow(table, i).text(column));
-    if (!cell.empty() && std::find(seen.begin(), seen.end(), cell) == seen.end())
-      seen.push_back(cell);
+llvm::Expected<MeasurementStore> openStore(std::span<const std::string> paths) {
+  llvm::Expected<MeasurementStore> store = MeasurementStore::open(paths);
+  if (store && !store->note().empty())
+    fmt::print(stderr, "note: {}\n", store->note());
+  return store;
+}
+
+/// "580.159 1980 MHz": what was recorded of the conditions of a measurement.
+std::string conditionsText(const std::string &device, const std::string &driver,
+                           const std::optional<double> &clockMhz, const std::string &toolVersion) {
+  std::vector<std::string> parts;
+  if (!device.empty())
+    parts.push_back(device);
+  if (!driver.empty())
+    parts.push_back("driver " + driver);
+  if (clockMhz)
+    parts.push_back(fmt::format("{:g} MHz", *clockMhz));
+  if (!toolVersion.empty())
+    parts.push_back("version " + toolVersion);
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+llvm::Expected<Json> fileJson(MeasurementStore &store, const StoredFile &file) {
+  Json entry{
+      {"file", file.path}, {"rows", file.rows}, {"timed", file.timed}, {"failed", file.failed}};
+  for (const char *column : {"kernel", "device", "driver", "sm_clock_mhz", "tool_version"}) {
+    llvm::Expected<std::vector<std::string>> cells = store.distinct(file.path, column, 4);
+    if (!cells)
+      return cells.takeError();
+    bool isCut = cells->size() > 3;
+    if (isCut)
+      cells->resize(3);
+    // The list of kernels has a name of its own.
+    entry[std::string_view(column) == "kernel" ? "kernels" : column] =
+        fmt::format("{}{}", fmt::join(*cells, ", "), isCut ? ", …" : "");
   }
-  std::string text;
-  for (size_t i = 0; i < seen.size() && i < 3; ++i)
-    text += (i ? ", " : "") + seen[i];
-  return seen.size() > 3 ? text + ", …" : text;
+  entry["least_ns"] = orNull(file.leastNs);
+  entry["most_ns"] = orNull(file.mostNs);
+  return entry;
+}
+
+Json seriesJson(const StoredSeries &series) {
+  return {{"device", series.device},
+          {"driver", series.driver},
+          {"sm_clock_mhz", orNull(series.clockMhz)},
+          {"tool_version", series.toolVersion},
+          {"regime", series.regime},
+          {"plans", series.plans},
+          {"times", series.times},
+          {"least_ns", orNull(series.leastNs)},
+          {"most_ns", orNull(series.mostNs)}};
 }
 
 int runList(const Options &options) {
+  llvm::Expected<StoreFilter> filter = filterOf(options);
+  if (!filter)
+    return failInput(filter.takeError());
+  llvm::Expected<MeasurementStore> store = openStore(options.files);
+  if (!store)
+    return failInput(store.takeError());
+  llvm::Expected<std::vector<StoredFile>> files = store->files();
+  if (!files)
+    return fail(files.takeError());
+  llvm::Expected<std::vector<StoredSeries>> all = store->series(*filter);
+  if (!all)
+    return fail(all.takeError());
   Json document = newDocument("data.list");
   document["files"] = Json::array();
-  for (const std::string &path : options.files) {
-    llvm::Expected<Table> table = Table::read(path);
-    if (!table)
-      return failInput(table.takeError());
-    size_t failed = 0, timed = 0;
-    double least = INFINITY, most = 0;
-    for (size_t i : countingRows(*table)) {
-      TableRow row(*table, i);
-      auto time = row.number("time_ns");
-      if (!time)
-        return failInput(time.takeError());
-      if (!*time || !row.text("error").empty()) {
-        ++failed;
-        continue;
-      }
-      ++timed;
-      least = std::min(least, **time);
-      most = std::max(most, **time);
-    }
-    Json entry{{"file", path},
-               {"rows", table->rowCount()},
-               {"timed", timed},
-               {"failed", failed},
-               {"kernels", distinct(*table, "kernel")},
-               {"device", distinct(*table, "device")},
-               {"driver", distinct(*table, "driver")},
-               {"sm_clock_mhz", distinct(*table, "sm_clock_mhz")},
-               {"tool_version", distinct(*table, "tool_version")}};
-    entry["least_ns"] = timed ? Json(least) : Json();
-    entry["most_ns"] = timed ? Json(most) : Json();
-    document["files"].push_back(entry);
+  document["series"] = Json::array();
+  for (const StoredFile &file : *files) {
+    llvm::Expected<Json> entry = fileJson(*store, file);
+    if (!entry)
+      return fail(entry.takeError());
+    document["files"].push_back(*entry);
     if (options.json)
       continue;
-    fmt::print("{}: {} times{}", path, timed,
-               timed ? fmt::format(" from {} to {}", timeText(least), timeText(most)) : "");
-    if (failed)
-      fmt::print(", {} rows without a time", failed);
+    fmt::print("{}: {} times{}", file.path, file.timed,
+               file.leastNs
+                   ? fmt::format(" from {} to {}", timeText(*file.leastNs), timeText(*file.mostNs))
+                   : "");
+    if (file.failed)
+      fmt::print(", {} rows without a time", file.failed);
     fmt::print("\n");
     for (const char *column : {"device", "driver", "sm_clock_mhz", "tool_version", "kernels"}) {
-      std::string text = entry[column].get<std::string>();
+      std::string text = (*entry)[column].get<std::string>();
       if (!text.empty())
         fmt::print("  {:<14} {}\n", column, text);
     }
+  }
+  for (const StoredSeries &series : *all) {
+    document["series"].push_back(seriesJson(series));
+    std::string conditions =
+        conditionsText(series.device, series.driver, series.clockMhz, series.toolVersion);
+    if (!options.json && !conditions.empty())
+      fmt::print("{}{}{}: {} times of {} plans\n", conditions, series.regime.empty() ? "" : ", ",
+                 series.regime, series.times, series.plans);
   }
   if (options.json)
     print(document);
   return Fine;
 }
 
-/// What two rows must agree in to be the same measurement: every column that is no result.
-std::string keyOf(const TableRow &row) {
-  static const std::set<std::string, std::less<>> identity = {
-      "kernel", "problem", "plan",    "regime", "dtype", "batch",    "d0",     "d1",
-      "d2",     "tile_m",  "tile_n",  "tile_k", "block", "head_dim", "causal", "warps",
-      "stages", "split_k", "group_m", "order",  "M",     "N",        "K"};
-  std::string key; // in an order that does not depend on the file's
-  for (const std::string &column : identity)
-    if (std::string_view cell = row.text(column); !cell.empty())
-      key += fmt::format("{}{}={}", key.empty() ? "" : " ", column, cell);
-  return key;
+int runShow(const Options &options) {
+  llvm::Expected<StoreFilter> filter = filterOf(options);
+  if (!filter)
+    return failInput(filter.takeError());
+  llvm::Expected<MeasurementStore> store = openStore(options.files);
+  if (!store)
+    return failInput(store.takeError());
+  llvm::Expected<std::vector<StoredRow>> rows = store->rows(*filter);
+  if (!rows)
+    return fail(rows.takeError());
+  Json document = newDocument("data.show");
+  document["found"] = rows->size();
+  document["rows"] = Json::array();
+  size_t shown = options.limit ? std::min(options.limit, rows->size()) : rows->size();
+  for (size_t i = 0; i < shown; ++i) {
+    const StoredRow &row = (*rows)[i];
+    if (options.json) {
+      document["rows"].push_back({{"file", row.file},
+                                  {"line", row.line},
+                                  {"plan_hash", row.planHash},
+                                  {"kernel", row.kernel},
+                                  {"key", row.key},
+                                  {"device", row.device},
+                                  {"driver", row.driver},
+                                  {"sm_clock_mhz", orNull(row.clockMhz)},
+                                  {"tool_version", row.toolVersion},
+                                  {"time_ns", orNull(row.timeNs)},
+                                  {"error", row.error},
+                                  {"counts", row.counts}});
+      continue;
+    }
+    std::string conditions = conditionsText(row.device, row.driver, row.clockMhz, row.toolVersion);
+    fmt::print("{}:{}: {:>9}  {}  {}{}{}\n", row.file, row.line,
+               row.timeNs ? timeText(*row.timeNs) : "no time", row.planHash, row.key,
+               conditions.empty() ? "" : "  (" + conditions + ")",
+               row.error.empty() ? "" : ": " + row.error);
+  }
+  if (options.json)
+    print(document);
+  else if (shown < rows->size())
+    fmt::print("and {} more (--limit 0 shows all)\n", rows->size() - shown);
+  return rows->empty() ? AnswerIsNo : Fine;
 }
 
-llvm::Expected<std::map<std::string, double>> timesOf(const std::string &path) {
-  llvm::Expected<Table> table = Table::read(path);
-  if (!table)
-    return table.takeError();
-  if (!table->column("time_ns"))
-    return makeError(DiagClass::BadInput, "{}: no column 'time_ns'; see tilewright data import",
-                     path);
+/// Times by what was measured, of all that `conditions` leave.
+llvm::Expected<std::map<std::string, double>> timesOf(const Options &options,
+                                                      const std::string &path,
+                                                      const std::vector<std::string> &conditions) {
+  llvm::Expected<StoreFilter> filter = filterOf(options, conditions);
+  if (!filter)
+    return filter.takeError();
+  llvm::Expected<MeasurementStore> store = openStore({&path, 1});
+  if (!store)
+    return store.takeError();
+  llvm::Expected<std::vector<StoredRow>> rows = store->rows(*filter);
+  if (!rows)
+    return rows.takeError();
   std::map<std::string, double> times;
-  for (size_t i : countingRows(*table)) {
-    TableRow row(*table, i);
-    auto time = row.number("time_ns");
-    if (!time)
-      return time.takeError();
-    if (*time && **time > 0 && row.text("error").empty())
-      times[keyOf(row)] = **time;
-  }
+  for (const StoredRow &row : *rows)
+    if (row.timeNs && *row.timeNs > 0)
+      times[row.key] = *row.timeNs;
+  if (times.empty() && conditions.empty() && options.where.empty())
+    return makeError(DiagClass::BadInput, "{}: no row has a time_ns; see tilewright data import",
+                     path);
   return times;
 }
 
 int runDiff(const Options &options) {
   std::map<std::string, double> times[2];
   for (size_t i = 0; i < 2; ++i) {
-    auto read = timesOf(options.files[i]);
+    auto read = timesOf(options, options.files[i], i == 0 ? options.first : options.second);
     if (!read)
       return failInput(read.takeError());
     times[i] = std::move(*read);
@@ -207,10 +281,18 @@ int runDiff(const Options &options) {
 void addData(CLI::App &app, Selection &selection) {
   CLI::App *command = app.add_subcommand("data", "Measurements: taken in, listed, compared");
   command->require_subcommand(1);
-  command->footer("Examples:\n"
-                  "  tilewright data import ncu.csv --out rows.csv\n"
-                  "  tilewright data list datasets/measurements/h100-sxm/gemm.csv.gz\n"
-                  "  tilewright data diff before.csv after.csv");
+  command->footer(
+      "FILE is a measurement file (.csv or .csv.gz) or a folder of such files. A folder's index, "
+      ".tilewright-index.sqlite, is\nmade and renewed as its files change; they are only ever "
+      "read.\n"
+      "A condition is COLUMN=PATTERN, with * and ?, for example --where 'kernel=gemm*' "
+      "'driver=580.*'.\n"
+      "Examples:\n"
+      "  tilewright data import ncu.csv --out rows.csv\n"
+      "  tilewright data list datasets/measurements/h100-sxm\n"
+      "  tilewright data show measurements --where plan_hash=05ab51ad4bfee1d7\n"
+      "  tilewright data diff before.csv after.csv\n"
+      "  tilewright data diff all all --first 'driver=580.*' --second 'driver=590.*'");
   auto options = std::make_shared<Options>();
   CLI::App *import = command->add_subcommand(
       "import", "Rows with kernel and time_ns from another tool's CSV; its columns are kept");
@@ -227,14 +309,31 @@ void addData(CLI::App &app, Selection &selection) {
 };
 } // namespace tilewright::cli
 );
-CLI::App *list = command->add_subcommand("list", "What files hold: times, devices, tools");
-list->add_option("FILE", options->files, "Measurements: .csv or .csv.gz")->required();
-list->add_flag("--json", options->json, "Print JSON");
+
+auto addCommon = [&](CLI::App *each) {
+  each->add_option("--where", options->where, "Conditions that rows must meet, all of them");
+  each->add_flag("--json", options->json, "Print JSON");
+};
+CLI::App *list =
+    command->add_subcommand("list", "What files hold: times, devices, drivers, clocks, tools");
+list->add_option("FILE", options->files, "Measurement files or folders of them")->required();
+addCommon(list);
 list->callback([options, &selection] { selection.run = [options] { return runList(*options); }; });
+
+CLI::App *show = command->add_subcommand("show", "Single measurements");
+show->add_option("FILE", options->files, "Measurement files or folders of them")->required();
+addCommon(show);
+show->add_flag("--all", options->all,
+               "Also rows that do not count: looks at the incumbent, first attempts");
+show->add_option("--limit", options->limit, "Rows to show; 0: all")->capture_default_str();
+show->callback([options, &selection] { selection.run = [options] { return runShow(*options); }; });
+
 CLI::App *diff = command->add_subcommand(
-    "diff", "Two files, row by row: matched by kernel, shape, plan and regime");
+    "diff", "Two files or folders, row by row: matched by kernel, shape, plan and regime");
 diff->add_option("FILE", options->files, "The first and the second")->required()->expected(2);
-diff->add_flag("--json", options->json, "Print JSON");
+addCommon(diff);
+diff->add_option("--first", options->first, "Conditions for the first alone");
+diff->add_option("--second", options->second, "Conditions for the second alone");
 diff->callback([options, &selection] { selection.run = [options] { return runDiff(*options); }; });
 }
 
