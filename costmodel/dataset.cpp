@@ -1,6 +1,7 @@
 #include "costmodel/dataset.h"
 
 #include "costmodel/measured_plans.h"
+#include "costmodel/price.h"
 
 #include <cmath>
 #include <cstring>
@@ -81,11 +82,17 @@ private:
                          std::string(row.text("problem"))};
     if (!plan)
       return skipUnsupported(plan.takeError(), identity);
-    if (row.text("regime") != "cold") {
-      ++unpriced[{identity.family, "measured with warm caches; cold rows are fitted and judged"}];
+    std::string_view regime = row.text("regime");
+    if (regime != "cold" && regime != "warm") {
+      ++unpriced[{identity.family, fmt::format("measured in the regime '{}'", regime)}];
       return llvm::Error::success();
     }
-    return addPlan(row, std::move(identity), *plan, **time);
+    if (regime == "cold")
+      return addPlan(row, std::move(identity), *plan, **time, CacheState::Flushed);
+    // Other times of the same problem: plans are ranked apart, but left out together.
+    identity.family += " warm";
+    identity.group += " warm";
+    return addPlan(row, std::move(identity), *plan, **time, CacheState::Warm);
   }
 
   llvm::Error addRow(const TableRow &row) {
@@ -104,18 +111,18 @@ private:
     auto plan = templates.planOf(*number, row, device);
     if (!plan)
       return skipUnsupported(plan.takeError(), *identity);
-    return addPlan(row, std::move(*identity), *plan, **time);
+    return addPlan(row, std::move(*identity), *plan, **time, CacheState::Flushed);
   }
 
   llvm::Error addPlan(const TableRow &row, RowIdentity identity, const KernelPlan &plan,
-                      double timeNs) {
+                      double timeNs, CacheState cache) {
     auto features = featuresOf(plan, device);
     if (!features)
       return skipUnsupported(features.takeError(), identity);
     hash.add(identity.group);
     hash.add(row.text("time_ns"));
-    data.rows.push_back({std::move(identity), choiceOf(plan), std::move(*features), timeNs,
-                         tableNumber, row.line()});
+    data.rows.push_back({std::move(identity), choiceOf(plan), underCache(*features, device, cache),
+                         timeNs, tableNumber, row.line()});
     return llvm::Error::success();
   }
 

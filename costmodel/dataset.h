@@ -21,7 +21,7 @@ struct PlanChoice {
 struct DatasetRow {
   RowIdentity identity;
   PlanChoice choice;
-  Features features;
+  Features features;  ///< under the caches of the measurement
   double timeNs = 0;  ///< 0: not measured yet
   unsigned table = 0; ///< position among the tables given
   unsigned line = 0;  ///< of its file

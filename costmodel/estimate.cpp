@@ -62,7 +62,7 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
   if (given.empty)
     return e;
   Features f = underCache(given, device, options.cache);
-  Priced<double> priced = price(f, device, parameters, options.cache);
+  Priced<double> priced = price(f, device, parameters);
   const KernelTime<double> &t = priced.parts;
   double wave = std::min(f.ctas, device.smCount * std::max(f.occupancy, 1.0));
   e.rooflineNs = priced.rooflineNs;

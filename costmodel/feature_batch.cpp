@@ -70,7 +70,7 @@ FeatureBatch::scoreBlocks(std::span<const Block> blocks, const Device &device,
       continue;
     }
     // Lanes without a plan hold the features of an ordinary one, and are not read.
-    Lanes time = price(underCache(block.features, device, cache), device, parameters, cache).timeNs;
+    Lanes time = price(underCache(block.features, device, cache), device, parameters).timeNs;
     for (int lane = 0; lane < block.used; ++lane)
       timeNs[block.plan[size_t(lane)]] = time[lane];
   }

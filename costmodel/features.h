@@ -69,6 +69,9 @@ template <class Q> struct FeatureNumbers {
 
   // The whole kernel.
   Q readBytes = 0, writeBytes = 0; ///< compulsory DRAM traffic
+  Q dirtyAtStart = 1;              ///< 1: L2 starts full of what a flush wrote; 0: nothing dirty
+  Q cachedBytes = 0; ///< read from L2 or left there, with no DRAM traffic (warm caches)
+  Q writtenBack = 0; ///< of writeBytes, what DRAM takes for certain (warm caches)
   /// Contiguous bytes of a tile row; large where tiles follow each other in memory.
   Q readSegment = 1e4, writeSegment = 1e4;
   Q flops = 0; ///< useful ones, for the roofline

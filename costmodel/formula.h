@@ -68,6 +68,10 @@ constexpr double copyInstructions = 6, loadInstructions = 4;
 constexpr double loadPort = 88.4, storePort = 64;
 /// Share of L2 that keeps operands for reuse, and that gathers partial sectors.
 constexpr double operandShare = 0.8, writeGatherShare = 0.16;
+/// Footprints, as shares of L2, up to which a kernel that runs again finds everything there, and
+/// from which on nothing (reads of 32, 40 and 48 MiB again and again, of 50 MB: 5.9, 11.8 and
+/// 17.2 us; DRAM alone would take 11.2, 14 and 16.8).
+constexpr double residentShare = 0.7, thrashShare = 0.95;
 /// f32 FMA pipes reach this share of their peak in a well-fed inner loop.
 constexpr double fmaRate = 0.85;
 /// Tail of the fluid picture, in waves of one CTA an SM.
@@ -112,10 +116,8 @@ constexpr double crossingShare = 0.5;
 
 } // namespace formula
 
-/// `dirty`: the kernel starts with the dirty L2 lines that the parameters describe.
 template <class Q, class P>
-auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &p,
-                bool dirty = true) {
+auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &p) {
   using namespace formula;
   using T = std::decay_t<decltype(Q() * P())>;
   const double clock = d.smClock, sms = d.smCount, lanes = 32;
@@ -195,9 +197,10 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const Q pieces =
       readPieces * readPieces * readShare + writePieces * writePieces * (1.0 - readShare);
   const T penalty = 1.0 + pieces * p.segmentPenalty;
-  t.dram = (again.readBytes + (1.0 - readShare) * larger(none, moved - d.l2Bytes)) * penalty /
-           p.dramBandwidth;
-  t.dirtyLines = (dirty ? smaller(moved, Q(d.l2Bytes)) : none) * p.dirtyShare / p.dramBandwidth;
+  const Q written = larger(f.writtenBack, (1.0 - readShare) * larger(none, moved - d.l2Bytes));
+  t.dram = (again.readBytes + written) * penalty / p.dramBandwidth;
+  const T stream = t.dram + f.cachedBytes / p.l2Stream;
+  t.dirtyLines = smaller(moved, Q(d.l2Bytes)) * f.dirtyAtStart * p.dirtyShare / p.dramBandwidth;
   const T dramOfWave = t.dram * readShare / larger(G / largest, one);
   // A stage of the wave arrives from DRAM as one burst, which the chain waits for in part.
   const T burst = dramOfWave / larger(I, one) * p.stageBurst;
@@ -245,7 +248,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
                      (f.writeBytes + writeGatherShare * d.l2Bytes) * p.partialSector;
   t.atomics = G * f.atomicsPerThread * lanes * W * p.atomicInterval;
   t.total = t.launch + t.fillDrain +
-            norm<T>({t.dirtyLines + norm<T>({t.smSide - t.fillDrain, t.dram}, p.kernelOverlap),
+            norm<T>({t.dirtyLines + norm<T>({t.smSide - t.fillDrain, stream}, p.kernelOverlap),
                      t.dispatch, t.dirtyLines + t.partialSectors, t.atomics},
                     P(kernelExponent));
 
@@ -255,7 +258,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   t.shared = perSm * shared;
   t.issue = perSm * issue;
   t.sfu = perSm * sfu;
-  t.l2 = G * I * f.loadBytes * l2PerByte;
+  t.l2 = larger<T>(G * I * f.loadBytes * l2PerByte, f.cachedBytes / p.l2Stream);
   t.tags = perSm * tags;
   t.store = G / sms * output;
   t.latency = ceilOf(G / capacity) *

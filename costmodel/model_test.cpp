@@ -1,6 +1,6 @@
 #include "costmodel/estimate.h"
 #include "costmodel/evaluation.h"
-#include "costmodel/formula.h"
+#include "costmodel/price.h"
 #include "costmodel/test_data.h"
 
 #include <cmath>
@@ -41,7 +41,7 @@ TEST(Model, TimesAreFinitePositiveAndAboveTheRoofline) {
   ASSERT_GT(sample().rows.size(), 800u);
   for (const DatasetRow &row : sample().rows)
     for (CacheState cache : {CacheState::Flushed, CacheState::Clean, CacheState::Warm}) {
-      KernelTime<double> raw = kernelTime(row.features, device, p, cache == CacheState::Flushed);
+      KernelTime<double> raw = kernelTime(underCache(row.features, device, cache), device, p);
       Estimate e = estimateTime(row.features, device, p, 0.1, {cache});
       ASSERT_TRUE(std::isfinite(e.timeNs)) << row.identity.group;
       ASSERT_GT(e.timeNs, 500) << row.identity.group;
@@ -57,8 +57,9 @@ TEST(Model, MoreBandwidthIsNeverSlower) {
   Device device = h100();
   Parameters p = bundled().values();
   double Parameters::*const bandwidths[] = {&Parameters::dramBandwidth, &Parameters::l2Near,
-                                            &Parameters::l2Far,         &Parameters::sharedRate,
-                                            &Parameters::wgmmaRate,     &Parameters::mmaSyncRate};
+                                            &Parameters::l2Far,         &Parameters::l2Stream,
+                                            &Parameters::sharedRate,    &Parameters::wgmmaRate,
+                                            &Parameters::mmaSyncRate};
   for (const DatasetRow &row : sample().rows) {
     double base = kernelTime(row.features, device, p).total;
     for (auto bandwidth : bandwidths) {

@@ -67,6 +67,7 @@ TEST(Sanity, MoreSmsAreFasterOrContendForMemory) {
     Parameters faster = p;
     faster.l2Near *= 2;
     faster.l2Far *= 2;
+    faster.l2Stream *= 2;
     faster.dramBandwidth *= 2;
     withAllDoubled = std::max(withAllDoubled, kernelTime(row.features, twice, faster).total / base);
   }
