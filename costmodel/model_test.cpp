@@ -79,7 +79,11 @@ TEST(Model, CacheStatesAreOrdered) {
     double clean = estimateTime(row.features, device, p, 0.1, {CacheState::Clean}).timeNs;
     double warm = estimateTime(row.features, device, p, 0.1, {CacheState::Warm}).timeNs;
     ASSERT_LE(clean, flushed);
-    ASSERT_LE(warm, clean * (1 + 1e-9)) << row.identity.group;
+    // A kernel that starts with a clean L2 may leave its results there; in a running model what
+    // doesn't stay is written back while some kernel runs.
+    Features inModel = underCache(row.features, device, CacheState::Warm);
+    double writes = inModel.writtenBack / p.dramBandwidth + row.features.writeBytes / p.l2Stream;
+    ASSERT_LE(warm, clean * (1 + 1e-9) + 2 * writes) << row.identity.group;
   }
 }
 
