@@ -120,6 +120,32 @@ bool rearranges(Opcode opcode) {
   }
 }
 
+/// The ops of a kernel and the views through which it reads what memory holds: a window over a
+/// cropped tensor reads the tensor. (A dot's operands are values in memory.)
+std::vector<OpId> withViews(const Graph &graph, std::vector<OpId> ops) {
+  auto isDot = [&](OpId id) {
+    return graph.op(id).opcode == Opcode::Dot || graph.op(id).opcode == Opcode::ScaledDot;
+  };
+  if (std::any_of(ops.begin(), ops.end(), isDot))
+    return ops;
+  std::vector<bool> isIn(graph.size());
+  for (OpId id : ops)
+    isIn[id.index] = true;
+  for (size_t i = 0; i < ops.size(); ++i)
+    for (OpId operand : graph.op(ops[i]).operands) {
+      const Op &op = graph.op(operand);
+      const bool isView = rearranges(op.opcode) || op.opcode == Opcode::Broadcast ||
+                          op.opcode == Opcode::Reshape || op.opcode == Opcode::Bitcast ||
+                          op.opcode == Opcode::Constant;
+      if (!isView || isIn[operand.index])
+        continue;
+      isIn[operand.index] = true;
+      ops.push_back(operand);
+    }
+  std::sort(ops.begin(), ops.end());
+  return ops;
+}
+
 llvm::Error noSuchOp(const Module &module, std::string_view name) {
   std::string nearest;
   unsigned best = 4; // more edits than this are no typing mistake
@@ -146,7 +172,7 @@ llvm::Expected<KernelSource> kernelOfOp(const Module &module, GraphId graphId, O
     if (graph.op(id).opcode == Opcode::Fusion)
       return kernelSource(module, graphId, kernel);
     OpId roots[] = {id};
-    llvm::Expected<Group> group = makeGroup(graph, coneOf(graph, id, ops), roots);
+    llvm::Expected<Group> group = makeGroup(graph, withViews(graph, coneOf(graph, id, ops)), roots);
     if (!group)
       return group.takeError();
     KernelSource source{graph.op(id).name, kindOf(graph, *group), graphId, std::move(*group)};
@@ -226,7 +252,7 @@ llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view n
     Grouping grouping = groupSimply(module.entry());
     if (grouping.kernels.empty())
       return makeError(DiagClass::BadInput, "the entry computation has no kernel");
-    return kernelSource(module, module.entryId, grouping.kernels.back());
+    return kernelOfOp(module, module.entryId, grouping.kernels.back().root);
   }
   OpId id = module.entry().find(name);
   if (id.isValid())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace tilewright::cli {
 
@@ -169,6 +170,12 @@ Json toJson(const TileReport &report) {
     }
     document["tiles"].push_back(std::move(entry));
   }
+  document["runtime"] = Json::array();
+  for (const RuntimeVariable &rt : report.tiled.runtime)
+    document["runtime"].push_back({{"name", rt.var.str()},
+                                   {"op", report.graph.op(rt.source).name},
+                                   {"least", rt.range.lo},
+                                   {"most", rt.range.hi}});
   if (report.answer.nearest) {
     const Nearest &nearest = *report.answer.nearest;
     document["nearest"] = {{"found", tilewright::toString(nearest.found)},
@@ -179,14 +186,109 @@ Json toJson(const TileReport &report) {
   return document;
 }
 
+namespace {
+
+/// Longer formulas are left out of tables.
+constexpr size_t longestTile = 160;
+
+/// Does no program read anything of it?
+bool isNeverRead(const Tile &tile) {
+  return std::any_of(tile.dims.begin(), tile.dims.end(), [](const TileDim &dim) {
+    const Expr elements = dim.upper - dim.lower;
+    return elements.isConstant() && elements.constant() <= 0;
+  });
+}
+
+/// One line a tile; equal lines once.
+void printTiles(const TileReport &report) {
+  Shown shown(report);
+  fmt::print(
+      "tiles     of each dim [offset : size : stride in [first, end)]; left out are strides of 1 "
+      "and bounds that are the dim's\n");
+  std::set<std::string> printed;
+  bool isCut = false;
+  for (const TileInstance &instance : report.tiled.instances) {
+    const Op &op = report.graph.op(instance.op);
+    const Tile tile = shown(instance.tile);
+    std::string text = tile.str(op.shape.dims);
+    if (isNeverRead(tile))
+      text = "nothing is read of it here";
+    else if (text.size() > longestTile) {
+      text = "(a long formula)";
+      isCut = true;
+    }
+    if (instance.exactness == Exactness::OverApproximate)
+      text += instance.factor > 0 ? fmt::format("  up to {:.3g} times what is needed: {}",
+                                                instance.factor, instance.why)
+                                  : fmt::format("  more than is needed: {}", instance.why);
+    else if (instance.exactness == Exactness::Unknown)
+      text += fmt::format("  not known before the program runs: {}", instance.why);
+    std::string line =
+        fmt::format("  {:<24} {:<22} {}\n", "%" + op.name + (instance.isInput ? " (input)" : ""),
+                    op.shape.str(false), text);
+    if (printed.insert(line).second)
+      fmt::print("{}", line);
+  }
+  if (isCut)
+    fmt::print("Long formulas stand in --json; with --tile they get shorter.\n");
+}
+
+/// What the names in tiles mean: "t0 of 64, t1 of 128: dims of %out", "k0 of 512: loop of %dot".
+void printNames(const TileReport &report) {
+  const TileSpace &space = report.tiled.space;
+  std::string line;
+  for (size_t i = 0; i < space.parameters.size(); ++i) {
+    const TileParameter &p = space.parameters[i];
+    if (p.role == TileParameter::Role::Schedule)
+      continue;
+    line += fmt::format("{} of {}", p.name, p.extent);
+    const bool isLast = i + 1 == space.parameters.size() ||
+                        space.parameters[i + 1].role != p.role ||
+                        space.parameters[i + 1].op != p.op;
+    if (!isLast)
+      line += ", ";
+    else
+      line +=
+          fmt::format(": {} of %{}; ", p.role == TileParameter::Role::Parallel ? "dims" : "loop",
+                      report.graph.op(p.op).name);
+  }
+  if (!line.empty())
+    fmt::print("sizes     {}\n", line.substr(0, line.size() - 2));
+  for (const RuntimeVariable &rt : report.tiled.runtime)
+    fmt::print("values    {} is that of %{} when the program runs, in [{}, {}]\n", rt.var.str(),
+               report.graph.op(rt.source).name, rt.range.lo, rt.range.hi);
+}
+
+/// "yes, exact": of a feasible tiling, how well the tiles are known.
+std::string feasibleText(const TileReport &report) {
+  std::string text(tilewright::toString(report.answer.feasible));
+  if (report.answer.feasible != Verdict::Yes)
+    return text;
+  Exactness worst = Exactness::Exact;
+  for (const TileInstance &instance : report.tiled.instances)
+    worst = std::max(worst, instance.exactness);
+  switch (worst) {
+  case Exactness::Exact:
+    return text + ", every tile holds exactly what is needed";
+  case Exactness::OverApproximate:
+    return text + ", but some tiles hold more than is needed";
+  case Exactness::Unknown:
+    return text + ", but what some tiles hold depends on values";
+  }
+  return text;
+}
+
+} // namespace
+
 void printTable(const TileReport &report, bool everything) {
   const TileSpace &space = report.tiled.space;
   const Explanation &answer = report.answer;
   fmt::print("kernel    %{} ({}), {} ops, {}\n", report.source.name,
              tilewright::toString(report.source.kind), report.tiled.group.ops.size(),
              report.graph.op(report.tiled.group.roots.back()).shape.str(false));
+  printNames(report);
   fmt::print("tile      {}\n", valuesText(space, report.choice, report.choice));
-  fmt::print("feasible  {}\n", tilewright::toString(answer.feasible));
+  fmt::print("feasible  {}\n", feasibleText(report));
   if (answer.feasible == Verdict::No) {
     if (answer.core) {
       for (size_t i = 0; i < answer.core->text.size(); ++i)
@@ -203,7 +305,7 @@ void printTable(const TileReport &report, bool everything) {
   } else if (answer.feasible == Verdict::Unknown) {
     fmt::print("  {}\n", answer.reason);
   } else if (hasFreeSizes(report)) {
-    fmt::print("for example {}\n", valuesText(space, asChoice(answer.witness), report.choice));
+    fmt::print("such as   {}\n", valuesText(space, asChoice(answer.witness), report.choice));
   }
   if (everything) {
     fmt::print("constraints\n");
@@ -221,17 +323,7 @@ void printTable(const TileReport &report, bool everything) {
   }
   if (answer.feasible == Verdict::No)
     return; // the formulas of the tiles hold only where the constraints do
-  Shown shown(report);
-  fmt::print("tiles     [offset : size : stride], strides of 1 left out\n");
-  for (const TileInstance &instance : report.tiled.instances) {
-    const Op &op = report.graph.op(instance.op);
-    std::string note = instance.exactness == Exactness::Exact
-                           ? ""
-                           : fmt::format("  {}, up to {:.3g}x: {}", toString(instance.exactness),
-                                         instance.factor, instance.why);
-    fmt::print("  {:<24} {:<22} {}{}\n", "%" + op.name + (instance.isInput ? " (input)" : ""),
-               op.shape.str(false), shown(instance.tile).str(op.shape.dims), note);
-  }
+  printTiles(report);
 }
 
 void printFeasibleList(const TileSpace &space, const SearchResult &total,
