@@ -297,12 +297,11 @@ make_pack() { # NAME
   [[ ! -e $pack/manifest.json ]] || return 0
   rm -rf "$out/explored/$name".*
   case $name in
-  gemm*) # at least a third with mma.sync, if these take the type when told to; else as explore chooses
+  gemm* | attention*) # at least a third with mma.sync, if these take the type when told to; else as explore chooses
     [[ $target != *a ]] || sample "$name" $((plans - plans / 3)) wgmma
     sample "$name" $((plans - ${#files[@]})) mma.sync
     ((${#files[@]} > 0)) || sample "$name" "$plans" auto
     ;;
-  attention*) sample "$name" "$plans" mma.sync ;; # what code generation makes of two dots
   *) sample "$name" "$plans" fma ;;
   esac
   "$bin/tilewright" emit "${files[@]}" --target "$target" --out "$pack" >"$out/$name.emit.log" || code=$?

@@ -2,7 +2,9 @@
 //
 // The HTML form is a single file that needs no network, no script and no mouse: every chart is
 // inline SVG, and its Content-Security-Policy allows nothing but its own style sheet and its own
-// script (which only adds sorting). The Markdown form has the same tables for a pull request.
+// script (which only adds sorting). The Markdown form has the same tables for a pull request, the
+// CSV form has them for other programs: every row, every digit. The trace shows the kernels of
+// models along time, as predicted and as measured, in chrome://tracing or Perfetto.
 //
 // The documents are untrusted: names are escaped and shortened, numbers may be missing, and long
 // lists are cut with a note of how much was left out, so that the result stays small.
@@ -12,6 +14,8 @@
 
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace tilewright {
 
@@ -29,5 +33,27 @@ llvm::Expected<std::string> renderReport(std::span<const ReportInput> inputs);
 
 /// The same content, without the charts, as GitHub-flavoured Markdown. Same errors.
 llvm::Expected<std::string> renderMarkdown(std::span<const ReportInput> inputs);
+
+/// A table of the report as CSV (RFC 4180, LF), with a name for its file.
+struct ReportTable {
+  std::string name; ///< "kernels", "unsupported", "accuracy", "rows", "regrets", "calibration"
+  std::string csv;
+};
+
+/// The tables that the documents have rows for, whole. Columns carry their units, numbers are as
+/// exact as in the documents, what is missing is empty. Same errors.
+llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> inputs);
+
+/// Times of kernels that ran, in the order in which they ran if nothing else tells it.
+struct MeasuredTrack {
+  std::string name;                                    ///< the file's
+  std::vector<std::pair<std::string, double>> kernels; ///< name, ns
+};
+
+/// A trace in Chrome's format (JSON): one process a model, in it the predicted track and one for
+/// each measured track that names kernels of it, both in the order of execution. A track that names
+/// no kernel of any model belongs to the only model, or else stands for itself. Same errors.
+llvm::Expected<std::string> renderTrace(std::span<const ReportInput> inputs,
+                                        std::span<const MeasuredTrack> measured);
 
 } // namespace tilewright

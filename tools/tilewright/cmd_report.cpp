@@ -1,4 +1,5 @@
-// tilewright report: results as one self-contained HTML file, or Markdown.
+// tilewright report: results as one self-contained HTML file, as Markdown, CSV or a trace.
+#include "costmodel/measured_plans.h"
 #include "tools/report/report.h"
 #include "tools/tilewright/command.h"
 
@@ -12,12 +13,83 @@ namespace {
 struct Options {
   std::vector<std::string> inputs;
   std::string out;
-  bool markdown = false;
+  bool markdown = false, csv = false, trace = false;
 };
+
+bool isMeasurements(const std::string &path) {
+  return path.ends_with(".csv") || path.ends_with(".csv.gz");
+}
+
+/// Kernels of a measurement file: rows that count, of the warm regime where there are some, as in a
+/// running model.
+llvm::Expected<MeasuredTrack> trackOf(const std::string &path) {
+  llvm::Expected<Table> table = Table::read(path);
+  if (!table)
+    return table.takeError();
+  for (const char *column : {"kernel", "time_ns"})
+    if (!table->column(column))
+      return makeError(DiagClass::BadInput, "{}: no column '{}'; see tilewright data import", path,
+                       column);
+  bool isOurs = MeasuredPlans::describes(*table);
+  std::set<size_t> counting;
+  if (isOurs)
+    counting = rowsThatCount(*table);
+  bool hasWarm = false;
+  for (size_t i : counting)
+    hasWarm |= TableRow(*table, i).text("regime") == "warm";
+  MeasuredTrack track{path, {}};
+  for (size_t i = 0; i < table->rowCount(); ++i) {
+    TableRow row(*table, i);
+    if (isOurs && (!counting.contains(i) || (row.text("regime") == "warm") != hasWarm))
+      continue;
+    auto time = row.number("time_ns");
+    if (!time)
+      return time.takeError();
+    if (*time && **time > 0 && row.text("error").empty())
+      track.kernels.emplace_back(row.text("kernel"), **time);
+  }
+  return track;
+}
+
+int writeText(const Options &options, const std::string &text) {
+  if (options.out.empty()) {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return Fine;
+  }
+  if (llvm::Error error = writeFileAtomically(options.out, text))
+    return fail(std::move(error));
+  return Fine;
+}
+
+int writeTables(const Options &options, const std::vector<ReportTable> &tables) {
+  std::error_code error;
+  std::filesystem::create_directories(options.out, error);
+  if (error)
+    return fail(makeError(DiagClass::BadInput, "{}: cannot make the folder: {}", options.out,
+                          error.message()));
+  for (const ReportTable &table : tables)
+    if (llvm::Error failed =
+            writeFileAtomically(fmt::format("{}/{}.csv", options.out, table.name), table.csv))
+      return fail(std::move(failed));
+  return Fine;
+}
 
 int run(const Options &options) {
   std::vector<ReportInput> inputs;
+  std::vector<MeasuredTrack> measured;
   for (std::string path : options.inputs) {
+    if (isMeasurements(path)) {
+      if (!options.trace)
+        return failInput(makeError(DiagClass::BadInput,
+                                   "{}: measurements are shown by --trace alone; tilewright "
+                                   "evaluate makes a document of them",
+                                   path));
+      llvm::Expected<MeasuredTrack> track = trackOf(path);
+      if (!track)
+        return failInput(track.takeError());
+      measured.push_back(std::move(*track));
+      continue;
+    }
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
       path += "/explore.json";
@@ -26,17 +98,17 @@ int run(const Options &options) {
       return failInput(text.takeError());
     inputs.push_back({path, std::move(*text)});
   }
-  llvm::Expected<std::string> report =
-      options.markdown ? renderMarkdown(inputs) : renderReport(inputs);
-  if (!report)
-    return failInput(report.takeError());
-  if (options.out.empty()) {
-    std::fwrite(report->data(), 1, report->size(), stdout);
-    return Fine;
+  if (options.csv) {
+    if (options.out.empty())
+      return failInput(
+          makeError(DiagClass::BadInput, "--csv needs --out, the folder of its tables"));
+    llvm::Expected<std::vector<ReportTable>> tables = renderCsv(inputs);
+    return tables ? writeTables(options, *tables) : failInput(tables.takeError());
   }
-  if (llvm::Error error = writeFileAtomically(options.out, *report))
-    return fail(std::move(error));
-  return Fine;
+  llvm::Expected<std::string> report = options.trace      ? renderTrace(inputs, measured)
+                                       : options.markdown ? renderMarkdown(inputs)
+                                                          : renderReport(inputs);
+  return report ? writeText(options, *report) : failInput(report.takeError());
 }
 
 } // namespace
@@ -46,13 +118,25 @@ void addReport(CLI::App &app, Selection &selection) {
   CLI::App *command = app.add_subcommand("report", "One HTML file that opens offline");
   command->footer("Examples:\n"
                   "  tilewright report out --out report.html\n"
-                  "  tilewright report out evaluation.json --markdown");
+                  "  tilewright report out evaluation.json --markdown\n"
+                  "  tilewright report out measured.csv --trace --out trace.json");
   command
       ->add_option("INPUT", options->inputs,
-                   "Folders of explore, or JSON files of explore and evaluate")
+                   "Folders of explore, or JSON files of explore, evaluate and calibrate; with "
+                   "--trace also measurements (.csv)")
       ->required();
   command->add_option("--out", options->out, "File to write (default: standard output)");
-  command->add_flag("--markdown", options->markdown, "Markdown instead of HTML");
+  CLI::Option *markdown =
+      command->add_flag("--markdown", options->markdown, "Markdown instead of HTML");
+  CLI::Option *csv =
+      command
+          ->add_flag("--csv", options->csv, "The tables as CSV, one file each in the folder --out")
+          ->excludes(markdown);
+  command
+      ->add_flag("--trace", options->trace,
+                 "Kernels along time, predicted and measured, for chrome://tracing or Perfetto")
+      ->excludes(markdown)
+      ->excludes(csv);
   command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
 }
 
