@@ -47,7 +47,8 @@ ENTRY e {
   outcome = runTilewright({"report", out, measured, "--trace", "--out", folder / "t.json"});
   ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
   std::vector<double> durations; // of the measured track: warm times
-  for (const Json &event : Json::parse(readBytes(folder / "t.json"))["traceEvents"])
+  const Json trace = Json::parse(readBytes(folder / "t.json"));
+  for (const Json &event : trace["traceEvents"])
     if (event["ph"] == "X" && event["tid"] == 1)
       durations.push_back(event["dur"].get<double>());
   EXPECT_EQ(durations, (std::vector<double>{2.0, 3.0}));
