@@ -150,8 +150,10 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
     // Rows of another shape, several operands: each element by a loop of its own, if no element
     // is made twice then.
     kernel = lowerElementwise(spec, mode);
-    if (kernel)
+    if (kernel) {
+      kernel->notes.push_back("each element by a loop of one thread: " + refusal.message);
       return kernel;
+    }
     llvm::consumeError(kernel.takeError());
   }
   return makeError(std::move(refusal));

@@ -129,7 +129,6 @@ llvm::Error ReductionLowering::chooseThreads() {
     longest = std::max(longest, reduction.length);
     if (!reduction.order.empty())
       common = std::gcd(common, reduction.extents[static_cast<size_t>(reduction.order[0])]);
-    common = std::gcd(common, reduction.chunk);
   }
   if (columns > 1) {
     longest = std::max(longest, columns);
@@ -162,14 +161,11 @@ llvm::Error ReductionLowering::chooseThreads() {
     rowsAtOnce = powerDividing(roundedUp(rowsPerProgram));
     threadsPerRow = threads / rowsAtOnce;
   }
-  for (const Reduction &reduction : reductions) {
-    int64_t held = ceilDiv(ceilDiv(reduction.chunk, lanes), threadsPerRow) * lanes;
-    if (held > maxHeldValues)
-      return makeError(DiagClass::Unsupported,
-                       "%{}: a tile of {} columns over {} threads is {} values a thread, at most "
-                       "{} are allowed; use a smaller tile or more warps",
-                       graph[reduction.op].name, reduction.chunk, threadsPerRow, held,
-                       maxHeldValues);
+  // A step of the plan's that leaves threads idle is taken with others; one that would hold more
+  // values than a thread can is taken in parts.
+  for (Reduction &reduction : reductions) {
+    int64_t least = threadsPerRow * lanes, most = threadsPerRow * (maxHeldValues / lanes) * lanes;
+    reduction.chunk = std::clamp(reduction.chunk, std::min(least, reduction.length), most);
   }
   bool exchanges = alongRows ? threadsPerRow > 32 : threadsPerRow > 1;
   if (exchanges)

@@ -1,3 +1,4 @@
+#include "codegen/lower.h"
 #include "codegen/lowering_test_support.h"
 
 namespace tilewright {
@@ -216,10 +217,39 @@ TEST(LowerReduction, AnyReducerInOrder) {
   expectPass(specFromHlo(hlo, {6}));
 }
 
-TEST(LowerReduction, RefusalsSayWhy) {
-  CheckOutcome outcome = checkKernel(specFromHlo(softmax(2, 8192), {1, 8192}, 1));
-  EXPECT_EQ(outcome.status, CheckOutcome::Status::Skipped);
-  EXPECT_NE(outcome.reason.find("256 values a thread"), std::string::npos) << outcome.reason;
+// A step that leaves threads idle, or is more than they can hold, is no reason to leave a row to
+// one thread.
+TEST(LowerReduction, StepsOfAnySizeAreShared) {
+  std::string sums = "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                     " ROOT s = f32[] add(a, b) }\nENTRY main {\n x = f32[3,20000] parameter(0)\n"
+                     " z = f32[] constant(0)\n ROOT s = f32[3] reduce(x, z), dimensions={1}, "
+                     "to_apply=add\n}\n";
+  for (int64_t warps : {1, 4})
+    for (int64_t chunk : {1, 6, 512, 20000}) {
+      KernelSpec spec = specFromHlo(sums, {2}, warps);
+      spec.sequential = {{"s", 0, chunk}};
+      auto kernel = lowerKernel(spec, CodeMode::Emulation);
+      ASSERT_TRUE(bool(kernel));
+      EXPECT_EQ(kernel->kind, "reduction");
+      EXPECT_TRUE(kernel->notes.empty());
+      expectPass(spec);
+    }
+  expectPass(specFromHlo(softmax(2, 8192), {1, 8192}, 1));
+}
+
+TEST(LowerReduction, OneThreadForEachElementSaysWhy) {
+  std::string pairs = "HloModule m\nboth { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+                      " c = f32[] parameter(2)\n d = f32[] parameter(3)\n e = f32[] add(a, c)\n"
+                      " f = f32[] maximum(b, d)\n ROOT t = (f32[], f32[]) tuple(e, f) }\n"
+                      "ENTRY main {\n x = f32[6,44] parameter(0)\n y = f32[6,44] parameter(1)\n"
+                      " z = f32[] constant(0)\n r = (f32[6], f32[6]) reduce(x, y, z, z), "
+                      "dimensions={1}, to_apply=both\n"
+                      " ROOT g = f32[6] get-tuple-element(r), index=1\n}\n";
+  auto kernel = lowerKernel(specFromHlo(pairs, {6}), CodeMode::Emulation);
+  ASSERT_TRUE(bool(kernel));
+  ASSERT_EQ(kernel->notes.size(), 1u);
+  EXPECT_EQ(kernel->notes[0], "each element by a loop of one thread: %r: no code for a reduce of "
+                              "several operands");
 }
 
 } // namespace
