@@ -1,4 +1,4 @@
-// The lowering of groups with one dot.
+// The lowering of groups with one dot or one convolution.
 //
 // A program makes one tile of the root, which is BM rows by BN columns of the dot: rows come from
 // the root dims that decide the dot's lhs dims, columns from those of its rhs dims. K, the
@@ -8,6 +8,11 @@
 //   mma.sync  16-bit operands in 16-byte chunks, swizzled so that ldmatrix meets no bank conflict
 //   wgmma     operands copied by the tensor memory accelerator; see tensor_operand.h, dot_wgmma.cpp
 //   fma       operands in the accumulator's type; each thread makes a grid of elements
+//
+// A convolution is the product of its image's windows (a row for each batch and position, a column
+// for each window element and input feature) with its kernel; the windows are gathered as they are
+// copied to shared memory and nowhere else; what lies in the padding is zeros. See
+// dot_convolution.cpp.
 //
 // For the first and the last, operands that are parameters (seen through transposes, slices and the
 // like) whose chunks are contiguous and aligned are copied with cp.async. Everything else
@@ -40,6 +45,12 @@ private:
   };
 
   llvm::Error analyse();
+  // Convolutions.
+  bool isConvolution() const { return spec.graph()[dot].opcode == Opcode::Convolution; }
+  llvm::Error analyseConvolution();
+  llvm::Error planConvolution();
+  Coordinates convolved(const OperandTile &tile, const Coordinates &at, Expr k, Guard *guard) const;
+  bool isContracted(const OperandTile &tile, int64_t dim) const;
   llvm::Error chooseTiles();
   llvm::Error emitProgram(Expr batch);
   llvm::Error loadStage(Expr kTile, llvm::Value *stageOffset);
@@ -110,6 +121,8 @@ private:
   // fma: threads in a grid, each with every threadRows-th row
   int64_t threadRows = 1, threadColumns = 1, rowsOfThread = 1, columnsOfThread = 1;
 
+  OpIndexing convolution;          ///< maps of the convolution
+  std::vector<DotSide> dotSides;   ///< of the dot's dims
   Coordinates placeholders, dotAt; ///< where a root element reads the dot
   std::vector<bool> mayMiss;       ///< dims of the dot that some root element reads outside of it
   Coordinates currentDot;          ///< of the element that is being made

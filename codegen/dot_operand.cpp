@@ -18,11 +18,18 @@ Coordinates DotLowering::dotPlace(const OperandTile &tile, Expr position) const 
     root[mine.dims[i]] = own[i];
   for (size_t i = 0; i < shared.size(); ++i)
     root[batch.dims[i]] = shared[i];
+  // Which group of features a window is read from is the same for all columns of the tile.
+  if (isConvolution() && tile.side == Side::Rows)
+    for (size_t i = 0; i < side(Side::Columns).dims.size(); ++i)
+      root[side(Side::Columns).dims[i]] =
+          emitter.simplify(side(Side::Columns).pids[i] * side(Side::Columns).tile[i]);
   return dotCoordinates(root);
 }
 
 /// Coordinates in the operand of row or column `position` of the tile and element `k` of K.
 Coordinates DotLowering::operandCoordinates(const OperandTile &tile, Expr position, Expr k) const {
+  if (isConvolution())
+    return convolved(tile, dotPlace(tile, position), k, nullptr);
   return dotOperandCoordinates(lowering->emitter, dot, tile.side == Side::Rows,
                                dotPlace(tile, position), k);
 }
@@ -38,16 +45,24 @@ Guard DotLowering::operandGuard(const OperandTile &tile, Expr position, Expr kWi
   emitter.addDomain(guard, batch.coordinates(emitter, batchPosition), batch.extents);
   // Behind a pad or a concatenation some root elements have no element of the dot.
   const Shape &result = lowering->graph[dot].shape;
-  const DotDims &dims = lowering->graph[dot].attrs.dot;
-  size_t batches = dims.lhsBatch.size();
-  size_t columns = lowering->graph[rhs.op].shape.rank() - batches - dims.rhsContracting.size();
   Coordinates at = dotPlace(tile, position);
-  for (size_t i = 0; i < at.size(); ++i) {
-    bool isColumn = i + columns >= at.size();
-    if (mayMiss[i] && (i < batches || isColumn == (tile.side == Side::Columns)))
+  for (size_t i = 0; i < at.size(); ++i)
+    if (mayMiss[i] && (dotSides[i] == Side::Batch || dotSides[i] == tile.side))
       emitter.addDomain(guard, {at[i]}, {result.dims[i]});
-  }
+  if (isConvolution())
+    convolved(tile, at, k, &guard);
   return guard;
+}
+
+/// Is this dim of the operand one of those that are summed over?
+bool DotLowering::isContracted(const OperandTile &tile, int64_t dim) const {
+  const OpAttributes &attrs = lowering->graph[dot].attrs;
+  bool isLeft = tile.side == Side::Rows;
+  if (isConvolution())
+    return isLeft ? dim == attrs.conv.inputFeature : dim != attrs.conv.kernelOutput;
+  const std::vector<int64_t> &contracting =
+      isLeft ? attrs.dot.lhsContracting : attrs.dot.rhsContracting;
+  return std::find(contracting.begin(), contracting.end(), dim) != contracting.end();
 }
 
 /// Lays the tile so that its rows are contiguous in memory, if either way is.
@@ -57,9 +72,6 @@ void DotLowering::chooseOrientation(OperandTile &tile, Expr kTile) {
   if (!usesMma())
     across = side(tile.side).size;
   const Shape &shape = lowering->graph[tile.op].shape;
-  const DotDims &dims = lowering->graph[dot].attrs.dot;
-  const std::vector<int64_t> &contracting =
-      tile.side == Side::Rows ? dims.lhsContracting : dims.rhsContracting;
   auto isVector = [&](Expr position, Expr k) {
     return emitter
         .directAccess(tile.op, operandCoordinates(tile, position, kTile * kStep + k),
@@ -73,7 +85,7 @@ void DotLowering::chooseOrientation(OperandTile &tile, Expr kTile) {
   else if (isVector(emitter.lane(), zero))
     tile.isKMinor = false;
   else
-    tile.isKMinor = std::find(contracting.begin(), contracting.end(), minor) != contracting.end();
+    tile.isKMinor = isContracted(tile, minor);
   // For fma, shared memory is always K rows of the other side, whatever the loads look like.
   bool columnsAreK = usesMma() && tile.isKMinor;
   tile.rows = columnsAreK ? across : kPadded;

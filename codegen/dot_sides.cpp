@@ -13,6 +13,23 @@ Coordinates RootSide::coordinates(ValueEmitter &emitter, Expr position) const {
   return result;
 }
 
+std::vector<DotSide> sidesOfResult(const Graph &graph, OpId dot) {
+  const Op &op = graph[dot];
+  std::vector<DotSide> sides(op.shape.rank(), DotSide::Rows);
+  if (op.opcode == Opcode::Convolution) {
+    sides[static_cast<size_t>(op.attrs.conv.outputFeature)] = DotSide::Columns;
+    return sides;
+  }
+  size_t batchDims = op.attrs.dot.lhsBatch.size();
+  size_t rowDims =
+      graph[op.operands[0]].shape.rank() - batchDims - op.attrs.dot.lhsContracting.size();
+  for (size_t d = 0; d < sides.size(); ++d)
+    sides[d] = d < batchDims             ? DotSide::Batch
+               : d < batchDims + rowDims ? DotSide::Rows
+                                         : DotSide::Columns;
+  return sides;
+}
+
 llvm::Expected<std::vector<RootSide>> sidesOfRoot(const KernelSpec &spec, OpId dot) {
   const Graph &graph = spec.graph();
   const Op &op = graph[dot];
@@ -30,14 +47,10 @@ llvm::Expected<std::vector<RootSide>> sidesOfRoot(const KernelSpec &spec, OpId d
   if (!*read)
     return makeError(DiagClass::Unsupported, "%{} does not depend on %{}", graph[root].name,
                      op.name);
-  size_t batchDims = op.attrs.dot.lhsBatch.size();
-  size_t rowDims =
-      graph[op.operands[0]].shape.rank() - batchDims - op.attrs.dot.lhsContracting.size();
+  std::vector<DotSide> sidesOfDims = sidesOfResult(graph, dot);
   std::vector<std::optional<DotSide>> found(shape.rank());
   for (size_t d = 0; d < (*read)->size(); ++d) {
-    DotSide where = d < batchDims             ? DotSide::Batch
-                    : d < batchDims + rowDims ? DotSide::Rows
-                                              : DotSide::Columns;
+    DotSide where = sidesOfDims[d];
     for (VarId var : variablesOf((**read)[d]))
       for (size_t i = 0; i < at.size(); ++i) {
         if (at[i].variable() != var)
@@ -109,8 +122,17 @@ Coordinates replacePlaceholders(ValueEmitter &emitter, const Coordinates &what,
 
 std::vector<int64_t> contractedExtents(const Graph &graph, OpId dot) {
   std::vector<int64_t> extents;
-  const Shape &left = graph[graph[dot].operands[0]].shape;
-  for (int64_t dim : graph[dot].attrs.dot.lhsContracting)
+  const Op &op = graph[dot];
+  if (op.opcode == Opcode::Convolution) {
+    for (const WindowDim &dim : op.attrs.window)
+      if (dim.size != 1)
+        extents.push_back(dim.size);
+    const Shape &kernel = graph[op.operands[1]].shape;
+    extents.push_back(kernel.dims[static_cast<size_t>(op.attrs.conv.kernelInput)]);
+    return extents;
+  }
+  const Shape &left = graph[op.operands[0]].shape;
+  for (int64_t dim : op.attrs.dot.lhsContracting)
     extents.push_back(left.dims[static_cast<size_t>(dim)]);
   return extents;
 }

@@ -7,6 +7,11 @@ namespace tilewright {
 
 enum class DotSide : uint8_t { Batch, Rows, Columns };
 
+/// The side of a dot or of a convolution that each dim of its result belongs to. A convolution's
+/// rows are its batch and spatial dims, its columns the output features; it has no batch in this
+/// sense.
+std::vector<DotSide> sidesOfResult(const Graph &graph, OpId dot);
+
 /// The dims of the root that belong to one side, and a program's tile of them.
 struct RootSide {
   std::vector<size_t> dims;
@@ -36,7 +41,12 @@ Coordinates replacePlaceholders(ValueEmitter &emitter, const Coordinates &what,
 Coordinates dotOperandCoordinates(ValueEmitter &emitter, OpId dot, bool isLeft,
                                   const Coordinates &at, Expr k);
 
-/// Extents of a dot's contracted dims, in operand order.
+/// Extents of a dot's contracted dims, in operand order; of a convolution the window's dims of more
+/// than one element, then the input features of a group.
 std::vector<int64_t> contractedExtents(const Graph &graph, OpId dot);
+
+/// Elements of K in a step of a convolution: a tile of features of one window element, or elements
+/// of several where there are few features.
+int64_t convolutionStep(int64_t total, int64_t features, int64_t featureTile);
 
 } // namespace tilewright

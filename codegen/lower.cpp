@@ -131,17 +131,34 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
   if (auto error = validate(spec))
     return error;
   const Graph &graph = spec.graph();
-  size_t dots = 0, reductions = 0;
+  size_t dots = 0, reductions = 0, convolutions = 0;
   for (const Op &op : graph.all()) {
     dots += op.opcode == Opcode::Dot;
     reductions += op.opcode == Opcode::Reduce;
+    convolutions += op.opcode == Opcode::Convolution;
   }
   if (dots > 0)
     return isChain(graph) ? lowerChain(spec, mode) : lowerDot(spec, mode);
+  std::string note;
+  if (convolutions == 1 && reductions == 0) {
+    auto kernel = lowerDot(spec, mode);
+    if (kernel)
+      return kernel;
+    Diag refusal = takeDiag(kernel.takeError());
+    if (refusal.cls != DiagClass::Unsupported)
+      return makeError(std::move(refusal));
+    // A depthwise one, say: each element by a loop of its own.
+    note =
+        fmt::format("a loop for each element in place of products of tiles: {}", refusal.message);
+  }
   if (spec.schedule.splitK != 1)
     return makeError(DiagClass::Unsupported, "split_k {} without a dot", spec.schedule.splitK);
-  if (reductions == 0)
-    return lowerElementwise(spec, mode);
+  if (reductions == 0) {
+    auto kernel = lowerElementwise(spec, mode);
+    if (kernel && !note.empty())
+      kernel->notes.push_back(std::move(note));
+    return kernel;
+  }
   auto kernel = lowerReduction(spec, mode);
   if (kernel)
     return kernel;

@@ -49,11 +49,11 @@ llvm::Error DotLowering::analyse() {
     if (op.opcode == Opcode::Reduce)
       return makeError(DiagClass::Unsupported, "%{}: no code for a reduction beside a dot",
                        op.name);
-    if (op.opcode != Opcode::Dot)
+    if (op.opcode != Opcode::Dot && op.opcode != Opcode::Convolution)
       continue;
     if (dot.isValid())
-      return makeError(DiagClass::Unsupported, "%{}: no code for a second dot beside %{}", op.name,
-                       graph[dot].name);
+      return makeError(DiagClass::Unsupported, "%{}: no code for a second {} beside %{}", op.name,
+                       toString(op.opcode), graph[dot].name);
     dot = OpId{i};
   }
   const Op &op = graph[dot];
@@ -92,7 +92,8 @@ llvm::Error DotLowering::analyse() {
   if (!found)
     return found.takeError();
   sides = std::move(*found);
-  return llvm::Error::success();
+  dotSides = sidesOfResult(graph, dot);
+  return isConvolution() ? analyseConvolution() : llvm::Error::success();
 }
 
 llvm::Error DotLowering::chooseTiles() {
@@ -104,9 +105,12 @@ llvm::Error DotLowering::chooseTiles() {
     if (extent == 0)
       return makeError(DiagClass::Unsupported, "%{}: a contraction of nothing", op.name);
     kTotal *= extent;
-    kStep *= std::min(extent, spec.sequentialSize(op.name, static_cast<unsigned>(d),
-                                                  std::min<int64_t>(extent, 32)));
+    if (!isConvolution())
+      kStep *= std::min(extent, spec.sequentialSize(op.name, static_cast<unsigned>(d),
+                                                    std::min<int64_t>(extent, 32)));
   }
+  if (isConvolution())
+    kStep = convolutionStep(kTotal, kExtents.back(), spec.sequentialSize(op.name, 0, 32));
   kTiles = ceilDiv(kTotal, kStep);
   int64_t rows = side(Side::Rows).size, columns = side(Side::Columns).size;
   constexpr int64_t maxEdge = 1 << 16;
@@ -210,6 +214,9 @@ llvm::Expected<KernelModule> DotLowering::run() {
   if (!at)
     return at.takeError();
   dotAt = **at;
+  if (isConvolution())
+    if (auto error = planConvolution())
+      return error;
   for (size_t i = 0; i < dotAt.size(); ++i) {
     Interval range = emitter.range(dotAt[i]);
     mayMiss.push_back(range.lo < 0 || range.hi >= graph[dot].shape.dims[i]);
@@ -270,7 +277,8 @@ llvm::Expected<KernelModule> DotLowering::run() {
     return error;
   int64_t barrierBytes = usesWgmma() ? ring.bytes() : 0;
   KernelModule kernel =
-      std::move(*lowering).finish("dot", *blocks, stageBytes * spec.schedule.stages + barrierBytes);
+      std::move(*lowering).finish(isConvolution() ? "convolution" : "dot", *blocks,
+                                  stageBytes * spec.schedule.stages + barrierBytes);
   if (usesWgmma() && inputType == DType::F32) // tf32 has ten bits of mantissa; the rest is cut off
     kernel.tolerance = 4e-3;
   // Fitted to what ptxas 13.0 says of such kernels.

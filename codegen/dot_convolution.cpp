@@ -1,0 +1,88 @@
+// Convolutions as products of matrices.
+//
+// K, what is summed over, is the window's elements and the input features of a group, features
+// fastest. Coordinates come from the op's index maps, whose range variables are K's digits and
+// whose constraints say where a window element lies in the padding, or between the elements of a
+// dilated image.
+#include "codegen/dot_lowering.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+int64_t convolutionStep(int64_t total, int64_t features, int64_t featureTile) {
+  constexpr int64_t fewFeatures = 16, stepOfFew = 32;
+  return std::min(total, features < fewFeatures ? stepOfFew : std::min(featureTile, features));
+}
+
+llvm::Error DotLowering::analyseConvolution() {
+  const Graph &graph = spec.graph();
+  const Op &op = graph[dot];
+  if (usesWgmma()) {
+    isWrongInstruction = true;
+    return makeError(DiagClass::Unsupported,
+                     "%{}: the tensor memory accelerator's copies of windows are not used",
+                     op.name);
+  }
+  if (op.attrs.batchGroupCount != 1)
+    return makeError(DiagClass::Unsupported, "%{}: {} batch groups, one is allowed", op.name,
+                     op.attrs.batchGroupCount);
+  if (int64_t groups = op.attrs.featureGroupCount; groups != 1) {
+    int64_t outputs = graph[op.operands[1]].shape.dims[size_t(op.attrs.conv.kernelOutput)];
+    int64_t wide = std::count_if(side(Side::Columns).tile.begin(), side(Side::Columns).tile.end(),
+                                 [](int64_t size) { return size > 1; });
+    if (outputs / groups % side(Side::Columns).size != 0 || wide > 1)
+      return makeError(DiagClass::Unsupported,
+                       "%{}: a tile of {} output features is not within one of {} groups of {}",
+                       op.name, side(Side::Columns).size, groups, outputs / groups);
+  }
+  return llvm::Error::success();
+}
+
+/// Once there is an emitter: the maps over its expressions.
+llvm::Error DotLowering::planConvolution() {
+  const Op &op = lowering->graph[dot];
+  auto maps = outputToOperands(lowering->graph, dot, lowering->emitter.context());
+  if (!maps)
+    return maps.takeError();
+  convolution = std::move(*maps);
+  if (convolution.isOpaque || convolution.operands.size() != 2 ||
+      convolution.operands[0].maps.size() != 1 || convolution.operands[1].maps.size() != 1)
+    return makeError(DiagClass::Unsupported, "%{}: no code for {}: {}", op.name,
+                     toString(op.opcode), convolution.reason);
+  return llvm::Error::success();
+}
+
+/// Coordinates in an operand for coordinates `at` of the result and element `k` of K; adds the
+/// conditions under which an element of the image is there to the guard.
+Coordinates DotLowering::convolved(const OperandTile &tile, const Coordinates &at, Expr k,
+                                   Guard *guard) const {
+  ValueEmitter &emitter = lowering->emitter;
+  ExprContext &exprs = emitter.context();
+  const IndexMap &map = convolution.operands[tile.side == Side::Rows ? 0 : 1].maps[0];
+  std::vector<int64_t> order;
+  for (size_t i = kExtents.size(); i-- > 0;)
+    order.push_back(static_cast<int64_t>(i));
+  Coordinates digits = emitter.delinearize(k, kExtents, order);
+  std::vector<Expr> replacement;
+  auto replace = [&](Expr var, Expr with) {
+    if (replacement.size() <= var.variable().index)
+      replacement.resize(var.variable().index + 1);
+    replacement[var.variable().index] = with;
+  };
+  for (size_t i = 0; i < at.size(); ++i)
+    replace(exprs.dim(static_cast<unsigned>(i)), at[i]);
+  for (size_t i = 0; i < digits.size(); ++i) // numbered in this order, see contractedExtents()
+    replace(exprs.range(static_cast<unsigned>(i)), digits[i]);
+  Coordinates result;
+  for (Expr coordinate : substitute(map.results(), replacement))
+    result.push_back(emitter.simplify(coordinate));
+  if (guard && tile.side == Side::Rows) // beside such an element the kernel's counts for nothing
+    for (MapConstraint condition : map.constraints()) {
+      condition.expr = emitter.simplify(substitute(condition.expr, replacement));
+      guard->push_back(condition);
+    }
+  return result;
+}
+
+} // namespace tilewright
