@@ -10,10 +10,26 @@
 
 namespace tilewright {
 
-int64_t convolutionStep(int64_t total, int64_t features, int64_t featureTile) {
-  constexpr int64_t fewFeatures = 16, stepOfFew = 32;
-  return std::min(total, features < fewFeatures ? stepOfFew : std::min(featureTile, features));
+namespace {
+/// The variables that a convolution sums over, with what of each is not in the padding for all
+/// elements of the result; nothing where that is all.
+std::optional<std::vector<MapVariable>> sumOf(const OpIndexing &maps) {
+  if (maps.isOpaque || maps.operands.size() != 2)
+    return std::nullopt;
+  std::vector<MapVariable> ranges[2];
+  for (size_t i : {0, 1}) {
+    if (maps.operands[i].maps.size() != 1 || maps.operands[i].maps[0].isKnownEmpty())
+      return std::nullopt;
+    ranges[i] = maps.operands[i].maps[0].variables(VarKind::Range);
+  }
+  auto isSame = [](const MapVariable &a, const MapVariable &b) {
+    return a.var == b.var && a.domain == b.domain && !a.domain.isEmpty();
+  };
+  if (!std::equal(ranges[0].begin(), ranges[0].end(), ranges[1].begin(), ranges[1].end(), isSame))
+    return std::nullopt;
+  return ranges[0];
 }
+} // namespace
 
 llvm::Error DotLowering::analyseConvolution() {
   const Graph &graph = spec.graph();
@@ -36,20 +52,25 @@ llvm::Error DotLowering::analyseConvolution() {
                        "%{}: a tile of {} output features is not within one of {} groups of {}",
                        op.name, side(Side::Columns).size, groups, outputs / groups);
   }
+  ExprContext exprs;
+  auto maps = outputToOperands(graph, dot, exprs);
+  if (!maps)
+    return maps.takeError();
+  auto ranges = sumOf(*maps);
+  if (!ranges)
+    return makeError(DiagClass::Unsupported, "%{}: its operands are not summed over alike",
+                     op.name);
+  for (const MapVariable &range : *ranges)
+    kExtents.push_back(range.domain.hi - range.domain.lo + 1);
   return llvm::Error::success();
 }
 
 /// Once there is an emitter: the maps over its expressions.
 llvm::Error DotLowering::planConvolution() {
-  const Op &op = lowering->graph[dot];
   auto maps = outputToOperands(lowering->graph, dot, lowering->emitter.context());
   if (!maps)
     return maps.takeError();
   convolution = std::move(*maps);
-  if (convolution.isOpaque || convolution.operands.size() != 2 ||
-      convolution.operands[0].maps.size() != 1 || convolution.operands[1].maps.size() != 1)
-    return makeError(DiagClass::Unsupported, "%{}: no code for {}: {}", op.name,
-                     toString(op.opcode), convolution.reason);
   return llvm::Error::success();
 }
 
@@ -72,8 +93,9 @@ Coordinates DotLowering::convolved(const OperandTile &tile, const Coordinates &a
   };
   for (size_t i = 0; i < at.size(); ++i)
     replace(exprs.dim(static_cast<unsigned>(i)), at[i]);
-  for (size_t i = 0; i < digits.size(); ++i) // numbered in this order, see contractedExtents()
-    replace(exprs.range(static_cast<unsigned>(i)), digits[i]);
+  std::vector<MapVariable> ranges = map.variables(VarKind::Range);
+  for (size_t i = 0; i < digits.size(); ++i)
+    replace(ranges[i].var, digits[i] + ranges[i].domain.lo);
   Coordinates result;
   for (Expr coordinate : substitute(map.results(), replacement))
     result.push_back(emitter.simplify(coordinate));

@@ -146,13 +146,15 @@ llvm::Error DotLowering::emitExchange(const Exchange &exchange, const Values &su
       continue;
     }
     k.forLoop(
-        k.c32(0), k.c32(trips), k.c32(1), {}, [&](llvm::Value *counter, const Values &) -> Values {
+        k.c32(0), k.c32(trips), k.c32(1), {},
+        [&](llvm::Value *counter, const Values &) -> Values {
           ValueEmitter::Scope scope(emitter);
           Expr trip = emitter.variable(VarKind::Step, "trip", Interval::ofExtent(trips), counter);
           error =
               loadSums(exchange, pass, trip * (lowering->threads * atOnce) + lowering->tid, atOnce);
           return {};
-        });
+        },
+        KernelBuilder::Unrolling::Never);
   }
   return error;
 }

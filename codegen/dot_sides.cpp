@@ -123,14 +123,6 @@ Coordinates replacePlaceholders(ValueEmitter &emitter, const Coordinates &what,
 std::vector<int64_t> contractedExtents(const Graph &graph, OpId dot) {
   std::vector<int64_t> extents;
   const Op &op = graph[dot];
-  if (op.opcode == Opcode::Convolution) {
-    for (const WindowDim &dim : op.attrs.window)
-      if (dim.size != 1)
-        extents.push_back(dim.size);
-    const Shape &kernel = graph[op.operands[1]].shape;
-    extents.push_back(kernel.dims[static_cast<size_t>(op.attrs.conv.kernelInput)]);
-    return extents;
-  }
   const Shape &left = graph[op.operands[0]].shape;
   for (int64_t dim : op.attrs.dot.lhsContracting)
     extents.push_back(left.dims[static_cast<size_t>(dim)]);

@@ -41,12 +41,7 @@ Coordinates replacePlaceholders(ValueEmitter &emitter, const Coordinates &what,
 Coordinates dotOperandCoordinates(ValueEmitter &emitter, OpId dot, bool isLeft,
                                   const Coordinates &at, Expr k);
 
-/// Extents of a dot's contracted dims, in operand order; of a convolution the window's dims of more
-/// than one element, then the input features of a group.
+/// Extents of a dot's contracted dims, in operand order.
 std::vector<int64_t> contractedExtents(const Graph &graph, OpId dot);
-
-/// Elements of K in a step of a convolution: a tile of features of one window element, or elements
-/// of several where there are few features.
-int64_t convolutionStep(int64_t total, int64_t features, int64_t featureTile);
 
 } // namespace tilewright

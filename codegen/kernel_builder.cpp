@@ -386,7 +386,8 @@ llvm::Value *KernelBuilder::from16(DType type, llvm::Value *bits) {
 
 Values KernelBuilder::forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *step,
                               const Values &initial,
-                              const std::function<Values(llvm::Value *, const Values &)> &body) {
+                              const std::function<Values(llvm::Value *, const Values &)> &body,
+                              Unrolling unrolling) {
   auto block = [&](const char *name) {
     return llvm::BasicBlock::Create(context(), name, function);
   };
@@ -410,7 +411,14 @@ Values KernelBuilder::forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *
   counter->addIncoming(nextCounter, end);
   for (size_t i = 0; i < phis.size(); ++i)
     phis[i]->addIncoming(next[i], end);
-  b.CreateBr(head);
+  llvm::BranchInst *back = b.CreateBr(head);
+  if (unrolling == Unrolling::Never) {
+    llvm::MDNode *disable =
+        llvm::MDNode::get(context(), llvm::MDString::get(context(), "llvm.loop.unroll.disable"));
+    llvm::MDNode *loop = llvm::MDNode::getDistinct(context(), {nullptr, disable});
+    loop->replaceOperandWith(0, loop); // names itself, so that it is like no other
+    back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+  }
   b.SetInsertPoint(after);
   return carried;
 }

@@ -184,8 +184,11 @@ public:
 
   // --- control ------------------------------------------------------------------------------
   /// for (i = low; i < high; i += step), carrying values; `body` returns their next values.
+  /// ptxas unrolls short loops, and then overlaps what was kept apart to have few registers alive.
+  enum class Unrolling : uint8_t { Free, Never };
   Values forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *step, const Values &initial,
-                 const std::function<Values(llvm::Value *, const Values &)> &body);
+                 const std::function<Values(llvm::Value *, const Values &)> &body,
+                 Unrolling unrolling = Unrolling::Free);
   void ifThen(llvm::Value *condition, const std::function<void()> &body);
   /// The values that one of the two gives, as many and of the same types.
   Values choose(llvm::Value *condition, const std::function<Values()> &body,

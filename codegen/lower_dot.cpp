@@ -1,4 +1,5 @@
 #include "analysis/support/checked.h"
+#include "analysis/tiling/resources.h"
 #include "codegen/dot_lowering.h"
 
 #include <algorithm>
@@ -99,7 +100,8 @@ llvm::Error DotLowering::analyse() {
 llvm::Error DotLowering::chooseTiles() {
   const Graph &graph = spec.graph();
   const Op &op = graph[dot];
-  kExtents = contractedExtents(graph, dot);
+  if (!isConvolution())
+    kExtents = contractedExtents(graph, dot);
   for (size_t d = 0; d < kExtents.size(); ++d) {
     int64_t extent = kExtents[d];
     if (extent == 0)
@@ -110,7 +112,8 @@ llvm::Error DotLowering::chooseTiles() {
                                                     std::min<int64_t>(extent, 32)));
   }
   if (isConvolution())
-    kStep = convolutionStep(kTotal, kExtents.back(), spec.sequentialSize(op.name, 0, 32));
+    kStep = std::min(kTotal, packedConvolutionStep(op, graph[op.operands[1]].shape)
+                                 .value_or(spec.sequentialSize(op.name, 0, 32)));
   kTiles = ceilDiv(kTotal, kStep);
   int64_t rows = side(Side::Rows).size, columns = side(Side::Columns).size;
   constexpr int64_t maxEdge = 1 << 16;

@@ -72,12 +72,19 @@ llvm::Error loadStagedTile(Lowering &lowering, const StagedTile &tile, DType typ
   constexpr unsigned lanes = 8; // a chunk
   emitter.setLanes(lanes);
   int64_t runs = tile.columns / lanes, total = runs * tile.rows;
-  for (int64_t first = 0; first < total; first += lowering.threads) {
-    Expr item = emitter.simplify(lowering.tid + first);
+  auto split = [&](Expr item) {
+    return std::pair(emitter.simplify(item.floorDiv(runs)), emitter.simplify(item.mod(runs)));
+  };
+  auto placeOf = [&](Expr line, Expr run) {
+    return place(line, emitter.simplify(run * int64_t(lanes) + emitter.lane()));
+  };
+  auto directly = [&](const Coordinates &at, const Guard &guard) {
+    return given == type ? emitter.directAccess(tile.op, at, guard, lanes) : std::nullopt;
+  };
+  auto load = [&](Expr item) -> llvm::Error {
     Guard exists{{item, Interval::ofExtent(total), 1, 0}};
-    Expr line = emitter.simplify(item.floorDiv(runs)), run = emitter.simplify(item.mod(runs));
-    Expr along = emitter.simplify(run * int64_t(lanes) + emitter.lane());
-    auto [at, guard] = place(line, along);
+    auto [line, run] = split(item);
+    auto [at, guard] = placeOf(line, run);
     auto narrow = [&](Expr expr) { return b.CreateTrunc(emitter.index(expr), k.i32); };
     llvm::Value *address =
         b.CreateAdd(stageOffset, tile.chunkAddress(k, narrow(line), narrow(run)), "", true, true);
@@ -87,14 +94,14 @@ llvm::Error loadStagedTile(Lowering &lowering, const StagedTile &tile, DType typ
       else
         body();
     };
-    if (auto direct = emitter.directAccess(tile.op, at, guard, lanes); direct && given == type) {
+    if (auto direct = directly(at, guard)) {
       llvm::Value *valid = emitter.holds(direct->guard);
       llvm::Value *offset = emitter.index(direct->offset);
       if (valid)
         offset = b.CreateSelect(valid, offset, llvm::ConstantInt::get(emitter.indexType(), 0));
       llvm::Value *byteOffset = b.CreateMul(b.CreateSExtOrTrunc(offset, k.i64), k.c64(2));
       whereItExists([&] { k.copyAsync16(address, direct->buffer, byteOffset, valid); });
-      continue;
+      return llvm::Error::success();
     }
     Guard all = guard;
     all.insert(all.end(), exists.begin(), exists.end());
@@ -109,8 +116,31 @@ llvm::Error loadStagedTile(Lowering &lowering, const StagedTile &tile, DType typ
       chunk = b.CreateInsertElement(chunk, ops.toMemory(type, value), lane);
     }
     whereItExists([&] { k.storeShared(chunk, address, 16); });
+    return llvm::Error::success();
+  };
+  int64_t rounds = (total + lowering.threads - 1) / lowering.threads;
+  auto [line, run] = split(lowering.tid);
+  auto [at, guard] = placeOf(line, run);
+  // What goes through registers, address by address, is a loop: beside the sums of a product,
+  // many at once would spill.
+  constexpr int64_t maxUnrolled = 2;
+  if (rounds <= maxUnrolled || directly(at, guard)) {
+    for (int64_t round = 0; round < rounds; ++round)
+      if (auto error = load(emitter.simplify(lowering.tid + round * lowering.threads)))
+        return error;
+    return llvm::Error::success();
   }
-  return llvm::Error::success();
+  llvm::Error error = llvm::Error::success();
+  k.forLoop(
+      k.c32(0), k.c32(rounds), k.c32(1), {},
+      [&](llvm::Value *counter, const Values &) -> Values {
+        ValueEmitter::Scope scope(emitter);
+        Expr round = emitter.variable(VarKind::Step, "fill", Interval::ofExtent(rounds), counter);
+        error = load(emitter.simplify(round * lowering.threads + lowering.tid));
+        return {};
+      },
+      KernelBuilder::Unrolling::Never);
+  return error;
 }
 
 } // namespace tilewright

@@ -1,6 +1,9 @@
 #include "costmodel/dot_analysis.h"
 
+#include "analysis/tiling/resources.h"
+
 #include <algorithm>
+#include <cmath>
 
 namespace tilewright {
 
@@ -13,7 +16,7 @@ struct OperandSources {
   bool computed = false; ///< goes through a dot or a reduction
 };
 
-OperandSources sourcesOf(const PlanView &view, unsigned operand) {
+OperandSources sourcesOf(const PlanView &view, unsigned operand, Instruction instruction) {
   OperandSources sources;
   std::vector<unsigned> work = {operand};
   std::set<unsigned> seen;
@@ -25,9 +28,9 @@ OperandSources sourcesOf(const PlanView &view, unsigned operand) {
     const InstanceView &v = view.instances[i];
     if (v.isInput) {
       sources.inputs.push_back(v.sameAs >= 0 ? unsigned(v.sameAs) : i);
-    } else if (v.op->opcode == Opcode::Dot || v.op->opcode == Opcode::Reduce) {
+    } else if (isProductOfTiles(*v.op, instruction) || v.op->opcode == Opcode::Reduce) {
       sources.computed = true;
-      if (v.op->opcode == Opcode::Dot)
+      if (v.op->opcode != Opcode::Reduce)
         sources.dots.push_back(i);
     } else {
       work.insert(work.end(), v.instance->operands.begin(), v.instance->operands.end());
@@ -72,7 +75,37 @@ DotOperandShape operandShape(const PlanView &view, const InstanceView &dot, unsi
   return shape;
 }
 
+/// The product that a convolution is: rows are batches and positions, columns output features.
+void setConvolution(PlanDot &dot, const InstanceView &v, const InstanceView &image,
+                    const InstanceView &kernel) {
+  const ConvDims &dims = v.op->attrs.conv;
+  DotShape &s = dot.shape;
+  double features = double(kernel.sizes[size_t(dims.kernelInput)]);
+  s.columns = double(v.sizes[size_t(dims.outputFeature)]);
+  s.rows = v.elements / std::max(1.0, s.columns);
+  s.depth = features * windowElements(*v.op);
+  dot.gathered = s.rows * s.depth / std::max(1.0, image.elements);
+  auto packed = packedConvolutionStep(*v.op, kernel.op->shape);
+  dot.isPacked = packed.has_value();
+  dot.staged =
+      packed ? std::min(1.0, std::ceil(double(*packed) / 16) * 16 / s.depth) : features / s.depth;
+}
+
 } // namespace
+
+bool isProductOfTiles(const Op &op, Instruction instruction) {
+  if (op.opcode != Opcode::Convolution)
+    return op.opcode == Opcode::Dot;
+  return op.attrs.batchGroupCount == 1 &&
+         (op.attrs.featureGroupCount == 1 || instruction != Instruction::Fma);
+}
+
+double windowElements(const Op &op) {
+  double elements = 1;
+  for (const WindowDim &dim : op.attrs.window)
+    elements *= double(dim.size);
+  return elements;
+}
 
 double DotAnalysis::repeats(double warps) const {
   double most = 1;
@@ -86,7 +119,7 @@ DotAnalysis analyseDots(const KernelPlan &plan, const PlanView &view) {
   std::set<unsigned> feeding;
   for (unsigned i = 0; i < view.instances.size(); ++i) {
     const InstanceView &v = view.instances[i];
-    if (v.isInput || v.sameAs >= 0 || v.op->opcode != Opcode::Dot ||
+    if (v.isInput || v.sameAs >= 0 || !isProductOfTiles(*v.op, plan.instruction) ||
         v.instance->operands.size() < 2)
       continue;
     const DotDims &dims = v.op->attrs.dot;
@@ -96,12 +129,16 @@ DotAnalysis analyseDots(const KernelPlan &plan, const PlanView &view) {
     dot.instance = i;
     DotShape &s = dot.shape;
     s.type = lhs.op->shape.dtype;
-    s.batch = sizeOf(lhs, dims.lhsBatch);
-    s.depth = sizeOf(lhs, dims.lhsContracting);
-    s.rows = lhs.elements / std::max(1.0, s.batch * s.depth);
-    s.columns = rhs.elements / std::max(1.0, s.batch * s.depth);
+    if (v.op->opcode == Opcode::Convolution) {
+      setConvolution(dot, v, lhs, rhs);
+    } else {
+      s.batch = sizeOf(lhs, dims.lhsBatch);
+      s.depth = sizeOf(lhs, dims.lhsContracting);
+      s.rows = lhs.elements / std::max(1.0, s.batch * s.depth);
+      s.columns = rhs.elements / std::max(1.0, s.batch * s.depth);
+    }
     for (unsigned side : {0u, 1u}) {
-      OperandSources sources = sourcesOf(view, v.instance->operands[side]);
+      OperandSources sources = sourcesOf(view, v.instance->operands[side], plan.instruction);
       DotOperandShape shape = operandShape(view, v, side, sources);
       feeding.insert(sources.dots.begin(), sources.dots.end());
       if (shape.fromShared) {

@@ -13,6 +13,10 @@ namespace tilewright {
 struct PlanDot {
   unsigned instance;
   DotShape shape;
+  /// Of a convolution's image: elements of the windows of a tile for each that the tile reads, and
+  /// the part of what one step takes that stands in shared memory at once (of the kernel's, too).
+  double gathered = 1, staged = 1;
+  bool isPacked = false; ///< packedConvolutionStep()
   /// Input instances of each operand that are copied to shared memory for it; none for an operand
   /// that is computed from a dot or a reduction and lies in registers.
   std::array<std::vector<unsigned>, 2> inputs;
@@ -28,6 +32,13 @@ struct DotAnalysis {
   /// Largest repetition of work by warps that keep whole rows (DotShape::repeats).
   double repeats(double warps) const;
 };
+
+/// Is it made of products of tiles? A dot is; so is a convolution, unless it has groups, whose
+/// tiles only the limits of a matrix instruction keep within one of them.
+bool isProductOfTiles(const Op &op, Instruction instruction);
+
+/// The window elements that a convolution sums over for each input feature.
+double windowElements(const Op &op);
 
 DotAnalysis analyseDots(const KernelPlan &plan, const PlanView &view);
 

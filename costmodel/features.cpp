@@ -72,8 +72,12 @@ private:
       registers.accumulators = w.accumulators;
       f.tensorFlops = f.tensorFlops || w.fmaClocks == 0;
       f.flopType = d.shape.type;
+      registers.gathered = registers.gathered || d.isPacked;
       const Op &op = *v.op;
       double depth = 1;
+      if (op.opcode == Opcode::Convolution)
+        depth = windowElements(op) *
+                double(graph[op.operands[1]].shape.dims[size_t(op.attrs.conv.kernelInput)]);
       for (int64_t dim : op.attrs.dot.lhsContracting)
         depth *= double(graph[op.operands[0]].shape.dims[dim]);
       f.flops += 2 * double(op.shape.elementCount().value_or(0)) * depth;
@@ -191,6 +195,8 @@ private:
   /// An input of a dot: copied to shared memory, whole tiles.
   void addDotInput(const InstanceView &v) {
     double times = view.perIteration(v);
+    auto [gathered, staged] = copiesOf(v);
+    double bytes = v.bytes * gathered;
     double width = bitWidth(v.op->shape.dtype) / 8.0;
     double run = v.contiguousElements() * width;
     double tensorRow = double(v.rowPitch()) * width;
@@ -200,7 +206,7 @@ private:
                         : 1; // a row that starts inside a sector touches one more
     bool scattered = isScatteredInput(v);
     double copyBytes = scattered ? width : vectorBytes;
-    double perThread = std::max(v.bytes / copyBytes / (32 * f.warps), 1.0);
+    double perThread = std::max(bytes / copyBytes / (32 * f.warps), 1.0);
     if (inLoop)
       copies += perThread;
     if (v.rowPitch() % alignedElements != 0) {
@@ -208,15 +214,15 @@ private:
       misalignedFactor = std::max(misalignedFactor, vectorBytes / width);
     }
     f.readSegment = std::min(f.readSegment, std::min(run, lineBytes));
-    f.sharedPerCta += v.bytes * buffers(v);
+    f.sharedPerCta += bytes * staged * buffers(v);
     if (times == 0) {
-      f.outsideLoadBytes += v.bytes * pieces;
+      f.outsideLoadBytes += bytes * pieces;
       return;
     }
-    f.loadBytes += times * v.bytes * pieces;
+    f.loadBytes += times * bytes * pieces;
     if (!scattered)
-      f.sharedBytes += times * v.bytes; // written by the copy
-    f.tags += times * v.bytes / std::min(lineBytes, run);
+      f.sharedBytes += times * bytes; // written by the copy
+    f.tags += times * bytes / std::min(lineBytes, run);
     f.loadsPerThread += times * perThread;
     f.loadInstructions += times * f.warps * perThread;
   }
@@ -238,6 +244,17 @@ private:
       scattered = scattered || (mine && isScattered(operand, plan.instruction));
     });
     return scattered;
+  }
+
+  /// How often a dot's copies bring each element of the tile of an input (the windows of a
+  /// convolution overlap), and the part of a step's copies that stands in shared memory at once.
+  std::pair<double, double> copiesOf(const InstanceView &v) const {
+    unsigned index = unsigned(&v - view.instances.data());
+    for (const PlanDot &d : dots.dots)
+      for (unsigned side : {0u, 1u})
+        if (std::count(d.inputs[side].begin(), d.inputs[side].end(), index))
+          return {side == 0 ? d.gathered : 1, d.staged};
+    return {1, 1};
   }
 
   /// Buffers of an operand in shared memory. wgmma reads a stage while the next ones arrive; the
@@ -305,7 +322,7 @@ private:
 
   void addArithmetic() {
     for (const InstanceView &v : view.instances) {
-      if (v.isInput || v.sameAs >= 0 || v.op->opcode == Opcode::Dot)
+      if (v.isInput || v.sameAs >= 0 || isProductOfTiles(*v.op, plan.instruction))
         continue;
       double elements = v.elements;
       if (v.op->opcode == Opcode::ReduceWindow)
@@ -358,15 +375,7 @@ private:
     return body;
   }
 
-  /// Elements of a window, all of which a program goes through for each result.
-  static double windowElements(const Op &op) {
-    double elements = 1;
-    for (const WindowDim &dim : op.attrs.window)
-      elements *= double(dim.size);
-    return elements;
-  }
-
-  /// Until convolutions are tiled to tensor cores: FMAs from registers.
+  /// A convolution in groups: a loop for each element, FMAs from registers.
   void addConvolution(const InstanceView &v) {
     double products = v.elements * windowElements(*v.op);
     for (unsigned p : v.instance->reduces)
@@ -532,7 +541,8 @@ llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const D
   for (const PlanDot &d : dots.dots) {
     bool taken = device.tensorFlopsPerClock(d.shape.type) > 0;
     tensor = tensor || taken;
-    warpGroup = warpGroup || (taken && d.shape.rows >= 64 && d.shape.type != DType::F64);
+    warpGroup = warpGroup || (taken && d.shape.rows >= 64 && d.shape.type != DType::F64 &&
+                              view->instances[d.instance].op->opcode == Opcode::Dot);
   }
   if (device.warpgroupMma && plan.schedule().warps % 4 == 0 && warpGroup)
     return Instruction::Wgmma;

@@ -96,7 +96,9 @@ private:
   /// The first contracted dim of the last dot is what split-K divides.
   std::vector<unsigned> splitParameters() const {
     for (auto it = tiled.instances.rbegin(); it != tiled.instances.rend(); ++it)
-      if (!it->isInput && graph[it->op].opcode == Opcode::Dot && !it->reduces.empty())
+      if (Opcode opcode = graph[it->op].opcode;
+          !it->isInput && (opcode == Opcode::Dot || opcode == Opcode::Convolution) &&
+          !it->reduces.empty())
         return {it->reduces.front()};
     return {};
   }

@@ -19,7 +19,7 @@ double estimateRegisters(const RegisterFacts &f, double warps, const DeviceLimit
     case Instruction::Wgmma:
       return 20.44 + 1.12 * f.accumulators + 2.59 * f.copies + 0.94 * f.relayoutWords;
     case Instruction::MmaSync:
-      return 30.46 + 1.44 * f.accumulators + 2.62 * f.copies;
+      return 30.46 + 1.44 * f.accumulators + 2.62 * f.copies + (f.gathered ? 30 : 0);
     case Instruction::Fma:
       return 30 + 1.1 * f.accumulators + 2 * std::sqrt(f.accumulators) + 2.6 * f.copies;
     }

@@ -13,7 +13,10 @@ struct RegisterFacts {
   double accumulators = 0;      ///< of the last dot
   double innerAccumulators = 0; ///< of the other dots
   double copies = 0;            ///< asynchronous copies
-  bool masked = false;          ///< positions are compared between two dots
+  /// An operand's elements are found one by one (a convolution of few features): digits, addresses
+  /// and masks of a chunk of eight.
+  bool gathered = false;
+  bool masked = false; ///< positions are compared between two dots
   double relayoutWords = 0;
   // Without a dot:
   double loadedWords = 0;      ///< 32-bit words of loads that are in flight together

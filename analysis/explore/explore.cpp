@@ -163,7 +163,9 @@ llvm::Expected<ExploredKernel> Explorer::exploreKernel(GraphId id, const KernelG
   prototype.graph = source->graph;
   prototype.context = tiledKernel->context;
   prototype.tiled = tiledKernel->tiled;
-  bool hasDot = source->kind == KernelKind::Dot;
+  bool hasDot = source->kind == KernelKind::Dot ||
+                std::any_of(group.ops.begin(), group.ops.end(),
+                            [&](OpId op) { return graph.op(op).opcode == Opcode::Convolution; });
   Instruction first =
       options.instruction.value_or(hasDot ? Instruction::MmaSync : Instruction::Fma);
   llvm::Expected<ExploredKernel> kernel =

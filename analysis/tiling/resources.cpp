@@ -66,6 +66,19 @@ std::vector<std::vector<unsigned>> readers(const TiledGroup &group) {
   return out;
 }
 
+/// Elements of each operand of a convolution that are staged: rows or columns, times a step.
+Expr stagedElements(const View &view, const TileInstance &instance, size_t operand) {
+  const Op &op = view.graph[instance.op];
+  const auto columns = static_cast<size_t>(op.attrs.conv.outputFeature);
+  Expr across = view.ctx.constant(1);
+  for (size_t d = 0; d < instance.tile.dims.size(); ++d)
+    if ((d == columns) == (operand == 1))
+      across = across * instance.tile.dims[d].size;
+  if (auto packed = packedConvolutionStep(op, view.graph[op.operands[1]].shape))
+    return across * ((*packed + 15) / 16 * 16);
+  return across * view.group.space.parameters[instance.reduces.front()].size;
+}
+
 void addDots(const View &view, const std::vector<bool> &hasDot, Resources &out) {
   const Expr stages = view.parameter("stages");
   for (unsigned i = 0; i < view.group.instances.size(); ++i) {
@@ -75,10 +88,13 @@ void addDots(const View &view, const std::vector<bool> &hasDot, Resources &out) 
     for (size_t k = 0; k < dot.operands.size(); ++k) {
       const unsigned operand = dot.operands[k];
       const bool isMadeHere = hasDot[operand];
+      const Expr bytes = view.op(i).opcode == Opcode::Convolution && !dot.reduces.empty()
+                             ? stagedElements(view, dot, k) * (bitWidth(view.dtype(operand)) / 8)
+                             : view.bytes(operand);
       out.sharedItems.push_back({dot.op,
                                  fmt::format("operand {} of %{} (%{}){}", k, view.op(i).name,
                                              view.op(operand).name, isMadeHere ? "" : ", staged"),
-                                 isMadeHere ? view.bytes(operand) : view.bytes(operand) * stages});
+                                 isMadeHere ? bytes : bytes * stages});
     }
     // Accumulators have at least 32 bits.
     const int64_t words = std::max(1u, bitWidth(view.dtype(i)) / 32);
@@ -151,6 +167,17 @@ std::string itemText(const std::vector<ResourceItem> &items, std::string_view un
 }
 
 } // namespace
+
+std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel) {
+  constexpr int64_t fewFeatures = 16, step = 32;
+  const int64_t features = kernel.dims[static_cast<size_t>(op.attrs.conv.kernelInput)];
+  if (features >= fewFeatures)
+    return std::nullopt;
+  int64_t total = features;
+  for (const WindowDim &dim : op.attrs.window)
+    total = std::min(total * dim.size, step); // what goes beyond a step doesn't matter
+  return total;
+}
 
 Resources resourcesOf(const Graph &graph, const TiledGroup &group) {
   View view(graph, group);
@@ -243,7 +270,8 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
     const unsigned bits = bitWidth(view.dtype(dot.operands[0]));
     const bool isKnown =
         bits == 8 || bits == 16 || (!isWgmma && view.dtype(dot.operands[0]) == DType::F32);
-    if (op.opcode != Opcode::Dot || !isKnown) {
+    const bool isConvolution = op.opcode == Opcode::Convolution;
+    if (!isKnown || (isConvolution && (isWgmma || bits != 16 || op.attrs.batchGroupCount != 1))) {
       need(Formula::constant(false),
            fmt::format("{} does not take a {} of {}", toString(instruction), toString(op.opcode),
                        toString(view.dtype(dot.operands[0]))),
@@ -259,7 +287,10 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
     Expr m = one, n = one, k = one;
     for (size_t dim = 0; dim < tile.dims.size(); ++dim) {
       const Expr size = tile.dims[dim].size;
-      if (dim < batch)
+      if (isConvolution)
+        (dim == static_cast<size_t>(op.attrs.conv.outputFeature) ? n : m) =
+            (dim == static_cast<size_t>(op.attrs.conv.outputFeature) ? n : m) * size;
+      else if (dim < batch)
         need(Formula::lessEqual(size, one), "batch tile {0} must be 1 for a matrix instruction",
              {size});
       else
@@ -276,7 +307,16 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
     const int64_t rows = isWgmma ? 64 : 16;
     multiple(m, rows, "m");
     multiple(n, 8, "n");
-    multiple(k, 256 / bits, "k");
+    const Shape &kernel = graph[op.operands[1]].shape;
+    if (!isConvolution || !packedConvolutionStep(op, kernel))
+      multiple(k, 256 / bits, "k");
+    if (isConvolution && op.attrs.featureGroupCount > 1) {
+      const int64_t columns =
+          kernel.dims[static_cast<size_t>(op.attrs.conv.kernelOutput)] / op.attrs.featureGroupCount;
+      need(Formula::divides(n, view.ctx.constant(columns)),
+           "n tile {0} must divide the {1} output features of a group",
+           {n, view.ctx.constant(columns)});
+    }
     if (isWgmma) {
       need(Formula::divides(view.ctx.constant(4), warps),
            "{0} warps must be a multiple of 4 for wgmma", {warps});

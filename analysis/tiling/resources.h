@@ -5,6 +5,8 @@
 //             multi-stage). An operand that another dot of the group makes is staged once. The
 //             accumulators live in registers; the epilogue writes them from there, so that it
 //             needs no shared memory beside the stages.
+//   convolution  as a dot: its image operand is the windows of the tile's positions, gathered as
+//             they are copied, at one window element at a time (see packedConvolutionStep)
 //   transpose an input whose fastest dim is not the fastest dim of the root is staged once, a whole
 //             tile, so that both the read and the write run along rows.
 //   reduce    with more than one warp a row, partial results cross warps through
@@ -16,6 +18,7 @@
 #include "analysis/tiling/plan.h"
 #include "analysis/tiling/tiled_group.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +40,11 @@ struct Resources {
   std::vector<ResourceItem> registerItems;
 };
 
+/// A convolution's sum goes, for each window element, over tiles of the input features. With fewer
+/// features (of a group) than a matrix instruction takes at once, a step takes elements of several
+/// window elements: so many. Nothing where it does not.
+std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel);
+
 Resources resourcesOf(const Graph &graph, const TiledGroup &group);
 
 /// Appends the device's limits as constraints of "device", with rules "threads", "grid-limit",
@@ -46,6 +54,8 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
 /// Appends what an instruction needs of the tiles of every dot, rule "mma-shape":
 ///   mma.sync  m multiple of 16, n of 8, k of 32 bytes; the 16x8 results divided evenly among the
 ///             warps; batch tiles of 1; 8- or 16-bit elements (or f32, as tf32)
+///             Convolutions of 16-bit elements, too: m is batch and positions, n the output
+///             features (of one group), k the input features.
 ///   wgmma     m multiple of 64 and the 64-row results divided evenly among groups of four warps,
 ///             n multiple of 8; otherwise as above, 8 and 16 bits only
 ///   fma       nothing
