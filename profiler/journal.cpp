@@ -158,7 +158,11 @@ Status Journal::write(const std::string &line) {
                                                 "; make room and run the same command again"};
     at += static_cast<size_t>(put);
   }
-  if (fdatasync(descriptor) != 0 && errno != EINVAL && errno != ENOTSUP)
+  int synced;
+  do
+    synced = fdatasync(descriptor);
+  while (synced != 0 && errno == EINTR);
+  if (synced != 0 && errno != EINVAL && errno != ENOTSUP)
     return Failure{FailureKind::BadInput,
                    file + ": can't be brought to disk: " + std::strerror(errno)};
   return fine();

@@ -33,29 +33,45 @@ int architecture() { return std::atoi(gpu().setting("sm", "90").c_str()); }
 
 extern "C" {
 
-int cuInit(unsigned) { return gpu().at("init"); }
+int cuInit(unsigned) {
+  if (int status = gpu().call(__func__))
+    return status;
+  return gpu().at("init");
+}
 int cuDriverGetVersion(int *version) {
+  if (int status = gpu().call(__func__))
+    return status;
   *version = 13000;
   return 0;
 }
 int cuDeviceGetCount(int *count) {
+  if (int status = gpu().call(__func__))
+    return status;
   *count = std::atoi(gpu().setting("devices", "1").c_str());
   return gpu().at("device-count");
 }
 int cuDeviceGet(int *device, int ordinal) {
+  if (int status = gpu().call(__func__))
+    return status;
   *device = ordinal;
   return 0;
 }
 int cuDeviceGetName(char *name, int length, int) {
+  if (int status = gpu().call(__func__))
+    return status;
   std::strncpy(name, "Stand-in GPU", static_cast<size_t>(length));
   return 0;
 }
 int cuDeviceGetUuid(cuda::Uuid *uuid, int device) {
+  if (int status = gpu().call(__func__))
+    return status;
   std::memset(uuid->bytes, 0xa0 + std::atoi(gpu().setting("board", "0").c_str()) + device,
               sizeof uuid->bytes);
   return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
+  if (int status = gpu().call(__func__))
+    return status;
   switch (attribute) {
   case cuda::WarpSize:
     *value = 32;
@@ -89,21 +105,37 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   }
 }
 int cuDevicePrimaryCtxRetain(void **context, int) {
+  if (int status = gpu().call(__func__))
+    return status;
   *context = &gpu();
   return 0;
 }
-int cuCtxSetCurrent(void *) { return 0; }
+int cuCtxSetCurrent(void *) {
+  if (int status = gpu().call(__func__))
+    return status;
+  return 0;
+}
 int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  if (int status = gpu().call(__func__))
+    return status;
   *total = gpu().totalBytes();
   *free = *total - gpu().usedBytes();
   return 0;
 }
 int cuMemAlloc_v2(unsigned long long *pointer, size_t bytes) {
+  if (int status = gpu().call(__func__))
+    return status;
   int status = gpu().at("alloc");
   return status ? status : gpu().allocate(pointer, bytes);
 }
-int cuMemFree_v2(unsigned long long pointer) { return gpu().release(pointer); }
+int cuMemFree_v2(unsigned long long pointer) {
+  if (int status = gpu().call(__func__))
+    return status;
+  return gpu().release(pointer);
+}
 int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("copy-in"))
     return status;
   if (!gpu().isAllocated(to, bytes))
@@ -112,6 +144,8 @@ int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t bytes) {
   return 0;
 }
 int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("copy-out"))
     return status;
   if (!gpu().isAllocated(from, bytes))
@@ -120,6 +154,8 @@ int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t bytes) {
   return 0;
 }
 int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count, void *) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("fill"))
     return status;
   if (!gpu().isAllocated(to, count))
@@ -128,6 +164,8 @@ int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t count, vo
   return 0;
 }
 int cuMemsetD32Async(unsigned long long to, unsigned, size_t count, void *) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("fill"))
     return status;
   if (!gpu().isAllocated(to, 4 * count))
@@ -136,6 +174,8 @@ int cuMemsetD32Async(unsigned long long to, unsigned, size_t count, void *) {
   return 0;
 }
 int cuModuleLoadDataEx(void **module, const void *, unsigned options, int *names, void **values) {
+  if (int status = gpu().call(__func__))
+    return status;
   int status = gpu().at("load");
   for (unsigned i = 0; status && i < options; ++i)
     if (names[i] == cuda::ErrorLogBuffer)
@@ -143,8 +183,14 @@ int cuModuleLoadDataEx(void **module, const void *, unsigned options, int *names
   *module = &gpu();
   return status;
 }
-int cuModuleUnload(void *) { return 0; }
+int cuModuleUnload(void *) {
+  if (int status = gpu().call(__func__))
+    return status;
+  return 0;
+}
 int cuModuleGetFunction(void **function, void *, const char *name) {
+  if (int status = gpu().call(__func__))
+    return status;
   const PackKernel *kernel = gpu().findKernel(name);
   if (int status = gpu().at("function"))
     return status;
@@ -154,19 +200,27 @@ int cuModuleGetFunction(void **function, void *, const char *name) {
   return 0;
 }
 int cuFuncSetAttribute(void *, int attribute, int) {
+  if (int status = gpu().call(__func__))
+    return status;
   return attribute == cuda::MaxDynamicSharedSizeBytes ? 0 : 1;
 }
 int cuFuncGetAttribute(int *value, int attribute, void *) {
+  if (int status = gpu().call(__func__))
+    return status;
   *value = attribute == cuda::NumRegs ? 42 : 0;
   return 0;
 }
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, void *, int threads, size_t) {
+  if (int status = gpu().call(__func__))
+    return status;
   *blocks = 2048 / threads;
   return 0;
 }
 int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                    unsigned blockY, unsigned blockZ, unsigned, void *stream, void **parameters,
                    void **) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("launch"))
     return status;
   const PackKernel &kernel = *static_cast<FakeFunction *>(function)->kernel;
@@ -185,32 +239,44 @@ int cuLaunchKernel(void *function, unsigned gridX, unsigned gridY, unsigned grid
   return 0;
 }
 int cuStreamCreate(void **stream, unsigned flags) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("stream"))
     return status;
   *stream = new FakeStream;
   return flags == cuda::NonBlockingStream ? 0 : 1;
 }
 int cuStreamDestroy_v2(void *stream) {
+  if (int status = gpu().call(__func__))
+    return status;
   delete static_cast<FakeStream *>(stream);
   return 0;
 }
 int cuStreamBeginCapture_v2(void *stream, int mode) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("capture"))
     return status;
   static_cast<FakeStream *>(stream)->capturing = new FakeGraph;
   return mode == cuda::CaptureThreadLocal ? 0 : 1;
 }
 int cuStreamEndCapture(void *stream, void **graph) {
+  if (int status = gpu().call(__func__))
+    return status;
   *graph = std::exchange(static_cast<FakeStream *>(stream)->capturing, nullptr);
   return gpu().at("end-capture");
 }
 int cuGraphInstantiateWithFlags(void **executable, void *graph, unsigned long long) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("instantiate"))
     return status;
   *executable = new FakeGraph(*static_cast<FakeGraph *>(graph));
   return 0;
 }
 int cuGraphLaunch(void *executable, void *) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("graph-launch"))
     return status;
   for (FakeGraph::Node &node : static_cast<FakeGraph *>(executable)->nodes) {
@@ -224,32 +290,46 @@ int cuGraphLaunch(void *executable, void *) {
   return 0;
 }
 int cuGraphExecDestroy(void *executable) {
+  if (int status = gpu().call(__func__))
+    return status;
   delete static_cast<FakeGraph *>(executable);
   return 0;
 }
 int cuGraphDestroy(void *graph) {
+  if (int status = gpu().call(__func__))
+    return status;
   delete static_cast<FakeGraph *>(graph);
   return 0;
 }
 int cuEventCreate(void **event, unsigned) {
+  if (int status = gpu().call(__func__))
+    return status;
   *event = new FakeEvent;
   return 0;
 }
 int cuEventRecord(void *event, void *) {
+  if (int status = gpu().call(__func__))
+    return status;
   static_cast<FakeEvent *>(event)->ns = static_cast<double>(gpu().nowNs());
   return 0;
 }
 int cuEventQuery(void *) {
+  if (int status = gpu().call(__func__))
+    return status;
   if (int status = gpu().at("query"))
     return status;
   return gpu().isHanging ? cuda::notReady : 0;
 }
 int cuEventElapsedTime(float *milliseconds, void *from, void *to) {
+  if (int status = gpu().call(__func__))
+    return status;
   *milliseconds = static_cast<float>(
       (static_cast<FakeEvent *>(to)->ns - static_cast<FakeEvent *>(from)->ns) / 1e6);
   return 0;
 }
 int cuGetErrorName(int status, const char **name) {
+  if (int status = gpu().call(__func__))
+    return status;
   *name = status == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
           : status == 100 ? "CUDA_ERROR_NO_DEVICE"
           : status == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
@@ -259,12 +339,16 @@ int cuGetErrorName(int status, const char **name) {
   return *name ? 0 : 1;
 }
 int cuGetErrorString(int, const char **text) {
+  if (int status = gpu().call(__func__))
+    return status;
   *text = "as the stand-in was told";
   return 0;
 }
 int cuTensorMapEncodeTiled(cuda::TensorMap *map, int, uint32_t rank, void *address,
                            const uint64_t *, const uint64_t *strides, const uint32_t *,
                            const uint32_t *, int, int, int, int) {
+  if (int status = gpu().call(__func__))
+    return status;
   // What the driver checks, too (CUDA Driver API reference).
   if (reinterpret_cast<uintptr_t>(address) % 16 != 0)
     return 1;

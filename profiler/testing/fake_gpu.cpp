@@ -52,6 +52,22 @@ std::string FakeGpu::setting(const std::string &name, const std::string &otherwi
   return otherwise;
 }
 
+int FakeGpu::call(const char *symbol) {
+  size_t number = ++calls[symbol];
+  for (const Fault &fault : faults)
+    if (fault.point == symbol && (fault.number == 0 || fault.number == number)) {
+      markOnce();
+      return std::atoi(fault.action.c_str());
+    }
+  return 0;
+}
+
+void FakeGpu::markOnce() const {
+  if (std::string once = environment("TILEWRIGHT_FAKE_ONCE"); !once.empty())
+    if (FILE *mark = std::fopen(once.c_str(), "w"))
+      std::fclose(mark);
+}
+
 int FakeGpu::at(const char *point) {
   size_t number = ++calls[point], any = ++calls["any"];
   int status = 0;
@@ -60,9 +76,7 @@ int FakeGpu::at(const char *point) {
                    (fault.point == "any" && (fault.number == 0 || fault.number == any));
     if (!applies)
       continue;
-    if (std::string once = environment("TILEWRIGHT_FAKE_ONCE"); !once.empty())
-      if (FILE *mark = std::fopen(once.c_str(), "w"))
-        std::fclose(mark);
+    markOnce();
     if (fault.action == "kill") {
       kill(getppid(), SIGKILL);
       raise(SIGKILL);

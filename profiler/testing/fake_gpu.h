@@ -1,14 +1,15 @@
 // A GPU that is not there: what the stand-in driver, CUPTI and NVML share.
 //
 // "Device" memory is host memory. A launch looks its kernel up in the packs that
-// $TILEWRIGHT_FAKE_PACK names (with colons between them; kernels have names of their own), reads every input and writes what the pack expects of each output
-// (zeros elsewhere). Time is a counter that only launches, copies and fills move, so that every
-// run of a test sees the same numbers.
+// $TILEWRIGHT_FAKE_PACK names (with colons between them; kernels have names of their own), reads
+// every input and writes what the pack expects of each output (zeros elsewhere). Time is a counter
+// that only launches, copies and fills move, so that every run of a test sees the same numbers.
 //
 // $TILEWRIGHT_FAKE_FAULTS is a list of faults, separated by blanks:
 //   POINT:N=ACTION   at the N-th call of POINT (counted from 1 in each process); N may be `*`
 //   POINT            init, device-count, alloc, copy-in, copy-out, fill, load, function, launch,
-//                    query, activity, counters, nvml, any (every one of them)
+//                    query, activity, counters, nvml, any (every one of them); or a function by
+//                    its symbol, as cuMemAlloc_v2 or cuptiActivityFlushAll (with a status only)
 //   ACTION           a CUDA or CUPTI status as a number; `kill` ends the process and its parent,
 //                    `crash` the process alone, `hang` never ends, `wrong` spoils what a launch
 //                    writes, `partial` leaves the second half of the outputs unwritten, `slow`
@@ -37,6 +38,8 @@ public:
 
   /// Counts a call of a point and carries out its faults; a status to return, or 0.
   int at(const char *point);
+  /// The same for a call of a library's function, which is a point of its own name.
+  int call(const char *symbol);
 
   std::string setting(const std::string &name, const std::string &otherwise) const;
 
@@ -62,6 +65,7 @@ public:
 
 private:
   FakeGpu();
+  void markOnce() const;
   struct Fault {
     std::string point;
     size_t number = 0; ///< 0: every call

@@ -1,4 +1,7 @@
 // explore → emit → tilewright-profile on a stand-in driver: every path of measuring without a GPU.
+#include "profiler/cuda_abi.h"
+#include "profiler/cupti_abi.h"
+#include "profiler/nvml_abi.h"
 #include "tests/cli/run_program.h"
 
 #include <algorithm>
@@ -100,6 +103,10 @@ protected:
     std::vector<std::string> environment = {
         "TILEWRIGHT_GPU_LIBRARIES=" + libraries, "TILEWRIGHT_FAKE_PACK=" + pack(),
         "TILEWRIGHT_FAKE_FAULTS=" + faults, "TILEWRIGHT_FAKE_GPU=" + gpu};
+    if (!disk.empty()) {
+      environment.push_back("TILEWRIGHT_FAKE_DISK=" + disk);
+      environment.push_back("LD_PRELOAD=" TILEWRIGHT_FAKE_GPU_FOLDER "/libfake_disk.so");
+    }
     if (isOnce) {
       fs::remove(folder / "once");
       environment.push_back("TILEWRIGHT_FAKE_ONCE=" + (folder / "once"));
@@ -118,6 +125,7 @@ protected:
 
   TemporaryFolder folder;
   bool isOnce = false; ///< a fault happens in the first process alone
+  std::string disk;    ///< what happens at which operation on a file, see fake_disk.cpp
   static std::unique_ptr<TemporaryFolder> shared;
 };
 std::unique_ptr<TemporaryFolder> Profile::shared;
@@ -179,6 +187,115 @@ TEST_F(Profile, KilledAtAnyPointNothingIsLostOrDoubled) {
     ++kills;
   }
   EXPECT_GT(kills, 100u);
+}
+
+/// Before and after every write, every sync and every rename, and in the middle of every write.
+TEST_F(Profile, KilledAtAnyOperationOnTheDiskNothingIsLostOrDoubled) {
+  ASSERT_EQ(profile("straight.csv").exitCode, 0);
+  const std::vector<std::string> expected = keysOf(folder / "straight.csv");
+  const std::string bytes = readBytes(folder / "straight.csv");
+  for (const char *how : {"before", "torn", "after"}) {
+    size_t kills = 0;
+    for (size_t operation = 1;; ++operation) {
+      SCOPED_TRACE(std::string(how) + " operation " + std::to_string(operation));
+      fs::remove(folder / "x.csv");
+      fs::remove(folder / "x.csv.problems.json");
+      disk = std::to_string(operation) + "=" + how;
+      Outcome killed = profile("x.csv");
+      disk.clear();
+      if (killed.signal != 9) {
+        ASSERT_EQ(killed.exitCode, 0) << killed.describe();
+        break;
+      }
+      ++kills;
+      std::string before = readBytes(folder / "x.csv");
+      Outcome resumed = profile("x.csv");
+      ASSERT_EQ(resumed.exitCode, 0) << resumed.describe();
+      ASSERT_EQ(keysOf(folder / "x.csv"), expected);
+      // Whole lines stay as they were.
+      std::string whole = before.substr(0, before.rfind('\n') + 1);
+      EXPECT_EQ(readBytes(folder / "x.csv").substr(0, whole.size()), whole);
+      EXPECT_EQ(Json::parse(readBytes(folder / "x.csv.problems.json"))["problems"].size(), kernels);
+    }
+    EXPECT_GT(kills, 2 * expected.size()); // a write and a sync for each row
+  }
+}
+
+TEST_F(Profile, ADiskThatFailsIsAnErrorAndTheNextRunGoesOn) {
+  ASSERT_EQ(profile("straight.csv").exitCode, 0);
+  const std::string bytes = readBytes(folder / "straight.csv");
+  for (const char *how : {"full", "broken", "short", "again"}) {
+    size_t failures = 0;
+    for (size_t operation = 1; operation < 40; operation += 3) {
+      SCOPED_TRACE(std::string(how) + " operation " + std::to_string(operation));
+      fs::remove(folder / "x.csv");
+      fs::remove(folder / "x.csv.problems.json");
+      disk = std::to_string(operation) + "=" + how;
+      Outcome outcome = profile("x.csv");
+      disk.clear();
+      if (outcome.exitCode != 0) {
+        ++failures;
+        EXPECT_EQ(outcome.exitCode, 2) << outcome.describe();
+        EXPECT_NE(outcome.err.find("x.csv"), std::string::npos) << outcome.describe();
+        outcome = profile("x.csv");
+        ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
+      }
+      ASSERT_EQ(keysOf(folder / "x.csv"), keysOf(folder / "straight.csv"));
+    }
+    // What is short or interrupted is gone on with.
+    EXPECT_EQ(failures > 3, std::string(how) == "full" || std::string(how) == "broken") << how;
+  }
+}
+
+/// Each function of the driver, of CUPTI and of NVML refuses, the first time and later: that is a
+/// row with the reason, a note or an end with a message. Never a crash, a hang, a row that is lost
+/// or one that is there twice, and the next run completes the file.
+TEST_F(Profile, WhateverFunctionFailsTheFileIsWhole) {
+  std::vector<std::string> symbols;
+#define TILEWRIGHT_SYMBOL(member, symbol, ...) symbols.push_back(#symbol);
+  TILEWRIGHT_CUDA_FUNCTIONS(TILEWRIGHT_SYMBOL)
+  TILEWRIGHT_CUPTI_ACTIVITY_FUNCTIONS(TILEWRIGHT_SYMBOL)
+  TILEWRIGHT_CUPTI_PROFILER_FUNCTIONS(TILEWRIGHT_SYMBOL)
+  TILEWRIGHT_NVML_FUNCTIONS(TILEWRIGHT_SYMBOL)
+#undef TILEWRIGHT_SYMBOL
+  symbols.push_back("cuTensorMapEncodeTiled");
+  const std::vector<std::string> more = {"--regimes", "cold,graph", "--counters", "--timeout", "1"};
+  ASSERT_EQ(profile("straight.csv", "", more).exitCode, 0);
+  auto measured = [&](const std::string &file) { // by plan and regime
+    std::map<std::string, int> count;
+    if (fs::exists(folder / file))
+      for (auto &row : readRows(folder / file))
+        if (row["role"] == "measure" && row["attempt"] == "1")
+          ++count[row["plan_hash"] + " " + row["regime"]];
+    return count;
+  };
+  const auto expected = measured("straight.csv");
+  ASSERT_EQ(expected.size(), 2 * kernels);
+  size_t noticed = 0, number = 0;
+  for (const std::string &symbol : symbols)
+    for (const char *when : {"1=1", ++number % 2 ? "3=700" : "*=999"}) {
+      SCOPED_TRACE(symbol + ":" + when);
+      for (const auto &entry : fs::directory_iterator(folder / ""))
+        if (entry.path().filename().string().starts_with("x.csv"))
+          fs::remove(entry.path());
+      Outcome outcome = profile("x.csv", symbol + ":" + when, more);
+      EXPECT_EQ(outcome.signal, 0) << outcome.describe();
+      EXPECT_TRUE(outcome.exitCode == 0 || outcome.exitCode == 1 || outcome.exitCode == 3)
+          << outcome.describe();
+      if (outcome.exitCode == 0) {
+        EXPECT_EQ(measured("x.csv"), expected);
+        continue; // it is of no account, or was asked again
+      }
+      ++noticed;
+      EXPECT_FALSE(outcome.err.empty() && outcome.out.find("failed: ") == std::string::npos)
+          << outcome.describe();
+      for (const auto &[row, count] : measured("x.csv"))
+        EXPECT_EQ(count, 1) << row;
+      outcome = profile("x.csv", "", more);
+      EXPECT_TRUE(outcome.exitCode == 0 || outcome.exitCode == 1) << outcome.describe();
+      EXPECT_EQ(measured("x.csv"), expected);
+    }
+  EXPECT_GT(noticed, symbols.size() / 2);
 }
 
 TEST_F(Profile, ARowThatIsNotWholeIsMeasuredAgain) {
