@@ -2,12 +2,9 @@
 //
 //     S = Q·Kᵀ,   P = f(S),   O = P·V
 //
-// f is elementwise, or a softmax over the second dot's contracted dim ("keys"): then P may use one
-// maximum of something over the keys and sums of things over them, and the keys are gone through in
-// one pass. With m the maximum so far, every sum and O hold what they would be with m as the
-// maximum; when m grows, they are multiplied by exp(shift(old m) - shift(m)), where shift is what
-// the exponential's argument has subtracted, usually m itself (Milakov and Gimelshein, "Online
-// normalizer calculation for softmax", 2018). A division of P by a sum is done to O at the end.
+// f may reduce over the second dot's contracted dim ("keys"), as a softmax does. The keys are gone
+// through in one pass, in steps; what is known of the reductions so far is corrected as they grow
+// (analysis/tiling/carried_state.h). Where that can't be done, all keys are one step.
 //
 // Each warp has some of the rows, all of their keys and all columns of O: rows are reduced by
 // shuffles within four lanes. Q stands in shared memory once, K and V in stages. P goes from the
@@ -49,15 +46,11 @@ private:
     Coordinates at;         ///< over the placeholders
     bool isCertain = false; ///< in the step that isWhole() was last asked about, if that holds
   };
-  /// How the value of an op changes with the maximum.
-  enum class Form : uint8_t { Independent, Scaled, Other };
 
   llvm::Error analyse();
   llvm::Error collectReductions();
   llvm::Error chooseTiles();
   llvm::Error locate();
-  Form formOf(OpId op);
-  bool isRowValueOf(OpId op, OpId reduction) const;
   bool dependsOn(OpId op, OpId other) const;
   bool usesWgmma() const { return instruction == Instruction::Wgmma; }
   void findFactor();
@@ -123,6 +116,7 @@ private:
   std::vector<Reduction> reductions; ///< a maximum, if there is one, then sums
   std::optional<OpId> shift;         ///< what exponentials subtract, a value of the row
   std::optional<size_t> divisor;     ///< the sum that P is divided by
+  std::string whole;                 ///< why the keys must be one step; empty: they need not be
   std::vector<OpId> closed;          ///< the reductions: their results are supplied
   std::optional<OpId> scaling;       ///< the op that multiplies by `factor`, left out
   OpId unscaled;                     ///< what it multiplies

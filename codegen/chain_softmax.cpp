@@ -169,6 +169,9 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
         return sum.takeError();
       llvm::Value *before = change ? b.CreateFMul(held[i], change) : held[i];
       held[i] = b.CreateFAdd(before, *sum);
+      if (!whole.empty()) // complete after this one step, in the four threads together
+        currentRow[i] =
+            ops.round(reductions[i].type, acrossQuad(Combiner::Add, reductions[i].type, held[i]));
     }
     if (change)
       result.factors.push_back(change);

@@ -1,6 +1,7 @@
 // What is what in a chain of two dots, and its tiles.
-#include "analysis/ir/literal.h"
 #include "analysis/support/checked.h"
+#include "analysis/tiling/carried_state.h"
+#include "analysis/tiling/chain_constraints.h"
 #include "codegen/chain_lowering.h"
 
 #include <algorithm>
@@ -9,9 +10,6 @@
 namespace tilewright {
 
 namespace {
-
-constexpr int64_t maxRegisters =
-    160; // of scores and outputs, a thread: beside them stand fragments and addresses
 
 int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multiple) * multiple; }
 
@@ -25,30 +23,6 @@ std::vector<std::vector<bool>> dependencies(const Graph &graph) {
         result[i][j] = result[i][j] || result[operand.index][j];
   }
   return result;
-}
-
-bool isMovement(Opcode opcode) {
-  return opcode == Opcode::Broadcast || opcode == Opcode::Reshape || opcode == Opcode::Bitcast ||
-         opcode == Opcode::Transpose || opcode == Opcode::Copy || opcode == Opcode::Convert;
-}
-
-OpId withoutMovement(const Graph &graph, OpId op) {
-  while (isMovement(graph[op].opcode))
-    op = graph[op].operands[0];
-  return op;
-}
-
-/// The number that an op is everywhere, if it is a scalar constant seen through movement.
-std::optional<double> scalarConstant(const Graph &graph, OpId op) {
-  const Op &constant = graph[withoutMovement(graph, op)];
-  if (constant.opcode != Opcode::Constant || constant.shape.rank() != 0)
-    return std::nullopt;
-  auto value = parseLiteral(constant.shape, constant.literal);
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return std::nullopt;
-  }
-  return value->asDouble(0);
 }
 
 } // namespace
@@ -126,57 +100,24 @@ llvm::Error ChainLowering::analyse() {
 
 llvm::Error ChainLowering::collectReductions() {
   const Graph &graph = spec.graph();
-  for (uint32_t i = 0; i < graph.size(); ++i) {
-    const Op &op = graph[OpId{i}];
-    if (op.opcode != Opcode::Reduce)
-      continue;
-    std::optional<Combiner> combiner;
-    if (op.called.size() == 1 && op.operands.size() == 2 && !op.shape.isTuple)
-      combiner = ScalarOps::inspectReducer(spec.module->graph(op.called[0].graph));
-    if (!dependsOn(OpId{i}, first) || dependsOn(OpId{i}, second) || op.attrs.dimensions.size() != 1)
-      return makeError(DiagClass::Unsupported,
-                       "%{}: no code for a reduction that is not over one dim between two dots",
-                       op.name);
-    if (!combiner || (*combiner != Combiner::Add && *combiner != Combiner::Maximum) ||
-        !isFloat(op.shape.dtype) || op.shape.dtype == DType::F64)
-      return makeError(DiagClass::Unsupported,
-                       "%{}: between two dots, reductions are sums or a maximum of floats",
-                       op.name);
-    std::optional<double> start = scalarConstant(graph, op.operands[1]);
-    if (!start || (*combiner == Combiner::Add ? *start != 0 : *start > -3e38))
-      return makeError(DiagClass::Unsupported,
-                       "%{}: between two dots, sums start at 0 and a maximum at -inf", op.name);
-    Reduction reduction;
-    reduction.op = OpId{i};
-    reduction.input = op.operands[0];
-    reduction.combiner = *combiner;
-    reduction.dim = static_cast<size_t>(op.attrs.dimensions[0]);
-    reduction.type = op.shape.dtype;
-    if (*combiner == Combiner::Maximum) {
-      if (!reductions.empty())
-        return makeError(DiagClass::Unsupported,
-                         "%{}: a maximum after another reduction between two dots", op.name);
-    }
-    reductions.push_back(reduction);
-  }
-  auto check = [&](OpId op) -> llvm::Error {
-    bool hasMaximum = !reductions.empty() && reductions[0].combiner == Combiner::Maximum;
-    if (formOf(op) == Form::Other && hasMaximum)
-      return makeError(DiagClass::Unsupported,
-                       "%{} depends on the maximum %{} in another way than a softmax does",
-                       graph[op].name, graph[reductions[0].op].name);
-    return llvm::Error::success();
-  };
-  for (const Reduction &reduction : reductions)
-    if (reduction.combiner == Combiner::Add)
-      if (auto error = check(reduction.input))
-        return error;
-  if (divisor)
-    return makeError(DiagClass::Unsupported, "%{}: a sum of what another sum divides",
-                     graph[reductions[*divisor].op].name);
-  if (auto error = check(scores))
-    return error;
-  findFactor();
+  std::vector<OpId> ops;
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    ops.push_back(OpId{i});
+  auto state = carriedState(*spec.module, graph, ops, first, second);
+  if (!state)
+    return state.takeError();
+  for (const CarriedReduction &carried : state->reductions)
+    reductions.push_back({carried.op,
+                          graph[carried.op].operands[0],
+                          carried.isMaximum ? Combiner::Maximum : Combiner::Add,
+                          carried.dim,
+                          {},
+                          graph[carried.op].shape.dtype});
+  shift = state->shift;
+  divisor = state->divisor;
+  whole = state->whole;
+  if (whole.empty())
+    findFactor();
   return llvm::Error::success();
 }
 
@@ -235,71 +176,6 @@ void ChainLowering::findFactor() {
   }
 }
 
-/// Is the op made of a reduction's result, constants and parameters alone, without the first dot?
-bool ChainLowering::isRowValueOf(OpId op, OpId reduction) const {
-  if (op == reduction)
-    return true;
-  const Op &made = spec.graph()[op];
-  if (made.opcode == Opcode::Dot || made.opcode == Opcode::Reduce)
-    return false;
-  return std::all_of(made.operands.begin(), made.operands.end(), [&](OpId operand) {
-    return !dependsOn(operand, first) || isRowValueOf(operand, reduction);
-  });
-}
-
-/// Sets `shift` and `divisor` where it meets them.
-ChainLowering::Form ChainLowering::formOf(OpId op) {
-  const Graph &graph = spec.graph();
-  const Op &made = graph[op];
-  bool dependsOnReduction =
-      std::any_of(reductions.begin(), reductions.end(),
-                  [&](const Reduction &reduction) { return dependsOn(op, reduction.op); });
-  if (!dependsOnReduction)
-    return Form::Independent;
-  if (isMovement(made.opcode))
-    return formOf(made.operands[0]);
-  switch (made.opcode) {
-  case Opcode::Exp: {
-    const Op &argument = graph[made.operands[0]];
-    if (argument.opcode != Opcode::Subtract || formOf(argument.operands[0]) != Form::Independent ||
-        reductions[0].combiner != Combiner::Maximum)
-      return Form::Other;
-    OpId subtracted = argument.operands[1];
-    if (!isRowValueOf(subtracted, reductions[0].op) || (shift && *shift != subtracted))
-      return Form::Other;
-    shift = subtracted;
-    return Form::Scaled;
-  }
-  case Opcode::Multiply: {
-    Form left = formOf(made.operands[0]), right = formOf(made.operands[1]);
-    if (left == Form::Independent)
-      return right;
-    return right == Form::Independent ? left : Form::Other;
-  }
-  case Opcode::Divide: {
-    Form top = formOf(made.operands[0]);
-    OpId bottom = withoutMovement(graph, made.operands[1]);
-    for (size_t i = 0; i < reductions.size(); ++i)
-      if (reductions[i].combiner == Combiner::Add && bottom == reductions[i].op &&
-          divisor.value_or(i) == i) {
-        divisor = i;
-        return top;
-      }
-    return formOf(made.operands[1]) == Form::Independent ? top : Form::Other;
-  }
-  case Opcode::Select: {
-    auto scales = [&](OpId operand) {
-      return formOf(operand) == Form::Scaled || scalarConstant(graph, operand) == 0.0;
-    };
-    bool isScaled = formOf(made.operands[0]) == Form::Independent && scales(made.operands[1]) &&
-                    scales(made.operands[2]);
-    return isScaled ? Form::Scaled : Form::Other;
-  }
-  default:
-    return Form::Other;
-  }
-}
-
 llvm::Error ChainLowering::chooseTiles() {
   const Graph &graph = spec.graph();
   const std::string &name = graph[second].name;
@@ -310,6 +186,14 @@ llvm::Error ChainLowering::chooseTiles() {
   keyStep = std::min(keyCount, keyStep == 0 ? 64 : keyStep);
   keyPadded = roundUp(keyStep, 16);
   keySteps = ceilDiv(keyCount, keyStep);
+  if (keySteps > 1 && !whole.empty())
+    return makeError(DiagClass::Unsupported,
+                     "%{}: a step of {} of {} columns is not the whole row, and {}", name, keyStep,
+                     keyCount, whole);
+  if (!whole.empty()) { // what is reduced is complete: nothing is corrected later
+    shift.reset();
+    divisor.reset();
+  }
   depthPadded = roundUp(depth, 16);
   int64_t warps = spec.schedule.warps;
   // Blocks of 16 rows of each warp; those of a warpgroup are 64 rows together.
@@ -323,12 +207,12 @@ llvm::Error ChainLowering::chooseTiles() {
   if (usesWgmma())
     return chooseWarpgroups();
   int64_t registers = rowBlocks() * (keyPadded / 8 * 4 + columnsPadded / 8 * 4);
-  if (registers > maxRegisters)
+  if (registers > chainRegisters)
     return makeError(DiagClass::Unsupported,
                      "%{}: {} scores and sums a thread for a tile of {} x {} with {} keys over {} "
                      "warps, at most {} are allowed; use a smaller tile or more warps",
                      name, registers, rowsOfWarp * warps, columnsPadded, keyPadded, warps,
-                     maxRegisters);
+                     chainRegisters);
   queryBytes = roundUp(rowsOfWarp * warps * depthPadded * 2, 128);
   keyTile.bytes = roundUp(keyPadded * depthPadded * 2, 128);
   valueTile.bytes = roundUp(keyPadded * columnsPadded * 2, 128);

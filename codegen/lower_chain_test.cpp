@@ -100,9 +100,101 @@ TEST(LowerChain, RefusalsSayWhy) {
   // A maximum that is used in another way can't be corrected afterwards.
   std::string hlo = attention(1, 32, 32, 32, 32);
   hlo.replace(hlo.find("subtract(scaled, tops)"), 22, "multiply(scaled, tops)");
-  EXPECT_NE(
-      reason(chainSpec(hlo, {1, 32, 32}, 32, 2, 2)).find("in another way than a softmax does"),
-      std::string::npos);
+  EXPECT_NE(reason(chainSpec(hlo, {1, 32, 32}, 16, 2, 2))
+                .find("16 of 32 columns is not the whole row, and %e depends on %top"),
+            std::string::npos);
+}
+
+/// Two dots with `between`, which makes %n from %s, f32[rows, columns]; %sum is a sum over columns.
+std::string between(int64_t rows, int64_t columns, const std::string &between) {
+  auto lines = [&](std::string text) {
+    std::string::size_type at;
+    while ((at = text.find("$M")) != std::string::npos)
+      text.replace(at, 2, fmt::format("f32[{},{}]", rows, columns));
+    while ((at = text.find("$R")) != std::string::npos)
+      text.replace(at, 2, fmt::format("f32[{}]", rows));
+    return text;
+  };
+  return lines("HloModule m\n"
+               "max { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+               " ROOT m = f32[] maximum(a, b) }\n"
+               "add { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+               " ROOT s = f32[] add(a, b) }\n"
+               "ENTRY main {\n" +
+               fmt::format("  q = bf16[{},32] parameter(0)\n  k = bf16[{},32] parameter(1)\n"
+                           "  v = bf16[{},24] parameter(2)\n",
+                           rows, columns, columns) +
+               "  s = $M dot(q, k), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n"
+               "  zero = f32[] constant(0)\n  low = f32[] constant(-inf)\n" +
+               between +
+               fmt::format("  p = bf16[{},{}] convert(n)\n"
+                           "  ROOT o = bf16[{},24] dot(p, v), lhs_contracting_dims={{1}}, "
+                           "rhs_contracting_dims={{0}}\n}}\n",
+                           rows, columns, rows));
+}
+
+const char *centred = R"(
+  total = $R reduce(s, zero), dimensions={1}, to_apply=add
+  totals = $M broadcast(total), dimensions={0}
+  part = f32[] constant(0.02)
+  parts = $M broadcast(part), dimensions={}
+  mean = $M multiply(totals, parts)
+  c = $M subtract(s, mean)
+)";
+const char *normalised = R"(
+  square = $M multiply(c, c)
+  spread = $R reduce(square, zero), dimensions={1}, to_apply=add
+  spreads = $M broadcast(spread), dimensions={0}
+  one = f32[] constant(1)
+  ones = $M broadcast(one), dimensions={}
+  safe = $M add(spreads, ones)
+  root = $M rsqrt(safe)
+  n = $M multiply(c, root)
+)";
+const char *mixed = R"(
+  top = $R reduce(s, low), dimensions={1}, to_apply=max
+  tops = $M broadcast(top), dimensions={0}
+  below = $M subtract(s, tops)
+  e = $M exponential(below)
+  plain = $R reduce(s, zero), dimensions={1}, to_apply=add
+  plains = $M broadcast(plain), dimensions={0}
+  n = $M divide(e, plains)
+)";
+
+TEST(LowerChain, WhatCantBeCorrectedTakesWholeRows) {
+  struct Case {
+    std::string hlo;
+    const char *why;
+  };
+  for (const Case &c : {
+           Case{between(40, 50, std::string(centred) + "  n = $M negate(c)\n"),
+                "%p depends on %total"},
+           Case{between(40, 50, std::string(centred) + normalised), "%square depends on %total"},
+           Case{between(40, 50, mixed), "%s is not scaled"},
+       }) {
+    expectPass(chainSpec(c.hlo, {32, 24}, 50, 2, 2));
+    CheckOutcome outcome = checkKernel(chainSpec(c.hlo, {32, 24}, 16, 2, 2));
+    EXPECT_EQ(outcome.status, CheckOutcome::Status::Skipped);
+    EXPECT_NE(outcome.reason.find(c.why), std::string::npos) << outcome.reason;
+  }
+}
+
+/// Sums and differences of what is scaled by the maximum are scaled by it, too.
+TEST(LowerChain, ScaledTermsAreCorrectedTogether) {
+  const char *terms = R"(
+  top = $R reduce(s, low), dimensions={1}, to_apply=max
+  tops = $M broadcast(top), dimensions={0}
+  below = $M subtract(s, tops)
+  e = $M exponential(below)
+  f = $M multiply(e, s)
+  g = $M subtract(f, e)
+  l = $R reduce(e, zero), dimensions={1}, to_apply=add
+  ls = $M broadcast(l), dimensions={0}
+  h = $M negate(g)
+  n = $M divide(h, ls)
+)";
+  for (int64_t step : {16, 32, 50})
+    expectPass(chainSpec(between(40, 50, terms), {32, 24}, step, 2, 2));
 }
 
 } // namespace

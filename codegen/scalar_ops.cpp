@@ -1,5 +1,6 @@
 #include "codegen/scalar_ops.h"
 
+#include "analysis/ir/reducer.h"
 #include "codegen/scalar_math.h"
 
 #include <limits>
@@ -340,21 +341,10 @@ llvm::Value *ScalarOps::applyInteger(const Op &op, DType type, const Values &x) 
 }
 
 std::optional<Combiner> ScalarOps::inspectReducer(const Graph &reducer) {
-  // Converts in and out are how lower precision is written; the sum is the same up to rounding.
-  auto behindConverts = [&](OpId id) {
-    while (reducer[id].opcode == Opcode::Convert || reducer[id].opcode == Opcode::Copy)
-      id = reducer[id].operands[0];
-    return id;
-  };
-  const Op &root = reducer[behindConverts(reducer.root())];
-  if (root.operands.size() != 2)
+  std::optional<Opcode> opcode = reducerOpcode(reducer);
+  if (!opcode)
     return std::nullopt;
-  const Op &first = reducer[behindConverts(root.operands[0])];
-  const Op &second = reducer[behindConverts(root.operands[1])];
-  if (first.opcode != Opcode::Parameter || second.opcode != Opcode::Parameter ||
-      first.attrs.parameterNumber == second.attrs.parameterNumber)
-    return std::nullopt;
-  switch (root.opcode) {
+  switch (*opcode) {
   case Opcode::Add:
     return Combiner::Add;
   case Opcode::Multiply:

@@ -1,11 +1,13 @@
 #include "analysis/explore/explore.h"
 
+#include "analysis/explore/chains.h"
 #include "analysis/explore/lower_bound.h"
 #include "analysis/explore/parts.h"
 #include "analysis/indexing/collective_traffic.h"
 #include "analysis/indexing/library_call.h"
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/inline.h"
+#include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
 #include "costmodel/feature_batch.h"
 
@@ -92,8 +94,16 @@ private:
     std::vector<ExploredKernel> kernels;
     std::vector<UnsupportedOp> unsupported;
     std::vector<SplitGroup> split;
+    std::string refusal; ///< why there is no kernel of all ops
     std::optional<Diag> bug;
   };
+  /// Of one run. Infinite where an op has no kernel.
+  static double timeOf(const Outcome &outcome) {
+    double timeNs = outcome.unsupported.empty() ? 0 : std::numeric_limits<double>::infinity();
+    for (const ExploredKernel &kernel : outcome.kernels)
+      timeNs += kernel.plans.front().estimate.timeNs;
+    return timeNs;
+  }
 
   const Graph &graphOf(GraphId id) const { return module->graph(id); }
   std::string computationName(GraphId id) const {
@@ -105,6 +115,7 @@ private:
   /// Plans of a tiled group whose dots use one kind of instruction. MmaSync stands for tensor
   /// cores where the instruction is left to us: its tiles are those that wgmma takes, too.
   llvm::Expected<ExploredKernel> explorePlans(KernelPlan prototype, Instruction instruction) const;
+  Outcome exploreWhole(GraphId id, const KernelGroup &kernel) const;
   Outcome exploreOrSplit(GraphId id, const KernelGroup &kernel) const;
   std::optional<Outcome> exploreCut(GraphId id, const KernelCut &cut) const;
   bool movesNoData(const Graph &graph, const KernelGroup &kernel) const;
@@ -199,6 +210,7 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
   addResourceConstraints(body, *tiled, device.limits);
   addInstructionConstraints(body, *tiled, instruction);
   addSearchConstraints(body, *tiled);
+  addChainSearchConstraints(*module, body, *tiled);
   prototype.tiled = tiled;
 
   auto chooseInstruction = [&](KernelPlan &plan) -> llvm::Error {
@@ -297,33 +309,25 @@ std::optional<Explorer::Outcome> Explorer::exploreCut(GraphId graphId, const Ker
   return outcome;
 }
 
-/// A group is one kernel, or, where that is faster or the only way, some around its dot. A group
-/// with no such plan falls back to one kernel an op; what can't be tiled alone either is
-/// unsupported.
-Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &group) const {
+/// A group as one kernel, or, where that is faster or the only way, some around its dots. No
+/// kernels and a refusal where there is no such plan.
+Explorer::Outcome Explorer::exploreWhole(GraphId graphId, const KernelGroup &group) const {
   const Graph &graph = graphOf(graphId);
-  auto timeOf = [](const Outcome &outcome) {
-    double timeNs = 0;
-    for (const ExploredKernel &kernel : outcome.kernels)
-      timeNs += kernel.plans.front().estimate.timeNs;
-    return timeNs;
-  };
   Outcome outcome;
   double bestNs = std::numeric_limits<double>::infinity();
   std::string whyApart;
   llvm::Expected<ExploredKernel> whole = exploreKernel(graphId, group);
-  Diag diag;
   if (whole) {
     outcome.kernels.push_back(std::move(*whole));
     bestNs = timeOf(outcome);
     whyApart = fmt::format("as one kernel {:.1f} us", bestNs / 1e3);
   } else {
-    diag = takeDiag(whole.takeError());
+    Diag diag = takeDiag(whole.takeError());
     if (diag.cls == DiagClass::Internal) {
       outcome.bug = std::move(diag);
       return outcome;
     }
-    whyApart = diag.message;
+    outcome.refusal = whyApart = diag.message;
   }
   size_t opCount = group.ops.size() + group.recomputed.size();
   for (const KernelCut &cut : kernelCuts(graph, group)) {
@@ -339,17 +343,25 @@ Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &g
                             opCount});
     outcome = std::move(*apart);
   }
-  if (!outcome.kernels.empty())
+  return outcome;
+}
+
+/// A group with no plan as a whole falls back to one kernel an op; what can't be tiled alone either
+/// is unsupported.
+Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &group) const {
+  const Graph &graph = graphOf(graphId);
+  Outcome outcome = exploreWhole(graphId, group);
+  if (!outcome.kernels.empty() || outcome.bug)
     return outcome;
   std::vector<OpId> all(group.ops);
   all.insert(all.end(), group.recomputed.begin(), group.recomputed.end());
   std::sort(all.begin(), all.end());
   if (all.size() == 1) {
     if (!group.ops.empty())
-      outcome.unsupported.push_back(rowOf(graphId, {group.root, diag.message}));
+      outcome.unsupported.push_back(rowOf(graphId, {group.root, outcome.refusal}));
     return outcome;
   }
-  outcome.split.push_back({graph.op(group.root).name, diag.message, all.size()});
+  outcome.split.push_back({graph.op(group.root).name, outcome.refusal, all.size()});
   for (OpId id : all) {
     // What was to be recomputed here is now written to memory here; another kernel counts it.
     bool isCounted = std::binary_search(group.ops.begin(), group.ops.end(), id);
@@ -470,23 +482,79 @@ llvm::Expected<ExploredModel> Explorer::run() {
     for (size_t k = 0; k < parts[p].grouping.kernels.size(); ++k)
       work.push_back({p, k});
   std::vector<Outcome> outcomes(work.size());
+  struct Chain {
+    size_t part, firstKernel; ///< number of the part's first kernel in `work`
+    DotChain chain;
+  };
+  std::vector<Chain> chains;
+  for (size_t p = 0, first = 0; p < parts.size(); first += parts[p++].grouping.kernels.size())
+    for (DotChain &chain : dotChains(graphOf(parts[p].id), parts[p].grouping.kernels))
+      chains.push_back({p, first, std::move(chain)});
+  std::vector<Outcome> joined(chains.size());
   std::mutex mutex;
   size_t done = 0;
-  parallelFor(outcomes.size(), options.jobs, [&](size_t i) {
-    const ModelPart &part = parts[work[i].first];
-    outcomes[i] = exploreOrSplit(part.id, part.grouping.kernels[work[i].second]);
+  parallelFor(work.size() + chains.size(), options.jobs, [&](size_t i) {
+    if (i < work.size()) {
+      const ModelPart &part = parts[work[i].first];
+      outcomes[i] = exploreOrSplit(part.id, part.grouping.kernels[work[i].second]);
+    } else {
+      const Chain &chain = chains[i - work.size()];
+      joined[i - work.size()] = exploreWhole(parts[chain.part].id, chain.chain.whole);
+    }
     std::lock_guard lock(mutex);
     ++done;
     if (options.progress)
-      options.progress(done, outcomes.size());
+      options.progress(done, work.size() + chains.size());
   });
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i].bug)
-      return makeError(std::move(*outcomes[i].bug));
-    for (const ExploredKernel &kernel : outcomes[i].kernels)
-      parts[work[i].first].timeNs += kernel.plans.front().estimate.timeNs;
+  for (std::vector<Outcome> *all : {&outcomes, &joined})
+    for (Outcome &outcome : *all)
+      if (outcome.bug)
+        return makeError(std::move(*outcome.bug));
+
+  auto addTimes = [&](std::vector<ModelPart> &to) {
+    for (size_t i = 0; i < outcomes.size(); ++i)
+      for (const ExploredKernel &kernel : outcomes[i].kernels)
+        to[work[i].first].timeNs += kernel.plans.front().estimate.timeNs;
+    countRuns(*module, to);
+  };
+  std::vector<ModelPart> simple = parts;
+  addTimes(simple);
+  model.simpleGroupingNs = simple.back().timeNs;
+  for (size_t begin = 0, end = 0; begin < chains.size(); begin = end) {
+    std::vector<DotChain> ofPart;
+    std::vector<double> gains;
+    for (; end < chains.size() && chains[end].part == chains[begin].part; ++end) {
+      const DotChain &chain = chains[end].chain;
+      const Graph &graph = graphOf(parts[chains[end].part].id);
+      ExploredChain row{graph.op(chain.first).name,
+                        graph.op(chain.second).name,
+                        computationName(parts[chains[end].part].id),
+                        chain.kernels.size(),
+                        false,
+                        0,
+                        0,
+                        {}};
+      for (size_t k : chain.kernels)
+        row.apartNs += timeOf(outcomes[chains[end].firstKernel + k]);
+      row.joinedNs = timeOf(joined[end]);
+      gains.push_back(row.apartNs - row.joinedNs);
+      if (joined[end].kernels.empty()) {
+        row.joinedNs = 0;
+        row.reason = joined[end].refusal;
+        gains.back() = 0;
+      }
+      ofPart.push_back(chain);
+      model.chains.push_back(std::move(row));
+    }
+    for (size_t chosen : chooseChains(ofPart, gains)) {
+      Chain &chain = chains[begin + chosen];
+      model.chains[begin + chosen].isTaken = true;
+      for (size_t k : chain.chain.kernels)
+        outcomes[chain.firstKernel + k] = {};
+      outcomes[chain.firstKernel + chain.chain.kernels.back()] = std::move(joined[begin + chosen]);
+    }
   }
-  countRuns(*module, parts);
+  addTimes(parts);
   // Work is sorted by part; the entry is the last.
   size_t end = work.size();
   for (size_t p = parts.size(); p-- > 0;) {

@@ -66,15 +66,27 @@ struct SplitGroup {
   size_t ops = 0;
 };
 
+/// Kernels from one dot to the next, priced as one (see chains.h).
+struct ExploredChain {
+  std::string first, second;        ///< the dots
+  std::string computation;          ///< empty: the entry's
+  size_t kernels = 0;               ///< of the simple grouping
+  bool isTaken = false;             ///< the model's kernels have it as one
+  double apartNs = 0, joinedNs = 0; ///< of one run; joinedNs is 0 where there is no such kernel
+  std::string reason;               ///< why there is no such kernel
+};
+
 struct ExploredModel {
   size_t ops = 0, computations = 0; ///< of the explored graph; of the module
   /// In execution order within each computation, callers before the loops and branches they run.
   std::vector<ExploredKernel> kernels;
   std::vector<UnsupportedOp> unsupported, noKernel;
   std::vector<SplitGroup> split;
-  double totalTimeNs =
-      0; ///< of the kernels, as often as they run: complete only if nothing is unsupported
-  double lowerBoundNs = 0; ///< see lower_bound.h
+  std::vector<ExploredChain> chains;
+  /// Of the kernels, as often as they run: complete only if nothing is unsupported.
+  double totalTimeNs = 0;
+  double simpleGroupingNs = 0; ///< the same without chains
+  double lowerBoundNs = 0;     ///< see lower_bound.h
   bool isComplete() const { return unsupported.empty(); }
 };
 

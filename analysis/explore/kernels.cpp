@@ -1,8 +1,11 @@
 #include "analysis/explore/kernels.h"
 
+#include "analysis/tiling/chain_constraints.h"
+
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tilewright {
 
@@ -106,6 +109,9 @@ KernelGroup partOf(const Graph &graph, const KernelGroup &kernel, OpId root,
   return part;
 }
 
+/// Of a chain of two dots: the views of three operands and what follows.
+constexpr size_t maxCutPoints = 4;
+
 bool rearranges(Opcode opcode) {
   switch (opcode) {
   case Opcode::Transpose:
@@ -195,18 +201,30 @@ llvm::Expected<KernelSource> kernelOfOp(const Module &module, GraphId graphId, O
 
 std::vector<KernelCut> kernelCuts(const Graph &graph, const KernelGroup &kernel) {
   std::vector<OpId> ops = allOps(kernel), points;
-  auto dot = std::find_if(ops.begin(), ops.end(),
-                          [&](OpId id) { return graph.op(id).opcode == Opcode::Dot; });
-  if (dot == ops.end())
+  std::set<OpId> hasDot; // dots and what depends on one
+  OpId last;
+  for (OpId id : ops) {
+    const Op &op = graph.op(id);
+    for (OpId operand : op.operands)
+      if (hasDot.count(operand))
+        hasDot.insert(id);
+    if (op.opcode != Opcode::Dot)
+      continue;
+    hasDot.insert(id);
+    last = id;
+    for (OpId operand : op.operands)
+      if (!hasDot.count(operand) && std::binary_search(ops.begin(), ops.end(), operand) &&
+          std::find(points.begin(), points.end(), operand) == points.end())
+        points.push_back(operand);
+  }
+  if (!last.isValid())
     return {};
-  for (OpId operand : graph.op(*dot).operands)
-    if (std::binary_search(ops.begin(), ops.end(), operand) &&
-        std::find(points.begin(), points.end(), operand) == points.end())
-      points.push_back(operand);
-  std::vector<OpId> epilogue = partOf(graph, kernel, kernel.root, {*dot}, {}).ops;
-  if (*dot != kernel.root && std::any_of(epilogue.begin(), epilogue.end(),
+  std::vector<OpId> epilogue = partOf(graph, kernel, kernel.root, {last}, {}).ops;
+  if (last != kernel.root && std::any_of(epilogue.begin(), epilogue.end(),
                                          [&](OpId id) { return rearranges(graph.op(id).opcode); }))
-    points.push_back(*dot);
+    points.push_back(last);
+  if (points.size() > maxCutPoints)
+    return {};
 
   std::vector<KernelCut> cuts;
   for (unsigned chosen = 1; chosen < 1u << points.size(); ++chosen) {
@@ -217,8 +235,9 @@ std::vector<KernelCut> kernelCuts(const Graph &graph, const KernelGroup &kernel)
     KernelCut cut;
     auto add = [&](OpId root) {
       KernelGroup part = partOf(graph, kernel, root, taken, counted);
-      if (!std::binary_search(part.ops.begin(), part.ops.end(), *dot) &&
-          !std::binary_search(part.recomputed.begin(), part.recomputed.end(), *dot))
+      std::vector<OpId> made = allOps(part);
+      if (std::none_of(made.begin(), made.end(),
+                       [&](OpId id) { return graph.op(id).opcode == Opcode::Dot; }))
         part.kind = KernelKind::Elementwise;
       counted.insert(counted.end(), part.ops.begin(), part.ops.end());
       cut.push_back(std::move(part));
@@ -293,6 +312,7 @@ llvm::Expected<TiledKernel> tileKernel(const Module &module, const KernelSource 
       tileGroup(module.graph(source.graph), source.group, *result.context);
   if (!tiled)
     return tiled.takeError();
+  addChainConstraints(module, module.graph(source.graph), *tiled);
   result.tiled = std::make_shared<const TiledGroup>(std::move(*tiled));
   return result;
 }

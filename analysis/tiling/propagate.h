@@ -149,18 +149,22 @@ private:
                      int64_t extent, OperandTile &out);
   /// A scalar's value at run time, clamped to [0, limit]: an expression.
   Expr startValue(OpId scalar, int64_t limit);
-  /// The sequential parameters for walking `dims` of a tensor of shape `extents`, where the other
-  /// dims have the tiles `kept`, for an op whose result has the tile `result`. Shared with an op
-  /// that walks alike, unless this one lies inside that one's loop.
-  std::vector<unsigned> walk(OpId id, char prefix, std::span<const int64_t> extents,
-                             std::span<const int64_t> dims, const FactoredTile &kept,
+  /// Some dims of a tensor of this shape, walked where the other dims have the tiles `kept`.
+  struct Walked {
+    std::vector<int64_t> extents, dims;
+    FactoredTile kept;
+    auto operator<=>(const Walked &) const = default;
+  };
+  /// The sequential parameters for walking dims, for an op whose result has the tile `result`; each
+  /// of `ways` says what is walked by one operand. Shared with an op that walks one of them alike,
+  /// unless this one lies inside that one's loop.
+  std::vector<unsigned> walk(OpId id, char prefix, std::span<const Walked> ways,
                              const FactoredTile &result);
   /// Sequential parameters whose loops contain what has this tile.
   std::set<unsigned> loopsAround(const FactoredTile &tile);
   FactoredDim stepDim(unsigned parameter);
 
-  using WalkKey = std::tuple<std::vector<int64_t>, std::vector<int64_t>, FactoredTile>;
-  std::map<WalkKey, std::vector<std::vector<unsigned>>> walks;
+  std::map<Walked, std::vector<std::vector<unsigned>>> walks;
   std::vector<std::set<unsigned>> outerLoops; ///< by sequential parameter, without itself
   std::map<char, unsigned> walkCount;
   std::map<std::pair<OpId, int64_t>, Expr> starts;

@@ -34,29 +34,36 @@ std::set<unsigned> TilePropagator::loopsAround(const FactoredTile &tile) {
   return out;
 }
 
-std::vector<unsigned> TilePropagator::walk(OpId id, char prefix, std::span<const int64_t> extents,
-                                           std::span<const int64_t> dims, const FactoredTile &kept,
+std::vector<unsigned> TilePropagator::walk(OpId id, char prefix, std::span<const Walked> ways,
                                            const FactoredTile &result) {
   const std::set<unsigned> around = loopsAround(result);
-  std::vector<std::vector<unsigned>> &alike =
-      walks[{{extents.begin(), extents.end()}, {dims.begin(), dims.end()}, kept}];
-  for (const std::vector<unsigned> &walk : alike)
-    if (std::none_of(walk.begin(), walk.end(), [&](unsigned s) { return around.count(s); })) {
-      for (unsigned s : walk)
-        outerLoops[s].insert(around.begin(), around.end());
-      return walk;
-    }
+  auto remember = [&](const std::vector<unsigned> &walk) {
+    for (const Walked &way : ways)
+      if (std::vector<std::vector<unsigned>> &alike = walks[way];
+          std::find(alike.begin(), alike.end(), walk) == alike.end())
+        alike.push_back(walk);
+  };
+  for (const Walked &way : ways)
+    for (const std::vector<unsigned> &walk : walks[way])
+      if (std::none_of(walk.begin(), walk.end(), [&](unsigned s) { return around.count(s); })) {
+        for (unsigned s : walk)
+          outerLoops[s].insert(around.begin(), around.end());
+        std::vector<unsigned> shared = walk;
+        remember(shared);
+        return shared;
+      }
   std::vector<unsigned> walk;
-  for (size_t i = 0; i < dims.size(); ++i) {
+  const Walked &own = ways.front();
+  for (size_t i = 0; i < own.dims.size(); ++i) {
     walk.push_back(static_cast<unsigned>(sequential.size()));
     const std::string name = fmt::format("{}{}", prefix, walkCount[prefix]++);
     const Expr step = ctx.variable(VarKind::Step, fmt::format("step_{}", name)); // sorts first
     sequential.push_back({TileParameter::Role::Sequential, name,
-                          ctx.variable(VarKind::TileParam, name), step, extents[dims[i]], id,
-                          static_cast<unsigned>(i)});
+                          ctx.variable(VarKind::TileParam, name), step, own.extents[own.dims[i]],
+                          id, static_cast<unsigned>(i)});
     outerLoops.push_back(around);
   }
-  alike.push_back(walk);
+  remember(walk);
   return walk;
 }
 
@@ -69,7 +76,8 @@ llvm::Expected<OperandTiles> TilePropagator::reduce(OpId id, const FactoredTile 
   std::vector<int64_t> reduced = op.attrs.dimensions;
   std::sort(reduced.begin(), reduced.end());
   OperandTiles out;
-  out.reduces = walk(id, 'r', extents, reduced, tile, tile);
+  const Walked way{extents, reduced, tile};
+  out.reduces = walk(id, 'r', {&way, 1}, tile);
   FactoredTile input;
   for (size_t i = 0, kept = 0; i < extents.size(); ++i) {
     auto it = std::find(reduced.begin(), reduced.end(), static_cast<int64_t>(i));
@@ -181,9 +189,8 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   // Input features of a group are contracted; the group comes from the output feature.
   const int64_t perGroup = image[c.inputFeature] / groups;
   OperandTiles out;
-  const int64_t contracted[] = {0};
-  const int64_t extent[] = {perGroup};
-  out.reduces = walk(id, 'k', extent, contracted, tile, tile);
+  const Walked way{{perGroup}, {0}, tile};
+  out.reduces = walk(id, 'k', {&way, 1}, tile);
   FactoredDim step = stepDim(out.reduces.front());
   rhs.tile.dims[c.kernelInput] = step;
   lhs.tile.dims[c.inputFeature] = step;

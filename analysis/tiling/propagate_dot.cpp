@@ -19,7 +19,7 @@ OperandTiles TilePropagator::product(OpId id, const FactoredTile &tile, size_t f
     return it == list.end() ? -1 : static_cast<int>(it - list.begin());
   };
   // Result dims: batch, then the free dims of lhs, then those of rhs.
-  FactoredTile kept;
+  FactoredTile keptLhs, keptRhs;
   size_t next = first + d.lhsBatch.size();
   OperandTile lhsTile, rhsTile;
   std::vector<FactoredDim> &lhsDims = lhsTile.tile.dims, &rhsDims = rhsTile.tile.dims;
@@ -32,7 +32,7 @@ OperandTiles TilePropagator::product(OpId id, const FactoredTile &tile, size_t f
     if (batch < 0)
       dropDim(tile.dims[next], rhsTile);
     lhsDims[i] = tile.dims[batch >= 0 ? first + static_cast<size_t>(batch) : next++];
-    kept.dims.push_back(lhsDims[i]);
+    keptLhs.dims.push_back(lhsDims[i]);
   }
   for (size_t i = 0; i < rhs.size(); ++i) {
     if (place(d.rhsContracting, i) >= 0 || group == static_cast<int64_t>(i))
@@ -41,16 +41,18 @@ OperandTiles TilePropagator::product(OpId id, const FactoredTile &tile, size_t f
     if (batch < 0)
       dropDim(tile.dims[next], lhsTile);
     rhsDims[i] = tile.dims[batch >= 0 ? first + static_cast<size_t>(batch) : next++];
+    keptRhs.dims.push_back(rhsDims[i]);
   }
   OperandTiles out;
-  out.reduces = walk(id, 'k', lhs, d.lhsContracting, kept, tile);
+  const Walked ways[] = {{lhs, d.lhsContracting, keptLhs}, {rhs, d.rhsContracting, keptRhs}};
+  out.reduces = walk(id, 'k', std::span(ways).first(group ? 1 : 2), tile);
   for (size_t j = 0; j < out.reduces.size(); ++j) {
     lhsDims[d.lhsContracting[j]] = stepDim(out.reduces[j]);
     rhsDims[d.rhsContracting[j]] = stepDim(out.reduces[j]);
   }
   if (group) {
-    const int64_t extent[] = {rhs[*group]}, dim[] = {0};
-    const std::vector<unsigned> groups = walk(id, 'g', extent, dim, kept, tile);
+    const Walked way{{rhs[*group]}, {0}, keptLhs};
+    const std::vector<unsigned> groups = walk(id, 'g', {&way, 1}, tile);
     out.reduces.push_back(groups.front());
     rhsDims[*group] = stepDim(groups.front());
   }

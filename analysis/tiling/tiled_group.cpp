@@ -314,6 +314,25 @@ void GroupTiler::limitSplit(TiledGroup &out) {
                     "{0} programs share one result tile, of at most {1} tiles of the sum",
                     {split, tiles}};
     out.constraints.push_back({Formula::lessEqual(split, tiles), std::move(from)});
+    // What is reduced in the same loop on the way would be of a part only.
+    for (const TileInstance &other : out.instances) {
+      bool isShared =
+          std::find_first_of(other.reduces.begin(), other.reduces.end(), dot.reduces.begin(),
+                             dot.reduces.end()) != other.reduces.end();
+      bool isRoot = std::binary_search(group.roots.begin(), group.roots.end(), other.op);
+      if (!isShared || isRoot)
+        continue;
+      Provenance inner{other.op,
+                       "%" + graph[other.op].name,
+                       -1,
+                       -1,
+                       "split-k",
+                       fmt::format("{{0}} programs share one result tile of %{}, each with a part "
+                                   "of what %{} needs all of",
+                                   graph[dot.op].name, graph[other.op].name),
+                       {split}};
+      out.constraints.push_back({Formula::lessEqual(split, ctx.constant(1)), std::move(inner)});
+    }
   }
 }
 

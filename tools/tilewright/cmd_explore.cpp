@@ -156,9 +156,24 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
   for (const SplitGroup &split : model.split)
     entry["split_groups"].push_back(
         {{"root", split.root}, {"ops", split.ops}, {"reason", split.reason}});
+  entry["chains"] = Json::array();
+  for (const ExploredChain &chain : model.chains) {
+    bool isPriced = std::isfinite(chain.apartNs);
+    Json row = {{"first", chain.first},
+                {"second", chain.second},
+                {"kernels", chain.kernels},
+                {"is_taken", chain.isTaken},
+                {"apart_time_ns", isPriced ? Json(chain.apartNs) : Json()},
+                {"joined_time_ns", chain.reason.empty() ? Json(chain.joinedNs) : Json()}};
+    if (!chain.reason.empty())
+      row["reason"] = chain.reason;
+    if (!chain.computation.empty())
+      row["computation"] = chain.computation;
+    entry["chains"].push_back(std::move(row));
+  }
   entry["total_time_ns"] = model.totalTimeNs;
   entry["total_is_complete"] = model.isComplete();
-  entry["simple_grouping_time_ns"] = model.totalTimeNs;
+  entry["simple_grouping_time_ns"] = model.simpleGroupingNs;
   entry["lower_bound_ns"] = model.lowerBoundNs;
   return entry;
 }
@@ -188,6 +203,17 @@ std::string sizesText(const Json &sizes) {
   return out;
 }
 
+void printChain(const Json &chain) {
+  std::string apart =
+      chain["apart_time_ns"].is_null() ? "not possible" : timeText(chain["apart_time_ns"]);
+  fmt::print("  {}: the {} kernels from %{} to %{}: apart {}, as one: {}\n",
+             chain["is_taken"].get<bool>() ? "joined" : "not joined",
+             chain["kernels"].get<size_t>(), chain["first"].get<std::string>(),
+             chain["second"].get<std::string>(), apart,
+             chain["joined_time_ns"].is_null() ? chain["reason"].get<std::string>()
+                                               : timeText(chain["joined_time_ns"]));
+}
+
 void printModel(const Json &model, double total) {
   fmt::print("{}: {} kernels, {}{}\n", model["model"].get<std::string>(), model["kernels"].size(),
              timeText(model["total_time_ns"].get<double>()),
@@ -209,6 +235,8 @@ void printModel(const Json &model, double total) {
   for (const Json &split : model["split_groups"])
     fmt::print("  taken apart: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
                split["root"].get<std::string>(), split["reason"].get<std::string>());
+  for (const Json &chain : model["chains"])
+    printChain(chain);
   for (const Json &op : model["unsupported"])
     fmt::print("  not modelled: %{}: {}\n", op["op"].get<std::string>(),
                op["reason"].get<std::string>());

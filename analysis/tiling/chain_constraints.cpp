@@ -1,0 +1,208 @@
+#include "analysis/tiling/chain_constraints.h"
+
+#include "analysis/affine/simplify.h"
+#include "analysis/support/diag.h"
+#include "analysis/tiling/carried_state.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+class Chain {
+public:
+  Chain(const Module &module, const Graph &graph, TiledGroup &group)
+      : module(module), graph(graph), group(group),
+        ctx(group.space.parameters.front().size.context()) {}
+
+  /// False for groups that are no chain of two dots.
+  bool find() {
+    for (OpId id : group.group.ops) {
+      if (graph[id].opcode != Opcode::Dot)
+        continue;
+      if (second.isValid())
+        return false;
+      (first.isValid() ? second : first) = id;
+    }
+    if (!second.isValid() || graph[second].operands.size() != 2)
+      return false;
+    std::set<OpId> dependent{first};
+    for (OpId id : group.group.ops)
+      if (id != second && std::any_of(graph[id].operands.begin(), graph[id].operands.end(),
+                                      [&](OpId operand) { return dependent.count(operand) != 0; }))
+        dependent.insert(id);
+    const std::vector<OpId> &operands = graph[second].operands;
+    if (dependent.count(operands[0]) == dependent.count(operands[1]))
+      return false;
+    scoresSide = dependent.count(operands[0]) ? 0 : 1;
+    return true;
+  }
+
+  void addOneTile() {
+    const std::vector<unsigned> instances = group.instancesOf(first);
+    for (size_t i = 1; i < instances.size(); ++i) {
+      const Tile &a = group.instances[instances[0]].tile, &b = group.instances[instances[i]].tile;
+      std::set<const TileParameter *> apart;
+      for (size_t dim = 0; dim < a.dims.size(); ++dim)
+        if (a.dims[dim] != b.dims[dim])
+          for (const TileDim &tile : {a.dims[dim], b.dims[dim]})
+            addParameters(tile, apart);
+      std::vector<Formula> whole;
+      std::string names;
+      for (const TileParameter &p : group.space.parameters)
+        if (apart.count(&p)) {
+          whole.push_back(Formula::lessEqual(ctx.constant(p.largest()), p.size));
+          names += (names.empty() ? "" : ", ") + p.name;
+        }
+      bool isSame = sameWhenWhole(a, b, apart);
+      add(first, "one-tile", isSame ? Formula::all(std::move(whole)) : Formula::constant(false),
+          isSame ? fmt::format("the tile of {} must be the whole dim: %{}, which is made once, is "
+                               "needed with different tiles",
+                               names, graph[first].name)
+                 : fmt::format("%{}, which is made once, is needed with different tiles",
+                               graph[first].name),
+          {});
+    }
+  }
+
+  void addWholeRow() {
+    llvm::Expected<CarriedState> state =
+        carriedState(module, graph, group.group.ops, first, second);
+    std::string why;
+    if (state)
+      why = state->whole;
+    else
+      why = takeDiag(state.takeError()).message;
+    if (why.empty())
+      return;
+    for (unsigned parameter : reducesOf(second)) {
+      const TileParameter &p = group.space.parameters[parameter];
+      add(second, "whole-row", Formula::lessEqual(ctx.constant(p.largest()), p.size),
+          fmt::format("tile {{0}} must be the whole row of {}: {}", p.extent, why), {p.size});
+    }
+  }
+
+  void addSearch() {
+    auto refuse = [&](OpId op, std::string text) {
+      add(op, "search-chain", Formula::constant(false), std::move(text), {});
+    };
+    llvm::Expected<CarriedState> state =
+        carriedState(module, graph, group.group.ops, first, second);
+    if (!state)
+      refuse(second, takeDiag(state.takeError()).message);
+    const OpId scores = graph[second].operands[scoresSide];
+    const OpId values = graph[second].operands[1 - scoresSide];
+    const DType type = graph[values].shape.dtype;
+    for (OpId id : {graph[first].operands[0], graph[first].operands[1], scores, values})
+      if (graph[id].shape.dtype != type || (type != DType::F16 && type != DType::BF16)) {
+        refuse(id, fmt::format("two dots in one kernel take f16 or bf16 operands all alike, not {}",
+                               toString(graph[id].shape.dtype)));
+        break;
+      }
+    for (OpId dot : {first, second})
+      if (graph[dot].shape.dtype != DType::F32 && graph[dot].shape.dtype != type)
+        refuse(dot, fmt::format("no code for sums of type {}", toString(graph[dot].shape.dtype)));
+    for (unsigned parameter : reducesOf(first)) {
+      const TileParameter &p = group.space.parameters[parameter];
+      add(first, "search-chain", Formula::lessEqual(ctx.constant(p.largest()), p.size),
+          fmt::format("tile {{0}} must be the whole contraction of {}: both operands are staged "
+                      "with all of it where %{} follows",
+                      p.extent, graph[second].name),
+          {p.size});
+    }
+    const Expr split = group.space.find("split_k")->size;
+    add(second, "search-chain", Formula::lessEqual(split, ctx.constant(1)),
+        "{0} programs share one result tile, which no code adds up behind another dot", {split});
+    const std::vector<unsigned> outer = group.instancesOf(second);
+    if (outer.size() != 1 || reducesOf(second).size() != 1) {
+      refuse(second, fmt::format("{} contracted dims of %{}, one is allowed",
+                                 reducesOf(second).size(), graph[scores].name));
+      return;
+    }
+    // Result dims: batch, the free dims of lhs, those of rhs.
+    const DotDims &d = graph[second].attrs.dot;
+    const Tile &tile = group.instances[outer.front()].tile;
+    const size_t batch = d.lhsBatch.size();
+    const size_t lhsEnd = graph[graph[second].operands[0]].shape.dims.size() - 1;
+    Expr rows = ctx.constant(1), columns = ctx.constant(1);
+    for (size_t dim = batch; dim < tile.dims.size(); ++dim) {
+      Expr &side = (dim < lhsEnd) == (scoresSide == 0) ? rows : columns;
+      side = side * tile.dims[dim].size;
+    }
+    const Expr step = group.space.parameters[reducesOf(second).front()].size;
+    const Expr least = group.space.find("warps")->size * 16;
+    add(second, "search-chain", Formula::divides(least, rows),
+        "the tile of {0} rows must divide evenly among the warps, 16 at least each, {1} in all",
+        {rows, least});
+    const Expr registers = rows.ceilDiv(least) * (step.ceilDiv(16) + columns.ceilDiv(16)) * 8;
+    add(second, "search-chain", Formula::lessEqual(registers, ctx.constant(chainRegisters)),
+        fmt::format("{{0}} scores and sums a thread, of at most {}", chainRegisters), {registers});
+  }
+
+private:
+  const std::vector<unsigned> &reducesOf(OpId op) const {
+    return group.instances[group.instancesOf(op).front()].reduces;
+  }
+
+  void add(OpId op, const char *rule, Formula formula, std::string text, std::vector<Expr> args) {
+    Provenance from{op, "%" + graph[op].name, -1, -1, rule, std::move(text), std::move(args)};
+    if (!formula.isTrue())
+      group.constraints.push_back({std::move(formula), std::move(from)});
+  }
+
+  void addParameters(const TileDim &tile, std::set<const TileParameter *> &out) const {
+    const Expr parts[] = {tile.offset, tile.size, tile.stride, tile.lower, tile.upper};
+    const std::vector<VarId> used = variablesOf(parts);
+    for (const TileParameter &p : group.space.parameters)
+      if (std::binary_search(used.begin(), used.end(), p.size.variable()) ||
+          (p.index && std::binary_search(used.begin(), used.end(), p.index.variable())))
+        out.insert(&p);
+  }
+
+  bool sameWhenWhole(const Tile &a, const Tile &b, const std::set<const TileParameter *> &whole) {
+    std::vector<Expr> replacement(ctx.variableCount());
+    for (const TileParameter *p : whole) {
+      replacement[p->size.variable().index] = ctx.constant(p->largest());
+      if (p->index)
+        replacement[p->index.variable().index] = ctx.constant(0);
+    }
+    Simplifier simplifier(ctx, group.bounds());
+    auto at = [&](Expr expr) { return simplifier.simplify(substitute(expr, replacement)); };
+    for (size_t i = 0; i < a.dims.size(); ++i) {
+      const TileDim &x = a.dims[i], &y = b.dims[i];
+      if (at(x.offset) != at(y.offset) || at(x.size) != at(y.size) ||
+          at(x.stride) != at(y.stride) || at(x.lower) != at(y.lower) || at(x.upper) != at(y.upper))
+        return false;
+    }
+    return true;
+  }
+
+  const Module &module;
+  const Graph &graph;
+  TiledGroup &group;
+  ExprContext &ctx;
+  OpId first, second;
+  size_t scoresSide = 0;
+};
+
+} // namespace
+
+void addChainConstraints(const Module &module, const Graph &graph, TiledGroup &group) {
+  Chain chain(module, graph, group);
+  if (!chain.find())
+    return;
+  chain.addOneTile();
+  chain.addWholeRow();
+}
+
+void addChainSearchConstraints(const Module &module, const Graph &graph, TiledGroup &group) {
+  Chain chain(module, graph, group);
+  if (chain.find())
+    chain.addSearch();
+}
+
+} // namespace tilewright
