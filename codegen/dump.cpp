@@ -58,6 +58,7 @@ llvm::Error writeDump(const std::string &folder, const KernelDump &dump) {
     return std::string(path);
   };
   std::vector<std::pair<std::string, const std::string *>> files{{".plan.json", &dump.plan},
+                                                                 {".tile.txt", &dump.steps},
                                                                  {".ll", &dump.ir},
                                                                  {".optimised.ll", &dump.optimised},
                                                                  {".ptx", &dump.ptx}};

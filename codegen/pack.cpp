@@ -4,6 +4,7 @@
 #include "analysis/ir/evaluator.h"
 #include "analysis/tiling/plan_text.h"
 #include "codegen/dump.h"
+#include "codegen/kernel_steps.h"
 #include "codegen/lower.h"
 #include "codegen/nvptx.h"
 #include "codegen/pack_manifest.h"
@@ -228,7 +229,14 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
         emitPtx(*kernel, target, toolchain->version, options.dump.empty() ? nullptr : &optimised);
     if (!ptx)
       return ptx.takeError();
-    KernelDump dump{base, printPlan(spec), kernel->llvmText(), std::move(optimised), *ptx, {}, {}};
+    KernelDump dump{base,
+                    printPlan(spec),
+                    printSteps(*kernel),
+                    kernel->llvmText(),
+                    std::move(optimised),
+                    *ptx,
+                    {},
+                    {}};
     ManifestKernel entry;
     entry.name = spec.name;
     entry.kind = kernel->kind;

@@ -3,8 +3,8 @@
 // The numbers are those of the schedules that code generation uses:
 //   dot       both operand tiles are staged in shared memory, `stages` buffers of each (cp.async
 //             multi-stage). An operand that another dot of the group makes is staged once. The
-//             accumulators live in registers; the epilogue writes them from there, so that it
-//             needs no shared memory beside the stages.
+//             accumulators live in registers; the epilogue passes them on through the stages'
+//             memory, so that it needs none beside it.
 //   convolution  as a dot: its image operand is the windows of the tile's positions, gathered as
 //             they are copied, at one window element at a time (see packedConvolutionStep)
 //   transpose an input whose fastest dim is not the fastest dim of the root is staged once, a whole

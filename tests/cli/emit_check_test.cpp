@@ -178,7 +178,7 @@ TEST_F(EmitCheck, EveryStepCanBeDumped) {
   Outcome outcome = emit(plans, "pack", {"--dump", folder / "steps"}, {path});
   ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
   EXPECT_NE(outcome.out.find("the newest that ptxas 12.4 knows"), std::string::npos);
-  for (const char *ending : {".plan.json", ".ll", ".optimised.ll", ".ptx", ".ptxas.log"})
+  for (const char *ending : {".plan.json", ".tile.txt", ".ll", ".optimised.ll", ".ptx", ".ptxas.log"})
     EXPECT_FALSE(readBytes(onlyFile("steps", ending)).empty()) << ending;
   EXPECT_NE(readBytes(onlyFile("steps", ".ptxas.log")).find("Used 40"), std::string::npos);
 }

@@ -185,7 +185,7 @@ void addEmit(CLI::App &app, Selection &selection) {
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   command->add_option("--dump", options->dump,
-                      "Folder that gets every kernel's plan, LLVM IR before and after "
+                      "Folder that gets every kernel's plan, steps, LLVM IR before and after "
                       "optimisation, PTX, ptxas log and SASS");
   command->add_flag("--refuse-spills", options->refuseSpills,
                     "Leave kernels out that spill registers; usually that is a note");
