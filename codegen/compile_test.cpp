@@ -91,5 +91,99 @@ TEST(Compile, AttentionWithWgmma) {
     }
 }
 
+/// A product whose result goes through a gelu before it is stored.
+std::string withGelu(int64_t m, int64_t n, int64_t k) {
+  std::string hlo = matmul(m, n, k, true, false, "bf16", "bf16");
+  hlo.replace(hlo.find("ROOT d"), 6, "d");
+  hlo.erase(hlo.rfind('}'));
+  return hlo + fmt::format(R"(  bias = bf16[{1}] parameter(2)
+  bb = bf16[{0},{1}] broadcast(bias), dimensions={{1}}
+  x = bf16[{0},{1}] add(d, bb)
+  x2 = bf16[{0},{1}] multiply(x, x)
+  x3 = bf16[{0},{1}] multiply(x2, x)
+  y = bf16[{0},{1}] add(x, x3)
+  t = bf16[{0},{1}] tanh(y)
+  ROOT g = bf16[{0},{1}] multiply(x, t)
+}}
+)",
+                           m, n);
+}
+
+// As many sums as a thread can hold, and an epilogue of a hundred instructions for each.
+TEST(Compile, LongEpiloguesOfLargeTiles) {
+  for (int64_t stages : {1, 3, 5})
+    expectCompiles(dotSpec(withGelu(4096, 3072, 768), {128, 128}, 32, 4, stages), "sm_80");
+  expectCompiles(dotSpec(withGelu(4096, 3072, 768), {64, 384}, 16, 4, 5, Instruction::Wgmma),
+                 "sm_90a");
+  expectCompiles(dotSpec(withGelu(4096, 3072, 768), {128, 256}, 64, 8, 4, Instruction::Wgmma),
+                 "sm_90a");
+}
+
+TEST(Compile, Convolutions) {
+  auto spec = [](const char *hlo, std::vector<int64_t> tile, int64_t features) {
+    KernelSpec result = dotSpec(hlo, std::move(tile), features, 4, 3);
+    return result;
+  };
+  for (const char *target : {"sm_80", "sm_90a"}) {
+    expectCompiles(spec(R"(HloModule m
+ENTRY main {
+  x = bf16[64,28,28,128] parameter(0)
+  k = bf16[3,3,128,128] parameter(1)
+  ROOT d = bf16[64,28,28,128] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+})",
+                        {4, 4, 8, 128}, 32),
+                   target);
+    // Few features: elements are found one by one, beside 112 sums.
+    expectCompiles(spec(R"(HloModule m
+ENTRY main {
+  x = bf16[64,224,224,3] parameter(0)
+  k = bf16[7,7,3,64] parameter(1)
+  ROOT d = bf16[64,112,112,64] convolution(x, k), window={size=7x7 stride=2x2 pad=2_3x2_3}, dim_labels=b01f_01io->b01f
+})",
+                        {1, 2, 112, 64}, 3),
+                   target);
+  }
+}
+
+// Conversions that only some targets have an instruction for; vectors of 16 bytes on all of them.
+TEST(Compile, NarrowTypesOnEveryTarget) {
+  for (const char *target : {"sm_80", "sm_86", "sm_89", "sm_90"})
+    for (auto [from, to] : {std::pair("s8", "bf16"),
+                            {"u8", "bf16"},
+                            {"s8", "f16"},
+                            {"bf16", "s8"},
+                            {"f8e4m3fn", "bf16"},
+                            {"f32", "bf16"}}) {
+      std::string hlo = fmt::format(R"(HloModule m
+ENTRY main {{
+  q = {0}[4096] parameter(0)
+  scale = {1}[4096] parameter(1)
+  v = {1}[4096] convert(q)
+  ROOT out = {1}[4096] multiply(v, scale)
+}})",
+                                    from, to);
+      KernelSpec spec = specFromHlo(hlo, {1024}, 4);
+      expectCompiles(spec, target);
+      expectPass(spec);
+    }
+}
+
+// A tile that no thread could hold at once is streamed in vectors.
+TEST(Compile, LargeTilesAreStreamed) {
+  KernelSpec spec = specFromHlo(R"(HloModule m
+ENTRY main {
+  x = bf16[64,8192] parameter(0)
+  ROOT y = f32[64,8192] convert(x)
+})",
+                                {64, 8192}, 8);
+  expectCompiles(spec, "sm_90");
+  auto kernel = llvm::cantFail(lowerKernel(spec, CodeMode::Device));
+  EXPECT_EQ(kernel.launch.grid, 1);
+  std::string ir = kernel.llvmText();
+  EXPECT_NE(ir.find("store <4 x float>"), std::string::npos);
+  EXPECT_EQ(ir.find("store float"), std::string::npos);
+  expectPass(spec);
+}
+
 } // namespace
 } // namespace tilewright
