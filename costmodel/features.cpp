@@ -37,6 +37,7 @@ public:
     f.looped = view.iterations > 1;
     f.matrix = !dots.dots.empty();
     f.serial = dots.chained;
+    f.mmaSync = f.matrix && plan.instruction == Instruction::MmaSync;
     readRaster();
     addDots();
     addInputs();
@@ -121,7 +122,7 @@ private:
       (view.isOutside(v) ? bodyOutside : body) =
           std::max(view.isOutside(v) ? bodyOutside : body, v.elements);
     std::map<uint32_t, double> uniqueBytes;
-    double sharedByNeighbour = 0;
+    double sharedByNeighbour = 0, read = 0, pieces = 0;
     for (unsigned i = 0; i < view.instances.size(); ++i) {
       const InstanceView &v = view.instances[i];
       if (!v.isInput || v.sameAs >= 0)
@@ -137,7 +138,10 @@ private:
       double unique = addOperandFootprint(v);
       double &known = uniqueBytes[v.instance->op.index];
       known = std::max(known, unique);
+      read += unique;
+      pieces += unique * piecesOf(v);
     }
+    f.readPieces = read > 0 ? pieces / read : 0;
     for (auto [op, bytes] : uniqueBytes)
       f.readBytes += bytes;
     if (f.matrix && schedule.splitK <= 1 && f.ctas > 1 && f.loadBytes > 0)
@@ -192,6 +196,26 @@ private:
     return unique;
   }
 
+  /// Contiguous bytes of a row of the tile, or what of them a copy to shared memory asks for at
+  /// once.
+  double segmentOf(const InstanceView &v) const {
+    double run = v.contiguousElements() * bitWidth(v.op->shape.dtype) / 8.0;
+    return isDotInput(v) ? std::min(run, lineBytes) : run;
+  }
+
+  bool isDotInput(const InstanceView &v) const {
+    return dots.sharedInputs.count(unsigned(&v - view.instances.data())) > 0;
+  }
+
+  /// Its part in readPieces.
+  double piecesOf(const InstanceView &v) const {
+    if (v.isOneRow() && !isDotInput(v))
+      return 0;
+    double pieces = sectorBytes / std::max(segmentOf(v), 1.0);
+    bool later = isDotInput(v) && !v.loops.empty() && movesAlongRows(v);
+    return pieces * pieces * (later ? 2 : 1);
+  }
+
   /// An input of a dot: copied to shared memory, whole tiles.
   void addDotInput(const InstanceView &v) {
     double times = view.perIteration(v);
@@ -213,7 +237,7 @@ private:
       misaligned = true;
       misalignedFactor = std::max(misalignedFactor, vectorBytes / width);
     }
-    f.readSegment = std::min(f.readSegment, std::min(run, lineBytes));
+    f.readSegment = std::min(f.readSegment, segmentOf(v));
     f.sharedPerCta += bytes * staged * buffers(v);
     if (times == 0) {
       f.outsideLoadBytes += bytes * pieces;
@@ -296,7 +320,7 @@ private:
       registers.loadedWords += std::max(v.elements / threads, 1.0) * width / 4;
     }
     if (!v.isOneRow())
-      f.readSegment = std::min(f.readSegment, v.contiguousElements() * width);
+      f.readSegment = std::min(f.readSegment, segmentOf(v));
     registers.tables = registers.tables || !v.isOneRow();
     if (view.isOutside(v)) {
       f.outsideLoadBytes += bytes;
@@ -443,6 +467,7 @@ private:
       double width = split ? 4 : bitWidth(v.op->shape.dtype) / 8.0;
       double perThread = v.elements / (32 * f.warps);
       f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
+      f.outputElements += f.matrix ? v.elements : 0;
       if (split) {
         f.atomicsPerThread += perThread * v.valid;
         continue;

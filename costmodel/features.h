@@ -21,6 +21,7 @@ struct FeatureKind {
   bool pipelined = false;   ///< the loop copies to shared memory ahead of use
   bool looped = false;      ///< more than one iteration
   bool serial = false;      ///< the loop body is a chain through several pipes (two dots)
+  bool mmaSync = false;     ///< its dots hold up the warps that issue them
   bool tensorFlops = false; ///< useful FLOPs run on tensor cores
   DType flopType = DType::F32;
 
@@ -61,6 +62,7 @@ template <class Q> struct FeatureNumbers {
   // Once a CTA, after or outside the loops.
   Q outsideLoadBytes = 0;
   Q outsideAluOps = 0, outsideSfuOps = 0;
+  Q outputElements = 0; ///< of the results of dots
   Q storeBytes = 0;
   Q epilogueSharedBytes = 0;
   Q atomicsPerThread = 0;
@@ -74,6 +76,9 @@ template <class Q> struct FeatureNumbers {
   Q writtenBack = 0; ///< of writeBytes, what DRAM takes for certain (warm caches)
   /// Contiguous bytes of a tile row; large where tiles follow each other in memory.
   Q readSegment = 1e4, writeSegment = 1e4;
+  /// Mean of (32 / contiguous bytes)² over what is read; twice that where the rest of a row is read
+  /// by later iterations.
+  Q readPieces = 0;
   Q flops = 0; ///< useful ones, for the roofline
 
   // Order of the CTAs over the last two parallel dims ("rows" and "columns" of tiles), repeated

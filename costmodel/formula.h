@@ -64,6 +64,10 @@ template <class Q> Q missShare(const Q &bytes, double capacity) {
 
 /// Instructions of one asynchronous copy and of one load, with their address arithmetic.
 constexpr double copyInstructions = 6, loadInstructions = 4;
+/// Instructions of a warp before and after the loop of a matrix kernel: of its own, for the first
+/// address of each copy (a row number modulo the rows takes most of them), and for 32 results
+/// (conversion, layout, masks and address). Compiled kernels have 90 to 130, 15 to 25 and 2 to 4.
+constexpr double setupInstructions = 100, copySetup = 20, outputInstructions = 3;
 /// Bytes per clock that one SM takes from L2 outside its loops, and gives to it.
 constexpr double loadPort = 88.4, storePort = 64;
 /// Share of L2 that keeps operands for reuse, and that gathers partial sectors.
@@ -123,6 +127,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const double clock = d.smClock, sms = d.smCount, lanes = 32;
   const Q W = f.warps, G = f.ctas, I = f.iterations;
   const P rho = f.serial ? p.serialOverlap : p.overlap;
+  const P waveRho = f.mmaSync && !f.serial ? p.syncOverlap : rho;
   const Q none(0.0), one(1.0);
   KernelTime<T> t;
 
@@ -155,15 +160,19 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
                           ? f.readBytes * smaller(larger(G / largest - 1.0, none), one)
                           : f.readBytes;
   const T far = returning / (returning + p.farFootprint);
-  const T l2PerByte = (1.0 - far) / p.l2Near + far / p.l2Far;
+  const Reuse<Q> again = reuse<Q>(f, d, largest);
+  const Q loaded = larger(G * I * f.loadBytes, one);
+  const T refill = 1.0 + (again.readBytes - f.readBytes) / loaded * p.l2Refill;
+  const T l2PerByte = ((1.0 - far) / p.l2Near + far / p.l2Far) * refill;
 
   // The chain of dependent work of one CTA.
   const T steps = select(f.mmaSyncClocks > 0.0, f.mmaSteps, none) * p.mmaStep;
   const T dependent =
       spills + steps + relayout + f.relayoutRoundTrips * (p.stageMiss + 2.0 * p.iteration) +
       f.serialGroups * p.wgmmaDrain + tensor + fma + (f.serial ? larger(issue, sfu) : T(0.0));
-  // A wgmma runs on while the next loads are issued: their buffer waits for a part of it.
-  const T released = f.serial ? dependent
+  // A wgmma, or a warp ahead of others in a long chain, runs on while the next loads are issued:
+  // their buffer waits for a part of it.
+  const T released = f.serial ? dependent * p.tensorWait
                               : dependent - select(f.serialGroups > 0.0, none, f.wgmmaClocks) /
                                                 (p.wgmmaRate * clock) * (1.0 - p.tensorWait);
   const Q perThread = larger(f.loadsPerThread, one);
@@ -180,7 +189,11 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
                         instructions / W * p.issueClocks / clock + fma;
 
   // Once a CTA.
-  const T output = T(f.storeBytes / (storePort * clock) + f.outsideLoadBytes / (loadPort * clock) +
+  const Q around = f.matrix ? W * (setupInstructions + copySetup * f.loadsPerThread) +
+                                  f.outputElements / lanes * outputInstructions
+                            : none;
+  const T output = T(around / (d.schedulersPerSm * clock) + f.storeBytes / (storePort * clock) +
+                     f.outsideLoadBytes / (loadPort * clock) +
                      (f.outsideAluOps + f.outsideSfuOps) / lanes / (d.schedulersPerSm * clock) +
                      f.outsideSfuOps / (d.sfuPerClock * clock)) +
                    f.epilogueSharedBytes / sharedPerNs / p.sharedRate;
@@ -189,13 +202,10 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
                      select(f.outsideLoadBytes > 0.0, one, none) * p.directLoad + output;
 
   // DRAM.
-  const Reuse<Q> again = reuse<Q>(f, d, largest);
   const Q moved = again.readBytes + f.writeBytes;
   const Q readShare = select(moved > 0.0, again.readBytes / larger(moved, Q(1e-9)), one);
-  const Q readPieces = 32.0 / larger(f.readSegment, one);
   const Q writePieces = 32.0 / larger(f.writeSegment, one);
-  const Q pieces =
-      readPieces * readPieces * readShare + writePieces * writePieces * (1.0 - readShare);
+  const Q pieces = f.readPieces * readShare + writePieces * writePieces * (1.0 - readShare);
   const T penalty = 1.0 + pieces * p.segmentPenalty;
   const Q written = larger(f.writtenBack, (1.0 - readShare) * larger(none, moved - d.l2Bytes));
   t.dram = (again.readBytes + written) * penalty / p.dramBandwidth;
@@ -222,7 +232,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
     T solo = p.ctaStart + norm<T>({iterations * unit, chain}, rho) + epilogue;
     if (!f.pipelined)
       solo += dramOfWave * (n / largest / residents);
-    return norm<T>({residents * (iterations * unit + output), solo}, rho);
+    return norm<T>({residents * (iterations * unit + output), solo}, waveRho);
   };
 
   // Full waves in lock-step and what is left, mixed with CTAs that start as others end; or one
