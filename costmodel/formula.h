@@ -64,10 +64,10 @@ template <class Q> Q missShare(const Q &bytes, double capacity) {
 
 /// Instructions of one asynchronous copy and of one load, with their address arithmetic.
 constexpr double copyInstructions = 6, loadInstructions = 4;
-/// Instructions of a warp before and after the loop of a matrix kernel: of its own, for the first
-/// address of each copy (a row number modulo the rows takes most of them), and for 32 results
-/// (conversion, layout, masks and address). Compiled kernels have 90 to 130, 15 to 25 and 2 to 4.
-constexpr double setupInstructions = 100, copySetup = 20, outputInstructions = 3;
+/// Instructions of a warp around the loop of a matrix kernel: of its own, for the first addresses
+/// of each copy (rows are taken modulo their number), and for 32 results. Least squares over 24
+/// tiles of a GEMM as Triton 3.6 compiles it: 166 + 28 a copy before the loop, 24 + 1.5 after it.
+constexpr double setupInstructions = 190, copySetup = 28, outputInstructions = 1.5;
 /// Bytes per clock that one SM takes from L2 outside its loops, and gives to it.
 constexpr double loadPort = 88.4, storePort = 64;
 /// Share of L2 that keeps operands for reuse, and that gathers partial sectors.
