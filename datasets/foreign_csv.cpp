@@ -26,39 +26,55 @@ std::string csvRow(const std::vector<std::string> &cells) {
   return line + "\n";
 }
 
-/// Without the lines that ncu prints around its table; line numbers stay, as blank lines.
-std::string withoutChatter(std::string_view text) {
-  std::string result;
+/// A table without what tools print around it.
+struct Stripped {
+  std::string text;
+  unsigned linesBefore = 0; ///< that stood before the header
+};
+
+/// Leaves out the lines that ncu prints ("==PROF== …") and comments ("# …") before the header;
+/// further down they become blank lines, so that line numbers stay.
+Stripped withoutChatter(std::string_view text) {
+  Stripped result;
+  bool hasHeader = false;
   while (!text.empty()) {
     size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
-    if (!line.starts_with("=="))
-      result += line;
-    if (end < text.size())
-      result += '\n';
+    bool isChatter = line.starts_with("==") || (!hasHeader && line.starts_with("#"));
+    bool isBlank = line.find_first_not_of(" \t\r") == std::string_view::npos;
+    if (!hasHeader && (isChatter || isBlank)) {
+      ++result.linesBefore;
+    } else {
+      hasHeader = true;
+      if (!isChatter)
+        result.text += line;
+      if (end < text.size())
+        result.text += '\n';
+    }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  // The header must come first.
-  size_t start = result.find_first_not_of("\r\n");
-  return start == std::string::npos ? "" : result.substr(start);
+  return result;
 }
 
-/// Fields separated by semicolons, as a spreadsheet writes where the comma is the decimal point.
+/// Fields separated by tabs, or by semicolons, as a spreadsheet writes where the comma is the
+/// decimal point.
 std::string withCommas(const std::string &text) {
   std::string_view header(text.data(), std::min(text.find('\n'), text.size()));
-  if (header.find(';') == std::string_view::npos || header.find(',') != std::string_view::npos)
+  char separator = header.find('\t') != std::string_view::npos ? '\t' : ';';
+  if (header.find(separator) == std::string_view::npos ||
+      header.find(',') != std::string_view::npos)
     return text;
   std::string result, cell;
   bool quoted = false;
   for (char c : text) {
     if (c == '"')
       quoted = !quoted;
-    if (!quoted && (c == ';' || c == '\n')) {
+    if (!quoted && (c == separator || c == '\n')) {
       bool hasReturn = !cell.empty() && cell.back() == '\r';
       if (hasReturn)
         cell.pop_back();
       result += cell.find('"') == std::string::npos ? csvCell(cell) : cell;
-      result += c == ';' ? "," : "\n";
+      result += c == separator ? "," : "\n";
       cell.clear();
     } else {
       cell += c;
@@ -77,8 +93,8 @@ public:
     auto time = table.column("time_ns");
     if (!time)
       return refuse("no column 'time_ns'");
-    std::optional<size_t> kernel = table.column("kernel");
-    start({kernel ? table.columns()[*kernel] : "kernel", "time_ns"}, {kernel, time});
+    std::optional<size_t> kernel = nameColumn();
+    start({"kernel", "time_ns"}, {kernel, time});
     for (size_t row = 0; row < table.rowCount(); ++row) {
       std::string_view cell = table.cell(row, *time);
       auto value = parseLocalNumber(cell);
@@ -94,6 +110,8 @@ public:
   llvm::Expected<std::string> nsightCompute() {
     auto kernel = table.column("Kernel Name");
     if (!kernel)
+      kernel = table.column("kernel");
+    if (!kernel)
       return refuse("no column 'Kernel Name'");
     if (table.column("Metric Name"))
       return details(*kernel);
@@ -102,16 +120,19 @@ public:
       return refuse("no column 'gpu__time_duration.sum'; run ncu with that metric");
     if (table.rowCount() == 0)
       return refuse("no rows");
-    auto factor = nanosecondsPer(table.cell(0, *time));
+    // Without a row of units (counters that CUPTI gave) times are in ns.
+    bool hasUnits = !isTime(table.cell(0, *time));
+    auto factor = hasUnits ? nanosecondsPer(table.cell(0, *time)) : std::optional(1.0);
     if (!factor)
       return table.errorAt(0, fmt::format("'{}' under gpu__time_duration.sum is no unit of time",
                                           table.cell(0, *time).substr(0, 40)));
     start({"kernel", "time_ns"}, {kernel, time});
-    for (size_t row = 1; row < table.rowCount(); ++row) {
-      auto value = parseLocalNumber(table.cell(row, *time));
-      if (!value)
+    for (size_t row = hasUnits ? 1 : 0; row < table.rowCount(); ++row) {
+      std::string_view cell = table.cell(row, *time);
+      if (!isTime(cell))
         return notANumber(row, *time);
-      write(row, {std::string(table.cell(row, *kernel)), formatNs(*value * *factor)});
+      auto value = parseLocalNumber(cell);
+      write(row, {std::string(table.cell(row, *kernel)), value ? formatNs(*value * *factor) : ""});
     }
     return std::move(out);
   }
@@ -125,12 +146,13 @@ public:
         variants.push_back(split->first);
       }
     if (times.empty())
-      return refuse(
-          "no column with a unit of time in its name, such as 'time_us' or 'triton (ms)'");
+      return refuse(fmt::format("no column with a unit of time in its name, such as 'time_us' or "
+                                "'triton (ms)'{}",
+                                rateHint()));
     std::vector<std::optional<size_t>> taken;
     for (const auto &[column, factor] : times)
       taken.push_back(column);
-    std::optional<size_t> kernel = table.column("kernel");
+    std::optional<size_t> kernel = nameColumn();
     if (kernel)
       taken.push_back(kernel);
     start({"kernel", "time_ns"}, taken);
@@ -151,6 +173,31 @@ public:
   }
 
 private:
+  /// The column that names what was timed.
+  std::optional<size_t> nameColumn() const {
+    for (const char *name : {"kernel", "Kernel Name", "benchmark", "kind", "name", "Name"})
+      if (auto column = table.column(name))
+        return column;
+    return std::nullopt;
+  }
+
+  /// A number, or what ncu writes for a metric that it could not collect.
+  static bool isTime(std::string_view cell) {
+    return cell.empty() || cell == "n/a" || parseLocalNumber(cell);
+  }
+
+  /// What to do about columns of rates, which Triton's benchmarks write unless they are told
+  /// otherwise.
+  std::string rateHint() const {
+    for (const std::string &column : table.columns()) {
+      std::string lower = llvm::StringRef(column).lower();
+      for (const char *rate : {"tflop", "gflop", "gb/s", "tb/s", "gbps"})
+        if (lower.find(rate) != std::string::npos)
+          return fmt::format("; '{}' is a rate: let the benchmark return milliseconds", column);
+    }
+    return "";
+  }
+
   /// "triton (ms)" and "triton_ms" are times of "triton"; anything else is not a time.
   static std::optional<std::pair<std::string, double>> splitUnit(std::string_view column) {
     size_t open = column.find_last_of("([");
@@ -346,18 +393,16 @@ std::optional<double> nanosecondsPer(std::string_view unit) {
   return std::nullopt;
 }
 
-llvm::Expected<std::string> importForeign(const std::string &name, const std::string &text,
-                                          ForeignFormat format) {
-  std::string_view bytes = text;
-  if (bytes.starts_with("\xef\xbb\xbf")) // a byte order mark
-    bytes.remove_prefix(3);
-  auto table = Table::parse(name, withCommas(withoutChatter(bytes)));
+static llvm::Expected<std::string> importTable(const std::string &name, std::string text,
+                                               ForeignFormat format) {
+  auto table = Table::parse(name, std::move(text));
   if (!table)
     return table.takeError();
   if (format == ForeignFormat::Auto)
-    format = table->column("Kernel Name") ? ForeignFormat::NsightCompute
-             : table->column("time_ns")   ? ForeignFormat::Rows
-                                          : ForeignFormat::Benchmark;
+    format = table->column("time_ns") ? ForeignFormat::Rows
+             : table->column("Kernel Name") || table->column("gpu__time_duration.sum")
+                 ? ForeignFormat::NsightCompute
+                 : ForeignFormat::Benchmark;
   Importer importer(*table);
   switch (format) {
   case ForeignFormat::NsightCompute:
@@ -367,6 +412,22 @@ llvm::Expected<std::string> importForeign(const std::string &name, const std::st
   default:
     return importer.rows();
   }
+}
+
+llvm::Expected<std::string> importForeign(const std::string &name, const std::string &text,
+                                          ForeignFormat format) {
+  std::string_view bytes = text;
+  if (bytes.starts_with("\xef\xbb\xbf")) // a byte order mark
+    bytes.remove_prefix(3);
+  Stripped stripped = withoutChatter(bytes);
+  auto result = importTable(name, withCommas(stripped.text), format);
+  if (result || stripped.linesBefore == 0)
+    return result;
+  // Lines of the file, not of what is left of it.
+  Diag diag = takeDiag(result.takeError());
+  if (diag.line > 0)
+    diag.line += stripped.linesBefore;
+  return makeError(std::move(diag));
 }
 
 } // namespace tilewright

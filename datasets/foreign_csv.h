@@ -21,9 +21,11 @@ std::optional<double> parseLocalNumber(std::string_view text);
 /// Factor from a unit of time to ns: "ns", "nsecond", "us", "usecond", "ms", "s" and their like.
 std::optional<double> nanosecondsPer(std::string_view unit);
 
-/// Reads a file's text (lines of ncu that start with "==" are left out; fields may be separated by
-/// semicolons) and writes CSV with the columns said above. Errors (BadInput) are located: no column
-/// of times, a unit that is not known, a cell that is no number.
+/// Reads a file's text (lines of ncu that start with "==" and comments before the header are left
+/// out; fields may be separated by semicolons or tabs) and writes CSV with the columns said above.
+/// Where there is no column `kernel`, one that names what was timed takes its place ("Kernel Name",
+/// "benchmark", "kind", "name"). Errors (BadInput) are located by the file's lines: no column of
+/// times, a unit that is not known, a cell that is no number.
 llvm::Expected<std::string> importForeign(const std::string &name, const std::string &text,
                                           ForeignFormat format = ForeignFormat::Auto);
 

@@ -84,6 +84,56 @@ TEST(Foreign, BenchmarkTables) {
             "kernel,time_ns\ngemm,12500\n");
 }
 
+/// As `ncu --csv --page raw` writes it: a dozen columns before the metrics, numbers with thousands
+/// separated, "n/a" for what could not be collected.
+TEST(Foreign, NsightComputeRawInFull) {
+  const std::string text =
+      "==PROF== Connected to process 84 (/usr/bin/python3.11)\n"
+      "==PROF== Profiling \"triton_poi_fused_add_0\" - 0: 0%....50%....100% - 3 passes\n"
+      "==PROF== Disconnected from process 84\n"
+      "\"ID\",\"Process ID\",\"Process Name\",\"Host Name\",\"Kernel Name\",\"Context\","
+      "\"Stream\",\"Block Size\",\"Grid Size\",\"Device\",\"CC\",\"gpu__time_duration.sum\","
+      "\"sm__throughput.avg.pct_of_peak_sustained_elapsed\"\n"
+      "\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"us\",\"%\"\n"
+      "\"0\",\"84\",\"python3.11\",\"127.0.0.1\",\"triton_poi_fused_add_0\",\"1\",\"7\","
+      "\"(128, 1, 1)\",\"(65,536, 1, 1)\",\"0\",\"9.0\",\"1,112.35\",\"23.10\"\n"
+      "\"1\",\"84\",\"python3.11\",\"127.0.0.1\",\"void f<(int)3>(T1 *)\",\"1\",\"7\","
+      "\"(1, 1, 1)\",\"(1, 1, 1)\",\"0\",\"9.0\",\"n/a\",\"n/a\"\n";
+  std::string result = imported(text);
+  EXPECT_TRUE(result.starts_with("kernel,time_ns,ID,Process ID,")) << result;
+  EXPECT_NE(result.find("\ntriton_poi_fused_add_0,1.11235e+06,0,84,"), std::string::npos) << result;
+  EXPECT_NE(result.find("\nvoid f<(int)3>(T1 *),,1,84,"), std::string::npos) << result;
+  // An error is at the file's line, what ncu printed before the table counted.
+  std::string bad = text;
+  bad.replace(bad.find("1,112.35"), 8, "soon    ");
+  expectRefusal(bad, "f.csv:6:1: error: column 'gpu__time_duration.sum' is 'soon");
+}
+
+TEST(Foreign, CountersWithoutUnitsAreInNanoseconds) {
+  EXPECT_EQ(imported("kernel,d0,gpu__time_duration.sum\ngemm,4096,204736\n"),
+            "kernel,time_ns,d0\ngemm,204736,4096\n");
+}
+
+TEST(Foreign, WhatNamesTheKernelElsewhere) {
+  EXPECT_EQ(imported("benchmark,bytes,time_ns,min_ns\ncopy_warm,8192,1056,1056\n"),
+            "kernel,time_ns,bytes,min_ns\ncopy_warm,1056,8192,1056\n");
+  EXPECT_EQ(imported("dtype,m,time_ns,name\nbf16,16,25569,nvjet_sm90\n"),
+            "kernel,time_ns,dtype,m\nnvjet_sm90,25569,bf16,16\n");
+  // Tabs, and a comment before the header.
+  EXPECT_EQ(imported("# H100 driver 13000\nidx\tkind\tmed_us\tline\n0\tew\t294.24\ta=1, b=2\n"),
+            "kernel,time_ns,idx,line\new,294240,0,\"a=1, b=2\"\n");
+}
+
+/// Triton's perf_report: one column a provider; speed is mostly given as a rate.
+TEST(Foreign, TritonBenchmarks) {
+  EXPECT_EQ(imported("N,Triton (ms),Torch (ms)\n256.0,0.006144,0.008192\n384.0,,0.01\n"),
+            "kernel,time_ns,N\nTriton,6144,256.0\nTorch,8192,256.0\nTorch,10000,384.0\n");
+  expectRefusal("M,N,K,cuBLAS (TFLOPS),Triton (TFLOPS)\n256.0,256.0,256.0,4.09,4.09\n",
+                "'cuBLAS (TFLOPS)' is a rate: let the benchmark return milliseconds");
+  expectRefusal("N,Triton (ms)\n256.0,0.1\n512.0,fast\n",
+                "f.csv:3:1: error: column 'Triton (ms)' is 'fast'");
+}
+
 TEST(Foreign, RefusalsAreLocated) {
   expectRefusal("", "an empty file");
   expectRefusal("a,b\n1,2\n", "f.csv: no column with a unit of time");

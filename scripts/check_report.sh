@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Opens a report in a headless browser and looks at what a reader would: no error on the console,
-# every part there, nothing cut off or scrolled out of sight at a common window size.
-# Usage: scripts/check_report.sh [REPORT.html]    default: a report made here of bundled models
+# every part there, nothing cut off or scrolled out of sight at a common window size, and no more
+# than 5 MB to open.
+# Usage: scripts/check_report.sh [REPORT.html]    default: a report made here of bundled models, all
+#        measurements of the H100, its calibration, and a second run to compare with
 # Takes the program from $TILEWRIGHT, else from build/release. Skips where there is no Chromium.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,14 +25,30 @@ if [[ -z $report ]]; then
   report=$work/report.html
   "$program" explore datasets/models/gpt2_block.hlo.txt \
     datasets/models/dlrm.xla_optimized.hlo.txt --budget 200 --out "$work/out" >/dev/null
-  "$program" report "$work/out" --out "$report"
+  "$program" explore datasets/models/dlrm.xla_optimized.hlo.txt --budget 20 --out "$work/second" \
+    >/dev/null
+  folder=datasets/measurements/h100-sxm
+  "$program" evaluate $folder/{gemm,gemm_variants,memory,attention,kernels}.csv.gz --rows --json \
+    >"$work/evaluation.json"
+  started=$(date +%s)
+  "$program" report "$work/out" "$work/second" "$work/evaluation.json" \
+    datasets/calibrations/h100-sxm.json --out "$report"
+  seconds=$(($(date +%s) - started))
+  ((seconds <= 10)) || echo "note: the report took $seconds s"
+  for part in 'section class="evaluation"' 'section class="calibration"' 'svg class="scatter"' \
+    'svg class="residual"' 'svg class="terms"' 'table class="records compare"'; do
+    grep -q "$part" "$report" || { echo "check_report: no $part"; exit 1; }
+  done
 fi
 
+size=$(wc -c <"$report")
 failures=0
 fail() {
   echo "check_report: $*"
   failures=$((failures + 1))
 }
+
+((size <= 5000000)) || fail "$size bytes, at most 5000000 are wanted"
 
 browse() { # browse OUTPUT FLAGS… URL
   local output=$1
