@@ -18,6 +18,7 @@ public:
     chases();
     chains();
     dots();
+    banks();
     strides();
     if (failure)
       return std::move(failure);
@@ -163,6 +164,18 @@ private:
     for (int64_t tiles : {int64_t(1), sm / 2, sm - 1, sm, sm + 1, 3 * sm / 2, 2 * sm, 2 * sm + 1,
                           3 * sm, 3 * sm + 1, 4 * sm, 4 * sm + 1})
       dot(fmt::format("grid_{}", tiles), 128 * tiles, 1024);
+  }
+
+  /// K runs along the left operand's rows. Each thread stores four neighbours of K, so that the
+  /// lanes of a warp, which hold the 32 fours of one row, are 4·T words apart.
+  void banks() {
+    for (int64_t rows : {33, 34, 36, 40})
+      add(fmt::format("bank_{}", rows),
+          fmt::format("  a = f32[{0},1024] parameter(0)\n  b = f32[1024,32] parameter(1)\n"
+                      "  ROOT c = f32[{0},32] dot(a, b), lhs_contracting_dims={{1}}, "
+                      "rhs_contracting_dims={{0}}\n",
+                      multiprocessors * rows),
+          fmt::format("t0={} t1=32 k0=128 warps=4 stages=1 instruction=fma", rows));
   }
 
   void strides() {

@@ -11,6 +11,9 @@
 //                       rate and latency of a pipe
 //   loop_K, grid_G      a dot of one tile over K, and of G tiles over one K: time of an iteration,
 //                       prologue, waves and tail
+//   bank_T              f32 dots without tensor cores, of tiles of T rows whose elements are stored
+//                       to shared memory 4·T words apart: each bank is hit by 4, 8, 16 or 32 lanes
+//                       for T = 33, 34, 36 and 40, with the rest of the work in step with T
 //   stride_S            loads S elements apart: cost of sectors
 #pragma once
 
