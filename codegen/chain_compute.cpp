@@ -1,5 +1,6 @@
 // The program of a chain of two dots.
 #include "analysis/support/checked.h"
+#include "analysis/tiling/carried_state.h"
 #include "codegen/chain_lowering.h"
 
 #include <algorithm>
@@ -77,6 +78,13 @@ llvm::Expected<std::optional<Values>> ChainLowering::supply(OpId op, const Coord
       return values.takeError();
     return std::move(*values);
   }
+  if (made.opcode == Opcode::Divide && !currentOutput.empty()) {
+    auto values = quotients(made, at, count);
+    if (!values)
+      return values.takeError();
+    if (!values->empty())
+      return std::move(*values);
+  }
   if (made.opcode == Opcode::Exp && currentShift) {
     auto values = exponentials(made, at, count);
     if (!values)
@@ -85,6 +93,24 @@ llvm::Expected<std::optional<Values>> ChainLowering::supply(OpId op, const Coord
       return std::move(*values);
   }
   return std::nullopt;
+}
+
+/// Quotients of f32 by a sum of the row, by way of its reciprocal; none where it is another
+/// division.
+llvm::Expected<Values> ChainLowering::quotients(const Op &op, const Coordinates &at,
+                                                unsigned count) {
+  OpId bottom = withoutMovement(lowering->graph, op.operands[1]);
+  for (size_t i = 0; i < reductions.size(); ++i) {
+    if (bottom != reductions[i].op || reductions[i].combiner != Combiner::Add ||
+        op.shape.dtype != DType::F32 || reductions[i].type != DType::F32)
+      continue;
+    auto values = lowering->emitter.values(op.operands[0], at, currentGuard, count);
+    if (values)
+      for (llvm::Value *&value : *values)
+        value = lowering->k.b.CreateFMul(value, currentReciprocal[i]);
+    return values;
+  }
+  return Values();
 }
 
 /// Row in the tile of this thread's line `line`: lines are the rows g and g + 8 of each block of
@@ -170,6 +196,7 @@ void ChainLowering::placeProgram() {
   emitter.setSupplier(
       [this](OpId op, const Coordinates &at, unsigned count) { return supply(op, at, count); });
   currentRow.assign(reductions.size(), nullptr);
+  currentReciprocal = currentRow;
   findSteps();
 }
 
@@ -348,7 +375,9 @@ llvm::Error ChainLowering::emitResults(const Values &outputs, const Values &stat
         held = b.CreateFMul(held, k.cf(factor));
       currentRow[i] = ops.round(reduction.type, held);
     }
-    llvm::Value *share = divisor ? b.CreateFDiv(k.cf(1), currentRow[*divisor]) : nullptr;
+    for (size_t i = 0; i < reductions.size(); ++i)
+      currentReciprocal[i] = b.CreateFDiv(k.cf(1), currentRow[i]);
+    llvm::Value *share = divisor ? currentReciprocal[*divisor] : nullptr;
     for (int64_t j = 0; j < columnEights; ++j) {
       emitter.setLanes(2);
       Expr column = emitter.simplify(lowering->tid.mod(4) * 2 + emitter.lane() + j * 8);
@@ -357,6 +386,7 @@ llvm::Error ChainLowering::emitResults(const Values &outputs, const Values &stat
       guard.push_back({column, Interval::ofExtent(sides[2].size), 1, 0});
       emitter.addDomain(guard, sides[2].coordinates(emitter, column), sides[2].extents);
       currentSecond = replacePlaceholders(emitter, secondAt, placeholders, root);
+      currentGuard = guard;
       currentOutput.clear();
       for (int64_t lane = 0; lane < 2; ++lane) {
         llvm::Value *sum =

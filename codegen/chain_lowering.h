@@ -80,6 +80,7 @@ private:
   llvm::Error emitProducts(llvm::Value *group);
   Values startScores(llvm::Value *group, llvm::Value *stage);
   Values startOutputs(llvm::Value *stage, const std::vector<Values> &fragments, Values outputs);
+  void holdBackUntil(const Values &state, const std::function<void()> &never);
   Values waitFor(unsigned pending, bool isScores, const Values &started);
   // Between the dots
   /// P, and what running sums are to be multiplied by.
@@ -94,6 +95,7 @@ private:
   llvm::Expected<Softened> softenStep(Expr step, Expr firstRow, int64_t rows, const Values &sums,
                                       Values &state);
   void rescale(Values &outputs, const Values &factors);
+  llvm::Expected<Values> quotients(const Op &op, const Coordinates &at, unsigned count);
   llvm::Expected<Values> exponentials(const Op &op, const Coordinates &at, unsigned count);
   Guard rowGuard(Expr row) const;
   Coordinates rootAt(Expr row, Expr column) const;
@@ -148,7 +150,7 @@ private:
   std::map<std::vector<uint32_t>, Values> currentExponentials; ///< of a line, by coordinates
   llvm::Value *currentShift = nullptr;                         ///< -log2 e · factor · shift
   Values currentSums, currentOutput;
-  std::vector<llvm::Value *> currentRow; ///< by reduction
+  std::vector<llvm::Value *> currentRow, currentReciprocal; ///< by reduction
 };
 
 /// The chain with the plan's instruction, or with mma.sync where that can't take it.

@@ -178,8 +178,12 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
     // The division by a sum comes at the end.
     if (divisor)
       currentRow[*divisor] = k.cf(1);
+    // What P is rounded from, where it is: packing rounds.
+    const Op &rounding = lowering->graph[scores];
+    bool isRounded = rounding.opcode == Opcode::Convert &&
+                     lowering->graph[rounding.operands[0]].shape.dtype == DType::F32;
     for (int64_t j = 0; j < eights; ++j) {
-      auto two = pair(scores, nullptr, j, ops.constant(type, int64_t(0)));
+      auto two = pair(isRounded ? rounding.operands[0] : scores, nullptr, j, k.cf(0));
       if (!two)
         return two.takeError();
       std::copy(two->begin(), two->end(),
@@ -192,14 +196,10 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
 
 std::vector<Values> ChainLowering::fragmentsOf(const Values &scores) {
   KernelBuilder &k = lowering->k;
-  auto bits = [&](llvm::Value *score) {
-    return k.b.CreateZExt(lowering->emitter.scalars().toMemory(type, score), k.i32);
-  };
   // a0, a1: rows g, g + 8 of the first eight keys; a2, a3 of the next.
   std::vector<Values> fragments(scores.size() / 8);
   for (size_t i = 0; i < scores.size(); i += 2)
-    fragments[i / 8].push_back(
-        k.b.CreateOr(bits(scores[i]), k.b.CreateShl(bits(scores[i + 1]), 16)));
+    fragments[i / 8].push_back(k.pack16(type, scores[i], scores[i + 1]));
   return fragments;
 }
 

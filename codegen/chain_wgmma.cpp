@@ -287,6 +287,24 @@ Values ChainLowering::waitFor(unsigned pending, bool isScores, const Values &sta
   return result;
 }
 
+/// Keeps what follows behind the arithmetic of the rows' sums. ptxas moves independent arithmetic
+/// past a wait for products, and then little is left to do while they are at work. It does not move
+/// the wait past a branch that depends on the arithmetic: on a NaN that none makes, `never` is
+/// done.
+void ChainLowering::holdBackUntil(const Values &state, const std::function<void()> &never) {
+  KernelBuilder &k = lowering->k;
+  constexpr int64_t signallingNan = 0x7fa5a5a5;
+  llvm::Value *all = nullptr;
+  for (size_t i = 0; i < reductions.size(); ++i)
+    for (int64_t line = 0; line < lines() && reductions[i].combiner == Combiner::Add; ++line) {
+      llvm::Value *sum = state[static_cast<size_t>(line) * reductions.size() + i];
+      all = all ? k.b.CreateFAdd(all, sum) : sum;
+    }
+  if (all)
+    k.ifThen(k.b.CreateICmpEQ(k.b.CreateBitCast(k.pinned({all})[0], k.i32), k.c32(signallingNan)),
+             never);
+}
+
 llvm::Error ChainLowering::emitProducts(llvm::Value *group) {
   ValueEmitter &emitter = lowering->emitter;
   KernelBuilder &k = lowering->k;
@@ -335,34 +353,35 @@ llvm::Error ChainLowering::emitProducts(llvm::Value *group) {
     return std::pair(at[0], at[1]);
   };
   llvm::Error error = llvm::Error::success();
+  auto body = [&](llvm::Value *counter, const Values &before) -> Values {
+    ValueEmitter::Scope scope(emitter);
+    Values sumsOfRows, rowState;
+    auto [stage, parity] = unpack(before, sumsOfRows, rowState, fragments);
+    auto [next, nextParity] = keyRing.next(k, stage, parity);
+    k.waitBarrier(keyRing.full(k, next), nextParity);
+    Values started = startScores(group, next);
+    k.waitBarrier(valueRing.full(k, stage), parity);
+    sumsOfRows = startOutputs(stage, fragments, sumsOfRows);
+    Values scoresOfStep = waitFor(1, true, started);
+    giveBack(keyRing, next);
+    auto softened = softenStep(stepVariable(counter), firstRow, rows, scoresOfStep, rowState);
+    if (!softened) {
+      error = llvm::joinErrors(std::move(error), softened.takeError());
+      return before;
+    }
+    // All of that before the wait, and the registers that hold P change only behind it.
+    Values newScores = k.pinned(softened->scores);
+    holdBackUntil(rowState, [&, stage = stage, parity = parity] {
+      k.waitBarrier(valueRing.full(k, stage), parity);
+    });
+    sumsOfRows = waitFor(0, false, sumsOfRows);
+    newScores = k.pinned(newScores);
+    giveBack(valueRing, stage);
+    rescale(sumsOfRows, softened->factors);
+    return pack(sumsOfRows, rowState, fragmentsOf(newScores), next, nextParity);
+  };
   carried = k.forLoop(b.CreateAdd(firstStep, k.c32(1)), endStep, k.c32(1),
-                      pack(carried, state, fragments, k.c32(0), k.c32(0)),
-                      [&](llvm::Value *counter, const Values &before) -> Values {
-                        ValueEmitter::Scope scope(emitter);
-                        Values sumsOfRows, rowState;
-                        auto [stage, parity] = unpack(before, sumsOfRows, rowState, fragments);
-                        auto [next, nextParity] = keyRing.next(k, stage, parity);
-                        k.waitBarrier(keyRing.full(k, next), nextParity);
-                        Values started = startScores(group, next);
-                        k.waitBarrier(valueRing.full(k, stage), parity);
-                        sumsOfRows = startOutputs(stage, fragments, sumsOfRows);
-                        Values scoresOfStep = waitFor(1, true, started);
-                        giveBack(keyRing, next);
-                        auto softened = softenStep(stepVariable(counter), firstRow, rows,
-                                                   scoresOfStep, rowState);
-                        if (!softened) {
-                          error = llvm::joinErrors(std::move(error), softened.takeError());
-                          return before;
-                        }
-                        // All of that before the wait, and the registers that hold P change only
-                        // behind it.
-                        Values newScores = k.pinned(softened->scores);
-                        sumsOfRows = waitFor(0, false, sumsOfRows);
-                        newScores = k.pinned(newScores);
-                        giveBack(valueRing, stage);
-                        rescale(sumsOfRows, softened->factors);
-                        return pack(sumsOfRows, rowState, fragmentsOf(newScores), next, nextParity);
-                      });
+                      pack(carried, state, fragments, k.c32(0), k.c32(0)), body);
   if (error)
     return error;
   Values result;

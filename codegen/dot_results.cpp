@@ -187,10 +187,11 @@ void DotLowering::storeSums(const Exchange &exchange, int64_t pass, const Values
     llvm::cantFail(forPairs(sums, [&](int64_t pairRow, int64_t pairColumn, const Values &pair) {
       if (pairRow < firstRow || pairRow >= firstRow + exchange.rowsOfPart())
         return llvm::Error::success();
-      Values bits;
+      Values rounded, bits;
       for (llvm::Value *sum : pair)
-        bits.push_back(
-            ops.toMemory(exchange.type, ops.round(lowering->graph[dot].shape.dtype, sum)));
+        rounded.push_back(ops.round(lowering->graph[dot].shape.dtype, sum));
+      for (llvm::Value *sum : rounded)
+        bits.push_back(ops.toMemory(exchange.type, sum));
       auto at = [&](int64_t i) {
         return b.CreateAdd(base,
                            k.c32((pairRow - firstRow) * rowStep + (pairColumn + i) * columnStep));
@@ -203,6 +204,8 @@ void DotLowering::storeSums(const Exchange &exchange, int64_t pass, const Values
       llvm::Value *both = llvm::PoisonValue::get(llvm::FixedVectorType::get(bits[0]->getType(), 2));
       for (unsigned i : {0u, 1u})
         both = b.CreateInsertElement(both, bits[i], i);
+      if (k.isRounded(exchange.type, rounded[0]) && k.isRounded(exchange.type, rounded[1]))
+        both = k.pack16(exchange.type, rounded[0], rounded[1]);
       k.storeShared(both, at(0), static_cast<unsigned>(2 * bytes));
       return llvm::Error::success();
     }));

@@ -365,11 +365,15 @@ llvm::Value *KernelBuilder::divideFull(llvm::Value *x, llvm::Value *y) {
 llvm::Value *KernelBuilder::to16(DType type, llvm::Value *x) {
   if (auto known = bitsOf16.find(x); known != bitsOf16.end() && known->second.first == type)
     return known->second.second;
+  llvm::Value *bits;
   if (isEmulation())
-    return b.CreateTrunc(callEmulator("twEmuTo16", i32, {x, c32(type == DType::BF16)}), i16);
-  if (type == DType::BF16)
-    return b.CreateBitCast(b.CreateIntrinsic(intr::nvvm_f2bf16_rn, {}, {x}), i16);
-  return b.CreateBitCast(b.CreateFPTrunc(x, b.getHalfTy()), i16);
+    bits = b.CreateTrunc(callEmulator("twEmuTo16", i32, {x, c32(type == DType::BF16)}), i16);
+  else if (type == DType::BF16)
+    bits = b.CreateBitCast(b.CreateIntrinsic(intr::nvvm_f2bf16_rn, {}, {x}), i16);
+  else
+    bits = b.CreateBitCast(b.CreateFPTrunc(x, b.getHalfTy()), i16);
+  roundedFrom[bits] = x;
+  return bits;
 }
 
 llvm::Value *KernelBuilder::from16(DType type, llvm::Value *bits) {
@@ -382,6 +386,29 @@ llvm::Value *KernelBuilder::from16(DType type, llvm::Value *bits) {
     x = b.CreateFPExt(b.CreateBitCast(bits, b.getHalfTy()), f32);
   bitsOf16[x] = {type, bits};
   return x;
+}
+
+bool KernelBuilder::isRounded(DType type, llvm::Value *x) const {
+  auto known = bitsOf16.find(x);
+  return known != bitsOf16.end() && known->second.first == type &&
+         roundedFrom.count(known->second.second);
+}
+
+llvm::Value *KernelBuilder::pack16(DType type, llvm::Value *low, llvm::Value *high) {
+  // Values that are of that type already: what they were rounded from.
+  llvm::Value *before[] = {low, high};
+  for (llvm::Value *&value : before)
+    if (isRounded(type, value))
+      value = roundedFrom.lookup(bitsOf16.find(value)->second.second);
+  if (isEmulation() || bitsOf16.count(before[0]) || bitsOf16.count(before[1]))
+    return b.CreateOr(b.CreateZExt(to16(type, low), i32),
+                      b.CreateShl(b.CreateZExt(to16(type, high), i32), 16));
+  // One instruction at half the full rate; one for each value has an eighth of that.
+  const char *text =
+      type == DType::BF16 ? "cvt.rn.bf16x2.f32 $0, $1, $2;" : "cvt.rn.f16x2.f32 $0, $1, $2;";
+  return b.CreateCall(
+      llvm::InlineAsm::get(llvm::FunctionType::get(i32, {f32, f32}, false), text, "=r,f,f", false),
+      {before[1], before[0]});
 }
 
 Values KernelBuilder::forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *step,

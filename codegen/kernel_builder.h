@@ -181,6 +181,11 @@ public:
   /// f32 to the bits (i16) of f16 or bf16, rounded to nearest even; and back, exactly.
   llvm::Value *to16(DType type, llvm::Value *x);
   llvm::Value *from16(DType type, llvm::Value *bits);
+  /// Is it a value of that type that was rounded in registers, for which pack16() is the better
+  /// way?
+  bool isRounded(DType type, llvm::Value *x) const;
+  /// Both rounded like that, in one word.
+  llvm::Value *pack16(DType type, llvm::Value *low, llvm::Value *high);
 
   // --- control ------------------------------------------------------------------------------
   /// for (i = low; i < high; i += step), carrying values; `body` returns their next values.
@@ -228,6 +233,7 @@ private:
   llvm::DenseMap<llvm::Constant *, llvm::GlobalVariable *> tables;
   /// Floats that came from 16 bits, with the bits: going back needs no conversion. Never iterated.
   llvm::DenseMap<llvm::Value *, std::pair<DType, llvm::Value *>> bitsOf16;
+  llvm::DenseMap<llvm::Value *, llvm::Value *> roundedFrom; ///< bits, and the float before
 };
 
 } // namespace tilewright

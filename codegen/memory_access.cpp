@@ -147,11 +147,16 @@ void ValueEmitter::store(unsigned buffer, const Shape &shape, const Coordinates 
     return;
   }
   Values vectors, offsets;
-  auto *vectorType = llvm::FixedVectorType::get(ops.memoryType(type), pattern.width);
+  bool isPacked = std::all_of(lanes.begin(), lanes.end(),
+                              [&](llvm::Value *lane) { return k.isRounded(type, lane); });
+  auto *vectorType = llvm::FixedVectorType::get(isPacked ? k.i32 : ops.memoryType(type),
+                                                isPacked ? pattern.width / 2 : pattern.width);
   for (unsigned first = 0; first < count; first += pattern.width) {
     llvm::Value *vector = llvm::PoisonValue::get(vectorType);
-    for (unsigned i = 0; i < pattern.width; ++i)
-      vector = b.CreateInsertElement(vector, ops.toMemory(type, lanes[first + i]), i);
+    for (unsigned i = 0; i < pattern.width; i += isPacked ? 2 : 1)
+      vector = isPacked ? b.CreateInsertElement(
+                              vector, k.pack16(type, lanes[first + i], lanes[first + i + 1]), i / 2)
+                        : b.CreateInsertElement(vector, ops.toMemory(type, lanes[first + i]), i);
     vectors.push_back(vector);
     offsets.push_back(bytes(index(pattern.offset + int64_t(first)), type));
   }
