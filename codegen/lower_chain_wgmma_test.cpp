@@ -72,6 +72,61 @@ TEST(LowerChainWgmma, MasksEndTheLoop) {
   }
 }
 
+TEST(LowerChainWgmma, HeadDims) {
+  for (int64_t columns : {64, 128})
+    for (const char *type : {"bf16", "f16"})
+      expectWgmma(wgmmaChain(attention(1, 128, 128, columns, columns, Mask::Causal, false, type),
+                             {1, 128, columns}, 64, 8, 2));
+}
+
+TEST(LowerChainWgmma, WhatItCanNotTakeSaysWhy) {
+  auto note = [](const KernelSpec &spec) {
+    auto kernel = lowerKernel(spec, CodeMode::Device);
+    EXPECT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+    expectPass(spec);
+    return kernel && !kernel->notes.empty() ? kernel->notes[0] : "";
+  };
+  // Rows of 34 bytes can't be copied by the accelerator.
+  EXPECT_EQ(note(wgmmaChain(attention(1, 64, 64, 17, 16), {1, 64, 16}, 32, 4, 2)),
+            "mma.sync in place of wgmma: the left operand %q can't be copied by the tensor memory "
+            "accelerator: a stride of 34 bytes is not a positive multiple of 16");
+  EXPECT_EQ(note(wgmmaChain(attention(1, 64, 64, 16, 16), {1, 64, 16}, 24, 4, 2)),
+            "mma.sync in place of wgmma: %o: 24 keys a step are no multiple of 16");
+  std::string hlo = attention(1, 64, 64, 16, 16);
+  hlo.replace(hlo.find("k = bf16[1,64,16] parameter(1)"), 30,
+              "kf = f32[1,64,16] parameter(1)\n  k = bf16[1,64,16] convert(kf)");
+  EXPECT_EQ(note(wgmmaChain(hlo, {1, 64, 16}, 32, 4, 2)),
+            "mma.sync in place of wgmma: the right operand %k can't be copied by the tensor memory "
+            "accelerator: %k is computed, not read from memory");
+}
+
+/// What the emulator says when calls of a function are left out.
+std::string without(const char *function, std::optional<size_t> which = std::nullopt) {
+  KernelSpec spec = wgmmaChain(attention(1, 64, 256, 16, 16), {1, 64, 16}, 32, 4, 2);
+  KernelModule kernel = llvm::cantFail(lowerKernel(spec, CodeMode::Emulation));
+  size_t removed = 0;
+  kernel = withoutCalls(std::move(kernel), function, which, removed);
+  EXPECT_GT(removed, 0u) << function;
+  CheckOutcome outcome = checkKernel(spec, std::move(kernel), {});
+  EXPECT_NE(outcome.status, CheckOutcome::Status::Pass) << function << " " << which.value_or(99);
+  return outcome.reason;
+}
+
+TEST(LowerChainWgmma, EveryStepOfTheProtocolIsMissed) {
+  // The copying thread's waits for stages of keys and of values, then those for what it copied:
+  // queries, first keys; next keys, values in the loop. (The wait that never happens, and the one
+  // for the last values, come after.)
+  for (size_t wait : {0, 1, 2, 3, 4, 5})
+    without("twEmuWaitBarrier", wait);
+  for (size_t arrival : {0, 1, 2, 3, 4, 5}) // announcements, then stages given back
+    without("twEmuArrive", arrival);
+  for (size_t wait : {0, 1, 2, 3}) // for scores, outputs
+    without("twEmuWarpgroupWait", wait);
+  without("twEmuWarpgroupFence");
+  without("twEmuWarpgroupCommit");
+  without("twEmuFenceBarrierInit");
+}
+
 TEST(LowerChainWgmma, ProductsWithWorkInBetween) {
   expectWgmma(wgmmaChain(R"(HloModule m
 ENTRY main {

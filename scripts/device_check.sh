@@ -186,6 +186,11 @@ make_plans() {
   gemm_hlo 16 4096 4096 | plan gemm_16x4096x4096_mma 16,32 d 128 4 5 1 1 mma.sync
   local mask
   for mask in none causal; do
+    if [ "$target" = sm_90a ]; then
+      attention_hlo $mask | plan "attention_${mask}_wgmma_128x128" 1,128,128 o 128 8 2 1 1 wgmma
+      attention_hlo $mask | plan "attention_${mask}_wgmma_128x160" 1,128,128 o 160 8 2 1 1 wgmma
+      attention_hlo $mask | plan "attention_${mask}_wgmma_192x64" 1,192,128 o 64 12 3 1 1 wgmma
+    fi
     attention_hlo $mask | plan "attention_${mask}_128x64" 1,128,128 o 64 8 2 1 1 mma.sync
     attention_hlo $mask | plan "attention_${mask}_64x64" 1,64,128 o 64 4 2 1 1 mma.sync
     attention_hlo $mask | plan "attention_${mask}_128x32" 1,128,128 o 32 8 3 1 1 mma.sync
