@@ -13,6 +13,11 @@ constexpr uint64_t maxHittingSteps = 2'000'000;
 /// Candidates tried per parameter when a model is improved; more would not change the answer.
 constexpr size_t maxTriesPerParameter = 64;
 
+void noteSpent(const Answer &answer, Explanation &out) {
+  out.spent += answer.spent;
+  out.isReproducible &= answer.isReproducible;
+}
+
 /// The conflict of a system with a choice. Elements are numbered: constraints first, then chosen
 /// parameters.
 class Conflict {
@@ -202,7 +207,7 @@ public:
   }
 
   /// Lets Z3 look at a core.
-  llvm::Error certify(Core &core) const {
+  llvm::Error certify(Core &core, Explanation &out) const {
     std::vector<size_t> elements = core.constraints;
     for (size_t p : core.choices)
       elements.push_back(system.constraints.size() +
@@ -212,6 +217,7 @@ public:
     auto answer = decide(subsystem(elements), solver);
     if (!answer)
       return answer.takeError();
+    noteSpent(*answer, out);
     if (answer->verdict == Verdict::Yes)
       return makeError(DiagClass::Internal,
                        "the search finds a conflict that the solver satisfies with {}",
@@ -265,6 +271,7 @@ llvm::Expected<Explanation> explain(const ConstraintSystem &system, const Choice
     return makeError(DiagClass::BadInput, "{} values were chosen for {} parameters", choice.size(),
                      system.parameters.size());
   Explanation out;
+  out.allowed = options.solver.rlimit;
   Conflict conflict(system, choice, options);
   bool isComplete = std::all_of(choice.begin(), choice.end(),
                                 [](const std::optional<int64_t> &v) { return v.has_value(); });
@@ -282,6 +289,7 @@ llvm::Expected<Explanation> explain(const ConstraintSystem &system, const Choice
       auto answer = decide(whole, options.solver);
       if (!answer)
         return answer.takeError();
+      noteSpent(*answer, out);
       out.feasible = answer->verdict;
       out.witness = std::move(answer->model);
       out.reason = std::move(answer->reason);
@@ -304,7 +312,7 @@ llvm::Expected<Explanation> explain(const ConstraintSystem &system, const Choice
     if (!out.core && !out.violated.empty())
       out.core = conflict.coreAt(out.violated.front());
     if (out.core && options.certify)
-      if (llvm::Error error = conflict.certify(*out.core))
+      if (llvm::Error error = conflict.certify(*out.core, out))
         return error;
   }
   if (options.findNearest) {

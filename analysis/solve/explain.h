@@ -59,6 +59,10 @@ struct Explanation {
   std::optional<Core> core;       ///< No: where one was found
   std::optional<Nearest> nearest; ///< No, and asked for
   std::string reason;             ///< Unknown: why
+  /// Z3's resource units: of all its queries together, and of each at most. 0 spent: the search
+  /// alone answered.
+  uint64_t spent = 0, allowed = 0;
+  bool isReproducible = true; ///< false: a wall-clock watchdog ended a query
 };
 
 /// Errors: those of decide(); Internal when the search and Z3 disagree; BadInput when the choice

@@ -272,6 +272,19 @@ TEST(Explain, ASpentCoreSearchStillNamesAViolation) {
   EXPECT_TRUE(result.core->isCertified);
 }
 
+TEST(Explain, SaysWhatTheSolverSpent) {
+  Reshape r;
+  ExplainOptions options;
+  options.solver.rlimit = 123'456;
+  Explanation certified = explained(r.system, {128, 32}, options);
+  EXPECT_GT(certified.spent, 0u);
+  EXPECT_EQ(certified.allowed, 123'456u);
+  EXPECT_TRUE(certified.isReproducible);
+  EXPECT_EQ(explained(r.system, {128, 32}, options).spent, certified.spent);
+  options.certify = false;
+  EXPECT_EQ(explained(r.system, {128, 32}, options).spent, 0u);
+}
+
 TEST(Explain, EmptyListsAndWrongLengths) {
   Reshape r;
   r.system.parameters[1].candidates.clear();

@@ -1,9 +1,14 @@
 // How fast tilings are enumerated, counted and decided, on four spaces with known numbers of
 // solutions. "raw/s" is the size of the candidate grid over the time; with strong pruning it says
 // little, so that visited nodes and solutions per second stand beside it.
-#include "analysis/solve/candidates.h"
-#include "analysis/solve/compiled.h"
-#include "analysis/solve/z3_solver.h"
+#include "analysis/explore/chains.h"
+#include "analysis/explore/kernels.h"
+#include "analysis/import/import_file.h"
+#include "analysis/ir/inline.h"
+#include "analysis/solve/explain.h"
+#include "analysis/solve/tile_system.h"
+#include "analysis/tiling/resources.h"
+#include "costmodel/device.h"
 
 #include <benchmark/benchmark.h>
 #include <memory>
@@ -12,7 +17,7 @@ namespace tilewright {
 namespace {
 
 struct Space {
-  std::unique_ptr<ExprContext> context = std::make_unique<ExprContext>();
+  std::shared_ptr<ExprContext> context = std::make_shared<ExprContext>();
   ConstraintSystem system;
   uint64_t expected = 0;
   double raw = 1;
@@ -150,6 +155,74 @@ void decideSpace(benchmark::State &state) {
       state.SkipWithError("not decided");
 }
 
+/// Of the chains of two dots of a bundled model that have a tiling, the one with the most ops.
+/// `isDense`: tiles in multiples of 8.
+Space largestFusedGroup(bool isDense) {
+  Module module = llvm::cantFail(
+      inlineCalls(llvm::cantFail(importFile("datasets/models/llama3_8b_prefill.hlo.txt"))));
+  Device device = llvm::cantFail(loadDevice("h100-sxm"));
+  CandidatePlan plan = CandidatePlan::standard();
+  if (isDense)
+    plan.tiles = llvm::cantFail(parseCandidateRule("x8"));
+  Space s;
+  size_t ops = 0;
+  Grouping grouping = groupSimply(module.entry());
+  for (const DotChain &chain : dotChains(module.entry(), grouping.kernels)) {
+    KernelSource source = llvm::cantFail(kernelSource(module, module.entryId, chain.whole));
+    TiledKernel kernel = llvm::cantFail(tileKernel(module, source));
+    TiledGroup group = *kernel.tiled;
+    addResourceConstraints(module.entry(), group, device.limits);
+    ConstraintSystem system = llvm::cantFail(makeSystem(group.space, group.constraints, plan));
+    std::vector<int64_t> any;
+    CompiledSystem compiled =
+        llvm::cantFail(CompiledSystem::compile(system, SearchOrder::Tightest));
+    if (group.group.ops.size() < ops || compiled.findFirst(any).verdict() != Verdict::Yes)
+      continue;
+    ops = group.group.ops.size();
+    s.context = std::move(kernel.context);
+    s.system = std::move(system);
+  }
+  for (const SolveParameter &parameter : s.system.parameters)
+    s.raw *= double(parameter.candidates.size());
+  return s;
+}
+
+void enumerateFusedGroup(benchmark::State &state) {
+  Space s = largestFusedGroup(state.range(0) != 0);
+  CompiledSystem compiled = llvm::cantFail(CompiledSystem::compile(s.system));
+  constexpr uint64_t enough = 50'000'000; // of more, the first ones
+  uint64_t seen = 0;
+  SearchResult result;
+  for (auto _ : state) {
+    seen = 0;
+    result = compiled.enumerate([&](std::span<const int64_t> point) {
+      benchmark::DoNotOptimize(point.data());
+      return ++seen < enough;
+    });
+  }
+  s.expected = result.solutions;
+  report(state, s, result);
+}
+
+/// Why is the largest tile infeasible, and what is nearest? Z3's certificate included.
+void explainSpace(benchmark::State &state) {
+  Space s = state.range(0) < 4 ? space(state.range(0)) : largestFusedGroup(false);
+  Choice choice;
+  for (const SolveParameter &parameter : s.system.parameters)
+    choice.push_back(parameter.candidates.back());
+  ExplainOptions options;
+  options.findNearest = state.range(1) != 0;
+  for (auto _ : state) {
+    Explanation answer = llvm::cantFail(explain(s.system, choice, options));
+    bool isWhole = answer.core && answer.core->isSmallest && answer.core->isCertified &&
+                   (!options.findNearest || answer.nearest->isNearest);
+    if (!isWhole)
+      state.SkipWithError("no certified smallest core, or no nearest tile");
+  }
+}
+
+BENCHMARK(enumerateFusedGroup)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(explainSpace)->ArgsProduct({{0, 1, 3, 4}, {0, 1}})->Unit(benchmark::kMillisecond);
 BENCHMARK(compileSpace)->DenseRange(0, 3)->Unit(benchmark::kMicrosecond);
 BENCHMARK(enumerateSpace)->DenseRange(0, 3)->Unit(benchmark::kMillisecond);
 BENCHMARK(countSpace)->DenseRange(0, 3)->Unit(benchmark::kMillisecond);

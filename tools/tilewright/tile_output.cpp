@@ -122,6 +122,9 @@ Json toJson(const TileReport &report) {
   document["feasible"] = tilewright::toString(report.answer.feasible);
   if (!report.answer.reason.empty())
     document["reason"] = report.answer.reason;
+  document["solver"] = {{"spent_rlimit", report.answer.spent},
+                        {"allowed_rlimit", report.answer.allowed},
+                        {"is_reproducible", report.answer.isReproducible}};
   if (!report.answer.witness.empty())
     document["witness"] = namedValues(space, report.answer.witness);
 
@@ -303,7 +306,9 @@ void printTable(const TileReport &report, bool everything) {
     else if (answer.nearest && answer.nearest->found == Verdict::No)
       fmt::print("nearest   none: no candidate tiling is feasible\n");
   } else if (answer.feasible == Verdict::Unknown) {
-    fmt::print("  {}\n", answer.reason);
+    fmt::print("  {}\n  Z3 spent {} of {} resource units (--rlimit){}\n", answer.reason,
+               answer.spent, answer.allowed,
+               answer.isReproducible ? "" : ", and ended by the clock: another run may differ");
   } else if (hasFreeSizes(report)) {
     fmt::print("such as   {}\n", valuesText(space, asChoice(answer.witness), report.choice));
   }

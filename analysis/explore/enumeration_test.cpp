@@ -1,0 +1,146 @@
+// For the kernels of the bundled models, chains of two dots among them: the compiled search
+// enumerates just those candidates at which every constraint, evaluated by itself, holds.
+#include "analysis/explore/chains.h"
+#include "analysis/explore/kernels.h"
+#include "analysis/explore/plan_search.h"
+#include "analysis/import/import_file.h"
+#include "analysis/ir/inline.h"
+#include "analysis/solve/compiled.h"
+#include "analysis/solve/solve_testing.h"
+#include "analysis/support/diag.h"
+#include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/resources.h"
+#include "costmodel/device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace tilewright;
+
+namespace {
+
+struct Totals {
+  size_t groups = 0;
+  uint64_t points = 0, feasible = 0;
+};
+
+uint64_t pointsOf(const ConstraintSystem &system) {
+  uint64_t points = 1;
+  for (const SolveParameter &parameter : system.parameters)
+    if (__builtin_mul_overflow(points, uint64_t(parameter.candidates.size()), &points))
+      return UINT64_MAX;
+  return points;
+}
+
+/// Takes candidates from the longest lists until there are few enough points; the first and the
+/// last of a list go last.
+void thinOut(ConstraintSystem &system, uint64_t most, std::mt19937_64 &random) {
+  while (pointsOf(system) > most) {
+    auto longest = std::max_element(
+        system.parameters.begin(), system.parameters.end(),
+        [](const auto &a, const auto &b) { return a.candidates.size() < b.candidates.size(); });
+    std::vector<int64_t> &list = longest->candidates;
+    size_t middle = list.size() > 2 ? 1 + random() % (list.size() - 2) : random() % list.size();
+    list.erase(list.begin() + ptrdiff_t(middle));
+  }
+}
+
+/// All points of a system, or those of an even part of it.
+void compare(const ConstraintSystem &system, const std::string &name, Totals &totals) {
+  std::vector<std::vector<int64_t>> expected = tilewright::testing::bruteForce(system);
+  for (SearchOrder order : {SearchOrder::Parameter, SearchOrder::Tightest}) {
+    auto compiled = CompiledSystem::compile(system, order);
+    ASSERT_TRUE(static_cast<bool>(compiled)) << name;
+    std::vector<std::vector<int64_t>> found;
+    SearchResult result = compiled->enumerate([&](std::span<const int64_t> values) {
+      found.emplace_back(values.begin(), values.end());
+      return true;
+    });
+    EXPECT_EQ(result.undecided, 0u) << name;
+    EXPECT_EQ(compiled->count().solutions, expected.size()) << name;
+    std::sort(found.begin(), found.end());
+    EXPECT_TRUE(found == expected)
+        << name << ": " << found.size() << " enumerated, " << expected.size() << " are feasible";
+  }
+  ++totals.groups;
+  totals.points += pointsOf(system);
+  totals.feasible += expected.size();
+}
+
+/// Every kernel of every model: its tiles alone, with a device, and as explore searches it.
+Totals compareAll(uint64_t mostPoints) {
+  Totals totals;
+  std::mt19937_64 random(1);
+  auto device = loadDevice("h100-sxm");
+  if (!device) {
+    ADD_FAILURE() << takeDiag(device.takeError()).str();
+    return totals;
+  }
+  std::vector<std::string> paths;
+  for (const auto &file : std::filesystem::directory_iterator("datasets/models"))
+    paths.push_back(file.path());
+  std::sort(paths.begin(), paths.end());
+  for (const std::string &path : paths) {
+    auto imported = importFile(path);
+    auto module = imported ? inlineCalls(*imported) : std::move(imported);
+    if (!module) {
+      ADD_FAILURE() << takeDiag(module.takeError()).str();
+      continue;
+    }
+    Grouping grouping = groupSimply(module->entry());
+    std::vector<KernelGroup> kernels = grouping.kernels;
+    for (const DotChain &chain : dotChains(module->entry(), grouping.kernels))
+      kernels.push_back(chain.whole);
+    for (const KernelGroup &kernel : kernels) {
+      auto source = kernelSource(*module, module->entryId, kernel);
+      if (!source) {
+        llvm::consumeError(source.takeError());
+        continue; // not modelled: there is nothing to tile
+      }
+      auto tiled = tileKernel(*module, *source);
+      if (!tiled) {
+        llvm::consumeError(tiled.takeError());
+        continue;
+      }
+      const Graph &graph = module->graph(source->graph);
+      TiledGroup group = *tiled->tiled;
+      auto check = [&](const char *what, const CandidatePlan &plan) {
+        auto system = makeSystem(group.space, group.constraints, plan);
+        ASSERT_TRUE(static_cast<bool>(system));
+        thinOut(*system, mostPoints, random);
+        compare(*system, path + " %" + source->name + ", " + what, totals);
+      };
+      CandidatePlan tilesOnly = CandidatePlan::standard();
+      for (auto &[name, rule] : tilesOnly.byName)
+        rule.list = {1};
+      check("tiles", tilesOnly);
+      addResourceConstraints(graph, group, device->limits);
+      check("with a device", CandidatePlan::standard());
+      addInstructionConstraints(
+          graph, group, source->kind == KernelKind::Dot ? Instruction::MmaSync : Instruction::Fma);
+      addSearchConstraints(graph, group);
+      addChainSearchConstraints(*module, graph, group);
+      check("as searched", CandidatePlan::standard());
+      if (::testing::Test::HasFailure())
+        return totals;
+    }
+  }
+  return totals;
+}
+
+} // namespace
+
+/// TILEWRIGHT_ENUMERATION_POINTS candidates of each system, 200 by default; systems with more are
+/// thinned out.
+TEST(Enumeration, BundledModels) {
+  const char *most = std::getenv("TILEWRIGHT_ENUMERATION_POINTS");
+  Totals totals = compareAll(most ? std::strtoull(most, nullptr, 10) : 200);
+  std::printf("%zu systems, %llu points, %llu feasible\n", totals.groups,
+              static_cast<unsigned long long>(totals.points),
+              static_cast<unsigned long long>(totals.feasible));
+  EXPECT_GT(totals.groups, 300u);
+  EXPECT_GT(totals.feasible, 1000u);
+}
