@@ -1,34 +1,31 @@
 #include "costmodel/access.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace tilewright {
 
-namespace {
-
-double powerOfTwoBelow(double x) { return std::exp2(std::floor(std::log2(std::max(x, 1.0)))); }
-
-} // namespace
-
-double vectorElements(const InstanceView &v, double perThread) {
+template <class Q> Q vectorElements(const InstanceViewOf<Q> &v, const Q &perThread) {
   if (v.rowPitch() % alignedElements != 0)
     return 1;
   double width = bitWidth(v.op->shape.dtype) / 8.0;
-  return std::max(
-      1.0, std::min({vectorBytes / width, powerOfTwoBelow(perThread), v.contiguousElements()}));
+  return larger(Q(1),
+                smaller(smaller(Q(vectorBytes / width), powerOfTwoBelow(larger(perThread, Q(1)))),
+                        v.contiguousElements()));
 }
 
-AccessLayout accessLayout(const InstanceView &v, double warps) {
-  double width = bitWidth(v.op->shape.dtype) / 8.0, threads = 32 * warps;
-  double run = v.contiguousElements();
-  AccessLayout a;
-  a.vector = vectorElements(v, std::max(v.elements / threads, 1.0));
-  a.perThread = std::max(v.elements / (threads * a.vector), 1.0);
-  double lanesAlongRow = std::min(32.0, std::max(run / a.vector, 1.0));
-  a.rowsPerAccess = 32 / lanesAlongRow;
-  a.pieceBytes = std::min(lanesAlongRow * a.vector, run) * width;
+template <class Q> AccessLayout<Q> accessLayout(const InstanceViewOf<Q> &v, const Q &warps) {
+  const double width = bitWidth(v.op->shape.dtype) / 8.0;
+  const Q threads = 32.0 * warps, run = v.contiguousElements();
+  AccessLayout<Q> a;
+  a.vector = vectorElements(v, larger(v.elements / threads, Q(1)));
+  a.perThread = larger(v.elements / (threads * a.vector), Q(1));
+  const Q lanesAlongRow = smaller(Q(32), larger(run / a.vector, Q(1)));
+  a.rowsPerAccess = 32.0 / lanesAlongRow;
+  a.pieceBytes = smaller(lanesAlongRow * a.vector, run) * width;
   return a;
 }
+
+template AccessLayout<double> accessLayout(const InstanceViewOf<double> &, const double &);
+template AccessLayout<Traced> accessLayout(const InstanceViewOf<Traced> &, const Traced &);
+template double vectorElements(const InstanceViewOf<double> &, const double &);
+template Traced vectorElements(const InstanceViewOf<Traced> &, const Traced &);
 
 } // namespace tilewright

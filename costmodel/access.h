@@ -11,15 +11,15 @@ constexpr double sectorBytes = 32, lineBytes = 128, vectorBytes = 16;
 constexpr int64_t alignedElements = 16;
 
 /// Vector accesses along the contiguous elements of a tile, lanes first, then warps.
-struct AccessLayout {
-  double vector = 1;        ///< elements per access
-  double perThread = 1;     ///< accesses of one thread
-  double rowsPerAccess = 1; ///< separate pieces of one warp access
-  double pieceBytes = 0;    ///< of one such piece
+template <class Q> struct AccessLayout {
+  Q vector = 1;        ///< elements per access
+  Q perThread = 1;     ///< accesses of one thread
+  Q rowsPerAccess = 1; ///< separate pieces of one warp access
+  Q pieceBytes = 0;    ///< of one such piece
 };
-AccessLayout accessLayout(const InstanceView &view, double warps);
+template <class Q> AccessLayout<Q> accessLayout(const InstanceViewOf<Q> &view, const Q &warps);
 
 /// Elements of one vector access where a thread has `perThread` elements of the tile.
-double vectorElements(const InstanceView &view, double perThread);
+template <class Q> Q vectorElements(const InstanceViewOf<Q> &view, const Q &perThread);
 
 } // namespace tilewright

@@ -16,7 +16,8 @@ struct OperandSources {
   bool computed = false; ///< goes through a dot or a reduction
 };
 
-OperandSources sourcesOf(const PlanView &view, unsigned operand, Instruction instruction) {
+template <class Q>
+OperandSources sourcesOf(const PlanViewOf<Q> &view, unsigned operand, Instruction instruction) {
   OperandSources sources;
   std::vector<unsigned> work = {operand};
   std::set<unsigned> seen;
@@ -25,7 +26,7 @@ OperandSources sourcesOf(const PlanView &view, unsigned operand, Instruction ins
     work.pop_back();
     if (!seen.insert(i).second)
       continue;
-    const InstanceView &v = view.instances[i];
+    const InstanceViewOf<Q> &v = view.instances[i];
     if (v.isInput) {
       sources.inputs.push_back(v.sameAs >= 0 ? unsigned(v.sameAs) : i);
     } else if (isProductOfTiles(*v.op, instruction) || v.op->opcode == Opcode::Reduce) {
@@ -40,16 +41,17 @@ OperandSources sourcesOf(const PlanView &view, unsigned operand, Instruction ins
   return sources;
 }
 
-double sizeOf(const InstanceView &v, const std::vector<int64_t> &dims) {
-  double product = 1;
+template <class Q> Q sizeOf(const InstanceViewOf<Q> &v, const std::vector<int64_t> &dims) {
+  Q product = 1;
   for (int64_t dim : dims)
     if (size_t(dim) < v.sizes.size())
-      product *= double(v.sizes[dim]);
+      product *= v.sizes[dim];
   return product;
 }
 
 /// Whether the dim of an input moves with a dim that the dot contracts.
-bool isContracted(const InstanceView &input, size_t dim, const InstanceView &dot) {
+template <class Q>
+bool isContracted(const InstanceViewOf<Q> &input, size_t dim, const InstanceViewOf<Q> &dot) {
   const auto &reduces = dot.instance->reduces;
   return dim < input.dimParameters.size() &&
          std::any_of(input.dimParameters[dim].begin(), input.dimParameters[dim].end(),
@@ -58,7 +60,8 @@ bool isContracted(const InstanceView &input, size_t dim, const InstanceView &dot
                      });
 }
 
-DotOperandShape operandShape(const PlanView &view, const InstanceView &dot, unsigned side,
+template <class Q>
+DotOperandShape operandShape(const PlanViewOf<Q> &view, const InstanceViewOf<Q> &dot, unsigned side,
                              const OperandSources &sources) {
   DotOperandShape shape;
   shape.bytesPerElement =
@@ -76,19 +79,20 @@ DotOperandShape operandShape(const PlanView &view, const InstanceView &dot, unsi
 }
 
 /// The product that a convolution is: rows are batches and positions, columns output features.
-void setConvolution(PlanDot &dot, const InstanceView &v, const InstanceView &image,
-                    const InstanceView &kernel) {
+template <class Q>
+void setConvolution(PlanDot<Q> &dot, const InstanceViewOf<Q> &v, const InstanceViewOf<Q> &image,
+                    const InstanceViewOf<Q> &kernel) {
   const ConvDims &dims = v.op->attrs.conv;
-  DotShape &s = dot.shape;
-  double features = double(kernel.sizes[size_t(dims.kernelInput)]);
-  s.columns = double(v.sizes[size_t(dims.outputFeature)]);
-  s.rows = v.elements / std::max(1.0, s.columns);
+  DotShape<Q> &s = dot.shape;
+  const Q features = kernel.sizes[size_t(dims.kernelInput)];
+  s.columns = v.sizes[size_t(dims.outputFeature)];
+  s.rows = v.elements / larger(Q(1), s.columns);
   s.depth = features * windowElements(*v.op);
-  dot.gathered = s.rows * s.depth / std::max(1.0, image.elements);
+  dot.gathered = s.rows * s.depth / larger(Q(1), image.elements);
   auto packed = packedConvolutionStep(*v.op, kernel.op->shape);
   dot.isPacked = packed.has_value();
   dot.staged =
-      packed ? std::min(1.0, std::ceil(double(*packed) / 16) * 16 / s.depth) : features / s.depth;
+      packed ? smaller(Q(1), std::ceil(double(*packed) / 16) * 16 / s.depth) : features / s.depth;
 }
 
 } // namespace
@@ -107,38 +111,38 @@ double windowElements(const Op &op) {
   return elements;
 }
 
-double DotAnalysis::repeats(double warps) const {
-  double most = 1;
-  for (const PlanDot &d : dots)
-    most = std::max(most, d.shape.repeats(warps));
+template <class Q> Q DotAnalysis<Q>::repeats(const Q &warps) const {
+  Q most = 1;
+  for (const PlanDot<Q> &d : dots)
+    most = larger(most, d.shape.repeats(warps));
   return most;
 }
 
-DotAnalysis analyseDots(const KernelPlan &plan, const PlanView &view) {
-  DotAnalysis result;
+template <class Q> DotAnalysis<Q> analyseDots(const PlanViewOf<Q> &view, Instruction instruction) {
+  DotAnalysis<Q> result;
   std::set<unsigned> feeding;
   for (unsigned i = 0; i < view.instances.size(); ++i) {
-    const InstanceView &v = view.instances[i];
-    if (v.isInput || v.sameAs >= 0 || !isProductOfTiles(*v.op, plan.instruction) ||
+    const InstanceViewOf<Q> &v = view.instances[i];
+    if (v.isInput || v.sameAs >= 0 || !isProductOfTiles(*v.op, instruction) ||
         v.instance->operands.size() < 2)
       continue;
     const DotDims &dims = v.op->attrs.dot;
-    const InstanceView &lhs = view.instances[v.instance->operands[0]];
-    const InstanceView &rhs = view.instances[v.instance->operands[1]];
-    PlanDot dot;
+    const InstanceViewOf<Q> &lhs = view.instances[v.instance->operands[0]];
+    const InstanceViewOf<Q> &rhs = view.instances[v.instance->operands[1]];
+    PlanDot<Q> dot;
     dot.instance = i;
-    DotShape &s = dot.shape;
+    DotShape<Q> &s = dot.shape;
     s.type = lhs.op->shape.dtype;
     if (v.op->opcode == Opcode::Convolution) {
       setConvolution(dot, v, lhs, rhs);
     } else {
       s.batch = sizeOf(lhs, dims.lhsBatch);
       s.depth = sizeOf(lhs, dims.lhsContracting);
-      s.rows = lhs.elements / std::max(1.0, s.batch * s.depth);
-      s.columns = rhs.elements / std::max(1.0, s.batch * s.depth);
+      s.rows = lhs.elements / larger(Q(1), s.batch * s.depth);
+      s.columns = rhs.elements / larger(Q(1), s.batch * s.depth);
     }
     for (unsigned side : {0u, 1u}) {
-      OperandSources sources = sourcesOf(view, v.instance->operands[side], plan.instruction);
+      OperandSources sources = sourcesOf(view, v.instance->operands[side], instruction);
       DotOperandShape shape = operandShape(view, v, side, sources);
       feeding.insert(sources.dots.begin(), sources.dots.end());
       if (shape.fromShared) {
@@ -150,9 +154,14 @@ DotAnalysis analyseDots(const KernelPlan &plan, const PlanView &view) {
     result.dots.push_back(std::move(dot));
   }
   result.chained = !feeding.empty();
-  for (PlanDot &dot : result.dots)
+  for (PlanDot<Q> &dot : result.dots)
     dot.shape.feedsDot = feeding.count(dot.instance) > 0;
   return result;
 }
+
+template struct DotAnalysis<double>;
+template struct DotAnalysis<Traced>;
+template DotAnalysis<double> analyseDots(const PlanViewOf<double> &, Instruction);
+template DotAnalysis<Traced> analyseDots(const PlanViewOf<Traced> &, Instruction);
 
 } // namespace tilewright

@@ -10,12 +10,12 @@
 
 namespace tilewright {
 
-struct PlanDot {
+template <class Q> struct PlanDot {
   unsigned instance;
-  DotShape shape;
+  DotShape<Q> shape;
   /// Of a convolution's image: elements of the windows of a tile for each that the tile reads, and
   /// the part of what one step takes that stands in shared memory at once (of the kernel's, too).
-  double gathered = 1, staged = 1;
+  Q gathered = 1, staged = 1;
   bool isPacked = false; ///< packedConvolutionStep()
   /// Input instances of each operand that are copied to shared memory for it; none for an operand
   /// that is computed from a dot or a reduction and lies in registers.
@@ -24,13 +24,13 @@ struct PlanDot {
   const DotOperandShape &operand(unsigned side) const { return side == 0 ? shape.lhs : shape.rhs; }
 };
 
-struct DotAnalysis {
-  std::vector<PlanDot> dots;       ///< operands before users
+template <class Q> struct DotAnalysis {
+  std::vector<PlanDot<Q>> dots;    ///< operands before users
   std::set<unsigned> sharedInputs; ///< input instances that some dot reads from shared memory
   bool chained = false;            ///< the result of one goes into another
 
   /// Largest repetition of work by warps that keep whole rows (DotShape::repeats).
-  double repeats(double warps) const;
+  Q repeats(const Q &warps) const;
 };
 
 /// Is it made of products of tiles? A dot is; so is a convolution, unless it has groups, whose
@@ -40,6 +40,6 @@ bool isProductOfTiles(const Op &op, Instruction instruction);
 /// The window elements that a convolution sums over for each input feature.
 double windowElements(const Op &op);
 
-DotAnalysis analyseDots(const KernelPlan &plan, const PlanView &view);
+template <class Q> DotAnalysis<Q> analyseDots(const PlanViewOf<Q> &view, Instruction instruction);
 
 } // namespace tilewright

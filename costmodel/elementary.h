@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 namespace tilewright {
 
@@ -81,8 +82,24 @@ template <class V> V expOf(const V &given) {
   return fromBits(bitsOf(series) + (bitsOf(shifted) << 52));
 }
 
-/// base^exponent for base >= 0.
+/// base^exponent by multiplications, for the whole numbers up to 16.
+template <class V> V wholePower(V base, int exponent) {
+  V power = exponent & 1 ? base : V(1.0);
+  while (exponent >>= 1) {
+    base = base * base;
+    if (exponent & 1)
+      power = power * base;
+  }
+  return power;
+}
+
+/// base^exponent for base >= 0. Whole exponents up to 16 take no logarithm.
 template <class V, class P> V powOf(const V &base, const P &exponent) {
+  if constexpr (std::is_same_v<P, double>) {
+    const int whole = exponent > 0 && exponent <= 16 ? int(exponent) : 0;
+    if (whole > 0 && whole == exponent)
+      return wholePower(base, whole);
+  }
   return expOf(lnOf(base) * exponent);
 }
 

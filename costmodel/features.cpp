@@ -1,6 +1,5 @@
-#include "costmodel/features.h"
-
 #include "costmodel/access.h"
+#include "costmodel/derive.h"
 #include "costmodel/dot_analysis.h"
 #include "costmodel/op_cost.h"
 #include "costmodel/resources.h"
@@ -18,26 +17,46 @@ constexpr double loopRegisters = 8;
 /// Multiplication by a reciprocal, with the scaling that keeps it in range.
 constexpr double sharedDivisorOps = 3;
 
-class Extractor {
-public:
-  Extractor(const KernelPlan &plan, const Device &device, PlanView view)
-      : plan(plan), device(device), graph(plan.ops()), view(std::move(view)),
-        schedule(plan.schedule()), dots(analyseDots(plan, this->view)) {}
+/// The schedule of a plan as numbers.
+template <class Q> struct ScheduleOf { Q warps = 4, stages = 1, splitK = 1, groupM = 1; };
 
-  Features run() {
+template <class Q> ScheduleOf<Q> scheduleOf(const TileSpace &space, const PlanNumbers<Q> &numbers) {
+  ScheduleOf<Q> schedule;
+  auto read = [&](std::string_view name, Q &value) {
+    for (size_t i = 0; i < space.parameters.size(); ++i)
+      if (space.parameters[i].name == name)
+        value = numbers.values[i];
+  };
+  read("warps", schedule.warps);
+  read("stages", schedule.stages);
+  read("split_k", schedule.splitK);
+  read("group_m", schedule.groupM);
+  return schedule;
+}
+
+template <class Q> class Extractor {
+public:
+  using InstanceView = InstanceViewOf<Q>;
+
+  Extractor(const KernelPlan &plan, Instruction instruction, const Device &device,
+            const ScheduleOf<Q> &schedule, PlanViewOf<Q> view)
+      : plan(plan), instruction(instruction), device(device), graph(plan.ops()),
+        view(std::move(view)), schedule(schedule), dots(analyseDots(this->view, instruction)) {}
+
+  FeaturesOf<Q> run() {
     f.ctas = view.ctas;
     f.iterations = view.iterations;
     f.lastIterations = view.mostIterations;
-    f.warps = double(schedule.warps);
+    f.warps = schedule.warps;
     for (unsigned root : plan.tiled->roots)
-      if (view.instances[root].op->shape.elementCount().value_or(1) == 0 || f.ctas == 0)
+      if (view.instances[root].op->shape.elementCount().value_or(1) == 0 || f.ctas == Q(0))
         f.empty = true;
     if (f.empty)
       return f;
-    f.looped = view.iterations > 1;
+    f.looped = view.iterations > 1.0;
     f.matrix = !dots.dots.empty();
     f.serial = dots.chained;
-    f.mmaSync = f.matrix && plan.instruction == Instruction::MmaSync;
+    f.mmaSync = f.matrix && instruction == Instruction::MmaSync;
     readRaster();
     addDots();
     addInputs();
@@ -54,10 +73,10 @@ private:
   // Dots ---------------------------------------------------------------------------------------
 
   void addDots() {
-    for (const PlanDot &d : dots.dots) {
+    for (const PlanDot<Q> &d : dots.dots) {
       const InstanceView &v = view.instances[d.instance];
-      DotWork w = dotWork(d.shape, plan.instruction, f.warps, device);
-      double times = std::max(view.perIteration(v), view.isOutside(v) ? 1 / f.iterations : 0.0);
+      DotWork<Q> w = dotWork(d.shape, instruction, f.warps, device);
+      const Q times = larger(view.perIteration(v), view.isOutside(v) ? 1.0 / f.iterations : Q(0));
       f.wgmmaClocks += times * w.wgmmaClocks;
       f.mmaSyncClocks += times * w.mmaSyncClocks;
       f.fmaClocks += times * w.fmaClocks;
@@ -71,7 +90,7 @@ private:
       registers.relayoutWords += w.relayoutWords;
       registers.innerAccumulators += registers.accumulators;
       registers.accumulators = w.accumulators;
-      f.tensorFlops = f.tensorFlops || w.fmaClocks == 0;
+      f.tensorFlops = f.tensorFlops || w.fmaClocks == Q(0);
       f.flopType = d.shape.type;
       registers.gathered = registers.gathered || d.isPacked;
       const Op &op = *v.op;
@@ -84,7 +103,7 @@ private:
       f.flops += 2 * double(op.shape.elementCount().value_or(0)) * depth;
     }
     registers.dots = int(dots.dots.size());
-    registers.instruction = plan.instruction;
+    registers.instruction = instruction;
   }
 
   // Inputs -------------------------------------------------------------------------------------
@@ -103,9 +122,9 @@ private:
       rowParameter = int(parallel[parallel.size() - 2]);
       f.tileRows = view.parameters[rowParameter].tiles;
     }
-    f.batches = f.ctas / double(schedule.splitK) / (f.tileRows * f.tileColumns);
-    f.groupRows = std::min(std::max<double>(double(schedule.groupM), 1), f.tileRows);
-    neighboursByRow = f.groupRows > 1 || f.tileColumns == 1;
+    f.batches = f.ctas / schedule.splitK / (f.tileRows * f.tileColumns);
+    f.groupRows = smaller(larger(schedule.groupM, Q(1)), f.tileRows);
+    neighboursByRow = f.groupRows > 1.0 || f.tileColumns == Q(1);
   }
 
   /// Whether the tile moves with a parameter, or would if that had more than one tile.
@@ -117,17 +136,17 @@ private:
 
   void addInputs() {
     // The elements that a thread block works on in one iteration, to tell broadcast inputs.
-    double body = 1, bodyOutside = 1;
+    Q body = 1, bodyOutside = 1;
     for (const InstanceView &v : view.instances)
       (view.isOutside(v) ? bodyOutside : body) =
-          std::max(view.isOutside(v) ? bodyOutside : body, v.elements);
-    std::map<uint32_t, double> uniqueBytes;
-    double sharedByNeighbour = 0, read = 0, pieces = 0;
+          larger(view.isOutside(v) ? bodyOutside : body, v.elements);
+    std::map<uint32_t, Q> uniqueBytes;
+    Q sharedByNeighbour = 0, read = 0, pieces = 0;
     for (unsigned i = 0; i < view.instances.size(); ++i) {
       const InstanceView &v = view.instances[i];
       if (!v.isInput || v.sameAs >= 0)
         continue;
-      double before = f.loadBytes;
+      const Q before = f.loadBytes;
       if (dots.sharedInputs.count(i))
         addDotInput(v);
       else
@@ -135,13 +154,13 @@ private:
       bool neighbourReadsIt = !dependsOn(v, neighboursByRow ? rowParameter : columnParameter);
       if (neighbourReadsIt)
         sharedByNeighbour += f.loadBytes - before;
-      double unique = addOperandFootprint(v);
-      double &known = uniqueBytes[v.instance->op.index];
-      known = std::max(known, unique);
+      const Q unique = addOperandFootprint(v);
+      Q &known = uniqueBytes[v.instance->op.index];
+      known = larger(known, unique);
       read += unique;
       pieces += unique * piecesOf(v);
     }
-    f.readPieces = read > 0 ? pieces / read : 0;
+    f.readPieces = read > 0.0 ? pieces / read : Q(0);
     for (auto [op, bytes] : uniqueBytes)
       f.readBytes += bytes;
     if (f.matrix && schedule.splitK <= 1 && f.ctas > 1 && f.loadBytes > 0)
@@ -171,26 +190,26 @@ private:
   }
 
   /// Bytes of the tensor that all CTAs read together, and its part in the raster.
-  double addOperandFootprint(const InstanceView &v) {
-    double tensor = double(v.op->shape.byteSize().value_or(0));
-    double slab = v.bytes, unique = v.bytes;
+  Q addOperandFootprint(const InstanceView &v) {
+    const Q tensor = double(v.op->shape.byteSize().value_or(0));
+    Q slab = v.bytes, unique = v.bytes;
     for (unsigned p : footprintMovers(v)) {
-      double tiles = view.parameters[p].tiles;
+      Q tiles = view.parameters[p].tiles;
       bool sequential = plan.tiled->space.parameters[p].role == TileParameter::Role::Sequential;
       if (sequential) // all of a split-K's CTAs together
-        tiles = std::ceil(double(view.parameters[p].extent) / double(view.parameters[p].size));
+        tiles = ceilOf(double(view.parameters[p].extent) / view.parameters[p].size);
       unique *= tiles;
       if (sequential)
         slab *= tiles;
     }
-    unique = std::min(unique, tensor);
-    slab = std::min(slab, tensor);
+    unique = smaller(unique, tensor);
+    slab = smaller(slab, tensor);
     bool byRow = dependsOn(v, rowParameter), byColumn = dependsOn(v, columnParameter);
     if (byRow && !byColumn) {
-      f.rowOperandBytes += std::min(slab * f.tileRows, unique);
+      f.rowOperandBytes += smaller(slab * f.tileRows, unique);
       f.rowSlabBytes += slab;
     } else if (byColumn && !byRow) {
-      f.columnOperandBytes += std::min(slab * f.tileColumns, unique);
+      f.columnOperandBytes += smaller(slab * f.tileColumns, unique);
       f.columnSlabBytes += slab;
     }
     return unique;
@@ -198,9 +217,9 @@ private:
 
   /// Contiguous bytes of a row of the tile, or what of them a copy to shared memory asks for at
   /// once.
-  double segmentOf(const InstanceView &v) const {
-    double run = v.contiguousElements() * bitWidth(v.op->shape.dtype) / 8.0;
-    return isDotInput(v) ? std::min(run, lineBytes) : run;
+  Q segmentOf(const InstanceView &v) const {
+    const Q run = v.contiguousElements() * bitWidth(v.op->shape.dtype) / 8.0;
+    return isDotInput(v) ? smaller(run, Q(lineBytes)) : run;
   }
 
   bool isDotInput(const InstanceView &v) const {
@@ -208,36 +227,36 @@ private:
   }
 
   /// Its part in readPieces.
-  double piecesOf(const InstanceView &v) const {
+  Q piecesOf(const InstanceView &v) const {
     if (v.isOneRow() && !isDotInput(v))
       return 0;
-    double pieces = sectorBytes / std::max(segmentOf(v), 1.0);
+    const Q pieces = sectorBytes / larger(segmentOf(v), Q(1));
     bool later = isDotInput(v) && !v.loops.empty() && movesAlongRows(v);
-    return pieces * pieces * (later ? 2 : 1);
+    return pieces * pieces * (later ? 2.0 : 1.0);
   }
 
   /// An input of a dot: copied to shared memory, whole tiles.
   void addDotInput(const InstanceView &v) {
-    double times = view.perIteration(v);
+    const Q times = view.perIteration(v);
     auto [gathered, staged] = copiesOf(v);
-    double bytes = v.bytes * gathered;
-    double width = bitWidth(v.op->shape.dtype) / 8.0;
-    double run = v.contiguousElements() * width;
-    double tensorRow = double(v.rowPitch()) * width;
+    const Q bytes = v.bytes * gathered;
+    const double width = bitWidth(v.op->shape.dtype) / 8.0;
+    const Q run = v.contiguousElements() * width;
+    const double tensorRow = double(v.rowPitch()) * width;
     bool inLoop = v.inAnyLoop;
-    double pieces = std::fmod(tensorRow, lineBytes) != 0
-                        ? 1 + sectorBytes / std::max(std::min(run, tensorRow), 1.0)
-                        : 1; // a row that starts inside a sector touches one more
+    const Q pieces = std::fmod(tensorRow, lineBytes) != 0
+                         ? 1.0 + sectorBytes / larger(smaller(run, Q(tensorRow)), Q(1))
+                         : Q(1); // a row that starts inside a sector touches one more
     bool scattered = isScatteredInput(v);
     double copyBytes = scattered ? width : vectorBytes;
-    double perThread = std::max(bytes / copyBytes / (32 * f.warps), 1.0);
+    const Q perThread = larger(bytes / copyBytes / (32.0 * f.warps), Q(1));
     if (inLoop)
       copies += perThread;
     if (v.rowPitch() % alignedElements != 0) {
       misaligned = true;
       misalignedFactor = std::max(misalignedFactor, vectorBytes / width);
     }
-    f.readSegment = std::min(f.readSegment, segmentOf(v));
+    f.readSegment = smaller(f.readSegment, segmentOf(v));
     f.sharedPerCta += bytes * staged * buffers(v);
     if (times == 0) {
       f.outsideLoadBytes += bytes * pieces;
@@ -246,7 +265,7 @@ private:
     f.loadBytes += times * bytes * pieces;
     if (!scattered)
       f.sharedBytes += times * bytes; // written by the copy
-    f.tags += times * bytes / std::min(lineBytes, run);
+    f.tags += times * bytes / smaller(Q(lineBytes), run);
     f.loadsPerThread += times * perThread;
     f.loadInstructions += times * f.warps * perThread;
   }
@@ -254,7 +273,7 @@ private:
   /// Calls `visit` with each operand of a dot and whether it comes from this input.
   template <class Visit> void forEachOperand(const InstanceView &v, const Visit &visit) const {
     unsigned index = unsigned(&v - view.instances.data());
-    for (const PlanDot &d : dots.dots)
+    for (const PlanDot<Q> &d : dots.dots)
       for (unsigned side : {0u, 1u}) {
         const auto &inputs = d.inputs[side];
         visit(d.operand(side), std::find(inputs.begin(), inputs.end(), index) != inputs.end());
@@ -265,26 +284,26 @@ private:
   bool isScatteredInput(const InstanceView &v) const {
     bool scattered = false;
     forEachOperand(v, [&](const DotOperandShape &operand, bool mine) {
-      scattered = scattered || (mine && isScattered(operand, plan.instruction));
+      scattered = scattered || (mine && isScattered(operand, instruction));
     });
     return scattered;
   }
 
   /// How often a dot's copies bring each element of the tile of an input (the windows of a
   /// convolution overlap), and the part of a step's copies that stands in shared memory at once.
-  std::pair<double, double> copiesOf(const InstanceView &v) const {
+  std::pair<Q, Q> copiesOf(const InstanceView &v) const {
     unsigned index = unsigned(&v - view.instances.data());
-    for (const PlanDot &d : dots.dots)
+    for (const PlanDot<Q> &d : dots.dots)
       for (unsigned side : {0u, 1u})
         if (std::count(d.inputs[side].begin(), d.inputs[side].end(), index))
-          return {side == 0 ? d.gathered : 1, d.staged};
-    return {1, 1};
+          return {side == 0 ? d.gathered : Q(1), d.staged};
+    return {Q(1), Q(1)};
   }
 
   /// Buffers of an operand in shared memory. wgmma reads a stage while the next ones arrive; the
   /// others copy operands to registers first, which frees one stage. An operand of 8 bit that goes
   /// through registers has one buffer, and then its partner keeps all of its stages.
-  double buffers(const InstanceView &v) const {
+  Q buffers(const InstanceView &v) const {
     if (!v.inAnyLoop)
       return 1;
     bool relaid = false, partner = false;
@@ -292,35 +311,36 @@ private:
       if (needsRelayout(operand) && operand.bytesPerElement == 1)
         (mine ? relaid : partner) = true;
     });
-    double stages = std::max<double>(double(schedule.stages), 1);
+    const Q stages = larger(schedule.stages, Q(1));
     if (relaid)
       return 1;
-    if (partner || plan.instruction == Instruction::Wgmma)
+    if (partner || instruction == Instruction::Wgmma)
       return stages;
-    return std::max(stages - 1, 1.0);
+    return larger(stages - 1.0, Q(1));
   }
 
   /// An input that is loaded to registers.
-  void addDirectInput(const InstanceView &v, double body) {
-    double times = view.perIteration(v);
-    double width = bitWidth(v.op->shape.dtype) / 8.0, threads = 32 * f.warps;
-    AccessLayout a = accessLayout(v, f.warps);
-    double bytes, perThread = a.perThread;
+  void addDirectInput(const InstanceView &v, const Q &body) {
+    const Q times = view.perIteration(v);
+    const double width = bitWidth(v.op->shape.dtype) / 8.0;
+    const Q threads = 32.0 * f.warps;
+    const AccessLayout<Q> a = accessLayout(v, f.warps);
+    Q bytes, perThread = a.perThread;
     if (v.elements * 2 <= body) {
       // Broadcast: every warp loads what its part of the body needs.
-      double bodyPerThread = std::max(body / threads, 1.0);
-      double vector = vectorElements(v, bodyPerThread);
-      bytes = v.bytes * std::max(1.0, threads * vector / std::max(v.elements, 32 * vector));
-      perThread = std::min(vector * width / vectorBytes, 1.0);
-      registers.broadcastElements = std::max(registers.broadcastElements, bodyPerThread);
+      const Q bodyPerThread = larger(body / threads, Q(1));
+      const Q vector = vectorElements(v, bodyPerThread);
+      bytes = v.bytes * larger(Q(1), threads * vector / larger(v.elements, 32.0 * vector));
+      perThread = smaller(vector * width / vectorBytes, Q(1));
+      registers.broadcastElements = larger(registers.broadcastElements, bodyPerThread);
     } else {
-      bytes = v.bytes * v.valid * std::max(threads / std::max(v.elements, 1.0), 1.0);
-      f.tags += std::max(times, 0.0) * f.warps * a.perThread * a.rowsPerAccess *
-                std::ceil(a.pieceBytes / lineBytes) * v.valid;
-      registers.loadedWords += std::max(v.elements / threads, 1.0) * width / 4;
+      bytes = v.bytes * v.valid * larger(threads / larger(v.elements, Q(1)), Q(1));
+      f.tags += larger(times, Q(0)) * f.warps * a.perThread * a.rowsPerAccess *
+                ceilOf(a.pieceBytes / lineBytes) * v.valid;
+      registers.loadedWords += larger(v.elements / threads, Q(1)) * width / 4.0;
     }
     if (!v.isOneRow())
-      f.readSegment = std::min(f.readSegment, segmentOf(v));
+      f.readSegment = smaller(f.readSegment, segmentOf(v));
     registers.tables = registers.tables || !v.isOneRow();
     if (view.isOutside(v)) {
       f.outsideLoadBytes += bytes;
@@ -346,9 +366,9 @@ private:
 
   void addArithmetic() {
     for (const InstanceView &v : view.instances) {
-      if (v.isInput || v.sameAs >= 0 || isProductOfTiles(*v.op, plan.instruction))
+      if (v.isInput || v.sameAs >= 0 || isProductOfTiles(*v.op, instruction))
         continue;
-      double elements = v.elements;
+      Q elements = v.elements;
       if (v.op->opcode == Opcode::ReduceWindow)
         elements *= windowElements(*v.op);
       else if (v.op->opcode == Opcode::Reduce)
@@ -359,14 +379,15 @@ private:
         continue;
       }
       registers.masked = registers.masked || v.op->opcode == Opcode::Iota;
-      LaneOps cost = costOf(v) * (elements * rowRepeats(v));
+      const LaneOps cost = costOf(v);
+      const Q done = elements * rowRepeats(v);
       if (view.isOutside(v)) {
-        f.outsideAluOps += cost.alu;
-        f.outsideSfuOps += cost.sfu;
+        f.outsideAluOps += cost.alu * done;
+        f.outsideSfuOps += cost.sfu * done;
       } else {
-        double times = view.perIteration(v);
-        f.aluOps += times * cost.alu;
-        f.sfuOps += times * cost.sfu;
+        const Q times = view.perIteration(v);
+        f.aluOps += times * (cost.alu * done);
+        f.sfuOps += times * (cost.sfu * done);
       }
     }
     if (!f.matrix)
@@ -385,44 +406,44 @@ private:
   }
 
   /// What is computed between two dots is repeated like the first one.
-  double rowRepeats(const InstanceView &v) const {
+  Q rowRepeats(const InstanceView &v) const {
     if (!f.serial || view.isOutside(v))
       return 1;
     return dots.repeats(f.warps);
   }
 
-  double largestBody() const {
-    double body = 0;
+  Q largestBody() const {
+    Q body = 0;
     for (const InstanceView &v : view.instances)
       if (!view.isOutside(v))
-        body = std::max(body, v.elements);
+        body = larger(body, v.elements);
     return body;
   }
 
   /// A convolution in groups: a loop for each element, FMAs from registers.
   void addConvolution(const InstanceView &v) {
-    double products = v.elements * windowElements(*v.op);
+    Q products = v.elements * windowElements(*v.op);
     for (unsigned p : v.instance->reduces)
-      products *= double(view.parameters[p].size);
-    f.fmaClocks += std::max(view.perIteration(v), 0.0) * products / device.fmaPerClock;
-    registers.accumulators = std::max(registers.accumulators, v.elements / (32 * f.warps));
+      products *= view.parameters[p].size;
+    f.fmaClocks += larger(view.perIteration(v), Q(0)) * products / device.fmaPerClock;
+    registers.accumulators = larger(registers.accumulators, v.elements / (32.0 * f.warps));
   }
 
   void addReductions() {
-    double body = largestBody(), result = 0;
+    Q body = largestBody(), result = 0;
     for (unsigned root : plan.tiled->roots)
-      result = std::max(result, view.instances[root].elements);
+      result = larger(result, view.instances[root].elements);
     for (const InstanceView &v : view.instances) {
       if (v.isInput || v.sameAs >= 0 || v.op->opcode != Opcode::Reduce ||
           v.instance->operands.empty())
         continue;
       const InstanceView &operand = view.instances[v.instance->operands[0]];
-      double perThread = std::max(operand.elements / (32 * f.warps), 1.0);
+      const Q perThread = larger(operand.elements / (32.0 * f.warps), Q(1));
       if (result >= operand.elements && body >= operand.elements) {
-        registers.keptElements = std::max(registers.keptElements, perThread);
+        registers.keptElements = larger(registers.keptElements, perThread);
         registers.loadedWords = 0;
       } else if (!f.matrix) {
-        registers.loopAccumulators = std::max(registers.loopAccumulators, perThread);
+        registers.loopAccumulators = larger(registers.loopAccumulators, perThread);
         f.looped = true; // of one iteration, too: the compiler does not know that
       }
       if (!f.matrix)
@@ -435,25 +456,26 @@ private:
   /// Whether the partial results of several warps must meet in shared memory.
   void addReductionExchange(const InstanceView &v, const InstanceView &operand) {
     int minor = operand.minorDim();
-    double run = minor < 0 ? 1 : double(operand.sizes[minor]);
-    double rows = operand.elements / std::max(run, 1.0);
-    double vector = loadedVector(operand);
-    double lanesAlongRow = std::min(32.0, std::max(run / vector, 1.0));
-    double warpsAlongRow = std::min(f.warps, std::max(run / (vector * lanesAlongRow), 1.0));
-    double warpsOverRows = f.warps / warpsAlongRow;
+    const Q run = minor < 0 ? Q(1) : operand.sizes[minor];
+    const Q rows = operand.elements / larger(run, Q(1));
+    const Q vector = loadedVector(operand);
+    const Q lanesAlongRow = smaller(Q(32), larger(run / vector, Q(1)));
+    const Q warpsAlongRow = smaller(f.warps, larger(run / (vector * lanesAlongRow), Q(1)));
+    const Q warpsOverRows = f.warps / warpsAlongRow;
     const auto &reduced = v.op->attrs.dimensions;
     bool reducesRow = std::find(reduced.begin(), reduced.end(), minor) != reduced.end();
     bool meets = reducesRow ? warpsAlongRow > 1 : warpsOverRows > 1 && rows > 32 / lanesAlongRow;
     f.exchanges += meets ? 1 : 0;
-    f.sharedPerCta = std::max(f.sharedPerCta, f.warps * rows * 4);
+    f.sharedPerCta = larger(f.sharedPerCta, f.warps * rows * 4.0);
   }
 
   /// Elements of a row that one thread holds together: as the widest input was loaded.
-  double loadedVector(const InstanceView &operand) const {
-    double perThread = std::max(operand.elements / (32 * f.warps), 1.0), vector = 1;
+  Q loadedVector(const InstanceView &operand) const {
+    const Q perThread = larger(operand.elements / (32.0 * f.warps), Q(1));
+    Q vector = 1;
     for (const InstanceView &v : view.instances)
       if (v.isInput && v.elements == operand.elements)
-        vector = std::max(vector, vectorElements(v, perThread));
+        vector = larger(vector, vectorElements(v, perThread));
     return vector;
   }
 
@@ -465,17 +487,17 @@ private:
       const InstanceView &v = view.instances[root];
       // Sums over slices of K are kept in the accumulation type.
       double width = split ? 4 : bitWidth(v.op->shape.dtype) / 8.0;
-      double perThread = v.elements / (32 * f.warps);
+      const Q perThread = v.elements / (32.0 * f.warps);
       f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
-      f.outputElements += f.matrix ? v.elements : 0;
+      f.outputElements += f.matrix ? v.elements : Q(0);
       if (split) {
         f.atomicsPerThread += perThread * v.valid;
         continue;
       }
       f.storeBytes += v.elements * width * v.valid;
-      double run = v.contiguousElements() * width;
+      const Q run = v.contiguousElements() * width;
       if (!v.isOneRow()) {
-        f.writeSegment = std::min(f.writeSegment, !f.matrix ? run : std::min(run, lineBytes));
+        f.writeSegment = smaller(f.writeSegment, !f.matrix ? run : smaller(run, Q(lineBytes)));
         if (run < sectorBytes && !f.matrix)
           f.partialSectors += v.elements * width / run * v.valid;
       }
@@ -514,64 +536,92 @@ private:
   void addTransposition(const InstanceView &v, double width) {
     f.exchanges += 1;
     f.epilogueSharedBytes += 2 * v.elements * width;
-    f.sharedPerCta = std::max(f.sharedPerCta, v.elements * width);
+    f.sharedPerCta = larger(f.sharedPerCta, v.elements * width);
   }
 
   void finishLoop() {
     if (!f.matrix && f.looped) {
       // ptxas unrolls loops of little data, and lets the loads of an iteration go out together,
       // while a full SM has the registers; otherwise they follow one another.
-      double budget = fullSmRegisters(f.warps, device.limits);
-      if (registers.loadedWords <= budget / 16)
+      const Q budget = fullSmRegisters(f.warps, device.limits);
+      if (registers.loadedWords <= budget / 16.0)
         f.unroll = 4;
       f.batchedLoads =
           registers.loopAccumulators + registers.loadedWords + loopRegisters <= budget ? 1 : 0;
     }
     f.pipelined = f.matrix;
-    f.inFlight = misaligned ? 1 : std::max<double>(double(schedule.stages) - 1, 1);
+    f.inFlight = misaligned ? Q(1) : larger(schedule.stages - 1.0, Q(1));
   }
 
   const KernelPlan &plan;
+  Instruction instruction;
   const Device &device;
   const Graph &graph;
-  PlanView view;
-  Schedule schedule;
-  Features f;
-  RegisterFacts registers;
-  DotAnalysis dots;
+  PlanViewOf<Q> view;
+  ScheduleOf<Q> schedule;
+  FeaturesOf<Q> f;
+  RegisterFacts<Q> registers;
+  DotAnalysis<Q> dots;
   int rowParameter = -1, columnParameter = -1;
   bool neighboursByRow = false, misaligned = false;
-  double misalignedFactor = 1, copies = 0;
+  double misalignedFactor = 1;
+  Q copies = 0;
 };
 
+template <class Q>
+Instruction preferredFor(const PlanViewOf<Q> &view, const ScheduleOf<Q> &schedule,
+                         Instruction given, const Device &device) {
+  DotAnalysis<Q> dots = analyseDots(view, given);
+  bool tensor = false, warpGroup = false;
+  for (const PlanDot<Q> &d : dots.dots) {
+    bool taken = device.tensorFlopsPerClock(d.shape.type) > 0;
+    tensor = tensor || taken;
+    warpGroup =
+        warpGroup || (taken && d.shape.type != DType::F64 &&
+                      view.instances[d.instance].op->opcode == Opcode::Dot && d.shape.rows >= 64.0);
+  }
+  const Q groups = schedule.warps / 4.0;
+  if (device.warpgroupMma && warpGroup && floorOf(groups) == groups)
+    return Instruction::Wgmma;
+  return tensor ? Instruction::MmaSync : Instruction::Fma;
+}
+
 } // namespace
+
+template <class Q>
+llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
+                                     std::optional<Instruction> instruction, const Device &device) {
+  auto view = viewOf(plan, numbers);
+  if (!view)
+    return view.takeError();
+  ScheduleOf<Q> schedule = scheduleOf(plan.tiled->space, numbers);
+  if (!instruction)
+    instruction = preferredFor(*view, schedule, plan.instruction, device);
+  return Extractor<Q>(plan, *instruction, device, schedule, std::move(*view)).run();
+}
+
+template llvm::Expected<FeaturesOf<Traced>> derive(const KernelPlan &, const PlanNumbers<Traced> &,
+                                                   std::optional<Instruction>, const Device &);
 
 llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device) {
   if (!plan.tiled || !plan.module)
     return makeError(DiagClass::Unsupported, "plan '{}' has no tiles", plan.name);
-  auto view = viewOf(plan);
-  if (!view)
-    return view.takeError();
-  return Extractor(plan, device, std::move(*view)).run();
+  auto numbers = numbersOf(plan);
+  if (!numbers)
+    return numbers.takeError();
+  return derive(plan, *numbers, plan.instruction, device);
 }
 
 llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const Device &device) {
   if (!plan.tiled || !plan.module)
     return makeError(DiagClass::Unsupported, "plan '{}' has no tiles", plan.name);
-  auto view = viewOf(plan);
+  auto numbers = numbersOf(plan);
+  if (!numbers)
+    return numbers.takeError();
+  auto view = viewOf(plan, *numbers);
   if (!view)
     return view.takeError();
-  DotAnalysis dots = analyseDots(plan, *view);
-  bool tensor = false, warpGroup = false;
-  for (const PlanDot &d : dots.dots) {
-    bool taken = device.tensorFlopsPerClock(d.shape.type) > 0;
-    tensor = tensor || taken;
-    warpGroup = warpGroup || (taken && d.shape.rows >= 64 && d.shape.type != DType::F64 &&
-                              view->instances[d.instance].op->opcode == Opcode::Dot);
-  }
-  if (device.warpgroupMma && plan.schedule().warps % 4 == 0 && warpGroup)
-    return Instruction::Wgmma;
-  return tensor ? Instruction::MmaSync : Instruction::Fma;
+  return preferredFor(*view, scheduleOf(plan.tiled->space, *numbers), plan.instruction, device);
 }
 
 } // namespace tilewright

@@ -22,16 +22,96 @@ llvm::Error badPlan(const KernelPlan &plan, fmt::format_string<Args...> format, 
 
 /// Values that tell apart tiles which differ in what moves them: index i of n tiles stands at
 /// three places; parameters with one tile stay at 0.
-int64_t samplePosition(unsigned parameter, unsigned sample, double tiles) {
-  auto n = static_cast<int64_t>(std::min(tiles, 1e15));
-  return n <= 1 ? 0 : (int64_t(parameter) * 7 + 5 + int64_t(sample) * 3) % n;
+template <class Q> Q samplePosition(unsigned parameter, unsigned sample, const Q &tiles) {
+  Q n = smaller(tiles, Q(1e15)), place = double(parameter) * 7 + 5 + double(sample) * 3;
+  return n <= 1.0 ? Q(0) : place - n * floorOf(place / n);
 }
 
-class Viewer {
+/// Expressions of the group at a point. The values of one plan stay integers of 64 bits.
+class Evaluator {
 public:
-  explicit Viewer(const KernelPlan &plan) : plan(plan), tiled(*plan.tiled), graph(plan.ops()) {}
+  void set(VarId var, double value) { point.set(var, static_cast<int64_t>(value)); }
+  std::optional<double> operator()(Expr expr) const {
+    std::optional<int64_t> value = evaluate(expr, point);
+    return value ? std::optional(double(*value)) : std::nullopt;
+  }
 
-  llvm::Expected<PlanView> run() {
+private:
+  Assignment point;
+};
+
+/// Recorded in floating point, which is exact for the sizes and positions of tensors below 2^53
+/// elements.
+class TracingEvaluator {
+public:
+  void set(VarId var, const Traced &value) {
+    if (var.index >= values.size())
+      values.resize(var.index + 1);
+    values[var.index] = value;
+  }
+
+  std::optional<Traced> operator()(Expr expr) const {
+    std::map<uint32_t, Traced> known;
+    return evaluated(expr, known);
+  }
+
+private:
+  std::optional<Traced> evaluated(Expr expr, std::map<uint32_t, Traced> &known) const {
+    if (expr.isConstant())
+      return Traced(double(expr.constant()));
+    if (expr.isVariable()) {
+      VarId var = expr.variable();
+      return var.index < values.size() ? values[var.index] : std::nullopt;
+    }
+    if (expr.isPoison())
+      return std::nullopt;
+    if (auto it = known.find(expr.id()); it != known.end())
+      return it->second;
+    std::optional<Traced> a = evaluated(expr.lhs(), known), b = evaluated(expr.rhs(), known);
+    if (!a || !b)
+      return std::nullopt;
+    std::optional<Traced> result = combined(expr.kind(), *a, *b);
+    if (result)
+      known.emplace(expr.id(), *result);
+    return result;
+  }
+
+  static std::optional<Traced> combined(ExprKind kind, const Traced &a, const Traced &b) {
+    switch (kind) {
+    case ExprKind::Add:
+      return a + b;
+    case ExprKind::Mul:
+      return a * b;
+    case ExprKind::Min:
+      return smaller(a, b);
+    case ExprKind::Max:
+      return larger(a, b);
+    default:
+      break;
+    }
+    if (b < 1.0) // divisors are positive
+      return std::nullopt;
+    if (kind == ExprKind::CeilDiv)
+      return ceilOf(a / b);
+    Traced quotient = floorOf(a / b);
+    return kind == ExprKind::FloorDiv ? quotient : a - b * quotient;
+  }
+
+  std::vector<std::optional<Traced>> values;
+};
+
+template <class Q>
+using EvaluatorOf = std::conditional_t<std::is_same_v<Q, Traced>, TracingEvaluator, Evaluator>;
+
+template <class Q> class Viewer {
+public:
+  using InstanceView = InstanceViewOf<Q>;
+  using ParameterView = ParameterViewOf<Q>;
+
+  Viewer(const KernelPlan &plan, const PlanNumbers<Q> &numbers)
+      : plan(plan), tiled(*plan.tiled), graph(plan.ops()), numbers(numbers) {}
+
+  llvm::Expected<PlanViewOf<Q>> run() {
     if (auto error = readParameters())
       return error;
     for (const TileInstance &instance : tiled.instances)
@@ -39,7 +119,7 @@ public:
         return error;
     markDuplicates();
     countIterations();
-    if (view.iterations > 1) // beside a real loop, loops of one iteration are none
+    if (view.iterations > 1.0) // beside a real loop, loops of one iteration are none
       for (InstanceView &v : view.instances)
         v.inAnyLoop = !v.loops.empty();
     return std::move(view);
@@ -48,47 +128,47 @@ public:
 private:
   llvm::Error readParameters() {
     const auto &parameters = tiled.space.parameters;
-    if (plan.values.size() != parameters.size())
-      return badPlan(plan, "{} values for {} parameters", plan.values.size(), parameters.size());
-    point = plan.assignment();
+    Q splitK = 1;
     for (unsigned i = 0; i < parameters.size(); ++i) {
       const TileParameter &p = parameters[i];
       ParameterView v;
-      v.size = plan.values[i];
+      v.size = numbers.values[i];
       v.extent = p.extent;
-      if (v.size < 1)
-        return badPlan(plan, "parameter {} is {}, at least 1 is needed", p.name, v.size);
+      point.set(p.size.variable(), v.size);
       if (p.role != Role::Schedule) {
-        v.tiles = double(ceilDiv(std::max<int64_t>(p.extent, 0), v.size));
+        v.tiles = ceilOf(Q(double(std::max<int64_t>(p.extent, 0))) / v.size);
         indexOfVariable[p.index.variable().index] = i;
         if (p.role == Role::Parallel)
           view.ctas *= v.tiles;
+      } else if (p.name == "split_k") {
+        splitK = v.size;
       }
       view.parameters.push_back(v);
     }
-    int64_t splitK = plan.schedule().splitK;
-    if (splitK > 1)
+    if (splitK > 1.0)
       for (unsigned parameter : splitParameters()) {
         ParameterView &v = view.parameters[parameter];
-        v.tiles = std::ceil(v.tiles / double(splitK));
+        v.tiles = ceilOf(v.tiles / splitK);
       }
-    view.ctas *= double(splitK);
+    view.ctas *= splitK;
     readSteps();
     for (const RuntimeVariable &variable : tiled.runtime)
-      point.set(variable.var, std::max<int64_t>(variable.range.lo, 0));
+      point.set(variable.var.variable(), double(std::max<int64_t>(variable.range.lo, 0)));
     return llvm::Error::success();
   }
 
   /// Steps of each loop, where masks leave programs with fewer than all.
   void readSteps() {
-    std::vector<LoopSteps> steps = loopSteps(tiled, plan.values);
     for (unsigned i = 0; i < view.parameters.size(); ++i) {
       ParameterView &v = view.parameters[i];
       v.meanSteps = v.mostSteps = v.tiles;
-      if (i < steps.size() && tiled.space.parameters[i].role == Role::Sequential &&
-          double(steps[i].largest) <= v.tiles) {
-        v.meanSteps = std::max(steps[i].average, 1.0);
-        v.mostSteps = std::max(double(steps[i].largest), 1.0);
+      if (tiled.space.parameters[i].role != Role::Sequential)
+        continue;
+      if (numbers.mostSteps.empty()) {
+        v.meanSteps = v.mostSteps = larger(v.tiles, Q(1));
+      } else if (numbers.mostSteps[i] <= v.tiles) {
+        v.meanSteps = larger(numbers.meanSteps[i], Q(1));
+        v.mostSteps = larger(numbers.mostSteps[i], Q(1));
       }
     }
   }
@@ -111,12 +191,12 @@ private:
     const auto &dims = v.op->shape.dims;
     for (size_t d = 0; d < instance.tile.dims.size(); ++d) {
       const TileDim &dim = instance.tile.dims[d];
-      std::optional<int64_t> size = evaluate(dim.size, point);
-      if (!size || *size < 0)
+      std::optional<Q> size = point(dim.size);
+      if (!size || *size < 0.0)
         return badPlan(plan, "the tile of %{} has no size in dim {}", v.op->name, d);
       v.sizes.push_back(*size);
-      v.elements *= double(*size);
-      double tiles = 1;
+      v.elements *= *size;
+      Q tiles = 1;
       std::vector<unsigned> movers;
       for (VarId var : variablesOf(dim.offset))
         if (auto it = indexOfVariable.find(var.index); it != indexOfVariable.end()) {
@@ -124,10 +204,10 @@ private:
           tiles *= view.parameters[it->second].tiles;
         }
       std::sort(movers.begin(), movers.end());
-      if (d < dims.size() && *size > 0 && tiles > 0)
-        v.valid *= std::min(1.0, double(dims[d]) / (tiles * double(*size)));
+      if (d < dims.size() && *size > 0.0 && tiles > 0.0)
+        v.valid *= smaller(Q(1), double(dims[d]) / (tiles * *size));
       for (unsigned m : movers)
-        if (view.parameters[m].tiles > 1)
+        if (view.parameters[m].tiles > 1.0)
           v.movedBy.push_back(m);
       v.dimParameters.push_back(std::move(movers));
     }
@@ -141,7 +221,7 @@ private:
       if (v.isMovedBy(loop))
         loops.push_back(loop);
     for (unsigned loop : loops)
-      if (view.parameters[loop].tiles > 1)
+      if (view.parameters[loop].tiles > 1.0)
         v.loops.push_back(loop);
     std::sort(v.loops.begin(), v.loops.end());
     v.loops.erase(std::unique(v.loops.begin(), v.loops.end()), v.loops.end());
@@ -150,15 +230,15 @@ private:
   }
 
   /// Offsets of a tile at the sample positions.
-  std::vector<std::optional<int64_t>> signature(const InstanceView &v) {
-    std::vector<std::optional<int64_t>> result;
+  std::vector<std::optional<Q>> signature(const InstanceView &v) {
+    std::vector<std::optional<Q>> result;
     for (unsigned sample = 0; sample < 3; ++sample) {
-      Assignment at = point;
+      EvaluatorOf<Q> at = point;
       for (unsigned i = 0; i < view.parameters.size(); ++i)
         if (Expr index = tiled.space.parameters[i].index)
-          at.set(index, samplePosition(i, sample, view.parameters[i].tiles));
+          at.set(index.variable(), samplePosition(i, sample, view.parameters[i].tiles));
       for (const TileDim &dim : v.instance->tile.dims)
-        result.push_back(evaluate(dim.offset, at));
+        result.push_back(at(dim.offset));
     }
     return result;
   }
@@ -186,7 +266,7 @@ private:
     for (const InstanceView &v : view.instances)
       if (!v.loops.empty() && std::find(nests.begin(), nests.end(), v.loops) == nests.end())
         nests.push_back(v.loops);
-    double sum = 0, most = 0;
+    Q sum = 0, most = 0;
     for (const auto &nest : nests) {
       bool inner = std::none_of(nests.begin(), nests.end(), [&](const auto &other) {
         return other.size() > nest.size() &&
@@ -194,7 +274,7 @@ private:
       });
       if (!inner)
         continue;
-      double times = 1, atMost = 1;
+      Q times = 1, atMost = 1;
       for (unsigned loop : nest) {
         times *= view.parameters[loop].meanSteps;
         atMost *= view.parameters[loop].mostSteps;
@@ -202,49 +282,50 @@ private:
       sum += times;
       most += atMost;
     }
-    view.iterations = std::max(sum, 1.0);
-    view.mostIterations = std::max(most, 1.0);
+    view.iterations = larger(sum, Q(1));
+    view.mostIterations = larger(most, Q(1));
   }
 
   const KernelPlan &plan;
   const TiledGroup &tiled;
   const Graph &graph;
-  PlanView view;
-  Assignment point;
+  const PlanNumbers<Q> &numbers;
+  PlanViewOf<Q> view;
+  EvaluatorOf<Q> point;
   std::map<uint32_t, unsigned> indexOfVariable;
 };
 
 } // namespace
 
-bool InstanceView::isMovedBy(unsigned parameter) const {
+template <class Q> bool InstanceViewOf<Q>::isMovedBy(unsigned parameter) const {
   return std::binary_search(movedBy.begin(), movedBy.end(), parameter);
 }
 
-int InstanceView::minorDim() const {
+template <class Q> int InstanceViewOf<Q>::minorDim() const {
   for (int64_t dim : op->shape.minorToMajorOrDefault())
     if (size_t(dim) < op->shape.dims.size() && op->shape.dims[dim] > 1)
       return int(dim);
   return -1;
 }
 
-double InstanceView::contiguousElements() const {
-  double run = 1;
+template <class Q> Q InstanceViewOf<Q>::contiguousElements() const {
+  Q run = 1;
   for (int64_t dim : op->shape.minorToMajorOrDefault()) {
     if (size_t(dim) >= sizes.size())
       break;
-    run *= double(sizes[dim]);
-    if (sizes[dim] != op->shape.dims[dim]) // a part of it, or padded beyond it
+    run *= sizes[dim];
+    if (!(sizes[dim] == double(op->shape.dims[dim]))) // a part of it, or padded beyond it
       break;
   }
   return run;
 }
 
-int64_t InstanceView::rowPitch() const {
+template <class Q> int64_t InstanceViewOf<Q>::rowPitch() const {
   int minor = minorDim();
   return minor < 0 ? 1 : op->shape.dims[minor];
 }
 
-bool InstanceView::isOneRow() const {
+template <class Q> bool InstanceViewOf<Q>::isOneRow() const {
   int minor = minorDim();
   for (size_t d = 0; d < op->shape.dims.size(); ++d)
     if (int(d) != minor && op->shape.dims[d] > 1)
@@ -252,15 +333,54 @@ bool InstanceView::isOneRow() const {
   return true;
 }
 
-double PlanView::perIteration(const InstanceView &view) const {
+template <class Q> Q PlanViewOf<Q>::perIteration(const InstanceViewOf<Q> &view) const {
   if (isOutside(view))
     return 0;
-  double times = 1;
+  Q times = 1;
   for (unsigned loop : view.loops)
     times *= parameters[loop].meanSteps;
   return times / iterations;
 }
 
-llvm::Expected<PlanView> viewOf(const KernelPlan &plan) { return Viewer(plan).run(); }
+bool hasUnevenLoops(const TiledGroup &group) {
+  for (unsigned i = 0; i < group.ranges.size(); ++i) {
+    const LoopRange &range = group.ranges[i];
+    if (range.end &&
+        !(range.first.isConstant(0) && range.end == group.space.parameters[i].tileCount()))
+      return true;
+  }
+  return false;
+}
+
+llvm::Expected<PlanNumbers<double>> numbersOf(const KernelPlan &plan) {
+  const auto &parameters = plan.tiled->space.parameters;
+  if (plan.values.size() != parameters.size())
+    return badPlan(plan, "{} values for {} parameters", plan.values.size(), parameters.size());
+  PlanNumbers<double> numbers;
+  for (unsigned i = 0; i < parameters.size(); ++i) {
+    if (plan.values[i] < 1)
+      return badPlan(plan, "parameter {} is {}, at least 1 is needed", parameters[i].name,
+                     plan.values[i]);
+    numbers.values.push_back(double(plan.values[i]));
+  }
+  if (hasUnevenLoops(*plan.tiled))
+    for (const LoopSteps &steps : loopSteps(*plan.tiled, plan.values)) {
+      numbers.meanSteps.push_back(steps.average);
+      numbers.mostSteps.push_back(double(steps.largest));
+    }
+  return numbers;
+}
+
+template <class Q>
+llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers) {
+  return Viewer<Q>(plan, numbers).run();
+}
+
+template struct InstanceViewOf<double>;
+template struct InstanceViewOf<Traced>;
+template struct PlanViewOf<double>;
+template struct PlanViewOf<Traced>;
+template llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &, const PlanNumbers<double> &);
+template llvm::Expected<PlanViewOf<Traced>> viewOf(const KernelPlan &, const PlanNumbers<Traced> &);
 
 } // namespace tilewright

@@ -12,10 +12,10 @@ namespace {
 struct WarpGrid {
   double rows = 1, columns = 1;
 };
-WarpGrid mmaSyncGrid(double rows, double columns, double warps) {
+template <class Q> WarpGrid mmaSyncGrid(const Q &rows, const Q &columns, const Q &warps) {
   WarpGrid g;
-  while (g.rows * g.columns < warps) {
-    if (rows / 16 / g.rows >= columns / 16 / g.columns && g.rows < rows / 16)
+  while (Q(g.rows * g.columns) < warps) {
+    if (rows / 16.0 / g.rows >= columns / 16.0 / g.columns && Q(g.rows) < rows / 16.0)
       g.rows *= 2;
     else
       g.columns *= 2;
@@ -23,7 +23,7 @@ WarpGrid mmaSyncGrid(double rows, double columns, double warps) {
   return g;
 }
 
-double padded(double size, double unit) { return std::ceil(size / unit) * unit; }
+template <class Q> Q padded(const Q &size, double unit) { return ceilOf(size / unit) * unit; }
 
 /// Shared-memory clocks of a warp that stores one element a lane for a conflict-free one.
 constexpr double storeClocks = 2;
@@ -32,19 +32,21 @@ constexpr double storeClocks = 2;
 /// hold 16 bytes of a row each, and a store takes one element of each: as many rows of the result
 /// as lanes along `run`. Rows of 128 bytes, whose 16-byte pieces are swizzled by the number of the
 /// row modulo 8, start in the same bank, so that lanes conflict that have the same number.
-void addRelayout(DotWork &work, const DotOperandShape &operand, double run, double depth,
-                 double threads) {
+template <class Q>
+void addRelayout(DotWork<Q> &work, const DotOperandShape &operand, const Q &run, const Q &depth,
+                 const Q &threads) {
   constexpr double vectorBytes = 16, lanes = 32, swizzledRows = 8, sectorsOfWarp = 16;
-  double elements = run * depth, perLane = vectorBytes / operand.bytesPerElement;
+  const Q elements = run * depth;
+  const double perLane = vectorBytes / operand.bytesPerElement;
   double rows = std::max(swizzledRows / perLane, 1.0);
-  double conflicts = std::clamp(run / perLane / rows, 1.0, lanes / rows);
+  const Q conflicts = smaller(larger(run / perLane / rows, Q(1)), Q(lanes / rows));
   if (isScattered(operand, Instruction::Wgmma)) {
     // A copy of 32 lanes touches 16 sectors, one a clock; half of its conflicts hide behind that.
-    work.scatterClocks += elements / lanes * (sectorsOfWarp + conflicts / 2);
+    work.scatterClocks += elements / lanes * (sectorsOfWarp + conflicts / 2.0);
     return;
   }
   work.relayoutClocks += elements / lanes * (conflicts + storeClocks);
-  work.relayoutWords += elements * operand.bytesPerElement / 4 / threads;
+  work.relayoutWords += elements * operand.bytesPerElement / 4.0 / threads;
   work.relayoutRoundTrips += 1; // its loads are not pipelined
 }
 
@@ -52,25 +54,26 @@ void addRelayout(DotWork &work, const DotOperandShape &operand, double run, doub
 /// 16 bit, is contiguous along k and has at least 256 columns, where several warp groups share the
 /// tile: found by compiling tiles of 64 to 256 rows and 32 to 256 columns, 4 to 16 warps, 2 to 4
 /// stages and all types; no other was serialised at 16 or 8 bit.
-bool isSerialised(const DotShape &d, double warps) {
+template <class Q> bool isSerialised(const DotShape<Q> &d, const Q &warps) {
   return d.rhs.fromShared && d.rhs.contractedMinor && d.rhs.bytesPerElement == 2 &&
-         d.columns >= 256 && warps >= 8;
+         d.columns >= 256.0 && warps >= 8.0;
 }
 
-void addWgmma(DotWork &work, const DotShape &d, double warps, double clocks) {
+template <class Q>
+void addWgmma(DotWork<Q> &work, const DotShape<Q> &d, const Q &warps, const Q &clocks) {
   work.wgmmaClocks = clocks;
-  double groups = warps / 4, groupRows = d.feedsDot ? groups : std::min(groups, d.rows / 64);
-  double groupColumns = std::max(groups / groupRows, 1.0);
-  double instructionColumns = std::min(d.columns / groupColumns, 256.0);
-  double rowBlocks = d.rows / 64, columnBlocks = d.columns / instructionColumns;
-  double threads = 32 * warps;
+  const Q groups = warps / 4.0, groupRows = d.feedsDot ? groups : smaller(groups, d.rows / 64.0);
+  const Q groupColumns = larger(groups / groupRows, Q(1));
+  const Q instructionColumns = smaller(d.columns / groupColumns, Q(256));
+  const Q rowBlocks = d.rows / 64.0, columnBlocks = d.columns / instructionColumns;
+  const Q threads = 32.0 * warps;
 
   if (d.rhs.fromShared) {
-    double rhsBytes = d.columns * d.depth * d.rhs.bytesPerElement;
+    const Q rhsBytes = d.columns * d.depth * d.rhs.bytesPerElement;
     if (needsRelayout(d.rhs))
       addRelayout(work, d.rhs, d.columns, d.depth, threads);
     // The clocks of a scattered operand hold its writes; its reads fit in between.
-    work.operandBytes += isScattered(d.rhs, Instruction::Wgmma) ? 0 : rowBlocks * rhsBytes;
+    work.operandBytes += isScattered(d.rhs, Instruction::Wgmma) ? Q(0) : rowBlocks * rhsBytes;
   }
   if (d.lhs.fromShared) {
     work.operandBytes += columnBlocks * d.rows * d.depth * d.lhs.bytesPerElement;
@@ -78,38 +81,41 @@ void addWgmma(DotWork &work, const DotShape &d, double warps, double clocks) {
       addRelayout(work, d.lhs, d.rows, d.depth, threads);
   }
   work.instructions +=
-      warps * d.depth * d.lhs.bytesPerElement / 32 * rowBlocks * columnBlocks / groups;
+      warps * d.depth * d.lhs.bytesPerElement / 32.0 * rowBlocks * columnBlocks / groups;
   work.serialGroups += isSerialised(d, warps) ? 1 : 0;
 }
 
-void addMmaSync(DotWork &work, const DotShape &d, double warps, double clocks) {
+template <class Q>
+void addMmaSync(DotWork<Q> &work, const DotShape<Q> &d, const Q &warps, const Q &clocks) {
   WarpGrid g = mmaSyncGrid(d.rows, d.columns, warps);
   // More warps than instructions do the same work twice.
   work.mmaSyncClocks =
-      clocks * std::max(1.0, g.rows * 16 / d.rows) * std::max(1.0, g.columns * 8 / d.columns);
-  double lhsStep = d.depth * d.lhs.bytesPerElement;
+      clocks * larger(Q(1), g.rows * 16 / d.rows) * larger(Q(1), g.columns * 8 / d.columns);
+  const Q lhsStep = d.depth * d.lhs.bytesPerElement;
   if (d.lhs.fromShared)
-    work.operandBytes += g.columns * std::max(d.rows, 16 * g.rows) * lhsStep;
+    work.operandBytes += g.columns * larger(d.rows, Q(16 * g.rows)) * lhsStep;
   if (d.rhs.fromShared)
     work.operandBytes +=
-        g.rows * std::max(d.columns, 8 * g.columns) * d.depth * d.rhs.bytesPerElement;
-  double mma = std::max(d.rows / 16 / g.rows, 1.0) * std::max(d.columns / 8 / g.columns, 1.0) *
-               std::ceil(lhsStep / 32);
-  double loads = (std::max(d.rows / 16 / g.rows, 1.0) + std::max(d.columns / 16 / g.columns, 1.0)) *
-                 (lhsStep / 32);
+        g.rows * larger(d.columns, Q(8 * g.columns)) * d.depth * d.rhs.bytesPerElement;
+  auto perWarp = [](const Q &size, double unit, double warps) {
+    return larger(size / unit / warps, Q(1));
+  };
+  const Q mma =
+      perWarp(d.rows, 16, g.rows) * perWarp(d.columns, 8, g.columns) * ceilOf(lhsStep / 32.0);
+  Q loads = (perWarp(d.rows, 16, g.rows) + perWarp(d.columns, 16, g.columns)) * (lhsStep / 32.0);
   if (needsRelayout(d.rhs)) // ldmatrix can not transpose it: single loads
-    loads += std::max(d.columns / 8 / g.columns, 1.0) * d.depth / 4;
+    loads += perWarp(d.columns, 8, g.columns) * d.depth / 4.0;
   work.instructions += warps * (mma + loads);
 }
 
-void addFma(DotWork &work, const DotShape &d, double warps, const Device &device) {
-  double products = d.rows * d.columns * d.depth;
+template <class Q> void addFma(DotWork<Q> &work, const DotShape<Q> &d, const Device &device) {
+  const Q products = d.rows * d.columns * d.depth;
   work.fmaClocks = products / (d.type == DType::F64 ? device.f64FmaPerClock : device.fmaPerClock);
-  work.instructions += products / 32;
+  work.instructions += products / 32.0;
   // A thread keeps a square of accumulators and reads a row and a column of operands for it; half
   // of the lanes of a warp read the same words.
-  double side = std::sqrt(std::max(work.accumulators, 1.0));
-  work.operandBytes += products / side * (d.lhs.bytesPerElement + d.rhs.bytesPerElement) / 2;
+  const Q side = rootOf(larger(work.accumulators, Q(1)));
+  work.operandBytes += products / side * (d.lhs.bytesPerElement + d.rhs.bytesPerElement) / 2.0;
 }
 
 } // namespace
@@ -123,36 +129,44 @@ bool isScattered(const DotOperandShape &operand, Instruction instruction) {
          operand.bytesPerElement == 4;
 }
 
-double DotShape::repeats(double warps) const {
-  return feedsDot ? std::max(1.0, 16 * warps / std::max(rows, 1.0)) : 1;
+template <class Q> Q DotShape<Q>::repeats(const Q &warps) const {
+  return feedsDot ? larger(Q(1), 16.0 * warps / larger(rows, Q(1))) : Q(1);
 }
 
-DotWork dotWork(const DotShape &given, Instruction instruction, double warps,
-                const Device &device) {
-  DotWork work;
-  DotShape dot = given;
+template <class Q>
+DotWork<Q> dotWork(const DotShape<Q> &given, Instruction instruction, const Q &warps,
+                   const Device &device) {
+  DotWork<Q> work;
+  DotShape<Q> dot = given;
   if (instruction != Instruction::Fma) {
     // Whole instructions: masked lanes take as long as used ones.
     dot.rows = padded(dot.rows, instruction == Instruction::Wgmma ? 64 : 16);
     dot.columns = padded(dot.columns, 8);
     dot.depth = padded(dot.depth, 32 / std::max(dot.lhs.bytesPerElement, 0.5));
   }
-  work.accumulators = dot.rows * dot.columns / (32 * warps);
-  work.steps = dot.depth * dot.lhs.bytesPerElement / 32;
+  work.accumulators = dot.rows * dot.columns / (32.0 * warps);
+  work.steps = dot.depth * dot.lhs.bytesPerElement / 32.0;
   double rate = device.tensorFlopsPerClock(dot.type);
-  double clocks = rate > 0 ? 2 * dot.rows * dot.columns * dot.depth / rate : 0;
+  const Q clocks = rate > 0 ? 2.0 * dot.rows * dot.columns * dot.depth / rate : Q(0);
   if (rate == 0 || instruction == Instruction::Fma)
-    addFma(work, dot, warps, device);
+    addFma(work, dot, device);
   else if (instruction == Instruction::Wgmma)
     addWgmma(work, dot, warps, clocks);
   else
     addMmaSync(work, dot, warps, clocks);
 
-  for (double *quantity : {&work.wgmmaClocks, &work.mmaSyncClocks, &work.fmaClocks, &work.steps,
-                           &work.instructions, &work.operandBytes, &work.relayoutClocks,
-                           &work.relayoutWords, &work.scatterClocks, &work.accumulators})
+  for (Q *quantity : {&work.wgmmaClocks, &work.mmaSyncClocks, &work.fmaClocks, &work.steps,
+                      &work.instructions, &work.operandBytes, &work.relayoutClocks,
+                      &work.relayoutWords, &work.scatterClocks, &work.accumulators})
     *quantity *= dot.batch * dot.repeats(warps);
   return work;
 }
+
+template struct DotShape<double>;
+template struct DotShape<Traced>;
+template DotWork<double> dotWork(const DotShape<double> &, Instruction, const double &,
+                                 const Device &);
+template DotWork<Traced> dotWork(const DotShape<Traced> &, Instruction, const Traced &,
+                                 const Device &);
 
 } // namespace tilewright

@@ -5,6 +5,7 @@
 
 #include "analysis/tiling/plan.h"
 #include "costmodel/device.h"
+#include "costmodel/trace.h"
 
 namespace tilewright {
 
@@ -16,32 +17,34 @@ struct DotOperandShape {
 };
 
 /// The tile of a dot: [batch, rows, k] x [batch, k, columns], all as tiled.
-struct DotShape {
-  double batch = 1, rows = 1, columns = 1, depth = 1;
+template <class Q> struct DotShape {
+  Q batch = 1, rows = 1, columns = 1, depth = 1;
   DType type = DType::BF16; ///< of the operands
   DotOperandShape lhs, rhs;
   /// The result feeds another dot, so that every warp keeps whole rows of it. More warps than
   /// blocks of 16 rows then do the same work again.
   bool feedsDot = false;
 
-  double repeats(double warps) const;
+  Q repeats(const Q &warps) const;
 };
 
 /// Work of one CTA for one dot tile.
-struct DotWork {
-  double wgmmaClocks = 0, mmaSyncClocks = 0, fmaClocks = 0;
-  double steps = 0;          ///< 32-byte steps along k
-  double instructions = 0;   ///< mma and ldmatrix, all warps
-  double operandBytes = 0;   ///< read from shared memory by the pipes
-  double relayoutClocks = 0; ///< shared memory, to store operands element by element
-  double relayoutRoundTrips = 0;
-  double scatterClocks = 0; ///< L1, to copy operands element by element
-  double serialGroups = 0;  ///< wgmma that the compiler waits for before anything else goes on
-  double relayoutWords = 0; ///< registers per thread that it takes
-  double accumulators = 0;  ///< f32 registers per thread
+template <class Q> struct DotWork {
+  Q wgmmaClocks = 0, mmaSyncClocks = 0, fmaClocks = 0;
+  Q steps = 0;          ///< 32-byte steps along k
+  Q instructions = 0;   ///< mma and ldmatrix, all warps
+  Q operandBytes = 0;   ///< read from shared memory by the pipes
+  Q relayoutClocks = 0; ///< shared memory, to store operands element by element
+  Q relayoutRoundTrips = 0;
+  Q scatterClocks = 0; ///< L1, to copy operands element by element
+  Q serialGroups = 0;  ///< wgmma that the compiler waits for before anything else goes on
+  Q relayoutWords = 0; ///< registers per thread that it takes
+  Q accumulators = 0;  ///< f32 registers per thread
 };
 
-DotWork dotWork(const DotShape &dot, Instruction instruction, double warps, const Device &device);
+template <class Q>
+DotWork<Q> dotWork(const DotShape<Q> &dot, Instruction instruction, const Q &warps,
+                   const Device &device);
 
 /// Whether an operand must be re-laid out by way of registers: wgmma reads operands of 8 and of 32
 /// bit only where k is the contiguous dim (PTX ISA, matrix descriptors).

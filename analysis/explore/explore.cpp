@@ -9,7 +9,7 @@
 #include "analysis/ir/inline.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
-#include "costmodel/feature_batch.h"
+#include "costmodel/plan_batch.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -46,38 +46,26 @@ bool isRowMajor(const Shape &shape) {
   return std::is_sorted(order.rbegin(), order.rend());
 }
 
-/// Features of each plan, priced together.
+/// Plans of one group, priced together.
 class BatchScorer : public PlanScorer {
 public:
-  /// `choose` sets what the search leaves open in a plan.
-  BatchScorer(const Device &device, const Parameters &parameters, CacheState cache,
-              llvm::function_ref<llvm::Error(KernelPlan &)> choose)
-      : device(device), parameters(parameters), cache(cache), choose(choose) {}
+  BatchScorer(PlanBatch batch, const Parameters &parameters, CacheState cache)
+      : batch(std::move(batch)), parameters(parameters), cache(cache) {}
 
-  llvm::Error add(const KernelPlan &candidate) override {
-    KernelPlan plan = candidate;
-    if (llvm::Error error = choose(plan))
-      return error;
-    llvm::Expected<Features> features = featuresOf(plan, device);
-    if (!features)
-      return features.takeError();
-    batch.add(*features);
-    return llvm::Error::success();
-  }
+  llvm::Error add(const KernelPlan &plan) override { return batch.add(plan.values); }
 
-  std::vector<double> score() override {
+  llvm::Expected<std::vector<double>> score() override {
     std::vector<double> times(batch.size());
-    batch.score(device, parameters, cache, times);
+    if (llvm::Error error = batch.score(parameters, cache, times))
+      return error;
     batch.clear();
     return times;
   }
 
 private:
-  const Device &device;
+  PlanBatch batch;
   Parameters parameters;
   CacheState cache;
-  llvm::function_ref<llvm::Error(KernelPlan &)> choose;
-  FeatureBatch batch;
 };
 
 class Explorer {
@@ -212,10 +200,12 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
   addSearchConstraints(body, *tiled);
   addChainSearchConstraints(*module, body, *tiled);
   prototype.tiled = tiled;
+  prototype.instruction = instruction;
 
+  const bool isOpen = !options.instruction && instruction != Instruction::Fma;
   auto chooseInstruction = [&](KernelPlan &plan) -> llvm::Error {
     plan.instruction = instruction;
-    if (!options.instruction && instruction != Instruction::Fma) {
+    if (isOpen) {
       llvm::Expected<Instruction> preferred = preferredInstruction(plan, device);
       if (!preferred)
         return preferred.takeError();
@@ -238,8 +228,9 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
                        estimate->resources.occupancyLimiter);
     return estimate->timeNs;
   };
-  BatchScorer scorer(device, parametersFor(calibration, device), options.estimate.cache,
-                     chooseInstruction);
+  BatchScorer scorer(
+      PlanBatch(prototype, device, isOpen ? std::nullopt : std::optional(instruction)),
+      parametersFor(calibration, device), options.estimate.cache);
   llvm::Expected<PlanSearchResult> found = searchPlans(prototype, scorer, options.search);
   if (!found)
     return found.takeError();

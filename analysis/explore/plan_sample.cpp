@@ -44,11 +44,13 @@ llvm::Expected<std::vector<PricedPlan>> drawPlans(KernelPlan plan, PlanScorer &s
     drawn.push_back({plan.values, 0});
     return true;
   });
-  std::vector<double> times = scorer.score();
   if (error)
     return error;
+  llvm::Expected<std::vector<double>> times = scorer.score();
+  if (!times)
+    return times.takeError();
   for (size_t i = 0; i < drawn.size(); ++i)
-    drawn[i].timeNs = times[i];
+    drawn[i].timeNs = (*times)[i];
   std::erase_if(drawn, [](const PricedPlan &each) { return !std::isfinite(each.timeNs); });
   return drawn;
 }

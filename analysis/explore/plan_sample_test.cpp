@@ -24,7 +24,7 @@ public:
     added.push_back(timeOf(plan.values));
     return llvm::Error::success();
   }
-  std::vector<double> score() override { return std::exchange(added, {}); }
+  llvm::Expected<std::vector<double>> score() override { return std::exchange(added, {}); }
 
 private:
   std::vector<double> added;

@@ -56,7 +56,7 @@ private:
   /// Prices the feasible points of a system, evenly thinned out to `budget` of them.
   llvm::Error priceAll(const ConstraintSystem &system, size_t budget, bool isFirstPass);
   llvm::Error addOne(std::span<const int64_t> values);
-  void scoreAdded();
+  llvm::Error scoreAdded();
   std::vector<int64_t> tilingOf(const std::vector<int64_t> &values) const;
   std::vector<std::vector<int64_t>> bestTilings() const;
   std::string refusal(const ConstraintSystem &system) const;
@@ -89,16 +89,19 @@ llvm::Error Search::addOne(std::span<const int64_t> values) {
   return llvm::Error::success();
 }
 
-void Search::scoreAdded() {
-  std::vector<double> scores = scorer.score();
+llvm::Error Search::scoreAdded() {
+  llvm::Expected<std::vector<double>> scores = scorer.score();
+  if (!scores)
+    return scores.takeError();
   for (size_t i = 0; i < added.size(); ++i)
-    if (std::isfinite(scores[i])) {
-      times.emplace(std::move(added[i]), scores[i]);
+    if (std::isfinite((*scores)[i])) {
+      times.emplace(std::move(added[i]), (*scores)[i]);
     } else {
       ++result.refused;
       lastRefusal = "a block needs more than one SM has";
     }
   added.clear();
+  return llvm::Error::success();
 }
 
 llvm::Error Search::priceAll(const ConstraintSystem &system, size_t budget, bool isFirstPass) {
@@ -120,8 +123,9 @@ llvm::Error Search::priceAll(const ConstraintSystem &system, size_t budget, bool
     error = addOne(values);
     return !static_cast<bool>(error);
   });
-  scoreAdded();
-  return error;
+  if (error)
+    return error;
+  return scoreAdded();
 }
 
 /// The tile sizes of a plan, schedule left out.

@@ -43,8 +43,8 @@ public:
   /// Unsupported: this plan can't be priced; it is skipped.
   virtual llvm::Error add(const KernelPlan &plan) = 0;
   /// Predicted times in ns of the plans added since the last call, in their order; infinity for one
-  /// that can not be launched.
-  virtual std::vector<double> score() = 0;
+  /// that can not be launched. Errors: Internal ones.
+  virtual llvm::Expected<std::vector<double>> score() = 0;
 };
 
 /// Searches the tilings and schedules of `prototype.tiled`, whose constraints must include the

@@ -1,6 +1,8 @@
-// Plans priced a second on one core: alone, and eight at a time.
+// Plans priced a second on one core: alone, and many at a time, with and without the derivation of
+// their features from tile sizes.
 #include "costmodel/dataset.h"
 #include "costmodel/feature_batch.h"
+#include "costmodel/plan_batch.h"
 
 #include <benchmark/benchmark.h>
 #include <cstdlib>
@@ -45,6 +47,75 @@ void features(benchmark::State &state) {
   state.SetItemsProcessed(state.iterations() * int64_t(plans.size()));
 }
 BENCHMARK(features);
+
+/// Plans of one problem: every choice of power-of-two sizes up to 256 (or the dim) and schedules,
+/// whether it fits or not.
+std::vector<KernelPlan> plansOfProblem(const char *file, size_t row) {
+  TemplateLibrary templates = llvm::cantFail(TemplateLibrary::load());
+  Table table =
+      llvm::cantFail(Table::read(fmt::format("datasets/measurements/h100-sxm/{}.csv.gz", file)));
+  TableRow at(table, row);
+  std::vector<KernelPlan> plans = {
+      llvm::cantFail(templates.planOf(*templates.match(at), at, device()))};
+  const std::vector<TileParameter> &parameters = plans.front().tiled->space.parameters;
+  for (size_t p = 0; p < parameters.size(); ++p) {
+    std::vector<int64_t> choices = {1, 2, 4, 8};
+    if (parameters[p].role != TileParameter::Role::Schedule) {
+      choices.clear();
+      for (int64_t size = 16; size <= 256 && size < 2 * parameters[p].largest(); size *= 2)
+        choices.push_back(std::min(size, parameters[p].largest()));
+      if (choices.empty())
+        choices = {parameters[p].largest()};
+    }
+    std::vector<KernelPlan> next;
+    for (const KernelPlan &plan : plans)
+      for (int64_t choice : choices) {
+        next.push_back(plan);
+        next.back().values[p] = choice;
+      }
+    plans = std::move(next);
+  }
+  return plans;
+}
+
+/// From tile sizes to times, one group at a time.
+void planBatch(benchmark::State &state, const char *file, size_t row) {
+  const Device d = device();
+  const Parameters p = priorParameters(d);
+  const std::vector<KernelPlan> plans = plansOfProblem(file, row);
+  PlanBatch batch(plans.front(), d);
+  std::vector<double> times(plans.size());
+  for (auto _ : state) {
+    batch.clear();
+    for (const KernelPlan &plan : plans)
+      llvm::cantFail(batch.add(plan.values));
+    llvm::cantFail(batch.score(p, CacheState::Flushed, times));
+  }
+  state.SetItemsProcessed(state.iterations() * int64_t(times.size()));
+  state.counters["plans"] = double(plans.size());
+  state.counters["kinds"] = double(batch.kinds());
+}
+BENCHMARK_CAPTURE(planBatch, gemm, "gemm", 100);
+BENCHMARK_CAPTURE(planBatch, batchedGemm, "gemm_variants", 7000);
+BENCHMARK_CAPTURE(planBatch, copy, "memory", 10);
+BENCHMARK_CAPTURE(planBatch, reduction, "memory", 2500);
+BENCHMARK_CAPTURE(planBatch, attention, "attention", 20);
+
+/// The first time: kinds of plans are met and worked out on the way.
+void planBatchAnew(benchmark::State &state) {
+  const Device d = device();
+  const Parameters p = priorParameters(d);
+  const std::vector<KernelPlan> plans = plansOfProblem("gemm", 100);
+  std::vector<double> times(plans.size());
+  for (auto _ : state) {
+    PlanBatch batch(plans.front(), d);
+    for (const KernelPlan &plan : plans)
+      llvm::cantFail(batch.add(plan.values));
+    llvm::cantFail(batch.score(p, CacheState::Flushed, times));
+  }
+  state.SetItemsProcessed(state.iterations() * int64_t(times.size()));
+}
+BENCHMARK(planBatchAnew);
 
 void alone(benchmark::State &state) {
   const Device d = device();

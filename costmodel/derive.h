@@ -1,0 +1,18 @@
+// The derivation of features over a number type. Internal to the cost model.
+#pragma once
+
+#include "costmodel/features.h"
+#include "costmodel/plan_view.h"
+
+#include <optional>
+
+namespace tilewright {
+
+/// Features of a plan of the group of `plan`, with the values in `numbers`. Nothing for the
+/// instruction: the preferred one, as preferredInstruction() gives it. Errors as featuresOf(). Q:
+/// double or Traced.
+template <class Q>
+llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
+                                     std::optional<Instruction> instruction, const Device &device);
+
+} // namespace tilewright

@@ -1,0 +1,371 @@
+#include "costmodel/plan_batch.h"
+
+#include "analysis/support/diag.h"
+#include "analysis/tiling/loop_range.h"
+#include "costmodel/derive.h"
+#include "costmodel/price.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+// One body, compiled for each width of vectors and chosen when the program starts. Sanitizers
+// instrument the choice itself, before they are ready.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) &&                             \
+    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define TILEWRIGHT_VECTOR_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define TILEWRIGHT_VECTOR_CLONES
+#endif
+
+namespace tilewright {
+
+namespace {
+
+/// Plans whose masks are made at once, and that are then sorted by class.
+constexpr size_t pieceSize = 32768;
+static_assert(pieceSize % FeatureProgram::plansPerRun == 0);
+
+constexpr size_t numberCount = sizeof(FeatureNumbers<double>) / sizeof(double);
+static_assert(sizeof(FeatureNumbers<Lanes>) == numberCount * sizeof(Lanes));
+
+Lanes *numbersIn(FeatureNumbers<Lanes> &features) { return reinterpret_cast<Lanes *>(&features); }
+const Lanes *numbersIn(const FeatureNumbers<Lanes> &features) {
+  return reinterpret_cast<const Lanes *>(&features);
+}
+
+size_t roundedUp(size_t n) {
+  constexpr size_t unit = FeatureProgram::plansPerRun;
+  return (n + unit - 1) / unit * unit;
+}
+
+} // namespace
+
+/// Plans that take one path.
+struct PlanBatch::Class {
+  FeatureKind kind;
+  FeaturesOf<Lanes> features;   ///< those numbers that are the same for all
+  std::vector<uint32_t> number; ///< which feature each output of the program is
+  std::optional<FeatureProgram> program;
+};
+
+PlanBatch::PlanBatch(KernelPlan given, const Device &device, std::optional<Instruction> instruction)
+    : prototype(std::move(given)), device(device), instruction(instruction) {
+  if (!prototype.tiled || !prototype.module)
+    return;
+  parameterCount = prototype.tiled->space.parameters.size();
+  unevenLoops = hasUnevenLoops(*prototype.tiled);
+  columns.resize(parameterCount * (unevenLoops ? 3 : 1));
+}
+
+PlanBatch::PlanBatch(PlanBatch &&) noexcept = default;
+PlanBatch::~PlanBatch() = default;
+
+llvm::Error PlanBatch::add(std::span<const int64_t> values) {
+  if (columns.empty())
+    return makeError(DiagClass::Unsupported, "plan '{}' has no tiles", prototype.name);
+  if (values.size() != parameterCount ||
+      std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 1; })) {
+    prototype.values.assign(values.begin(), values.end());
+    return numbersOf(prototype).takeError();
+  }
+  for (size_t i = 0; i < parameterCount; ++i)
+    columns[i].push_back(double(values[i]));
+  if (unevenLoops)
+    if (llvm::Error error = readSteps(values))
+      return error;
+  ++count;
+  return llvm::Error::success();
+}
+
+/// Steps of loops that end early depend on the tile sizes alone.
+llvm::Error PlanBatch::readSteps(std::span<const int64_t> values) {
+  std::vector<int64_t> key(values.begin(), values.end());
+  const auto &parameters = prototype.tiled->space.parameters;
+  for (size_t i = 0; i < parameterCount; ++i)
+    if (parameters[i].role == TileParameter::Role::Schedule)
+      key[i] = 1;
+  auto [known, isNew] = knownSteps.try_emplace(std::move(key));
+  if (isNew) {
+    std::vector<double> most;
+    for (const LoopSteps &steps : loopSteps(*prototype.tiled, values)) {
+      known->second.push_back(steps.average);
+      most.push_back(double(steps.largest));
+    }
+    known->second.insert(known->second.end(), most.begin(), most.end());
+  }
+  for (size_t i = 0; i < known->second.size(); ++i)
+    columns[parameterCount + i].push_back(known->second[i]);
+  return llvm::Error::success();
+}
+
+void PlanBatch::clear() {
+  for (std::vector<double> &column : columns)
+    column.clear();
+  count = 0;
+}
+
+// Kinds of plans ------------------------------------------------------------------------------
+
+llvm::Error PlanBatch::addClass(size_t plan) {
+  trace.startRun();
+  Trace::current = &trace;
+  PlanNumbers<Traced> numbers;
+  auto read = [&](size_t first, std::vector<Traced> &into) {
+    for (size_t i = first; i < first + parameterCount; ++i)
+      into.push_back(Traced::input(uint32_t(i), columns[i][plan]));
+  };
+  read(0, numbers.values);
+  if (unevenLoops) {
+    read(parameterCount, numbers.meanSteps);
+    read(2 * parameterCount, numbers.mostSteps);
+  }
+  auto derived = derive(prototype, numbers, instruction, device);
+  if (!derived)
+    return derived.takeError();
+
+  auto kind = std::make_unique<Class>();
+  kind->kind = static_cast<const FeatureKind &>(*derived);
+  static_cast<FeatureKind &>(kind->features) = kind->kind;
+  static_assert(sizeof(FeatureNumbers<Traced>) == numberCount * sizeof(Traced));
+  const auto *traced =
+      reinterpret_cast<const Traced *>(static_cast<const FeatureNumbers<Traced> *>(&*derived));
+  std::vector<uint32_t> wanted;
+  for (uint32_t i = 0; i < numberCount; ++i) {
+    numbersIn(kind->features)[i] = Lanes(traced[i].value());
+    if (!traced[i].isConstant()) {
+      kind->number.push_back(i);
+      wanted.push_back(traced[i].node());
+    }
+  }
+  kind->program.emplace(trace, wanted);
+  slots.resize(std::max(slots.size(), kind->program->slotCount()));
+  classes.push_back(std::move(kind));
+  addPath(int32_t(classes.size()) - 1);
+  return llvm::Error::success();
+}
+
+/// The guards of the run that has just ended lead to `leaf`.
+void PlanBatch::addPath(int32_t leaf) {
+  placeOfGuard.resize(trace.nodes().size(), -1);
+  if (tree.empty())
+    tree.emplace_back();
+  int32_t at = 0;
+  for (const TraceGuard &guard : trace.guards()) {
+    int32_t &place = placeOfGuard[guard.node];
+    if (place < 0) {
+      place = int32_t(guards.size());
+      guards.push_back(guard.node);
+    }
+    tree[size_t(at)].guard = uint32_t(place);
+    int32_t next = tree[size_t(at)].next[guard.holds];
+    if (next < 0) {
+      next = int32_t(tree.size());
+      tree[size_t(at)].next[guard.holds] = next;
+      tree.emplace_back();
+    }
+    at = next;
+  }
+  tree[size_t(at)].leaf = leaf;
+
+  guardProgram.emplace(trace, guards);
+  slots.resize(std::max(slots.size(), guardProgram->slotCount()));
+  words = std::max<size_t>(1, (guards.size() + 63) / 64);
+  tableClasses.assign(std::max<size_t>(tableClasses.size(), 256), -1);
+  tableKeys.assign(tableClasses.size() * words, 0);
+  tableUsed = 0;
+}
+
+int32_t PlanBatch::walk(const uint64_t *mask) const {
+  int32_t at = tree.empty() ? -1 : 0;
+  while (at >= 0 && tree[size_t(at)].leaf < 0) {
+    const Branch &branch = tree[size_t(at)];
+    at = branch.next[mask[branch.guard / 64] >> (branch.guard % 64) & 1];
+  }
+  return at < 0 ? -1 : tree[size_t(at)].leaf;
+}
+
+int32_t PlanBatch::classOf(const uint64_t *mask) {
+  uint64_t hash = 0;
+  for (size_t w = 0; w < words; ++w)
+    hash = (hash ^ mask[w]) * 0x9e3779b97f4a7c15;
+  const size_t capacity = tableClasses.size();
+  size_t at = hash >> 32 & (capacity - 1);
+  for (; tableClasses[at] >= 0; at = (at + 1) & (capacity - 1))
+    if (std::equal(mask, mask + words, &tableKeys[at * words]))
+      return tableClasses[at];
+  int32_t found = walk(mask);
+  if (found < 0)
+    return found;
+  constexpr size_t mostMasks = size_t(1) << 16;
+  if (++tableUsed > capacity / 2) { // starts anew, larger up to a bound
+    const size_t larger = std::min(2 * capacity, mostMasks);
+    tableClasses.assign(larger, -1);
+    tableKeys.assign(larger * words, 0);
+    tableUsed = 0;
+    return found;
+  }
+  tableClasses[at] = found;
+  std::copy_n(mask, words, &tableKeys[at * words]);
+  return found;
+}
+
+__attribute__((flatten)) TILEWRIGHT_VECTOR_CLONES void
+PlanBatch::maskBlocks(const FeatureProgram &program, std::span<const std::vector<double>> columns,
+                      size_t first, size_t end, size_t words, FeatureProgram::Slot *slots,
+                      uint64_t *masks) {
+  program.prepare(slots);
+  for (size_t plan = first; plan < end; plan += FeatureProgram::plansPerRun) {
+    const size_t here = std::min<size_t>(end - plan, FeatureProgram::plansPerRun);
+    for (const FeatureProgram::Input &input : program.inputs()) {
+      auto *to = reinterpret_cast<double *>(&slots[input.slot]);
+      std::copy_n(&columns[input.column][plan], here, to);
+      std::fill(to + here, to + FeatureProgram::plansPerRun, 1.0);
+    }
+    program.run(slots);
+    uint64_t *out = masks + (plan - first) * words;
+    std::span<const uint32_t> outputs = program.outputs();
+    for (size_t w = 0; w < words; ++w) {
+      LaneBits bits[FeatureProgram::width] = {};
+      for (size_t g = w * 64; g < std::min(outputs.size(), w * 64 + 64); ++g)
+        for (int i = 0; i < FeatureProgram::width; ++i)
+          bits[i].v |= slots[outputs[g]].lanes[i].bits().v & int64_t(uint64_t(1) << (g - w * 64));
+      for (int i = 0; i < FeatureProgram::width; ++i)
+        for (int lane = 0; lane < laneCount; ++lane)
+          out[size_t(i * laneCount + lane) * words + w] = uint64_t(bits[i].v[lane]);
+    }
+  }
+}
+
+void PlanBatch::makeMasks(size_t first, size_t end) {
+  masks.resize(roundedUp(end - first) * words);
+  maskBlocks(*guardProgram, columns, first, end, words, slots.data(), masks.data());
+}
+
+/// Finds the class of each plan of a piece, working out those of new kinds.
+llvm::Error PlanBatch::classify(size_t first, size_t end) {
+  classOfPlan.resize(end - first);
+  if (tree.empty())
+    if (llvm::Error error = addClass(first))
+      return error;
+  // A new kind brings new guards, so that what lies ahead of it must be looked at anew: few plans
+  // at first, more while all kinds are known.
+  constexpr size_t fewPlans = 2 * FeatureProgram::plansPerRun;
+  for (size_t plan = first; plan < end;) {
+    const size_t ahead = std::min(end, plan + lookAhead);
+    makeMasks(plan, ahead);
+    const size_t begin = plan;
+    bool isNew = false;
+    for (; plan < ahead && !isNew; ++plan) {
+      int32_t found = classOf(&masks[(plan - begin) * words]);
+      if ((isNew = found < 0)) {
+        if (llvm::Error error = addClass(plan))
+          return error;
+        found = int32_t(classes.size()) - 1;
+      }
+      classOfPlan[plan - first] = found;
+    }
+    lookAhead = isNew ? fewPlans : std::min(2 * lookAhead, pieceSize);
+  }
+  return llvm::Error::success();
+}
+
+template <class Visit> llvm::Error PlanBatch::forEachClass(const Visit &visit) {
+  for (size_t first = 0; first < count; first += pieceSize) {
+    const size_t end = std::min(count, first + pieceSize);
+    if (llvm::Error error = classify(first, end))
+      return error;
+    starts.assign(classes.size() + 1, 0);
+    for (int32_t c : classOfPlan)
+      ++starts[size_t(c) + 1];
+    for (size_t c = 0; c < classes.size(); ++c)
+      starts[c + 1] += starts[c];
+    order.resize(end - first);
+    for (size_t i = 0; i < order.size(); ++i)
+      order[starts[size_t(classOfPlan[i])]++] = uint32_t(first + i);
+    uint32_t begin = 0;
+    for (size_t c = 0; c < classes.size(); ++c) {
+      if (starts[c] > begin)
+        visit(*classes[c], std::span<const uint32_t>(&order[begin], starts[c] - begin));
+      begin = starts[c];
+    }
+  }
+  return llvm::Error::success();
+}
+
+// Prices --------------------------------------------------------------------------------------
+
+/// The inputs of at most one run.
+void PlanBatch::gather(const FeatureProgram &program, std::span<const uint32_t> plans) {
+  for (const FeatureProgram::Input &input : program.inputs()) {
+    const double *column = columns[input.column].data();
+    auto *to = reinterpret_cast<double *>(&slots[input.slot]);
+    for (size_t i = 0; i < plans.size(); ++i)
+      to[i] = column[plans[i]];
+    // Lanes without a plan hold what the last one has, and are not read.
+    std::fill(to + plans.size(), to + FeatureProgram::plansPerRun, column[plans.back()]);
+  }
+}
+
+__attribute__((flatten)) TILEWRIGHT_VECTOR_CLONES void
+PlanBatch::priceRun(const Class &kind, const Device &device, const Parameters &parameters,
+                    CacheState cache, FeatureProgram::Slot *slots, std::span<const uint32_t> plans,
+                    std::span<double> timeNs) {
+  kind.program->run(slots);
+  std::span<const uint32_t> outputs = kind.program->outputs();
+  FeaturesOf<Lanes> features = kind.features;
+  for (size_t block = 0; block * laneCount < plans.size(); ++block) {
+    for (size_t i = 0; i < outputs.size(); ++i)
+      numbersIn(features)[kind.number[i]] = slots[outputs[i]].lanes[block];
+    Lanes time = price(underCache(features, device, cache), device, parameters).timeNs;
+    const size_t here = std::min<size_t>(plans.size() - block * laneCount, laneCount);
+    for (size_t lane = 0; lane < here; ++lane)
+      timeNs[plans[block * laneCount + lane]] = time[int(lane)];
+  }
+}
+
+llvm::Error PlanBatch::score(const Parameters &parameters, CacheState cache,
+                             std::span<double> timeNs) {
+  return forEachClass([&](const Class &kind, std::span<const uint32_t> plans) {
+    if (kind.kind.empty) {
+      for (uint32_t plan : plans)
+        timeNs[plan] = 0;
+      return;
+    }
+    kind.program->prepare(slots.data());
+    for (size_t i = 0; i < plans.size(); i += FeatureProgram::plansPerRun) {
+      auto run = plans.subspan(i, std::min<size_t>(plans.size() - i, FeatureProgram::plansPerRun));
+      gather(*kind.program, run);
+      priceRun(kind, device, parameters, cache, slots.data(), run, timeNs);
+    }
+  });
+}
+
+llvm::Expected<std::vector<Features>> PlanBatch::features() {
+  std::vector<Features> all(count);
+  llvm::Error error = forEachClass([&](const Class &kind, std::span<const uint32_t> plans) {
+    kind.program->prepare(slots.data());
+    for (size_t i = 0; i < plans.size(); i += FeatureProgram::plansPerRun) {
+      auto run = plans.subspan(i, std::min<size_t>(plans.size() - i, FeatureProgram::plansPerRun));
+      gather(*kind.program, run);
+      kind.program->run(slots.data());
+      for (size_t p = 0; p < run.size(); ++p) {
+        std::array<double, numberCount> numbers;
+        for (size_t n = 0; n < numberCount; ++n)
+          numbers[n] = numbersIn(kind.features)[n][0];
+        for (size_t o = 0; o < kind.number.size(); ++o)
+          numbers[kind.number[o]] =
+              slots[kind.program->outputs()[o]].lanes[p / laneCount][int(p % laneCount)];
+        Features &features = all[run[p]];
+        static_cast<FeatureKind &>(features) = kind.kind;
+        static_cast<FeatureNumbers<double> &>(features) =
+            std::bit_cast<FeatureNumbers<double>>(numbers);
+      }
+    }
+  });
+  if (error)
+    return error;
+  return all;
+}
+
+} // namespace tilewright

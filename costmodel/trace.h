@@ -1,0 +1,182 @@
+// Traced: a number that remembers how it was computed, so that what an algorithm does with one
+// plan can be done again with many.
+//
+// The derivation of features (features.h) is written over a number type. Run on Traced numbers it
+// leaves, in a Trace, the arithmetic as a graph of operations on the plan's values, and every
+// comparison that decided a branch as a *guard*: the comparison and how it came out. Plans for
+// which all guards come out the same take the same path, so that the recorded arithmetic is theirs,
+// too; feature_program.h runs it on eight plans at a time.
+//
+// Arithmetic is recorded operation by operation, never reordered: a replay gives the very bits that
+// the derivation gives for a plan alone.
+//
+// One trace at a time and thread: numbers find it in `Trace::current`.
+#pragma once
+
+#include "costmodel/elementary.h"
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+namespace tilewright {
+
+enum class TraceOp : uint8_t {
+  Input,    ///< the a-th value of the plan
+  Constant, ///< value
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Larger,
+  Smaller,
+  Floor,
+  Ceil,
+  Root,       ///< square root
+  PowerBelow, ///< the largest power of two at or below a, which is at least 1
+  Less,       ///< a < b; only in guards
+  LessEqual,
+  Equal,
+};
+
+struct TraceNode {
+  TraceOp op = TraceOp::Constant;
+  uint32_t a = 0, b = 0; ///< earlier nodes
+  double value = 0;      ///< of a constant
+
+  bool operator==(const TraceNode &o) const {
+    return op == o.op && a == o.a && b == o.b &&
+           std::bit_cast<uint64_t>(value) == std::bit_cast<uint64_t>(o.value);
+  }
+};
+
+/// A comparison of two nodes that decided a branch.
+struct TraceGuard {
+  uint32_t node = 0; ///< a Less, LessEqual or Equal
+  bool holds = false;
+};
+
+/// The operations of any number of runs; equal ones are one node. Operands precede users.
+class Trace {
+public:
+  static constexpr uint32_t none = UINT32_MAX;
+  static thread_local Trace *current;
+
+  uint32_t add(TraceOp op, uint32_t a, uint32_t b, double value = 0);
+  const std::vector<TraceNode> &nodes() const { return all; }
+
+  /// Forgets the guards: another run begins.
+  void startRun();
+  /// Guards of this run in the order in which they were met, each comparison once.
+  const std::vector<TraceGuard> &guards() const { return met; }
+  bool guard(uint32_t node, bool holds);
+
+private:
+  struct Hash {
+    size_t operator()(const TraceNode &node) const;
+  };
+
+  std::vector<TraceNode> all;
+  std::unordered_map<TraceNode, uint32_t, Hash> known; ///< never walked
+  std::vector<TraceGuard> met;
+  std::vector<uint32_t> lastMet; ///< one a node: the run in which it became a guard
+  uint32_t run = 0;
+};
+
+/// A constant has no node until it meets another number.
+class Traced {
+public:
+  Traced(double value = 0) : number(value) {}
+  static Traced input(uint32_t index, double value) {
+    return {Trace::current->add(TraceOp::Input, index, 0), value};
+  }
+
+  double value() const { return number; }
+  bool isConstant() const { return id == Trace::none; }
+  /// Its node; made for a constant.
+  uint32_t node() const {
+    return isConstant() ? Trace::current->add(TraceOp::Constant, 0, 0, number) : id;
+  }
+
+  static Traced make(TraceOp op, const Traced &a, const Traced &b, double value) {
+    if (a.isConstant() && b.isConstant())
+      return value;
+    // x + 0, x - 0, x · 1 and x / 1 are x.
+    const bool sum = op == TraceOp::Add || op == TraceOp::Subtract;
+    const bool product = op == TraceOp::Multiply || op == TraceOp::Divide;
+    if (b.isConstant() && ((sum && b.number == 0) || (product && b.number == 1)))
+      return a;
+    if (a.isConstant() &&
+        ((op == TraceOp::Add && a.number == 0) || (op == TraceOp::Multiply && a.number == 1)))
+      return b;
+    return {Trace::current->add(op, a.node(), b.node()), value};
+  }
+  static bool decide(TraceOp op, const Traced &a, const Traced &b, bool holds) {
+    if (a.isConstant() && b.isConstant())
+      return holds;
+    return Trace::current->guard(Trace::current->add(op, a.node(), b.node()), holds);
+  }
+
+  friend Traced operator+(const Traced &a, const Traced &b) {
+    return make(TraceOp::Add, a, b, a.number + b.number);
+  }
+  friend Traced operator-(const Traced &a, const Traced &b) {
+    return make(TraceOp::Subtract, a, b, a.number - b.number);
+  }
+  friend Traced operator*(const Traced &a, const Traced &b) {
+    return make(TraceOp::Multiply, a, b, a.number * b.number);
+  }
+  friend Traced operator/(const Traced &a, const Traced &b) {
+    return make(TraceOp::Divide, a, b, a.number / b.number);
+  }
+  Traced &operator+=(const Traced &o) { return *this = *this + o; }
+  Traced &operator*=(const Traced &o) { return *this = *this * o; }
+
+  friend bool operator<(const Traced &a, const Traced &b) {
+    return decide(TraceOp::Less, a, b, a.number < b.number);
+  }
+  friend bool operator<=(const Traced &a, const Traced &b) {
+    return decide(TraceOp::LessEqual, a, b, a.number <= b.number);
+  }
+  friend bool operator>(const Traced &a, const Traced &b) { return b < a; }
+  friend bool operator>=(const Traced &a, const Traced &b) { return b <= a; }
+  friend bool operator==(const Traced &a, const Traced &b) {
+    return decide(TraceOp::Equal, a, b, a.number == b.number);
+  }
+
+private:
+  Traced(uint32_t node, double value) : id(node), number(value) {}
+
+  uint32_t id = Trace::none;
+  double number;
+};
+
+// What derivations need of a number type beside arithmetic and comparisons. Lanes replay them.
+inline Traced larger(const Traced &a, const Traced &b) {
+  return Traced::make(TraceOp::Larger, a, b, larger(a.value(), b.value()));
+}
+inline Traced smaller(const Traced &a, const Traced &b) {
+  return Traced::make(TraceOp::Smaller, a, b, smaller(a.value(), b.value()));
+}
+inline Traced floorOf(const Traced &x) {
+  return Traced::make(TraceOp::Floor, x, x, floorOf(x.value()));
+}
+inline Traced ceilOf(const Traced &x) {
+  return Traced::make(TraceOp::Ceil, x, x, ceilOf(x.value()));
+}
+
+inline double rootOf(double x) { return std::sqrt(x); }
+inline Traced rootOf(const Traced &x) {
+  return Traced::make(TraceOp::Root, x, x, rootOf(x.value()));
+}
+
+constexpr int64_t mantissaBits = (int64_t(1) << 52) - 1;
+/// The largest power of two that is at most x >= 1.
+inline double powerOfTwoBelow(double x) {
+  return std::bit_cast<double>(std::bit_cast<int64_t>(x) & ~mantissaBits);
+}
+inline Traced powerOfTwoBelow(const Traced &x) {
+  return Traced::make(TraceOp::PowerBelow, x, x, powerOfTwoBelow(x.value()));
+}
+
+} // namespace tilewright
