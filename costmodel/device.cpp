@@ -154,6 +154,7 @@ llvm::Expected<Device> parseDevice(std::string name, std::string text) {
       {"sm_count", "1", 1, 1024, &d.smCount},
       {"sm_clock", "GHz", 0.2, 5, &d.smClock},
       {"dram_bandwidth", "GB/s", 10, 100000, &d.dramBandwidth},
+      {"dram_efficiency", "1", 0.3, 1, &d.dramEfficiency, true},
       {"dram_bus_width", "bit", 32, 65536, &busWidth},
       {"dram_data_rate", "Gbit/s", 0.5, 100, &dataRate},
       {"dram_bytes", "B", 1e8, 1e13, &d.dramBytes},

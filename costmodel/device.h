@@ -22,8 +22,9 @@ struct Device {
   std::string computeCapability; ///< "9.0"
 
   double smCount = 0;
-  double smClock = 0;       ///< GHz under load = clocks per ns
-  double dramBandwidth = 0; ///< B/ns (= GB/s), peak
+  double smClock = 0;           ///< GHz under load = clocks per ns
+  double dramBandwidth = 0;     ///< B/ns (= GB/s), peak
+  double dramEfficiency = 0.91; ///< share of it that long copies reach
   double dramBytes = 0;
   double l2Bytes = 0;
   double l2Bandwidth = 0;         ///< B/ns to all SMs together
@@ -53,9 +54,9 @@ struct Device {
 /// Reads and checks a description. `name` is for messages.
 llvm::Expected<Device> parseDevice(std::string name, std::string text);
 
-/// A device by path (if it ends in ".json") or by the name of a file in `folder`; "h200" also stands
-/// for h200-sxm where that is the only h200. An unknown name is a BadInput error that lists the
-/// known ones.
+/// A device by path (if it ends in ".json") or by the name of a file in `folder`; "h200" also
+/// stands for h200-sxm where that is the only h200. An unknown name is a BadInput error that lists
+/// the known ones.
 llvm::Expected<Device> loadDevice(const std::string &nameOrPath,
                                   const std::string &folder = "datasets/devices");
 

@@ -159,8 +159,9 @@ TEST(Model, OtherDevicesScaleWithTheirDescriptions) {
   Calibration calibration = bundled();
   Parameters here = parametersFor(calibration, h100()), there = parametersFor(calibration, *h200);
   EXPECT_DOUBLE_EQ(here.dramBandwidth, calibration.values().dramBandwidth);
-  EXPECT_NEAR(there.dramBandwidth / here.dramBandwidth, 4800.0 / 3352, 1e-9);
-  EXPECT_DOUBLE_EQ(there.launch, here.launch);
+  EXPECT_NEAR(there.dramBandwidth / here.dramBandwidth, 0.89 * 4800 / (0.91 * 3352), 1e-9);
+  EXPECT_NEAR(there.launch / here.launch, 0.8, 1e-9);
+  EXPECT_DOUBLE_EQ(there.ctaStart, here.ctaStart);
 }
 
 TEST(Model, EveryBundledDeviceHasPrices) {

@@ -152,13 +152,14 @@ ENTRY main {
 END
 }
 
-# plan NAME ROOT_TILE OP STEP WARPS STAGES SPLIT_K GROUP_M INSTRUCTION < HLO
+# plan NAME ROOT_TILE OP STEP WARPS STAGES SPLIT_K GROUP_M INSTRUCTION < HLO; OP none: no loop
 plan() {
-  local hlo
+  local hlo loops="{\"op\": \"$3\", \"dim\": 0, \"size\": $4}"
+  [ "$3" != none ] || loops=''
   hlo=$(sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/$/\\n/' | tr -d '\n')
   cat > "$plans/$1.json" <<END
 {"schema": "tilewright.plan", "schema_version": 1, "name": "$1",
- "plan": {"root_tile": [$2], "sequential": [{"op": "$3", "dim": 0, "size": $4}], "warps": $5,
+ "plan": {"root_tile": [$2], "sequential": [$loops], "warps": $5,
           "stages": $6, "split_k": $7, "group_m": $8, "instruction": "$9"},
  "hlo": "$hlo"}
 END
@@ -176,6 +177,7 @@ make_plans() {
       gemm_hlo "$m" "$n" "$k" | plan "gemm_${size}_wgmma_128x128_split" 128,128 d 64 8 4 2 8 wgmma
     fi
     gemm_hlo "$m" "$n" "$k" | plan "gemm_${size}_mma_128x128" 128,128 d 32 8 4 1 8 mma.sync
+    gemm_hlo "$m" "$n" "$k" | plan "gemm_${size}_mma_128x128_w4" 128,128 d 64 4 3 1 8 mma.sync
     gemm_hlo "$m" "$n" "$k" | plan "gemm_${size}_mma_128x256" 128,256 d 32 8 3 1 8 mma.sync
   done
   if [ "$target" = sm_90a ]; then
@@ -195,7 +197,10 @@ make_plans() {
     attention_hlo $mask | plan "attention_${mask}_64x64" 1,64,128 o 64 4 2 1 1 mma.sync
     attention_hlo $mask | plan "attention_${mask}_128x32" 1,128,128 o 32 8 3 1 1 mma.sync
   done
-  # Those limited by memory are planned by the search.
+  # Those limited by memory: the search's choice beside what was fastest on an H100.
+  softmax_hlo | plan softmax_2_rows 2,4096 total 4096 4 1 1 1 fma
+  layer_norm_hlo | plan layer_norm_1_row 1,4096 squares 4096 8 1 1 1 fma
+  transpose_hlo | plan transpose_64x64 64,64 none 0 4 1 1 1 fma
   softmax_hlo > "$models/softmax.hlo.txt"
   layer_norm_hlo > "$models/layer_norm.hlo.txt"
   transpose_hlo > "$models/transpose.hlo.txt"

@@ -147,9 +147,32 @@ TEXT
 
 A calibration is carried over to another device of the architecture by the two descriptions:
 `tilewright evaluate FILES --device h200-sxm --calibration h100-sxm`, or as a file of its own,
-`tilewright calibrate --device h100-sxm --transfer-to h200-sxm --out h200.json`. No measurements of a
-second device are bundled, so that no number stands here.
+`tilewright calibrate --device h100-sxm --transfer-to h200-sxm --out h200.json`. The same kernels (of
+this project's code generation, which no fit has seen) on both devices, by the calibration that the
+H100's Triton kernels gave; cold and warm caches are families of their own:
+
 TEXT
+  for file in check micro models; do
+    for device in h100-sxm h200-sxm; do
+      printf '`tilewright evaluate %s/tilewright-1/%s.csv.gz --device %s --calibration h100-sxm`\n\n' \
+        "$device" "$file" "$device"
+      "$tilewright" evaluate "datasets/measurements/$device/tilewright-1/$file.csv.gz" \
+        --device "$device" --calibration h100-sxm --markdown |
+        grep -E '^\| (family|overall)|^\|---'
+      echo
+    done
+  done
+  cat <<'TEXT'
+
+## Kernels that were chosen
+
+Every kernel of the ten bundled models at the plan that `explore` chose for it, by the bundled calibration,
+which has seen no kernel of this code generator.
+
+`tilewright evaluate h100-sxm/tilewright-2/models.csv.gz`
+
+TEXT
+  "$tilewright" evaluate "$folder/tilewright-2/models.csv.gz" --markdown | grep -E '^\|'
 } >"$output"
 cp "$output" docs/accuracy.md
 chmod 644 docs/accuracy.md
