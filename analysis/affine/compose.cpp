@@ -1,6 +1,7 @@
 // Composition by what the two maps are, cheapest first; every way makes the same normal form.
 //
-//   nothing to do    second reads its own coordinates, or first does over the same domains
+//   nothing to do    second reads its own coordinates, or first does over the same domains; such a
+//                    composition is not worth remembering
 //   picking          second only picks and repeats dims: its results are some of first's
 //   renaming         first only renames dims, in order: second with other variables
 //   substitution     second's expressions are built anew from first's results, in one pass
@@ -27,8 +28,9 @@ public:
       : ctx(*first.context), pool(ctx.maps()), first(first), second(second),
         replacements(pool.scratch()) {}
   ~Composer() {
-    for (const MapVariable &v : second.vars)
-      replacements.to[v.var.variable().index] = Expr();
+    if (isRenamedApart)
+      for (const MapVariable &v : second.vars)
+        replacements.to[v.var.variable().index] = Expr();
   }
   Composer(const Composer &) = delete;
   Composer &operator=(const Composer &) = delete;
@@ -39,7 +41,6 @@ private:
   bool isDim(const MapVariable &v) const { return ctx.info(v.var.variable()).kind == VarKind::Dim; }
   Expr &replacementOf(Expr var) { return replacements.to[var.variable().index]; }
   void compareDomains();
-  bool readsSameDims() const;
   void renameApart();
   bool isRenaming();
   const MapNode *empty();
@@ -55,33 +56,22 @@ private:
   detail::Replacements &replacements; ///< of second's variables
   MapDraft draft;
   bool isCovered = true;   ///< does every result of first stay within second's domain?
-  bool isSame = true;      ///< are their ranges second's domains?
   bool hasSources = false; ///< has second runtime variables?
+  bool isRenamedApart = false;
 };
 
 void Composer::compareDomains() {
-  assert(first.exprs.size() == second.dims && "one result for each dim of the second map");
   size_t dim = 0;
-  for (const MapVariable &v : second.vars) {
-    if (!isDim(v))
-      continue;
-    isSame = isSame && first.ranges[dim] == v.domain;
-    isCovered = isCovered && v.domain.contains(first.values[dim]);
-    ++dim;
-  }
-}
-
-/// Are first's variables second's dims, so that second says it all where first is an identity?
-bool Composer::readsSameDims() const {
-  for (size_t i = 0; i < second.dims; ++i)
-    if (first.vars[i] != second.vars[i])
-      return false;
-  return true;
+  for (const MapVariable &v : second.vars)
+    if (isDim(v))
+      isCovered = isCovered && v.domain.contains(first.values[dim++]);
 }
 
 /// The variables of the composition: first's, then what second brings, under names that are free,
 /// lowest numbers first. Fills in the replacements.
 void Composer::renameApart() {
+  isRenamedApart = true;
+  replacements.fit(ctx.variableCount());
   draft.vars.append(first.vars.begin(), first.vars.end());
   size_t dim = 0;
   for (const MapVariable &v : second.vars)
@@ -261,12 +251,6 @@ const MapNode *Composer::run() {
   if (first.provedEmpty || second.provedEmpty)
     return empty();
   compareDomains();
-  if (isCovered && second.isIdentity &&
-      std::ranges::equal(first.exprs, second.exprs,
-                         [](Expr a, Expr b) { return a == b || !b.isConstant(); }))
-    return &first;
-  if (isSame && first.isIdentity && readsSameDims())
-    return &second;
   renameApart();
   if (isCovered && second.conds.empty() && second.isPlain && !hasSources)
     return picked();
@@ -275,13 +259,38 @@ const MapNode *Composer::run() {
   return isCovered && second.conds.empty() ? substituted() : solved();
 }
 
+/// The one of two maps that is their composition, since the other is an identity; null if neither
+/// is. An identity's variables are its dims.
+const MapNode *composeIdentity(const MapNode &first, const MapNode &second) {
+  if (first.provedEmpty || second.provedEmpty)
+    return nullptr;
+  if (second.isIdentity) {
+    bool isKept = true;
+    for (size_t i = 0; i < second.dims && isKept; ++i)
+      isKept = second.vars[i].domain.contains(first.values[i]) &&
+               (first.exprs[i] == second.exprs[i] || !second.exprs[i].isConstant());
+    if (isKept)
+      return &first;
+  }
+  if (!first.isIdentity)
+    return nullptr;
+  // Over the same variables, so that second says it all.
+  for (size_t i = 0; i < second.dims; ++i)
+    if (first.vars[i] != second.vars[i])
+      return nullptr;
+  return &second;
+}
+
 } // namespace
 
 IndexMap compose(const IndexMap &first, const IndexMap &second) {
   assert(&first.context() == &second.context());
   detail::MapPool &pool = first.context().maps();
   const MapNode *a = detail::normalForm(first.node), *b = detail::normalForm(second.node);
-  const MapNode *result = pool.composition(a, b);
+  assert(a->exprs.size() == b->dims && "one result for each dim of the second map");
+  const MapNode *result = composeIdentity(*a, *b);
+  if (!result)
+    result = pool.composition(a, b);
   if (!result) {
     result = Composer(*a, *b).run();
     pool.remember(a, b, result);

@@ -157,8 +157,9 @@ private:
 class Bounds {
 public:
   void set(VarId var, Interval interval) {
+    constexpr size_t first = 8; // not to grow for each of the usual few
     if (var.index >= intervals.size())
-      intervals.resize(var.index + 1);
+      intervals.resize(std::max<size_t>(var.index + 1, first));
     intervals[var.index] = interval;
   }
   void set(Expr var, Interval interval) { set(var.variable(), interval); }

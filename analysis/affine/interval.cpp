@@ -42,7 +42,14 @@ Interval operator+(Interval a, Interval b) {
   return {saturatingAdd(a.lo, b.lo), saturatingAdd(a.hi, b.hi)};
 }
 
-Interval operator-(Interval a) { return a * Interval::point(-1); }
+Interval operator-(Interval a) {
+  if (a.isEmpty())
+    return Interval::empty();
+  auto negated = [](int64_t end) {
+    return end == INT64_MIN ? INT64_MAX : end == INT64_MAX ? INT64_MIN : -end;
+  };
+  return {negated(a.hi), negated(a.lo)};
+}
 
 Interval operator*(Interval a, Interval b) {
   if (a.isEmpty() || b.isEmpty())

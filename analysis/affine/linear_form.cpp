@@ -41,13 +41,14 @@ LinearForm LinearForm::of(Expr root) {
     form.constant = root.constant();
     return form;
   }
-  auto opaque = [&] {
+  auto makeOpaque = [&] {
     form.terms.assign(1, {root, 1});
     form.constant = 0;
-    return form;
   };
-  if (root.kind() != ExprKind::Add && root.kind() != ExprKind::Mul)
-    return opaque();
+  if (root.kind() != ExprKind::Add && root.kind() != ExprKind::Mul) {
+    makeOpaque();
+    return form;
+  }
   // Sums lean to the left and their terms mostly are in order: taken off from the right, and
   // turned round at the end.
   auto take = [&](Expr expr) {
@@ -61,27 +62,27 @@ LinearForm LinearForm::of(Expr root) {
   };
   llvm::SmallVector<Expr, 4> others; // sums on the right
   Expr rest = root;
-  while (true) {
-    if (form.terms.size() + others.size() > maxTerms)
-      return opaque();
-    if (rest.kind() == ExprKind::Add) {
-      if (rest.rhs().kind() == ExprKind::Add)
-        others.push_back(rest.rhs());
-      else if (!take(rest.rhs()))
-        return opaque();
-      rest = rest.lhs();
-      continue;
-    }
-    if (!take(rest))
-      return opaque();
-    if (others.empty())
-      break;
-    rest = others.pop_back_val();
+  bool fits = true, isDone = false;
+  while (fits && !isDone) {
+    bool isSum = rest.kind() == ExprKind::Add;
+    Expr taken = isSum ? rest.rhs() : rest;
+    fits = form.terms.size() + others.size() <= maxTerms;
+    if (isSum && taken.kind() == ExprKind::Add)
+      others.push_back(taken);
+    else
+      fits = fits && take(taken);
+    isDone = !isSum && others.empty();
+    if (!isDone)
+      rest = isSum ? rest.lhs() : others.pop_back_val();
   }
   std::reverse(form.terms.begin(), form.terms.end());
-  for (size_t i = 0; i < form.terms.size(); ++i)
-    if (form.terms[i].coefficient == 0 || (i > 0 && !precedes(form.terms[i - 1], form.terms[i])))
-      return collect(form.terms) ? form : opaque();
+  for (size_t i = 0; i < form.terms.size() && fits; ++i)
+    if (form.terms[i].coefficient == 0 || (i > 0 && !precedes(form.terms[i - 1], form.terms[i]))) {
+      fits = collect(form.terms);
+      break;
+    }
+  if (!fits)
+    makeOpaque();
   return form;
 }
 
@@ -164,10 +165,12 @@ uint64_t LinearForm::content() const {
 Expr LinearForm::build(ExprContext &context) const {
   Expr sum;
   for (const Term &t : terms) {
-    Expr term = t.expr * t.coefficient;
+    Expr term = t.coefficient == 1 ? t.expr : t.expr * t.coefficient;
     sum = sum ? sum + term : term;
   }
-  return sum ? sum + constant : context.constant(constant);
+  if (!sum)
+    return context.constant(constant);
+  return constant == 0 ? sum : sum + constant;
 }
 
 Factors factorsOf(Expr monomial) {

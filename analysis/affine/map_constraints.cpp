@@ -4,6 +4,7 @@
 #include "analysis/support/checked.h"
 
 #include <algorithm>
+#include <llvm/ADT/STLExtras.h>
 #include <numeric>
 
 namespace tilewright {
@@ -70,6 +71,10 @@ MapVariable *MapConstraints::find(Expr var) {
   return nullptr;
 }
 
+bool MapConstraints::hasEmptyDomain() const {
+  return llvm::any_of(map.vars, [](const MapVariable &v) { return v.domain.isEmpty(); });
+}
+
 bool MapConstraints::isNarrowable(const MapVariable &v) const {
   VarKind kind = ctx.info(v.var.variable()).kind;
   return kind == VarKind::Dim || kind == VarKind::Range;
@@ -97,19 +102,25 @@ MapConstraints::Outcome MapConstraints::normalise(MapConstraint &c) {
   return c.modulus == 1 ? normaliseRange(c) : normaliseModulus(c);
 }
 
+/// The range of a constraint on an expression of those values.
+MapConstraints::Outcome MapConstraints::narrowToValues(MapConstraint &c, Interval values) {
+  if (!c.range.isEmpty() && c.range.contains(values)) {
+    ctx.countRule(Rule::ConstraintHolds);
+    return Outcome::Drop;
+  }
+  c.range = c.range.intersect(values);
+  if (!c.range.isEmpty())
+    return Outcome::Keep;
+  ctx.countRule(Rule::ConstraintFails);
+  return Outcome::Empty;
+}
+
 MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c) {
   // Each step takes something off the expression, so that this ends.
   while (true) {
     Interval values = current->range(c.expr);
-    if (!c.range.isEmpty() && c.range.contains(values)) {
-      ctx.countRule(Rule::ConstraintHolds);
-      return Outcome::Drop;
-    }
-    c.range = c.range.intersect(values);
-    if (c.range.isEmpty()) {
-      ctx.countRule(Rule::ConstraintFails);
-      return Outcome::Empty;
-    }
+    if (Outcome outcome = narrowToValues(c, values); outcome != Outcome::Keep)
+      return outcome;
     LinearForm form = LinearForm::of(c.expr);
     if (form.constant != 0 && form.constant != INT64_MIN)
       if (std::optional<Interval> moved = shifted(c.range, -form.constant)) {
@@ -295,19 +306,21 @@ bool MapConstraints::merge() {
 }
 
 /// Narrows each variable that stands alone in a sum to what the others leave.
-bool MapConstraints::propagate(const MapConstraint &c) {
+bool MapConstraints::propagate(const MapConstraint &c, const LinearForm &form) {
   if (c.modulus != 1)
     return true;
-  LinearForm form = LinearForm::of(c.expr);
+  LinearForm others = form;
+  if (!form.terms.empty())
+    others.terms.erase(others.terms.begin());
   for (size_t i = 0; i < form.terms.size(); ++i) {
+    if (i > 0)
+      others.terms[i - 1] = form.terms[i - 1];
     LinearForm::Term term = form.terms[i];
     if (!term.expr.isVariable() || term.coefficient == INT64_MIN)
       continue;
     MapVariable *v = find(term.expr);
     if (!v || !isNarrowable(*v))
       continue;
-    LinearForm others = form;
-    others.terms.erase(others.terms.begin() + static_cast<ptrdiff_t>(i));
     Interval left = c.range + -current->range(others);
     Interval narrowed =
         left.isEmpty() ? v->domain : v->domain.intersect(quotient(left, term.coefficient));
@@ -395,23 +408,74 @@ bool MapConstraints::normaliseAll() {
   return true;
 }
 
-bool MapConstraints::solve() {
-  // Narrowing usually settles in two rounds. It can creep (x ≤ y - 1, y ≤ x), so rounds are
-  // bounded; stopping early is sound.
-  constexpr int maxRounds = 16;
-  for (int round = 0; round < maxRounds; ++round) {
-    for (const MapVariable &v : map.vars)
-      if (v.domain.isEmpty())
+// Narrowing usually settles in two rounds. It can creep (x ≤ y - 1, y ≤ x), so rounds are bounded;
+// stopping early is sound.
+constexpr int maxRounds = 16;
+
+/// Further rounds where all constraints are sums and differences of variables, which no domain but
+/// a point gives another form: only numbers change. Nothing is done where a constraint is another.
+bool MapConstraints::narrowSums(llvm::SmallVectorImpl<LinearForm> &forms, int &round) {
+  for (size_t i = 0; i < forms.size(); ++i)
+    if (map.conds[i].modulus != 1 || forms[i].constant != 0 ||
+        !llvm::all_of(forms[i].terms, [](const LinearForm::Term &t) {
+          return t.expr.isVariable() && (t.coefficient == 1 || t.coefficient == -1);
+        }))
+      return true;
+  while (!isSettled && round + 1 < maxRounds) {
+    if (hasEmptyDomain())
+      return false;
+    isStale = true;
+    simplifier();
+    for (const LinearForm &form : forms)
+      for (const LinearForm::Term &term : form.terms)
+        if (current->bounds.get(term.expr.variable()).isPoint())
+          return true;
+    isSettled = true;
+    ++round;
+    size_t kept = 0;
+    for (size_t i = 0; i < forms.size(); ++i) {
+      MapConstraint &c = map.conds[i];
+      switch (narrowToValues(c, current->range(forms[i]))) {
+      case Outcome::Empty:
         return false;
+      case Outcome::Drop:
+        continue;
+      case Outcome::Keep:
+        break;
+      }
+      if (kept != i) {
+        map.conds[kept] = c;
+        forms[kept] = std::move(forms[i]);
+      }
+      ++kept;
+    }
+    map.conds.truncate(kept);
+    forms.truncate(kept);
+    for (size_t i = 0; i < forms.size(); ++i)
+      if (!propagate(map.conds[i], forms[i]))
+        return false;
+  }
+  return true;
+}
+
+bool MapConstraints::solve() {
+  for (int round = 0; round < maxRounds; ++round) {
+    if (hasEmptyDomain())
+      return false;
     if (map.conds.empty())
       return true;
     simplifier();
     isSettled = true;
     if (!normaliseAll() || !merge())
       return false;
-    for (const MapConstraint &c : map.conds)
-      if (!propagate(c))
+    llvm::SmallVector<LinearForm, 2> forms;
+    for (const MapConstraint &c : map.conds) {
+      forms.push_back(LinearForm::of(c.expr));
+      if (!propagate(c, forms.back()))
         return false;
+    }
+    if (!isSettled && !narrowSums(forms, round))
+      return false;
     if (isSettled && !tryEveryValue())
       return false;
     if (isSettled)

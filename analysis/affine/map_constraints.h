@@ -35,14 +35,17 @@ private:
 
   void setDomain(MapVariable &v, Interval domain);
   Outcome normalise(MapConstraint &c);
+  Outcome narrowToValues(MapConstraint &c, Interval values);
   Outcome normaliseRange(MapConstraint &c);
   bool keepHighDigits(MapConstraint &c, const LinearForm &form, Interval values);
   Outcome normaliseModulus(MapConstraint &c);
   bool normaliseAll();
   bool merge();
-  bool propagate(const MapConstraint &c);
+  bool propagate(const MapConstraint &c, const LinearForm &form);
+  bool narrowSums(llvm::SmallVectorImpl<LinearForm> &forms, int &round);
   bool tryEveryValue();
   MapVariable *find(Expr var);
+  bool hasEmptyDomain() const;
   /// Is its domain ours to narrow? Runtime variables are clamped to theirs.
   bool isNarrowable(const MapVariable &v) const;
 

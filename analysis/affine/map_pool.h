@@ -63,6 +63,14 @@ struct Replacements {
       taken.resize(index + 1);
     return std::exchange(taken[index], round) != round;
   }
+  /// Makes room for that many variables.
+  void fit(size_t variables) {
+    if (to.size() >= variables)
+      return;
+    to.resize(variables);
+    values.resize(variables);
+    taken.resize(variables);
+  }
 
 private:
   std::vector<uint64_t> taken; ///< the round in which it was
@@ -81,13 +89,7 @@ public:
   const MapNode *composition(const MapNode *first, const MapNode *second) const;
   void remember(const MapNode *first, const MapNode *second, const MapNode *result);
 
-  Replacements &scratch() {
-    if (replacements.to.size() < ctx.variableCount()) {
-      replacements.to.resize(ctx.variableCount());
-      replacements.values.resize(ctx.variableCount());
-    }
-    return replacements;
-  }
+  Replacements &scratch() { return replacements; }
 
 private:
   MapNode *find(const MapDraft &draft);

@@ -159,39 +159,27 @@ Expr Simplifier::Impl::rewrite(ExprKind kind, Expr lhs, Expr rhs) {
   return ctx.binary(kind, lhs, rhs);
 }
 
-namespace {
-
-/// What the interval or divisor of a node is computed from.
-llvm::SmallVector<Expr, 4> partsOf(Expr expr) {
-  if (!expr.lhs())
+Interval Simplifier::Impl::leafRange(Expr expr) {
+  if (expr.isConstant())
+    return Interval::point(expr.constant());
+  if (expr.isPoison())
     return {};
-  if (expr.kind() == ExprKind::Add || expr.kind() == ExprKind::Mul) {
-    LinearForm form = LinearForm::of(expr);
-    llvm::SmallVector<Expr, 4> parts;
-    for (const LinearForm::Term &term : form.terms) {
-      if (term.expr != expr) {
-        parts.push_back(term.expr);
-        continue;
-      }
-      Factors factors = factorsOf(expr);
-      if (factors.size() > 1)
-        return {factors.begin(), factors.end()};
-      return {expr.lhs(), expr.rhs()};
-    }
-    return parts;
-  }
-  return {expr.lhs(), expr.rhs()};
+  Interval domain = bounds.get(expr.variable());
+  return domain.isEmpty() ? Interval{} : domain; // nothing holds over nothing: claim nothing
 }
-
-} // namespace
 
 Interval Simplifier::Impl::range(Expr root) {
   if (!root.lhs())
-    return computeRange(root);
+    return leafRange(root);
   auto &ranges = tables->ranges;
   if (const Interval *known = ranges.find(root.id()))
     return *known;
+  // Parts first, with a stack of our own: chains can be long.
   llvm::SmallVector<Expr, 16> stack{root};
+  auto wait = [&](Expr part) {
+    if (part.lhs() && !ranges.contains(part.id()))
+      stack.push_back(part);
+  };
   while (!stack.empty()) {
     Expr expr = stack.back();
     if (ranges.contains(expr.id())) {
@@ -199,39 +187,35 @@ Interval Simplifier::Impl::range(Expr root) {
       continue;
     }
     size_t before = stack.size();
-    for (Expr part : partsOf(expr))
-      if (part.lhs() && !ranges.contains(part.id()))
-        stack.push_back(part);
+    bool isSum = expr.kind() == ExprKind::Add || expr.kind() == ExprKind::Mul;
+    if (LinearForm form; isSum) {
+      form = LinearForm::of(expr);
+      if (!form.isMonomial() || form.terms.front().expr != expr) {
+        for (const LinearForm::Term &term : form.terms)
+          wait(term.expr);
+        if (stack.size() == before) {
+          ranges.set(expr.id(), range(form));
+          stack.pop_back();
+        }
+        continue;
+      }
+    }
+    Factors factors;
+    if (isSum)
+      factors = factorsOf(expr);
+    if (factors.size() < 2)
+      factors = {expr.lhs(), expr.rhs()};
+    for (Expr factor : factors)
+      wait(factor);
     if (stack.size() > before)
       continue;
-    ranges.set(expr.id(), computeRange(expr));
+    Interval values = range(factors[0]);
+    for (size_t i = 1; i < factors.size(); ++i)
+      values = detail::apply(expr.kind(), values, range(factors[i]));
+    ranges.set(expr.id(), values);
     stack.pop_back();
   }
   return *ranges.find(root.id());
-}
-
-Interval Simplifier::Impl::computeRange(Expr expr) {
-  if (expr.isConstant())
-    return Interval::point(expr.constant());
-  if (expr.isVariable()) {
-    Interval domain = bounds.get(expr.variable());
-    return domain.isEmpty() ? Interval{} : domain; // nothing holds over nothing: claim nothing
-  }
-  if (expr.isPoison())
-    return {};
-  if (expr.kind() == ExprKind::Add || expr.kind() == ExprKind::Mul) {
-    LinearForm form = LinearForm::of(expr);
-    if (!form.isMonomial() || form.terms.front().expr != expr)
-      return range(form);
-    Factors factors = factorsOf(expr);
-    if (factors.size() > 1) {
-      Interval product = Interval::point(1);
-      for (Expr factor : factors)
-        product = product * range(factor);
-      return product;
-    }
-  }
-  return detail::apply(expr.kind(), range(expr.lhs()), range(expr.rhs()));
 }
 
 Interval Simplifier::Impl::range(const LinearForm &form) {

@@ -75,7 +75,7 @@ struct Simplifier::Impl {
 
 private:
   Expr rewrite(ExprKind kind, Expr lhs, Expr rhs);
-  Interval computeRange(Expr expr);
+  Interval leafRange(Expr expr);
   Expr joinOperands(ExprKind kind, Expr lhs, Expr rhs);
   void recombine(LinearForm &form);
   bool recombineMod(LinearForm &form, size_t at);

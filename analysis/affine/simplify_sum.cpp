@@ -8,6 +8,17 @@
 
 namespace tilewright {
 
+namespace {
+
+/// v of a variable v or a multiple v * c; null of anything else.
+Expr multipliedVariable(Expr expr) {
+  if (expr.kind() == ExprKind::Mul && expr.rhs().isConstant())
+    expr = expr.lhs();
+  return expr.isVariable() ? expr : Expr();
+}
+
+} // namespace
+
 Expr Simplifier::Impl::makeAdd(Expr lhs, Expr rhs) {
   // A constant changes nothing about what the terms of a normal form can be put together to.
   if (rhs.isConstant()) {
@@ -17,6 +28,10 @@ Expr Simplifier::Impl::makeAdd(Expr lhs, Expr rhs) {
       fired(Rule::FlattenSum);
       return ctx.binary(ExprKind::Add, lhs.lhs(), ctx.constant(*constant));
     }
+  }
+  if (Expr a = multipliedVariable(lhs), b = multipliedVariable(rhs); a && b && a != b) {
+    fired(Rule::FlattenSum);
+    return ctx.binary(ExprKind::Add, lhs, rhs);
   }
   LinearForm form = LinearForm::of(lhs), other = LinearForm::of(rhs);
   size_t terms = form.terms.size() + other.terms.size();

@@ -14,10 +14,12 @@
 
 #include "analysis/affine/index_map.h"
 #include "analysis/ir/graph.h"
+#include "analysis/support/diag.h"
 
 #include "llvm/Support/Error.h"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,16 @@ llvm::Expected<OperandMaps> operandToOutput(const Graph &graph, OpId op, unsigne
 /// Linear in the ops between the two and the maps that meet at each: paths are not enumerated.
 llvm::Expected<OperandMaps> mapsToOp(const Graph &graph, OpId from, OpId to, ExprContext &context,
                                      const ResultPath &path = {}, size_t maxMaps = 64);
+/// The maps to one of several targets, or why there are none (Unsupported or BudgetSpent).
+struct MapsOrRefusal {
+  OperandMaps maps;
+  std::optional<Diag> refusal;
+};
+/// The same to many ops at once, in their order: each op on the way is looked at once for all of
+/// them, so that the parameters of an op of 10,000 operands take no longer than its own maps.
+llvm::Expected<std::vector<MapsOrRefusal>>
+mapsToOps(const Graph &graph, OpId from, std::span<const OpId> targets, ExprContext &context,
+          const ResultPath &path = {}, size_t maxMaps = 64);
 
 /// The loops that an op is: a parallel dim for each output dim and its own reductions.
 struct IterationDomain {

@@ -1,23 +1,48 @@
 // Maps between ops that are not neighbours.
 #include "analysis/indexing/indexing_internal.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <map>
 
 namespace tilewright {
 
 namespace {
 
-/// Which ops depend on `to` (and are at most `from`).
-std::vector<bool> dependents(const Graph &graph, OpId from, OpId to) {
+/// Which ops up to `from` depend on a target; targets do on themselves.
+std::vector<bool> dependents(const Graph &graph, OpId from, std::span<const OpId> targets) {
   std::vector<bool> depends(from.index + 1);
-  if (to.index > from.index)
-    return depends;
-  depends[to.index] = true;
-  for (uint32_t i = to.index + 1; i <= from.index; ++i)
+  for (OpId target : targets)
+    if (target.index <= from.index)
+      depends[target.index] = true;
+  for (uint32_t i = 0; i <= from.index; ++i)
     for (OpId operand : graph.op(OpId{i}).operands)
       depends[i] = depends[i] || depends[operand.index];
   return depends;
 }
+
+/// What is known of an op's result on the way: maps from where we came, or the first refusal among
+/// the ops that were passed.
+struct Reached {
+  OperandMaps maps;
+  std::optional<uint32_t> refusedBy; ///< OpId::index: passed later means smaller
+  Diag refusal;
+  bool isOpaque = false; ///< was it an opaque op?
+
+  void refuse(uint32_t op, const Diag &diag, bool opaque) {
+    if (refusedBy && *refusedBy >= op)
+      return;
+    refusedBy = op;
+    refusal = diag;
+    isOpaque = opaque;
+    maps.maps.clear();
+  }
+  void cover(const OperandMaps &part) {
+    if (part.coverage == Coverage::Exact)
+      return;
+    maps.coverage = part.coverage;
+    maps.note = part.note;
+  }
+};
 
 /// Adds a map unless an equivalent one is there; known-empty ones only while nothing else is.
 void addDistinct(std::vector<IndexMap> &maps, IndexMap map) {
@@ -33,58 +58,111 @@ void addDistinct(std::vector<IndexMap> &maps, IndexMap map) {
 
 } // namespace
 
-llvm::Expected<OperandMaps> mapsToOp(const Graph &graph, OpId from, OpId to, ExprContext &context,
-                                     const ResultPath &path, size_t maxMaps) {
+llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId from,
+                                                     std::span<const OpId> targets,
+                                                     ExprContext &context, const ResultPath &path,
+                                                     size_t maxMaps) {
   const Shape *start = resultShape(graph.op(from), path);
   if (!start)
     return makeError(DiagClass::BadInput, "%{} has no such result", graph.op(from).name);
-  std::vector<bool> depends = dependents(graph, from, to);
+  std::vector<bool> depends = dependents(graph, from, targets);
+  std::multimap<uint32_t, size_t> targetsByOp;
+  for (size_t i = 0; i < targets.size(); ++i)
+    targetsByOp.emplace(targets[i].index, i);
   // Ops are visited users first, so that all maps of an op are there when it is its turn.
   using Key = std::pair<uint32_t, ResultPath>;
-  std::map<Key, OperandMaps, std::greater<>> pending;
-  pending[{from.index, path}].maps.push_back(IndexMap::identity(context, start->dims).simplified());
-  OperandMaps result;
+  std::map<Key, Reached, std::greater<>> pending;
+  pending[{from.index, path}].maps.maps.push_back(
+      IndexMap::identity(context, start->dims).simplified());
+  std::vector<Reached> results(targets.size());
   while (!pending.empty()) {
     auto [key, reached] = *pending.begin();
     pending.erase(pending.begin());
     OpId id{key.first};
     if (!depends[id.index])
       continue;
-    if (id == to) {
-      for (IndexMap &map : reached.maps)
-        addDistinct(result.maps, std::move(map));
-      if (reached.coverage != Coverage::Exact) {
-        result.coverage = reached.coverage;
-        result.note = reached.note;
-      }
-      result.operandPath = key.second;
-      continue;
+    for (auto [it, end] = targetsByOp.equal_range(id.index); it != end; ++it) {
+      Reached &result = results[it->second];
+      if (reached.refusedBy)
+        result.refuse(*reached.refusedBy, reached.refusal, reached.isOpaque);
+      if (result.refusedBy)
+        continue;
+      for (const IndexMap &map : reached.maps.maps)
+        addDistinct(result.maps.maps, map);
+      result.cover(reached.maps);
+      result.maps.operandPath = key.second;
     }
     const Op &op = graph.op(id);
-    llvm::Expected<OpIndexing> maps = outputToOperands(graph, id, context, key.second);
-    if (!maps)
-      return maps.takeError();
-    if (maps->isOpaque)
-      return makeError(DiagClass::Unsupported, "no map to %{}: %{} is on the way, {}",
-                       graph.op(to).name, op.name, maps->reason);
-    for (size_t i = 0; i < maps->operands.size(); ++i) {
-      if (!depends[op.operands[i].index] || maps->operands[i].maps.empty())
+    if (llvm::none_of(op.operands, [&](OpId operand) { return depends[operand.index]; }))
+      continue;
+    OpIndexing maps;
+    Diag refusal;
+    if (!reached.refusedBy) {
+      llvm::Expected<OpIndexing> found = outputToOperands(graph, id, context, key.second);
+      if (!found) {
+        refusal = takeDiag(found.takeError());
+        if (refusal.cls != DiagClass::Unsupported && refusal.cls != DiagClass::BudgetSpent)
+          return makeError(std::move(refusal));
+        reached.refuse(id.index, refusal, false);
+      } else if (found->isOpaque) {
+        refusal.cls = DiagClass::Unsupported;
+        refusal.message = fmt::format("%{} is on the way, {}", op.name, found->reason);
+        reached.refuse(id.index, refusal, true);
+      } else {
+        maps = std::move(*found);
+      }
+    }
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      uint32_t operand = op.operands[i].index;
+      if (!depends[operand])
         continue;
-      OperandMaps &next = pending[{op.operands[i].index, maps->operands[i].operandPath}];
-      for (const IndexMap &outer : reached.maps)
-        for (const IndexMap &inner : maps->operands[i].maps)
-          addDistinct(next.maps, compose(outer, inner));
-      if (next.maps.size() > maxMaps)
-        return makeError(DiagClass::BudgetSpent, "more than {} different maps from %{} meet at %{}",
-                         maxMaps, graph.op(from).name, graph.op(op.operands[i]).name);
-      for (const OperandMaps *part : {&reached, &maps->operands[i]})
-        if (part->coverage != Coverage::Exact) {
-          next.coverage = part->coverage;
-          next.note = part->note;
-        }
+      if (reached.refusedBy) {
+        pending[{operand, {}}].refuse(*reached.refusedBy, reached.refusal, reached.isOpaque);
+        continue;
+      }
+      if (maps.operands[i].maps.empty())
+        continue;
+      Reached &next = pending[{operand, maps.operands[i].operandPath}];
+      if (next.refusedBy)
+        continue;
+      for (const IndexMap &outer : reached.maps.maps)
+        for (const IndexMap &inner : maps.operands[i].maps)
+          addDistinct(next.maps.maps, compose(outer, inner));
+      if (next.maps.maps.size() > maxMaps) {
+        refusal.cls = DiagClass::BudgetSpent;
+        refusal.message = fmt::format("more than {} different maps from %{} meet at %{}", maxMaps,
+                                      graph.op(from).name, graph.op(op.operands[i]).name);
+        next.refuse(id.index, refusal, false);
+        continue;
+      }
+      next.cover(reached.maps);
+      next.cover(maps.operands[i]);
     }
   }
-  return result;
+  std::vector<MapsOrRefusal> all;
+  for (size_t i = 0; i < results.size(); ++i) {
+    MapsOrRefusal one{std::move(results[i].maps), std::nullopt};
+    if (results[i].refusedBy) {
+      one.refusal = std::move(results[i].refusal);
+      if (results[i].isOpaque)
+        one.refusal->message =
+            fmt::format("no map to %{}: {}", graph.op(targets[i]).name, one.refusal->message);
+    }
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+llvm::Expected<OperandMaps> mapsToOp(const Graph &graph, OpId from, OpId to, ExprContext &context,
+                                     const ResultPath &path, size_t maxMaps) {
+  llvm::Expected<std::vector<MapsOrRefusal>> all =
+      mapsToOps(graph, from, {&to, 1}, context, path, maxMaps);
+  if (!all)
+    return all.takeError();
+  MapsOrRefusal &one = all->front();
+  if (one.refusal)
+    return makeError(std::move(*one.refusal));
+  return std::move(one.maps);
 }
 
 } // namespace tilewright

@@ -200,3 +200,63 @@ TEST(IndexingPaths, ComposedMapsAreTheReadsFollowedThrough) {
   }
   EXPECT_GT(checked, 5000);
 }
+
+namespace {
+
+/// What it takes to find the maps to all operands of an op of that many, in rules fired.
+uint64_t workForOperands(size_t count) {
+  std::string parameters, operands;
+  for (size_t i = 0; i < count; ++i) {
+    parameters += fmt::format("  p{0} = f32[4,8]{{1,0}} parameter({0})\n", i);
+    operands += fmt::format("{}p{}", i ? ", " : "", i);
+  }
+  HloGraph g(fmt::format("{}  c = f32[{},8]{{1,0}} concatenate({}), "
+                         "dimensions={{0}}\n  ROOT n = f32[{},8]{{1,0}} negate(c)\n",
+                         parameters, 4 * count, operands, 4 * count));
+  llvm::Expected<std::vector<MapsOrRefusal>> all =
+      mapsToOps(g.graph(), g.find("n"), g.graph().parameters(), g.context);
+  if (!all) {
+    ADD_FAILURE() << takeDiag(all.takeError()).str();
+    return 0;
+  }
+  EXPECT_EQ(all->size(), count);
+  for (size_t i : {size_t{0}, count / 2, count - 1})
+    EXPECT_EQ((*all)[i].maps.maps.at(0).str(),
+              fmt::format("(d0, d1) -> ({}, d1), domain: d0 in [{}, {}], d1 in [0, 7]",
+                          i ? fmt::format("d0 - {}", 4 * i) : "d0", 4 * i, 4 * i + 3));
+  uint64_t fired = 0;
+  for (const RuleInfo &rule : rules())
+    fired += g.context.ruleCounts()[rule.rule];
+  return fired;
+}
+
+} // namespace
+
+TEST(IndexingPaths, ManyTargetsTakeWorkInProportion) {
+  uint64_t few = workForOperands(1000), many = workForOperands(10000);
+  EXPECT_GE(few, 1000u);
+  EXPECT_LE(many, 11 * few);
+}
+
+TEST(IndexingPaths, EachOfManyTargetsHasItsOwnRefusal) {
+  HloGraph g(R"(
+  x = f32[8]{0} parameter(0)
+  y = f32[8]{0} parameter(1)
+  z = f32[8]{0} parameter(2)
+  s = f32[8]{0} custom-call(x), custom_call_target="secret"
+  ROOT a = f32[8]{0} add(s, y)
+)");
+  OpId targets[] = {g.find("x"), g.find("y"), g.find("z"), g.find("a"), g.find("s")};
+  llvm::Expected<std::vector<MapsOrRefusal>> all =
+      mapsToOps(g.graph(), g.find("a"), targets, g.context);
+  ASSERT_TRUE(static_cast<bool>(all));
+  ASSERT_TRUE((*all)[0].refusal);
+  EXPECT_EQ((*all)[0].refusal->message,
+            "no map to %x: %s is on the way, what custom call \"secret\" reads is not known");
+  for (size_t i : {1, 3, 4}) {
+    EXPECT_FALSE((*all)[i].refusal);
+    EXPECT_EQ((*all)[i].maps.maps.size(), 1u);
+  }
+  EXPECT_FALSE((*all)[2].refusal);
+  EXPECT_TRUE((*all)[2].maps.maps.empty());
+}

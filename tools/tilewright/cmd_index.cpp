@@ -202,10 +202,14 @@ int run(const Options &options) {
   }
   if (!targets.empty() || options.parameters) {
     output.section("composed", "composed along all paths");
-    for (OpId target : targets)
-      if (llvm::Error error =
-              addMaps(output, graph->op(target), mapsToOp(*graph, id, target, context)))
-        return fail(std::move(error));
+    llvm::Expected<std::vector<MapsOrRefusal>> all = mapsToOps(*graph, id, targets, context);
+    if (!all)
+      return fail(all.takeError());
+    for (size_t i = 0; i < targets.size(); ++i) {
+      MapsOrRefusal &one = (*all)[i];
+      output.add(graph->op(targets[i]), std::move(one.maps),
+                 one.refusal ? one.refusal->message : "");
+    }
     output.finish();
     return Fine;
   }
