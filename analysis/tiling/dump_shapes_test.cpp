@@ -90,14 +90,22 @@ private:
       for (const TileInstance &instance : group.instances) {
         Dims strides;
         isBoxes &= oracle::isBox(real[instance.op.index], graph()[instance.op].shape.dims, strides);
-        if (isFine && instance.isInput) {
-          ASSERT_EQ(covered[instance.op.index], real[instance.op.index])
-              << "%" << graph()[instance.op].name << " program " << program << " size "
-              << values[0];
+        if (!isFine || !instance.isInput)
+          continue;
+        const std::set<int64_t> &have = covered[instance.op.index], &want = real[instance.op.index];
+        if (instance.exactness == Exactness::Exact) {
+          ASSERT_EQ(have, want) << "%" << graph()[instance.op].name << " program " << program
+                                << " sizes " << ::testing::PrintToString(values);
+        } else if (instance.exactness == Exactness::OverApproximate) {
+          ASSERT_TRUE(std::includes(have.begin(), have.end(), want.begin(), want.end()))
+              << "%" << graph()[instance.op].name << " program " << program << " has "
+              << ::testing::PrintToString(have) << " for " << ::testing::PrintToString(want)
+              << " sizes " << ::testing::PrintToString(values);
         }
       }
     }
-    EXPECT_TRUE(isFine || !isBoxes) << "refused without need: size " << values[0];
+    EXPECT_TRUE(isFine || !isBoxes)
+        << "refused without need: sizes " << ::testing::PrintToString(values);
   }
 
   TiledText tiles;
@@ -166,4 +174,89 @@ TEST(DumpShapes, SlicesBehindBitcastsOfUnitDims) {
             "  d = f32[6,1] subtract(m0, m1)\n  ROOT r = f32[1,6] bitcast(d)\n");
   dump.checkAllSizes();
   EXPECT_EQ(dump.refused, 0);
+}
+
+// Neighbours of kernels that went wrong elsewhere: the same ops in other orders, every tile size.
+TEST(DumpShapes, CropsAndWindows) {
+  const char *bodies[] = {
+      "  x = f32[4,9] parameter(0)\n  z = f32[] constant(0)\n"
+      "  c = f32[4,5] pad(x, z), padding=0_0x-2_-2\n"
+      "  ROOT w = f32[4,4] reduce-window(c, z), window={size=1x3 pad=0_0x1_0}, to_apply=add\n",
+      "  x = f32[4,9] parameter(0)\n  z = f32[] constant(0)\n"
+      "  w = f32[4,5] reduce-window(x, z), window={size=1x3 stride=1x2 pad=0_0x1_1}, to_apply=add\n"
+      "  ROOT c = f32[4,4] pad(w, z), padding=0_0x-2_1\n",
+      "  x = f32[12] parameter(0)\n  z = f32[] constant(0)\n  r = f32[12] reverse(x), "
+      "dimensions={0}\n  w = f32[6] reduce-window(r, z), window={size=2 stride=2}, to_apply=add\n"
+      "  ROOT s = f32[3,2] reshape(w)\n",
+      "  x = f32[8,3] parameter(0)\n  z = f32[] constant(0)\n  t = f32[3,8] transpose(x), "
+      "dimensions={1,0}\n  p = f32[3,15] pad(t, z), padding=0_0x0_0_1\n"
+      "  ROOT w = f32[3,14] reduce-window(p, z), window={size=1x2}, to_apply=add\n",
+      "  x = f32[6,4] parameter(0)\n  z = f32[] constant(0)\n"
+      "  w = f32[6,4] reduce-window(x, z), window={size=1x1}, to_apply=add\n"
+      "  ROOT n = f32[24] reshape(w)\n",
+  };
+  for (const char *body : bodies)
+    Dump(body).checkAllSizes();
+}
+
+TEST(DumpShapes, JoinsSpreadAndTurned) {
+  const char *bodies[] = {
+      "  h = f32[4,1,3] parameter(0)\n  j = f32[4,1,6] concatenate(h, h), dimensions={2}\n"
+      "  f = f32[4,6] bitcast(j)\n  w = f32[2,4,6] broadcast(f), dimensions={1,2}\n"
+      "  ROOT t = f32[4,2,6] transpose(w), dimensions={1,0,2}\n",
+      "  a = f32[3,4] parameter(0)\n  b = f32[5,4] parameter(1)\n"
+      "  j = f32[8,4] concatenate(a, b), dimensions={0}\n  t = f32[4,8] transpose(j), "
+      "dimensions={1,0}\n  ROOT s = f32[4,2,4] reshape(t)\n",
+      "  a = f32[2,6] parameter(0)\n  b = f32[2,6] parameter(1)\n  c = f32[2,6] parameter(2)\n"
+      "  j = f32[2,18] concatenate(a, b, c), dimensions={1}\n"
+      "  r = f32[2,18] reverse(j), dimensions={1}\n"
+      "  ROOT s = f32[2,7] slice(r), slice={[0:2], [2:16:2]}\n",
+      "  a = f32[8] parameter(0)\n  b = f32[4] parameter(1)\n"
+      "  u = f32[4,2] reshape(a)\n  v = f32[2,2] reshape(b)\n"
+      "  ROOT j = f32[6,2] concatenate(u, v), dimensions={0}\n",
+  };
+  for (const char *body : bodies)
+    Dump(body).checkAllSizes();
+}
+
+TEST(DumpShapes, UpdatesAndSlicesAtRunTime) {
+  const char *bodies[] = {
+      "  x = f32[6,8] parameter(0)\n  u = f32[2,3] parameter(1)\n  i = s32[] parameter(2)\n"
+      "  j = s32[] parameter(3)\n  d = f32[6,8] dynamic-update-slice(x, u, i, j)\n"
+      "  ROOT t = f32[8,6] transpose(d), dimensions={1,0}\n",
+      "  x = f32[12] parameter(0)\n  u = f32[4] parameter(1)\n  i = s32[] parameter(2)\n"
+      "  d = f32[12] dynamic-update-slice(x, u, i)\n  ROOT r = f32[12] reverse(d), "
+      "dimensions={0}\n",
+      "  x = f32[6,8] parameter(0)\n  i = s32[] parameter(1)\n  k = s32[] constant(2)\n"
+      "  d = f32[3,4] dynamic-slice(x, i, k), dynamic_slice_sizes={3,4}\n"
+      "  ROOT r = f32[12] reshape(d)\n",
+      "  x = f32[10,4] parameter(0)\n  n = s32[5] parameter(1)\n"
+      "  g = f32[5,4] gather(x, n), offset_dims={1}, collapsed_slice_dims={0}, "
+      "start_index_map={0}, index_vector_dim=1, slice_sizes={1,4}\n"
+      "  ROOT t = f32[4,5] transpose(g), dimensions={1,0}\n",
+  };
+  for (uint64_t seed : {1, 2})
+    for (const char *body : bodies)
+      Dump(body, seed).checkAllSizes();
+}
+
+TEST(DumpShapes, DotsThroughViews) {
+  const char *bodies[] = {
+      "  a = f32[2,3,4] parameter(0)\n  b = f32[12,2] parameter(1)\n"
+      "  f = f32[2,12] reshape(a)\n"
+      "  ROOT d = f32[2,2] dot(f, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n",
+      "  a = f32[4,6] parameter(0)\n  b = f32[4,2] parameter(1)\n"
+      "  s = f32[4,4] slice(a), slice={[0:4], [1:5]}\n"
+      "  d = f32[4,2] dot(s, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  ROOT r = f32[2,2,2] reshape(d)\n",
+      "  a = f32[6,3] parameter(0)\n  b = f32[6,2] parameter(1)\n"
+      "  r = f32[6,3] reverse(a), dimensions={0}\n"
+      "  ROOT d = f32[3,2] dot(r, b), lhs_contracting_dims={0}, rhs_contracting_dims={0}\n",
+      "  a = f32[4,6] parameter(0)\n  z = f32[] constant(0)\n"
+      "  t = f32[6,4] transpose(a), dimensions={1,0}\n  f = f32[24] reshape(t)\n"
+      "  s = f32[3,8] reshape(f)\n  ROOT m = f32[3] reduce(s, z), dimensions={1}, "
+      "to_apply=add\n",
+  };
+  for (const char *body : bodies)
+    Dump(body).checkAllSizes();
 }

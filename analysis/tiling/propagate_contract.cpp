@@ -101,15 +101,18 @@ FactoredDim TilePropagator::window(OpId id, int dim, const FactoredTile &tile, c
   }
   const TileOrigin o = originOf(id, tile, static_cast<size_t>(dim));
   TileDim t = o.tile;
+  if (t.stride.isConstant(-1)) { // as a set
+    t.offset = t.offset - t.size + 1;
+    t.stride = ctx.constant(1);
+  }
   if (!t.stride.isConstant(1))
     require(id, 0,
-            {Formula::lessEqual(t.size, ctx.constant(1)),
+            {Formula::any({Formula::lessEqual(t.size, ctx.constant(1)),
+                           Formula::equal(t.stride, ctx.constant(1))}),
              dim,
              "window-stride",
-             fmt::format("tile {{0}} must be 1, because windows of a tile with stride {} are no "
-                         "tile",
-                         t.stride.str()),
-             {t.size}});
+             "tile {0} must be 1, because windows of a tile with stride {1} are no tile",
+             {t.size, t.stride}});
   const int64_t reach = (w.size - 1) * w.windowDilation;
   if (o.mayBeEmpty && reach > 0 && o.extent > 0)
     out.tile.addGuard(factory.intern(o)); // masks that leave nothing have a window between them
