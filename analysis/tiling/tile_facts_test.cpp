@@ -212,3 +212,31 @@ TEST(TileFacts, ElementwiseOverADot) {
   EXPECT_EQ(sizesOf(r, "a", {2, 2, 8}), (Sizes{2, 8}));
   EXPECT_EQ(sizesOf(r, "b", {2, 2, 8}), (Sizes{8, 2}));
 }
+
+TEST(TileFacts, ProgramsAreCountedRowMajor) {
+  auto idsOf = [](const TiledText &t, const Sizes &values, int64_t program) {
+    Assignment point = t.group.space.assign(t.filled(values));
+    setProgram(t.group.space, t.filled(values), program, false, point);
+    Sizes ids;
+    for (const TileParameter &p : t.group.space.parameters)
+      if (p.role == TileParameter::Role::Parallel)
+        ids.push_back(point.get(p.index.variable()).value());
+    return ids;
+  };
+  TiledText t = tileText("  x = f32[2,97] parameter(0)\n  ROOT y = f32[2,97] negate(x)\n");
+  EXPECT_EQ(programCount(t.group.space, t.filled({1, 32})), 8);
+  for (int64_t program = 0; program < 8; ++program)
+    EXPECT_EQ(idsOf(t, {1, 32}, program), (Sizes{program / 4, program % 4}));
+  // Elsewhere the m of a dot whose lhs is the smaller runs fastest; here that is the plan's choice
+  // of an order over these numbers.
+  TiledText d =
+      tileText("  a = f32[2,3,16,128] parameter(0)\n  b = f32[2,3,128,4096] parameter(1)\n"
+               "  ROOT d = f32[2,3,16,4096] dot(a, b), lhs_batch_dims={0,1}, "
+               "rhs_batch_dims={0,1}, lhs_contracting_dims={3}, "
+               "rhs_contracting_dims={2}\n");
+  const Sizes sizes{1, 1, 8, 64, 32};
+  EXPECT_EQ(programCount(d.group.space, d.filled(sizes)), 768);
+  for (int64_t program : {0, 1, 63, 64, 127, 128, 383, 384, 767})
+    EXPECT_EQ(idsOf(d, sizes, program),
+              (Sizes{program / 384, program % 384 / 128, program % 128 / 64, program % 64}));
+}
