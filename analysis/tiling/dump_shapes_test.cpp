@@ -54,6 +54,21 @@ private:
     return out;
   }
 
+  /// Of the program that `point` is set to. Of no program's element: 0.
+  void setRuntimeValues(Assignment &point) {
+    for (const RuntimeVariable &rt : tiles.group.runtime) {
+      int64_t at = 0, isInside = true;
+      for (size_t i = 0; i < rt.element.size(); ++i) {
+        const int64_t extent = graph()[rt.source].shape.dims[i];
+        const int64_t index = *evaluate(rt.element[i], point);
+        isInside &= index >= 0 && index < extent;
+        at = at * extent + index;
+      }
+      const int64_t value = isInside ? recording.values.at(rt.source.index).integer(at) : 0;
+      point.set(rt.var, std::clamp(value, rt.range.lo, rt.range.hi));
+    }
+  }
+
   void checkSizes(const Dims &values) {
     const TiledGroup &group = tiles.group;
     const bool isFine = isFeasible(group, values).value();
@@ -66,9 +81,6 @@ private:
     if (!isFine && steps > 1)
       return; // what one step needs is not recorded
     Assignment point = group.space.assign(values);
-    for (const RuntimeVariable &rt : group.runtime)
-      point.set(rt.var, std::clamp(recording.values.at(rt.source.index).integer(0), rt.range.lo,
-                                   rt.range.hi));
     const TileInstance &root = group.instances[group.roots.back()];
     bool isBoxes = true;
     for (int64_t program = 0; program < programCount(group.space, values).value(); ++program) {
@@ -76,6 +88,7 @@ private:
       std::set<int64_t> wanted;
       for (int64_t step = 0; step < steps; ++step) {
         setProgram(group.space, values, program * steps + step, true, point);
+        setRuntimeValues(point);
         std::vector<NumericDim> mine = numericTile(root.tile, point).value();
         for (int64_t e : elementsOf(mine, graph()[root.op].shape.dims))
           wanted.insert(e);
@@ -93,7 +106,9 @@ private:
         if (!isFine || !instance.isInput)
           continue;
         const std::set<int64_t> &have = covered[instance.op.index], &want = real[instance.op.index];
-        if (instance.exactness == Exactness::Exact) {
+        const bool isExact = instance.exactness == Exactness::Exact ||
+                             (instance.exactWhen && evaluate(instance.exactWhen, point) == 1);
+        if (isExact) {
           ASSERT_EQ(have, want) << "%" << graph()[instance.op].name << " program " << program
                                 << " sizes " << ::testing::PrintToString(values);
         } else if (instance.exactness == Exactness::OverApproximate) {
@@ -236,6 +251,28 @@ TEST(DumpShapes, UpdatesAndSlicesAtRunTime) {
       "  ROOT t = f32[4,5] transpose(g), dimensions={1,0}\n",
   };
   for (uint64_t seed : {1, 2})
+    for (const char *body : bodies)
+      Dump(body, seed).checkAllSizes();
+}
+
+TEST(DumpShapes, GathersOfOneIndexAreExact) {
+  const char *bodies[] = {
+      "  x = f32[10,4] parameter(0)\n  n = s32[5] parameter(1)\n"
+      "  ROOT g = f32[5,4] gather(x, n), offset_dims={1}, collapsed_slice_dims={0}, "
+      "start_index_map={0}, index_vector_dim=1, slice_sizes={1,4}\n",
+      "  x = f32[5,6,4] parameter(0)\n  n = s32[2,3] parameter(1)\n"
+      "  ROOT g = f32[3,2,3,4] gather(x, n), offset_dims={1,2,3}, collapsed_slice_dims={}, "
+      "start_index_map={1,0}, index_vector_dim=0, slice_sizes={2,3,4}\n",
+      "  x = f32[3,7,4] parameter(0)\n  n = s32[3,2,1] parameter(1)\n"
+      "  g = f32[3,2,4] gather(x, n), offset_dims={2}, collapsed_slice_dims={1}, "
+      "start_index_map={1}, operand_batching_dims={0}, start_indices_batching_dims={0}, "
+      "index_vector_dim=2, slice_sizes={1,1,4}\n  ROOT r = f32[3,8] reshape(g)\n",
+      "  x = f32[9] parameter(0)\n  n = s32[4,1] parameter(1)\n  z = f32[] constant(0)\n"
+      "  g = f32[4,3] gather(x, n), offset_dims={1}, collapsed_slice_dims={}, "
+      "start_index_map={0}, index_vector_dim=1, slice_sizes={3}\n"
+      "  ROOT p = f32[6,4] pad(g, z), padding=1_1x-1_2\n",
+  };
+  for (uint64_t seed : {1, 2, 3})
     for (const char *body : bodies)
       Dump(body, seed).checkAllSizes();
 }

@@ -167,6 +167,13 @@ TEST(OpTiles, GatherSaysThatItDoesNotKnow) {
   EXPECT_EQ(t.instance("table").exactness, Exactness::Unknown);
   EXPECT_EQ(validCount(t.numbers("table", 0, {8, 256}, {0, 1})), 8 * 256);
   EXPECT_EQ(t.tile("ids"), "[t0 * pid0 : t0, 0 : 1]");
+  // A tile of one row is known but for its start.
+  ASSERT_EQ(t.group.runtime.size(), 1u);
+  EXPECT_EQ(t.group.runtime[0].range, (Interval{0, 50256}));
+  EXPECT_EQ(t.group.runtime[0].element[0].str(), "t0 * pid0");
+  EXPECT_EQ(evaluate(t.instance("table").exactWhen, t.group.space.assign(t.filled({1, 256}))), 1);
+  EXPECT_EQ(evaluate(t.instance("table").exactWhen, t.group.space.assign(t.filled({8, 256}))), 0);
+  EXPECT_EQ(validCount(t.numbers("table", 0, {1, 256}, {3, 1})), 256);
 }
 
 TEST(OpTiles, WindowThatOnlyCrops) {

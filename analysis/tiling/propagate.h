@@ -25,6 +25,7 @@ struct OperandTile {
   Exactness exactness = Exactness::Exact;
   double factor = 1; ///< 0: not bounded
   std::string why = {};
+  Expr exactWhen = {}; ///< of one that is not exact: 1 for sizes for which it is; null: none
 };
 
 struct OperandTiles {
@@ -149,6 +150,8 @@ private:
                      int64_t extent, OperandTile &out);
   /// A scalar's value at run time, clamped to [0, limit]: an expression.
   Expr startValue(OpId scalar, int64_t limit);
+  /// An element of a tensor at run time, clamped to [0, limit].
+  Expr runtimeValue(OpId source, int64_t limit, const std::vector<Expr> &element);
   /// Some dims of a tensor of this shape, walked where the other dims have the tiles `kept`.
   struct Walked {
     std::vector<int64_t> extents, dims;
@@ -167,7 +170,7 @@ private:
   std::map<Walked, std::vector<std::vector<unsigned>>> walks;
   std::vector<std::set<unsigned>> outerLoops; ///< by sequential parameter, without itself
   std::map<char, unsigned> walkCount;
-  std::map<std::pair<OpId, int64_t>, Expr> starts;
+  std::map<std::tuple<OpId, int64_t, std::vector<uint32_t>>, Expr> starts;
   std::set<std::string> requiredFormulas;
   bool isMuted = false; ///< the tile at hand never has an element: nothing is required of it
 };

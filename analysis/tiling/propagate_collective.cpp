@@ -8,14 +8,7 @@
 namespace tilewright {
 
 Expr TilePropagator::ownPosition(OpId collective, int64_t replicas) {
-  if (replicas <= 1)
-    return ctx.constant(0);
-  Expr &var = starts[{collective, replicas - 1}];
-  if (!var) {
-    var = ctx.variable(VarKind::Runtime, fmt::format("rt{}", runtime.size()));
-    runtime.push_back({var, collective, {0, replicas - 1}});
-  }
-  return var;
+  return runtimeValue(collective, replicas - 1, {});
 }
 
 /// The result is [replicas x share] along a dim: the tile is cut there, and its part within a share

@@ -243,12 +243,16 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
     return std::find(list.begin(), list.end(), static_cast<int64_t>(dim)) != list.end();
   };
   OperandTile rows, picks;
+  std::vector<Expr> element; // of the indices: the first one that the tile needs
+  std::optional<size_t> component;
   // Result dims that are no offset dims run over the indices, without the index vector.
   Expr picked = ctx.constant(1);
   size_t batch = 0;
   std::vector<size_t> resultDimOf(indices.size());
   for (size_t i = 0; i < indices.size(); ++i) {
     if (static_cast<int64_t>(i) == g.indexVectorDim) {
+      component = i;
+      element.push_back(ctx.constant(0));
       picks.tile.dims.push_back(factory.wholeDim(indices[i]));
       continue;
     }
@@ -256,13 +260,21 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
       ++batch;
     if (batch == tile.dims.size())
       return unsupported(op, "fewer batch dims than the indices have");
-    picked = picked * originOf(id, tile, batch).tile.size;
+    const TileDim along = originOf(id, tile, batch).tile;
+    picked = picked * along.size;
+    element.push_back(along.offset);
+    factory.drop(tile.dims[batch], rows.tile);
     resultDimOf[i] = batch;
     picks.tile.dims.push_back(tile.dims[batch++]);
   }
+  const Expr zero = ctx.constant(0), one = ctx.constant(1);
+  // A tile with one index reads one window; which ones several read is known at run time only: at
+  // most as many as there are indices.
+  const Expr isOne = one - (picked - 1).min(1);
   size_t offsetDim = 0;
   for (size_t i = 0; i < table.size(); ++i) {
-    const bool isIndexed = has(g.startIndexMap, i);
+    const auto indexed =
+        std::find(g.startIndexMap.begin(), g.startIndexMap.end(), static_cast<int64_t>(i));
     auto batching = std::find(g.operandBatchingDims.begin(), g.operandBatchingDims.end(),
                               static_cast<int64_t>(i));
     if (batching != g.operandBatchingDims.end()) {
@@ -271,21 +283,34 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
       rows.tile.dims.push_back(tile.dims[resultDimOf[static_cast<size_t>(dim)]]);
       continue;
     }
+    TileDim window{zero, one, one, zero, one};
+    bool mayBeEmpty = false;
     if (!has(g.collapsedSliceDims, i)) {
       if (offsetDim == g.offsetDims.size())
         return unsupported(op, "fewer offset dims than the slice has");
       const size_t resultDim = static_cast<size_t>(g.offsetDims[offsetDim++]);
-      if (!isIndexed && g.sliceSizes[i] == table[i]) {
+      if (g.sliceSizes[i] == table[i]) {
         rows.tile.dims.push_back(tile.dims[resultDim]);
         continue;
       }
+      const TileOrigin o = originOf(id, tile, resultDim);
+      window = o.tile;
+      mayBeEmpty = o.mayBeEmpty;
     }
-    // Which of these the tile reads is known at run time only: as many as there are indices.
-    const Expr zero = ctx.constant(0), one = ctx.constant(1);
-    Expr count = (picked * g.sliceSizes[i]).min(table[i]);
-    rows.tile.dims.push_back(factory.opaqueDim({zero, count, one, zero, ctx.constant(table[i])},
-                                               table[i], false, rows.tile));
+    Expr start = zero;
+    if (indexed != g.startIndexMap.end()) {
+      if (component)
+        element[*component] = ctx.constant(indexed - g.startIndexMap.begin());
+      start = runtimeValue(op.operands[1], table[i] - g.sliceSizes[i], element);
+    }
+    const Expr count = (picked * g.sliceSizes[i]).min(table[i]);
+    rows.tile.dims.push_back(
+        factory.opaqueDim({(window.offset + start) * isOne, count + (window.size - count) * isOne,
+                           one + (window.stride - 1) * isOne, (window.lower + start) * isOne,
+                           (window.upper + start - table[i]) * isOne + table[i]},
+                          table[i], mayBeEmpty, rows.tile));
     rows.exactness = Exactness::Unknown;
+    rows.exactWhen = isOne;
     rows.why =
         fmt::format("which elements of dim {} are read is in %{}", i, graph[op.operands[1]].name);
   }

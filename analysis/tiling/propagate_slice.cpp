@@ -99,10 +99,19 @@ Expr TilePropagator::startValue(OpId scalarId, int64_t limit) {
     if (end != op.literal.c_str())
       return ctx.constant(std::clamp<int64_t>(value, 0, limit));
   }
-  Expr &var = starts[{scalarId, limit}];
+  return runtimeValue(scalarId, limit, {});
+}
+
+Expr TilePropagator::runtimeValue(OpId source, int64_t limit, const std::vector<Expr> &element) {
+  if (limit <= 0)
+    return ctx.constant(0);
+  std::vector<uint32_t> key;
+  for (Expr e : element)
+    key.push_back(e.id());
+  Expr &var = starts[{source, limit, std::move(key)}];
   if (!var) {
     var = ctx.variable(VarKind::Runtime, fmt::format("rt{}", runtime.size()));
-    runtime.push_back({var, scalarId, {0, limit}});
+    runtime.push_back({var, source, {0, limit}, element});
   }
   return var;
 }

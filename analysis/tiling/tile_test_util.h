@@ -46,13 +46,16 @@ struct TiledText {
         out.push_back(c.describe(point));
     return out;
   }
-  /// An op's tile with numbers, `ids` for the program and step ids of the first parameters.
+  /// An op's tile with numbers, `ids` for the program and step ids of the first parameters; runtime
+  /// values are the least they may be.
   std::vector<NumericDim> numbers(std::string_view name, unsigned which,
                                   const std::vector<int64_t> &values,
                                   const std::vector<int64_t> &ids) const {
     Assignment point = group.space.assign(filled(values));
     for (size_t i = 0; i < ids.size(); ++i)
       point.set(group.space.parameters[i].index, ids[i]);
+    for (const RuntimeVariable &rt : group.runtime)
+      point.set(rt.var, rt.range.lo);
     return numericTile(instance(name, which).tile, point).value();
   }
 };

@@ -204,8 +204,11 @@ llvm::Error GroupTiler::expand(unsigned index) {
     if (isView(op) && (!group.contains(operand) || !isView(graph[operand])))
       rules.factory.plainTile(wanted.tile, resultDims(graph[operand]), rules.sinkFor(id, 0));
     if (quality.exactness > wanted.exactness) {
+      wanted.exactWhen = wanted.exactness == Exactness::Exact ? quality.exactWhen : Expr();
       wanted.exactness = quality.exactness;
       wanted.why = quality.why;
+    } else if (quality.exactness != Exactness::Exact) {
+      wanted.exactWhen = Expr();
     }
     wanted.factor *= quality.factor;
     llvm::Expected<unsigned> node = request(operand, wanted);
@@ -396,6 +399,7 @@ TiledGroup GroupTiler::finish() {
     instance.exactness = node.quality.exactness;
     instance.factor = node.quality.factor;
     instance.why = node.quality.why;
+    instance.exactWhen = node.quality.exactWhen;
     for (unsigned own : node.reduces)
       instance.reduces.push_back(firstSequential + own);
     out.instances.push_back(std::move(instance));

@@ -30,6 +30,7 @@ struct TileInstance {
   Exactness exactness = Exactness::Exact;
   double factor = 1; ///< of an over-approximation; 0: no bound is known
   std::string why;   ///< says why it is not exact
+  Expr exactWhen;    ///< 1 for sizes for which it is nevertheless, 0 for others; null: none
   /// Sequential parameters (indices into the space) inside whose loops this instance lies,
   /// outer loops included; ascending. What does not depend on a step is taken as hoisted.
   std::vector<unsigned> loops;
@@ -38,11 +39,13 @@ struct TileInstance {
   std::vector<unsigned> reduces;
 };
 
-/// A value that is only known when the kernel runs: the (clamped) start of a dynamic slice.
+/// A value that is only known when the kernel runs: the (clamped) start of a dynamic slice, or one
+/// of a gather's indices.
 struct RuntimeVariable {
   Expr var;
-  OpId source; ///< the scalar op whose value it is
+  OpId source; ///< the op whose value it is
   Interval range;
+  std::vector<Expr> element; ///< of the source, in program ids; none for a scalar
 };
 
 /// The steps first ≤ step < end of a sequential loop that do something for a program, as

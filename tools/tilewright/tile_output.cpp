@@ -58,6 +58,12 @@ public:
     return result;
   }
 
+  /// With the sizes chosen.
+  Exactness exactness(const TileInstance &instance) {
+    const bool isExact = instance.exactWhen && (*this)(instance.exactWhen).isConstant(1);
+    return isExact ? Exactness::Exact : instance.exactness;
+  }
+
 private:
   const TileReport &report;
   ExprContext *context;
@@ -159,7 +165,7 @@ Json toJson(const TileReport &report) {
                   {"strides", Json::array()},
                   {"lower", Json::array()},
                   {"upper", Json::array()},
-                  {"exactness", toString(instance.exactness)}};
+                  {"exactness", toString(shown.exactness(instance))}};
     for (const TileDim &dim : shown(instance.tile).dims) {
       entry["offsets"].push_back(dim.offset.str());
       entry["sizes"].push_back(dim.size.str());
@@ -167,18 +173,23 @@ Json toJson(const TileReport &report) {
       entry["lower"].push_back(dim.lower.str());
       entry["upper"].push_back(dim.upper.str());
     }
-    if (instance.exactness != Exactness::Exact) {
+    if (shown.exactness(instance) != Exactness::Exact) {
       entry["factor"] = instance.factor;
       entry["why"] = instance.why;
     }
     document["tiles"].push_back(std::move(entry));
   }
   document["runtime"] = Json::array();
-  for (const RuntimeVariable &rt : report.tiled.runtime)
+  for (const RuntimeVariable &rt : report.tiled.runtime) {
+    Json element = Json::array();
+    for (Expr index : rt.element)
+      element.push_back(shown(index).str());
     document["runtime"].push_back({{"name", rt.var.str()},
                                    {"op", report.graph.op(rt.source).name},
+                                   {"element", std::move(element)},
                                    {"least", rt.range.lo},
                                    {"most", rt.range.hi}});
+  }
   if (report.answer.nearest) {
     const Nearest &nearest = *report.answer.nearest;
     document["nearest"] = {{"found", tilewright::toString(nearest.found)},
@@ -220,11 +231,12 @@ void printTiles(const TileReport &report) {
       text = "(a long formula)";
       isCut = true;
     }
-    if (instance.exactness == Exactness::OverApproximate)
+    const Exactness exactness = shown.exactness(instance);
+    if (exactness == Exactness::OverApproximate)
       text += instance.factor > 0 ? fmt::format("  up to {:.3g} times what is needed: {}",
                                                 instance.factor, instance.why)
                                   : fmt::format("  more than is needed: {}", instance.why);
-    else if (instance.exactness == Exactness::Unknown)
+    else if (exactness == Exactness::Unknown)
       text += fmt::format("  not known before the program runs: {}", instance.why);
     std::string line =
         fmt::format("  {:<24} {:<22} {}\n", "%" + op.name + (instance.isInput ? " (input)" : ""),
@@ -234,6 +246,14 @@ void printTiles(const TileReport &report) {
   }
   if (isCut)
     fmt::print("Long formulas stand in --json; with --tile they get shorter.\n");
+}
+
+/// "[t0 * pid0, 0]", the element of a tensor that a runtime value is.
+std::string elementText(const RuntimeVariable &rt, Shown &shown) {
+  std::string text;
+  for (Expr index : rt.element)
+    text += (text.empty() ? "[" : ", ") + shown(index).str();
+  return text.empty() ? text : text + "]";
 }
 
 /// What the names in tiles mean: "t0 of 64, t1 of 128: dims of %out", "k0 of 512: loop of %dot".
@@ -257,9 +277,10 @@ void printNames(const TileReport &report) {
   }
   if (!line.empty())
     fmt::print("sizes     {}\n", line.substr(0, line.size() - 2));
+  Shown shown(report);
   for (const RuntimeVariable &rt : report.tiled.runtime)
-    fmt::print("values    {} is that of %{} when the program runs, in [{}, {}]\n", rt.var.str(),
-               report.graph.op(rt.source).name, rt.range.lo, rt.range.hi);
+    fmt::print("values    {} is that of %{}{} when the program runs, in [{}, {}]\n", rt.var.str(),
+               report.graph.op(rt.source).name, elementText(rt, shown), rt.range.lo, rt.range.hi);
 }
 
 /// "yes, exact": of a feasible tiling, how well the tiles are known.
@@ -268,8 +289,9 @@ std::string feasibleText(const TileReport &report) {
   if (report.answer.feasible != Verdict::Yes)
     return text;
   Exactness worst = Exactness::Exact;
+  Shown shown(report);
   for (const TileInstance &instance : report.tiled.instances)
-    worst = std::max(worst, instance.exactness);
+    worst = std::max(worst, shown.exactness(instance));
   switch (worst) {
   case Exactness::Exact:
     return text + ", every tile holds exactly what is needed";
