@@ -3,12 +3,25 @@
 
 #include "costmodel/plan_view.h"
 
+#include <algorithm>
+
 namespace tilewright {
 
 constexpr double sectorBytes = 32, lineBytes = 128, vectorBytes = 16;
 /// Rows whose length is no multiple of this many elements are loaded element by element: compilers
 /// only prove the alignment of vectors for such lengths.
 constexpr int64_t alignedElements = 16;
+
+/// DRAM hands out two sectors at a time (of a strided read on an H100, 4 bytes of every 128 take as
+/// long as 4 of every 64, twice as long as 4 of every 32).
+constexpr double dramAtomBytes = 64;
+
+/// Bytes that come along with each byte of a tile whose elements are not neighbours, where memory
+/// hands out `atom` bytes at a time.
+template <class Q> double strideSpread(const InstanceViewOf<Q> &view, double atom) {
+  const double width = bitWidth(view.op->shape.dtype) / 8.0;
+  return std::max(1.0, std::min(double(view.minorStride()) * width, atom) / width);
+}
 
 /// Vector accesses along the contiguous elements of a tile, lanes first, then warps.
 template <class Q> struct AccessLayout {

@@ -202,8 +202,9 @@ private:
       if (sequential)
         slab *= tiles;
     }
-    unique = smaller(unique, tensor);
-    slab = smaller(slab, tensor);
+    const double spread = strideSpread(v, dramAtomBytes);
+    unique = smaller(unique * spread, tensor);
+    slab = smaller(slab * spread, tensor);
     bool byRow = dependsOn(v, rowParameter), byColumn = dependsOn(v, columnParameter);
     if (byRow && !byColumn) {
       f.rowOperandBytes += smaller(slab * f.tileRows, unique);
@@ -218,7 +219,11 @@ private:
   /// Contiguous bytes of a row of the tile, or what of them a copy to shared memory asks for at
   /// once.
   Q segmentOf(const InstanceView &v) const {
-    const Q run = v.contiguousElements() * bitWidth(v.op->shape.dtype) / 8.0;
+    Q run = v.contiguousElements() * bitWidth(v.op->shape.dtype) / 8.0;
+    if (int64_t stride = v.minorStride(); stride > 1) { // as much as lies in atoms that follow
+      const double step = double(stride) * bitWidth(v.op->shape.dtype) / 8.0;
+      run = step <= dramAtomBytes ? v.sizes[size_t(v.minorDim())] * step : Q(dramAtomBytes);
+    }
     return isDotInput(v) ? smaller(run, Q(lineBytes)) : run;
   }
 
@@ -335,10 +340,14 @@ private:
       registers.broadcastElements = larger(registers.broadcastElements, bodyPerThread);
     } else {
       bytes = v.bytes * v.valid * larger(threads / larger(v.elements, Q(1)), Q(1));
-      f.tags += larger(times, Q(0)) * f.warps * a.perThread * a.rowsPerAccess *
-                ceilOf(a.pieceBytes / lineBytes) * v.valid;
+      Q lines = a.rowsPerAccess * ceilOf(a.pieceBytes / lineBytes);
+      if (v.minorStride() > 1) // a warp's elements share lines
+        lines =
+            smaller(lines, Q(std::max(1.0, 32.0 * double(v.minorStride()) * width / lineBytes)));
+      f.tags += larger(times, Q(0)) * f.warps * a.perThread * lines * v.valid;
       registers.loadedWords += larger(v.elements / threads, Q(1)) * width / 4.0;
     }
+    bytes *= strideSpread(v, sectorBytes);
     if (!v.isOneRow())
       f.readSegment = smaller(f.readSegment, segmentOf(v));
     registers.tables = registers.tables || !v.isOneRow();

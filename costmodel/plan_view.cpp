@@ -308,7 +308,17 @@ template <class Q> int InstanceViewOf<Q>::minorDim() const {
   return -1;
 }
 
+template <class Q> int64_t InstanceViewOf<Q>::minorStride() const {
+  int minor = minorDim();
+  if (minor < 0 || size_t(minor) >= instance->tile.dims.size())
+    return 1;
+  Expr stride = instance->tile.dims[size_t(minor)].stride;
+  return stride.isConstant() ? std::max<int64_t>(std::abs(stride.constant()), 1) : 1;
+}
+
 template <class Q> Q InstanceViewOf<Q>::contiguousElements() const {
+  if (minorStride() > 1)
+    return 1;
   Q run = 1;
   for (int64_t dim : op->shape.minorToMajorOrDefault()) {
     if (size_t(dim) >= sizes.size())

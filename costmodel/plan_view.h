@@ -50,6 +50,9 @@ template <class Q> struct InstanceViewOf {
   bool isMovedBy(unsigned parameter) const;
   /// Dim of the tensor that varies fastest in memory and has more than one element; -1 for none.
   int minorDim() const;
+  /// Elements of the tensor from one element of a row of the tile to the next; 1 where only
+  /// run-time values or program ids tell.
+  int64_t minorStride() const;
   /// Elements of the tile that are contiguous in memory.
   Q contiguousElements() const;
   /// Elements from one row of the tensor to the next.

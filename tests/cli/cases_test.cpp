@@ -69,6 +69,20 @@ TEST(Cases, RowsOfThreeAllowOneAndMultiplesOfThree) {
   EXPECT_EQ(sizes, (std::vector<int64_t>{1, 3, 6, 9, 12, 15, 18, 21, 24}));
 }
 
+/// DRAM hands out 64 bytes at a time: a strided read moves what lies between its elements, too.
+TEST(Cases, StridedReadsMoveWholePiecesOfMemory) {
+  constexpr int64_t elements = 1 << 20;
+  for (int64_t stride : {1, 2, 3, 8, 16, 32}) {
+    SCOPED_TRACE(stride);
+    Json model = exploreText(fmt::format("HloModule m\nENTRY main {{\n x = f32[{}] parameter(0)\n"
+                                         " ROOT y = f32[{}] slice(x), slice={{[0:{}:{}]}}\n}}\n",
+                                         elements * stride, elements, elements * stride, stride),
+                             {"--cache", "flushed"});
+    double read = double(model["kernels"][0]["dram_bytes"]) - 4.0 * elements;
+    EXPECT_EQ(read, elements * 4.0 * std::min<double>(stride, 16));
+  }
+}
+
 /// The tile behind a slice and a transpose is a whole operand tile: 4,096 bytes a row.
 TEST(Cases, SharedMemoryDecidesTheRowsOfASlicedHead) {
   const std::pair<const char *, int64_t> largest[] = {
