@@ -195,7 +195,7 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
                                                       Instruction instruction) const {
   const Graph &body = module->graph(prototype.graph);
   auto tiled = std::make_shared<TiledGroup>(*prototype.tiled);
-  addResourceConstraints(body, *tiled, device.limits);
+  addResourceConstraints(body, *tiled, device.limits, instruction);
   addInstructionConstraints(body, *tiled, instruction);
   addSearchConstraints(body, *tiled);
   addChainSearchConstraints(*module, body, *tiled);

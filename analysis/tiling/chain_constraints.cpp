@@ -21,24 +21,12 @@ public:
 
   /// False for groups that are no chain of two dots.
   bool find() {
-    for (OpId id : group.group.ops) {
-      if (graph[id].opcode != Opcode::Dot)
-        continue;
-      if (second.isValid())
-        return false;
-      (first.isValid() ? second : first) = id;
-    }
-    if (!second.isValid() || graph[second].operands.size() != 2)
+    std::optional<TwoDots> found = twoDots(graph, group.group);
+    if (!found)
       return false;
-    std::set<OpId> dependent{first};
-    for (OpId id : group.group.ops)
-      if (id != second && std::any_of(graph[id].operands.begin(), graph[id].operands.end(),
-                                      [&](OpId operand) { return dependent.count(operand) != 0; }))
-        dependent.insert(id);
-    const std::vector<OpId> &operands = graph[second].operands;
-    if (dependent.count(operands[0]) == dependent.count(operands[1]))
-      return false;
-    scoresSide = dependent.count(operands[0]) ? 0 : 1;
+    first = found->first;
+    second = found->second;
+    scoresSide = found->scoresSide;
     return true;
   }
 
@@ -123,17 +111,8 @@ public:
                                  reducesOf(second).size(), graph[scores].name));
       return;
     }
-    // Result dims: batch, the free dims of lhs, those of rhs.
-    const DotDims &d = graph[second].attrs.dot;
-    const Tile &tile = group.instances[outer.front()].tile;
-    const size_t batch = d.lhsBatch.size();
-    const size_t lhsEnd = graph[graph[second].operands[0]].shape.dims.size() - 1;
-    Expr rows = ctx.constant(1), columns = ctx.constant(1);
-    for (size_t dim = batch; dim < tile.dims.size(); ++dim) {
-      Expr &side = (dim < lhsEnd) == (scoresSide == 0) ? rows : columns;
-      side = side * tile.dims[dim].size;
-    }
-    const Expr step = group.space.parameters[reducesOf(second).front()].size;
+    const auto [batch, rows, columns, step, depth] =
+        chainSizes(graph, group, {first, second, scoresSide});
     const Expr least = group.space.find("warps")->size * 16;
     add(second, "search-chain", Formula::divides(least, rows),
         "the tile of {0} rows must divide evenly among the warps, 16 at least each, {1} in all",
@@ -190,6 +169,53 @@ private:
 };
 
 } // namespace
+
+std::optional<TwoDots> twoDots(const Graph &graph, const Group &group) {
+  TwoDots found;
+  for (OpId id : group.ops) {
+    if (graph[id].opcode != Opcode::Dot)
+      continue;
+    if (found.second.isValid())
+      return std::nullopt;
+    (found.first.isValid() ? found.second : found.first) = id;
+  }
+  if (!found.second.isValid() || graph[found.second].operands.size() != 2)
+    return std::nullopt;
+  std::set<OpId> dependent{found.first};
+  for (OpId id : group.ops)
+    if (id != found.second &&
+        std::any_of(graph[id].operands.begin(), graph[id].operands.end(),
+                    [&](OpId operand) { return dependent.count(operand) != 0; }))
+      dependent.insert(id);
+  const std::vector<OpId> &operands = graph[found.second].operands;
+  if (dependent.count(operands[0]) == dependent.count(operands[1]))
+    return std::nullopt;
+  found.scoresSide = dependent.count(operands[0]) ? 0 : 1;
+  return found;
+}
+
+ChainSizes chainSizes(const Graph &graph, const TiledGroup &group, const TwoDots &dots) {
+  const Expr one = group.space.parameters.front().size.context().constant(1);
+  ChainSizes sizes{one, one, one, one, one};
+  // Result dims: batch, the free dims of lhs, those of rhs.
+  const DotDims &d = graph[dots.second].attrs.dot;
+  const TileInstance &outer = group.instances[group.instancesOf(dots.second).front()];
+  const size_t batch = d.lhsBatch.size();
+  const size_t lhsEnd =
+      graph[graph[dots.second].operands[0]].shape.dims.size() - d.lhsContracting.size();
+  for (size_t dim = 0; dim < outer.tile.dims.size(); ++dim) {
+    Expr &side = dim < batch                                ? sizes.batch
+                 : (dim < lhsEnd) == (dots.scoresSide == 0) ? sizes.rows
+                                                            : sizes.columns;
+    side = side * outer.tile.dims[dim].size;
+  }
+  for (unsigned parameter : outer.reduces)
+    sizes.step = sizes.step * group.space.parameters[parameter].size;
+  const TileInstance &inner = group.instances[group.instancesOf(dots.first).front()];
+  for (unsigned parameter : inner.reduces)
+    sizes.depth = sizes.depth * group.space.parameters[parameter].largest();
+  return sizes;
+}
 
 void addChainConstraints(const Module &module, const Graph &graph, TiledGroup &group) {
   Chain chain(module, graph, group);

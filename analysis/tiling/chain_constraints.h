@@ -18,7 +18,25 @@
 
 #include "analysis/tiling/tiled_group.h"
 
+#include <optional>
+
 namespace tilewright {
+
+/// The dots of such a group, and which operand of the second is P.
+struct TwoDots {
+  OpId first, second;
+  size_t scoresSide = 0;
+};
+
+/// Nothing for groups that are no chain of two dots.
+std::optional<TwoDots> twoDots(const Graph &graph, const Group &group);
+
+/// Elements of a program's tiles: Q is batch x rows x depth, K batch x step x depth and V
+/// batch x step x columns. `depth` is the whole contraction of the first dot.
+struct ChainSizes {
+  Expr batch, rows, columns, step, depth;
+};
+ChainSizes chainSizes(const Graph &graph, const TiledGroup &group, const TwoDots &dots);
 
 /// 32-bit registers of S and O a thread: beside them stand fragments and addresses.
 constexpr int64_t chainRegisters = 160;

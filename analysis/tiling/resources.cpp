@@ -1,5 +1,7 @@
 #include "analysis/tiling/resources.h"
 
+#include "analysis/tiling/chain_constraints.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -79,23 +81,61 @@ Expr stagedElements(const View &view, const TileInstance &instance, size_t opera
   return across * view.group.space.parameters[instance.reduces.front()].size;
 }
 
-void addDots(const View &view, const std::vector<bool> &hasDot, Resources &out) {
+Expr roundUp(Expr value, int64_t unit) { return value.ceilDiv(unit) * unit; }
+Expr roundUp(Expr value, Expr unit) { return value.ceilDiv(unit) * unit; }
+
+constexpr int64_t barrierBytes = 8, swizzleUnit = 1024; ///< of wgmma
+
+/// Shared memory of a chain of two dots.
+void addChain(const View &view, const TwoDots &dots, bool isWgmma, Resources &out) {
+  const ChainSizes sizes = chainSizes(view.graph, view.group, dots);
+  const Expr stages = view.parameter("stages"), warps = view.parameter("warps");
+  const Op &first = view.graph[dots.first], &second = view.graph[dots.second];
+  const OpId values = second.operands[1 - dots.scoresSide];
+  auto bytes = [&](OpId operand, Expr rows, Expr columns) {
+    const unsigned bits = bitWidth(view.graph[operand].shape.dtype);
+    return sizes.batch *
+           roundUp((rows * columns * bits).ceilDiv(8), isWgmma ? swizzleUnit : int64_t(128));
+  };
+  const Expr depth = roundUp(sizes.depth, 16), step = roundUp(sizes.step, 16);
+  // Both operands of the first dot are of one type ("search-chain").
+  out.sharedItems.push_back({dots.first, fmt::format("the rows' operand of %{}", first.name),
+                             bytes(first.operands[0], roundUp(sizes.rows, warps * 16), depth)});
+  out.sharedItems.push_back({dots.first,
+                             fmt::format("the columns' operand of %{}, staged", first.name),
+                             bytes(first.operands[0], step, depth) * stages});
+  out.sharedItems.push_back({dots.second,
+                             fmt::format("operand {} of %{} (%{}), staged", 1 - dots.scoresSide,
+                                         second.name, view.graph[values].name),
+                             bytes(values, step, roundUp(sizes.columns, 16)) * stages});
+  if (isWgmma)
+    out.sharedItems.push_back({dots.second, fmt::format("barriers of %{}", second.name),
+                               stages * (4 * barrierBytes) + barrierBytes});
+}
+
+void addDots(const View &view, const std::vector<bool> &hasDot, bool isChain, bool isWgmma,
+             Resources &out) {
   const Expr stages = view.parameter("stages");
   for (unsigned i = 0; i < view.group.instances.size(); ++i) {
     if (!view.isDot(i))
       continue;
     const TileInstance &dot = view.group.instances[i];
-    for (size_t k = 0; k < dot.operands.size(); ++k) {
+    for (size_t k = 0; k < dot.operands.size() && !isChain; ++k) {
       const unsigned operand = dot.operands[k];
       const bool isMadeHere = hasDot[operand];
-      const Expr bytes = view.op(i).opcode == Opcode::Convolution && !dot.reduces.empty()
-                             ? stagedElements(view, dot, k) * (bitWidth(view.dtype(operand)) / 8)
-                             : view.bytes(operand);
+      Expr bytes = view.op(i).opcode == Opcode::Convolution && !dot.reduces.empty()
+                       ? stagedElements(view, dot, k) * (bitWidth(view.dtype(operand)) / 8)
+                       : view.bytes(operand);
+      if (isWgmma)
+        bytes = roundUp(bytes, swizzleUnit);
       out.sharedItems.push_back({dot.op,
                                  fmt::format("operand {} of %{} (%{}){}", k, view.op(i).name,
                                              view.op(operand).name, isMadeHere ? "" : ", staged"),
                                  isMadeHere ? bytes : bytes * stages});
     }
+    if (isWgmma && !isChain)
+      out.sharedItems.push_back(
+          {dot.op, fmt::format("barriers of %{}", view.op(i).name), stages * (2 * barrierBytes)});
     // Accumulators have at least 32 bits.
     const int64_t words = std::max(1u, bitWidth(view.dtype(i)) / 32);
     out.registerItems.push_back({dot.op, fmt::format("accumulators of %{}", view.op(i).name),
@@ -179,7 +219,7 @@ std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel) 
   return total;
 }
 
-Resources resourcesOf(const Graph &graph, const TiledGroup &group) {
+Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction instruction) {
   View view(graph, group);
   Resources out;
   out.threads = view.parameter("warps") * 32;
@@ -198,9 +238,15 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group) {
   for (unsigned i = static_cast<unsigned>(group.instances.size()); i > 0; --i)
     for (unsigned user : users[i - 1])
       feedsDot[i - 1] = feedsDot[i - 1] || feedsDot[user] || view.isDot(user);
-  addDots(view, hasDot, out);
-  addTransposes(view, users, feedsDot, out);
-  addReduces(view, out);
+  const bool isWgmma = instruction == Instruction::Wgmma;
+  const std::optional<TwoDots> chain = twoDots(graph, group.group);
+  if (chain)
+    addChain(view, *chain, isWgmma, out);
+  addDots(view, hasDot, chain.has_value(), isWgmma, out);
+  if (!chain) {
+    addTransposes(view, users, feedsDot, out);
+    addReduces(view, out);
+  }
 
   out.sharedBytes = out.accumulatorRegistersPerThread = view.ctx.constant(0);
   for (const ResourceItem &item : out.sharedItems)
@@ -210,8 +256,9 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group) {
   return out;
 }
 
-void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits) {
-  const Resources r = resourcesOf(graph, group);
+void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
+                            Instruction instruction) {
+  const Resources r = resourcesOf(graph, group, instruction);
   ExprContext &ctx = r.threads.context();
   auto atMost = [&](Expr amount, int64_t limit, Provenance from) {
     group.constraints.push_back({Formula::lessEqual(amount, ctx.constant(limit)), std::move(from)});

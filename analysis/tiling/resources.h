@@ -4,7 +4,13 @@
 //   dot       both operand tiles are staged in shared memory, `stages` buffers of each (cp.async
 //             multi-stage). An operand that another dot of the group makes is staged once. The
 //             accumulators live in registers; the epilogue passes them on through the stages'
-//             memory, so that it needs none beside it.
+//             memory, so that it needs none beside it. For wgmma the tiles are whole units of
+//             1024 B, and each stage has two barriers of 8 B.
+//   chain of two dots (chain_constraints.h)  Q is staged once, K and V in `stages` buffers, each
+//             with the whole contraction of the first dot; P stays in registers. Tiles are padded
+//             to whole products and to units of 128 B, for wgmma of 1024 B, which has two barriers
+//             a stage for K, two for V, and one for Q. No memory for anything else: rows are
+//             reduced within warps.
 //   convolution  as a dot: its image operand is the windows of the tile's positions, gathered as
 //             they are copied, at one window element at a time (see packedConvolutionStep)
 //   transpose an input whose fastest dim is not the fastest dim of the root is staged once, a whole
@@ -45,11 +51,15 @@ struct Resources {
 /// window elements: so many. Nothing where it does not.
 std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel);
 
-Resources resourcesOf(const Graph &graph, const TiledGroup &group);
+/// Shared memory is that of the code for `instruction`; a chain without a matrix instruction is
+/// made with mma.sync.
+Resources resourcesOf(const Graph &graph, const TiledGroup &group,
+                      Instruction instruction = Instruction::Fma);
 
 /// Appends the device's limits as constraints of "device", with rules "threads", "grid-limit",
 /// "shared-memory" and "registers". Their texts give the amounts wanted and allowed, itemised.
-void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits);
+void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
+                            Instruction instruction = Instruction::Fma);
 
 /// Appends what an instruction needs of the tiles of every dot, rule "mma-shape":
 ///   mma.sync  m multiple of 16, n of 8, k of 32 bytes; the 16x8 results divided evenly among the

@@ -87,6 +87,62 @@ TEST(Resources, StagesOfABigGemm) {
   EXPECT_EQ(evaluate(r.grid, k.at({{"t0", 128}, {"t1", 256}, {"split_k", 2}})), 64 * 32 * 2);
 }
 
+TEST(Resources, WarpgroupInstructionsAddBarriersAndWholeUnits) {
+  Kernel k(bigGemm);
+  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Wgmma);
+  for (int64_t stages = 1; stages <= 4; ++stages) {
+    EXPECT_EQ(
+        evaluate(r.sharedBytes,
+                 k.at({{"t0", 128}, {"t1", 64}, {"k0", 64}, {"warps", 4}, {"stages", stages}})),
+        (16384 + 8192 + 16) * stages);
+    EXPECT_EQ(
+        evaluate(r.sharedBytes,
+                 k.at({{"t0", 64}, {"t1", 24}, {"k0", 16}, {"warps", 4}, {"stages", stages}})),
+        (2048 + 1024 + 16) * stages);
+  }
+}
+
+TEST(Resources, AChainStagesItsRowsOnceAndItsScoresNowhere) {
+  const char *chain =
+      "  a = bf16[256,64] parameter(0)\n  b = bf16[64,200] parameter(1)\n"
+      "  v = bf16[200,64] parameter(2)\n"
+      "  s = f32[256,200] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  p = bf16[256,200] convert(s)\n"
+      "  ROOT o = f32[256,64] dot(p, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  struct Row {
+    int64_t rows, columns, step, warps, stages, mma, wgmma;
+  };
+  const Row rows[] = {
+      {64, 64, 32, 4, 2, 8192 + 2 * (4096 + 4096), 8192 + 2 * (4096 + 4096) + 72},
+      {128, 64, 64, 8, 3, 16384 + 3 * (8192 + 8192), 16384 + 3 * (8192 + 8192) + 104},
+      // 48 rows are 64, 24 keys 32, 8 columns 16; V has 1024 bytes
+      {48, 8, 24, 4, 1, 8192 + 4096 + 1024, 8192 + 4096 + 1024 + 40},
+      // 80 keys: nothing to pad; 24 columns are 32
+      {16, 24, 80, 1, 2, 2048 + 2 * (10240 + 5120), 2048 + 2 * (10240 + 5120) + 72}};
+  for (const Row &row : rows)
+    for (Instruction instruction : {Instruction::Fma, Instruction::MmaSync, Instruction::Wgmma}) {
+      const int64_t bytes = instruction == Instruction::Wgmma ? row.wgmma : row.mma;
+      for (int64_t limit : {bytes, bytes - 1}) {
+        Kernel k(chain);
+        DeviceLimits limits;
+        limits.sharedBytesPerBlock = limit;
+        Assignment point = k.at({{"t0", row.rows},
+                                 {"t1", row.columns},
+                                 {"k0", row.step},
+                                 {"k1", 64},
+                                 {"warps", row.warps},
+                                 {"stages", row.stages}});
+        EXPECT_EQ(evaluate(resourcesOf(k.graph(), *k.group, instruction).sharedBytes, point),
+                  bytes);
+        addResourceConstraints(k.graph(), *k.group, limits, instruction);
+        bool isRefused = false;
+        for (const std::string &text : k.violated(point))
+          isRefused = isRefused || text.find("B of shared memory a block") != std::string::npos;
+        EXPECT_EQ(isRefused, limit < bytes) << row.rows << " " << toString(instruction);
+      }
+    }
+}
+
 TEST(Resources, NoMoreProgramsShareASumThanItHasTiles) {
   Kernel k(bigGemm);
   EXPECT_TRUE(k.violated(k.at({{"k0", 128}, {"split_k", 32}})).empty());

@@ -31,12 +31,12 @@ std::vector<CompileFacts> compileFacts(std::span<const KernelSpec> specs,
       facts.expectedRegisters = kernel.expectedRegisters
                                     ? static_cast<double>(kernel.expectedRegisters)
                                     : estimate->resources.registers;
-      Expr shared = resourcesOf(plan->ops(), *plan->tiled).sharedBytes;
+      // A note says that another instruction took the place of the plan's.
+      Instruction instruction =
+          kernel.note.empty() ? specs[i].schedule.instruction : Instruction::MmaSync;
+      Expr shared = resourcesOf(plan->ops(), *plan->tiled, instruction).sharedBytes;
       facts.expectedSharedBytes =
           static_cast<double>(evaluate(shared, plan->assignment()).value_or(-1));
-      // Two barriers of eight bytes a stage.
-      if (specs[i].schedule.instruction == Instruction::Wgmma && kernel.note.empty())
-        facts.expectedSharedBytes += 16.0 * static_cast<double>(specs[i].schedule.stages);
     }
     result.push_back(std::move(facts));
   }
