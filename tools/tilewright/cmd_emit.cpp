@@ -111,10 +111,10 @@ int runEmit(const Options &options) {
   if (!options.json)
     fmt::print("written to {}: {} as {}\n", options.pack, target->name, toolchain->versionReason);
   if (!options.compareDevice.empty()) {
-    auto device = loadDevice(options.compareDevice);
+    auto device = loadDevice(options.compareDevice, dataFolder("devices"));
     if (!device)
       return failInput(device.takeError());
-    auto calibration = defaultCalibration(*device);
+    auto calibration = defaultCalibration(*device, dataFolder("calibrations"));
     if (!calibration)
       return failInput(calibration.takeError());
     std::vector<CompileFacts> facts = compileFacts(specs, *emitted, *device, *calibration);
