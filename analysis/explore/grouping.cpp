@@ -37,7 +37,7 @@ enum class Role : uint8_t {
   Alone, ///< a kernel of its own: fusions, windows, gathers
 };
 
-Role roleOf(const Op &op) {
+Role roleByOpcode(const Op &op) {
   switch (op.opcode) {
   case Opcode::Parameter:
   case Opcode::Constant:
@@ -86,6 +86,34 @@ Role roleOf(const Op &op) {
   return Role::Unmodelled;
 }
 
+/// Whether all that an op makes is known to have no element.
+bool isEmpty(const Shape &shape) {
+  if (shape.isTuple)
+    return !shape.elements.empty() &&
+           std::all_of(shape.elements.begin(), shape.elements.end(), isEmpty);
+  return shape.elementCount() == int64_t{0};
+}
+
+/// Ops that are there for more than their value: what they do is not known from its extents.
+bool mayDoMoreThanItsValue(const Op &op) {
+  switch (op.opcode) {
+  case Opcode::CustomCall:
+  case Opcode::Infeed:
+  case Opcode::Outfeed:
+  case Opcode::RngGetAndUpdateState:
+    return true;
+  case Opcode::Fusion: // computes a value, like the ops in it
+    return false;
+  default:
+    return opClass(op.opcode) == OpClass::Call || opClass(op.opcode) == OpClass::Collective;
+  }
+}
+
+/// A result of no elements needs no kernel, whatever the op.
+bool makesNothing(const Op &op) { return isEmpty(op.shape) && !mayDoMoreThanItsValue(op); }
+
+Role roleOf(const Op &op) { return makesNothing(op) ? Role::None : roleByOpcode(op); }
+
 std::string reasonOf(const Op &op) {
   std::string name(toString(op.opcode));
   switch (opClass(op.opcode)) {
@@ -110,6 +138,8 @@ std::string noKernelReason(const Op &op) {
   case Opcode::Constant:
     return "constant: part of every kernel that reads it";
   default:
+    if (makesNothing(op) && opClass(op.opcode) != OpClass::Tuple)
+      return fmt::format("{}: its result has no elements", toString(op.opcode));
     return opClass(op.opcode) == OpClass::Tuple
                ? fmt::format("{}: moves no data", toString(op.opcode))
                : fmt::format("{}: no data is read", toString(op.opcode));

@@ -39,7 +39,7 @@ struct OpReason {
 struct Grouping {
   std::vector<KernelGroup> kernels;  ///< in an order in which each follows what it reads
   std::vector<OpReason> unsupported; ///< does work that is not modelled
-  std::vector<OpReason> noKernel;    ///< needs none: parameters, constants, tuples, views
+  std::vector<OpReason> noKernel;    ///< needs none: parameters, constants, tuples, empty results
 };
 
 /// Every op of the graph is in exactly one of: a kernel's `ops`, `unsupported`, `noKernel`.

@@ -158,6 +158,63 @@ ENTRY e {
   EXPECT_EQ(names(graph, grouping.kernels[0].ops), "n b");
 }
 
+TEST(Grouping, ResultsWithoutElementsNeedNoKernel) {
+  Module module = parseVerified(R"(HloModule m
+lt {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+lt2 {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  i = f32[] parameter(2)
+  j = f32[] parameter(3)
+  ROOT c = pred[] compare(a, b), direction=LT
+}
+body {
+  p = f32[0,16]{1,0} parameter(0)
+  ROOT n = f32[0,16]{1,0} negate(p)
+}
+ENTRY e {
+  x = f32[4,0]{1,0} parameter(0)
+  y = f32[0,16]{1,0} parameter(1)
+  z = f32[16]{0} parameter(2)
+  z4 = f32[4,4]{1,0} parameter(3)
+  neg = f32[4,0]{1,0} negate(x)
+  more = f32[4,0]{1,0} add(neg, x)
+  none = f32[0,16]{1,0} broadcast(z), dimensions={1}
+  count = s32[4,0]{1,0} iota(), iota_dimension=0
+  left = f32[4,0]{1,0} dot(z4, x), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  sorted = f32[4,0]{1,0} sort(neg), dimensions={0}, to_apply=lt
+  two = (f32[4,0]{1,0}, f32[4,0]{1,0}) sort(neg, more), dimensions={0}, to_apply=lt2
+  fused = f32[0,16]{1,0} fusion(y), kind=kLoop, calls=body
+  joined = f32[4,0]{1,0} concatenate(neg, x), dimensions={1}
+  secret = f32[4,0]{1,0} custom-call(neg), custom_call_target="vendor_thing"
+  d = f32[4,16]{1,0} dot(neg, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  longer = f32[4,16]{1,0} concatenate(neg, d), dimensions={1}
+  ROOT t = (f32[4,16]{1,0}, f32[0,16]{1,0}) tuple(longer, none)
+})");
+  const Graph &graph = module.entry();
+  for (const Grouping &grouping : {groupSimply(graph), groupSingly(graph)}) {
+    expectPartition(graph, grouping);
+    std::set<std::string> none;
+    for (const OpReason &entry : grouping.noKernel)
+      if (entry.reason.find("its result has no elements") != std::string::npos)
+        none.insert(graph.op(entry.op).name);
+    EXPECT_EQ(none, (std::set<std::string>{"neg", "more", "none", "count", "left", "sorted", "two",
+                                           "fused", "joined"}));
+    // What else a library's op does is not known from the extents of its result.
+    ASSERT_EQ(grouping.unsupported.size(), 1u);
+    EXPECT_EQ(graph.op(grouping.unsupported[0].op).name, "secret");
+  }
+  // A contraction over nothing makes zeros: it has something to write.
+  Grouping grouping = groupSimply(graph);
+  for (const KernelGroup &kernel : grouping.kernels)
+    EXPECT_GT(graph.op(kernel.root).shape.elementCount(), 0);
+  EXPECT_EQ(names(graph, grouping.kernels.back().ops).find("neg"), std::string::npos);
+}
+
 TEST(Grouping, PartitionsEveryGraphOfEveryBundledModel) {
   for (const auto &entry : std::filesystem::directory_iterator("datasets/models")) {
     auto module = importFile(entry.path());

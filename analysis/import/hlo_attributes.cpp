@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
+#include <optional>
 #include <unordered_map>
 
 namespace tilewright {
@@ -12,19 +14,22 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// `{0,1}`
-bool readInts(HloLexer &in, Ints &out) {
-  if (!in.expect('{'))
+/// Integers with commas between them, in brackets of any kind.
+bool readList(HloLexer &in, char open, char close, Ints &out) {
+  if (!in.expect(open))
     return false;
   out.clear();
-  while (in.peek() != '}') {
+  while (in.peek() != close) {
     int64_t value;
     if ((!out.empty() && !in.expect(',')) || !in.integer(value, "an integer"))
       return false;
     out.push_back(value);
   }
-  return in.expect('}');
+  return in.expect(close);
 }
+
+/// `{0,1}`
+bool readInts(HloLexer &in, Ints &out) { return readList(in, '{', '}', out); }
 
 /// Integers with one character between them, as in `3x3` or `1_1`, at least one.
 bool readSeparated(HloLexer &in, char separator, Ints &out) {
@@ -165,6 +170,44 @@ bool readSlice(HloLexer &in, std::vector<SliceDim> &out) {
   return in.expect('}');
 }
 
+/// What follows `[2,4]`: `<=[8]` or `<=[4,2]T(1,0)`, replicas counted along reordered axes. Which
+/// replicas they are is not kept; the numbers must agree all the same.
+bool readReplicaOrder(HloLexer &in, int64_t replicas) {
+  uint32_t begin = in.place();
+  Ints axes, order;
+  if (!in.consume("<="))
+    return in.failExpected("'<='");
+  if (!readList(in, '[', ']', axes))
+    return false;
+  std::optional<int64_t> product = 1;
+  for (int64_t axis : axes)
+    product = product && axis >= 1 ? checkedMul(*product, axis) : std::nullopt;
+  if (product != replicas)
+    return in.fail(begin,
+                   fmt::format("the axes must count {} replicas, as the groups do", replicas));
+  begin = in.place();
+  if (!in.consume('T'))
+    return true;
+  if (!readList(in, '(', ')', order))
+    return false;
+  std::sort(order.begin(), order.end());
+  for (size_t i = 0; i < order.size() || i < axes.size(); ++i)
+    if (order.size() != axes.size() || order[i] != static_cast<int64_t>(i))
+      return in.fail(begin,
+                     fmt::format("the order must list each of the {} axes once", axes.size()));
+  return true;
+}
+
+/// Replicas have numbers from 0, and each is in one group at most.
+bool expectDistinctReplicas(HloLexer &in, uint32_t begin, Ints all) {
+  std::sort(all.begin(), all.end());
+  if (!all.empty() && all.front() < 0)
+    return in.fail(begin, fmt::format("replica {} is negative", all.front()));
+  if (auto twice = std::adjacent_find(all.begin(), all.end()); twice != all.end())
+    return in.fail(begin, fmt::format("replica {} is listed twice", *twice));
+  return true;
+}
+
 /// `{{0,1},{2,3}}`, `{}`, `[2,4]<=[8]` or `[2,4]<=[4,2]T(1,0)`.
 bool readReplicaGroups(HloLexer &in, ReplicaGroups &out) {
   out = {};
@@ -177,27 +220,29 @@ bool readReplicaGroups(HloLexer &in, ReplicaGroups &out) {
     if (count < 1 || size < 1 || !checkedMul(count, size))
       return in.fail(begin, fmt::format("{} groups of {} replicas are out of range", count, size));
     out = {count, size};
-    return true; // the order behind "<=" says which replicas, not how many
+    return readReplicaOrder(in, count * size);
   }
   if (!in.expect('{'))
     return false;
+  Ints all;
   while (in.peek() != '}') {
     Ints group;
     if (out.count > 0 && !in.expect(','))
       return false;
     if (in.peek() != '{') { // replica_groups={0,1} of old dumps: one group
       in.rewind(begin);
-      if (!readInts(in, group))
+      if (!readInts(in, all))
         return false;
-      out = {1, static_cast<int64_t>(group.size())};
-      return true;
+      out = {1, static_cast<int64_t>(all.size())};
+      return expectDistinctReplicas(in, begin, all);
     }
     if (!readInts(in, group))
       return false;
     ++out.count;
     out.size = std::max(out.size, static_cast<int64_t>(group.size()));
+    all.insert(all.end(), group.begin(), group.end());
   }
-  return in.expect('}');
+  return in.expect('}') && expectDistinctReplicas(in, begin, all);
 }
 
 bool readComparison(HloLexer &in, Comparison &out) {
@@ -343,8 +388,7 @@ bool readTypedAttribute(std::string_view name, HloLexer value, Op &op,
     return true;
   if (!it->second({value, op, calls}))
     return false;
-  // What the reader left over is an error, except behind `[2,4]` of replica_groups.
-  return name == "replica_groups" || value.atEnd() || value.failExpected("the attribute's end");
+  return value.atEnd() || value.failExpected("the attribute's end");
 }
 
 } // namespace tilewright
