@@ -131,6 +131,9 @@ A calibration fitted to these kernels, whole problems left out: `tilewright eval
 
 TEXT
   "$tilewright" evaluate "$folder/kernels.csv.gz" --left-out --markdown
+  printf '\nThe calibration itself, of all of them: `tilewright calibrate kernels.csv.gz`\n\n```\n'
+  "$tilewright" calibrate "$folder/kernels.csv.gz" --device h100-sxm
+  printf '```\n'
   cat <<'TEXT'
 
 ## Bytes
