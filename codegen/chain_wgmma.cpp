@@ -160,25 +160,10 @@ llvm::Error ChainLowering::emitWarpgroupProgram() {
     k.fenceBarrierInit();
   });
   k.barrier();
-  llvm::Value *warp = k.uniform(b.CreateLShr(k.threadId(), 5));
   llvm::Error error = llvm::Error::success();
-  k.ifThenElse(
-      b.CreateICmpSGE(warp, k.c32(warps)),
-      [&] {
-        ValueEmitter::Scope scope(emitter);
-        if (copying.groupRegisters)
-          k.setMaxRegisters(CopyingWarps::ownRegisters, false);
-        k.ifThen(b.CreateICmpEQ(k.threadId(), k.c32(warps * 32)), [&] {
-          ValueEmitter::Scope inner(emitter);
-          emitCopies();
-        });
-      },
-      [&] {
-        ValueEmitter::Scope scope(emitter);
-        if (copying.groupRegisters)
-          k.setMaxRegisters(copying.groupRegisters, true);
-        error = emitProducts(b.CreateLShr(warp, 2));
-      });
+  copying.split(
+      emitter, warps, [&] { emitCopies(); },
+      [&](llvm::Value *group) { error = emitProducts(group); });
   return error;
 }
 

@@ -32,6 +32,31 @@ CopyingWarps CopyingWarps::beside(int64_t multiplying, int64_t registers) {
   return result;
 }
 
+void CopyingWarps::split(ValueEmitter &emitter, int64_t multiplying,
+                         const std::function<void()> &copy,
+                         const std::function<void(llvm::Value *group)> &multiply) const {
+  KernelBuilder &k = emitter.builder();
+  llvm::IRBuilder<> &b = k.b;
+  llvm::Value *warp = k.uniform(b.CreateLShr(k.threadId(), 5));
+  k.ifThenElse(
+      b.CreateICmpSGE(warp, k.c32(multiplying)),
+      [&] {
+        ValueEmitter::Scope scope(emitter);
+        if (groupRegisters)
+          k.setMaxRegisters(ownRegisters, false);
+        k.ifThen(b.CreateICmpEQ(k.threadId(), k.c32(multiplying * 32)), [&] {
+          ValueEmitter::Scope inner(emitter);
+          copy();
+        });
+      },
+      [&] {
+        ValueEmitter::Scope scope(emitter);
+        if (groupRegisters)
+          k.setMaxRegisters(groupRegisters, true);
+        multiply(b.CreateLShr(warp, 2));
+      });
+}
+
 void StageRing::init(KernelBuilder &k, int64_t warps) const {
   for (int64_t stage = 0; stage < stages; ++stage) {
     k.initBarrier(full(k, k.c32(stage)), 1);

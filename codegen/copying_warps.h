@@ -9,7 +9,7 @@
 // three idle warps beside it: a whole warpgroup can give its registers to the others (setmaxnreg).
 #pragma once
 
-#include "codegen/kernel_builder.h"
+#include "codegen/value_emitter.h"
 
 namespace tilewright {
 
@@ -23,6 +23,11 @@ struct CopyingWarps {
   static CopyingWarps beside(int64_t multiplying, int64_t registers);
   int64_t available() const { return groupRegisters ? groupRegisters : evenRegisters; }
   static constexpr int64_t ownRegisters = 40; ///< that a thread of a whole copying warpgroup keeps
+
+  /// Parts the block: `copy` by the first thread after those of the `multiplying` warps, `multiply`
+  /// by these, which it tells the number of their warpgroup.
+  void split(ValueEmitter &emitter, int64_t multiplying, const std::function<void()> &copy,
+             const std::function<void(llvm::Value *group)> &multiply) const;
 };
 
 /// The barriers of a ring of stages in shared memory: 16 bytes a stage from `offset` on.

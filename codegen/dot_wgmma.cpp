@@ -134,24 +134,11 @@ llvm::Error DotLowering::emitWarpgroupProgram() {
     k.fenceBarrierInit();
   });
   k.barrier();
-  llvm::Value *warp = k.uniform(b.CreateLShr(k.threadId(), 5));
   llvm::Error error = llvm::Error::success();
-  k.ifThenElse(
-      b.CreateICmpSGE(warp, k.c32(warps)),
-      [&] {
-        ValueEmitter::Scope scope(emitter);
-        if (copying.groupRegisters)
-          k.setMaxRegisters(CopyingWarps::ownRegisters, false);
-        k.ifThen(b.CreateICmpEQ(k.threadId(), k.c32(warps * 32)), [&] {
-          ValueEmitter::Scope inner(emitter);
-          emitCopies();
-        });
-      },
-      [&] {
-        ValueEmitter::Scope scope(emitter);
-        if (copying.groupRegisters)
-          k.setMaxRegisters(copying.groupRegisters, true);
-        Values sums = emitProducts(b.CreateLShr(warp, 2));
+  copying.split(
+      emitter, warps, [&] { emitCopies(); },
+      [&](llvm::Value *group) {
+        Values sums = emitProducts(group);
         error = spec.schedule.splitK > 1 ? emitSplitResults(sums) : emitResults(sums);
       });
   return error;

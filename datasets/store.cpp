@@ -257,6 +257,20 @@ std::string conditionsOf(const StoreFilter &filter) {
   return sql;
 }
 
+/// One of each row that the statement gives.
+template <class T, class Make>
+llvm::Expected<std::vector<T>> collect(Statement &query, const Make &make) {
+  std::vector<T> result;
+  for (;;) {
+    auto more = query.step();
+    if (!more)
+      return more.takeError();
+    if (!*more)
+      return result;
+    result.push_back(make());
+  }
+}
+
 } // namespace
 
 llvm::Error StoreFilter::add(std::string_view text) {
@@ -374,16 +388,10 @@ llvm::Expected<std::vector<StoredFile>> MeasurementStore::files() {
       "group by path order by path");
   if (!query)
     return query.takeError();
-  std::vector<StoredFile> result;
-  for (;;) {
-    auto more = query->step();
-    if (!more)
-      return more.takeError();
-    if (!*more)
-      return result;
-    result.push_back({query->text(0), query->integer(1), query->integer(2), query->integer(3),
-                      query->number(4), query->number(5)});
-  }
+  return collect<StoredFile>(*query, [&] {
+    return StoredFile{query->text(0),    query->integer(1), query->integer(2),
+                      query->integer(3), query->number(4),  query->number(5)};
+  });
 }
 
 llvm::Expected<std::vector<std::string>>
@@ -398,16 +406,9 @@ MeasurementStore::distinct(const std::string &file, const std::string &column, s
   if (!query)
     return query.takeError();
   query->bind(0, file);
-  std::vector<std::string> result;
-  for (;;) {
-    auto more = query->step();
-    if (!more)
-      return more.takeError();
-    if (!*more)
-      return result;
-    result.push_back(column == "sm_clock_mhz" ? fmt::format("{:g}", *query->number(0))
-                                              : query->text(0));
-  }
+  return collect<std::string>(*query, [&] {
+    return column == "sm_clock_mhz" ? fmt::format("{:g}", *query->number(0)) : query->text(0);
+  });
 }
 
 llvm::Expected<std::vector<StoredSeries>> MeasurementStore::series(const StoreFilter &filter) {
@@ -419,17 +420,11 @@ llvm::Expected<std::vector<StoredSeries>> MeasurementStore::series(const StoreFi
     return query.takeError();
   for (size_t i = 0; i < filter.where.size(); ++i)
     query->bind(static_cast<int>(i), filter.where[i].pattern);
-  std::vector<StoredSeries> result;
-  for (;;) {
-    auto more = query->step();
-    if (!more)
-      return more.takeError();
-    if (!*more)
-      return result;
-    result.push_back({query->text(0), query->text(1), query->text(3), query->text(4),
-                      query->number(2), query->integer(5), query->integer(6), query->number(7),
-                      query->number(8)});
-  }
+  return collect<StoredSeries>(*query, [&] {
+    return StoredSeries{query->text(0),    query->text(1),   query->text(3),
+                        query->text(4),    query->number(2), query->integer(5),
+                        query->integer(6), query->number(7), query->number(8)};
+  });
 }
 
 llvm::Expected<std::vector<StoredRow>> MeasurementStore::rows(const StoreFilter &filter) {
@@ -441,18 +436,15 @@ llvm::Expected<std::vector<StoredRow>> MeasurementStore::rows(const StoreFilter 
     return query.takeError();
   for (size_t i = 0; i < filter.where.size(); ++i)
     query->bind(static_cast<int>(i), filter.where[i].pattern);
-  std::vector<StoredRow> result;
-  for (;;) {
-    auto more = query->step();
-    if (!more)
-      return more.takeError();
-    if (!*more)
-      return result;
-    result.push_back({query->text(0), static_cast<unsigned>(query->integer(1)), query->text(2),
-                      query->text(3), query->text(4), query->text(5), query->text(6),
-                      query->text(7), query->text(8), query->text(9), query->number(10),
-                      query->number(11), query->text(12), query->integer(13) != 0});
-  }
+  return collect<StoredRow>(*query, [&] {
+    return StoredRow{query->text(0),    static_cast<unsigned>(query->integer(1)),
+                     query->text(2),    query->text(3),
+                     query->text(4),    query->text(5),
+                     query->text(6),    query->text(7),
+                     query->text(8),    query->text(9),
+                     query->number(10), query->number(11),
+                     query->text(12),   query->integer(13) != 0};
+  });
 }
 
 std::string measurementKey(const TableRow &row) {
