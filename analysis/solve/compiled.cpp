@@ -1,5 +1,6 @@
 #include "analysis/solve/compiled.h"
 
+#include "analysis/solve/scan.h"
 #include "analysis/solve/search_plan.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ template <typename Plan> class Search {
 public:
   Search(const Plan &plan, const PointVisitor *visit, const SearchLimits &limits,
          const SearchCosts *costs)
-      : plan(plan), visit(visit), limits(limits), costs(costs), state(plan.program.initialState()),
+      : plan(plan), visit(visit), limits(limits), costs(costs), state(plan.initialState),
         slots(plan.initialSlots), point(plan.levels.size()) {}
 
   SearchResult run() {
@@ -47,17 +48,22 @@ private:
 
   void set(const Level &level, int64_t value) {
     state.value[level.parameter] = value;
-    state.known[level.parameter] = true;
     point[level.parameter] = value;
   }
 
   bool accepts(const Check &check, size_t depth) {
-    for (detail::RegisterId step : check.steps)
-      plan.program.step(step, state);
+    plan.program.run(check.steps, state);
     if (state.known[check.truth])
       return state.value[check.truth] != 0;
     noteUndecided(check, depth);
     return false;
+  }
+
+  /// Later parameters to where they suit an open constraint best.
+  void turnToCorner(const Check &check) {
+    for (auto [parameter, value] : check.corner)
+      state.value[parameter] = value;
+    plan.program.run(check.cornerSteps, state);
   }
 
   /// Without a 64-bit value, the constraint may still be false beyond doubt.
@@ -79,6 +85,7 @@ private:
       set(level, level.values[i]);
       return accepts(check, depth);
     };
+    turnToCorner(check);
     // Most constraints bind nowhere near: the worst value first.
     if (lo >= hi || acceptsAt(check.acceptsPrefix ? hi - 1 : lo))
       return;
@@ -101,7 +108,12 @@ private:
     return {{}, true};
   }
 
-  bool isStillPossible(const Level &level) {
+  bool isStillPossible(const Level &level, size_t depth) {
+    for (const Check &check : level.outlooks) {
+      turnToCorner(check);
+      if (!accepts(check, depth))
+        return false;
+    }
     for (const auto &step : level.abstractSteps)
       slots[step.result] = detail::Program::apply(step.op, read(step.a), read(step.b));
     return std::all_of(level.prunes.begin(), level.prunes.end(),
@@ -116,6 +128,8 @@ private:
     const bool isCounting = !visit;
     if (isCounting && level.isFree)
       return addSolutions(level.below);
+    if (level.isIndifferent && !costs && depth + 1 < plan.levels.size())
+      return repeat(level, depth);
     size_t lo = 0, hi = level.values.size();
     for (const Check &check : level.monotone)
       bisect(level, check, depth, lo, hi);
@@ -128,16 +142,20 @@ private:
         if (cost > costs->bound)
           continue;
       }
-      if (++result.nodes > limits.maxNodes)
-        return end(SearchResult::End::LimitReached);
+      if (!countNode())
+        return false;
       set(level, level.values[i]);
       bool isAccepted = std::all_of(level.checks.begin(), level.checks.end(),
                                     [&](const Check &check) { return accepts(check, depth); });
       if (!isAccepted)
         continue;
-      for (detail::RegisterId step : level.tail)
-        plan.program.step(step, state);
-      if (!isStillPossible(level))
+      if (depth + 1 == plan.levels.size()) {
+        if (!emit())
+          return false;
+        continue;
+      }
+      plan.program.run(level.tail, state);
+      if (!isStillPossible(level, depth))
         continue;
       if (!descend(depth + 1, cost))
         return false;
@@ -145,9 +163,62 @@ private:
     return true;
   }
 
+  bool countNode() {
+    return ++result.nodes <= limits.maxNodes || end(SearchResult::End::LimitReached);
+  }
+
+  /// All values of a parameter below which everything is the same: what the first one found is
+  /// repeated for the others.
+  bool repeat(const Level &level, size_t depth) {
+    const uint64_t before = result.solutions;
+    const size_t first = found.size(), stride = point.size();
+    ++recorders;
+    if (!countNode())
+      return false;
+    set(level, level.values.front());
+    if (!descend(depth + 1, 0))
+      return false;
+    --recorders;
+    if (!visit) { // only the number matters
+      uint64_t more;
+      if (__builtin_mul_overflow(result.solutions - before, level.values.size() - 1, &more))
+        return end(SearchResult::End::LimitReached);
+      return addSolutions(more);
+    }
+    const size_t last = found.size();
+    const bool isWhole = !isFull;
+    for (size_t i = 1; i < level.values.size(); ++i) {
+      if (!countNode())
+        return false;
+      set(level, level.values[i]);
+      if (!isWhole && !descend(depth + 1, 0))
+        return false;
+      for (size_t at = first; isWhole && at < last; at += stride) {
+        std::copy_n(found.begin() + ptrdiff_t(at), stride, point.begin());
+        point[level.parameter] = level.values[i];
+        if (!countNode() || !emit())
+          return false;
+      }
+    }
+    if (recorders == 0) {
+      found.clear();
+      isFull = false;
+    }
+    return true;
+  }
+
+  void record() {
+    constexpr size_t most = size_t(1) << 20;
+    isFull |= found.size() + point.size() > most;
+    if (!isFull)
+      found.insert(found.end(), point.begin(), point.end());
+  }
+
   bool emit() {
     if (!addSolutions(1))
       return false;
+    if (recorders > 0 && visit)
+      record();
     return !visit || (*visit)(point) || end(SearchResult::End::Stopped);
   }
 
@@ -158,6 +229,10 @@ private:
   ConcreteState state;
   std::vector<Abstract> slots;
   std::vector<int64_t> point;
+  /// Points found while `recorders` levels want to repeat them; not all of them once it is full.
+  std::vector<int64_t> found;
+  unsigned recorders = 0;
+  bool isFull = false;
   SearchResult result;
 };
 
@@ -184,6 +259,10 @@ SearchResult CompiledSystem::enumerate(PointVisitor visit, const SearchLimits &l
 
 SearchResult CompiledSystem::count(const SearchLimits &limits) const {
   return Search<Plan>(*plan, nullptr, limits, nullptr).run();
+}
+
+SearchResult CompiledSystem::countAll(const SearchLimits &limits) const {
+  return detail::scanAll(plan->program, plan->truths, plan->lists, limits);
 }
 
 SearchResult CompiledSystem::findFirst(std::vector<int64_t> &point,

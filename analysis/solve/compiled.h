@@ -40,8 +40,9 @@ struct SearchResult {
   End end = End::Exhausted;
   uint64_t solutions = 0;
   uint64_t nodes = 0;
-  /// Candidates and partial points refused because a constraint had no value there though it might
-  /// hold over the unbounded integers; `undecidedConstraint` is the first such constraint.
+  /// Decisions about candidates and partial points that refused because a constraint had no value
+  /// there though it might hold over the unbounded integers; `undecidedConstraint` is the first
+  /// such constraint.
   uint64_t undecided = 0;
   std::optional<size_t> undecidedConstraint;
 
@@ -78,6 +79,9 @@ public:
                          const SearchCosts *costs = nullptr) const;
   /// The number of solutions.
   SearchResult count(const SearchLimits &limits = {}) const;
+  /// The same number, by evaluating every constraint at every candidate: nothing is pruned and
+  /// nothing skipped. What the search is compared with; `nodes` are the candidates.
+  SearchResult countAll(const SearchLimits &limits = {}) const;
   /// The first solution in level order; `point` (parameter order) is written only for Yes.
   SearchResult findFirst(std::vector<int64_t> &point, const SearchLimits &limits = {}) const;
 

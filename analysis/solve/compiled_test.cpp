@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <gtest/gtest.h>
+#include <random>
 
 namespace tilewright {
 namespace {
@@ -58,6 +59,7 @@ TEST(Compiled, EqualsBruteForceOnRandomSystems) {
     CompiledSystem compiled = compile(random.system);
     ASSERT_EQ(solutions(compiled), expected) << "round " << round;
     ASSERT_EQ(compiled.count().solutions, expected.size()) << "round " << round;
+    ASSERT_EQ(compiled.countAll().solutions, expected.size()) << "round " << round;
     CompiledSystem tightest = compile(random.system, SearchOrder::Tightest);
     Points other = solutions(tightest);
     std::sort(other.begin(), other.end());
@@ -67,6 +69,101 @@ TEST(Compiled, EqualsBruteForceOnRandomSystems) {
   }
   EXPECT_GT(solved, 500u);
   EXPECT_GT(empty, 500u);
+}
+
+/// Amounts against bounds, as devices have them: sums of products, quotients, one or two parameters
+/// on both sides. Six parameters, some of them in no constraint.
+testing::RandomSystem amounts(std::mt19937_64 &random) {
+  auto below = [&](uint64_t n) { return int64_t(random() % n); };
+  testing::RandomSystem out;
+  std::vector<Expr> vars;
+  for (int i = 0; i < 6; ++i) {
+    std::string name = "t" + std::to_string(i);
+    vars.push_back(out.context->variable(VarKind::TileParam, name));
+    std::set<int64_t> list;
+    for (int64_t n = 1 + below(5); n > 0; --n)
+      list.insert(1 + below(below(2) ? 8 : 40));
+    out.system.parameters.push_back({vars.back().variable(), name, {list.begin(), list.end()}});
+  }
+  auto var = [&] { return vars[size_t(below(6))]; };
+  for (int64_t n = 1 + below(3); n > 0; --n) {
+    Expr amount = out.context->constant(below(9));
+    for (int64_t terms = 1 + below(3); terms > 0; --terms) {
+      Expr term = var() * (1 + below(4));
+      for (int64_t factors = below(3); factors > 0; --factors)
+        term = below(3) == 0   ? term.ceilDiv(var() * (1 + below(3)))
+               : below(4) == 0 ? term.max(var())
+                               : term * var();
+      amount = amount + term;
+    }
+    Expr bound = below(3) == 0 ? var() * (1 + below(300)) : out.context->constant(below(3000));
+    out.system.constraints.push_back(constraint(below(3) == 0 ? Formula::lessEqual(bound, amount)
+                                                              : Formula::lessEqual(amount, bound)));
+  }
+  return out;
+}
+
+TEST(Compiled, EqualsBruteForceOnAmounts) {
+  std::mt19937_64 random(11);
+  size_t some = 0;
+  for (int round = 0; round < 1500; ++round) {
+    testing::RandomSystem made = amounts(random);
+    Points expected = bruteForce(made.system);
+    CompiledSystem compiled = compile(made.system);
+    ASSERT_EQ(solutions(compiled), expected) << "round " << round;
+    ASSERT_EQ(compiled.count().solutions, expected.size()) << "round " << round;
+    ASSERT_EQ(compiled.countAll().solutions, expected.size()) << "round " << round;
+    Points other = solutions(compile(made.system, SearchOrder::Tightest));
+    std::sort(other.begin(), other.end());
+    ASSERT_EQ(other, expected) << "round " << round;
+    some += !expected.empty();
+  }
+  EXPECT_GT(some, 500u);
+}
+
+TEST(Compiled, ParametersWithoutConstraintsRepeatWhatLiesBelow) {
+  // t1 speaks of nothing: for each t0, its 4 values repeat what t2 and t3 leave.
+  ExprContext context;
+  ConstraintSystem system;
+  std::vector<Expr> vars;
+  for (int i = 0; i < 4; ++i) {
+    std::string name = "t" + std::to_string(i);
+    vars.push_back(context.variable(VarKind::TileParam, name));
+    system.parameters.push_back({vars.back().variable(), name, {1, 2, 3, 4}});
+  }
+  system.constraints.push_back(
+      constraint(Formula::lessEqual(vars[0] * vars[2] * vars[3], context.constant(12))));
+  Points expected = bruteForce(system);
+  CompiledSystem compiled = compile(system);
+  EXPECT_EQ(solutions(compiled), expected);
+  for (size_t enough = 1; enough <= expected.size(); ++enough) {
+    Points seen;
+    SearchResult result = compiled.enumerate([&](std::span<const int64_t> point) {
+      seen.emplace_back(point.begin(), point.end());
+      return seen.size() < enough;
+    });
+    EXPECT_EQ(result.end, SearchResult::End::Stopped);
+    EXPECT_EQ(seen, Points(expected.begin(), expected.begin() + ptrdiff_t(enough)));
+  }
+  EXPECT_EQ(compiled.enumerate([](auto) { return true; }, {.maxNodes = 40}).end,
+            SearchResult::End::LimitReached);
+  // More than is kept for repeating: found again each time.
+  for (SolveParameter &parameter : system.parameters)
+    parameter.candidates.clear();
+  for (int64_t v = 1; v <= 700; ++v)
+    for (int i : {2, 3})
+      system.parameters[size_t(i)].candidates.push_back(v);
+  system.parameters[0].candidates = {1};
+  system.parameters[1].candidates = {1, 2, 3};
+  system.constraints[0] = constraint(Formula::lessEqual(vars[2] + vars[3], context.constant(1000)));
+  uint64_t sum = 0;
+  SearchResult result = compile(system).enumerate([&](std::span<const int64_t> point) {
+    EXPECT_LE(point[2] + point[3], 1000);
+    sum += uint64_t(point[1]);
+    return true;
+  });
+  EXPECT_EQ(result.solutions, 3u * (700 * 700 - 400 * 401 / 2));
+  EXPECT_EQ(sum, 6u * (result.solutions / 3));
 }
 
 TEST(Compiled, PointEvaluationEqualsFormulas) {
@@ -116,6 +213,8 @@ TEST(Compiled, OverflowIsUndecidedUnlessItIsFalseBeyondDoubt) {
   SearchResult result = compile(e.system).count();
   EXPECT_EQ(result.solutions, 2u);
   EXPECT_EQ(result.undecided, 0u);
+  EXPECT_EQ(compile(e.system).countAll().solutions, 2u);
+  EXPECT_EQ(compile(e.system).countAll().undecided, 0u);
   // Here it would hold over the unbounded integers.
   e.system.constraints = {constraint(Formula::lessEqual(e.context.constant(5), e.t0 * e.t1))};
   result = compile(e.system).count();
@@ -156,6 +255,8 @@ TEST(Compiled, RunningOutOfNodesIsUnknown) {
       constraint(Formula::equal((e.t0 * e.t1).mod(7), e.context.constant(0))));
   EXPECT_EQ(compile(e.system).count().verdict(), Verdict::No);
   EXPECT_EQ(compile(e.system).count({.maxNodes = 3}).verdict(), Verdict::Unknown);
+  EXPECT_EQ(compile(e.system).countAll().verdict(), Verdict::No);
+  EXPECT_EQ(compile(e.system).countAll({.maxNodes = 3}).verdict(), Verdict::Unknown);
 }
 
 TEST(Compiled, CountsOverSixtyFourBitsAreALimit) {

@@ -208,6 +208,25 @@ void Program::step(RegisterId id, ConcreteState &state) const {
   state.known[id] = known;
 }
 
+Step Program::stepOf(RegisterId id, std::span<const Abstract> box) const {
+  const Register &reg = registers[id];
+  return {reg.op, !box[id].mayBeUnknown, id, reg.a, reg.op == Code::Not ? reg.a : reg.b};
+}
+
+void Program::markTotal(std::span<const Abstract> box, ConcreteState &state) const {
+  for (RegisterId id = 0; id < size(); ++id)
+    state.known[id] |= !box[id].mayBeUnknown;
+}
+
+void Program::run(std::span<const Step> steps, ConcreteState &state) const {
+  int64_t *value = state.value.data();
+  for (const Step &s : steps)
+    if (s.isTotal)
+      value[s.result] = compute(s.op, value[s.a], value[s.b]);
+    else
+      step(s.result, state);
+}
+
 namespace {
 
 /// An interval whose lower end saturated to INT64_MAX means "at least that", which arithmetic would

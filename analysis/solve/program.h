@@ -10,6 +10,7 @@
 
 #include "analysis/tiling/constraint.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -47,6 +48,51 @@ struct Register {
   uint64_t parameters = 0; ///< set of parameters that it depends on, bit i = parameter i
 };
 
+/// One operation of a program, ready to run.
+struct Step {
+  Code op;
+  bool isTotal; ///< has a value wherever it will be run; see Program::stepOf()
+  RegisterId result, a, b;
+};
+
+/// Of operands for which the operation has a value (and which are no garbage beyond 0 and 1 where
+/// they are truths).
+inline int64_t compute(Code op, int64_t a, int64_t b) {
+  switch (op) {
+  case Code::Add:
+    return a + b;
+  case Code::Mul:
+    return a * b;
+  case Code::FloorDiv:
+    return a / b - (a % b < 0);
+  case Code::CeilDiv:
+    return a / b + (a % b > 0);
+  case Code::Mod:
+    return a % b + (a % b < 0 ? b : 0);
+  case Code::Min:
+    return std::min(a, b);
+  case Code::Max:
+    return std::max(a, b);
+  case Code::LessEqual:
+    return a <= b;
+  case Code::Equal:
+    return a == b;
+  case Code::Divides:
+    return b % a == 0;
+  case Code::And:
+    return a & b;
+  case Code::Or:
+    return a | b;
+  case Code::Not:
+    return !a;
+  case Code::Parameter:
+  case Code::Constant:
+  case Code::Undefined:
+    break;
+  }
+  return 0;
+}
+
 /// Values of all registers at one point.
 struct ConcreteState {
   std::vector<int64_t> value;
@@ -83,6 +129,13 @@ public:
   ConcreteState initialState() const;
   /// Computes one register from its operands.
   void step(RegisterId id, ConcreteState &state) const;
+
+  /// A register's operation, for parameters within the box that `box` was computed for.
+  Step stepOf(RegisterId id, std::span<const Abstract> box) const;
+  /// Runs steps in order, as step() does. What is total is taken as known already: see markTotal().
+  void run(std::span<const Step> steps, ConcreteState &state) const;
+  /// Marks every register as known that has a value throughout a box.
+  void markTotal(std::span<const Abstract> box, ConcreteState &state) const;
 
   /// The abstract result of an operation.
   static Abstract apply(Code op, const Abstract &a, const Abstract &b);

@@ -34,13 +34,19 @@ void CompiledSystem::Plan::build(const ConstraintSystem &system, SearchOrder ord
   std::vector<Interval> lists = boxOfLists();
   std::vector<Abstract> box = program.abstractly(lists);
   orderLevels(order, box);
+  initialState = program.initialState();
+  program.markTotal(box, initialState);
+  for (const Level &level : levels)
+    trends.push_back(program.trends(level.parameter, box));
   placeChecks(box);
+  placeOutlooks(box);
   placeAbstractSteps(box);
 }
 
 /// Decides constraints on no parameter and filters lists by those on one.
 void CompiledSystem::Plan::filterLists(const ConstraintSystem &system) {
   for (uint32_t p = 0; p < system.parameters.size(); ++p) {
+    lists.push_back(system.parameters[p].candidates);
     Level level;
     level.parameter = p;
     level.values = system.parameters[p].candidates;
@@ -142,14 +148,11 @@ void CompiledSystem::Plan::placeChecks(const std::vector<Abstract> &box) {
   for (size_t d = 0; d < levels.size(); ++d) {
     Level &level = levels[d];
     std::vector<bool> isDone(program.size());
-    std::vector<Trend> trends;
-    if (!decidedAt[d].empty())
-      trends = program.trends(level.parameter, box);
     auto stepsFor = [&](uint32_t c) {
-      std::vector<RegisterId> steps;
+      std::vector<detail::Step> steps;
       for (RegisterId id : cones[c])
         if (program[id].parameters && levelOf(id) == d && !isDone[id])
-          steps.push_back(id);
+          steps.push_back(program.stepOf(id, box));
       return steps;
     };
     std::set<RegisterId> seen; // two constraints with one truth need one check
@@ -158,21 +161,25 @@ void CompiledSystem::Plan::placeChecks(const std::vector<Abstract> &box) {
       RegisterId truth = truths[c];
       if (!seen.insert(truth).second)
         continue;
-      Trend trend = trends[truth];
+      Trend trend = trends[d][truth];
       if (!box[truth].mayBeUnknown && (trend == Trend::Up || trend == Trend::Down))
-        level.monotone.push_back({stepsFor(c), truth, c, trend == Trend::Down});
+        level.monotone.push_back({stepsFor(c), truth, c, trend == Trend::Down, {}, {}});
       else
         stepwise.push_back(c);
     }
     for (uint32_t c : stepwise) {
-      level.checks.push_back({stepsFor(c), truths[c], c, false});
-      for (RegisterId id : level.checks.back().steps)
-        isDone[id] = true;
+      level.checks.push_back({stepsFor(c), truths[c], c, false, {}, {}});
+      for (const detail::Step &step : level.checks.back().steps)
+        isDone[step.result] = true;
     }
     for (RegisterId id = 0; id < program.size(); ++id)
       if (isNeededLater[id] && program[id].parameters && levelOf(id) == d && !isDone[id])
-        level.tail.push_back(id);
+        level.tail.push_back(program.stepOf(id, box));
   }
+  uint64_t constrained = 0;
+  for (RegisterId truth : truths)
+    if (std::popcount(program[truth].parameters) > 1)
+      constrained |= program[truth].parameters;
   std::optional<uint64_t> below = 1;
   bool isFree = true;
   for (size_t d = levels.size(); d-- > 0;) {
@@ -182,8 +189,47 @@ void CompiledSystem::Plan::placeChecks(const std::vector<Abstract> &box) {
       below = product;
     else
       below = std::nullopt;
+    levels[d].isIndifferent = !(constrained >> levels[d].parameter & 1);
     levels[d].isFree = isFree;
     levels[d].below = below;
+  }
+}
+
+/// What constraints that are decided later still leave of a level, by their best corner. Others are
+/// left to intervals.
+void CompiledSystem::Plan::placeOutlooks(const std::vector<Abstract> &box) {
+  if (std::any_of(levels.begin(), levels.end(), [](const Level &l) { return l.values.empty(); }))
+    return;
+  for (size_t d = 0; d + 1 < levels.size(); ++d) {
+    Level &level = levels[d];
+    std::set<RegisterId> seen;
+    for (uint32_t c = 0; c < truths.size(); ++c) {
+      const RegisterId truth = truths[c];
+      bool isOpen = (program[truth].parameters >> level.parameter & 1) && levelOf(truth) > d;
+      if (!isOpen || !seen.insert(truth).second)
+        continue;
+      Check check{{}, truth, c, trends[d][truth] == Trend::Down, {}, {}};
+      bool hasCorner = !box[truth].mayBeUnknown;
+      for (size_t later = d + 1; later < levels.size(); ++later) {
+        const Level &other = levels[later];
+        if (!(program[truth].parameters >> other.parameter & 1))
+          continue;
+        hasCorner &= trends[later][truth] != Trend::Mixed;
+        bool likesSmall = trends[later][truth] == Trend::Down;
+        check.corner.emplace_back(other.parameter,
+                                  likesSmall ? other.values.front() : other.values.back());
+      }
+      if (!hasCorner) {
+        level.openIrregular.push_back(c);
+        continue;
+      }
+      for (RegisterId id : cones[c])
+        if (program[id].parameters && levelOf(id) >= d)
+          (program[id].parameters >> level.parameter & 1 ? check.steps : check.cornerSteps)
+              .push_back(program.stepOf(id, box));
+      bool isMonotone = trends[d][truth] != Trend::Mixed;
+      (isMonotone ? level.monotone : level.outlooks).push_back(std::move(check));
+    }
   }
 }
 
@@ -214,11 +260,8 @@ void CompiledSystem::Plan::placeAbstractSteps(const std::vector<Abstract> &box) 
   for (size_t d = 0; d + 1 < levels.size(); ++d) {
     Level &level = levels[d];
     std::vector<bool> isNeeded(program.size());
-    for (size_t c = 0; c < truths.size(); ++c) {
+    for (uint32_t c : level.openIrregular) {
       RegisterId truth = truths[c];
-      bool isOpen = (program[truth].parameters >> level.parameter & 1) && levelOf(truth) > d;
-      if (!isOpen || isNeeded[truth])
-        continue;
       for (RegisterId id : cones[c])
         isNeeded[id] = true;
       level.prunes.push_back(newSlot(truth, d));

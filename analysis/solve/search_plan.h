@@ -9,12 +9,16 @@ namespace tilewright {
 struct CompiledSystem::Plan {
   using RegisterId = detail::RegisterId;
 
-  /// A constraint that is decided at a level: registers to compute, then its truth.
+  /// Registers to compute, then a constraint's truth. With a corner, the constraint is still open,
+  /// and each later parameter stands at the value that suits it best: it is monotone in all of
+  /// them, so that it can still become true just if it is true there.
   struct Check {
-    std::vector<RegisterId> steps;
+    std::vector<detail::Step> steps; ///< for each value of the level's parameter
     RegisterId truth;
     uint32_t constraint;
     bool acceptsPrefix = false; ///< of a monotone check: accepts small sizes, else large ones
+    std::vector<std::pair<RegisterId, int64_t>> corner;
+    std::vector<detail::Step> cornerSteps; ///< before `steps`, once for all values
   };
 
   /// Where an abstract operand lives: a slot of the abstract state, or a decided register.
@@ -30,13 +34,18 @@ struct CompiledSystem::Plan {
 
   struct Level {
     uint32_t parameter;
-    std::vector<int64_t> values;  ///< candidates that pass the constraints on this one alone
-    std::vector<uint32_t> origin; ///< their places in the system's list
-    std::vector<Check> monotone;  ///< cut [0, size) to a range
-    std::vector<Check> checks;    ///< run for each value
-    std::vector<RegisterId> tail; ///< needed by later levels only
+    std::vector<int64_t> values;    ///< candidates that pass the constraints on this one alone
+    std::vector<uint32_t> origin;   ///< their places in the system's list
+    std::vector<Check> monotone;    ///< cut [0, size) to a range
+    std::vector<Check> checks;      ///< run for each value
+    std::vector<Check> outlooks;    ///< run for each value that passed, with corners
+    std::vector<detail::Step> tail; ///< needed by later levels only
     std::vector<AbstractStep> abstractSteps;
-    std::vector<uint32_t> prunes; ///< slots of truths that must still be possible
+    std::vector<uint32_t> prunes;        ///< slots of truths that must still be possible
+    std::vector<uint32_t> openIrregular; ///< open constraints without a corner: the slots' ones
+    /// No constraint on several parameters speaks of this one: what lies below is the same for each
+    /// of its values.
+    bool isIndifferent = false;
     /// No level from here on has a check; `below` points per value of the level before (nothing:
     /// over 64 bits).
     bool isFree = false;
@@ -48,8 +57,10 @@ struct CompiledSystem::Plan {
   void build(const ConstraintSystem &system, SearchOrder order);
 
   detail::Program program;
-  std::vector<RegisterId> truths; ///< a constraint each
+  std::vector<RegisterId> truths;          ///< a constraint each
+  std::vector<std::vector<int64_t>> lists; ///< all candidates, by parameter
   std::vector<Level> levels;
+  detail::ConcreteState initialState;
   std::vector<detail::Abstract> initialSlots;
   bool isNever = false; ///< a constraint without parameters does not hold
   uint64_t undecided = 0;
@@ -60,12 +71,14 @@ private:
   void filterLists(const ConstraintSystem &system);
   void orderLevels(SearchOrder order, const std::vector<detail::Abstract> &box);
   void placeChecks(const std::vector<detail::Abstract> &box);
+  void placeOutlooks(const std::vector<detail::Abstract> &box);
   void placeAbstractSteps(const std::vector<detail::Abstract> &box);
   std::vector<Interval> boxOfLists() const;
   size_t levelOf(RegisterId id) const; ///< level at which a register is decided
 
   std::vector<std::vector<RegisterId>> cones; ///< a constraint each
   std::vector<uint32_t> levelOfParameter;
+  std::vector<std::vector<detail::Trend>> trends; ///< by level, of every register
 };
 
 } // namespace tilewright

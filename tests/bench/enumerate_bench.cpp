@@ -148,6 +148,18 @@ void countSpace(benchmark::State &state) {
   report(state, s, result);
 }
 
+/// Every candidate evaluated: nothing is pruned.
+void scanSpace(benchmark::State &state) {
+  Space s = space(state.range(0));
+  CompiledSystem compiled = llvm::cantFail(CompiledSystem::compile(s.system));
+  SearchResult result;
+  for (auto _ : state)
+    result = compiled.countAll();
+  if (double(result.nodes) != s.raw)
+    state.SkipWithError("some candidates were left out");
+  report(state, s, result);
+}
+
 void decideSpace(benchmark::State &state) {
   Space s = space(state.range(0));
   for (auto _ : state)
@@ -226,6 +238,7 @@ BENCHMARK(explainSpace)->ArgsProduct({{0, 1, 3, 4}, {0, 1}})->Unit(benchmark::kM
 BENCHMARK(compileSpace)->DenseRange(0, 3)->Unit(benchmark::kMicrosecond);
 BENCHMARK(enumerateSpace)->DenseRange(0, 3)->Unit(benchmark::kMillisecond);
 BENCHMARK(countSpace)->DenseRange(0, 3)->Unit(benchmark::kMillisecond);
+BENCHMARK(scanSpace)->DenseRange(0, 3)->Unit(benchmark::kMillisecond);
 BENCHMARK(decideSpace)->DenseRange(0, 3)->Unit(benchmark::kMillisecond);
 
 } // namespace
