@@ -1,5 +1,6 @@
 #include "costmodel/dataset.h"
 
+#include "analysis/support/digest.h"
 #include "costmodel/measured_plans.h"
 #include "costmodel/price.h"
 
@@ -10,20 +11,6 @@
 namespace tilewright {
 
 namespace {
-
-/// FNV-1a over bytes: identifies a data set, no more.
-class Hash {
-public:
-  void add(std::string_view bytes) {
-    for (unsigned char c : bytes)
-      state = (state ^ c) * 0x100000001b3ull;
-    state = (state ^ 0xff) * 0x100000001b3ull; // so that "ab","c" and "a","bc" differ
-  }
-  std::string str() const { return fmt::format("{:016x}", state); }
-
-private:
-  uint64_t state = 0xcbf29ce484222325ull;
-};
 
 class Loader {
 public:
@@ -149,7 +136,7 @@ private:
   Times times;
   Dataset data;
   std::map<std::pair<std::string, std::string>, int64_t> unpriced;
-  Hash hash;
+  Digest hash;
   std::shared_ptr<const std::vector<std::string>> lastNames;
   unsigned tableNumber = 0;
 };

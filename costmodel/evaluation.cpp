@@ -1,5 +1,6 @@
 #include "costmodel/evaluation.h"
 
+#include "analysis/support/digest.h"
 #include "costmodel/feature_batch.h"
 
 #include <algorithm>
@@ -102,9 +103,7 @@ llvm::Expected<std::vector<double>> predictLeftOut(const Dataset &data, const De
 } // namespace
 
 int foldOf(std::string_view shape, int folds) {
-  uint64_t state = 0xcbf29ce484222325ull; // FNV-1a
-  for (unsigned char c : shape)
-    state = (state ^ c) * 0x100000001b3ull;
+  uint64_t state = fnv1a(shape);
   state ^= state >> 29; // the low bits of FNV see little of the last characters
   state *= 0xbf58476d1ce4e5b9ull;
   return int((state >> 32) % uint64_t(std::max(folds, 1)));

@@ -1,5 +1,6 @@
 #include "datasets/store.h"
 
+#include "analysis/support/digest.h"
 #include "costmodel/measured_plans.h"
 
 #include <algorithm>
@@ -50,20 +51,6 @@ bool isTable(const fs::path &path) {
   return (name.ends_with(".csv") || name.ends_with(".csv.gz")) &&
          name.find(".counters.csv") == std::string::npos;
 }
-
-/// FNV-1a over texts, one after the other.
-class Digest {
-public:
-  void add(std::string_view text) {
-    for (unsigned char c : text)
-      state = (state ^ c) * 0x100000001b3ull;
-    state = (state ^ 0xff) * 0x100000001b3ull; // so that "ab","c" and "a","bc" differ
-  }
-  std::string str() const { return fmt::format("{:016x}", state); }
-
-private:
-  uint64_t state = 0xcbf29ce484222325ull;
-};
 
 std::string hashOfKey(std::string_view key) {
   Digest digest;

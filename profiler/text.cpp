@@ -1,5 +1,7 @@
 #include "profiler/text.h"
 
+#include "analysis/support/digest.h"
+
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -9,14 +11,7 @@
 
 namespace tilewright::profile {
 
-std::string hashText(std::string_view bytes) {
-  uint64_t state = 0xcbf29ce484222325u;
-  for (unsigned char c : bytes)
-    state = (state ^ c) * 0x100000001b3u;
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(state));
-  return text;
-}
+std::string hashText(std::string_view bytes) { return hexDigits(fnv1a(bytes)); }
 
 Result<std::string> readTextFile(const std::string &path, uint64_t maxBytes) {
   std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(path.c_str(), "rb"), std::fclose);

@@ -2,6 +2,7 @@
 
 #include "analysis/solve/z3_encoding.h"
 #include "analysis/support/diag.h"
+#include "analysis/support/digest.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,13 +13,6 @@ namespace tilewright {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-uint64_t hashOf(std::string_view text) { // FNV-1a: the same on every machine
-  uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char c : text)
-    hash = (hash ^ c) * 0x100000001b3;
-  return hash;
-}
 
 /// One query: context, solver, encoding and its accounts. z3::exception may leave any method.
 class Query {
@@ -46,7 +40,7 @@ public:
     for (const z3::expr &name : encoding.assumptions())
       text << ' ' << name;
     text << " ))\n(get-unsat-core)\n(get-model)\n";
-    std::string path = fmt::format("{}/query-{:016x}.smt2", options.dumpDir, hashOf(text.str()));
+    std::string path = fmt::format("{}/query-{:016x}.smt2", options.dumpDir, fnv1a(text.str()));
     return writeFileAtomically(path, text.str());
   }
 

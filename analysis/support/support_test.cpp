@@ -1,5 +1,7 @@
 #include "analysis/support/checked.h"
+#include "analysis/support/csv.h"
 #include "analysis/support/diag.h"
+#include "analysis/support/digest.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -64,6 +66,36 @@ TEST(Diag, TravelsThroughError) {
   Diag diag = takeDiag(makeError(DiagClass::Unsupported, "rank {} is over {}", 9, 8));
   EXPECT_EQ(diag.cls, DiagClass::Unsupported);
   EXPECT_EQ(diag.message, "rank 9 is over 8");
+}
+
+TEST(Digest, IsFnv1a) {
+  EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325u); // the vectors of the draft
+  EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8cu);
+  EXPECT_EQ(hexDigits(fnv1a("foobar")), "85944171f73967e8");
+  EXPECT_EQ(fnv1a("foobar"), fnv1a("bar", fnv1a("foo")));
+  EXPECT_EQ(hexDigits(1), "0000000000000001");
+  EXPECT_NE(fnv1a("\xff"), fnv1a("\x7f"));
+}
+
+TEST(Digest, TextsCannotRunTogether) {
+  auto of = [](std::initializer_list<std::string_view> texts) {
+    Digest digest;
+    for (std::string_view text : texts)
+      digest.add(text);
+    return digest.str();
+  };
+  EXPECT_EQ(of({"ab", "c"}), of({"ab", "c"}));
+  EXPECT_NE(of({"ab", "c"}), of({"a", "bc"}));
+  EXPECT_NE(of({"ab", ""}), of({"ab"}));
+}
+
+TEST(Csv, QuotesOnlyWhatNeedsIt) {
+  EXPECT_EQ(csvCell("plain text"), "plain text");
+  EXPECT_EQ(csvCell(""), "");
+  EXPECT_EQ(csvCell("a,b"), "\"a,b\"");
+  EXPECT_EQ(csvCell("say \"x\""), "\"say \"\"x\"\"\"");
+  EXPECT_EQ(csvCell("two\nlines"), "\"two\nlines\"");
+  EXPECT_EQ(csvRow({"a", "b,c", ""}), "a,\"b,c\",\n");
 }
 
 TEST(File, ReadsPlainAndGzipAndRefusesTheRest) {

@@ -1,4 +1,5 @@
 // The report's tables as CSV.
+#include "analysis/support/csv.h"
 #include "tools/report/residuals.h"
 #include "tools/report/summary.h"
 
@@ -12,14 +13,7 @@ using namespace report;
 
 namespace {
 
-std::string cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos)
-    return std::string(text);
-  std::string quoted = "\"";
-  for (char c : text)
-    quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
+std::string cell(std::string_view text) { return csvCell(text); }
 std::string cell(const Quantity &value) { return value ? fmt::format("{}", *value) : ""; }
 
 /// Appends to one table; the header stands until there is a row.

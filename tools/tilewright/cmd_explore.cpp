@@ -1,6 +1,7 @@
 // tilewright explore: models into kernels, each with its best plans by predicted time.
 #include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
+#include "analysis/support/digest.h"
 #include "analysis/support/json_guard.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
 #include "codegen/lower.h"
@@ -29,15 +30,12 @@ struct Options {
   std::string cache = "warm", instruction = "auto";
 };
 
-/// A hash that only has to notice changes: 64-bit FNV-1a.
+/// A hash that only has to notice changes.
 std::string fingerprint(std::initializer_list<std::string_view> parts) {
-  uint64_t hash = 0xcbf29ce484222325ull;
-  for (std::string_view part : parts) {
-    for (char c : part)
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-    hash = (hash ^ 0xff) * 0x100000001b3ull; // parts can't run together
-  }
-  return fmt::format("{:016x}", hash);
+  Digest digest;
+  for (std::string_view part : parts)
+    digest.add(part);
+  return digest.str();
 }
 
 Json planJson(const KernelPlan &plan) {

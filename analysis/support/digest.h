@@ -1,0 +1,44 @@
+#pragma once
+
+// 64-bit FNV-1a: tells texts apart, the same on every machine; not against an adversary.
+// Source: Fowler, Noll, Vo, draft-eastlake-fnv.
+//
+// Only the standard library is used, so that programs without LLVM can share it.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tilewright {
+
+inline constexpr uint64_t FnvBasis = 0xcbf29ce484222325u;
+inline constexpr uint64_t FnvPrime = 0x100000001b3u;
+
+/// The hash of `bytes` that go on after those that `state` is the hash of.
+constexpr uint64_t fnv1a(std::string_view bytes, uint64_t state = FnvBasis) {
+  for (char c : bytes)
+    state = (state ^ static_cast<unsigned char>(c)) * FnvPrime;
+  return state;
+}
+
+/// A hash as 16 hexadecimal digits.
+inline std::string hexDigits(uint64_t hash) {
+  std::string text(16, '0');
+  for (size_t i = text.size(); i-- > 0; hash >>= 4)
+    text[i] = "0123456789abcdef"[hash & 15];
+  return text;
+}
+
+/// The hash of a sequence of texts: "ab", "c" and "a", "bc" differ.
+class Digest {
+public:
+  void add(std::string_view text) {
+    state = (fnv1a(text, state) ^ 0xff) * FnvPrime; // 0xff ends a text: it is in no UTF-8
+  }
+  std::string str() const { return hexDigits(state); }
+
+private:
+  uint64_t state = FnvBasis;
+};
+
+} // namespace tilewright
