@@ -1,5 +1,6 @@
 #include "analysis/import/hlo_attributes.h"
 
+#include "analysis/import/hlo_attribute_checks.h"
 #include "analysis/support/checked.h"
 
 #include <algorithm>
@@ -208,8 +209,15 @@ bool expectDistinctReplicas(HloLexer &in, uint32_t begin, Ints all) {
   return true;
 }
 
+/// Of these every replica gives and gets as much as every other, so that all groups are of one
+/// size.
+bool needsEqualGroups(Opcode opcode) {
+  return opcode == Opcode::AllGather || opcode == Opcode::AllGatherStart ||
+         opcode == Opcode::ReduceScatter || opcode == Opcode::AllToAll;
+}
+
 /// `{{0,1},{2,3}}`, `{}`, `[2,4]<=[8]` or `[2,4]<=[4,2]T(1,0)`.
-bool readReplicaGroups(HloLexer &in, ReplicaGroups &out) {
+bool readReplicaGroups(HloLexer &in, Opcode opcode, ReplicaGroups &out) {
   out = {};
   uint32_t begin = in.place();
   if (in.consume('[')) {
@@ -236,8 +244,15 @@ bool readReplicaGroups(HloLexer &in, ReplicaGroups &out) {
       out = {1, static_cast<int64_t>(all.size())};
       return expectDistinctReplicas(in, begin, all);
     }
+    uint32_t place = in.place();
     if (!readInts(in, group))
       return false;
+    if (group.empty())
+      return in.fail(place, "a group without replicas");
+    if (out.count > 0 && needsEqualGroups(opcode) && static_cast<int64_t>(group.size()) != out.size)
+      return in.fail(place, fmt::format("a group of {} replicas beside one of {}, they must be of "
+                                        "one size",
+                                        group.size(), out.size));
     ++out.count;
     out.size = std::max(out.size, static_cast<int64_t>(group.size()));
     all.insert(all.end(), group.begin(), group.end());
@@ -257,6 +272,16 @@ bool readComparison(HloLexer &in, Comparison &out) {
   }
   out = it->second;
   return true;
+}
+
+bool readFusionKind(HloLexer &in, std::string &out) {
+  constexpr std::array<std::string_view, 4> kinds = {"kLoop", "kInput", "kOutput", "kCustom"};
+  uint32_t begin = in.place();
+  out = in.word();
+  if (std::find(kinds.begin(), kinds.end(), out) != kinds.end())
+    return true;
+  in.rewind(begin);
+  return in.failExpected("kLoop, kInput, kOutput or kCustom");
 }
 
 /// The text between the quotes, escapes as they stand.
@@ -357,14 +382,18 @@ const std::unordered_map<std::string_view, Reader> &readers() {
       {"mantissa_bits", readIntInto<&A::mantissaBits>},
       {"direction", [](Target t) { return readComparison(t.in, t.op.attrs.comparison); }},
       {"custom_call_target",
-       [](Target t) { return readQuoted(t.in, t.op.attrs.customCallTarget); }},
-      {"replica_groups",
-       [](Target t) { return readReplicaGroups(t.in, t.op.attrs.replicaGroups); }},
-      {"kind",
        [](Target t) {
-         t.op.attrs.fusionKind = t.in.word();
-         return !t.op.attrs.fusionKind.empty() || t.in.failExpected("a fusion kind");
+         uint32_t begin = t.in.place();
+         return readQuoted(t.in, t.op.attrs.customCallTarget) &&
+                (!t.op.attrs.customCallTarget.empty() ||
+                 t.in.fail(begin, "the custom call's target is empty"));
        }},
+      {"replica_groups",
+       [](Target t) {
+         return readReplicaGroups(t.in, t.op.attrs.asyncOpcode.value_or(t.op.opcode),
+                                  t.op.attrs.replicaGroups);
+       }},
+      {"kind", [](Target t) { return readFusionKind(t.in, t.op.attrs.fusionKind); }},
       {"calls", readCallsInto<CallRole::Calls>},
       {"to_apply", readCallsInto<CallRole::ToApply>},
       {"body", readCallsInto<CallRole::Body>},
@@ -385,7 +414,7 @@ bool readTypedAttribute(std::string_view name, HloLexer value, Op &op,
                         std::vector<HloCallReference> &calls) {
   auto it = readers().find(name);
   if (it == readers().end())
-    return true;
+    return checkAttributeValue(name, value, op);
   if (!it->second({value, op, calls}))
     return false;
   return value.atEnd() || value.failExpected("the attribute's end");

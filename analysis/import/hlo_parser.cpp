@@ -1,3 +1,4 @@
+#include "analysis/import/hlo_attribute_checks.h"
 #include "analysis/import/hlo_attributes.h"
 #include "analysis/import/hlo_shape.h"
 #include "analysis/import/hlo_text.h"
@@ -53,6 +54,7 @@ private:
     Shape result;
     std::vector<Shape> parameters;
     uint32_t signatureOffset = 0;
+    std::vector<std::pair<std::string_view, uint32_t>> predecessors; ///< names and their offsets
   };
 
   bool parseModule();
@@ -65,9 +67,12 @@ private:
   bool parseOpcodeAndOperands(Scope &scope, Op &op);
   bool parseLiteral(Op &op);
   bool parseOperands(Scope &scope, Op &op);
-  bool parseOpAttributes(Op &op, std::vector<HloCallReference> &calls);
+  bool parseOpAttributes(Scope &scope, Op &op, std::vector<HloCallReference> &calls);
+  bool parsePredecessors(Scope &scope, HloLexer value);
+  bool checkPredecessors(const Scope &scope);
   bool parseRawAttribute(RawAttribute &out, uint32_t &valueBegin);
   bool resolveCalls();
+  bool checkEntryLayout();
 
   std::shared_ptr<const SourceBuffer> source;
   std::string_view text;
@@ -76,6 +81,7 @@ private:
   Module module;
   std::vector<PendingCall> pending;
   size_t shapeNodes = 0, opCount = 0;
+  uint32_t entryLayoutBegin = 0, entryLayoutEnd = 0; ///< of the header's attribute; empty if none
 };
 
 llvm::Expected<Module> HloParser::run() {
@@ -111,7 +117,7 @@ bool HloParser::parseModule() {
     return lexer.fail(lexer.offset(), "the module has no computation");
   if (!module.entryId.isValid())
     module.entryId = GraphId{static_cast<uint32_t>(module.all().size() - 1)};
-  return resolveCalls();
+  return checkEntryLayout() && resolveCalls();
 }
 
 bool HloParser::parseHeader() {
@@ -127,6 +133,10 @@ bool HloParser::parseHeader() {
     uint32_t valueBegin;
     if (!parseRawAttribute(module.attributes.emplace_back(), valueBegin))
       return false;
+    if (module.attributes.back().name == "entry_computation_layout") {
+      entryLayoutBegin = valueBegin;
+      entryLayoutEnd = lexer.offset();
+    }
   }
   return true;
 }
@@ -192,7 +202,7 @@ bool HloParser::parseComputation() {
   for (Op &op : scope.read)
     graph.add(std::move(op));
   graph.setRoot(scope.root.isValid() ? scope.root : OpId{static_cast<uint32_t>(graph.size() - 1)});
-  if (!checkSignature(scope, graph))
+  if (!checkSignature(scope, graph) || !checkPredecessors(scope))
     return false;
 
   uint32_t suffixBegin = lexer.peek() == ',' ? lexer.offset() : 0, suffixEnd = suffixBegin;
@@ -287,7 +297,8 @@ bool HloParser::parseOp(Scope &scope) {
     scope.root = id;
   std::vector<HloCallReference> calls;
   if (!lexer.expect('=') || !parseShape(lexer, op.shape, shapeNodes) ||
-      !parseOpcodeAndOperands(scope, op) || !parseOpAttributes(op, calls))
+      !parseOpcodeAndOperands(scope, op) || !parseOpAttributes(scope, op, calls) ||
+      !hasNeededAttributes(lexer, op))
     return false;
   for (const HloCallReference &call : calls)
     scope.calls.emplace_back(id.index, call);
@@ -354,7 +365,7 @@ bool HloParser::parseOperands(Scope &scope, Op &op) {
   return true;
 }
 
-bool HloParser::parseOpAttributes(Op &op, std::vector<HloCallReference> &calls) {
+bool HloParser::parseOpAttributes(Scope &scope, Op &op, std::vector<HloCallReference> &calls) {
   while (lexer.consume(',')) {
     if (op.rawAttrs.size() == hlo_limits::attributesOfAnOp)
       return lexer.fail(lexer.offset(),
@@ -367,10 +378,36 @@ bool HloParser::parseOpAttributes(Op &op, std::vector<HloCallReference> &calls) 
       if (earlier.name == attribute.name)
         return lexer.fail(attribute.loc.offset,
                           fmt::format("attribute {} is given twice", attribute.name));
-    if (!readTypedAttribute(attribute.name, lexer.part(valueBegin, lexer.offset()), op, calls))
+    const HloLexer value = lexer.part(valueBegin, lexer.offset());
+    if (attribute.name == "control-predecessors"
+            ? !parsePredecessors(scope, value)
+            : !readTypedAttribute(attribute.name, value, op, calls))
       return false;
     op.rawAttrs.push_back(std::move(attribute));
   }
+  return true;
+}
+
+/// `{%a, %b}`: ops of the same computation that must run first.
+bool HloParser::parsePredecessors(Scope &scope, HloLexer value) {
+  if (!value.expect('{'))
+    return false;
+  for (bool isFirst = true; value.peek() != '}'; isFirst = false) {
+    if (!isFirst && !value.expect(','))
+      return false;
+    std::string_view name;
+    uint32_t place = value.place();
+    if (!value.name(name, "an op's name"))
+      return false;
+    scope.predecessors.emplace_back(name, place);
+  }
+  return value.expect('}');
+}
+
+bool HloParser::checkPredecessors(const Scope &scope) {
+  for (auto [name, place] : scope.predecessors)
+    if (!scope.ops.contains(name))
+      return lexer.fail(place, fmt::format("there is no op %{} in %{}", name, scope.name));
   return true;
 }
 
@@ -388,6 +425,45 @@ bool HloParser::parseRawAttribute(RawAttribute &out, uint32_t &valueBegin) {
     return false;
   out.text = lexer.slice(valueBegin, lexer.offset());
   return true;
+}
+
+/// `entry_computation_layout={(f32[2]{0})->f32[2]{0}}` must say what the entry takes and gives.
+bool HloParser::checkEntryLayout() {
+  if (entryLayoutBegin == entryLayoutEnd)
+    return true;
+  const Graph &entry = module.entry();
+  const std::vector<OpId> parameters = entry.parameters();
+  HloLexer value = lexer.part(entryLayoutBegin, entryLayoutEnd);
+  if (!value.expect('{') || !value.expect('('))
+    return false;
+  size_t count = 0;
+  for (; value.peek() != ')'; ++count) {
+    Shape shape;
+    if (count > 0 && !value.expect(','))
+      return false;
+    uint32_t place = value.place();
+    if (!parseShape(value, shape, shapeNodes))
+      return false;
+    if (count < parameters.size() && !entry.op(parameters[count]).shape.sameDimsAndType(shape))
+      return lexer.fail(place, fmt::format("parameter {} of the entry is {}, not {}", count,
+                                           briefText(entry.op(parameters[count]).shape),
+                                           briefText(shape)));
+  }
+  if (count != parameters.size())
+    return lexer.fail(entryLayoutBegin,
+                      fmt::format("{} parameters, the entry has {}", count, parameters.size()));
+  value.advance(); // ')'
+  if (!value.consume("->"))
+    return value.failExpected("'->'");
+  uint32_t place = value.place();
+  Shape result;
+  if (!parseShape(value, result, shapeNodes))
+    return false;
+  const Shape &root = entry.op(entry.root()).shape;
+  if (!root.sameDimsAndType(result))
+    return lexer.fail(
+        place, fmt::format("the entry results in {}, not {}", briefText(root), briefText(result)));
+  return value.expect('}');
 }
 
 bool HloParser::resolveCalls() {

@@ -4,6 +4,28 @@ namespace tilewright {
 
 namespace {
 
+/// `(8,128)`, where `*` joins a dim to the next.
+bool checkTile(HloLexer &lexer) {
+  const uint32_t begin = lexer.offset();
+  if (!lexer.skipBalanced())
+    return false;
+  HloLexer sizes = lexer.part(begin + 1, lexer.offset() - 1);
+  for (bool isFirst = true; !sizes.atEnd(); isFirst = false) {
+    if (!isFirst && !sizes.expect(','))
+      return false;
+    if (sizes.consume('*'))
+      continue;
+    int64_t size;
+    const uint32_t place = sizes.place();
+    if (!sizes.integer(size, "a size of the tile"))
+      return false;
+    if (size < 1)
+      return sizes.fail(place,
+                        fmt::format("size {} of the layout's tile must be at least 1", size));
+  }
+  return true;
+}
+
 /// `{1,0:T(8,128)}` behind a tensor's dims.
 bool parseLayout(HloLexer &lexer, Shape &shape) {
   uint32_t begin = lexer.place();
@@ -32,14 +54,20 @@ bool parseLayout(HloLexer &lexer, Shape &shape) {
   }
   if (lexer.consume(':')) {
     uint32_t annotations = lexer.place();
+    bool isTiling = false; // behind a T
     while (lexer.peek() != '}') {
       char c = lexer.peek();
-      if (c == '(') {
+      if (c == '(' && isTiling) {
+        if (!checkTile(lexer))
+          return false;
+      } else if (c == '(') {
         if (!lexer.skipBalanced())
           return false;
       } else if (c == '#' || c == '*') {
         lexer.advance();
-      } else if (lexer.word().empty()) {
+      } else if (std::string_view word = lexer.word(); !word.empty()) {
+        isTiling = word == "T";
+      } else {
         return lexer.failExpected("'}' at the end of the layout");
       }
     }
@@ -119,10 +147,14 @@ bool parseShapeAt(HloLexer &lexer, Shape &out, size_t &nodes, bool layoutAfterSp
 } // namespace
 
 bool looksLikeShape(HloLexer &lexer) {
-  if (lexer.peek() == '(')
-    return true;
+  uint32_t begin = lexer.place();
+  while (lexer.consume('('))
+    ;
+  const bool isTuple = lexer.offset() != begin;
   uint32_t length = static_cast<uint32_t>(lexer.peekWord().size());
-  return length > 0 && lexer.peekRaw(length) == '[';
+  const bool isShape = length > 0 ? lexer.peekRaw(length) == '[' : isTuple && lexer.peek() == ')';
+  lexer.rewind(begin);
+  return isShape;
 }
 
 bool parseShape(HloLexer &lexer, Shape &out, size_t &nodes, bool layoutAfterSpace) {

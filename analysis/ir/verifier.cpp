@@ -114,7 +114,7 @@ bool OpCheck::run() {
   using Family = bool (OpCheck::*)(bool &);
   for (Family family :
        {&OpCheck::shapeOps, &OpCheck::contractions, &OpCheck::windows, &OpCheck::indexed,
-        &OpCheck::tuplesAndCalls, &OpCheck::collectives, &OpCheck::countsOnly}) {
+        &OpCheck::tuplesAndCalls, &OpCheck::collectives, &OpCheck::opaque, &OpCheck::countsOnly}) {
     bool handled = true;
     if (!(this->*family)(handled))
       return false;

@@ -1,6 +1,8 @@
 // Tuples, and ops that run computations: call, fusion, while, conditional, async pairs.
 #include "analysis/ir/verifier_internal.h"
 
+#include <algorithm>
+
 namespace tilewright {
 
 GraphId OpCheck::callee(CallRole role, std::string_view attribute) {
@@ -19,18 +21,70 @@ GraphId OpCheck::callee(CallRole role, std::string_view attribute) {
   return found;
 }
 
-bool OpCheck::takesScalars(GraphId id, std::string_view attribute, size_t count) {
+bool OpCheck::takesScalars(GraphId id, std::string_view attribute,
+                           const std::vector<DType> &types) {
   const Graph &callee = module.graph(id);
   const std::vector<OpId> &parameters = context.parameters[id.index];
-  if (parameters.size() != count)
+  if (parameters.size() != types.size())
     return failIn(attribute, "%{} has {} parameters, {} are needed", callee.name(),
-                  parameters.size(), count);
-  for (OpId parameter : parameters)
-    if (!callee.op(parameter).shape.isScalar())
-      return failIn(attribute, "parameter %{} {} of %{} must be a scalar",
-                    callee.op(parameter).name, briefText(callee.op(parameter).shape),
-                    callee.name());
+                  parameters.size(), types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Op &parameter = callee.op(parameters[i]);
+    if (!parameter.shape.isScalar())
+      return failIn(attribute, "parameter %{} {} of %{} must be a scalar", parameter.name,
+                    briefText(parameter.shape), callee.name());
+    if (!typesAgree(parameter.shape.dtype, types[i]))
+      return failIn(attribute, "parameter %{} {} of %{} must be {}", parameter.name,
+                    briefText(parameter.shape), callee.name(), toString(types[i]));
+  }
   return true;
+}
+
+bool OpCheck::combines(GraphId id, std::string_view attribute, const std::vector<DType> &types) {
+  std::vector<DType> both = types;
+  both.insert(both.end(), types.begin(), types.end());
+  if (!takesScalars(id, attribute, both))
+    return false;
+  if (types.size() == 1)
+    return resultsInScalar(id, attribute, types[0]);
+  const Graph &callee = module.graph(id);
+  const Shape &root = callee.op(callee.root()).shape;
+  bool fits = root.isTuple && root.elements.size() == types.size();
+  for (size_t i = 0; fits && i < types.size(); ++i)
+    fits = root.elements[i].isScalar() && typesAgree(root.elements[i].dtype, types[i]);
+  return fits || failIn(attribute, "%{} results in {}, not in one scalar for each of the {} inputs",
+                        callee.name(), briefText(root), types.size());
+}
+
+bool OpCheck::resultsInScalar(GraphId id, std::string_view attribute, DType type) {
+  const Graph &callee = module.graph(id);
+  const Shape &root = callee.op(callee.root()).shape;
+  return (root.isScalar() && typesAgree(root.dtype, type)) ||
+         failIn(attribute, "%{} results in {}, not {}[]", callee.name(), briefText(root),
+                toString(type));
+}
+
+std::vector<DType> OpCheck::operandTypes(size_t count) const {
+  std::vector<DType> types;
+  for (size_t i = 0; i < count; ++i)
+    types.push_back(operand(i).dtype);
+  return types;
+}
+
+bool OpCheck::isResultOf(std::initializer_list<Opcode> starts) {
+  switch (operandOp(0).opcode) {
+  case Opcode::Parameter:
+  case Opcode::GetTupleElement:
+  case Opcode::OptimizationBarrier:
+  case Opcode::AddDependency:
+  case Opcode::Copy:
+  case Opcode::While:
+  case Opcode::Call:
+    return true;
+  default:
+    return std::find(starts.begin(), starts.end(), operandOp(0).opcode) != starts.end() ||
+           fail("{} is not the result of its start", name(0));
+  }
 }
 
 bool OpCheck::takesOperands(GraphId id, std::string_view attribute, size_t from, size_t to) {
@@ -103,7 +157,7 @@ bool OpCheck::tuplesAndCalls(bool &handled) {
                         operands() ? briefText(operand(0)) : "operands");
   }
   case Opcode::CopyDone:
-    if (!operandCount(1))
+    if (!operandCount(1) || !isResultOf({Opcode::CopyStart}))
       return false;
     if (!operand(0).isTuple || operand(0).elements.empty())
       return fail("{} is no tuple", name(0));
@@ -164,10 +218,12 @@ bool OpCheck::async() {
   if (op.opcode != Opcode::AsyncStart) {
     if (!operandCount(1))
       return false;
+    if (!isResultOf({Opcode::AsyncStart, Opcode::AsyncUpdate}))
+      return false;
     if (op.opcode == Opcode::AsyncUpdate)
       return resultIs(operand(0));
     if (!operand(0).isTuple || operand(0).elements.size() < 2)
-      return fail("{} is not the result of an async-start", name(0));
+      return fail("{} is not the result of its start", name(0));
     return resultIs(operand(0).elements[1]);
   }
   // ((operands), result, context …)

@@ -4,8 +4,8 @@
 namespace tilewright {
 
 bool OpCheck::collectives(bool &handled) {
-  auto elementOf = [&](size_t index) {
-    if (!operandCount(1))
+  auto elementOf = [&](size_t index, Opcode start) {
+    if (!operandCount(1) || !isResultOf({start}))
       return false;
     if (!operand(0).isTuple || operand(0).elements.size() <= index)
       return fail("{} is not the result of its start", name(0));
@@ -22,17 +22,25 @@ bool OpCheck::collectives(bool &handled) {
   case Opcode::AllReduceStart:
     return reducesWith() && sameShapes(op.shape);
   case Opcode::AllReduceDone:
-    return operandCount(1) && resultIs(operand(0));
+    return operandCount(1) && isResultOf({Opcode::AllReduceStart}) && resultIs(operand(0));
   case Opcode::AllGatherDone:
+    return elementOf(1, Opcode::AllGatherStart);
   case Opcode::CollectivePermuteDone:
-    return elementOf(1);
+    return elementOf(1, Opcode::CollectivePermuteStart);
   case Opcode::CollectiveBroadcast:
     return sameShapes(op.shape);
   case Opcode::AllToAll:
     if (!operandCountAtLeast(1) || !areTensors(0, operands()))
       return false;
-    if (!op.attrs.dimensions.empty() && !exactlyOneDimension(operand(0).rank()))
-      return false;
+    if (!op.attrs.dimensions.empty()) {
+      if (!exactlyOneDimension(operand(0).rank()))
+        return false;
+      const int64_t along = op.attrs.dimensions[0], group = op.attrs.replicaGroups.size;
+      const int64_t extent = operand(0).dims[static_cast<size_t>(along)];
+      if (operands() == 1 && group > 0 && extent % group != 0)
+        return failIn("replica_groups", "{} along dim {} of {} is no multiple of the {} replicas",
+                      extent, along, name(0), group);
+    }
     // Where the dim isn't split in place, its parts come and go as a tuple.
     return op.shape.isTuple && operands() == 1
                ? (op.shape.elements.size() == 1 &&
@@ -54,9 +62,11 @@ bool OpCheck::collectives(bool &handled) {
   case Opcode::Send:
     return operandCount(2);
   case Opcode::Recv:
-  case Opcode::SendDone:
-  case Opcode::RecvDone:
     return operandCount(1);
+  case Opcode::SendDone:
+    return operandCount(1) && isResultOf({Opcode::Send});
+  case Opcode::RecvDone:
+    return operandCount(1) && isResultOf({Opcode::Recv});
   default:
     handled = false;
     return true;
@@ -64,8 +74,10 @@ bool OpCheck::collectives(bool &handled) {
 }
 
 bool OpCheck::reducesWith() {
-  GraphId body = operandCountAtLeast(1) ? callee(CallRole::ToApply, "to_apply") : GraphId();
-  return body.isValid() && takesScalars(body, "to_apply", 2);
+  if (!operandCountAtLeast(1) || !areTensors(0, operands()))
+    return false;
+  GraphId body = callee(CallRole::ToApply, "to_apply");
+  return body.isValid() && combines(body, "to_apply", operandTypes(1));
 }
 
 bool OpCheck::startResult() {

@@ -121,7 +121,7 @@ bool OpCheck::reduce() {
     if (!isReduced[dim])
       kept.push_back(operand(0).dims[dim]);
   GraphId body = callee(CallRole::ToApply, "to_apply");
-  return body.isValid() && takesScalars(body, "to_apply", 2 * count) &&
+  return body.isValid() && combines(body, "to_apply", operandTypes(count)) &&
          resultsLikeInputs(count, kept);
 }
 
@@ -144,8 +144,11 @@ bool OpCheck::sort() {
   for (size_t i = 1; i < operands(); ++i)
     if (operand(i).dims != operand(0).dims)
       return fail("{} and {} differ in dims", name(0), name(i));
+  std::vector<DType> types; // two of each operand
+  for (size_t i = 0; i < operands(); ++i)
+    types.insert(types.end(), 2, operand(i).dtype);
   GraphId less = callee(CallRole::ToApply, "to_apply");
-  if (!less.isValid() || !takesScalars(less, "to_apply", 2 * operands()))
+  if (!less.isValid() || !takesScalars(less, "to_apply", types))
     return false;
   return resultsIn(less, "to_apply", Shape::tensor(DType::Pred, {})) &&
          resultsLikeInputs(operands(), operand(0).dims);
@@ -157,8 +160,13 @@ bool OpCheck::applyToAll() {
   for (size_t i = 0; i < operands(); ++i)
     if (operand(i).dims != op.shape.dims || op.shape.isTuple)
       return fail("{} and the result {} differ in dims", name(i), briefText(op.shape));
+  if (const std::vector<int64_t> &dims = op.attrs.dimensions; !dims.empty())
+    for (size_t i = 0; i < std::max<size_t>(dims.size(), op.shape.rank()); ++i)
+      if (dims.size() != op.shape.rank() || dims[i] != static_cast<int64_t>(i))
+        return failIn("dimensions", "dimensions must list the {} dims in order", op.shape.rank());
   GraphId body = callee(CallRole::ToApply, "to_apply");
-  return body.isValid() && takesScalars(body, "to_apply", operands());
+  return body.isValid() && takesScalars(body, "to_apply", operandTypes(operands())) &&
+         resultsInScalar(body, "to_apply", op.shape.dtype);
 }
 
 } // namespace tilewright

@@ -236,24 +236,6 @@ bool OpCheck::countsOnly(bool &handled) {
     return operandCount(0) && resultIs(Shape::tensor(DType::U32, {}));
   case Opcode::RngGetAndUpdateState:
     return operandCount(0);
-  case Opcode::BatchNormGrad:
-  case Opcode::BatchNormInference:
-    return operandCount(5) && areTensors(0, 5);
-  case Opcode::BatchNormTraining:
-    return operandCount(3) && areTensors(0, 3);
-  case Opcode::Cholesky:
-    if (!operandCount(1) || !areTensors(0, 1))
-      return false;
-    if (size_t rank = operand(0).rank();
-        rank < 2 || operand(0).dims[rank - 1] != operand(0).dims[rank - 2])
-      return fail("{} does not hold square matrices", name(0));
-    return resultIs(operand(0));
-  case Opcode::TriangularSolve:
-    return operandCount(2) && areTensors(0, 2) && resultIs(operand(1));
-  case Opcode::Fft:
-  case Opcode::TopK:
-  case Opcode::RngBitGenerator:
-    return operandCount(1) && areTensors(0, 1);
   case Opcode::Rng:
     return operandCount(2) && isScalar(0) && isScalar(1);
   case Opcode::Infeed:

@@ -162,7 +162,7 @@ bool OpCheck::scatter() {
     isWindow ? ++w : ++b;
   }
   GraphId body = callee(CallRole::ToApply, "to_apply");
-  return body.isValid() && takesScalars(body, "to_apply", 2 * count) &&
+  return body.isValid() && combines(body, "to_apply", operandTypes(count)) &&
          resultsLikeInputs(count, from.dims);
 }
 

@@ -85,8 +85,17 @@ public:
   /// The one computation called in that role; an invalid id with an error if there isn't exactly
   /// one.
   GraphId callee(CallRole role, std::string_view attribute);
-  /// The computation has that many parameters, all scalars (of a reduction's or sort's body).
-  bool takesScalars(GraphId callee, std::string_view attribute, size_t count);
+  /// The computation's parameters are scalars of those types, floats of any precision.
+  bool takesScalars(GraphId callee, std::string_view attribute, const std::vector<DType> &types);
+  /// It makes one value of each type from two: takes (a…, b…), results in a scalar or a tuple.
+  bool combines(GraphId callee, std::string_view attribute, const std::vector<DType> &types);
+  /// Its result is a scalar of that type, floats of any precision.
+  bool resultsInScalar(GraphId callee, std::string_view attribute, DType type);
+  /// Types of operands [0, count).
+  std::vector<DType> operandTypes(size_t count) const;
+  /// The operand is that op's result, or came where its origin can't be seen: through a tuple, a
+  /// loop or a barrier.
+  bool isResultOf(std::initializer_list<Opcode> starts);
   /// Its parameters are operands [from, from + their number) and its result is `result`.
   bool takesOperands(GraphId callee, std::string_view attribute, size_t from, size_t to);
   /// Its result is that; the op's own result where that is asked for.
@@ -141,6 +150,16 @@ private:
   bool conditional();
   bool async();
   bool countsOnly(bool &handled);
+
+  bool opaque(bool &handled);
+  bool triangularSolve();
+  bool fft();
+  bool topK();
+  bool batchNorm();
+  bool rngBitGenerator();
+  std::optional<int64_t> rawInteger(std::string_view attribute) const;
+  std::vector<int64_t> rawIntegers(std::string_view attribute) const;
+  std::string_view rawText(std::string_view attribute) const;
 
   bool collectives(bool &handled);
   bool gatherLike(const Shape &result, bool isScatter);

@@ -140,7 +140,7 @@ bool OpCheck::reduceWindow() {
   if (!windowPositions(expected))
     return false;
   GraphId body = callee(CallRole::ToApply, "to_apply");
-  return body.isValid() && takesScalars(body, "to_apply", 2 * count) &&
+  return body.isValid() && combines(body, "to_apply", operandTypes(count)) &&
          resultsLikeInputs(count, expected);
 }
 
@@ -158,8 +158,13 @@ bool OpCheck::selectAndScatter() {
   if (!select.isValid())
     return false;
   GraphId scatter = callee(CallRole::Scatter, "scatter");
-  return scatter.isValid() && takesScalars(select, "select", 2) &&
-         takesScalars(scatter, "scatter", 2) && resultDims(operand(0).dims) && resultTypeLike(0);
+  const DType type = operand(0).dtype;
+  for (size_t i = 1; i < 3; ++i)
+    if (!typesAgree(operand(i).dtype, type))
+      return fail("{} and {} differ in element type", name(0), name(i));
+  return scatter.isValid() && takesScalars(select, "select", {type, type}) &&
+         resultsIn(select, "select", Shape::tensor(DType::Pred, {})) &&
+         combines(scatter, "scatter", {type}) && resultDims(operand(0).dims) && resultTypeLike(0);
 }
 
 } // namespace tilewright

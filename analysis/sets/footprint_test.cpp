@@ -58,10 +58,10 @@ TEST(Emptiness, WhatIntervalsAloneDoNotSee) {
 
 TEST(Footprint, CropBeforeAPaddedWindow) {
   HloGraph g(R"(
-  x = s32[6,5]{1,0} parameter(0)
-  zero = s32[] constant(0)
-  cropped = s32[6,3]{1,0} pad(x, zero), padding=0_0x-2_0
-  ROOT summed = s32[6,3]{1,0} reduce-window(cropped, zero), window={size=1x2 pad=0_0x1_0}, to_apply=add)");
+  x = f32[6,5]{1,0} parameter(0)
+  zero = f32[] constant(0)
+  cropped = f32[6,3]{1,0} pad(x, zero), padding=0_0x-2_0
+  ROOT summed = f32[6,3]{1,0} reduce-window(cropped, zero), window={size=1x2 pad=0_0x1_0}, to_apply=add)");
   IndexSet all = readsThrough(g, "summed", "x", {{0, 6, 1}, {0, 3, 1}});
   EXPECT_EQ(footprint(all), 18); // of 30
   EXPECT_EQ(hullOf(all), (Box{{0, 6, 1}, {2, 3, 1}}));
