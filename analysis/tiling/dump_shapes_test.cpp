@@ -297,3 +297,14 @@ TEST(DumpShapes, DotsThroughViews) {
   for (const char *body : bodies)
     Dump(body).checkAllSizes();
 }
+
+TEST(DumpShapes, RunningSumsOfRowsThatWereOneDim) {
+  // The windows of a whole row read the whole row, so that all of it may be split otherwise.
+  Dump dump("  p = s32[3,3] parameter(0)\n  b = s32[9] bitcast(p)\n  z = s32[] constant(0)\n"
+            "  w = s32[16] pad(b, z), padding=0_7\n  r = s32[2,8] bitcast(w)\n"
+            "  ROOT s = s32[2,8] reduce-window(r, z), window={size=1x8 pad=0_0x7_0}, "
+            "to_apply=add\n");
+  dump.checkAllSizes();
+  EXPECT_EQ(dump.accepted, 1); // both rows whole
+  EXPECT_EQ(dump.refused, 15);
+}

@@ -43,6 +43,17 @@ TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int 
   return out;
 }
 
+namespace {
+
+/// Every program has all indices of a dim.
+bool isWhole(const TilePattern &p, int64_t extent) {
+  return p.step == 1 && p.phase == 0 && !p.drift && p.lower == 0 && p.upper == extent &&
+         p.start.isConstant() && p.start.constant() <= 0 && p.end.isConstant() &&
+         p.end.constant() >= extent;
+}
+
+} // namespace
+
 /// One case for each atom that may be the innermost with several indices. Those inside it have one
 /// each then, which is the drift. Where it is not the outermost, the atoms outside it have one
 /// index, or it and all between are full, so that the tiles of all of them are those of one dim.
@@ -100,8 +111,27 @@ std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t e
   for (size_t k = n - 1; k > 0 && out.size() < mostCases; --k) {
     const Expr isActive = one - isUnit[k];
     if (!coversDim(dim[k])) {
-      for (const TileCase &c : casesOf(k))
-        add(c.pattern, c.when ? isActive * c.when : isActive, k, true);
+      for (const TileCase &c : casesOf(k)) {
+        const Expr when = c.when ? isActive * c.when : isActive;
+        if (k > 1 || !isWhole(c.pattern, dim[k].extent)) {
+          add(c.pattern, when, k, true);
+          continue;
+        }
+        // All of it, in the tiles of the outermost one.
+        for (const TileCase &outer : outermost) {
+          TilePattern p = outer.pattern;
+          if (p.step != 1 || p.drift)
+            continue;
+          const int64_t within = dim[k].extent;
+          p.start = p.start * within;
+          p.size = p.size * within;
+          p.end = p.start + p.size;
+          p.base *= within;
+          p.lower *= within;
+          p.upper *= within;
+          add(std::move(p), outer.when ? when * outer.when : when, k, false);
+        }
+      }
       continue;
     }
     for (const TileCase &c : outermost) {

@@ -72,10 +72,11 @@ FactoredDim TileFactory::constantDim(int64_t index, int64_t extent) {
 }
 
 FactoredDim TileFactory::opaqueDim(TileDim tile, int64_t extent, bool mayBeEmpty,
-                                   FactoredTile &guards) {
+                                   FactoredTile &guards, std::vector<TileCase> cases) {
   TileOrigin origin;
   origin.extent = origin.upper = extent;
   origin.tile = std::move(tile);
+  origin.cases = std::move(cases);
   origin.mayBeEmpty = mayBeEmpty;
   return ofOrigin(std::move(origin), guards);
 }

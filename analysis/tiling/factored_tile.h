@@ -86,7 +86,8 @@ public:
   /// All of a dim.
   FactoredDim wholeDim(int64_t extent);
   /// A dim that is a tile of its own, for what atoms can't express.
-  FactoredDim opaqueDim(TileDim tile, int64_t extent, bool mayBeEmpty, FactoredTile &guards);
+  FactoredDim opaqueDim(TileDim tile, int64_t extent, bool mayBeEmpty, FactoredTile &guards,
+                        std::vector<TileCase> cases = {});
   /// Empty for an extent of 1; `guards` receives what may be empty then.
   FactoredDim ofOrigin(TileOrigin origin, FactoredTile &guards);
 

@@ -90,6 +90,37 @@ llvm::Expected<OperandTiles> TilePropagator::reduce(OpId id, const FactoredTile 
   return out;
 }
 
+namespace {
+
+/// For which sizes (null: all) every program has the same indices [first, end) of a dim.
+struct FixedRange {
+  Expr when;
+  int64_t first, end;
+};
+
+std::vector<FixedRange> fixedRanges(const TileOrigin &o) {
+  std::vector<FixedRange> out;
+  auto add = [&](Expr when, int64_t first, int64_t end) {
+    if (when && when.isConstant(1))
+      when = Expr();
+    if (first < end && !(when && when.isConstant(0)))
+      out.push_back({when, first, end});
+  };
+  if (o.isRooted()) { // one tile of all
+    if (o.extent > 0)
+      add(o.tile.size.floorDiv(o.extent).min(1), 0, o.extent);
+    return out;
+  }
+  for (const TileCase &c : o.cases) {
+    const TilePattern &p = c.pattern;
+    if (p.step == 1 && p.phase == 0 && !p.drift && p.start.isConstant() && p.end.isConstant())
+      add(c.when, std::max(p.start.constant(), p.lower), std::min(p.end.constant(), p.upper));
+  }
+  return out;
+}
+
+} // namespace
+
 FactoredDim TilePropagator::window(OpId id, int dim, const FactoredTile &tile, const WindowDim &w,
                                    int64_t extent, OperandTile &out) {
   // Positions in the (base-dilated) operand: {stride·i} + {dilation·j} - padLow.
@@ -147,7 +178,19 @@ FactoredDim TilePropagator::window(OpId id, int dim, const FactoredTile &tile, c
   }
   hull.lower = hull.lower.max(0);
   hull.upper = hull.upper.min(extent);
-  return factory.opaqueDim(std::move(hull), extent, o.mayBeEmpty || isPadded, out.tile);
+  // Windows of a fixed range read a fixed range.
+  std::vector<TileCase> cases;
+  for (const FixedRange &range : fixedRanges(o)) {
+    if (!touch && (range.end - range.first > 1 || w.windowDilation > 1))
+      continue;
+    TilePattern read = rootPattern(ctx.constant(0), ctx.constant(extent), extent);
+    read.lower = std::max<int64_t>(0, range.first * w.stride - w.padLow);
+    read.upper = std::min(extent, (range.end - 1) * w.stride + reach + 1 - w.padLow);
+    if (read.lower < read.upper)
+      cases.push_back({range.when, std::move(read)});
+  }
+  return factory.opaqueDim(std::move(hull), extent, o.mayBeEmpty || isPadded, out.tile,
+                           std::move(cases));
 }
 
 llvm::Expected<OperandTiles> TilePropagator::reduceWindow(OpId id, const FactoredTile &tile) {

@@ -1,20 +1,16 @@
 // For the kernels of the bundled models, chains of two dots among them: the compiled search
 // enumerates just those candidates at which every constraint, evaluated by itself, holds.
-#include "analysis/explore/chains.h"
-#include "analysis/explore/kernels.h"
 #include "analysis/explore/plan_search.h"
-#include "analysis/import/import_file.h"
-#include "analysis/ir/inline.h"
 #include "analysis/solve/compiled.h"
 #include "analysis/solve/solve_testing.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
 #include "costmodel/device.h"
+#include "tests/tilings/bundled_kernels.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <random>
 
@@ -24,7 +20,7 @@ namespace {
 
 struct Totals {
   size_t groups = 0;
-  uint64_t points = 0, feasible = 0;
+  uint64_t points = 0, feasible = 0, scanned = 0;
 };
 
 uint64_t pointsOf(const ConstraintSystem &system) {
@@ -70,6 +66,18 @@ void compare(const ConstraintSystem &system, const std::string &name, Totals &to
   totals.feasible += expected.size();
 }
 
+/// The whole system where it is small enough: the search against a look at every candidate.
+void scan(const ConstraintSystem &system, const std::string &name, uint64_t most, Totals &totals) {
+  if (pointsOf(system) > most)
+    return;
+  auto compiled = CompiledSystem::compile(system, SearchOrder::Tightest);
+  ASSERT_TRUE(static_cast<bool>(compiled)) << name;
+  SearchResult all = compiled->countAll();
+  EXPECT_EQ(all.nodes, pointsOf(system)) << name;
+  EXPECT_EQ(compiled->count().solutions, all.solutions) << name;
+  totals.scanned += all.nodes;
+}
+
 /// Every kernel of every model: its tiles alone, with a device, and as explore searches it.
 Totals compareAll(uint64_t mostPoints) {
   Totals totals;
@@ -79,54 +87,35 @@ Totals compareAll(uint64_t mostPoints) {
     ADD_FAILURE() << takeDiag(device.takeError()).str();
     return totals;
   }
-  std::vector<std::string> paths;
-  for (const auto &file : std::filesystem::directory_iterator("datasets/models"))
-    paths.push_back(file.path());
-  std::sort(paths.begin(), paths.end());
-  for (const std::string &path : paths) {
-    auto imported = importFile(path);
-    auto module = imported ? inlineCalls(*imported) : std::move(imported);
-    if (!module) {
-      ADD_FAILURE() << takeDiag(module.takeError()).str();
+  for (const BundledKernel &kernel : bundledKernels()) {
+    auto tiled = tileKernel(*kernel.module, kernel.source);
+    if (!tiled) {
+      llvm::consumeError(tiled.takeError());
       continue;
     }
-    Grouping grouping = groupSimply(module->entry());
-    std::vector<KernelGroup> kernels = grouping.kernels;
-    for (const DotChain &chain : dotChains(module->entry(), grouping.kernels))
-      kernels.push_back(chain.whole);
-    for (const KernelGroup &kernel : kernels) {
-      auto source = kernelSource(*module, module->entryId, kernel);
-      if (!source) {
-        llvm::consumeError(source.takeError());
-        continue; // not modelled: there is nothing to tile
-      }
-      auto tiled = tileKernel(*module, *source);
-      if (!tiled) {
-        llvm::consumeError(tiled.takeError());
-        continue;
-      }
-      const Graph &graph = module->graph(source->graph);
-      TiledGroup group = *tiled->tiled;
-      auto check = [&](const char *what, const CandidatePlan &plan) {
-        auto system = makeSystem(group.space, group.constraints, plan);
-        ASSERT_TRUE(static_cast<bool>(system));
-        thinOut(*system, mostPoints, random);
-        compare(*system, path + " %" + source->name + ", " + what, totals);
-      };
-      CandidatePlan tilesOnly = CandidatePlan::standard();
-      for (auto &[name, rule] : tilesOnly.byName)
-        rule.list = {1};
-      check("tiles", tilesOnly);
-      addResourceConstraints(graph, group, device->limits);
-      check("with a device", CandidatePlan::standard());
-      addInstructionConstraints(
-          graph, group, source->kind == KernelKind::Dot ? Instruction::MmaSync : Instruction::Fma);
-      addSearchConstraints(graph, group);
-      addChainSearchConstraints(*module, graph, group);
-      check("as searched", CandidatePlan::standard());
-      if (::testing::Test::HasFailure())
-        return totals;
-    }
+    const Graph &graph = kernel.module->graph(kernel.source.graph);
+    TiledGroup group = *tiled->tiled;
+    auto check = [&](const char *what, const CandidatePlan &plan) {
+      auto system = makeSystem(group.space, group.constraints, plan);
+      ASSERT_TRUE(static_cast<bool>(system));
+      scan(*system, kernel.name, mostPoints * 1000, totals);
+      thinOut(*system, mostPoints, random);
+      compare(*system, kernel.name + ", " + what, totals);
+    };
+    CandidatePlan tilesOnly = CandidatePlan::standard();
+    for (auto &[name, rule] : tilesOnly.byName)
+      rule.list = {1};
+    check("tiles", tilesOnly);
+    addResourceConstraints(graph, group, device->limits);
+    check("with a device", CandidatePlan::standard());
+    addInstructionConstraints(graph, group,
+                              kernel.source.kind == KernelKind::Dot ? Instruction::MmaSync
+                                                                    : Instruction::Fma);
+    addSearchConstraints(graph, group);
+    addChainSearchConstraints(*kernel.module, graph, group);
+    check("as searched", CandidatePlan::standard());
+    if (::testing::Test::HasFailure())
+      return totals;
   }
   return totals;
 }
@@ -134,13 +123,14 @@ Totals compareAll(uint64_t mostPoints) {
 } // namespace
 
 /// TILEWRIGHT_ENUMERATION_POINTS candidates of each system, 200 by default; systems with more are
-/// thinned out.
+/// thinned out. A thousand times as many are looked at whole, by the compiled constraints.
 TEST(Enumeration, BundledModels) {
   const char *most = std::getenv("TILEWRIGHT_ENUMERATION_POINTS");
   Totals totals = compareAll(most ? std::strtoull(most, nullptr, 10) : 200);
-  std::printf("%zu systems, %llu points, %llu feasible\n", totals.groups,
-              static_cast<unsigned long long>(totals.points),
-              static_cast<unsigned long long>(totals.feasible));
+  std::printf("%zu systems, %llu points, %llu feasible; %llu candidates looked at whole\n",
+              totals.groups, static_cast<unsigned long long>(totals.points),
+              static_cast<unsigned long long>(totals.feasible),
+              static_cast<unsigned long long>(totals.scanned));
   EXPECT_GT(totals.groups, 300u);
   EXPECT_GT(totals.feasible, 1000u);
 }

@@ -1,0 +1,49 @@
+#include "tests/tilings/bundled_kernels.h"
+
+#include "analysis/explore/chains.h"
+#include "analysis/explore/parts.h"
+#include "analysis/import/import_file.h"
+#include "analysis/ir/inline.h"
+#include "analysis/support/diag.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <gtest/gtest.h>
+
+namespace tilewright {
+
+void addKernels(const std::string &name, const std::shared_ptr<const Module> &module,
+                std::vector<BundledKernel> &out) {
+  for (const ModelPart &part : modelParts(*module)) {
+    std::vector<KernelGroup> kernels = part.grouping.kernels;
+    for (const DotChain &chain : dotChains(module->graph(part.id), part.grouping.kernels))
+      kernels.push_back(chain.whole);
+    for (const KernelGroup &kernel : kernels) {
+      llvm::Expected<KernelSource> source = kernelSource(*module, part.id, kernel);
+      if (source)
+        out.push_back({name + " %" + source->name, module, std::move(*source)});
+      else
+        llvm::consumeError(source.takeError());
+    }
+  }
+}
+
+std::vector<BundledKernel> bundledKernels() {
+  std::vector<std::string> paths;
+  for (const auto &file : std::filesystem::directory_iterator("datasets/models"))
+    paths.push_back(file.path());
+  std::sort(paths.begin(), paths.end());
+  EXPECT_GE(paths.size(), 20u);
+  std::vector<BundledKernel> out;
+  for (const std::string &path : paths) {
+    llvm::Expected<Module> imported = importFile(path);
+    llvm::Expected<Module> module = imported ? inlineCalls(*imported) : std::move(imported);
+    if (module)
+      addKernels(path, std::make_shared<const Module>(std::move(*module)), out);
+    else
+      ADD_FAILURE() << takeDiag(module.takeError()).str();
+  }
+  return out;
+}
+
+} // namespace tilewright
