@@ -9,8 +9,10 @@
 #include "analysis/solve/tile_system.h"
 #include "analysis/tiling/resources.h"
 #include "costmodel/device.h"
+#include "tests/tilings/bundled_kernels.h"
 
 #include <benchmark/benchmark.h>
+#include <ctime>
 #include <memory>
 
 namespace tilewright {
@@ -216,12 +218,17 @@ void enumerateFusedGroup(benchmark::State &state) {
   report(state, s, result);
 }
 
+Choice largestSizes(const ConstraintSystem &system) {
+  Choice choice;
+  for (const SolveParameter &parameter : system.parameters)
+    choice.push_back(parameter.candidates.back());
+  return choice;
+}
+
 /// Why is the largest tile infeasible, and what is nearest? Z3's certificate included.
 void explainSpace(benchmark::State &state) {
   Space s = state.range(0) < 4 ? space(state.range(0)) : largestFusedGroup(false);
-  Choice choice;
-  for (const SolveParameter &parameter : s.system.parameters)
-    choice.push_back(parameter.candidates.back());
+  const Choice choice = largestSizes(s.system);
   ExplainOptions options;
   options.findNearest = state.range(1) != 0;
   for (auto _ : state) {
@@ -233,6 +240,53 @@ void explainSpace(benchmark::State &state) {
   }
 }
 
+/// The same for every kernel of every bundled model, at the largest sizes and at three times the
+/// middle candidates: the slowest of them, in CPU time.
+void explainBundledKernels(benchmark::State &state) {
+  Device device = llvm::cantFail(loadDevice("h100-sxm"));
+  ExplainOptions options;
+  options.findNearest = state.range(0) != 0;
+  double slowest = 0, sum = 0, questions = 0, infeasible = 0;
+  const Space first = space(1); // the first question of a process starts Z3
+  llvm::cantFail(explain(first.system, largestSizes(first.system), options));
+  for (auto _ : state)
+    for (const BundledKernel &kernel : llvm::cantFail(bundledKernels())) {
+      TiledKernel tiled = llvm::cantFail(tileKernel(*kernel.module, kernel.source));
+      TiledGroup group = *tiled.tiled;
+      addResourceConstraints(kernel.module->graph(kernel.source.graph), group, device.limits);
+      ConstraintSystem system = llvm::cantFail(makeSystem(group.space, group.constraints));
+      for (bool isLargest : {true, false}) {
+        Choice choice;
+        for (const SolveParameter &parameter : system.parameters) {
+          const std::vector<int64_t> &list = parameter.candidates;
+          choice.push_back(isLargest ? list.back()
+                                     : std::min(3 * list[list.size() / 2], list.back()));
+        }
+        const std::clock_t start = std::clock();
+        Explanation answer = llvm::cantFail(explain(system, choice, options));
+        const double spent = double(std::clock() - start) / CLOCKS_PER_SEC;
+        ++questions;
+        if (answer.feasible == Verdict::Yes)
+          continue;
+        bool isWhole = answer.core && answer.core->isSmallest && answer.core->isCertified &&
+                       (!options.findNearest || answer.nearest->found != Verdict::Unknown);
+        if (!isWhole)
+          state.SkipWithError("no certified smallest core, or no nearest tile");
+        ++infeasible;
+        sum += spent;
+        if (spent > slowest) {
+          slowest = spent;
+          state.SetLabel(kernel.name);
+        }
+      }
+    }
+  state.counters["questions"] = questions;
+  state.counters["infeasible"] = infeasible;
+  state.counters["mean_ms"] = sum / infeasible * 1e3;
+  state.counters["slowest_ms"] = slowest * 1e3;
+}
+
+BENCHMARK(explainBundledKernels)->Arg(0)->Arg(1)->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(enumerateFusedGroup)->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(explainSpace)->ArgsProduct({{0, 1, 3, 4}, {0, 1}})->Unit(benchmark::kMillisecond);
 BENCHMARK(compileSpace)->DenseRange(0, 3)->Unit(benchmark::kMicrosecond);

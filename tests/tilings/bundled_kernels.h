@@ -16,8 +16,8 @@ struct BundledKernel {
 };
 
 /// In the order of the files: the kernels of each part of the model, and its chains of dots. What
-/// is not modelled is left out. Models that can't be read are test failures.
-std::vector<BundledKernel> bundledKernels();
+/// is not modelled is left out. Errors: of a model that can't be read.
+llvm::Expected<std::vector<BundledKernel>> bundledKernels();
 
 /// The same of one module.
 void addKernels(const std::string &name, const std::shared_ptr<const Module> &module,

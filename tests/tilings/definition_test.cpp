@@ -160,8 +160,12 @@ void checkKernel(const BundledKernel &kernel, uint64_t steps, Totals &totals) {
 
 Totals checkAll(uint64_t steps) {
   Totals totals;
-  for (const BundledKernel &kernel : bundledKernels())
-    checkKernel(kernel, steps, totals);
+  auto kernels = bundledKernels();
+  if (!kernels)
+    ADD_FAILURE() << takeDiag(kernels.takeError()).str();
+  else
+    for (const BundledKernel &kernel : *kernels)
+      checkKernel(kernel, steps, totals);
   return totals;
 }
 

@@ -87,7 +87,12 @@ Totals compareAll(uint64_t mostPoints) {
     ADD_FAILURE() << takeDiag(device.takeError()).str();
     return totals;
   }
-  for (const BundledKernel &kernel : bundledKernels()) {
+  auto kernels = bundledKernels();
+  if (!kernels) {
+    ADD_FAILURE() << takeDiag(kernels.takeError()).str();
+    return totals;
+  }
+  for (const BundledKernel &kernel : *kernels) {
     auto tiled = tileKernel(*kernel.module, kernel.source);
     if (!tiled) {
       llvm::consumeError(tiled.takeError());
