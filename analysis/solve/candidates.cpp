@@ -55,10 +55,13 @@ llvm::Error checkLength(uint64_t length) {
 }
 
 llvm::Expected<int64_t> parseSize(std::string_view text, std::string_view what) {
+  if (text.empty())
+    return makeError(DiagClass::BadInput, "a {} is missing", what);
   int64_t value = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    return makeError(DiagClass::BadInput, "\"{}\" is not a {}", text, what);
+    return makeError(DiagClass::BadInput, "\"{}\" is no {}, a number from 1 to 2^63 - 1", text,
+                     what);
   if (value < 1)
     return makeError(DiagClass::BadInput, "a {} of {} is below 1", what, value);
   return value;

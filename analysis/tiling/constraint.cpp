@@ -1,5 +1,7 @@
 #include "analysis/tiling/constraint.h"
 
+#include "analysis/affine/simplify.h"
+
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
@@ -154,6 +156,24 @@ std::string Formula::str() const {
   return {};
 }
 
+namespace {
+
+/// The value at a point, or what is left of the expression there: "(t0 * 1024) ceildiv 32".
+std::string textAt(Expr expr, const Assignment &point) {
+  if (std::optional<int64_t> value = evaluate(expr, point))
+    return std::to_string(*value);
+  ExprContext &context = expr.context();
+  const Expr left = substitute(expr, [&](VarId var) {
+    std::optional<int64_t> value = point.get(var);
+    return value ? context.constant(*value) : Expr();
+  });
+  if (left.isPoison() || left == expr)
+    return expr.str();
+  return Simplifier(context, Bounds()).simplify(left).str();
+}
+
+} // namespace
+
 std::string Constraint::describe(const Assignment &point) const {
   std::string out = from.opName;
   if (from.dim >= 0)
@@ -172,8 +192,7 @@ std::string Constraint::describe(const Assignment &point) const {
       out += text[i];
       continue;
     }
-    std::optional<int64_t> value = evaluate(from.textArgs[number], point);
-    out += value ? std::to_string(*value) : from.textArgs[number].str();
+    out += textAt(from.textArgs[number], point);
     i = digit;
   }
   return out;

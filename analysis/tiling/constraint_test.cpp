@@ -50,6 +50,21 @@ TEST(Formula, FoldsConstants) {
   EXPECT_FALSE(Formula::equal(f.c.poison(), f.c.poison()).isTrue());
 }
 
+TEST(Constraint, DescribesWhatIsLeftOfAnExpression) {
+  ExprContext c;
+  Expr a = c.variable(VarKind::TileParam, "a"), b = c.variable(VarKind::TileParam, "b");
+  Constraint constraint{Formula::lessEqual(a * b * 2, c.constant(255)),
+                        {OpId(), "device", -1, -1, "registers", "{0} registers", {a * b * 2}}};
+  Assignment point;
+  EXPECT_EQ(constraint.describe(point), "device: (a * b) * 2 registers");
+  point.set(a, 16);
+  EXPECT_EQ(constraint.describe(point), "device: b * 32 registers");
+  point.set(b, 8);
+  EXPECT_EQ(constraint.describe(point), "device: 256 registers");
+  point.set(a, INT64_MAX); // no value: as it stands
+  EXPECT_EQ(constraint.describe(point), "device: (a * b) * 2 registers");
+}
+
 TEST(Constraint, DescribesWithValuesOrNames) {
   Fixture f;
   Constraint constraint{Formula::divides(f.t, f.c.constant(64)),

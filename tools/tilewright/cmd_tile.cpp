@@ -2,8 +2,8 @@
 #include "analysis/explore/kernels.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/inline.h"
-#include "analysis/solve/candidates.h"
 #include "analysis/solve/explain.h"
+#include "analysis/solve/tile_system.h"
 #include "analysis/tiling/resources.h"
 #include "costmodel/device.h"
 #include "tools/tilewright/command.h"
@@ -17,7 +17,8 @@ namespace tilewright::cli {
 namespace {
 
 struct Options {
-  std::string model, root, tile, candidates = "pow2", device, smtDump;
+  std::string model, root, tile, device, smtDump;
+  std::vector<std::string> candidates;
   bool explain = false, list = false, json = false;
   size_t limit = 1000;
   uint32_t rlimit = SolverOptions().rlimit;
@@ -70,6 +71,32 @@ struct Question {
   Choice choice;
 };
 
+/// Rules for all tile sizes ("x16") or for one parameter ("k0=x32"); later ones win.
+llvm::Expected<CandidatePlan> candidatesOf(const Options &options, const TileSpace &space,
+                                           bool withDevice) {
+  CandidatePlan plan = CandidatePlan::standard();
+  if (!withDevice) // no constraint speaks of the schedule
+    for (const TileParameter &parameter : space.parameters)
+      if (parameter.role == TileParameter::Role::Schedule)
+        plan.byName[parameter.name] = {CandidateRule::Kind::List, 1, {1}};
+  for (const std::string &text : options.candidates) {
+    llvm::Error error = llvm::Error::success();
+    if (text.find('=') != std::string::npos) {
+      error = plan.addRule(text);
+    } else if (llvm::Expected<CandidateRule> rule = parseCandidateRule(text)) {
+      plan.tiles = std::move(*rule);
+    } else {
+      error = rule.takeError();
+    }
+    if (error) {
+      Diag diag = takeDiag(std::move(error));
+      diag.message = "--candidates: " + diag.message;
+      return makeError(std::move(diag));
+    }
+  }
+  return plan;
+}
+
 llvm::Expected<Question> pose(const Options &options) {
   Question question;
   llvm::Expected<Module> module = importFile(options.model);
@@ -88,12 +115,6 @@ llvm::Expected<Question> pose(const Options &options) {
     return kernel.takeError();
   question.kernel = std::move(*kernel);
 
-  llvm::Expected<CandidateRule> rule = parseCandidateRule(options.candidates);
-  if (!rule) {
-    Diag diag = takeDiag(rule.takeError());
-    diag.message = "--candidates: " + diag.message;
-    return makeError(std::move(diag));
-  }
   bool withDevice = !options.device.empty();
   if (withDevice) {
     llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
@@ -104,22 +125,16 @@ llvm::Expected<Question> pose(const Options &options) {
     question.kernel.tiled = limited;
   }
   const TiledGroup &tiled = *question.kernel.tiled;
-  question.system.constraints = tiled.constraints;
-  for (const TileParameter &parameter : tiled.space.parameters) {
-    bool isSchedule = parameter.role == TileParameter::Role::Schedule;
-    std::vector<int64_t> list;
-    if (isSchedule && !withDevice) {
-      list = {1}; // no constraint speaks of it
-    } else {
-      llvm::Expected<std::vector<int64_t>> made =
-          candidatesFor(isSchedule ? CandidateRule{} : *rule, parameter.largest());
-      if (!made)
-        return made.takeError();
-      list = std::move(*made);
-    }
-    question.system.parameters.push_back(
-        {parameter.size.variable(), parameter.name, std::move(list)});
+  llvm::Expected<CandidatePlan> plan = candidatesOf(options, tiled.space, withDevice);
+  if (!plan)
+    return plan.takeError();
+  llvm::Expected<ConstraintSystem> system = makeSystem(tiled.space, tiled.constraints, *plan);
+  if (!system) {
+    Diag diag = takeDiag(system.takeError());
+    diag.message = "--candidates: " + diag.message;
+    return makeError(std::move(diag));
   }
+  question.system = std::move(*system);
   llvm::Expected<Choice> choice = parseChoice(tiled.space, options.tile);
   if (!choice)
     return choice.takeError();
@@ -141,7 +156,12 @@ int listFeasible(const Options &options, const Question &question) {
     points.emplace_back(values.begin(), values.end());
     return points.size() < options.limit;
   });
-  printFeasibleList(question.kernel.tiled->space, total, points, question.choice, options.json);
+  // Where several schedules are considered, they tell rows apart.
+  Choice shown = question.choice;
+  for (size_t i = 0; i < shown.size(); ++i)
+    if (system.parameters[i].candidates.size() > 1)
+      shown[i] = system.parameters[i].candidates.front();
+  printFeasibleList(question.kernel.tiled->space, total, points, shown, options.json);
   return total.verdict() == Verdict::Yes ? Fine : AnswerIsNo;
 }
 
@@ -181,6 +201,8 @@ void addTile(CLI::App &app, Selection &selection) {
                   "  tilewright tile model.hlo.txt --root out\n"
                   "  tilewright tile model.hlo.txt --root out --tile 64,48 --explain\n"
                   "  tilewright tile model.hlo.txt --root out --list --candidates div\n"
+                  "  tilewright tile model.hlo.txt --root out --list --candidates x16 --candidates "
+                  "t1=x8\n"
                   "Exit code 1: infeasible.");
   command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
   command->add_option("--root", options->root, "Op whose kernel is tiled (default: the last)");
@@ -190,8 +212,12 @@ void addTile(CLI::App &app, Selection &selection) {
   command->add_flag("--list", options->list, "List the feasible tilings");
   command->add_option("--limit", options->limit, "With --list: at most this many rows")
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--candidates", options->candidates,
-                      "Sizes to consider: pow2, div, x16 (multiples), all, or a list 1,16,100");
+  command
+      ->add_option("--candidates", options->candidates,
+                   "Sizes to consider: pow2 (default), div, x16 (multiples), all, or a list "
+                   "1,16,100; of one parameter: k0=x32; may be given several times")
+      ->expected(1)
+      ->take_all();
   command->add_option("--device", options->device,
                       "Also respect the limits of a device: a name or a JSON file");
   command->add_option("--rlimit", options->rlimit, "Z3's resource units for one query")

@@ -319,6 +319,10 @@ void printTable(const TileReport &report, bool everything) {
       for (size_t i = 0; i < answer.core->text.size(); ++i)
         fmt::print("  {}{}\n", i < answer.core->constraints.size() ? "because " : "",
                    answer.core->text[i]);
+      if (!answer.core->isCertified)
+        fmt::print("  found by search; Z3 could not confirm it within its {} resource units "
+                   "(--rlimit)\n",
+                   answer.allowed);
     } else if (!answer.reason.empty()) {
       fmt::print("  {}\n", answer.reason);
     }
@@ -347,6 +351,10 @@ void printTable(const TileReport &report, bool everything) {
     }
     if (report.system.constraints.empty())
       fmt::print("  none: every tiling is exact\n");
+    fmt::print("solver    {}\n",
+               answer.spent == 0 ? "not needed, the search decided"
+                                 : fmt::format("Z3 spent {} resource units of at most {} a query",
+                                               answer.spent, answer.allowed));
   }
   if (answer.feasible == Verdict::No)
     return; // the formulas of the tiles hold only where the constraints do
@@ -354,7 +362,7 @@ void printTable(const TileReport &report, bool everything) {
 }
 
 void printFeasibleList(const TileSpace &space, const SearchResult &total,
-                       const std::vector<std::vector<int64_t>> &points, const Choice &asked,
+                       const std::vector<std::vector<int64_t>> &points, const Choice &shown,
                        bool json) {
   if (json) {
     Json document = newDocument("tile.list");
@@ -367,14 +375,14 @@ void printFeasibleList(const TileSpace &space, const SearchResult &total,
     print(document);
     return;
   }
-  fmt::print("{} feasible tilings", total.solutions);
+  fmt::print("{} feasible tiling{}", total.solutions, total.solutions == 1 ? "" : "s");
   if (total.end != SearchResult::End::Exhausted)
     fmt::print(" found before the search's budget was spent");
   if (total.undecided)
     fmt::print(", {} candidates undecided", total.undecided);
   fmt::print("\n");
   for (const std::vector<int64_t> &point : points)
-    fmt::print("  {}\n", valuesText(space, asChoice(point), asked));
+    fmt::print("  {}\n", valuesText(space, asChoice(point), shown));
   if (points.size() < total.solutions)
     fmt::print("  … {} more; see --limit\n", total.solutions - points.size());
 }

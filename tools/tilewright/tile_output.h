@@ -24,9 +24,9 @@ Json toJson(const TileReport &report);
 /// For people. `everything` adds the constraints with their state.
 void printTable(const TileReport &report, bool everything);
 
-/// `asked`: what the user fixed; schedule parameters are shown only where they are among that.
+/// `shown`: schedule parameters are shown only where they have a value here.
 void printFeasibleList(const TileSpace &space, const SearchResult &total,
-                       const std::vector<std::vector<int64_t>> &points, const Choice &asked,
+                       const std::vector<std::vector<int64_t>> &points, const Choice &shown,
                        bool json);
 
 } // namespace tilewright::cli
