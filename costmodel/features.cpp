@@ -2,6 +2,7 @@
 #include "costmodel/derive.h"
 #include "costmodel/dot_analysis.h"
 #include "costmodel/op_cost.h"
+#include "costmodel/reachable.h"
 #include "costmodel/resources.h"
 
 #include <algorithm>
@@ -141,6 +142,8 @@ private:
       (view.isOutside(v) ? bodyOutside : body) =
           larger(view.isOutside(v) ? bodyOutside : body, v.elements);
     std::map<uint32_t, Q> uniqueBytes;
+    const Reachable reachable = reachableOf(graph, *plan.tiled);
+    std::map<uint32_t, double> mostOfOne; ///< elements that one instance of the op may read
     Q sharedByNeighbour = 0, read = 0, pieces = 0;
     for (unsigned i = 0; i < view.instances.size(); ++i) {
       const InstanceView &v = view.instances[i];
@@ -154,15 +157,22 @@ private:
       bool neighbourReadsIt = !dependsOn(v, neighboursByRow ? rowParameter : columnParameter);
       if (neighbourReadsIt)
         sharedByNeighbour += f.loadBytes - before;
-      const Q unique = addOperandFootprint(v);
+      const Q unique = addOperandFootprint(v, reachable.elements[i]);
+      double &most = mostOfOne[v.instance->op.index];
+      most = std::max(most, reachable.elements[i]);
       Q &known = uniqueBytes[v.instance->op.index];
       known = larger(known, unique);
       read += unique;
       pieces += unique * piecesOf(v);
     }
     f.readPieces = read > 0.0 ? pieces / read : Q(0);
-    for (auto [op, bytes] : uniqueBytes)
-      f.readBytes += bytes;
+    for (auto [op, bytes] : uniqueBytes) {
+      // Several reads of one tensor: what they have in common is read once.
+      const double together = reachable.together.at(op), most = mostOfOne[op];
+      const double tensor = double(graph.op(OpId{op}).shape.byteSize().value_or(0));
+      f.readBytes += most > 0 && together > most ? smaller(bytes * (together / most), Q(tensor))
+                                                 : bytes;
+    }
     if (f.matrix && schedule.splitK <= 1 && f.ctas > 1 && f.loadBytes > 0)
       f.neighbourShare = sharedByNeighbour / f.loadBytes;
     if (registers.dots > 0 && misaligned) {
@@ -189,9 +199,12 @@ private:
     return movers;
   }
 
-  /// Bytes of the tensor that all CTAs read together, and its part in the raster.
-  Q addOperandFootprint(const InstanceView &v) {
-    const Q tensor = double(v.op->shape.byteSize().value_or(0));
+  /// Bytes of the tensor that all CTAs read together, and its part in the raster. `most` elements of
+  /// it lie within the bounds of its tiles.
+  Q addOperandFootprint(const InstanceView &v, double most) {
+    const double spread = strideSpread(v, dramAtomBytes);
+    const Q tensor = std::min(double(v.op->shape.byteSize().value_or(0)),
+                              most * spread * bitWidth(v.op->shape.dtype) / 8.0);
     Q slab = v.bytes, unique = v.bytes;
     for (unsigned p : footprintMovers(v)) {
       Q tiles = view.parameters[p].tiles;
@@ -202,7 +215,6 @@ private:
       if (sequential)
         slab *= tiles;
     }
-    const double spread = strideSpread(v, dramAtomBytes);
     unique = smaller(unique * spread, tensor);
     slab = smaller(slab * spread, tensor);
     bool byRow = dependsOn(v, rowParameter), byColumn = dependsOn(v, columnParameter);
