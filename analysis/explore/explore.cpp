@@ -6,6 +6,7 @@
 #include "analysis/indexing/collective_traffic.h"
 #include "analysis/indexing/library_call.h"
 #include "analysis/indexing/op_cost.h"
+#include "analysis/ir/fold_empty.h"
 #include "analysis/ir/inline.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
@@ -590,8 +591,11 @@ llvm::Expected<ExploredModel> exploreModel(const Module &original, const Device 
   llvm::Expected<Module> inlined = inlineCalls(original);
   if (!inlined)
     return inlined.takeError();
-  auto module = std::make_shared<const Module>(std::move(*inlined));
-  return Explorer(module, device, calibration, options).run();
+  auto module = std::make_shared<const Module>(foldEmptyContractions(*inlined));
+  llvm::Expected<ExploredModel> explored = Explorer(module, device, calibration, options).run();
+  if (explored) // without the constants that were added
+    explored->ops = inlined->entry().size();
+  return explored;
 }
 
 } // namespace tilewright

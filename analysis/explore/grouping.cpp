@@ -178,6 +178,7 @@ private:
     std::vector<OpId> consumers; ///< ops that are not repeatable; sorted, unique
   };
 
+  void leaveOutWhatServesNothing();
   void findRepeatable();
   void assign(OpId id);
   std::optional<int> groupToJoin(OpId id) const;
@@ -191,6 +192,7 @@ private:
   bool fuse;
   std::vector<std::vector<OpId>> users;
   std::vector<Role> roles;
+  std::vector<bool> servesNothing;
   std::vector<bool> repeatable; ///< costs nothing to compute again; taken by whoever reads it
   std::vector<int> groupOf;     ///< draft that the op joined, or -1
   std::vector<Readers> readers;
@@ -352,9 +354,25 @@ std::vector<int> Grouper::kernelOrder() const {
   return result;
 }
 
+/// An op that is read only where nothing is computed needs no kernel either.
+void Grouper::leaveOutWhatServesNothing() {
+  servesNothing.assign(graph.size(), false);
+  for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;) {
+    const std::vector<OpId> &readers = users[i];
+    servesNothing[i] = !readers.empty() && OpId{i} != graph.root() &&
+                       !mayDoMoreThanItsValue(op(OpId{i})) &&
+                       std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+                         return servesNothing[reader.index] || makesNothing(op(reader));
+                       });
+    if (servesNothing[i])
+      roles[i] = Role::None;
+  }
+}
+
 Grouping Grouper::run() {
   for (const Op &op : graph.all())
     roles.push_back(roleOf(op));
+  leaveOutWhatServesNothing();
   findRepeatable();
   groupOf.assign(graph.size(), -1);
   readers.resize(graph.size());
@@ -379,7 +397,9 @@ Grouping Grouper::run() {
     if (roles[i] == Role::Unmodelled)
       result.unsupported.push_back({id, reasonOf(op(id))});
     else if (roles[i] == Role::None)
-      result.noKernel.push_back({id, noKernelReason(op(id))});
+      result.noKernel.push_back({id, servesNothing[i] && roleOf(op(id)) != Role::None
+                                         ? "its value is read only where nothing is computed"
+                                         : noKernelReason(op(id))});
     else if (repeatable[i] && owner[i] < 0)
       result.noKernel.push_back({id, "its value is not used"});
   }

@@ -241,6 +241,54 @@ TEST(Cases, ExtentsOfZeroMakeNoKernelOrOneThatWritesItsInitialValues) {
   }
 }
 
+/// A sum without terms is a zero: nothing is left of the dot, whatever it was for.
+TEST(Cases, AContractionOfNothingIsAFill) {
+  Json model = exploreOne("44-nothing-to-do.hlo.txt");
+  EXPECT_EQ(model["ops"], 10);
+  const Json &kernel = model["kernels"][0];
+  EXPECT_EQ(kernel["name"], "k00_dz");
+  EXPECT_EQ(kernel["kind"], "elementwise");
+  EXPECT_EQ(kernel["flops"], 64);       // d + zb
+  EXPECT_EQ(kernel["bytes"], 64 + 256); // z, dz
+  // The same for a convolution without features, in the kernel of a fusion.
+  Json other = exploreText(R"(HloModule m
+f {
+  x = bf16[2,0,8,8] parameter(0)
+  w = bf16[4,0,3,3] parameter(1)
+  ROOT c = bf16[2,4,6,6] convolution(x, w), window={size=3x3}, dim_labels=bf01_oi01->bf01
+}
+ENTRY e {
+  x = bf16[2,0,8,8] parameter(0)
+  w = bf16[4,0,3,3] parameter(1)
+  ROOT c = bf16[2,4,6,6] fusion(x, w), kind=kOutput, calls=f
+})");
+  EXPECT_EQ(other["kernels"][0]["kind"], "elementwise");
+  EXPECT_EQ(other["kernels"][0]["flops"], 0);
+  EXPECT_EQ(other["kernels"][0]["bytes"], 2 * 4 * 6 * 6 * 2);
+}
+
+TEST(Cases, WhatIsReadOnlyWhereNothingIsComputedNeedsNoKernel) {
+  Json model = exploreText(R"(HloModule m
+ENTRY e {
+  x = f32[4,8] parameter(0)
+  twice = f32[4,8] add(x, x)
+  more = f32[4,8] exponential(twice)
+  none = f32[4,0] slice(more), slice={[0:4], [8:8]}
+  kept = f32[4,8] negate(x)
+  ROOT t = (f32[4,0], f32[4,8]) tuple(none, kept)
+})");
+  ASSERT_EQ(model["kernels"].size(), 1u);
+  EXPECT_EQ(model["kernels"][0]["ops"], Json::array({"kept"}));
+  EXPECT_EQ(namesIn(model["no_kernel"]), (Names{"more", "none", "t", "twice", "x"}));
+}
+
+/// The corner that no point of the stencil reads is not counted.
+TEST(Cases, SlicesOfOneTensorAreReadTogether) {
+  const Json kernel = exploreOne("27-wide-stencil.hlo.txt")["kernels"][0];
+  EXPECT_EQ(kernel["bytes"], 134348860);
+  EXPECT_EQ(kernel["flops"], 385875968);
+}
+
 /// `explore` never returns a plan that `tile` refuses on that device.
 TEST(Cases, ExploredPlansAreFeasibleOnTheirDevice) {
   for (const char *device : {"l4", "h100-sxm"}) {
