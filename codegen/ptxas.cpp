@@ -145,6 +145,10 @@ llvm::Expected<Assembled> assemble(const Ptxas &ptxas, const Target &target,
   return assembled;
 }
 
+PtxReader readerOf(const Ptxas &ptxas) {
+  return {fmt::format("ptxas {}.{}", ptxas.releaseMajor, ptxas.releaseMinor), ptxas.newestPtx};
+}
+
 llvm::Expected<Toolchain> findToolchain(const Target &target, bool assembling) {
   std::optional<Ptxas> ptxas;
   if (assembling) {
@@ -155,8 +159,7 @@ llvm::Expected<Toolchain> findToolchain(const Target &target, bool assembling) {
   }
   std::vector<PtxReader> readers{{llvmVersion(), newestLlvmPtx()}};
   if (ptxas)
-    readers.push_back(
-        {fmt::format("ptxas {}.{}", ptxas->releaseMajor, ptxas->releaseMinor), ptxas->newestPtx});
+    readers.push_back(readerOf(*ptxas));
   if (auto driver = findDriver())
     readers.push_back(*driver);
   auto choice = choosePtxVersion(target, readers);

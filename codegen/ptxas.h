@@ -11,6 +11,9 @@ struct Ptxas {
   PtxVersion newestPtx;                   ///< that it reads
 };
 
+/// "ptxas 13.0" and what it reads.
+PtxReader readerOf(const Ptxas &ptxas);
+
 /// Looks on PATH, then in $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin; the first file
 /// of that name is asked for its version. Nothing if there is none.
 /// Errors: Unsupported when the one found doesn't answer within ten seconds, or says no version.

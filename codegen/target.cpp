@@ -1,6 +1,7 @@
 #include "codegen/target.h"
 
 #include "codegen/nvptx.h"
+#include "codegen/ptxas.h"
 
 #include <algorithm>
 #include <dlfcn.h>
@@ -37,6 +38,18 @@ constexpr CudaRelease cudaReleases[] = {
     {12, 6, {8, 5}}, {12, 7, {8, 6}}, {12, 8, {8, 7}}, {12, 9, {8, 8}}, {13, 0, {9, 0}},
 };
 
+/// Who reads PTX on this machine; a ptxas that doesn't answer is left out.
+std::vector<PtxReader> ptxReaders() {
+  std::vector<PtxReader> readers;
+  if (auto ptxas = findPtxas(); !ptxas)
+    llvm::consumeError(ptxas.takeError());
+  else if (*ptxas)
+    readers.push_back(readerOf(**ptxas));
+  if (auto driver = findDriver())
+    readers.push_back(*driver);
+  return readers;
+}
+
 } // namespace
 
 std::string PtxVersion::str() const { return fmt::format("{}.{}", major, minor); }
@@ -51,10 +64,15 @@ llvm::Expected<Target> findTarget(std::string_view name) {
       all += (all.empty() ? "" : ", ") + std::string(target.name);
     return makeError(DiagClass::BadInput, "unknown target '{}'; targets are {}", name, all);
   }
-  if (!llvmKnowsProcessor(known->name))
+  if (!llvmKnowsProcessor(known->name)) {
+    std::string readers;
+    for (const PtxReader &reader : ptxReaders())
+      readers += fmt::format("; {} reads up to {}", reader.name, reader.newest.str());
     return makeError(DiagClass::Unsupported,
-                     "target {} needs a newer LLVM: {} has it not, its newest PTX is {}",
-                     known->name, llvmVersion(), newestLlvmPtx().str());
+                     "{} needs PTX {} or newer, but {} has no such target and writes up to {}{}",
+                     known->name, known->minimumPtx.str(), llvmVersion(), newestLlvmPtx().str(),
+                     readers.empty() ? "; no ptxas and no driver is found" : readers);
+  }
   return Target{known->name, known->architecture, name.back() == 'a', known->minimumPtx};
 }
 

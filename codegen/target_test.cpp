@@ -39,7 +39,7 @@ TEST(Target, NewTargetsEitherWorkOrSayWhatIsMissing) {
     }
     Diag diag = takeDiag(target.takeError());
     EXPECT_EQ(diag.cls, DiagClass::Unsupported);
-    EXPECT_NE(diag.message.find("newer LLVM"), std::string::npos) << diag.message;
+    EXPECT_NE(diag.message.find("has no such target"), std::string::npos) << diag.message;
   }
 }
 
@@ -115,6 +115,20 @@ TEST(Ptxas, TheOneOnPathIsHonoured) {
   ASSERT_TRUE(bool(ptxas)) << llvm::toString(ptxas.takeError());
   ASSERT_TRUE(ptxas->has_value());
   EXPECT_EQ((*ptxas)->newestPtx, (PtxVersion{7, 8}));
+}
+
+TEST(Ptxas, ATargetThatLlvmLacksIsRefusedWithEverybodysNumbers) {
+  FakePtxas fake("echo 'Cuda compilation tools, release 12.6, V12.6.20'\n");
+  for (const char *name : {"sm_100a", "sm_120a", "sm_121"}) {
+    auto target = findTarget(name);
+    if (target)
+      continue; // a newer LLVM
+    Diag diag = takeDiag(target.takeError());
+    EXPECT_EQ(diag.cls, DiagClass::Unsupported);
+    EXPECT_TRUE(diag.message.starts_with(std::string(name) + " needs PTX 8.")) << diag.message;
+    EXPECT_NE(diag.message.find("has no such target and writes up to"), std::string::npos);
+    EXPECT_NE(diag.message.find("; ptxas 12.6 reads up to 8.5"), std::string::npos) << diag.message;
+  }
 }
 
 TEST(Ptxas, NonsenseIsRefused) {

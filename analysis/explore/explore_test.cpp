@@ -517,3 +517,21 @@ TEST(FindKernel, NamesTheNearestOpAndRefusesWhatNeedsNoKernel) {
   EXPECT_EQ(module.entry().op(middle->group.roots[0]).name, "sum");
   EXPECT_EQ(middle->group.ops.size(), 3u); // the dot, the broadcast and the sum
 }
+
+/// Without a name and without a kernel the answer names the op that would need one.
+TEST(FindKernel, WithoutAKernelTheReasonIsGiven) {
+  auto reason = [](const std::string &lines) {
+    auto module = parseHlo(std::make_shared<const SourceBuffer>(
+        "m", "lt { p = f32[] parameter(0) q = f32[] parameter(1) ROOT r = pred[] compare(p, q), "
+             "direction=LT }\nENTRY e {\n  x = f32[4,8] parameter(0)\n" +
+                 lines + "}\n"));
+    EXPECT_TRUE(bool(module));
+    auto source = findKernel(*module, "");
+    EXPECT_FALSE(bool(source));
+    return takeDiag(source.takeError()).message;
+  };
+  EXPECT_EQ(reason("  ROOT s = f32[4,8] sort(x), dimensions={1}, to_apply=lt\n"),
+            "%s: sort: has no index map");
+  EXPECT_EQ(reason("  ROOT n = f32[0,8] slice(x), slice={[0:0], [0:8]}\n"),
+            "%n needs no kernel: slice: its result has no elements");
+}

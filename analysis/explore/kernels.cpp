@@ -269,9 +269,11 @@ llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view n
     name.remove_prefix(1);
   if (name.empty()) {
     Grouping grouping = groupSimply(module.entry());
-    if (grouping.kernels.empty())
-      return makeError(DiagClass::BadInput, "the entry computation has no kernel");
-    return kernelOfOp(module, module.entryId, grouping.kernels.back().root);
+    // Where there is no kernel the answer is why: of an op that would need one, if there is any.
+    OpId wanted = !grouping.kernels.empty()       ? grouping.kernels.back().root
+                  : !grouping.unsupported.empty() ? grouping.unsupported.back().op
+                                                  : module.entry().root();
+    return kernelOfOp(module, module.entryId, wanted);
   }
   OpId id = module.entry().find(name);
   if (id.isValid())

@@ -97,6 +97,21 @@ llvm::Expected<CandidatePlan> candidatesOf(const Options &options, const TileSpa
   return plan;
 }
 
+/// What a reshape wants is often a divisor: the nearest that is feasible is to be found among them,
+/// too.
+void addDivisors(int64_t dim, std::vector<int64_t> &list) {
+  CandidateRule rule;
+  rule.kind = CandidateRule::Kind::Divisors;
+  llvm::Expected<std::vector<int64_t>> divisors = candidatesFor(rule, dim);
+  if (!divisors) { // two large primes
+    llvm::consumeError(divisors.takeError());
+    return;
+  }
+  list.insert(list.end(), divisors->begin(), divisors->end());
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
 llvm::Expected<Question> pose(const Options &options) {
   Question question;
   llvm::Expected<Module> module = importFile(options.model);
@@ -135,6 +150,10 @@ llvm::Expected<Question> pose(const Options &options) {
     return makeError(std::move(diag));
   }
   question.system = std::move(*system);
+  if (options.candidates.empty() && !options.list)
+    for (size_t i = 0; i < tiled.space.parameters.size(); ++i)
+      if (tiled.space.parameters[i].role != TileParameter::Role::Schedule)
+        addDivisors(tiled.space.parameters[i].largest(), question.system.parameters[i].candidates);
   llvm::Expected<Choice> choice = parseChoice(tiled.space, options.tile);
   if (!choice)
     return choice.takeError();
@@ -207,15 +226,18 @@ void addTile(CLI::App &app, Selection &selection) {
   command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
   command->add_option("--root", options->root, "Op whose kernel is tiled (default: the last)");
   command->add_option("--tile", options->tile,
-                      "Sizes by position (64,32) or by name (t0=64,k0=32); the rest is free");
+                      "Sizes by position (64,32) or by name (t0=64,k0=32,stages=4); the rest is "
+                      "free");
   command->add_flag("--explain", options->explain, "Say all that is known about a refusal");
   command->add_flag("--list", options->list, "List the feasible tilings");
   command->add_option("--limit", options->limit, "With --list: at most this many rows")
       ->check(CLI::NonNegativeNumber);
   command
-      ->add_option("--candidates", options->candidates,
-                   "Sizes to consider: pow2 (default), div, x16 (multiples), all, or a list "
-                   "1,16,100; of one parameter: k0=x32; may be given several times")
+      ->add_option(
+          "--candidates", options->candidates,
+          "Sizes to consider: pow2 (default; for the nearest of a refused size div as "
+          "well), div, x16 (multiples), all, or a list 1,16,100; of one parameter: k0=x32; "
+          "may be given several times")
       ->expected(1)
       ->take_all();
   command->add_option("--device", options->device,

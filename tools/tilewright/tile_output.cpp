@@ -1,6 +1,7 @@
 #include "tools/tilewright/tile_output.h"
 
 #include "analysis/affine/simplify.h"
+#include "tools/tilewright/tile_joins.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -179,6 +180,15 @@ Json toJson(const TileReport &report) {
     }
     document["tiles"].push_back(std::move(entry));
   }
+  document["joins"] = Json::array();
+  if (report.answer.feasible != Verdict::No)
+    for (const Join &join : joinsOf(report))
+      document["joins"].push_back(
+          {{"op", report.graph.op(join.op).name},
+           {"dim", join.dim},
+           {"boundaries", join.boundaries},
+           {"tiles", join.tiles ? Json(*join.tiles) : Json()},
+           {"straddling_tiles", join.straddling ? Json(*join.straddling) : Json()}});
   document["runtime"] = Json::array();
   for (const RuntimeVariable &rt : report.tiled.runtime) {
     Json element = Json::array();
@@ -202,8 +212,9 @@ Json toJson(const TileReport &report) {
 
 namespace {
 
-/// Longer formulas are left out of tables.
-constexpr size_t longestTile = 160;
+/// Longer formulas are left out of tables; where all sizes are given, and so asked about, much
+/// longer ones.
+constexpr size_t longestTile = 160, longestAskedTile = 2000;
 
 /// Does no program read anything of it?
 bool isNeverRead(const Tile &tile) {
@@ -220,6 +231,7 @@ void printTiles(const TileReport &report) {
       "tiles     of each dim [offset : size : stride in [first, end)]; left out are strides of 1 "
       "and bounds that are the dim's\n");
   std::set<std::string> printed;
+  const size_t longest = hasFreeSizes(report) ? longestTile : longestAskedTile;
   bool isCut = false;
   for (const TileInstance &instance : report.tiled.instances) {
     const Op &op = report.graph.op(instance.op);
@@ -227,7 +239,7 @@ void printTiles(const TileReport &report) {
     std::string text = tile.str(op.shape.dims);
     if (isNeverRead(tile))
       text = "nothing is read of it here";
-    else if (text.size() > longestTile) {
+    else if (text.size() > longest) {
       text = "(a long formula)";
       isCut = true;
     }
@@ -246,6 +258,8 @@ void printTiles(const TileReport &report) {
   }
   if (isCut)
     fmt::print("Long formulas stand in --json; with --tile they get shorter.\n");
+  for (const Join &join : joinsOf(report))
+    fmt::print("join      {}\n", toText(join, report.graph));
 }
 
 /// "[t0 * pid0, 0]", the element of a tensor that a runtime value is.
