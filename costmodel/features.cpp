@@ -170,8 +170,8 @@ private:
       // Several reads of one tensor: what they have in common is read once.
       const double together = reachable.together.at(op), most = mostOfOne[op];
       const double tensor = double(graph.op(OpId{op}).shape.byteSize().value_or(0));
-      f.readBytes += most > 0 && together > most ? smaller(bytes * (together / most), Q(tensor))
-                                                 : bytes;
+      f.readBytes +=
+          most > 0 && together > most ? smaller(bytes * (together / most), Q(tensor)) : bytes;
     }
     if (f.matrix && schedule.splitK <= 1 && f.ctas > 1 && f.loadBytes > 0)
       f.neighbourShare = sharedByNeighbour / f.loadBytes;
@@ -182,25 +182,35 @@ private:
     registers.copies = copies;
   }
 
+  static std::vector<unsigned> sortedUnique(std::vector<unsigned> values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+  }
+
   /// The parameters whose steps read other elements. Where only run-time values tell which elements
   /// a tile reads (a gather), each tile of what uses it reads its own.
   std::vector<unsigned> footprintMovers(const InstanceView &v) const {
     std::vector<unsigned> movers = v.movedBy;
+    // A CTA of a split-K may have one tile of a loop of which others have others.
+    if (schedule.splitK > 1.0)
+      for (const auto &dim : v.dimParameters)
+        for (unsigned p : dim)
+          if (plan.tiled->space.parameters[p].role == TileParameter::Role::Sequential)
+            movers.push_back(p);
     if (v.instance->exactness != Exactness::Unknown)
-      return movers;
+      return sortedUnique(std::move(movers));
     unsigned index = unsigned(&v - view.instances.data());
     for (const InstanceView &user : view.instances) {
       const auto &operands = user.instance->operands;
       if (std::find(operands.begin(), operands.end(), index) != operands.end())
         movers.insert(movers.end(), user.movedBy.begin(), user.movedBy.end());
     }
-    std::sort(movers.begin(), movers.end());
-    movers.erase(std::unique(movers.begin(), movers.end()), movers.end());
-    return movers;
+    return sortedUnique(std::move(movers));
   }
 
-  /// Bytes of the tensor that all CTAs read together, and its part in the raster. `most` elements of
-  /// it lie within the bounds of its tiles.
+  /// Bytes of the tensor that all CTAs read together, and its part in the raster. `most` elements
+  /// of it lie within the bounds of its tiles.
   Q addOperandFootprint(const InstanceView &v, double most) {
     const double spread = strideSpread(v, dramAtomBytes);
     const Q tensor = std::min(double(v.op->shape.byteSize().value_or(0)),

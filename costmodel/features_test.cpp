@@ -89,6 +89,15 @@ TEST(Features, WgmmaThatTheCompilerSerialises) {
   EXPECT_EQ(serial("gemm,bf16", "128,256,64,8,3"), 0);
 }
 
+/// All CTAs of a split-K together read the operands once, also where each has one step.
+TEST(Features, SplitKReadsWholeOperands) {
+  for (const char *split : {"1", "2", "8", "16"}) {
+    Features f = featuresFrom(gemmHeader + "gemm,bf16,,512,512,1024,128,128,64,4,2," + split +
+                              ",1\n");
+    EXPECT_EQ(f.readBytes, 2 * 512.0 * 1024 * 2) << split;
+  }
+}
+
 TEST(Features, Batched) {
   Features f = featuresFrom(gemmHeader + "bgemm_nt,bf16,96,1024,1024,64,128,128,64,4,2,1,8\n");
   EXPECT_EQ(f.ctas, 96 * 64);

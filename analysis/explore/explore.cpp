@@ -8,6 +8,7 @@
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/fold_empty.h"
 #include "analysis/ir/inline.h"
+#include "analysis/support/checked.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
 #include "costmodel/plan_batch.h"
@@ -391,6 +392,26 @@ bool Explorer::movesNoData(const Graph &graph, const KernelGroup &kernel) const 
   return kernel.recomputed.empty() && !(readsLeaf && isResult);
 }
 
+/// Ops that nothing here prices but whose work is on all of their operands, once at least.
+bool readsAllItsOperands(const Op &op) {
+  switch (op.opcode) {
+  case Opcode::Scatter:
+  case Opcode::SelectAndScatter:
+  case Opcode::Sort:
+  case Opcode::TopK:
+  case Opcode::Fft:
+  case Opcode::Cholesky:
+  case Opcode::TriangularSolve:
+  case Opcode::RngBitGenerator:
+  case Opcode::BatchNormGrad:
+  case Opcode::BatchNormInference:
+  case Opcode::BatchNormTraining:
+    return true;
+  default:
+    return false;
+  }
+}
+
 UnsupportedOp Explorer::rowOf(GraphId id, const OpReason &entry) const {
   const Graph &graph = graphOf(id);
   UnsupportedOp row{graph.op(entry.op).name, entry.reason, computationName(id), {}, {}, {}};
@@ -404,6 +425,16 @@ UnsupportedOp Explorer::rowOf(GraphId id, const OpReason &entry) const {
     row.linkBytes = moved->linkBytes;
     row.reason += fmt::format("; {} bytes read, {} written and {} over the link are not priced",
                               moved->bytesRead, moved->bytesWritten, moved->linkBytes);
+  } else if (const Op &op = graph.op(entry.op); readsAllItsOperands(op)) {
+    std::optional<int64_t> read = 0, written = op.shape.byteSize();
+    for (OpId operand : op.operands) {
+      const std::optional<int64_t> bytes = graph.op(operand).shape.byteSize();
+      read = read && bytes ? checkedAdd(*read, *bytes) : std::nullopt;
+    }
+    if (read && written) {
+      row.bytes = checkedAdd(*read, *written);
+      row.reason += fmt::format("; {} bytes read and {} written are not priced", *read, *written);
+    }
   }
   return row;
 }

@@ -354,13 +354,12 @@ std::vector<int> Grouper::kernelOrder() const {
   return result;
 }
 
-/// An op that is read only where nothing is computed needs no kernel either.
+/// An op that nobody reads, or only where nothing is computed, needs no kernel either.
 void Grouper::leaveOutWhatServesNothing() {
   servesNothing.assign(graph.size(), false);
   for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;) {
     const std::vector<OpId> &readers = users[i];
-    servesNothing[i] = !readers.empty() && OpId{i} != graph.root() &&
-                       !mayDoMoreThanItsValue(op(OpId{i})) &&
+    servesNothing[i] = OpId{i} != graph.root() && !mayDoMoreThanItsValue(op(OpId{i})) &&
                        std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
                          return servesNothing[reader.index] || makesNothing(op(reader));
                        });
@@ -398,7 +397,9 @@ Grouping Grouper::run() {
       result.unsupported.push_back({id, reasonOf(op(id))});
     else if (roles[i] == Role::None)
       result.noKernel.push_back({id, servesNothing[i] && roleOf(op(id)) != Role::None
-                                         ? "its value is read only where nothing is computed"
+                                         ? (users[i].empty() ? "its value is not used"
+                                                             : "its value is read only where "
+                                                               "nothing is computed")
                                          : noKernelReason(op(id))});
     else if (repeatable[i] && owner[i] < 0)
       result.noKernel.push_back({id, "its value is not used"});

@@ -275,11 +275,41 @@ ENTRY e {
   more = f32[4,8] exponential(twice)
   none = f32[4,0] slice(more), slice={[0:4], [8:8]}
   kept = f32[4,8] negate(x)
+  dead = f32[4,8] tanh(x)
   ROOT t = (f32[4,0], f32[4,8]) tuple(none, kept)
 })");
   ASSERT_EQ(model["kernels"].size(), 1u);
   EXPECT_EQ(model["kernels"][0]["ops"], Json::array({"kept"}));
-  EXPECT_EQ(namesIn(model["no_kernel"]), (Names{"more", "none", "t", "twice", "x"}));
+  EXPECT_EQ(namesIn(model["no_kernel"]), (Names{"dead", "more", "none", "t", "twice", "x"}));
+}
+
+/// Ops without a price have at least their bytes: what they read and what they write.
+TEST(Cases, UnpricedOpsHaveTheirBytes) {
+  Json model = exploreText(R"(HloModule m
+lt {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  ROOT r = pred[] compare(a, b), direction=LT
+}
+ENTRY e {
+  x = f32[64,1024] parameter(0)
+  i = s32[64,1024] parameter(1)
+  z = c64[64,1024] parameter(2)
+  sorted = (f32[64,1024], s32[64,1024]) sort(x, i), dimensions={1}, to_apply=lt
+  f = c64[64,1024] fft(z), fft_type=FFT, fft_length={1024}
+  top = (f32[64,8], s32[64,8]) topk(x), k=8, largest=true
+  ROOT t = ((f32[64,1024], s32[64,1024]), c64[64,1024], (f32[64,8], s32[64,8])) tuple(sorted, f, top)
+})");
+  const int64_t elements = 64 * 1024;
+  EXPECT_EQ(namesIn(model["unsupported"]), (Names{"f", "sorted", "top"}));
+  for (const Json &row : model["unsupported"]) {
+    const int64_t expected = row["op"] == "sorted" ? 2 * 2 * elements * 4
+                             : row["op"] == "f"    ? 2 * elements * 8
+                                                   : elements * 4 + 2 * 64 * 8 * 4;
+    EXPECT_EQ(row["bytes"], expected) << row;
+  }
 }
 
 /// The corner that no point of the stencil reads is not counted.
