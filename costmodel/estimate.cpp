@@ -1,6 +1,7 @@
 #include "costmodel/estimate.h"
 
 #include "costmodel/price.h"
+#include "costmodel/resources.h"
 
 #include <algorithm>
 #include <cmath>
@@ -100,6 +101,18 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
               formula::crossingShare * (e.dramReadBytes + e.dramWriteBytes);
   e.sharedTrafficBytes = f.ctas * (f.iterations * f.sharedBytes + f.epilogueSharedBytes);
   return e;
+}
+
+llvm::Expected<EstimateResources> estimateResources(const KernelPlan &plan, const Device &device,
+                                                    std::optional<double> registers) {
+  auto features = featuresOf(plan, device);
+  if (!features)
+    return features.takeError();
+  if (registers) {
+    features->rawRegisters = *registers;
+    setOccupancy(*features, device.limits);
+  }
+  return resourcesOf(*features, device.limits);
 }
 
 llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &device,

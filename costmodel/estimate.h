@@ -58,6 +58,11 @@ struct Estimate {
   double term(std::string_view name) const; ///< 0 if there is none
 };
 
+/// What a plan takes of an SM. `registers` of a thread stand in for the estimate where they are
+/// known, as from an assembler's log.
+llvm::Expected<EstimateResources> estimateResources(const KernelPlan &plan, const Device &device,
+                                                    std::optional<double> registers = {});
+
 /// Prices a plan. Errors as featuresOf(). A result without elements takes no time: nothing is
 /// launched. Otherwise the time is positive, at least `rooflineNs`, and does not grow with any
 /// bandwidth of the device.

@@ -283,6 +283,27 @@ ENTRY e {
   EXPECT_EQ(namesIn(model["no_kernel"]), (Names{"dead", "more", "none", "t", "twice", "x"}));
 }
 
+/// Registers come in eights a thread; what a block takes bounds how many an SM holds.
+TEST(Cases, OccupancyFollowsFromRegistersAndThreads) {
+  struct Row {
+    int warps, registers, blocks;
+    double occupancy;
+  };
+  const Row rows[] = {{4, 255, 2, 0.125}, {4, 168, 3, 0.1875}, {4, 128, 4, 0.25},
+                      {4, 85, 5, 0.3125}, {4, 64, 8, 0.5},     {4, 40, 12, 0.75},
+                      {4, 32, 16, 1.0},   {8, 255, 1, 0.125},  {8, 168, 1, 0.125},
+                      {8, 85, 2, 0.25},   {8, 64, 4, 0.5}};
+  for (const char *device : {"a100", "h100-sxm"})
+    for (const Row &row : rows) {
+      Json tile = run({"tile", "tests/cases/27-wide-stencil.hlo.txt", "--device", device, "--tile",
+                       fmt::format("4,128,warps={}", row.warps), "--registers",
+                       std::to_string(row.registers)});
+      EXPECT_EQ(tile["resources"]["blocks_per_sm"], row.blocks) << row.registers;
+      EXPECT_EQ(tile["resources"]["occupancy"], row.occupancy) << row.registers;
+      EXPECT_EQ(tile["resources"]["registers"], row.registers);
+    }
+}
+
 /// Ops without a price have at least their bytes: what they read and what they write.
 TEST(Cases, UnpricedOpsHaveTheirBytes) {
   Json model = exploreText(R"(HloModule m

@@ -6,6 +6,7 @@
 #include "analysis/solve/tile_system.h"
 #include "analysis/tiling/resources.h"
 #include "costmodel/device.h"
+#include "costmodel/estimate.h"
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/tile_output.h"
 
@@ -19,6 +20,7 @@ namespace {
 struct Options {
   std::string model, root, tile, device, smtDump;
   std::vector<std::string> candidates;
+  std::optional<double> registers;
   bool explain = false, list = false, json = false;
   size_t limit = 1000;
   uint32_t rlimit = SolverOptions().rlimit;
@@ -69,6 +71,7 @@ struct Question {
   TiledKernel kernel;
   ConstraintSystem system;
   Choice choice;
+  std::optional<Device> device;
 };
 
 /// Rules for all tile sizes ("x16") or for one parameter ("k0=x32"); later ones win.
@@ -138,6 +141,7 @@ llvm::Expected<Question> pose(const Options &options) {
     auto limited = std::make_shared<TiledGroup>(*question.kernel.tiled);
     addResourceConstraints(question.module.graph(question.source.graph), *limited, device->limits);
     question.kernel.tiled = limited;
+    question.device = std::move(*device);
   }
   const TiledGroup &tiled = *question.kernel.tiled;
   llvm::Expected<CandidatePlan> plan = candidatesOf(options, tiled.space, withDevice);
@@ -184,6 +188,35 @@ int listFeasible(const Options &options, const Question &question) {
   return total.verdict() == Verdict::Yes ? Fine : AnswerIsNo;
 }
 
+/// With the schedule's defaults where it is not given.
+llvm::Expected<EstimateResources> resourcesOf(const Options &options, const Question &question,
+                                              const std::vector<int64_t> &values) {
+  const TileSpace &space = question.kernel.tiled->space;
+  KernelPlan plan;
+  plan.name = question.source.name;
+  plan.module = std::make_shared<const Module>(question.module);
+  plan.graph = question.source.graph;
+  plan.context = question.kernel.context;
+  plan.tiled = question.kernel.tiled;
+  plan.values = values;
+  for (size_t i = 0; i < space.parameters.size(); ++i)
+    if (space.parameters[i].role == TileParameter::Role::Schedule && !question.choice[i])
+      plan.values[i] = space.parameters[i].name == "warps" ? Schedule().warps : 1;
+  llvm::Expected<Instruction> instruction = preferredInstruction(plan, *question.device);
+  if (!instruction)
+    return instruction.takeError();
+  plan.instruction = *instruction;
+  return estimateResources(plan, *question.device, options.registers);
+}
+
+/// Are all sizes of tiles given?
+bool isWhole(const TileSpace &space, const Choice &choice) {
+  for (size_t i = 0; i < choice.size(); ++i)
+    if (!choice[i] && space.parameters[i].role != TileParameter::Role::Schedule)
+      return false;
+  return true;
+}
+
 int run(const Options &options) {
   llvm::Expected<Question> question = pose(options);
   if (!question)
@@ -203,6 +236,13 @@ int run(const Options &options) {
                     question->system,
                     question->choice,
                     *answer};
+  if (question->device && answer->feasible == Verdict::Yes &&
+      isWhole(question->kernel.tiled->space, question->choice)) {
+    llvm::Expected<EstimateResources> resources = resourcesOf(options, *question, answer->witness);
+    if (!resources)
+      return fail(resources.takeError());
+    report.resources = *resources;
+  }
   if (options.json)
     print(toJson(report));
   else
@@ -242,6 +282,11 @@ void addTile(CLI::App &app, Selection &selection) {
       ->take_all();
   command->add_option("--device", options->device,
                       "Also respect the limits of a device: a name or a JSON file");
+  command
+      ->add_option("--registers", options->registers,
+                   "With --device: registers a thread, in place of the estimate, for the occupancy")
+      ->check(CLI::Range(1.0, 1024.0))
+      ->needs("--device");
   command->add_option("--rlimit", options->rlimit, "Z3's resource units for one query")
       ->check(CLI::PositiveNumber);
   command->add_option("--smt-dump", options->smtDump, "Folder for the SMT-LIB text of queries");

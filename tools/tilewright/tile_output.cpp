@@ -180,6 +180,15 @@ Json toJson(const TileReport &report) {
     }
     document["tiles"].push_back(std::move(entry));
   }
+  if (report.resources) {
+    const EstimateResources &r = *report.resources;
+    document["resources"] = {{"warps", r.warps},
+                             {"registers", r.registers},
+                             {"shared_bytes", r.sharedBytes},
+                             {"blocks_per_sm", r.ctasPerSm},
+                             {"occupancy", r.occupancy},
+                             {"occupancy_limiter", r.occupancyLimiter}};
+  }
   document["joins"] = Json::array();
   if (report.answer.feasible != Verdict::No)
     for (const Join &join : joinsOf(report))
@@ -373,6 +382,13 @@ void printTable(const TileReport &report, bool everything) {
   if (answer.feasible == Verdict::No)
     return; // the formulas of the tiles hold only where the constraints do
   printTiles(report);
+  if (report.resources) {
+    const EstimateResources &r = *report.resources;
+    fmt::print("resources {:.0f} threads a block, {:.0f} registers a thread, {:.0f} B of shared "
+               "memory: {:.0f} blocks an SM, occupancy {:.4g} %, limited by {}\n",
+               r.warps * 32, r.registers, r.sharedBytes, r.ctasPerSm, 100 * r.occupancy,
+               r.occupancyLimiter);
+  }
 }
 
 void printFeasibleList(const TileSpace &space, const SearchResult &total,

@@ -4,6 +4,7 @@
 #include "analysis/explore/kernels.h"
 #include "analysis/solve/compiled.h"
 #include "analysis/solve/explain.h"
+#include "costmodel/estimate.h"
 #include "tools/tilewright/command.h"
 
 namespace tilewright::cli {
@@ -16,6 +17,8 @@ struct TileReport {
   const ConstraintSystem &system;
   const Choice &choice;
   const Explanation &answer;
+  /// With a device and all sizes given: what a plan with these takes of an SM.
+  std::optional<EstimateResources> resources = {};
 };
 
 /// DESIGN's schema "tile": feasible, core[], tiles[], nearest{}.
