@@ -3,6 +3,7 @@
 
 #include <llvm/ADT/STLExtras.h>
 #include <map>
+#include <memory>
 
 namespace tilewright {
 
@@ -20,10 +21,20 @@ std::vector<bool> dependents(const Graph &graph, OpId from, std::span<const OpId
   return depends;
 }
 
+/// Reshapes with at most elementwise ops between them: each is composed with where the first began,
+/// since any two of them are one reshape. Composed one after the other, shapes without common
+/// boundaries make formulas that grow and are not found to cancel.
+struct ReshapeRun {
+  IndexMap base;              ///< to the result of the first
+  std::vector<int64_t> shape; ///< of that result
+};
+using RunRef = std::shared_ptr<const ReshapeRun>;
+
 /// What is known of an op's result on the way: maps from where we came, or the first refusal among
 /// the ops that were passed.
 struct Reached {
   OperandMaps maps;
+  std::vector<RunRef> runs;          ///< of each map; null: it does not end in a reshape
   std::optional<uint32_t> refusedBy; ///< OpId::index: passed later means smaller
   Diag refusal;
   bool isOpaque = false; ///< was it an opaque op?
@@ -35,7 +46,9 @@ struct Reached {
     refusal = diag;
     isOpaque = opaque;
     maps.maps.clear();
+    runs.clear();
   }
+  void add(IndexMap map, RunRef run);
   void cover(const OperandMaps &part) {
     if (part.coverage == Coverage::Exact)
       return;
@@ -56,6 +69,40 @@ void addDistinct(std::vector<IndexMap> &maps, IndexMap map) {
   maps.push_back(std::move(map));
 }
 
+void Reached::add(IndexMap map, RunRef run) {
+  const size_t before = maps.maps.size();
+  const bool wasEmpty = before == 1 && maps.maps.front().isKnownEmpty();
+  addDistinct(maps.maps, std::move(map));
+  if (wasEmpty && maps.maps.size() == 1 && !maps.maps.front().isKnownEmpty())
+    runs = {std::move(run)}; // it took the place of the empty one
+  else if (maps.maps.size() > before)
+    runs.push_back(std::move(run));
+}
+
+/// From the elements of `to` to those of `from`, in the order of both.
+IndexMap reshapeMap(ExprContext &context, const std::vector<int64_t> &to,
+                    const std::vector<int64_t> &from) {
+  std::vector<MapVariable> variables;
+  std::vector<Expr> at;
+  for (size_t i = 0; i < to.size(); ++i) {
+    at.push_back(context.dim(static_cast<unsigned>(i)));
+    variables.push_back({at.back(), Interval::ofExtent(to[i]), std::nullopt});
+  }
+  return IndexMap(context, std::move(variables),
+                  indexing::reshapeCoordinates(context, to, at, from))
+      .simplified();
+}
+
+bool isPlainReshape(const Op &op) {
+  return op.opcode == Opcode::Reshape && op.shape.elementCount().value_or(0) > 0;
+}
+
+/// Element by element, so that a run of reshapes goes on behind it.
+bool keepsRun(const Op &op, const Shape &operand) {
+  return opClass(op.opcode) == OpClass::Elementwise && !op.shape.isTuple && !operand.isTuple &&
+         operand.dims == op.shape.dims;
+}
+
 } // namespace
 
 llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId from,
@@ -72,8 +119,7 @@ llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId fr
   // Ops are visited users first, so that all maps of an op are there when it is its turn.
   using Key = std::pair<uint32_t, ResultPath>;
   std::map<Key, Reached, std::greater<>> pending;
-  pending[{from.index, path}].maps.maps.push_back(
-      IndexMap::identity(context, start->dims).simplified());
+  pending[{from.index, path}].add(IndexMap::identity(context, start->dims).simplified(), nullptr);
   std::vector<Reached> results(targets.size());
   while (!pending.empty()) {
     auto [key, reached] = *pending.begin();
@@ -125,9 +171,22 @@ llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId fr
       Reached &next = pending[{operand, maps.operands[i].operandPath}];
       if (next.refusedBy)
         continue;
-      for (const IndexMap &outer : reached.maps.maps)
+      const Shape &read = graph.op(op.operands[i]).shape;
+      for (size_t m = 0; m < reached.maps.maps.size(); ++m) {
+        const IndexMap &outer = reached.maps.maps[m];
+        RunRef run = reached.runs[m];
+        if (isPlainReshape(op)) {
+          if (run) { // a run of one is what the op's own map says
+            next.add(compose(run->base, reshapeMap(context, run->shape, read.dims)), run);
+            continue;
+          }
+          run = std::make_shared<const ReshapeRun>(ReshapeRun{outer, op.shape.dims});
+        } else if (!keepsRun(op, read)) {
+          run = nullptr;
+        }
         for (const IndexMap &inner : maps.operands[i].maps)
-          addDistinct(next.maps.maps, compose(outer, inner));
+          next.add(compose(outer, inner), run);
+      }
       if (next.maps.maps.size() > maxMaps) {
         refusal.cls = DiagClass::BudgetSpent;
         refusal.message = fmt::format("more than {} different maps from %{} meet at %{}", maxMaps,

@@ -232,6 +232,29 @@ uint64_t workForOperands(size_t count) {
 
 } // namespace
 
+/// Whatever the shapes on the way, a chain of reshapes is one reshape.
+TEST(IndexingPaths, ReshapesInARowAreOne) {
+  const char *shapes[] = {"60,84", "70,72", "56,90", "63,80", "48,105", "5040", "2,3,4,5,6,7"};
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 20; ++round) {
+    std::string first = shapes[random() % std::size(shapes)];
+    std::string lines = fmt::format("  x = f32[{}] parameter(0)\n", first), last = "x";
+    for (int i = 0; i < 12; ++i) {
+      std::string shape = i == 11 ? first : shapes[random() % std::size(shapes)];
+      lines += fmt::format("  r{0} = f32[{1}] reshape({2})\n  n{0} = f32[{1}] negate(r{0})\n", i,
+                           shape, last);
+      last = fmt::format("n{}", i);
+    }
+    HloGraph g(lines + fmt::format("  ROOT o = f32[{}] tanh({})\n", first, last));
+    auto maps = mapsToOp(g.graph(), g.find("o"), g.find("x"), g.context);
+    ASSERT_TRUE(bool(maps));
+    ASSERT_EQ(maps->maps.size(), 1u);
+    const std::vector<int64_t> &dims = g.graph()[g.find("x")].shape.dims;
+    EXPECT_TRUE(maps->maps.front().equivalent(IndexMap::identity(g.context, dims).simplified()))
+        << lines << maps->maps.front().str();
+  }
+}
+
 TEST(IndexingPaths, ManyTargetsTakeWorkInProportion) {
   uint64_t few = workForOperands(1000), many = workForOperands(10000);
   EXPECT_GE(few, 1000u);
