@@ -13,6 +13,7 @@
 #include "analysis/affine/normal_map.h"
 
 #include <cassert>
+#include <llvm/ADT/STLExtras.h>
 
 namespace tilewright {
 
@@ -25,8 +26,7 @@ namespace {
 class Composer {
 public:
   Composer(const MapNode &first, const MapNode &second)
-      : ctx(*first.context), pool(ctx.maps()), first(first), second(second),
-        replacements(pool.scratch()) {}
+      : ctx(*first.context), first(first), second(second), replacements(*lent) {}
   ~Composer() {
     if (isRenamedApart)
       for (const MapVariable &v : second.vars)
@@ -51,8 +51,8 @@ private:
   void replaceSources(Simplifier::Impl &simplifier);
 
   ExprContext &ctx;
-  detail::MapPool &pool;
   const MapNode &first, &second;
+  detail::Loan<detail::Replacements> lent;
   detail::Replacements &replacements; ///< of second's variables
   MapDraft draft;
   bool isCovered = true;   ///< does every result of first stay within second's domain?
@@ -198,7 +198,7 @@ const MapNode *Composer::solved() {
   // What only says where a variable is needs no solving.
   draft.conds.append(first.conds.begin(), first.conds.end());
   MapConstraints system(ctx, draft);
-  bool isNarrower = false;
+  system.know(first.conds);
   size_t dim = 0;
   for (const MapVariable &v : second.vars) {
     if (!isDim(v))
@@ -206,24 +206,22 @@ const MapNode *Composer::solved() {
     Expr e = first.exprs[dim];
     if (v.domain.contains(first.values[dim++]))
       continue;
-    if (e.isVariable() && system.narrow(e, v.domain))
-      isNarrower = true;
-    else
+    if (!e.isVariable() || !system.narrow(e, v.domain))
       draft.conds.push_back({e, v.domain});
   }
   // Expressions in normal form for the domains as they are when it is called.
   auto renew = [&](Simplifier::Impl &simplifier) {
-    for (const MapVariable &v : second.vars)
-      if (Expr &to = replacementOf(v.var))
+    for (const MapVariable &v : second.vars) {
+      Expr &to = replacementOf(v.var);
+      if (to && system.isAffected(to))
         to = simplifier.simplify(to);
+      else if (to && isDim(v))
+        simplifier.know(to, replacements.values[v.var.variable().index]);
+    }
   };
   {
     Simplifier::Impl &simplifier = system.simplifier();
-    if (isNarrower)
-      renew(simplifier);
-    else
-      for (size_t i = 0; i < first.exprs.size(); ++i)
-        simplifier.know(first.exprs[i], first.ranges[i]);
+    renew(simplifier);
     for (MapConstraint c : second.conds) {
       c.expr = simplifier.substituted(c.expr, replacements.to);
       draft.conds.push_back(c);
@@ -241,7 +239,7 @@ const MapNode *Composer::solved() {
     ranges.push_back(simplifier.range(draft.exprs.back()));
   }
   for (MapVariable &v : llvm::MutableArrayRef(draft.vars).take_front(first.vars.size()))
-    if (v.source)
+    if (v.source && llvm::any_of(v.source->element, [&](Expr e) { return system.isAffected(e); }))
       v.source = v.source->mapped([&](Expr e) { return simplifier.simplify(e); });
   replaceSources(simplifier);
   return detail::finish(ctx, draft, ranges);

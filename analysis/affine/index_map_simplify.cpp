@@ -2,6 +2,7 @@
 #include "analysis/affine/normal_map.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace tilewright {
 
@@ -26,9 +27,10 @@ public:
       return mask & bit;
     if (late.size() < ctx.variableCount())
       late.resize(ctx.variableCount());
-    for (; seen < exprs.size(); ++seen)
-      for (VarId id : variablesOf(exprs[seen]))
+    if (seen < exprs.size())
+      for (VarId id : variablesOf(std::span(exprs).subspan(seen)))
         late[id.index] = true;
+    seen = exprs.size();
     return late[var.variable().index];
   }
 
@@ -54,10 +56,12 @@ void dropUnused(ExprContext &ctx, MapDraft &draft) {
     used.add(e);
   for (const MapConstraint &c : draft.conds)
     used.add(c.expr);
+  // Backwards: what a composition appends has its source in what is there already, so that one
+  // round does for it.
   llvm::SmallVector<bool, 16> visited(draft.vars.size());
   for (bool again = true; again;) {
     again = false;
-    for (size_t i = 0; i < draft.vars.size(); ++i) {
+    for (size_t i = draft.vars.size(); i-- > 0;) {
       const MapVariable &v = draft.vars[i];
       if (visited[i] || !v.source || !used.contains(v.var))
         continue;
@@ -72,18 +76,31 @@ void dropUnused(ExprContext &ctx, MapDraft &draft) {
 
 /// The same element clamped to the same interval is one value: true if there were such variables.
 bool mergeRuntimes(ExprContext &ctx, MapDraft &draft) {
-  std::vector<Expr> same;
+  struct Value {
+    const RuntimeSource *source;
+    Interval domain;
+    size_t at; ///< in draft.vars
+  };
+  llvm::SmallVector<Value, 8> values;
   for (size_t i = 0; i < draft.vars.size(); ++i)
-    for (size_t j = 0; j < i && draft.vars[i].source; ++j)
-      if (draft.vars[j].source == draft.vars[i].source &&
-          draft.vars[j].domain == draft.vars[i].domain) {
-        same.resize(ctx.variableCount());
-        same[draft.vars[i].var.variable().index] = draft.vars[j].var;
-        draft.vars.erase(draft.vars.begin() + static_cast<ptrdiff_t>(i--));
-        break;
-      }
+    if (const MapVariable &v = draft.vars[i]; v.source)
+      values.push_back({v.source, v.domain, i});
+  auto key = [](const Value &v) { return std::tuple(v.source, v.domain.lo, v.domain.hi, v.at); };
+  std::sort(values.begin(), values.end(),
+            [&](const Value &a, const Value &b) { return key(a) < key(b); });
+  std::vector<Expr> same;
+  for (size_t i = 1, first = 0; i < values.size(); ++i) {
+    if (values[i].source != values[first].source || values[i].domain != values[first].domain) {
+      first = i;
+      continue;
+    }
+    same.resize(ctx.variableCount());
+    same[draft.vars[values[i].at].var.variable().index] = draft.vars[values[first].at].var;
+  }
   if (same.empty())
     return false;
+  llvm::erase_if(draft.vars,
+                 [&](const MapVariable &v) { return bool(same[v.var.variable().index]); });
   draft.substitute(same);
   return true;
 }

@@ -59,6 +59,7 @@ Simplifier::Impl &MapConstraints::simplifier() {
     current.emplace(ctx);
     for (const MapVariable &v : map.vars)
       current->bounds.set(v.var, v.domain);
+    narrowedSince = 0;
     isStale = false;
   }
   return *current;
@@ -86,7 +87,15 @@ void MapConstraints::setDomain(MapVariable &v, Interval domain) {
     return;
   v.domain = domain;
   isSettled = false;
+  uint64_t variable = detail::nodeOf(v.var)->variables;
+  narrowed |= variable;
+  narrowedSince |= variable;
+  llvm::erase_if(known, [&](const MapConstraint &c) {
+    return (detail::nodeOf(c.expr)->variables & variable) != 0;
+  });
 }
+
+bool MapConstraints::isKnown(const MapConstraint &c) const { return llvm::is_contained(known, c); }
 
 bool MapConstraints::narrow(Expr var, Interval interval) {
   MapVariable *v = find(var);
@@ -395,7 +404,7 @@ bool MapConstraints::tryEveryValue() {
 bool MapConstraints::normaliseAll() {
   llvm::SmallVector<MapConstraint, 4> kept;
   auto keep = [&](MapConstraint c) {
-    Outcome outcome = normalise(c);
+    Outcome outcome = isKnown(c) ? Outcome::Keep : normalise(c);
     if (outcome == Outcome::Keep)
       kept.push_back(c);
     return outcome != Outcome::Empty;
@@ -412,15 +421,21 @@ bool MapConstraints::normaliseAll() {
 // stopping early is sound.
 constexpr int maxRounds = 16;
 
+constexpr size_t maxKnown = 32; // they are looked through one by one
+
 /// Further rounds where all constraints are sums and differences of variables, which no domain but
 /// a point gives another form: only numbers change. Nothing is done where a constraint is another.
+/// `forms` are those of the constraints' expressions; of a known one's it may be missing.
 bool MapConstraints::narrowSums(llvm::SmallVectorImpl<LinearForm> &forms, int &round) {
-  for (size_t i = 0; i < forms.size(); ++i)
+  for (size_t i = 0; i < forms.size(); ++i) {
+    if (forms[i].isConstant())
+      forms[i] = LinearForm::of(map.conds[i].expr);
     if (map.conds[i].modulus != 1 || forms[i].constant != 0 ||
         !llvm::all_of(forms[i].terms, [](const LinearForm::Term &t) {
           return t.expr.isVariable() && (t.coefficient == 1 || t.coefficient == -1);
         }))
       return true;
+  }
   while (!isSettled && round + 1 < maxRounds) {
     if (hasEmptyDomain())
       return false;
@@ -468,11 +483,18 @@ bool MapConstraints::solve() {
     isSettled = true;
     if (!normaliseAll() || !merge())
       return false;
-    llvm::SmallVector<LinearForm, 2> forms;
-    for (const MapConstraint &c : map.conds) {
-      forms.push_back(LinearForm::of(c.expr));
-      if (!propagate(c, forms.back()))
+    llvm::SmallVector<LinearForm, 2> forms(map.conds.size());
+    for (size_t i = 0; i < forms.size(); ++i) {
+      const MapConstraint &c = map.conds[i];
+      if (isKnown(c))
+        continue;
+      forms[i] = LinearForm::of(c.expr);
+      if (!propagate(c, forms[i]))
         return false;
+      bool isFinal = c.modulus == 1 || isSettled; // a congruence may become another one in turn
+      if (isFinal && !(detail::nodeOf(c.expr)->variables & narrowedSince) &&
+          known.size() < maxKnown)
+        known.push_back(c);
     }
     if (!isSettled && !narrowSums(forms, round))
       return false;

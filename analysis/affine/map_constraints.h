@@ -1,6 +1,7 @@
 // The constraints of one map in normal form, and what they say about the domains.
 #pragma once
 
+#include "analysis/affine/expr_internal.h"
 #include "analysis/affine/map_pool.h"
 #include "analysis/affine/simplify_impl.h"
 
@@ -24,8 +25,15 @@ public:
   /// constraint for each expression and kind, in order. False: no point satisfies them.
   [[nodiscard]] bool solve();
 
+  /// Says that these constraints of the map are in normal form and have narrowed the domains, as
+  /// they are now, as far as they do.
+  void know(std::span<const MapConstraint> solved) { known.assign(solved.begin(), solved.end()); }
+
   /// Narrows the domain of a variable where it may be. True if it now implies the interval.
   bool narrow(Expr var, Interval interval);
+
+  /// Has the domain of a variable in the expression been narrowed? (Sometimes said without need.)
+  bool isAffected(Expr expr) const { return detail::nodeOf(expr)->variables & narrowed; }
 
   /// A simplifier for the domains as they are now. Holds until a domain changes.
   Simplifier::Impl &simplifier();
@@ -35,6 +43,7 @@ private:
 
   void setDomain(MapVariable &v, Interval domain);
   Outcome normalise(MapConstraint &c);
+  bool isKnown(const MapConstraint &c) const;
   Outcome narrowToValues(MapConstraint &c, Interval values);
   Outcome normaliseRange(MapConstraint &c);
   bool keepHighDigits(MapConstraint &c, const LinearForm &form, Interval values);
@@ -52,8 +61,11 @@ private:
   ExprContext &ctx;
   detail::MapDraft &map;
   std::optional<Simplifier::Impl> current;
-  bool isStale = true;   ///< have domains changed since `current` was made?
-  bool isSettled = true; ///< would another round find nothing to do?
+  llvm::SmallVector<MapConstraint, 4> known; ///< those with which nothing is to be done now
+  uint64_t narrowed = 0;                     ///< ExprNode::variables of variables with new domains
+  uint64_t narrowedSince = 0;                ///< the same, since `current` was made
+  bool isStale = true;                       ///< have domains changed since `current` was made?
+  bool isSettled = true;                     ///< would another round find nothing to do?
 };
 
 } // namespace tilewright

@@ -57,9 +57,10 @@ Interval saidOf(Expr e, std::span<const MapConstraint> conds, int depth) {
   if (form.isConstant())
     return values;
   for (const MapConstraint &c : conds) {
+    if (c.modulus != 1 || nodeOf(c.expr)->variables != nodeOf(e)->variables)
+      continue; // of other variables, hence of other terms
     LinearForm said = LinearForm::of(c.expr);
-    if (c.modulus != 1 || said.terms.size() != form.terms.size() ||
-        said.terms[0].coefficient == -1 ||
+    if (said.terms.size() != form.terms.size() || said.terms[0].coefficient == -1 ||
         form.terms[0].coefficient % said.terms[0].coefficient != 0)
       continue;
     int64_t scale = form.terms[0].coefficient / said.terms[0].coefficient;
@@ -148,6 +149,8 @@ uint64_t hashOf(const MapNode *first, const MapNode *second) {
 } // namespace
 
 const MapNode *MapPool::composition(const MapNode *first, const MapNode *second) const {
+  if (!remembers)
+    return nullptr;
   const Composition *known = compositions.find(hashOf(first, second), [&](const Composition &c) {
     return c.first == first && c.second == second;
   });
@@ -155,7 +158,8 @@ const MapNode *MapPool::composition(const MapNode *first, const MapNode *second)
 }
 
 void MapPool::remember(const MapNode *first, const MapNode *second, const MapNode *result) {
-  compositions.insert(hashOf(first, second), {first, second, result});
+  if (remembers)
+    compositions.insert(hashOf(first, second), {first, second, result});
 }
 
 void MapDraft::makeEmpty(ExprContext &context) {

@@ -49,11 +49,13 @@ struct MapDraft {
   Bounds bounds() const;
 };
 
-/// What a composition puts in place of the second map's variables, by VarId. Kept between
-/// compositions; whoever fills in `to` clears it again.
+/// What a composition puts in place of the second map's variables, by VarId. Lent by the thread, to
+/// compositions in any context; whoever fills in `to` clears it again.
 struct Replacements {
   std::vector<Expr> to;         ///< null: the variable stays
   std::vector<Interval> values; ///< of the replacement
+
+  void clear() {} ///< entries of another context are not looked at
 
   /// Names in use.
   void forgetTaken() { ++round; }
@@ -89,7 +91,8 @@ public:
   const MapNode *composition(const MapNode *first, const MapNode *second) const;
   void remember(const MapNode *first, const MapNode *second, const MapNode *result);
 
-  Replacements &scratch() { return replacements; }
+  /// Makes every composition anew from now on: to measure what making them costs.
+  void stopRemembering() { remembers = false; }
 
 private:
   MapNode *find(const MapDraft &draft);
@@ -104,7 +107,7 @@ private:
   InternTable<MapNode *> maps;
   InternTable<const RuntimeSource *> sourceTable;
   InternTable<Composition> compositions;
-  Replacements replacements;
+  bool remembers = true;
 };
 
 } // namespace tilewright::detail

@@ -93,6 +93,8 @@ TEST(Simplify, OnePeriod) {
             "d0 * 32 + d1 floordiv 64 + 1");
 }
 
+// XLA divides by negative numbers and must not merge such divisions. Here a divisor is positive
+// wherever there is a value, so that there is none to begin with.
 TEST(Simplify, NonPositiveDivisorsAreNeverMerged) {
   T t;
   EXPECT_TRUE(t.s(0).floorDiv(2).floorDiv(-7).isPoison());

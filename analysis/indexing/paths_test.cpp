@@ -283,3 +283,24 @@ TEST(IndexingPaths, EachOfManyTargetsHasItsOwnRefusal) {
   EXPECT_FALSE((*all)[2].refusal);
   EXPECT_TRUE((*all)[2].maps.maps.empty());
 }
+
+// Each step brings a runtime variable whose source needs the one before; all are kept, in order.
+TEST(IndexingPaths, LongChainsOfGathers) {
+  constexpr size_t count = 1500;
+  std::string body = "x = f32[16] parameter(0)\n i = s32[16] parameter(1)\n";
+  for (size_t n = 0; n < count; ++n)
+    body +=
+        fmt::format(" g{} = f32[16] gather({}, i), offset_dims={{}}, collapsed_slice_dims={{0}}, "
+                    "start_index_map={{0}}, index_vector_dim=1, slice_sizes={{1}}\n",
+                    n, n ? fmt::format("g{}", n - 1) : "x");
+  HloGraph g(body + " ROOT r = f32[16] negate(g" + std::to_string(count - 1) + ")");
+  llvm::Expected<OperandMaps> maps = mapsToOp(g.graph(), g.find("r"), g.find("x"), g.context);
+  ASSERT_TRUE(static_cast<bool>(maps)) << takeDiag(maps.takeError()).str();
+  ASSERT_EQ(maps->maps.size(), 1u);
+  std::vector<MapVariable> values = maps->maps[0].variables(VarKind::Runtime);
+  ASSERT_EQ(values.size(), count);
+  EXPECT_EQ(maps->maps[0].results()[0], values.back().var);
+  EXPECT_EQ(values[0].source->element, std::vector<Expr>{g.context.dim(0)});
+  for (size_t n = 1; n < count; ++n)
+    ASSERT_EQ(values[n].source->element, std::vector<Expr>{values[n - 1].var}) << n;
+}

@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <random>
+#include <set>
+#include <string>
+#include <unordered_map>
 
 namespace tilewright::bench {
 namespace {
@@ -72,6 +75,31 @@ public:
     }
     std::erase_if(result, [](const std::vector<uint32_t> &path) { return path.size() < 2; });
     return result;
+  }
+
+  /// Each sequence of maps once: of equal maps the first stands for all.
+  std::vector<std::vector<uint32_t>> differentFromRoots() const {
+    std::unordered_map<std::string, uint32_t> firsts;
+    std::vector<uint32_t> first;
+    for (uint32_t map = 0; map < graph.maps.size(); ++map)
+      first.push_back(firsts.try_emplace(graph.maps[map].str(), map).first->second);
+    std::set<std::vector<uint32_t>> found;
+    std::vector<uint32_t> path;
+    auto walk = [&](auto &self, const std::vector<Edge> &choices, const Edge *from) -> void {
+      bool isEnd = true;
+      for (const Edge &edge : choices) {
+        if (from && !fits(*from, edge))
+          continue;
+        isEnd = false;
+        path.push_back(first[edge.map]);
+        self(self, edges[edge.operand], &edge);
+        path.pop_back();
+      }
+      if (isEnd && path.size() > 1)
+        found.insert(path);
+    };
+    walk(walk, starts(), nullptr);
+    return {found.begin(), found.end()};
   }
 
 private:
@@ -164,9 +192,11 @@ std::vector<GraphPaths> pathsOf(const std::vector<Module> &models, PathKind kind
       GraphPaths paths{std::make_unique<ExprContext>(), {}, {}};
       std::vector<std::vector<Edge>> edges = edgesOf(graph, paths);
       Paths all(paths, edges);
-      paths.paths = kind == PathKind::Pairs ? all.pairs() : all.fromRoots();
+      paths.paths = kind == PathKind::Pairs   ? all.pairs()
+                    : kind == PathKind::Roots ? all.fromRoots()
+                                              : all.differentFromRoots();
       paths.pathCount = static_cast<double>(paths.paths.size());
-      if (kind == PathKind::Roots)
+      if (kind != PathKind::Pairs)
         paths.pathCount = std::max(paths.pathCount, all.countFromRoots());
       if (!paths.paths.empty())
         out.push_back(std::move(paths));

@@ -22,6 +22,7 @@ enum class PathKind {
   Pairs, ///< an op and one of its operands' operands: every pair that occurs
   Roots, ///< from every op that nobody reads to what reads nothing: all paths, or where a graph has
          ///< more than 256, so many of them, each as likely as any other
+  Different, ///< the same, without a limit; paths along equal maps are one
 };
 
 /// Does a result use min or max, which MLIR's affine expressions don't have?

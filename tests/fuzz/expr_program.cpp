@@ -210,6 +210,47 @@ std::string checkMap(Program &p, Reader &in) {
   return {};
 }
 
+/// A composition reads what the second map reads at what the first one reads. The first may leave
+/// the second's domain, both have constraints, and the tile parameter is one of both.
+std::string checkComposition(Program &p, Reader &in) {
+  constexpr size_t dims = 3;
+  auto map = [&](size_t results) -> std::optional<IndexMap> {
+    std::vector<MapVariable> variables;
+    for (size_t i = 0; i < p.vars.size(); ++i)
+      variables.push_back({p.vars[i], p.domains[i], std::nullopt});
+    std::vector<Expr> picked;
+    for (size_t i = 0; i < results + 1; ++i) {
+      picked.push_back(p.pick(in));
+      if (!isSmall(picked.back(), p))
+        return std::nullopt;
+    }
+    Expr restricted = picked.back();
+    picked.pop_back();
+    std::vector<MapConstraint> constraints;
+    int64_t lo = static_cast<int8_t>(in.byte());
+    if (uint8_t kind = in.byte(); kind % 4 == 0)
+      constraints.push_back({restricted, {}, 2 + kind % 7, kind % 2});
+    else if (kind % 4 != 1)
+      constraints.push_back({restricted, {lo, lo + kind / 2}});
+    return IndexMap(p.c, variables, picked, constraints);
+  };
+  std::optional<IndexMap> first = map(dims), second = map(2);
+  if (!first || !second)
+    return {};
+  IndexMap both = compose(*first, *second);
+  for (int n = 0; n < 40; ++n) {
+    Assignment at = p.point(n), between = at;
+    std::optional<std::vector<int64_t>> read = first->evaluate(at);
+    for (size_t i = 0; i < dims && read; ++i)
+      between.set(p.vars[i], (*read)[i]);
+    if (read)
+      read = second->evaluate(between);
+    if (both.evaluate(at) != read)
+      return fmt::format("{} and then {} is not {}", first->str(), second->str(), both.str());
+  }
+  return {};
+}
+
 } // namespace
 
 std::string checkExprProgram(std::span<const uint8_t> bytes) {
@@ -221,7 +262,9 @@ std::string checkExprProgram(std::span<const uint8_t> bytes) {
     p.step(in);
   if (std::string wrong = checkExpr(p, p.stack.back()); !wrong.empty())
     return wrong;
-  return checkMap(p, in);
+  if (std::string wrong = checkMap(p, in); !wrong.empty())
+    return wrong;
+  return checkComposition(p, in);
 }
 
 } // namespace tilewright::fuzz

@@ -8,9 +8,9 @@
 namespace tilewright::fuzz {
 
 /// Runs a program over a context of its own: builds an expression over bounded, half-bounded and
-/// unbounded variables, simplifies it, substitutes into it and maps it, and compares values,
-/// ranges, divisors and normal forms at points. Any bytes are a program. Returns what is wrong;
-/// empty if nothing is.
+/// unbounded variables, simplifies it, substitutes into it, maps it and composes such maps, and
+/// compares values, ranges, divisors and normal forms at points. Any bytes are a program. Returns
+/// what is wrong; empty if nothing is.
 std::string checkExprProgram(std::span<const uint8_t> bytes);
 
 } // namespace tilewright::fuzz
