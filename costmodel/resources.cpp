@@ -36,8 +36,11 @@ template <class Q> void setOccupancy(FeaturesOf<Q> &f, const DeviceLimits &l) {
   const Q threads = 32.0 * f.warps;
   const Q most = smaller(Q(double(l.registersPerThread)), double(l.registersPerSm) / threads);
   f.registers = smaller(larger(f.rawRegisters, smaller(Q(16), most)), most);
-  const Q perCta = ceilOf(f.registers / 8.0) * 8.0 * threads;
-  f.occupancyByRegisters = floorOf(double(l.registersPerSm) / perCta);
+  // CUDA's occupancy calculator: eights of registers a thread, and an SM's warps in fours, one for
+  // each of the parts that its registers lie in.
+  const Q perWarp = ceilOf(f.registers / 8.0) * 8.0 * 32.0;
+  f.occupancyByRegisters =
+      floorOf(floorOf(double(l.registersPerSm) / perWarp / 4.0) * 4.0 / f.warps);
   f.occupancyByShared = floorOf(double(l.sharedBytesPerSm) /
                                 (f.sharedPerCta + double(l.sharedBytesReservedPerBlock)));
   f.occupancyByWarps = floorOf(double(l.warpsPerSm) / f.warps);

@@ -283,7 +283,8 @@ ENTRY e {
   EXPECT_EQ(namesIn(model["no_kernel"]), (Names{"dead", "more", "none", "t", "twice", "x"}));
 }
 
-/// Registers come in eights a thread; what a block takes bounds how many an SM holds.
+/// Registers come in eights a thread and an SM's warps in fours; what a block takes bounds how many
+/// an SM holds.
 TEST(Cases, OccupancyFollowsFromRegistersAndThreads) {
   struct Row {
     int warps, registers, blocks;
@@ -292,7 +293,8 @@ TEST(Cases, OccupancyFollowsFromRegistersAndThreads) {
   const Row rows[] = {{4, 255, 2, 0.125}, {4, 168, 3, 0.1875}, {4, 128, 4, 0.25},
                       {4, 85, 5, 0.3125}, {4, 64, 8, 0.5},     {4, 40, 12, 0.75},
                       {4, 32, 16, 1.0},   {8, 255, 1, 0.125},  {8, 168, 1, 0.125},
-                      {8, 85, 2, 0.25},   {8, 64, 4, 0.5}};
+                      {8, 85, 2, 0.25},   {8, 64, 4, 0.5},     {1, 104, 16, 0.25},
+                      {2, 104, 8, 0.25}};
   for (const char *device : {"a100", "h100-sxm"})
     for (const Row &row : rows) {
       Json tile = run({"tile", "tests/cases/27-wide-stencil.hlo.txt", "--device", device, "--tile",

@@ -147,6 +147,13 @@ public:
     document[key].push_back(std::move(entry));
   }
 
+  /// Which replica of the group an element comes from.
+  void replica(const std::string &number) {
+    document["replica"] = number;
+    if (!json)
+      fmt::format_to(std::back_inserter(text), "  from replica {} of the group\n", number);
+  }
+
   void opaque(const std::string &reason) {
     document["opaque"] = reason;
     if (!json)
@@ -226,6 +233,8 @@ int run(const Options &options) {
                  op.operands.empty() ? "reads no operand" : "output element reads");
   for (size_t i = 0; i < indexing->operands.size(); ++i)
     output.add(graph->op(op.operands[i]), indexing->operands[i], "");
+  if (indexing->replica)
+    output.replica(indexing->replica->str());
   output.section("operand_to_output", op.operands.empty() ? "" : "operand element is read by");
   for (unsigned i = 0; i < op.operands.size(); ++i)
     if (llvm::Error error =
