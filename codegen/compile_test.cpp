@@ -1,9 +1,8 @@
 // Kernels through the real assembler, where there is one: no spills, nothing serialised.
 #include "codegen/attention_hlo.h"
+#include "codegen/compile.h"
 #include "codegen/lower.h"
 #include "codegen/matmul_hlo.h"
-#include "codegen/nvptx.h"
-#include "codegen/ptxas.h"
 
 namespace tilewright {
 namespace {
@@ -17,10 +16,10 @@ void expectCompiles(const KernelSpec &spec, const char *targetName) {
   }
   auto kernel = lowerKernel(spec, CodeMode::Device);
   ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
-  auto ptx = emitPtx(*kernel, toolchain->target, toolchain->version);
-  ASSERT_TRUE(bool(ptx)) << takeDiag(ptx.takeError()).message;
-  auto assembled = assemble(*toolchain->ptxas, toolchain->target, *ptx);
-  ASSERT_TRUE(bool(assembled)) << takeDiag(assembled.takeError()).message;
+  auto compiled = compileKernel(*kernel, *toolchain);
+  ASSERT_TRUE(bool(compiled)) << takeDiag(compiled.takeError()).message;
+  const std::optional<Assembled> &assembled = compiled->assembled;
+  ASSERT_TRUE(assembled) << compiled->assemblyError;
   EXPECT_EQ(assembled->report.spillStoreBytes, 0) << spec.name << " for " << targetName;
   EXPECT_EQ(assembled->report.staticSharedBytes, 0);
   EXPECT_TRUE(assembled->report.warnings.empty()) << assembled->report.warnings[0];
@@ -166,6 +165,25 @@ ENTRY main {{
       expectCompiles(spec, target);
       expectPass(spec);
     }
+}
+
+// With small blocks ptxas would rather spill than have fewer blocks on a multiprocessor.
+TEST(Compile, SmallBlocksKeepTheirRegisters) {
+  KernelSpec spec = specFromHlo(R"(HloModule m
+ENTRY main {
+  x = bf16[8,1024,768] parameter(0)
+  a = f32[8,1024,768] parameter(1)
+  b = f32[8,1024,768] parameter(2)
+  row = f32[8,1024] parameter(3)
+  sum = f32[8,1024,768] add(a, b)
+  rows = f32[8,1024,768] broadcast(row), dimensions={0,1}
+  all = f32[8,1024,768] add(sum, rows)
+  narrow = bf16[8,1024,768] convert(all)
+  ROOT out = bf16[8,1024,768] add(x, narrow)
+})",
+                                {1, 4, 256}, 2);
+  for (const char *target : {"sm_80", "sm_90", "sm_90a"})
+    expectCompiles(spec, target);
 }
 
 // A tile that no thread could hold at once is streamed in vectors.

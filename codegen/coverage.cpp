@@ -1,7 +1,7 @@
 #include "codegen/coverage.h"
 
+#include "codegen/compile.h"
 #include "codegen/lower.h"
-#include "codegen/nvptx.h"
 
 namespace tilewright {
 
@@ -43,18 +43,17 @@ llvm::Expected<KernelCoverage> coverKernel(const KernelSpec &spec, const Toolcha
     return result;
   }
   result.kind = kernel->kind;
-  auto ptx = emitPtx(*kernel, toolchain.target, toolchain.version);
-  if (!ptx)
-    return ptx.takeError();
-  if (toolchain.ptxas) {
-    auto assembled = assemble(*toolchain.ptxas, toolchain.target, *ptx);
-    if (assembled) {
-      result.isAssembled = true;
-      result.assembly = assembled->report;
-    } else {
-      result.assemblyError = takeDiag(assembled.takeError()).message;
-    }
+  if (std::string problem = targetProblem(*kernel, toolchain); !problem.empty()) {
+    result.refusal = fmt::format("{} {}", toString(spec.schedule.instruction), problem);
+    return result;
   }
+  auto compiled = compileKernel(*kernel, toolchain);
+  if (!compiled)
+    return compiled.takeError();
+  result.isAssembled = compiled->assembled.has_value();
+  if (compiled->assembled)
+    result.assembly = compiled->assembled->report;
+  result.assemblyError = compiled->assemblyError;
   if (options.checkNumbers) {
     auto aligned = checkReduced(spec, ShrunkSizes::Aligned, options);
     if (!aligned)

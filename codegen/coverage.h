@@ -21,7 +21,7 @@ struct KernelCoverage {
   /// Of the two reduced sizes; in the refusal's case skipped.
   CheckOutcome aligned, odd;
 
-  bool spills() const { return assembly.spillStoreBytes > 0 || assembly.spillLoadBytes > 0; }
+  bool spills() const { return assembly.spills(); }
   /// Lowered, assembled without spills where there is an assembler, and right at both sizes.
   bool isCovered(bool hasAssembler) const;
 };

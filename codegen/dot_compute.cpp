@@ -6,12 +6,13 @@
 
 namespace tilewright {
 
-/// Fragment layouts: PTX ISA, "Matrix fragments for mma.m16n8k16"; sums are [row block][column
-/// block][4]. Every ldmatrix lane l gives the address of row l mod 8 of matrix l / 8.
+/// Fragment layouts: see staged_tile.h; sums are [row block][column block][4]. Every ldmatrix lane
+/// l gives the address of row l mod 8 of matrix l / 8.
 Values DotLowering::computeMma(llvm::Value *stageOffset, Values sums) {
   KernelBuilder &k = lowering->k;
   llvm::IRBuilder<> &b = k.b;
   int64_t rowBlocks = rowsOfWarp / 16, columnBlocks = columnsOfWarp / 8;
+  int64_t kBlocks = kPadded * lhs.elementBytes / 32;
   llvm::Value *warp = b.CreateLShr(k.threadId(), 5);
   // Warps that are left over do the work of another and store nothing.
   llvm::Value *warpRow = b.CreateURem(warp, k.c32(warpRows));
@@ -20,7 +21,7 @@ Values DotLowering::computeMma(llvm::Value *stageOffset, Values sums) {
   llvm::Value *firstRow = b.CreateMul(warpRow, k.c32(rowsOfWarp));
   llvm::Value *firstColumn = b.CreateMul(warpColumn, k.c32(columnsOfWarp));
 
-  for (int64_t kBlock = 0; kBlock < kPadded / 16; ++kBlock) {
+  for (int64_t kBlock = 0; kBlock < kBlocks; ++kBlock) {
     std::vector<Values> a, bFragments;
     for (int64_t i = 0; i < rowBlocks; ++i)
       a.push_back(lhs.loadLeft(k, stageOffset, plus(firstRow, k.c32(i * 16)), kBlock));

@@ -5,7 +5,8 @@
 // contracted dims as one, is gone through in steps of BK; each step's operand tiles stand in
 // shared memory, `stages` of them at a time, so that loads run ahead of the arithmetic.
 //
-//   mma.sync  16-bit operands in 16-byte chunks, swizzled so that ldmatrix meets no bank conflict
+//   mma.sync  operands in 16-byte chunks, swizzled so that fragments are loaded without bank
+//             conflicts; see staged_tile.h
 //   wgmma     operands copied by the tensor memory accelerator; see tensor_operand.h, dot_wgmma.cpp
 //   fma       operands in the accumulator's type; each thread makes a grid of elements
 //
@@ -111,9 +112,10 @@ private:
   Lowering::Extras extras;
   // mma.sync: warps in a grid, each with its rows and columns
   int64_t warpRows = 1, warpColumns = 1, rowsOfWarp = 16, columnsOfWarp = 8;
-  // wgmma: warpgroups one below the other; each has rowBlocks x columnBlocks products of
-  // 64 x columnsOfBlock a step
-  int64_t groups = 1, rowBlocks = 1, columnBlocks = 1, columnsOfBlock = 8;
+  // wgmma: warpgroups in a grid, one below the other as long as there are rows; each has
+  // rowBlocks x columnBlocks products of 64 x columnsOfBlock a step
+  int64_t groupRows = 1, groupColumns = 1, rowBlocks = 1, columnBlocks = 1, columnsOfBlock = 8;
+  int64_t columnsOfGroup() const { return columnBlocks * columnsOfBlock; }
   int64_t paddedRows = 64, paddedColumns = 8;
   CopyingWarps copying;
   StageRing ring;

@@ -72,10 +72,12 @@ void DotLowering::chooseOrientation(OperandTile &tile, Expr kTile) {
   if (!usesMma())
     across = side(tile.side).size;
   const Shape &shape = lowering->graph[tile.op].shape;
+  const unsigned lanes = usesMma() ? 128 / bitWidth(inputType) : 8;
+  emitter.setLanes(lanes);
   auto isVector = [&](Expr position, Expr k) {
     return emitter
         .directAccess(tile.op, operandCoordinates(tile, position, kTile * kStep + k),
-                      operandGuard(tile, position, k, kTile * kStep + k), 8)
+                      operandGuard(tile, position, k, kTile * kStep + k), lanes)
         .has_value();
   };
   Expr zero = emitter.constant(0);
@@ -86,6 +88,11 @@ void DotLowering::chooseOrientation(OperandTile &tile, Expr kTile) {
     tile.isKMinor = false;
   else
     tile.isKMinor = isContracted(tile, minor);
+  if (usesMma()) {
+    tile.elementBytes = bitWidth(inputType) / 8;
+    tile.isTurned = tile.elementBytes == 1 && !tile.isKMinor;
+    tile.isKMinor |= tile.isTurned;
+  }
   // For fma, shared memory is always K rows of the other side, whatever the loads look like.
   bool columnsAreK = usesMma() && tile.isKMinor;
   tile.rows = columnsAreK ? across : kPadded;

@@ -46,7 +46,7 @@ std::optional<DotLowering::Exchange> DotLowering::planExchange() const {
   DType type = graph[dot].shape.dtype;
   exchange.type = bitWidth(type) >= 16 ? type : sumType;
   exchange.elementBytes = bitWidth(exchange.type) / 8;
-  exchange.parts = usesWgmma() ? groups : warpRows;
+  exchange.parts = usesWgmma() ? groupRows : warpRows;
   exchange.unitRows = usesWgmma() ? 64 : 8;
   exchange.units = usesWgmma() ? rowBlocks : rowsOfWarp / 8;
   exchange.columns = usesWgmma() ? paddedColumns : columnsOfWarp * warpColumns;
@@ -81,7 +81,7 @@ std::optional<DotLowering::Exchange> DotLowering::planExchange() const {
 /// each block of 16 rows; the rows and columns that `use` gets are those of g = t = 0.
 llvm::Error DotLowering::forPairs(const Values &sums, const PairBody &use) const {
   int64_t blocks = usesWgmma() ? rowBlocks : rowsOfWarp / 16;
-  int64_t eights = (usesWgmma() ? paddedColumns : columnsOfWarp) / 8;
+  int64_t eights = (usesWgmma() ? columnsOfGroup() : columnsOfWarp) / 8;
   for (int64_t i = 0; i < blocks; ++i)
     for (int64_t half = 0; half < 2; ++half)
       for (int64_t j = 0; j < eights; ++j) {
@@ -114,7 +114,9 @@ llvm::Error DotLowering::emitResults(const Values &sums) {
   Expr firstRow = lane.floorDiv(4), firstColumn = lane.mod(4) * 2 + emitter.lane();
   Guard working;
   if (usesWgmma()) {
-    firstRow = firstRow + tid.floorDiv(128) * (rowBlocks * 64) + warp.mod(4) * 16;
+    Expr group = tid.floorDiv(128);
+    firstRow = firstRow + group.mod(groupRows) * (rowBlocks * 64) + warp.mod(4) * 16;
+    firstColumn = firstColumn + group.floorDiv(groupRows) * columnsOfGroup();
   } else {
     firstRow = firstRow + warp.mod(warpRows) * rowsOfWarp;
     firstColumn = firstColumn + warp.floorDiv(warpRows).mod(warpColumns) * columnsOfWarp;
@@ -169,7 +171,10 @@ void DotLowering::storeSums(const Exchange &exchange, int64_t pass, const Values
   llvm::Value *column = b.CreateShl(b.CreateAnd(lane, k.c32(3)), 1);
   llvm::Value *part;
   if (usesWgmma()) {
-    part = b.CreateLShr(warp, 2);
+    llvm::Value *group = b.CreateLShr(warp, 2);
+    part = b.CreateURem(group, k.c32(groupRows));
+    column = b.CreateAdd(
+        column, b.CreateMul(b.CreateUDiv(group, k.c32(groupRows)), k.c32(columnsOfGroup())));
     row = b.CreateAdd(row, b.CreateShl(b.CreateAnd(warp, k.c32(3)), 4));
   } else {
     part = b.CreateURem(warp, k.c32(warpRows));

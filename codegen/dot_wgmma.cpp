@@ -21,29 +21,42 @@ llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
   if (side(Side::Batch).size != 1)
     return makeError(DiagClass::Unsupported, "%{}: a tile of {} batches, wgmma takes one", op.name,
                      side(Side::Batch).size);
-  groups = warps / 4;
+  // Warpgroups that have no rows of their own share those of others, where they can part the
+  // columns at whole lines of 128 bytes.
+  int64_t groups = warps / 4;
+  groupRows = groups;
+  while (groupRows > 1 && (groups % groupRows != 0 || groupRows > ceilDiv(rows, int64_t(64))))
+    --groupRows;
+  groupColumns = groups / groupRows;
+  if (columns % (64 * groupColumns) != 0) {
+    groupRows = groups;
+    groupColumns = 1;
+  }
   auto roundUp = [](int64_t value, int64_t to) { return ceilDiv(value, to) * to; };
   kPadded = roundUp(kStep, 32 / elementBytes);
-  paddedRows = roundUp(rows, 64 * groups);
+  paddedRows = roundUp(rows, 64 * groupRows);
   // Sums of integers come in other widths: PTX ISA, shapes of wgmma.mma_async.
   int64_t unit = isFloat(sumType) || columns <= 32 ? 8 : 16;
   paddedColumns = roundUp(columns, unit);
-  rowBlocks = paddedRows / (64 * groups);
-  columnBlocks = ceilDiv(paddedColumns, int64_t(256));
-  while (columnBlocks < paddedColumns / unit && paddedColumns % (unit * columnBlocks) != 0)
+  rowBlocks = paddedRows / (64 * groupRows);
+  int64_t columnsOfOne = paddedColumns / groupColumns;
+  columnBlocks = ceilDiv(columnsOfOne, int64_t(256));
+  while (columnBlocks < columnsOfOne / unit && columnsOfOne % (unit * columnBlocks) != 0)
     ++columnBlocks;
-  columnsOfBlock = paddedColumns / columnBlocks;
+  columnsOfBlock = columnsOfOne / columnBlocks;
   sumsPerThread = rowBlocks * columnBlocks * columnsOfBlock / 2;
   copying = CopyingWarps::beside(warps, sumsPerThread + registersBesideSums);
   if (warps + copying.warps > 32)
     return makeError(DiagClass::Unsupported, "%{}: {} warps and {} for copies, at most 32", op.name,
                      warps, copying.warps);
-  if (sumsPerThread + registersBesideSums > copying.available())
+  if (sumsPerThread + registersBesideSums > copying.available()) {
+    isWrongInstruction = true;
     return makeError(DiagClass::Unsupported,
                      "%{}: a tile of {} x {} over {} warps is {} sums a thread, at most {} are "
                      "allowed beside the other registers; use a smaller tile or more warps",
                      op.name, paddedRows, paddedColumns, warps, sumsPerThread,
                      copying.available() - registersBesideSums);
+  }
   extras.tensorMaps = 2;
   extras.extraThreads = copying.warps * 32;
   extras.movesRegisters = copying.groupRegisters > 0;
@@ -104,10 +117,13 @@ llvm::Error DotLowering::planTensorOperands() {
     tensorMaps.push_back(tensor->map);
     tile->tensor = std::move(*tensor);
   }
-  if (!rhs.tensor.isKMinor && columnBlocks > 1 &&
-      columnsOfBlock * bitWidth(inputType) / 8 % rhs.tensor.lineBytes() != 0)
-    return makeError(DiagClass::Unsupported, "%{}: {} columns in blocks of {}", graph[dot].name,
-                     paddedColumns, columnsOfBlock);
+  if (!rhs.tensor.isKMinor && columnsOfBlock < paddedColumns &&
+      columnsOfBlock * bitWidth(inputType) / 8 % rhs.tensor.lineBytes() != 0) {
+    isWrongInstruction = true;
+    return makeError(DiagClass::Unsupported,
+                     "%{}: {} columns in blocks of {}, which are no whole lines of {} bytes",
+                     graph[dot].name, paddedColumns, columnsOfBlock, rhs.tensor.lineBytes());
+  }
   lhs.offset = 0;
   rhs.offset = lhs.bytes;
   stageBytes = lhs.bytes + rhs.bytes;
@@ -171,9 +187,14 @@ Values DotLowering::emitProducts(llvm::Value *group) {
   KernelBuilder::WarpgroupMma shape{inputType, columnsOfBlock, lhs.tensor.isKMinor,
                                     rhs.tensor.isKMinor};
 
-  llvm::Value *groupOffset = b.CreateMul(group, k.c32(lhs.tensor.step(rowBlocks * 64, 0)));
-  llvm::Value *left = lhs.tensor.descriptor(k, b.CreateAdd(groupOffset, k.c32(lhs.offset)));
-  llvm::Value *right = rhs.tensor.descriptor(k, k.c32(rhs.offset));
+  llvm::Value *rowOffset =
+      b.CreateMul(b.CreateURem(group, k.c32(groupRows)), k.c32(lhs.tensor.step(rowBlocks * 64, 0)));
+  llvm::Value *left = lhs.tensor.descriptor(k, b.CreateAdd(rowOffset, k.c32(lhs.offset)));
+  llvm::Value *columnOffset = groupColumns == 1
+                                  ? k.c32(0)
+                                  : b.CreateMul(b.CreateUDiv(group, k.c32(groupRows)),
+                                                k.c32(rhs.tensor.step(columnsOfGroup(), 0)));
+  llvm::Value *right = rhs.tensor.descriptor(k, b.CreateAdd(columnOffset, k.c32(rhs.offset)));
   llvm::Value *isFirstLane = b.CreateICmpEQ(b.CreateAnd(k.threadId(), k.c32(31)), k.c32(0));
   auto moved = [&](llvm::Value *from, int64_t bytes) {
     return bytes ? b.CreateAdd(from, k.c64(bytes / 16)) : from;

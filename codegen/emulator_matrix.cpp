@@ -1,11 +1,10 @@
 // Products of warpgroups: descriptors, lateness and arithmetic.
-#include "analysis/ir/numeric.h"
+#include "codegen/emulator_matrix.h"
+
 #include "codegen/emulator_async.h"
 #include "codegen/emulator_block.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <cstring>
 
 namespace tilewright {
@@ -215,18 +214,7 @@ void AsyncUnits::readAccumulator(unsigned number, int count, uint32_t *registers
 double AsyncUnits::element(DType type, int address) const {
   uint32_t bits = 0;
   std::memcpy(&bits, block.shared + address, static_cast<size_t>(elementBytesOf(type)));
-  switch (type) {
-  case DType::BF16:
-    return std::bit_cast<float>(bits << 16);
-  case DType::F32: // tf32: the low bits of the mantissa aren't looked at
-    return std::bit_cast<float>(bits & 0xffffe000u);
-  case DType::S8:
-    return static_cast<int8_t>(bits);
-  case DType::U8:
-    return static_cast<uint8_t>(bits);
-  default:
-    return decodeFloat(type, bits);
-  }
+  return matrixElement(type, bits);
 }
 
 /// The warp's 16 rows of the product. Fragments as in mma.m16n8k16: lane g·4 + t holds rows g and
@@ -235,8 +223,7 @@ void AsyncUnits::compute(const Started &started, Accumulator &accumulator) {
   const Product &product = started.product;
   DType type = product.inputs;
   int depth = depthOf(type), firstRow = warp() % 4 * 16;
-  bool isInteger = type == DType::S8 || type == DType::U8;
-  std::vector<float> a(static_cast<size_t>(16 * depth)),
+  std::vector<double> a(static_cast<size_t>(16 * depth)),
       b(static_cast<size_t>(product.columns * depth));
   for (int row = 0; row < 16; ++row)
     for (int k = 0; k < depth; ++k) {
@@ -246,16 +233,16 @@ void AsyncUnits::compute(const Started &started, Accumulator &accumulator) {
         uint32_t bits =
             started.a[static_cast<size_t>(lane)][static_cast<size_t>(word)] >> (k % 2 * 16) &
             0xffff;
-        value = type == DType::BF16 ? std::bit_cast<float>(bits << 16) : decodeFloat(type, bits);
+        value = matrixElement(type, bits);
       } else {
         value = element(type, operandAddress(product, true, firstRow + row, k));
       }
-      a[static_cast<size_t>(row * depth + k)] = static_cast<float>(value);
+      a[static_cast<size_t>(row * depth + k)] = value;
     }
   for (int column = 0; column < product.columns; ++column)
     for (int k = 0; k < depth; ++k)
       b[static_cast<size_t>(column * depth + k)] =
-          static_cast<float>(element(type, operandAddress(product, false, column, k)));
+          element(type, operandAddress(product, false, column, k));
   for (size_t lane = 0; lane < warpSize; ++lane)
     for (int i = 0; i < product.columns / 2; ++i) {
       int row = static_cast<int>(lane) / 4 + i % 4 / 2 * 8;
@@ -263,20 +250,9 @@ void AsyncUnits::compute(const Started &started, Accumulator &accumulator) {
       uint32_t &word = accumulator.registers[lane][static_cast<size_t>(i)];
       if (!product.isAccumulating)
         word = 0;
-      const float *left = &a[static_cast<size_t>(row * depth)];
-      const float *right = &b[static_cast<size_t>(column * depth)];
-      if (isInteger) {
-        uint32_t sum = word;
-        for (int k = 0; k < depth; ++k)
-          sum +=
-              static_cast<uint32_t>(static_cast<int32_t>(left[k]) * static_cast<int32_t>(right[k]));
-        word = sum;
-        continue;
-      }
-      float sum = std::bit_cast<float>(word);
       for (int k = 0; k < depth; ++k)
-        sum += left[k] * right[k];
-      word = std::bit_cast<uint32_t>(sum);
+        word = accumulated(type, word, a[static_cast<size_t>(row * depth + k)],
+                           b[static_cast<size_t>(column * depth + k)]);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "analysis/ir/numeric.h"
 #include "analysis/ir/tensor.h"
 #include "codegen/emulator_block.h"
+#include "codegen/emulator_matrix.h"
 #include "codegen/kernel_builder.h"
 
 #include <algorithm>
@@ -19,13 +20,7 @@ using Lanes = std::span<LaneWords, warpSize>;
 
 EmulatedBlock &block() { return *EmulatedBlock::active(); }
 
-enum Kind : int { Shuffle = 0, Matrix = 64, MmaF16 = 128, MmaBf16 = 129 };
-
-float halfOf(uint32_t word, unsigned high, bool isBf16) {
-  uint32_t bits = (word >> (16 * high)) & 0xffff;
-  return isBf16 ? std::bit_cast<float>(bits << 16)
-                : static_cast<float>(decodeFloat(DType::F16, bits));
-}
+enum Kind : int { Shuffle = 0, Matrix = 64, Mma = 128 }; ///< Mma: plus the type of its inputs
 
 void completeShuffle(EmulatedBlock &, Lanes lanes, int kind) {
   std::array<uint32_t, warpSize> values;
@@ -61,29 +56,35 @@ void completeMatrix(EmulatedBlock &self, Lanes lanes, int kind) {
   }
 }
 
-/// PTX ISA, "Matrix fragments for mma.m16n8k16" with 16-bit inputs: with g = lane / 4 and
-/// t = lane mod 4, a[0..3] hold rows g, g+8, g, g+8 at columns 2t, 2t, 2t+8, 2t+8 (two each),
-/// b[0..1] column g at rows 2t, 2t+8, and c[0..3] rows g, g, g+8, g+8 at columns 2t, 2t+1.
+/// PTX ISA, "Matrix fragments for mma.m16n8k8" (tf32), "m16n8k16" (16 bits) and "m16n8k32" (8
+/// bits), alike when K is counted in bytes: with g = lane / 4 and t = lane mod 4, a[0..3] hold rows
+/// g, g+8, g, g+8 at bytes 4t, 4t, 4t+16, 4t+16 (four each), b[0..1] column g at bytes 4t, 4t+16,
+/// and c[0..3] rows g, g, g+8, g+8 at columns 2t, 2t+1.
 void completeMma(EmulatedBlock &self, Lanes lanes, int kind) {
-  bool isBf16 = kind == MmaBf16;
-  float a[16][16], b[16][8];
+  auto type = static_cast<DType>(kind - Mma);
+  unsigned bits = bitWidth(type), perWord = 32 / bits, depth = 256 / bits;
+  double a[16][32], b[32][8]; // 8, 16 or 32 of K are used
+  auto element = [&](uint32_t word, unsigned i) {
+    return matrixElement(type, bits == 32 ? word : word >> (bits * i) & ((1u << bits) - 1));
+  };
   for (unsigned lane = 0; lane < warpSize; ++lane) {
     unsigned g = lane / 4, t = lane % 4;
-    for (unsigned i = 0; i < 4; ++i)
-      for (unsigned half = 0; half < 2; ++half)
-        a[g + 8 * (i % 2)][2 * t + 8 * (i / 2) + half] = halfOf(lanes[lane][i], half, isBf16);
-    for (unsigned i = 0; i < 2; ++i)
-      for (unsigned half = 0; half < 2; ++half)
-        b[2 * t + 8 * i + half][g] = halfOf(lanes[lane][4 + i], half, isBf16);
+    for (unsigned i = 0; i < perWord; ++i) {
+      for (unsigned word = 0; word < 4; ++word)
+        a[g + 8 * (word % 2)][t * perWord + depth / 2 * (word / 2) + i] =
+            element(lanes[lane][word], i);
+      for (unsigned word = 0; word < 2; ++word)
+        b[t * perWord + depth / 2 * word + i][g] = element(lanes[lane][4 + word], i);
+    }
   }
   for (unsigned lane = 0; lane < warpSize; ++lane) {
     unsigned g = lane / 4, t = lane % 4;
     for (unsigned i = 0; i < 4; ++i) {
       unsigned row = g + 8 * (i / 2), column = 2 * t + i % 2;
-      float sum = std::bit_cast<float>(lanes[lane][6 + i]);
-      for (unsigned k = 0; k < 16; ++k)
-        sum += a[row][k] * b[k][column];
-      lanes[lane][i] = std::bit_cast<uint32_t>(sum);
+      uint32_t word = lanes[lane][6 + i];
+      for (unsigned k = 0; k < depth; ++k)
+        word = accumulated(type, word, a[row][k], b[k][column]);
+      lanes[lane][i] = word;
     }
   }
   ++self.total.mmaInstructions;
@@ -169,15 +170,11 @@ void loadMatrix(int offset, int count, int transposed, uint32_t *out) {
   std::copy_n(words.begin(), count, out);
 }
 
-void mma(uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1, float c0,
-         float c1, float c2, float c3, int isBf16, float *out) {
-  LaneWords words{a0, a1, a2, a3, b0, b1};
-  const float c[4] = {c0, c1, c2, c3};
-  for (unsigned i = 0; i < 4; ++i)
-    words[6 + i] = std::bit_cast<uint32_t>(c[i]);
-  words = block().warpMeeting(isBf16 ? MmaBf16 : MmaF16, words, completeMma);
-  for (unsigned i = 0; i < 4; ++i)
-    out[i] = std::bit_cast<float>(words[i]);
+void mma(uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1, uint32_t c0,
+         uint32_t c1, uint32_t c2, uint32_t c3, int type, uint32_t *out) {
+  LaneWords words{a0, a1, a2, a3, b0, b1, c0, c1, c2, c3};
+  words = block().warpMeeting(Mma + type, words, completeMma);
+  std::copy_n(words.begin(), 4, out);
 }
 
 /// A result as wrong as the hardware may make it: the same for the same operands, by up to `error`

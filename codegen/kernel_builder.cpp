@@ -51,8 +51,6 @@ KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t th
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   // Launch bounds: function attributes from LLVM 21 on, metadata before.
   function->addFnAttr("nvvm.maxntid", std::to_string(threads));
-  if (signature.movesRegisters)
-    function->addFnAttr("nvvm.minctasm", "1");
 #if LLVM_VERSION_MAJOR < 21
   auto annotate = [&](const char *key, int64_t value) {
     moduleOwner->getOrInsertNamedMetadata("nvvm.annotations")
@@ -62,8 +60,6 @@ KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t th
   };
   annotate("kernel", 1);
   annotate("maxntidx", threads);
-  if (signature.movesRegisters)
-    annotate("minctasm", 1);
 #endif
   annotateTensorMaps(bufferCount, signature.tensorMaps);
   for (unsigned i = 0; i < bufferCount; ++i) {
@@ -290,23 +286,47 @@ Values KernelBuilder::mma(DType inputs, llvm::ArrayRef<llvm::Value *> a,
   arguments.insert(arguments.end(), bRegisters.begin(), bRegisters.end());
   Values result;
   if (isEmulation()) {
-    arguments.insert(arguments.end(), c.begin(), c.end());
-    arguments.push_back(c32(inputs == DType::BF16));
+    for (llvm::Value *sum : c)
+      arguments.push_back(b.CreateBitCast(sum, i32));
+    arguments.push_back(c32(static_cast<int64_t>(inputs)));
     arguments.push_back(scratch());
     callEmulator("twEmuMma", b.getVoidTy(), arguments);
     for (unsigned i = 0; i < 4; ++i)
-      result.push_back(b.CreateLoad(f32, b.CreateConstGEP1_32(f32, scratch(), i)));
+      result.push_back(b.CreateLoad(c[i]->getType(), b.CreateConstGEP1_32(i32, scratch(), i)));
     return result;
   }
-  ID id = intr::nvvm_mma_m16n8k16_row_col_bf16;
   if (inputs == DType::F16) {
-    id = intr::nvvm_mma_m16n8k16_row_col_f32_f32;
     auto *pair = llvm::FixedVectorType::get(b.getHalfTy(), 2);
     for (llvm::Value *&argument : arguments)
       argument = b.CreateBitCast(argument, pair);
   }
   arguments.insert(arguments.end(), c.begin(), c.end());
-  llvm::Value *sum = b.CreateIntrinsic(id, {}, arguments);
+  llvm::Value *sum;
+  switch (inputs) {
+  case DType::F8E4M3FN:
+  case DType::F8E5M2: { // no intrinsic before LLVM 20
+    std::string type = inputs == DType::F8E5M2 ? "e5m2" : "e4m3";
+    sum = inlinePtx("mma.sync.aligned.m16n8k32.row.col.f32." + type + "." + type +
+                        ".f32 {$0,$1,$2,$3}, {$4,$5,$6,$7}, {$8,$9}, {$10,$11,$12,$13};",
+                    "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", arguments,
+                    llvm::StructType::get(f32, f32, f32, f32));
+    break;
+  }
+  case DType::F32:
+    sum = b.CreateIntrinsic(intr::nvvm_mma_m16n8k8_row_col_tf32, {}, arguments);
+    break;
+  case DType::S8:
+    sum = b.CreateIntrinsic(intr::nvvm_mma_m16n8k32_row_col_s8, {}, arguments);
+    break;
+  case DType::U8:
+    sum = b.CreateIntrinsic(intr::nvvm_mma_m16n8k32_row_col_u8, {}, arguments);
+    break;
+  case DType::F16:
+    sum = b.CreateIntrinsic(intr::nvvm_mma_m16n8k16_row_col_f32_f32, {}, arguments);
+    break;
+  default:
+    sum = b.CreateIntrinsic(intr::nvvm_mma_m16n8k16_row_col_bf16, {}, arguments);
+  }
   for (unsigned i = 0; i < 4; ++i)
     result.push_back(b.CreateExtractValue(sum, i));
   return result;

@@ -28,9 +28,6 @@ struct KernelSignature {
   std::vector<bool> isOutput; ///< one entry a buffer parameter
   unsigned workspaces = 0;    ///< buffers too, with the numbers after those of the parameters
   unsigned tensorMaps = 0;
-  /// Warps move registers between each other (setMaxRegisters): ptxas must then know how many
-  /// registers a thread starts with.
-  bool movesRegisters = false;
 };
 
 class KernelBuilder {
@@ -99,7 +96,9 @@ public:
   /// Loads `count` (1, 2 or 4) 8x8 matrices of 16-bit elements; lane i gives the shared offset of
   /// row i mod 8 of matrix i / 8. Result: one i32 a matrix.
   Values loadMatrix(llvm::Value *sharedOffset, unsigned count, bool transposed);
-  /// D = A·B + C for m16n8k16 with f32 accumulation. a: 4, b: 2 registers (i32), c: 4 floats.
+  /// D = A·B + C of 16x8 results and 32 bytes of K. a: 4, b: 2 registers (i32), c: 4 floats for
+  /// inputs of f16, bf16, f32 (taken as tf32: the low 13 bits don't count), f8e4m3fn and f8e5m2
+  /// (from sm_89 on), 4 i32 for s8 and u8.
   Values mma(DType inputs, llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
              llvm::ArrayRef<llvm::Value *> c);
 

@@ -1,6 +1,8 @@
 #include "codegen/kernel_module.h"
 
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -26,6 +28,21 @@ std::string KernelModule::llvmText() const {
   llvm::raw_string_ostream stream(text);
   module->print(stream, nullptr);
   return text;
+}
+
+void KernelModule::asksForOneBlock() {
+  if (codeMode == CodeMode::Emulation)
+    return;
+  llvm::Function *function = module->getFunction(entry);
+  // A function attribute from LLVM 21 on, metadata before.
+  function->addFnAttr("nvvm.minctasm", "1");
+#if LLVM_VERSION_MAJOR < 21
+  auto *one = llvm::ConstantInt::get(llvm::Type::getInt32Ty(*context), 1);
+  module->getOrInsertNamedMetadata("nvvm.annotations")
+      ->addOperand(llvm::MDNode::get(*context, {llvm::ValueAsMetadata::get(function),
+                                                llvm::MDString::get(*context, "minctasm"),
+                                                llvm::ConstantAsMetadata::get(one)}));
+#endif
 }
 
 std::pair<std::unique_ptr<llvm::LLVMContext>, std::unique_ptr<llvm::Module>>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/ir/shape.h"
+#include "codegen/target.h"
 
 #include <memory>
 #include <string>
@@ -68,6 +69,9 @@ struct KernelInfo {
   int64_t blocksTogether = 1;
   /// The one target whose instructions it uses, "sm_90a"; empty: any.
   std::string target;
+  /// The oldest architecture and version of PTX that have its instructions: 89 for sm_89; 0: any.
+  int oldestArchitecture = 0;
+  PtxVersion oldestPtx;
   std::string kind; ///< "elementwise", "reduction", "dot", "chain"
   /// Relative error that its instructions bring, where that is more than its types explain.
   double tolerance = 0;
@@ -88,6 +92,10 @@ public:
   CodeMode mode() const { return codeMode; }
   std::string llvmText() const; ///< the module as .ll text
   const llvm::Module &ir() const { return *module; }
+
+  /// Says that one block on a multiprocessor is enough (".minnctapersm 1"), so that ptxas gives
+  /// threads the registers that they want, whatever other blocks would.
+  void asksForOneBlock();
 
   /// Gives the IR away, for the JIT. The module is empty afterwards.
   std::pair<std::unique_ptr<llvm::LLVMContext>, std::unique_ptr<llvm::Module>> takeIr();

@@ -25,7 +25,6 @@ KernelSignature signatureOf(const Graph &graph, const Lowering::Extras &extras) 
   signature.isOutput.insert(signature.isOutput.end(), resultsOf(graph).size(), true);
   signature.workspaces = static_cast<unsigned>(extras.workspaces.size());
   signature.tensorMaps = extras.tensorMaps;
-  signature.movesRegisters = extras.movesRegisters;
   return signature;
 }
 
@@ -62,6 +61,8 @@ Coordinates Lowering::decodeTiles(Expr linear, const std::vector<int64_t> &exten
 
 KernelModule Lowering::finish(const char *kind, int64_t grid, int64_t sharedBytes) && {
   KernelModule kernel = std::move(k).finish();
+  if (extras.movesRegisters)
+    kernel.asksForOneBlock();
   kernel.kind = kind;
   kernel.launch = {grid, threads + extras.extraThreads, sharedBytes};
   kernel.workspaces = std::move(extras.workspaces);

@@ -71,20 +71,12 @@ llvm::Error DotLowering::analyse() {
   sumType = isFloat(type) && type != DType::F64 ? DType::F32 : type;
   inputType = sumType;
   if (usesMma() || usesWgmma()) {
-    auto isOneOf = [&](std::initializer_list<DType> types) {
-      return lhsType == rhsType && std::find(types.begin(), types.end(), lhsType) != types.end();
-    };
-    bool isTaken = sumType == DType::F32 && isOneOf({DType::F16, DType::BF16});
-    if (usesWgmma()) // f32 as tf32
-      isTaken |= (sumType == DType::F32 && isOneOf({DType::F8E4M3FN, DType::F8E5M2, DType::F32})) ||
-                 (sumType == DType::S32 && isOneOf({DType::S8, DType::U8}));
-    if (!isTaken) {
+    if (!isMatrixProduct(lhsType, rhsType, type)) {
       isWrongInstruction = true;
       return makeError(DiagClass::Unsupported,
-                       "%{}: {} takes two {} operands and sums in {}, not {} and {} in {}", op.name,
-                       toString(instruction),
-                       usesMma() ? "f16 or two bf16" : "f16, bf16, f8e4m3fn, f8e5m2, f32, s8 or u8",
-                       usesMma() ? "f32" : "f32 or s32", toString(lhsType), toString(rhsType),
+                       "%{}: {} takes two f16, bf16, f8e4m3fn, f8e5m2 or f32 operands and sums in "
+                       "f32, or two s8 or u8 operands and sums in s32, not {} and {} in {}",
+                       op.name, toString(instruction), toString(lhsType), toString(rhsType),
                        toString(type));
     }
     inputType = lhsType;
@@ -130,7 +122,8 @@ llvm::Error DotLowering::chooseTiles() {
   int64_t threads = spec.schedule.warps * 32;
   if (usesMma()) {
     // Tiles are padded to whole fragments; the padding is zeros and is not stored.
-    kPadded = roundUp(kStep, 16);
+    elementBytes = bitWidth(inputType) / 8;
+    kPadded = roundUp(kStep, 32 / elementBytes);
     int64_t best = -1, paddedRows = roundUp(rows, 16), paddedColumns = roundUp(columns, 8);
     for (int64_t r = 1; r <= spec.schedule.warps; ++r)
       for (int64_t c = 1; r * c <= spec.schedule.warps; ++c) {
@@ -147,7 +140,6 @@ llvm::Error DotLowering::chooseTiles() {
     rowsOfWarp = paddedRows / warpRows;
     columnsOfWarp = paddedColumns / warpColumns;
     sums = rowsOfWarp / 16 * (columnsOfWarp / 8) * 4;
-    elementBytes = 2;
     rows = paddedRows;
     columns = paddedColumns;
   } else {
@@ -207,7 +199,7 @@ llvm::Expected<KernelModule> DotLowering::run() {
   if (!blocks || *blocks > INT32_MAX)
     return makeError(DiagClass::Unsupported, "a grid of more than {} blocks", INT32_MAX);
 
-  lowering = std::make_unique<Lowering>(spec, mode, 8, extras);
+  lowering = std::make_unique<Lowering>(spec, mode, 16, extras);
   ValueEmitter &emitter = lowering->emitter;
   KernelBuilder &k = lowering->k;
   for (int64_t extent : root.dims)
@@ -282,7 +274,8 @@ llvm::Expected<KernelModule> DotLowering::run() {
   KernelModule kernel =
       std::move(*lowering).finish(isConvolution() ? "convolution" : "dot", *blocks,
                                   stageBytes * spec.schedule.stages + barrierBytes);
-  if (usesWgmma() && inputType == DType::F32) // tf32 has ten bits of mantissa; the rest is cut off
+  if (instruction != Instruction::Fma && inputType == DType::F32)
+    // tf32 has ten bits of mantissa; the rest is cut off
     kernel.tolerance = 4e-3;
   // Fitted to what ptxas 13.0 says of such kernels.
   if (usesWgmma())
@@ -292,6 +285,10 @@ llvm::Expected<KernelModule> DotLowering::run() {
   kernel.tensorMaps = std::move(tensorMaps);
   if (usesWgmma())
     kernel.target = "sm_90a";
+  if (usesMma() && (inputType == DType::F8E4M3FN || inputType == DType::F8E5M2)) {
+    kernel.oldestArchitecture = 89; // PTX ISA, mma: .e4m3 and .e5m2
+    kernel.oldestPtx = {8, 4};
+  }
   kernel.blocksTogether = spec.schedule.splitK;
   return kernel;
 }

@@ -257,9 +257,11 @@ TEST(LowerDot, OtherInstructionsStandInWithTheReason) {
     expectPass(spec);
     return kernel && !kernel->notes.empty() ? kernel->notes[0] : "";
   };
-  EXPECT_EQ(notes(dotSpec(matmul(32, 32, 32, true, true, "f64", "f64"), {32, 32}, 16, 2, 2)),
-            "fma in place of mma.sync: %d: mma.sync takes two f16 or two bf16 operands and sums "
-            "in f32, not f64 and f64 in f64");
+  EXPECT_EQ(
+      notes(dotSpec(matmul(32, 32, 32, true, true, "f64", "f64"), {32, 32}, 16, 2, 2)),
+      "fma in place of mma.sync: %d: mma.sync takes two f16, bf16, f8e4m3fn, f8e5m2 or f32 "
+      "operands and sums in f32, or two s8 or u8 operands and sums in s32, not f64 and f64 in "
+      "f64");
 }
 
 TEST(LowerDot, RefusalsSayWhy) {

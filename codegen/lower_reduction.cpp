@@ -8,8 +8,7 @@
 namespace tilewright {
 
 namespace {
-constexpr int64_t maxHeldValues = 128; // of a row, a thread: more would spill
-constexpr int64_t slotBytes = 8;       // of a partial result in shared memory
+constexpr int64_t slotBytes = 8; // of a partial result in shared memory
 } // namespace
 
 llvm::Expected<KernelModule> lowerReduction(const KernelSpec &spec, CodeMode mode) {
@@ -369,8 +368,7 @@ llvm::Error ReductionLowering::emitReduction(size_t index) {
                      sums[lane] = ops.combine(reduction.combiner, type, sums[lane], element);
                    }
                    for (size_t r = 0; index == 0 && r < lowering->results.size(); ++r)
-                     if (OpId id = lowering->results[r];
-                         isOfInput(lowering->graph[id].shape) && !needsReductions(id))
+                     if (OpId id = lowering->results[r]; isOfInput(id) && !needsReductions(id))
                        if (auto problem = storeOfInput(r, at, guard))
                          return problem;
                    return llvm::Error::success();
@@ -463,139 +461,6 @@ void ReductionLowering::addRowDomain(const Reduction &reduction, Guard &guard) {
     if (Interval range = emitter.range(reduction.rowAt[i]);
         range.lo < 0 || range.hi >= shape.dims[i])
       emitter.addDomain(guard, {reduction.at[i]}, {shape.dims[i]});
-}
-
-bool ReductionLowering::isOfInput(const Shape &shape) const {
-  const Graph &graph = lowering->graph;
-  const Shape &root = graph[lowering->results[0]].shape;
-  const Reduction &first = reductions[0];
-  int64_t rows = 1;
-  for (size_t d : rowDims)
-    rows *= root.dims[d];
-  return shape.dims != root.dims && shape.dims == graph[first.input].shape.dims &&
-         graph[first.op].shape.elementCount() == rows;
-}
-
-bool ReductionLowering::needsReductions(OpId id) const {
-  std::vector<bool> seen(lowering->graph.size());
-  std::vector<OpId> work{id};
-  while (!work.empty()) {
-    OpId op = work.back();
-    work.pop_back();
-    if (seen[op.index])
-      continue;
-    seen[op.index] = true;
-    if (lowering->graph[op].opcode == Opcode::Reduce)
-      return true;
-    const std::vector<OpId> &operands = lowering->graph[op].operands;
-    work.insert(work.end(), operands.begin(), operands.end());
-  }
-  return false;
-}
-
-llvm::Error ReductionLowering::storeOfInput(size_t result, const Coordinates &at,
-                                            const Guard &guard) {
-  OpId id = lowering->results[result];
-  auto value = lowering->emitter.values(id, at, guard, lanes);
-  if (!value)
-    return value.takeError();
-  lowering->emitter.store(lowering->outputBuffer(result), lowering->graph[id].shape, at, guard,
-                          *value);
-  return llvm::Error::success();
-}
-
-Coordinates ReductionLowering::rootCoordinates(const Coordinates &columns) const {
-  Coordinates at(isRowDim.size());
-  for (size_t i = 0; i < rowDims.size(); ++i)
-    at[rowDims[i]] = rowCoordinates[i];
-  for (size_t i = 0; i < columnDims.size(); ++i)
-    at[columnDims[i]] =
-        lowering->emitter.simplify(pids[columnDims[i]] * spec.rootTile[columnDims[i]] + columns[i]);
-  return at;
-}
-
-llvm::Error ReductionLowering::emitResults() {
-  ValueEmitter &emitter = lowering->emitter;
-  const Graph &graph = lowering->graph;
-  const Shape &root = graph[lowering->results[0]].shape;
-  std::vector<int64_t> rowExtents;
-  for (size_t d : rowDims)
-    rowExtents.push_back(root.dims[d]);
-  std::vector<int64_t> columnExtents;
-  Columns columns;
-  for (size_t d : columnDims) {
-    columns.extents.push_back(spec.rootTile[d]);
-    columns.count *= spec.rootTile[d];
-    columnExtents.push_back(root.dims[d]);
-  }
-  for (int64_t dim : root.minorToMajorOrDefault())
-    if (auto at = std::find(columnDims.begin(), columnDims.end(), static_cast<size_t>(dim));
-        at != columnDims.end())
-      columns.order.push_back(at - columnDims.begin());
-  columns.chunk = std::min(columns.count, reductions[0].chunk);
-  int64_t held = ceilDiv(ceilDiv(columns.count, lanes), threadsPerRow) * lanes;
-  if (reductions[0].chunk >= reductions[0].length && held <= maxHeldValues)
-    columns.chunk = columns.count;
-
-  for (size_t r = 0; r < lowering->results.size(); ++r) {
-    OpId id = lowering->results[r];
-    const Shape &shape = graph[id].shape;
-    bool isFull = shape.dims == root.dims && columns.count > 1;
-    if (isFull) {
-      Values nothing;
-      auto error =
-          forColumns(columns, nothing,
-                     [&](const Coordinates &column, const Guard &guard, Values &) -> llvm::Error {
-                       Coordinates at = rootCoordinates(column);
-                       Guard inside = guard;
-                       for (size_t i = 0; i < columnDims.size(); ++i)
-                         emitter.addDomain(inside, {at[columnDims[i]]}, {columnExtents[i]});
-                       auto value = emitter.values(id, at, inside, lanes);
-                       if (!value)
-                         return value.takeError();
-                       emitter.store(lowering->outputBuffer(r), shape, at, inside, *value);
-                       return llvm::Error::success();
-                     });
-      if (error)
-        return error;
-      continue;
-    }
-    if (isOfInput(shape)) {
-      if (!needsReductions(id))
-        continue; // stored while its columns were gone through
-      const Reduction &first = reductions[0];
-      Columns along{first.extents, first.order, first.length, first.chunk};
-      Values nothing;
-      auto error =
-          forColumns(along, nothing,
-                     [&](const Coordinates &column, const Guard &there, Values &) -> llvm::Error {
-                       Guard guard = there;
-                       addRowDomain(first, guard);
-                       return storeOfInput(r, inputCoordinates(first, column), guard);
-                     });
-      if (error)
-        return error;
-      continue;
-    }
-    // One element a row: the first of the threads that share it stores.
-    Coordinates at;
-    if (shape.dims == root.dims)
-      at = rootCoordinates(Coordinates(columnDims.size(), emitter.constant(0)));
-    else if (shape.dims == rowExtents)
-      at = rowCoordinates;
-    else
-      return makeError(DiagClass::Unsupported,
-                       "%{}: as a result beside %{} its shape {} should be that, one element "
-                       "a row, or what is reduced",
-                       graph[id].name, graph[lowering->results[0]].name, shape.str(false));
-    Guard guard = rowGuard;
-    guard.push_back({member, Interval::point(0), 1, 0});
-    auto value = emitter.values(id, at, guard, 1);
-    if (!value)
-      return value.takeError();
-    emitter.store(lowering->outputBuffer(r), shape, at, guard, *value);
-  }
-  return llvm::Error::success();
 }
 
 } // namespace tilewright

@@ -237,6 +237,31 @@ TEST(LowerReduction, StepsOfAnySizeAreShared) {
   expectPass(specFromHlo(softmax(2, 8192), {1, 8192}, 1));
 }
 
+// Beside a reduction, what it is made of, in a shape of its own: reshaped, turned, converted.
+TEST(LowerReduction, WhatIsReducedIsAResultInItsOwnShape) {
+  std::string head =
+      "HloModule m\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+      " ROOT s = f32[] add(a, b) }\nENTRY main {\n x = bf16[32,40] parameter(0)\n"
+      " y = f32[32,40] convert(x)\n z = f32[] constant(0)\n w = f32[32,40] exponential(y)\n";
+  for (const char *rest :
+       {" v = f32[8,4,40] reshape(w)\n r = f32[8,40] reduce(v, z), dimensions={1}, to_apply=add\n"
+        " ROOT t = (f32[8,40], f32[32,40]) tuple(r, w)\n}\n",
+        " v = f32[4,8,40] bitcast(w)\n r = f32[8,40] reduce(v, z), dimensions={0}, to_apply=add\n"
+        " ROOT t = (f32[8,40], f32[32,40]) tuple(r, w)\n}\n",
+        " u = f32[8,4,40] reshape(w)\n v = f32[8,40,4] transpose(u), dimensions={0,2,1}\n"
+        " n = f32[8,40,4] negate(v)\n r = f32[8,40] reduce(n, z), dimensions={2}, to_apply=add\n"
+        " ROOT t = (f32[8,40], f32[32,40]) tuple(r, w)\n}\n"})
+    for (std::vector<int64_t> tile : {std::vector<int64_t>{1, 32}, {3, 8}, {8, 40}}) {
+      KernelSpec spec = specFromHlo(head + rest, tile, 2);
+      spec.sequential = {{"r", 0, 2}};
+      auto kernel = lowerKernel(spec, CodeMode::Emulation);
+      ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+      EXPECT_EQ(kernel->kind, "reduction");
+      EXPECT_TRUE(kernel->notes.empty());
+      expectPass(spec);
+    }
+}
+
 TEST(LowerReduction, OneThreadForEachElementSaysWhy) {
   std::string pairs = "HloModule m\nboth { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
                       " c = f32[] parameter(2)\n d = f32[] parameter(3)\n e = f32[] add(a, c)\n"

@@ -120,7 +120,22 @@ TEST(LowerWgmma, EveryType) {
       lowerKernel(wgmmaSpec(matmul(64, 64, 64, true, false, "s8", "s32"), {64, 64}, 64, 4, 2),
                   CodeMode::Device);
   ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
-  EXPECT_EQ(kernel->notes[0].substr(0, 22), "fma in place of wgmma:") << kernel->notes[0];
+  EXPECT_EQ(kernel->notes[0].substr(0, 27), "mma.sync in place of wgmma:") << kernel->notes[0];
+}
+
+// More warpgroups than rows for them: they share rows and part the columns.
+TEST(LowerWgmma, WarpgroupsBesideEachOther) {
+  for (bool left : {true, false})
+    for (bool right : {true, false})
+      for (auto [rows, columns, warps] : {std::tuple(64, 128, 8), std::tuple(64, 384, 8),
+                                          std::tuple(96, 256, 16), std::tuple(40, 256, 16)}) {
+        KernelSpec spec = wgmmaSpec(matmul(120, 2 * columns - 24, 96, left, right, "bf16", "bf16"),
+                                    {rows, columns}, 32, warps, 3);
+        SCOPED_TRACE(fmt::format("{} x {}, {} warps, {} {}", rows, columns, warps, left, right));
+        expectWgmma(spec);
+        spec.schedule.splitK = 2;
+        expectWgmma(spec);
+      }
 }
 
 TEST(LowerWgmma, SplitsAddUp) {

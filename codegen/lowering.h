@@ -15,7 +15,9 @@ public:
     std::vector<KernelWorkspace> workspaces;
     unsigned tensorMaps = 0;
     int64_t extraThreads = 0;    ///< beside those that the schedule's warps are
-    bool movesRegisters = false; ///< see KernelSignature
+    /// Warps move registers between each other (setMaxRegisters): ptxas must then know how many
+    /// registers a thread starts with.
+    bool movesRegisters = false;
   };
   Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes, Extras extras);
   Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes)

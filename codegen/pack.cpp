@@ -3,6 +3,7 @@
 #include "analysis/import/hlo_text.h"
 #include "analysis/ir/evaluator.h"
 #include "analysis/tiling/plan_text.h"
+#include "codegen/compile.h"
 #include "codegen/dump.h"
 #include "codegen/kernel_steps.h"
 #include "codegen/lower.h"
@@ -111,7 +112,7 @@ private:
 
 /// A warning with the plan in it; empty where nothing spills.
 std::string spillText(const KernelSpec &spec, const AssemblyReport &report) {
-  if (report.spillStoreBytes <= 0 && report.spillLoadBytes <= 0)
+  if (!report.spills())
     return "";
   std::string sequential;
   for (const KernelSpec::Sequential &tile : spec.sequential)
@@ -208,9 +209,8 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
       emitted.push_back(std::move(report));
       continue;
     }
-    if (!kernel->target.empty() && kernel->target != target.name) {
-      report.reason = fmt::format("{} needs the target {}, not {}",
-                                  toString(spec.schedule.instruction), kernel->target, target.name);
+    if (std::string problem = targetProblem(*kernel, *toolchain); !problem.empty()) {
+      report.reason = fmt::format("{} {}", toString(spec.schedule.instruction), problem);
       emitted.push_back(std::move(report));
       continue;
     }
@@ -224,17 +224,15 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     std::string base = kernel->entry;
     for (unsigned i = 2; !names.insert(base).second; ++i)
       base = fmt::format("{}_{}", kernel->entry, i);
-    std::string optimised;
-    auto ptx =
-        emitPtx(*kernel, target, toolchain->version, options.dump.empty() ? nullptr : &optimised);
-    if (!ptx)
-      return ptx.takeError();
+    auto compiled = compileKernel(*kernel, *toolchain);
+    if (!compiled)
+      return compiled.takeError();
     KernelDump dump{base,
                     printPlan(spec),
                     printSteps(*kernel),
                     kernel->llvmText(),
-                    std::move(optimised),
-                    *ptx,
+                    std::move(compiled->optimisedIr),
+                    compiled->ptx,
                     {},
                     {}};
     ManifestKernel entry;
@@ -258,31 +256,28 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     }
     if (auto error = making->write(entry.llFile, kernel->llvmText()))
       return error;
-    if (auto error = making->write(entry.ptxFile, *ptx))
+    if (auto error = making->write(entry.ptxFile, compiled->ptx))
       return error;
-    if (ptxas) {
-      auto assembled = assemble(*ptxas, target, *ptx);
-      if (!assembled) {
-        dump.log = takeDiag(assembled.takeError()).message;
-        remark(dump.log);
-        dump.log += "\n";
-      } else {
-        dump.log = assembled->log;
-        dump.cubin = assembled->cubin;
-        entry.cubinFile = base + ".cubin";
-        entry.assembly = report.assembly = assembled->report;
-        if (std::string spills = spillText(spec, assembled->report); !spills.empty()) {
-          if (options.refuseSpills)
-            report.reason = spills;
-          else
-            remark(spills);
-        }
-        if (!assembled->report.warnings.empty())
-          remark(assembled->report.warnings[0]);
-        if (auto error = making->write(entry.cubinFile, assembled->cubin))
-          return error;
-        report.hasCubin = true;
+    if (!compiled->assemblyError.empty()) {
+      dump.log = compiled->assemblyError + "\n";
+      remark(compiled->assemblyError);
+    }
+    if (const std::optional<Assembled> &assembled = compiled->assembled) {
+      dump.log = assembled->log;
+      dump.cubin = assembled->cubin;
+      entry.cubinFile = base + ".cubin";
+      entry.assembly = report.assembly = assembled->report;
+      if (std::string spills = spillText(spec, assembled->report); !spills.empty()) {
+        if (options.refuseSpills)
+          report.reason = spills;
+        else
+          remark(spills);
       }
+      if (!assembled->report.warnings.empty())
+        remark(assembled->report.warnings[0]);
+      if (auto error = making->write(entry.cubinFile, assembled->cubin))
+        return error;
+      report.hasCubin = true;
     }
     if (!options.dump.empty())
       if (auto error = writeDump(options.dump, dump))

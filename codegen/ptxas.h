@@ -28,6 +28,7 @@ struct AssemblyReport {
   int64_t spillStoreBytes = 0, spillLoadBytes = 0;
   int64_t staticSharedBytes = 0;
   std::vector<std::string> warnings;
+  bool spills() const { return spillStoreBytes > 0 || spillLoadBytes > 0; }
 };
 AssemblyReport parseAssemblyLog(std::string_view log);
 

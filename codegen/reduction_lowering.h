@@ -24,6 +24,8 @@ public:
   llvm::Expected<KernelModule> run() &&;
 
 private:
+  static constexpr int64_t maxHeldValues = 128; ///< of a row, a thread: more would spill
+
   struct Reduction {
     OpId op, input, init;
     Combiner combiner;
@@ -59,9 +61,12 @@ private:
   Coordinates inputCoordinates(const Reduction &reduction, const Coordinates &column) const;
   /// There is such an element for this row: behind a pad or a concatenation some have none.
   void addRowDomain(const Reduction &reduction, Guard &guard);
-  /// Results of the shape of the first reduction's input, one element a row and column: stored as
-  /// its columns are gone through, or afterwards, if they need what is reduced.
-  bool isOfInput(const Shape &shape) const;
+  // Results, reduction_results.cpp.
+  /// Results of the shape of the first reduction's input, or that it is made of one to one: one
+  /// element a row and column, stored as its columns are gone through, or afterwards, if they need
+  /// what is reduced.
+  bool isOfInput(OpId id) const;
+  bool isUnderInput(OpId id) const;
   bool needsReductions(OpId id) const;
   llvm::Error storeOfInput(size_t result, const Coordinates &at, const Guard &guard);
   llvm::Expected<std::optional<Values>> supply(OpId op, const Coordinates &at, unsigned count);

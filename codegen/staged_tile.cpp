@@ -17,10 +17,14 @@ int64_t StagedTile::swizzleShift() const {
 llvm::Value *StagedTile::chunkAddress(KernelBuilder &k, llvm::Value *row,
                                       llvm::Value *chunk) const {
   llvm::IRBuilder<> &b = k.b;
-  llvm::Value *swizzle =
-      b.CreateAnd(b.CreateLShr(row, k.c32(swizzleShift())), k.c32(swizzlePeriod() - 1));
+  llvm::Value *swizzle = b.CreateLShr(row, k.c32(swizzleShift()));
+  if (isByWords()) // pairs of chunks change places
+    swizzle =
+        b.CreateShl(b.CreateAnd(swizzle, k.c32(std::max<int64_t>(swizzlePeriod() / 2, 1) - 1)), 1);
+  else
+    swizzle = b.CreateAnd(swizzle, k.c32(swizzlePeriod() - 1));
   llvm::Value *inRow = b.CreateShl(b.CreateXor(chunk, swizzle), 4);
-  llvm::Value *rowStart = b.CreateMul(row, k.c32(columns * 2), "", true, true);
+  llvm::Value *rowStart = b.CreateMul(row, k.c32(columns * elementBytes), "", true, true);
   return b.CreateAdd(b.CreateAdd(rowStart, inRow, "", true, true), k.c32(offset), "", true, true);
 }
 
@@ -41,8 +45,27 @@ llvm::Value *StagedTile::matrixAddress(KernelBuilder &k, llvm::Value *across,
   return chunkAddress(k, row, chunk);
 }
 
+/// PTX ISA, as above: lane g·4 + t holds row (column, of B) g + 8·acrossHalf at word t + 4·kHalf.
+llvm::Value *StagedTile::loadWord(KernelBuilder &k, llvm::Value *stage, llvm::Value *across,
+                                  int64_t acrossHalf, int64_t kHalf, int64_t kBlock) const {
+  llvm::IRBuilder<> &b = k.b;
+  llvm::Value *lane = b.CreateAnd(k.threadId(), k.c32(31));
+  llvm::Value *group = b.CreateLShr(lane, 2), *inGroup = b.CreateAnd(lane, k.c32(3));
+  llvm::Value *line = b.CreateAdd(inGroup, k.c32(kBlock * 8 + kHalf * 4), "", true, true);
+  llvm::Value *position = b.CreateAdd(b.CreateAdd(across, group), k.c32(acrossHalf * 8));
+  llvm::Value *chunk = chunkAddress(k, line, b.CreateLShr(position, 2));
+  llvm::Value *word = b.CreateShl(b.CreateAnd(position, k.c32(3)), 2);
+  return k.loadShared(k.i32, b.CreateAdd(b.CreateAdd(stage, chunk), word), 4);
+}
+
 Values StagedTile::loadLeft(KernelBuilder &k, llvm::Value *stage, llvm::Value *across,
                             int64_t kBlock) const {
+  if (isByWords()) {
+    Values words;
+    for (int64_t i = 0; i < 4; ++i)
+      words.push_back(loadWord(k, stage, across, i % 2, i / 2, kBlock));
+    return words;
+  }
   llvm::IRBuilder<> &b = k.b;
   llvm::Value *matrix = b.CreateLShr(b.CreateAnd(k.threadId(), k.c32(31)), 3);
   // Matrices in the order of a0 … a3: rows 0, rows 8, then the same at k + 8.
@@ -53,6 +76,12 @@ Values StagedTile::loadLeft(KernelBuilder &k, llvm::Value *stage, llvm::Value *a
 
 Values StagedTile::loadRight(KernelBuilder &k, llvm::Value *stage, llvm::Value *across,
                              int64_t kBlock, bool isPair) const {
+  if (isByWords()) {
+    Values words;
+    for (int64_t i = 0; i < (isPair ? 4 : 2); ++i)
+      words.push_back(loadWord(k, stage, across, i / 2, i % 2, kBlock));
+    return words;
+  }
   llvm::IRBuilder<> &b = k.b;
   llvm::Value *matrix = b.CreateLShr(b.CreateAnd(k.threadId(), k.c32(31)), 3);
   llvm::Value *at =
@@ -62,14 +91,118 @@ Values StagedTile::loadRight(KernelBuilder &k, llvm::Value *stage, llvm::Value *
   return k.loadMatrix(b.CreateAdd(stage, at, "", true, true), isPair ? 4 : 2, !isKMinor);
 }
 
+namespace {
+
+/// Values of the tile's operand in memory's form, with zeros where `guard` fails.
+llvm::Expected<Values> stagedValues(Lowering &lowering, const StagedTile &tile, DType type,
+                                    const Coordinates &at, const Guard &guard, const Guard &exists,
+                                    unsigned lanes) {
+  ScalarOps &ops = lowering.emitter.scalars();
+  Guard all = guard;
+  all.insert(all.end(), exists.begin(), exists.end());
+  auto values = lowering.emitter.values(tile.op, at, all, lanes);
+  if (!values)
+    return values.takeError();
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    llvm::Value *&value = (*values)[lane];
+    value = ops.convert(lowering.graph[tile.op].shape.dtype, type, value);
+    if (llvm::Value *valid = lowering.emitter.holdsAtLane(guard, lane))
+      value = lowering.k.b.CreateSelect(valid, value, ops.constant(type, int64_t(0)));
+    value = ops.toMemory(type, value);
+  }
+  return values;
+}
+
+/// `body` for rounds 0 … rounds - 1. What goes through registers, address by address, is a loop:
+/// beside the sums of a product, many at once would spill.
+llvm::Error forRounds(Lowering &lowering, int64_t rounds, bool isFree,
+                      const std::function<llvm::Error(Expr round)> &body) {
+  constexpr int64_t maxUnrolled = 2;
+  ValueEmitter &emitter = lowering.emitter;
+  KernelBuilder &k = lowering.k;
+  if (isFree || rounds <= maxUnrolled) {
+    for (int64_t round = 0; round < rounds; ++round)
+      if (auto error = body(emitter.constant(round)))
+        return error;
+    return llvm::Error::success();
+  }
+  llvm::Error error = llvm::Error::success();
+  k.forLoop(
+      k.c32(0), k.c32(rounds), k.c32(1), {},
+      [&](llvm::Value *counter, const Values &) -> Values {
+        ValueEmitter::Scope scope(emitter);
+        error = body(emitter.variable(VarKind::Step, "fill", Interval::ofExtent(rounds), counter));
+        return {};
+      },
+      KernelBuilder::Unrolling::Never);
+  return error;
+}
+
+/// A tile of bytes whose lines lie across those in memory. A thread takes runs of `lanes` bytes of
+/// four neighbours along K, and stores `lanes` words of four. Neighbouring threads take two runs
+/// (a sector), then what comes next along K, so that a warp's words lie in few lines.
+llvm::Error loadTurnedTile(Lowering &lowering, const StagedTile &tile, DType type,
+                           const StagedPlace &place, llvm::Value *stageOffset) {
+  ValueEmitter &emitter = lowering.emitter;
+  KernelBuilder &k = lowering.k;
+  llvm::IRBuilder<> &b = k.b;
+  constexpr int64_t quad = 4;
+  const unsigned lanes = tile.rows % 16 == 0 ? 16 : 8;
+  emitter.setLanes(lanes);
+  int64_t runs = tile.rows / lanes, quads = tile.columns / quad, total = runs * quads;
+  int64_t together = runs % 2 == 0 ? 2 : 1;
+  auto load = [&](Expr round) -> llvm::Error {
+    Expr item = emitter.simplify(round * lowering.threads + lowering.tid);
+    Guard exists{{item, Interval::ofExtent(total), 1, 0}};
+    Expr run = emitter.simplify(item.mod(together) + item.floorDiv(together * quads) * together);
+    Expr first = emitter.simplify(item.floorDiv(together).mod(quads) * quad);
+    std::vector<Values> bytes;
+    for (int64_t i = 0; i < quad; ++i) {
+      auto [at, guard] = place(emitter.simplify(run * int64_t(lanes) + emitter.lane()),
+                               emitter.simplify(first + i));
+      auto values = stagedValues(lowering, tile, type, at, guard, exists, lanes);
+      if (!values)
+        return values.takeError();
+      bytes.push_back(std::move(*values));
+    }
+    auto narrow = [&](Expr expr) { return b.CreateTrunc(emitter.index(expr), k.i32); };
+    llvm::Value *chunk = narrow(emitter.simplify(first.floorDiv(tile.chunkElements())));
+    llvm::Value *inChunk =
+        b.CreateAdd(stageOffset, narrow(emitter.simplify(first.mod(tile.chunkElements()))));
+    Values words, addresses;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      llvm::Value *word = k.c32(0);
+      for (size_t i = 0; i < quad; ++i)
+        word = b.CreateOr(word, b.CreateShl(b.CreateZExt(bytes[i][lane], k.i32), 8 * i));
+      words.push_back(word);
+      llvm::Value *line = narrow(emitter.simplify(run * int64_t(lanes) + int64_t(lane)));
+      addresses.push_back(b.CreateAdd(tile.chunkAddress(k, line, chunk), inChunk));
+    }
+    auto store = [&] {
+      for (size_t lane = 0; lane < lanes; ++lane)
+        k.storeShared(words[lane], addresses[lane], 4);
+    };
+    if (llvm::Value *condition = emitter.holds(exists))
+      k.ifThen(condition, store);
+    else
+      store();
+    return llvm::Error::success();
+  };
+  return forRounds(lowering, (total + lowering.threads - 1) / lowering.threads, false, load);
+}
+
+} // namespace
+
 llvm::Error loadStagedTile(Lowering &lowering, const StagedTile &tile, DType type,
                            const StagedPlace &place, llvm::Value *stageOffset) {
+  if (tile.isTurned)
+    return loadTurnedTile(lowering, tile, type, place, stageOffset);
   ValueEmitter &emitter = lowering.emitter;
   ScalarOps &ops = emitter.scalars();
   KernelBuilder &k = lowering.k;
   llvm::IRBuilder<> &b = k.b;
   DType given = lowering.graph[tile.op].shape.dtype;
-  constexpr unsigned lanes = 8; // a chunk
+  const auto lanes = static_cast<unsigned>(tile.chunkElements());
   emitter.setLanes(lanes);
   int64_t runs = tile.columns / lanes, total = runs * tile.rows;
   auto split = [&](Expr item) {
@@ -81,7 +214,8 @@ llvm::Error loadStagedTile(Lowering &lowering, const StagedTile &tile, DType typ
   auto directly = [&](const Coordinates &at, const Guard &guard) {
     return given == type ? emitter.directAccess(tile.op, at, guard, lanes) : std::nullopt;
   };
-  auto load = [&](Expr item) -> llvm::Error {
+  auto load = [&](Expr round) -> llvm::Error {
+    Expr item = emitter.simplify(round * lowering.threads + lowering.tid);
     Guard exists{{item, Interval::ofExtent(total), 1, 0}};
     auto [line, run] = split(item);
     auto [at, guard] = placeOf(line, run);
@@ -99,48 +233,25 @@ llvm::Error loadStagedTile(Lowering &lowering, const StagedTile &tile, DType typ
       llvm::Value *offset = emitter.index(direct->offset);
       if (valid)
         offset = b.CreateSelect(valid, offset, llvm::ConstantInt::get(emitter.indexType(), 0));
-      llvm::Value *byteOffset = b.CreateMul(b.CreateSExtOrTrunc(offset, k.i64), k.c64(2));
+      llvm::Value *byteOffset =
+          b.CreateMul(b.CreateSExtOrTrunc(offset, k.i64), k.c64(tile.elementBytes));
       whereItExists([&] { k.copyAsync16(address, direct->buffer, byteOffset, valid); });
       return llvm::Error::success();
     }
-    Guard all = guard;
-    all.insert(all.end(), exists.begin(), exists.end());
-    auto values = emitter.values(tile.op, at, all, lanes);
+    auto values = stagedValues(lowering, tile, type, at, guard, exists, lanes);
     if (!values)
       return values.takeError();
-    llvm::Value *chunk = llvm::PoisonValue::get(llvm::FixedVectorType::get(k.i16, lanes));
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-      llvm::Value *value = ops.convert(given, type, (*values)[lane]);
-      if (llvm::Value *valid = emitter.holdsAtLane(guard, lane))
-        value = b.CreateSelect(valid, value, ops.constant(type, int64_t(0)));
-      chunk = b.CreateInsertElement(chunk, ops.toMemory(type, value), lane);
-    }
+    llvm::Value *chunk =
+        llvm::PoisonValue::get(llvm::FixedVectorType::get(ops.memoryType(type), lanes));
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      chunk = b.CreateInsertElement(chunk, (*values)[lane], lane);
     whereItExists([&] { k.storeShared(chunk, address, 16); });
     return llvm::Error::success();
   };
-  int64_t rounds = (total + lowering.threads - 1) / lowering.threads;
   auto [line, run] = split(lowering.tid);
   auto [at, guard] = placeOf(line, run);
-  // What goes through registers, address by address, is a loop: beside the sums of a product,
-  // many at once would spill.
-  constexpr int64_t maxUnrolled = 2;
-  if (rounds <= maxUnrolled || directly(at, guard)) {
-    for (int64_t round = 0; round < rounds; ++round)
-      if (auto error = load(emitter.simplify(lowering.tid + round * lowering.threads)))
-        return error;
-    return llvm::Error::success();
-  }
-  llvm::Error error = llvm::Error::success();
-  k.forLoop(
-      k.c32(0), k.c32(rounds), k.c32(1), {},
-      [&](llvm::Value *counter, const Values &) -> Values {
-        ValueEmitter::Scope scope(emitter);
-        Expr round = emitter.variable(VarKind::Step, "fill", Interval::ofExtent(rounds), counter);
-        error = load(emitter.simplify(round * lowering.threads + lowering.tid));
-        return {};
-      },
-      KernelBuilder::Unrolling::Never);
-  return error;
+  return forRounds(lowering, (total + lowering.threads - 1) / lowering.threads,
+                   directly(at, guard).has_value(), load);
 }
 
 } // namespace tilewright

@@ -1,4 +1,11 @@
-// A tile of 16-bit elements in shared memory, swizzled so that ldmatrix meets no bank conflict.
+// A tile of a matrix instruction's operand in shared memory, swizzled so that fragments are loaded
+// without bank conflicts.
+//
+// Fragments are the same for all types when bytes are counted (PTX ISA, "Matrix fragments for
+// mma.m16n8k8, m16n8k16 and m16n8k32"): an instruction takes 32 bytes of K, and a register holds
+// four of them, of one row of A or column of B. Where K runs along the lines, ldmatrix brings
+// them. Where it runs across, ldmatrix can turn 16-bit elements; words are loaded one by one; and
+// tiles of bytes are never laid like that: they are turned on their way to shared memory.
 #pragma once
 
 #include "codegen/lowering.h"
@@ -9,23 +16,32 @@ namespace tilewright {
 /// left operand, columns of a right one).
 struct StagedTile {
   OpId op;
+  int64_t elementBytes = 2;      ///< 1, 2 or 4
   bool isKMinor = true;          ///< K runs along a line
+  bool isTurned = false;         ///< it does so here, but not in memory
   int64_t rows = 0, columns = 0; ///< lines, and elements of a line
   int64_t offset = 0, bytes = 0; ///< within a stage
 
-  int64_t chunks() const { return columns / 8; }
+  int64_t chunkElements() const { return 16 / elementBytes; }
+  int64_t chunks() const { return columns / chunkElements(); }
   /// Bits of the line number that are xored into the chunk: lines 8 apart are the same.
   int64_t swizzlePeriod() const;
   int64_t swizzleShift() const;
+  /// Are fragments loaded word by word? Then four lines and two chunks at a time.
+  bool isByWords() const { return elementBytes == 4 && !isKMinor; }
 
   /// Shared offset, from the stage's start, of a chunk.
   llvm::Value *chunkAddress(KernelBuilder &k, llvm::Value *row, llvm::Value *chunk) const;
-  /// Where this lane's row of an 8x8 matrix is: that of element (across + 8·acrossHalf,
-  /// 16·kBlock + 8·kHalf), of which ldmatrix wants row lane mod 8.
+  /// Where this lane's row of a matrix of 8 rows of 16 bytes is, for ldmatrix, which wants row lane
+  /// mod 8: at `across` + 8·acrossHalf, and byte 32·kBlock + 16·kHalf of K.
   llvm::Value *matrixAddress(KernelBuilder &k, llvm::Value *across, llvm::Value *acrossHalf,
                              llvm::Value *kHalf, int64_t kBlock) const;
 
-  /// Registers of one 16x16 fragment of A (four) at `across` and K block `kBlock`; of the 16
+  /// The word of K block `kBlock` that this lane has of register (acrossHalf, kHalf) of a fragment.
+  llvm::Value *loadWord(KernelBuilder &k, llvm::Value *stage, llvm::Value *across,
+                        int64_t acrossHalf, int64_t kHalf, int64_t kBlock) const;
+
+  /// Registers of one fragment of A (four) of 16 rows at `across` and K block `kBlock`; of the 16
   /// columns of B that start there (b0, b1 of the first eight, then of the next).
   Values loadLeft(KernelBuilder &k, llvm::Value *stage, llvm::Value *across, int64_t kBlock) const;
   Values loadRight(KernelBuilder &k, llvm::Value *stage, llvm::Value *across, int64_t kBlock,

@@ -68,6 +68,9 @@ std::vector<std::vector<unsigned>> readers(const TiledGroup &group) {
   return out;
 }
 
+Expr roundUp(Expr value, int64_t unit) { return value.ceilDiv(unit) * unit; }
+Expr roundUp(Expr value, Expr unit) { return value.ceilDiv(unit) * unit; }
+
 /// Elements of each operand of a convolution that are staged: rows or columns, times a step.
 Expr stagedElements(const View &view, const TileInstance &instance, size_t operand) {
   const Op &op = view.graph[instance.op];
@@ -77,12 +80,10 @@ Expr stagedElements(const View &view, const TileInstance &instance, size_t opera
     if ((d == columns) == (operand == 1))
       across = across * instance.tile.dims[d].size;
   if (auto packed = packedConvolutionStep(op, view.graph[op.operands[1]].shape))
-    return across * ((*packed + 15) / 16 * 16);
+    return across * roundUp(view.ctx.constant(*packed),
+                            256 / int64_t(bitWidth(view.dtype(instance.operands[operand]))));
   return across * view.group.space.parameters[instance.reduces.front()].size;
 }
-
-Expr roundUp(Expr value, int64_t unit) { return value.ceilDiv(unit) * unit; }
-Expr roundUp(Expr value, Expr unit) { return value.ceilDiv(unit) * unit; }
 
 constexpr int64_t barrierBytes = 8, swizzleUnit = 1024; ///< of wgmma
 
@@ -256,6 +257,18 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction i
   return out;
 }
 
+int64_t registersBesideAccumulators(Instruction instruction) {
+  switch (instruction) {
+  case Instruction::MmaSync:
+    return 95;
+  case Instruction::Wgmma:
+    return 47;
+  case Instruction::Fma:
+    return 63;
+  }
+  return 0;
+}
+
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
                             Instruction instruction) {
   const Resources r = resourcesOf(graph, group, instruction);
@@ -282,10 +295,12 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
   if (!r.registerItems.empty()) {
     std::vector<Expr> args{r.accumulatorRegistersPerThread};
     std::string items = itemText(r.registerItems, "", args);
-    atMost(r.accumulatorRegistersPerThread, limits.registersPerThread,
+    const int64_t most = limits.registersPerThread - registersBesideAccumulators(instruction);
+    atMost(r.accumulatorRegistersPerThread, most,
            ofDevice("registers",
-                    fmt::format("{{0}} registers a thread, of at most {}: {}",
-                                limits.registersPerThread, items),
+                    fmt::format("{{0}} registers a thread, of at most {} beside the operands of "
+                                "{}: {}",
+                                most, toString(instruction), items),
                     args));
     const Expr all = r.accumulatorRegistersPerThread * r.threads;
     args[0] = all;
@@ -294,6 +309,24 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
                     fmt::format("{{0}} registers a block, of at most {}; a thread has {}",
                                 limits.registersPerSm, items),
                     std::move(args)));
+  }
+}
+
+bool isMatrixProduct(DType left, DType right, DType result) {
+  if (left != right)
+    return false;
+  switch (left) {
+  case DType::F16:
+  case DType::BF16:
+  case DType::F8E4M3FN:
+  case DType::F8E5M2:
+  case DType::F32:
+    return isFloat(result) && result != DType::F64;
+  case DType::S8:
+  case DType::U8:
+    return result == DType::S32;
+  default:
+    return false;
   }
 }
 
@@ -316,9 +349,10 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
     };
     const unsigned bits = bitWidth(view.dtype(dot.operands[0]));
     const bool isKnown =
-        bits == 8 || bits == 16 || (!isWgmma && view.dtype(dot.operands[0]) == DType::F32);
+        isMatrixProduct(view.dtype(dot.operands[0]), view.dtype(dot.operands[1]), view.dtype(i)) &&
+        (!isWgmma || bits < 32);
     const bool isConvolution = op.opcode == Opcode::Convolution;
-    if (!isKnown || (isConvolution && (isWgmma || bits != 16 || op.attrs.batchGroupCount != 1))) {
+    if (!isKnown || (isConvolution && (isWgmma || op.attrs.batchGroupCount != 1))) {
       need(Formula::constant(false),
            fmt::format("{} does not take a {} of {}", toString(instruction), toString(op.opcode),
                        toString(view.dtype(dot.operands[0]))),

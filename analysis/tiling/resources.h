@@ -56,16 +56,27 @@ std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel);
 Resources resourcesOf(const Graph &graph, const TiledGroup &group,
                       Instruction instruction = Instruction::Fma);
 
+/// Registers of a thread that the code for a dot has beside the accumulators, for fragments of
+/// operands and for addresses: with fewer it spills. So that tiles of dots and convolutions of up
+/// to 160 (mma.sync), 192 (fma) and 208 (wgmma) accumulators were compiled without spills, for
+/// sm_80 and sm_90a with one and with four stages, and of more were not.
+int64_t registersBesideAccumulators(Instruction instruction);
+
 /// Appends the device's limits as constraints of "device", with rules "threads", "grid-limit",
 /// "shared-memory" and "registers". Their texts give the amounts wanted and allowed, itemised.
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
                             Instruction instruction = Instruction::Fma);
 
+/// Do matrix instructions take two operands of such types? Both are f16, bf16, f8e4m3fn, f8e5m2 or
+/// f32 (taken as tf32) and the result is a float that is summed in f32, or both are s8 or u8 and
+/// the result is s32.
+bool isMatrixProduct(DType left, DType right, DType result);
+
 /// Appends what an instruction needs of the tiles of every dot, rule "mma-shape":
 ///   mma.sync  m multiple of 16, n of 8, k of 32 bytes; the 16x8 results divided evenly among the
-///             warps; batch tiles of 1; 8- or 16-bit elements (or f32, as tf32)
-///             Convolutions of 16-bit elements, too: m is batch and positions, n the output
-///             features (of one group), k the input features.
+///             warps; batch tiles of 1; types of isMatrixProduct()
+///             Convolutions, too: m is batch and positions, n the output features (of one group),
+///             k the input features.
 ///   wgmma     m multiple of 64 and the 64-row results divided evenly among groups of four warps,
 ///             n multiple of 8; otherwise as above, 8 and 16 bits only
 ///   fma       nothing

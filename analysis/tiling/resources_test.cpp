@@ -159,8 +159,8 @@ TEST(Resources, SayWhatIsWantedAndWhatIsAllowed) {
                 "device: 294912 B of shared memory a block, of at most 232448 B: 98304 B for "
                 "operand 0 of %c (%a), staged, 196608 B for operand 1 of %c (%b), staged"}));
   EXPECT_EQ(k.violated(k.at({{"t0", 256}, {"t1", 256}, {"k0", 16}, {"warps", 4}})),
-            (std::vector<std::string>{"device: 512 registers a thread, of at most 255: 512 for "
-                                      "accumulators of %c"}));
+            (std::vector<std::string>{"device: 512 registers a thread, of at most 192 beside the "
+                                      "operands of fma: 512 for accumulators of %c"}));
 }
 
 TEST(Resources, SlicedHeadTransposeStagesItsWholeOperandTile) {
