@@ -156,26 +156,25 @@ TEST(LowerMma, OtherTypesFallToArithmetic) {
 TEST(LowerMma, AssemblesWithoutSpills) {
   for (const Types &types : allTypes)
     for (const char *name : {types.target, "sm_90a"})
-      for (bool left : {true, false})
-        if (bool right = left; true) {
-          auto toolchain = findToolchain(llvm::cantFail(findTarget(name)));
-          if (!toolchain || !toolchain->ptxas) {
-            if (!toolchain)
-              llvm::consumeError(toolchain.takeError());
-            GTEST_SKIP() << "no ptxas for " << name;
-          }
-          auto kernel = llvm::cantFail(
-              lowerKernel(dotSpec(matmul(2048, 2048, 2048, left, right, types.input, types.result),
-                                  {128, 128}, 64 / types.bytes, 8, 3),
-                          CodeMode::Device));
-          EXPECT_EQ(targetProblem(kernel, *toolchain), "");
-          auto compiled = llvm::cantFail(compileKernel(kernel, *toolchain));
-          std::string what = fmt::format("{} {} {} for {}", types.input, left, right, name);
-          EXPECT_NE(compiled.ptx.find(types.shape), std::string::npos) << what;
-          ASSERT_TRUE(compiled.assembled) << what << ": " << compiled.assemblyError;
-          EXPECT_FALSE(compiled.assembled->report.spills()) << what;
-          EXPECT_TRUE(compiled.assembled->report.warnings.empty()) << what;
+      for (bool isKMinor : {true, false}) {
+        auto toolchain = findToolchain(llvm::cantFail(findTarget(name)));
+        if (!toolchain || !toolchain->ptxas) {
+          if (!toolchain)
+            llvm::consumeError(toolchain.takeError());
+          GTEST_SKIP() << "no ptxas for " << name;
         }
+        auto kernel = llvm::cantFail(lowerKernel(
+            dotSpec(matmul(2048, 2048, 2048, isKMinor, isKMinor, types.input, types.result),
+                    {128, 128}, 64 / types.bytes, 8, 3),
+            CodeMode::Device));
+        EXPECT_EQ(targetProblem(kernel, *toolchain), "");
+        auto compiled = llvm::cantFail(compileKernel(kernel, *toolchain));
+        std::string what = fmt::format("{} {} for {}", types.input, isKMinor, name);
+        EXPECT_NE(compiled.ptx.find(types.shape), std::string::npos) << what;
+        ASSERT_TRUE(compiled.assembled) << what << ": " << compiled.assemblyError;
+        EXPECT_FALSE(compiled.assembled->report.spills()) << what;
+        EXPECT_TRUE(compiled.assembled->report.warnings.empty()) << what;
+      }
 }
 
 TEST(LowerMma, EightBitFloatsNeedTheirTarget) {

@@ -110,19 +110,25 @@ private:
   std::string path, target;
 };
 
-/// A warning with the plan in it; empty where nothing spills.
-std::string spillText(const KernelSpec &spec, const AssemblyReport &report) {
-  if (!report.spills())
-    return "";
+/// What is said of a kernel, with its plan.
+std::string withPlan(const std::string &text, const KernelSpec &spec) {
   std::string sequential;
   for (const KernelSpec::Sequential &tile : spec.sequential)
     sequential += fmt::format(" %{} dim {}: {},", tile.op, tile.dim, tile.size);
-  return fmt::format("spills {} bytes to memory and {} back at {} registers; plan: tile {},{} {} "
-                     "warps, {} stages, {}",
-                     report.spillStoreBytes, report.spillLoadBytes, report.registers,
+  return fmt::format("{}; plan: tile {},{} {} warps, {} stages, {}", text,
                      fmt::join(spec.rootTile, "x"), sequential, spec.schedule.warps,
                      spec.schedule.stages, toString(spec.schedule.instruction));
 }
+
+/// A warning; empty where nothing spills.
+std::string spillText(const KernelSpec &spec, const AssemblyReport &report) {
+  if (!report.spills())
+    return "";
+  return withPlan(fmt::format("spills {} bytes to memory and {} back at {} registers",
+                              report.spillStoreBytes, report.spillLoadBytes, report.registers),
+                  spec);
+}
+
 /// Adds what the runner needs to know beyond the code: problem, plan and work.
 class RunnerFacts {
 public:
@@ -205,12 +211,13 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
       Diag diag = takeDiag(kernel.takeError());
       if (diag.cls == DiagClass::Internal)
         return makeError(std::move(diag));
-      report.reason = diag.message;
+      report.reason = withPlan(diag.message, spec);
       emitted.push_back(std::move(report));
       continue;
     }
     if (std::string problem = targetProblem(*kernel, *toolchain); !problem.empty()) {
-      report.reason = fmt::format("{} {}", toString(spec.schedule.instruction), problem);
+      report.reason =
+          withPlan(fmt::format("{} {}", toString(spec.schedule.instruction), problem), spec);
       emitted.push_back(std::move(report));
       continue;
     }

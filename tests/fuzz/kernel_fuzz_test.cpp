@@ -105,6 +105,8 @@ std::string nameOf(const ::testing::TestParamInfo<ProgramKind> &info) {
     return "Softmax";
   case ProgramKind::Dot:
     return "Dot";
+  case ProgramKind::Attention:
+    return "Attention";
   case ProgramKind::Window:
     return "Window";
   case ProgramKind::Indexed:
@@ -116,7 +118,8 @@ std::string nameOf(const ::testing::TestParamInfo<ProgramKind> &info) {
 INSTANTIATE_TEST_SUITE_P(Kinds, KernelFuzz,
                          ::testing::Values(ProgramKind::Elementwise, ProgramKind::Reduction,
                                            ProgramKind::Softmax, ProgramKind::Dot,
-                                           ProgramKind::Window, ProgramKind::Indexed),
+                                           ProgramKind::Attention, ProgramKind::Window,
+                                           ProgramKind::Indexed),
                          nameOf);
 
 } // namespace

@@ -107,6 +107,7 @@ private:
   Value reduction();
   Value softmax();
   Value dot();
+  Value attention();
   Value window();
   Value convolution();
   Value indexed();

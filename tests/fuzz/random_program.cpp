@@ -273,7 +273,8 @@ Value Generator::softmax() {
 
 /// Any order of batch, free and contracted dims on both sides.
 Value Generator::dot() {
-  std::string type = dice.of<std::string>({"bf16", "bf16", "f16", "f32", "s32"});
+  std::string type =
+      dice.of<std::string>({"bf16", "bf16", "f16", "f32", "s32", "s8", "u8", "f8e4m3fn", "f8e5m2"});
   struct Dim {
     int64_t size;
     unsigned role; ///< 0 batch, 1 left only, 2 right only, 3 contracted
@@ -329,7 +330,13 @@ Value Generator::dot() {
   Operand left = side(1, "lhs_contracting_dims", "lhs_batch_dims");
   Operand right = side(2, "rhs_contracting_dims", "rhs_batch_dims");
   bool isSmall = type == "bf16" || type == "f16";
-  Value result{"", isSmall && dice.oneIn(2) ? "f32" : type, {}, false};
+  bool isByte = type == "s8" || type == "u8", isEight = type.starts_with("f8");
+  Value result{"",
+               isByte                                  ? "s32"
+               : isEight || (isSmall && dice.oneIn(2)) ? "f32"
+                                                       : type,
+               {},
+               false};
   for (const Dim &dim : dims)
     if (dim.role == 0)
       result.dims.push_back(dim.size);
@@ -340,6 +347,47 @@ Value Generator::dot() {
   result = emit(result, fmt::format("dot({}, {}){}{}", left.value.name, right.value.name,
                                     left.attributes, right.attributes));
   return some(result, 3);
+}
+
+/// Two dots and what comes between them: scaled, masked, a softmax or an activation.
+Value Generator::attention() {
+  std::string type = dice.of<std::string>({"bf16", "bf16", "f16", "f32"});
+  auto size = [&] { return dice.of<int64_t>({3, 8, 16, 24, 33, 48}); };
+  int64_t heads = dice.oneIn(2) ? 1 + static_cast<int64_t>(dice.below(3)) : 0;
+  int64_t rows = size(), keys = size(), depth = size(), columns = size();
+  auto shaped = [&](int64_t x, int64_t y) { return heads ? Dims{heads, x, y} : Dims{x, y}; };
+  int64_t at = heads ? 1 : 0;
+  std::string batch = heads ? ", lhs_batch_dims={0}, rhs_batch_dims={0}" : "";
+  auto product = [&](const Value &left, const Value &right, int64_t rightAt, Dims dims,
+                     const std::string &result) {
+    return emit(
+        {"", result, std::move(dims), false},
+        fmt::format("dot({}, {}){}, lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}",
+                    left.name, right.name, batch, at + 1, at + rightAt));
+  };
+  bool isTurned = dice.oneIn(2);
+  Value query = parameter(type, shaped(rows, depth));
+  Value key = parameter(type, isTurned ? shaped(depth, keys) : shaped(keys, depth));
+  Value scores = product(query, key, isTurned ? 0 : 1, shaped(rows, keys), "f32");
+  Dims whole = scores.dims;
+  if (dice.oneIn(2))
+    scores = binary(scores, broadcast(constant("f32", "0.125"), whole, {}), "multiply", false);
+  if (dice.oneIn(3))
+    scores = binary(scores, broadcast(parameter("f32", {keys}), whole, {at + 1}), "add", false);
+  if (dice.oneIn(2)) {
+    Dims kept(static_cast<size_t>(at + 1));
+    std::iota(kept.begin(), kept.end(), 0);
+    Value most = reduce(scores, {at + 1}, "maximum");
+    Value raised = unary(binary(scores, broadcast(most, whole, kept), "subtract", false),
+                         "exponential", false);
+    Value total = reduce(raised, {at + 1}, "add");
+    scores = binary(raised, broadcast(total, whole, kept), "divide", false);
+  } else {
+    scores = unary(scores, dice.of<std::string>({"tanh", "negate"}), false);
+  }
+  Value value = parameter(type, shaped(keys, columns));
+  return product(convert(scores, type), value, 0, shaped(rows, columns),
+                 dice.oneIn(2) ? "f32" : type);
 }
 
 std::string Generator::text() {
@@ -356,6 +404,9 @@ std::string Generator::text() {
     break;
   case ProgramKind::Dot:
     result = dot();
+    break;
+  case ProgramKind::Attention:
+    result = attention();
     break;
   case ProgramKind::Window:
     result = dice.oneIn(2) ? window() : convolution();

@@ -7,7 +7,15 @@
 namespace tilewright {
 
 /// What a program is made around.
-enum class ProgramKind : uint8_t { Elementwise, Reduction, Softmax, Dot, Window, Indexed };
+enum class ProgramKind : uint8_t {
+  Elementwise,
+  Reduction,
+  Softmax,
+  Dot,
+  Window,
+  Indexed,
+  Attention
+};
 
 /// An HLO module whose entry has one result of at most a few thousand elements. It holds only ops
 /// whose result does not jump with the last bit of an operand (a float is compared or converted to
