@@ -40,9 +40,8 @@ void compare(const KernelSpec &spec, const Expected &expected = {}) {
     EXPECT_GE(read, features->readBytes);
   }
   EXPECT_EQ(static_cast<double>(counts.globalWrittenBytes), features->writeBytes);
-  // 16 x 8 x 16 products of 16-bit elements; 64 rows of wgmma are as many as its columns say.
-  if (spec.schedule.instruction == Instruction::MmaSync) {
-    EXPECT_EQ(static_cast<double>(counts.mmaInstructions) * 2 * 16 * 8 * 16, features->flops);
+  if (spec.schedule.instruction != Instruction::Fma) {
+    EXPECT_EQ(static_cast<double>(counts.matrixFlops), features->flops);
   }
   if (expected.shared) {
     Expr shared = resourcesOf(plan->ops(), *plan->tiled, spec.schedule.instruction).sharedBytes;
@@ -98,6 +97,23 @@ TEST(Counts, Dots) {
   compare(named(dotSpec(matmul(128, 64, 128, false, true), {32, 64}, 64, 2, 2), "mma.sync turned"));
   compare(named(dotSpec(matmul(128, 128, 128, true, true), {64, 64}, 64, 4, 2, Instruction::Wgmma),
                 "wgmma"));
+}
+
+TEST(Counts, DotsOfEveryType) {
+  for (auto [input, result] :
+       {std::pair("f32", "f32"), {"s8", "s32"}, {"u8", "s32"}, {"f8e4m3fn", "f32"}})
+    for (bool isKMinor : {true, false})
+      compare(named(dotSpec(matmul(128, 128, 256, isKMinor, isKMinor, input, result), {128, 128},
+                            64, 4, 2),
+                    input),
+              {.loads = isKMinor});
+  for (auto [input, result] : {std::pair("s8", "s32"), {"f8e5m2", "f32"}})
+    compare(named(dotSpec(matmul(128, 128, 256, true, true, input, result), {64, 128}, 128, 4, 2,
+                          Instruction::Wgmma),
+                  input));
+  // Two warpgroups that share their rows.
+  compare(named(dotSpec(matmul(128, 256, 128, true, true), {64, 256}, 64, 8, 2, Instruction::Wgmma),
+                "wgmma beside each other"));
 }
 
 TEST(Counts, Convolutions) {

@@ -39,6 +39,7 @@ struct EmulationCounts {
   int64_t tensorCopyBytes = 0;      ///< by the tensor memory accelerator, without zero fill
   int64_t mmaInstructions = 0;      ///< a warp counts once
   int64_t warpgroupProducts = 0;    ///< wgmma instructions, a warpgroup counts once
+  int64_t matrixFlops = 0;          ///< of both: two for a product of elements and its sum
   int64_t matrixLoads = 0;          ///< 8x8 matrices loaded by ldmatrix
   int64_t matrixLoadWavefronts = 0; ///< passes they take: more than matrixLoads is conflicts
   /// Where bank conflicts are counted: accesses to shared memory by warps (halves and quarters for

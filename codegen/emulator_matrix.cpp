@@ -178,6 +178,8 @@ void AsyncUnits::finishProducts(unsigned pending) {
     started.a.clear();
     --accumulator.inFlight;
     block.total.warpgroupProducts += self % 4 == 0;
+    const Product &done = started.product; // a warp has 16 of the rows
+    block.total.matrixFlops += int64_t(2) * 16 * done.columns * depthOf(done.inputs);
     for (bool isLhs : {true, false})
       if (!isLhs || !started.product.isLhsInRegisters)
         forOperand(started.product, isLhs, [&](int i) {

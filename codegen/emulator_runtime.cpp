@@ -88,6 +88,7 @@ void completeMma(EmulatedBlock &self, Lanes lanes, int kind) {
     }
   }
   ++self.total.mmaInstructions;
+  self.total.matrixFlops += int64_t(2) * 16 * 8 * depth;
 }
 
 // --- called by kernels ------------------------------------------------------------------------

@@ -51,11 +51,14 @@ llvm::Value *StagedTile::loadWord(KernelBuilder &k, llvm::Value *stage, llvm::Va
   llvm::IRBuilder<> &b = k.b;
   llvm::Value *lane = b.CreateAnd(k.threadId(), k.c32(31));
   llvm::Value *group = b.CreateLShr(lane, 2), *inGroup = b.CreateAnd(lane, k.c32(3));
-  llvm::Value *line = b.CreateAdd(inGroup, k.c32(kBlock * 8 + kHalf * 4), "", true, true);
-  llvm::Value *position = b.CreateAdd(b.CreateAdd(across, group), k.c32(acrossHalf * 8));
-  llvm::Value *chunk = chunkAddress(k, line, b.CreateLShr(position, 2));
-  llvm::Value *word = b.CreateShl(b.CreateAnd(position, k.c32(3)), 2);
-  return k.loadShared(k.i32, b.CreateAdd(b.CreateAdd(stage, chunk), word), 4);
+  // Lines four apart are swizzled alike: what is the same for all instructions is added last, so
+  // that it becomes part of the load and few addresses stay in registers.
+  auto plus = [&](llvm::Value *x, llvm::Value *y) { return b.CreateAdd(x, y, "", true, true); };
+  llvm::Value *position = plus(plus(across, group), k.c32(acrossHalf * 8));
+  llvm::Value *chunk = chunkAddress(k, inGroup, b.CreateLShr(position, 2));
+  llvm::Value *word = b.CreateShl(b.CreateAnd(position, k.c32(3)), 2, "", true, true);
+  int64_t first = (kBlock * 2 + kHalf) * 4 * columns * elementBytes;
+  return k.loadShared(k.i32, plus(plus(stage, plus(chunk, word)), k.c32(first)), 4);
 }
 
 Values StagedTile::loadLeft(KernelBuilder &k, llvm::Value *stage, llvm::Value *across,
