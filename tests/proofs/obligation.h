@@ -79,10 +79,11 @@ struct Claim {
   std::vector<Constants> grid;
 };
 
-/// Sums, min and max, and node building; divisions; constraints.
+/// Sums, min and max, and node building; divisions; constraints; program maps.
 std::vector<Claim> sumClaims();
 std::vector<Claim> divisionClaims();
 std::vector<Claim> constraintClaims();
+std::vector<Claim> mappingClaims();
 
 enum class Status {
   Proved,       ///< for all values, constants included
