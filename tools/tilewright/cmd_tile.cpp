@@ -5,6 +5,7 @@
 #include "analysis/solve/explain.h"
 #include "analysis/solve/tile_system.h"
 #include "analysis/tiling/resources.h"
+#include "analysis/tiling/separate_roots.h"
 #include "costmodel/device.h"
 #include "costmodel/estimate.h"
 #include "tools/tilewright/command.h"
@@ -115,6 +116,27 @@ void addDivisors(int64_t dim, std::vector<int64_t> &list) {
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
+/// Says of roots that can't share tile dims whether they can have dims of their own.
+llvm::Error withSeparateRoots(Diag refusal, const Question &question) {
+  const Graph &graph = question.module.graph(question.source.graph);
+  const Group &group = question.source.group;
+  if (refusal.cls == DiagClass::Unsupported && group.roots.size() > 1) {
+    llvm::Expected<std::vector<SeparateTiles>> parts = tileRootsApart(graph, group);
+    if (parts && parts->size() > 1) {
+      std::string names;
+      for (const SeparateTiles &part : *parts)
+        names += fmt::format("{}--root {}", names.empty() ? "" : " or ",
+                             graph[part.tiled.group.roots.back()].name);
+      refusal.message += fmt::format(
+          "; they can be with tile dims and programs of their own, {} sets of them: ask with {}",
+          parts->size(), names);
+    } else {
+      llvm::consumeError(parts.takeError());
+    }
+  }
+  return makeError(std::move(refusal));
+}
+
 llvm::Expected<Question> pose(const Options &options) {
   Question question;
   llvm::Expected<Module> module = importFile(options.model);
@@ -130,7 +152,7 @@ llvm::Expected<Question> pose(const Options &options) {
   question.source = std::move(*source);
   llvm::Expected<TiledKernel> kernel = tileKernel(question.module, question.source);
   if (!kernel)
-    return kernel.takeError();
+    return withSeparateRoots(takeDiag(kernel.takeError()), question);
   question.kernel = std::move(*kernel);
 
   bool withDevice = !options.device.empty();
