@@ -4,10 +4,13 @@
 // parameter a level; each operation runs at the level of its last parameter, and so does each
 // check. What makes it fast:
 //   - constraints on one parameter filter its list before the search;
-//   - intervals of everything not yet decided prune: a constraint that can't become true ends the
-//     subtree;
-//   - a constraint that is monotone in the last parameter is an index range, found by bisection;
-//   - when counting, levels without constraints multiply.
+//   - a constraint that is not decided yet, but is monotone in each later parameter, is evaluated
+//     with those at their best values: where it is false, it stays false below; others are looked
+//     at with intervals for what is not decided;
+//   - where a constraint is monotone in the level's own parameter, too, what it leaves of the level
+//     is an index range, found by bisection;
+//   - below a parameter that no constraint speaks of, what the first value found is repeated for
+//     the others; when counting, such levels multiply.
 // The result never depends on any of this.
 #pragma once
 

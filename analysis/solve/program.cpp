@@ -7,11 +7,11 @@
 
 namespace tilewright::detail {
 
-Program::Program(std::span<const VarId> parameters) {
-  assert(parameters.size() <= 64);
-  for (VarId var : parameters) {
+Program::Program(const ConstraintSystem &system) {
+  assert(system.parameters.size() <= ConstraintSystem::maxParameters);
+  for (const SolveParameter &parameter : system.parameters) {
     uint64_t bit = uint64_t(1) << registers.size();
-    parameterRegisters.emplace_back(var, RegisterId(registers.size()));
+    parameterRegisters.emplace_back(parameter.var, RegisterId(registers.size()));
     registers.push_back({Code::Parameter, 0, 0, 0, bit});
   }
 }

@@ -8,7 +8,7 @@
 // Truth values are integers 0 and 1.
 #pragma once
 
-#include "analysis/tiling/constraint.h"
+#include "analysis/solve/constraint_system.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -116,8 +116,8 @@ enum class Trend : uint8_t { Constant, Up, Down, Mixed };
 
 class Program {
 public:
-  /// Parameter i becomes register i. At most 64.
-  explicit Program(std::span<const VarId> parameters);
+  /// Parameter i of the system becomes register i; constraints are added by the caller.
+  explicit Program(const ConstraintSystem &system);
 
   RegisterId add(Expr expr);
   RegisterId add(const Formula &formula);

@@ -12,13 +12,6 @@ using detail::Code;
 using detail::Register;
 using detail::Trend;
 
-std::vector<VarId> CompiledSystem::Plan::variablesOf(const ConstraintSystem &system) {
-  std::vector<VarId> out;
-  for (const SolveParameter &parameter : system.parameters)
-    out.push_back(parameter.var);
-  return out;
-}
-
 void CompiledSystem::Plan::noteUndecided(size_t constraint) {
   ++undecided;
   if (!undecidedConstraint || constraint < *undecidedConstraint)

@@ -52,8 +52,7 @@ struct CompiledSystem::Plan {
     std::optional<uint64_t> below;
   };
 
-  explicit Plan(const ConstraintSystem &system) : program(variablesOf(system)) {}
-  static std::vector<VarId> variablesOf(const ConstraintSystem &system);
+  explicit Plan(const ConstraintSystem &system) : program(system) {}
   void build(const ConstraintSystem &system, SearchOrder order);
 
   detail::Program program;

@@ -8,13 +8,6 @@ namespace tilewright::detail {
 
 namespace {
 
-std::vector<VarId> variablesOf(const ConstraintSystem &system) {
-  std::vector<VarId> out;
-  for (const SolveParameter &parameter : system.parameters)
-    out.push_back(parameter.var);
-  return out;
-}
-
 /// A run of candidates with one difference: list[first … last].
 struct Run {
   size_t first, last;
@@ -41,7 +34,7 @@ constexpr size_t maxRuns = 4096;
 
 Z3Encoding::Z3Encoding(const ConstraintSystem &system, const SolverOptions &options,
                        z3::solver &solver)
-    : system(system), solver(solver), context(solver.ctx()), program(variablesOf(system)),
+    : system(system), solver(solver), context(solver.ctx()), program(system),
       values(system.parameters.size()), undecided(system.constraints.size()) {
   std::vector<RegisterId> truths;
   for (const Constraint &constraint : system.constraints)
