@@ -4,6 +4,27 @@
 #include <algorithm>
 
 namespace tilewright {
+namespace {
+
+/// Neighbours of which the finer one fills the gaps of the coarser one become one.
+void joinDrifts(std::vector<TilePattern::Drift> &drifts) {
+  for (size_t i = drifts.size(); i > 1; --i) {
+    TilePattern::Drift &coarse = drifts[i - 2], &fine = drifts[i - 1];
+    if (coarse.unit != fine.unit * fine.count)
+      continue;
+    coarse = {fine.unit, fine.count * coarse.count};
+    drifts.erase(drifts.begin() + static_cast<std::ptrdiff_t>(i - 1));
+  }
+}
+
+/// Every program has all indices of a dim.
+bool isWhole(const TilePattern &p, int64_t extent) {
+  return p.step == 1 && p.phase == 0 && !p.drift && p.lower == 0 && p.upper == extent &&
+         p.start.isConstant() && p.start.constant() <= 0 && p.end.isConstant() &&
+         p.end.constant() >= extent;
+}
+
+} // namespace
 
 TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int dimIndex,
                                     const ConditionSink &conditions) {
@@ -14,12 +35,18 @@ TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int 
     const TileOrigin &o = origins[atom.origin];
     if (atom.inner == 1 && atom.extent == o.extent)
       return o;
+    requireCuts(atom, conditions);
+    const DigitHull hull = digitHull(o, atom.inner, atom.extent);
     TileOrigin out;
     out.cases = digitCases(o, atom.inner, atom.extent);
-    if (out.isRegular())
+    if (hull.low == hull.high) {
+      out = constantOrigin(ctx, hull.low, extent);
+    } else if (out.isRegular()) {
       out = regularOrigin(out.cases.front().pattern, extent);
-    else {
-      out.extent = out.upper = extent;
+    } else {
+      out.extent = extent;
+      out.lower = hull.low;
+      out.upper = hull.high + 1;
       out.tile = atomTile(atom);
     }
     out.mayBeEmpty = o.mayBeEmpty;
@@ -35,39 +62,43 @@ TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int 
     return shiftedOrigin(plainOrigin({dim.begin(), dim.end() - 1}, outside, dimIndex, conditions),
                          *index, last.extent, extent);
   TileOrigin out;
-  out.extent = out.upper = extent;
+  out.extent = extent;
   out.tile = plainDim(dim, extent, dimIndex, conditions);
-  for (const Atom &atom : dim)
-    out.mayBeEmpty |= origins[atom.origin].mayBeEmpty;
+  out.lower = out.upper = 0;
+  int64_t weight = extent;
+  for (const Atom &atom : dim) {
+    const TileOrigin &o = origins[atom.origin];
+    const DigitHull hull = digitHull(o, atom.inner, atom.extent);
+    weight /= atom.extent;
+    out.mayBeEmpty |= o.mayBeEmpty;
+    out.lower += hull.low * weight;
+    out.upper += hull.high * weight;
+  }
+  ++out.upper;
   out.cases = joinedCases(dim, extent);
+  for (const Reordered &other : reordered(dim))
+    for (TileCase &c : out.cases)
+      c.when = c.when * (ctx.constant(1) - other.isHeld);
   return out;
 }
 
-namespace {
-
-/// Every program has all indices of a dim.
-bool isWhole(const TilePattern &p, int64_t extent) {
-  return p.step == 1 && p.phase == 0 && !p.drift && p.lower == 0 && p.upper == extent &&
-         p.start.isConstant() && p.start.constant() <= 0 && p.end.isConstant() &&
-         p.end.constant() >= extent;
-}
-
-} // namespace
-
-/// One case for each atom that may be the innermost with several indices. Those inside it have one
-/// each then, which is the drift. Where it is not the outermost, the atoms outside it have one
-/// index, or it and all between are full, so that the tiles of all of them are those of one dim.
-/// Where its tiles don't cover the dim, those outside it have to have one index and drift as well.
+/// Cases for each atom that may be the innermost with several indices; those inside it have one
+/// each then, which is the drift. The atoms outside it have one index, or it and all between are
+/// full, so that the tiles of all of them are those of one dim; else those outside it have to have
+/// one index and drift as well.
 std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t extent) const {
   constexpr size_t mostCases = 16;
   constexpr int64_t mostDrifts = 256;
   const Expr zero = ctx.constant(0), one = ctx.constant(1);
   const size_t n = dim.size();
   std::vector<DigitRun> runs;
+  std::vector<DigitHull> hulls;
   std::vector<Expr> isUnit;
   std::vector<int64_t> weight(n, 1);
   for (const Atom &atom : dim) {
-    runs.push_back(digitRun(origins[atom.origin], atom.inner, atom.extent));
+    const TileOrigin &o = origins[atom.origin];
+    runs.push_back(digitRun(o, atom.inner, atom.extent));
+    hulls.push_back(digitHull(o, atom.inner, atom.extent));
     isUnit.push_back(one - (runs.back().most - 1).min(1));
   }
   for (size_t k = n - 1; k > 0; --k)
@@ -80,29 +111,34 @@ std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t e
   std::vector<TileCase> out;
   /// The tiles of atom k, or of all down to it, with one index of those inside (and outside) it.
   auto add = [&](TilePattern p, Expr when, size_t k, bool isOutsideToo) {
-    Expr drift = p.drift ? p.drift * weight[k] : zero;
+    const bool hasDrift = static_cast<bool>(p.drift);
+    if (p.drifts.size() > 1 || (hasDrift && isOutsideToo))
+      return;
+    Expr drift = hasDrift ? p.drift * weight[k] : zero;
     std::vector<TilePattern::Drift> drifts;
-    int64_t outside = 1;
+    int64_t phase = 0;
     for (size_t i = 0; i < n; ++i) {
+      if (i == k && hasDrift)
+        drifts.push_back({p.drifts[0].unit * weight[k], p.drifts[0].count});
       if (i == k || (i < k && !isOutsideToo))
         continue;
+      const auto [low, high] = hulls[i];
       when = when * isUnit[i];
-      drift = drift + runs[i].first * weight[i];
-      if (i < k)
-        drifts.push_back({weight[i], dim[i].extent});
-      outside *= i < k ? dim[i].extent : 1;
+      drift = drift + (runs[i].first - low) * weight[i];
+      phase += low * weight[i];
+      if (low < high)
+        drifts.push_back({weight[i], high - low + 1});
     }
-    if (outside > mostDrifts || p.drifts.size() > 1 || (p.drift && isOutsideToo) ||
-        when.isConstant(0))
+    joinDrifts(drifts);
+    int64_t coarse = 1;
+    for (size_t i = 0; i + 1 < drifts.size(); ++i)
+      coarse = std::min(coarse, mostDrifts) * drifts[i].count;
+    if (coarse > mostDrifts || when.isConstant(0))
       return;
-    const bool hasClips = static_cast<bool>(p.drift);
-    p = pattern::shifted(std::move(p), 0, weight[k]);
-    drifts.insert(drifts.end(), p.drifts.begin(), p.drifts.end());
-    if (k + 1 < n)
-      drifts.push_back({1, weight[k]});
+    p = pattern::shifted(std::move(p), phase, weight[k]);
     if (!drifts.empty()) {
-      p.clipLow = hasClips ? p.clipLow : 0;
-      p.clipHigh = hasClips ? p.clipHigh + weight[k] - 1 : extent;
+      p.clipLow = hasDrift ? p.clipLow - phase : 0;
+      p.clipHigh = hasDrift ? p.clipHigh - phase + weight[k] - 1 : extent;
       p.drift = drift;
       p.drifts = std::move(drifts);
     }
@@ -110,56 +146,36 @@ std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t e
   };
   for (size_t k = n - 1; k > 0 && out.size() < mostCases; --k) {
     const Expr isActive = one - isUnit[k];
-    if (!coversDim(dim[k])) {
-      for (const TileCase &c : casesOf(k)) {
-        const Expr when = c.when ? isActive * c.when : isActive;
-        if (k > 1 || !isWhole(c.pattern, dim[k].extent)) {
-          add(c.pattern, when, k, true);
-          continue;
-        }
-        // All of it, in the tiles of the outermost one.
-        for (const TileCase &outer : outermost) {
-          TilePattern p = outer.pattern;
-          if (p.step != 1 || p.drift)
-            continue;
-          const int64_t within = dim[k].extent;
-          p.start = p.start * within;
-          p.size = p.size * within;
-          p.end = p.start + p.size;
-          p.base *= within;
-          p.lower *= within;
-          p.upper *= within;
-          add(std::move(p), outer.when ? when * outer.when : when, k, false);
-        }
-      }
-      continue;
-    }
-    for (const TileCase &c : outermost) {
+    Expr rest = isActive; // of the sizes, those of no case yet
+    Expr isEven = one;
+    for (size_t i = 1; i <= k; ++i)
+      isEven = isEven * isEvenlyCovered(dim[i], runs[i].most);
+    for (const TileCase &c : isEven.isConstant(0) ? std::vector<TileCase>{} : outermost) {
       TilePattern p = c.pattern;
       if (p.step != 1 || p.drift)
         continue;
       const int64_t within = weight[0] / weight[k]; // of the outermost atom
-      Expr uneven = zero;
+      Expr several = zero;
       p.start = p.start * within;
-      bool isEven = true;
       for (size_t i = 1; i <= k; ++i) {
-        const Expr whole = ctx.constant(dim[i].extent), most = runs[i].most;
-        isEven &= coversDim(dim[i]);
         p.start = p.start + runs[i].first * (weight[i] / weight[k]);
-        p.size = p.size * most;
-        uneven = uneven + whole.mod(most);
+        p.size = p.size * runs[i].most;
         if (!origins[dim[0].origin].isRooted()) // may have several lanes of which one is left
-          uneven = uneven + (c.pattern.size - 1) * (whole - most);
+          several = several + (c.pattern.size - 1) * (-runs[i].most + dim[i].extent);
       }
-      if (!isEven)
-        continue;
       p.end = p.start + p.size;
       p.base *= within;
       p.lower *= within;
       p.upper *= within;
-      const Expr when = isActive * (one - uneven.min(1));
-      add(std::move(p), c.when ? when * c.when : when, k, false);
+      Expr when = isEven * (one - several.min(1));
+      if (c.when)
+        when = when * c.when;
+      add(std::move(p), isActive * when, k, false);
+      rest = rest * (one - when);
     }
+    for (const TileCase &c : casesOf(k))
+      if (out.size() < mostCases)
+        add(c.pattern, c.when ? rest * c.when : rest, k, true);
   }
   if (out.size() < mostCases)
     for (const TileCase &c : outermost)
@@ -167,14 +183,25 @@ std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t e
   return out;
 }
 
-/// Tiles that together cover the digit, each index once, where the size divides the extent.
-bool TileFactory::coversDim(const Atom &atom) const {
+Expr TileFactory::isEvenlyCovered(const Atom &atom, Expr most) const {
   const TileOrigin &o = origins[atom.origin];
+  const Expr whole = ctx.constant(atom.extent), one = ctx.constant(1);
+  const Expr divides = one - whole.mod(most).min(1);
   if (o.isRooted())
-    return true;
-  const TilePattern *p = o.isRegular() ? &o.cases.front().pattern : nullptr;
-  return p && p->step == 1 && p->phase == 0 && p->upper - p->lower == o.extent &&
-         (p->base == p->lower || p->base == p->upper);
+    return divides;
+  if (o.isRegular()) {
+    const TilePattern &p = o.cases.front().pattern;
+    if (p.step != 1 || p.phase != 0 || p.upper - p.lower != o.extent)
+      return ctx.constant(0);
+    // Else the first tile is cut as well, unless there is no other.
+    const bool startsAtEnd = p.base == p.lower || p.base == p.upper;
+    return startsAtEnd ? divides : one - (whole - most).min(1);
+  }
+  Expr isAll = ctx.constant(0);
+  for (const TileCase &c : digitCases(o, atom.inner, atom.extent))
+    if (isWhole(c.pattern, atom.extent))
+      isAll = isAll + (c.when ? c.when : one);
+  return isAll;
 }
 
 } // namespace tilewright

@@ -115,7 +115,7 @@ std::string boundaryText(const TileOrigin &origin, int64_t c) {
 
 FactoredDim
 TileFactory::cut(Atom digit, std::span<const int64_t> weights,
-                 const std::function<void(size_t, const TileOrigin &, int64_t)> &onCut) {
+                 const std::function<void(size_t, unsigned, const TileOrigin &, int64_t)> &onCut) {
   FactoredDim out;
   for (size_t i = 0; i < weights.size(); ++i) {
     const int64_t w = weights[i];
@@ -130,12 +130,21 @@ TileFactory::cut(Atom digit, std::span<const int64_t> weights,
       digit = {intern(std::move(within)), digit.inner, w / digit.inner};
       continue;
     }
-    onCut(i, o, w);
+    onCut(i, digit.origin, o, w);
     out.push_back({digit.origin, w, above});
     digit.extent = w / digit.inner;
   }
   out.push_back(digit);
   return out;
+}
+
+void TileFactory::requireCuts(const Atom &atom, const ConditionSink &conditions) const {
+  for (int64_t weight : {atom.inner, atom.inner * atom.extent})
+    if (auto it = cutConditions.find({atom.origin, weight}); it != cutConditions.end()) {
+      TileCondition condition = it->second.condition;
+      condition.cutBy = &it->second.by;
+      conditions(std::move(condition));
+    }
 }
 
 FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int64_t> from,
@@ -178,17 +187,15 @@ FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int6
         at.push_back(*it);
         within.push_back(digits[i - 1].inner * (*it / bottom));
       }
-    std::vector<TileCondition> found;
-    FactoredDim mine =
-        cut(digits[i - 1], within, [&](size_t number, const TileOrigin &o, int64_t w) {
-          found.push_back({cutCondition(o, w),
-                           dimOf(at[number]),
-                           "reshape-split",
-                           boundaryText(o, w),
-                           {o.tile.size}});
+    FactoredDim mine = cut(
+        digits[i - 1], within, [&](size_t number, unsigned origin, const TileOrigin &o, int64_t w) {
+          TileCondition condition{cutCondition(o, w),
+                                  dimOf(at[number]),
+                                  "reshape-split",
+                                  boundaryText(o, w),
+                                  {o.tile.size}};
+          cutConditions.try_emplace({origin, w}, CutBy{std::move(condition), conditions});
         });
-    for (; !found.empty(); found.pop_back()) // innermost first
-      conditions(std::move(found.back()));
     int64_t weight = bottom;
     for (size_t k = mine.size(); k > 0; --k) {
       parts.push_back({mine[k - 1], weight});
@@ -218,6 +225,7 @@ FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int6
     std::vector<int64_t> fromExtents, toExtents;
     std::vector<Expr> args;
     for (auto it = mine.rbegin(); it != mine.rend(); ++it) {
+      requireCuts(it->atom, conditions);
       const TileOrigin &o = origins[it->atom.origin];
       const DigitRun run = digitRun(o, it->atom.inner, it->atom.extent);
       full.push_back(run.step.isConstant(1) ? isAlwaysFull(o, it->atom.inner, it->atom.extent)

@@ -100,11 +100,13 @@ TileDim TileFactory::atomTile(const Atom &atom) {
   return digit;
 }
 
-TileDim TileFactory::plainDim(const FactoredDim &dim, int64_t extent, int dimIndex,
-                              const ConditionSink &conditions) {
+TileDim TileFactory::productDim(const FactoredDim &dim, int64_t extent, int dimIndex,
+                                const ConditionSink &conditions) {
   const Expr zero = ctx.constant(0), one = ctx.constant(1);
   if (dim.empty())
     return {zero, one, one, zero, one};
+  for (size_t k = dim.size(); k > 0; --k)
+    requireCuts(dim[k - 1], conditions);
   if (dim.size() == 1)
     return atomTile(dim.front());
 
@@ -187,8 +189,9 @@ Tile TileFactory::plainTile(const FactoredTile &tile, std::span<const int64_t> e
   Tile out;
   const ConditionSink ignore = [](const TileCondition &) {};
   const ConditionSink &sink = isNever(tile) ? ignore : conditions;
-  for (size_t i = 0; i < tile.dims.size(); ++i)
-    out.dims.push_back(plainDim(tile.dims[i], extents[i], static_cast<int>(i), sink));
+  out.dims.resize(tile.dims.size());
+  for (size_t i = tile.dims.size(); i > 0; --i) // cuts in small parts say the most
+    out.dims[i - 1] = plainDim(tile.dims[i - 1], extents[i - 1], static_cast<int>(i - 1), sink);
   // Guards are said by the mask of one dim, a dim of extent 1 where there is one.
   if (out.dims.empty())
     return out;
@@ -251,8 +254,11 @@ FactoredDim TileFactory::shift(const FactoredDim &dim, int64_t from, int64_t to,
 
 FactoredDim TileFactory::reverse(const FactoredDim &dim) {
   FactoredDim out = dim;
-  for (Atom &atom : out)
-    atom.origin = intern(reversedOrigin(origins[atom.origin]));
+  for (Atom &atom : out) {
+    const unsigned before = atom.origin;
+    atom.origin = intern(reversedOrigin(origins[before]));
+    copyCuts({before, atom.inner, atom.extent}, atom.origin);
+  }
   return out;
 }
 
@@ -265,6 +271,32 @@ FactoredDim TileFactory::clip(const FactoredDim &dim, int64_t from, int64_t low,
       guards);
   out.insert(out.end(), halves.inner.begin(), halves.inner.end());
   return out;
+}
+
+void TileFactory::copyCuts(const Atom &atom, unsigned to) {
+  for (int64_t weight : {atom.inner, atom.inner * atom.extent})
+    if (auto it = cutConditions.find({atom.origin, weight}); it != cutConditions.end())
+      cutConditions.try_emplace({to, weight}, it->second);
+}
+
+FactoredTile TileFactory::within(FactoredTile tile, size_t dim, int64_t low, int64_t count) {
+  if (tile.dims[dim].size() != 1)
+    return tile;
+  const Atom digit = tile.dims[dim].front();
+  const TileOrigin o = origins[digit.origin];
+  const bool isCut = low > 0 || low + count < digit.extent;
+  if (digit.inner == 1 || digit.inner * digit.extent != o.extent || !isCut)
+    return tile;
+  const int64_t first = low * digit.inner, extent = count * digit.inner;
+  TileOrigin part = shiftedOrigin(clippedOrigin(o, first, extent), first, 1, o.extent);
+  const unsigned number = intern(std::move(part));
+  for (FactoredDim &other : tile.dims)
+    for (Atom &atom : other)
+      if (atom.origin == digit.origin && atom != digit) {
+        copyCuts(atom, number);
+        atom.origin = number;
+      }
+  return tile;
 }
 
 void TileFactory::drop(const FactoredDim &dim, FactoredTile &guards) {

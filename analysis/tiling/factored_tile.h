@@ -68,6 +68,8 @@ struct TileCondition {
   std::string rule;
   std::string text; ///< without the op's name; placeholders as in Provenance::text
   std::vector<Expr> textArgs;
+  /// Of a cut, which is needed only where its digits are used apart: who cut. Null: who uses it.
+  const std::function<void(TileCondition)> *cutBy = nullptr;
 };
 using ConditionSink = std::function<void(TileCondition)>;
 
@@ -113,17 +115,38 @@ public:
   /// What lies in [low, low + to), counted from low.
   FactoredDim clip(const FactoredDim &dim, int64_t from, int64_t low, int64_t to, int dimIndex,
                    const ConditionSink &conditions, FactoredTile &guards);
+  /// The same tile for programs whose outermost digit `dims[dim]` lies in [low, low + count), other
+  /// digits of its origin being those of these programs. Others may have any elements.
+  FactoredTile within(FactoredTile tile, size_t dim, int64_t low, int64_t count);
   /// A dim that an operand does not have.
   void drop(const FactoredDim &dim, FactoredTile &guards);
 
   /// The tile in shape `to` of the elements that `tile` covers in shape `from` (row-major, equal
-  /// element counts). The conditions' `dim` counts dims of `from`.
+  /// element counts). The conditions' `dim` counts dims of `from`. Those of the cuts come when the
+  /// digits are used, if they do not meet again before: `conditions` is kept for them.
   FactoredTile reshape(const FactoredTile &tile, std::span<const int64_t> from,
                        std::span<const int64_t> to, const ConditionSink &conditions);
 
 private:
+  /// A tile of a dim that is no product of its atoms' tiles (factored_reorder.cpp).
+  struct Reordered {
+    Formula holds;
+    Expr isHeld; ///< 1 for sizes for which it holds and is needed, else 0; of one at most
+    TileDim tile;
+  };
+  std::vector<Reordered> reordered(const FactoredDim &dim) const;
+  void reorderedOf(unsigned origin, const FactoredDim &dim, std::vector<Reordered> &out) const;
+  /// The dim as a product of its atoms' tiles.
+  TileDim productDim(const FactoredDim &dim, int64_t extent, int dimIndex,
+                     const ConditionSink &conditions);
   std::vector<TileCase> joinedCases(const FactoredDim &dim, int64_t extent) const;
-  bool coversDim(const Atom &atom) const;
+  /// 1 for sizes for which the tiles of an atom, of `most` indices, cover it in equal parts, each
+  /// index once; else 0.
+  Expr isEvenlyCovered(const Atom &atom, Expr most) const;
+  /// Cuts of one origin are those of another.
+  void copyCuts(const Atom &atom, unsigned to);
+  /// That the atom's origin may be cut where the atom begins and ends.
+  void requireCuts(const Atom &atom, const ConditionSink &conditions) const;
   FactoredDim constantDim(int64_t index, int64_t extent);
   /// The atoms outside the largest weight that divides all of `numbers`, and those inside it.
   struct Halves {
@@ -133,11 +156,16 @@ private:
   Halves splitFor(const FactoredDim &dim, std::initializer_list<int64_t> numbers) const;
   /// Cuts a digit at descending weights within it; tells of each real cut (number of the weight).
   FactoredDim cut(Atom digit, std::span<const int64_t> weights,
-                  const std::function<void(size_t, const TileOrigin &, int64_t)> &onCut);
+                  const std::function<void(size_t, unsigned, const TileOrigin &, int64_t)> &onCut);
 
   ExprContext &ctx;
   std::vector<TileOrigin> origins;
   std::map<std::vector<int64_t>, unsigned> numbers;
+  struct CutBy {
+    TileCondition condition;
+    ConditionSink by;
+  };
+  std::map<std::pair<unsigned, int64_t>, CutBy> cutConditions; ///< by origin and weight
 };
 
 /// Joins neighbouring digits of one origin.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace tilewright {
 
@@ -108,6 +109,18 @@ void TilePropagator::require(OpId id, int operand, TileCondition condition) {
       {condition.formula,
        {id, "%" + graph[id].name, operand, condition.dim, std::move(condition.rule),
         std::move(condition.text), std::move(condition.textArgs)}});
+}
+
+ConditionSink TilePropagator::sinkFor(OpId id, int operand, std::function<int(int)> dimOf) {
+  return [this, id, operand, dimOf = std::move(dimOf)](TileCondition condition) {
+    if (const ConditionSink *cutBy = std::exchange(condition.cutBy, nullptr)) {
+      (*cutBy)(std::move(condition));
+      return;
+    }
+    if (dimOf)
+      condition.dim = dimOf(condition.dim);
+    require(id, operand, std::move(condition));
+  };
 }
 
 llvm::Expected<OperandTiles> TilePropagator::operands(OpId id, const FactoredTile &tile) {
@@ -319,13 +332,10 @@ llvm::Expected<OperandTile> TilePropagator::throughBytes(OpId id, const Factored
     if (!physical.dims.empty())
       factory.drop(physical.dims.back(), physical); // the part that is left out may have a mask
   }
-  ConditionSink sink = [&](TileCondition condition) {
-    if (condition.dim >= 0)
-      condition.dim = condition.dim < static_cast<int>(order.size())
-                          ? static_cast<int>(order[condition.dim])
-                          : -1;
-    require(id, 0, std::move(condition));
-  };
+  ConditionSink sink = sinkFor(id, 0, [order](int dim) {
+    const bool isOfSource = dim >= 0 && dim < static_cast<int>(order.size());
+    return isOfSource ? static_cast<int>(order[dim]) : -1;
+  });
   const FactoredTile moved = factory.reshape(physical, from, to, sink);
   OperandTile out;
   out.tile.guards = moved.guards;

@@ -72,9 +72,8 @@ public:
 
   /// Adds a constraint unless it is true or there already.
   void require(OpId id, int operand, TileCondition condition);
-  ConditionSink sinkFor(OpId id, int operand) {
-    return [this, id, operand](TileCondition c) { require(id, operand, std::move(c)); };
-  }
+  /// `dimOf` gives the op's dim for a condition's dim, where they differ.
+  ConditionSink sinkFor(OpId id, int operand, std::function<int(int)> dimOf = {});
   bool isRequired(const Formula &formula) const;
 
   const Graph &graph;

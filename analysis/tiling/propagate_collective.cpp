@@ -23,10 +23,7 @@ llvm::Expected<OperandTiles> TilePropagator::allGather(OpId id, const FactoredTi
     return unsupported(op, fmt::format("{} elements from shares of {}", whole, share));
   OperandTiles out = sameForAll(1, tile);
   const int64_t from[] = {whole}, to[] = {whole / share, share};
-  ConditionSink sink = [&](TileCondition condition) {
-    condition.dim = static_cast<int>(along);
-    require(id, 0, std::move(condition));
-  };
+  const ConditionSink sink = sinkFor(id, 0, [along](int) { return static_cast<int>(along); });
   FactoredTile cut = factory.reshape({{tile.dims[along]}}, from, to, sink);
   dropDim(tile.dims[along], out.tiles[0]);
   out.tiles[0].tile.dims[along] = cut.dims[1];
@@ -53,10 +50,7 @@ llvm::Expected<OperandTiles> TilePropagator::ownShare(OpId id, const FactoredTil
   FactoredDim mine = tile.dims[along];
   if (isExchange) {
     const int64_t from[] = {whole}, to[] = {replicas, share};
-    ConditionSink sink = [&](TileCondition condition) {
-      condition.dim = static_cast<int>(along);
-      require(id, 0, std::move(condition));
-    };
+    const ConditionSink sink = sinkFor(id, 0, [along](int) { return static_cast<int>(along); });
     FactoredTile cut = factory.reshape({{mine}}, from, to, sink);
     dropDim(tile.dims[along], out.tiles[0]);
     mine = cut.dims[1];

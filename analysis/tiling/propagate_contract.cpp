@@ -244,10 +244,8 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   auto joinGroup = [&](int64_t count, int64_t dim, const FactoredDim &inGroup) {
     const int64_t from[] = {kernel[c.kernelOutput]};
     const int64_t to[] = {count, kernel[c.kernelOutput] / count};
-    ConditionSink sink = [&](TileCondition condition) {
-      condition.dim = static_cast<int>(c.outputFeature);
-      require(id, 0, std::move(condition));
-    };
+    const int feature = static_cast<int>(c.outputFeature);
+    const ConditionSink sink = sinkFor(id, 0, [feature](int) { return feature; });
     FactoredDim joined = factory.reshape({{features}}, from, to, sink).dims[0];
     joined.insert(joined.end(), inGroup.begin(), inGroup.end());
     joined = mergeAtoms(std::move(joined));

@@ -57,7 +57,11 @@ FactoredDim TilePropagator::spread(OpId id, int dim, const TileOrigin &origin, i
 llvm::Expected<OperandTiles> TilePropagator::pad(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
   const std::vector<int64_t> &extents = graph[op.operands[0]].shape.dims;
-  OperandTiles out = sameForAll(1, tile);
+  FactoredTile kept = tile; // what of it is not padding
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (const PadDim &p = op.attrs.padding[i]; p.interior == 0)
+      kept = factory.within(std::move(kept), i, p.low, extents[i]);
+  OperandTiles out = sameForAll(1, kept);
   FactoredTile &input = out.tiles[0].tile;
   for (size_t i = 0; i < extents.size(); ++i) {
     const PadDim &p = op.attrs.padding[i];
@@ -66,8 +70,8 @@ llvm::Expected<OperandTiles> TilePropagator::pad(OpId id, const FactoredTile &ti
     const int dim = static_cast<int>(i);
     input.dims[i] =
         p.interior > 0 && extents[i] > 1
-            ? spread(id, dim, originOf(id, tile, i), p.low, p.interior + 1, extents[i], input)
-            : placed(id, dim, tile, p.low, extents[i], input);
+            ? spread(id, dim, originOf(id, kept, i), p.low, p.interior + 1, extents[i], input)
+            : placed(id, dim, kept, p.low, extents[i], input);
   }
   out.tiles.emplace_back(); // a scalar
   return out;
@@ -81,8 +85,9 @@ llvm::Expected<OperandTiles> TilePropagator::concatenate(OpId id, const Factored
     return out;
   int64_t prefix = 0;
   for (size_t k = 0; k < op.operands.size(); ++k) {
-    int64_t extent = graph[op.operands[k]].shape.dims[dim];
+    const int64_t extent = graph[op.operands[k]].shape.dims[dim];
     FactoredTile &input = out.tiles[k].tile;
+    input = factory.within(std::move(input), static_cast<size_t>(dim), prefix, extent);
     input.dims[dim] = placed(id, dim, tile, prefix, extent, input);
     prefix += extent;
   }

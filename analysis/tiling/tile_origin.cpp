@@ -195,6 +195,15 @@ std::optional<int64_t> onlyBlock(const TileOrigin &o, int64_t w) {
   return block == floorOf(o.upper - 1, w) ? std::optional(block) : std::nullopt;
 }
 
+DigitHull digitHull(const TileOrigin &o, int64_t inner, int64_t extent) {
+  if (o.isNever())
+    return {0, 0};
+  const int64_t low = floorOf(o.lower, inner), high = floorOf(o.upper - 1, inner);
+  if (floorOf(low, extent) != floorOf(high, extent))
+    return {0, extent - 1};
+  return {low % extent, high % extent};
+}
+
 std::optional<int64_t> onlyDigit(const TileOrigin &o, int64_t inner, int64_t extent) {
   if (o.mayBeEmpty)
     return std::nullopt;

@@ -73,6 +73,13 @@ std::optional<int64_t> onlyBlock(const TileOrigin &o, int64_t w);
 /// The digit (y floordiv inner) mod extent of every element of every program, where there is one.
 std::optional<int64_t> onlyDigit(const TileOrigin &o, int64_t inner, int64_t extent);
 
+/// Lowest and highest digit (y floordiv inner) mod extent of all elements of all programs; bounds
+/// of them where they lie in several blocks.
+struct DigitHull {
+  int64_t low, high;
+};
+DigitHull digitHull(const TileOrigin &o, int64_t inner, int64_t extent);
+
 /// What is known of the digit (y floordiv inner) mod extent under the conditions of its cuts.
 std::vector<TileCase> digitCases(const TileOrigin &o, int64_t inner, int64_t extent);
 DigitRun digitRun(const TileOrigin &o, int64_t inner, int64_t extent);

@@ -226,6 +226,31 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
   return out;
 }
 
+/// The digit where one program has all indices.
+static std::optional<Conditional> digitOfOne(const TilePattern &p, const Digit &digit) {
+  ExprContext &ctx = p.start.context();
+  const int64_t inner = digit.inner, extent = digit.extent;
+  int64_t low = floorOf(p.lower, inner), high = ceilOf(p.upper, inner);
+  if (!digit.isOutermost) {
+    const int64_t block = floorOf(low, extent) * extent;
+    const bool isWithin = high <= block + extent;
+    if (!isWithin && (low != block || high % extent != 0))
+      return std::nullopt;
+    low -= block;
+    high = isWithin ? high - block : extent;
+  }
+  const Expr q0 = ctx.constant(p.lower - p.base).floorDiv(p.size),
+             q1 = ctx.constant(p.upper - 1 - p.base).floorDiv(p.size);
+  TilePattern out = p;
+  out.isForward = true;
+  out.base = out.lower = low;
+  out.upper = high;
+  out.start = ctx.constant(low);
+  out.end = ctx.constant(high);
+  out.size = ctx.constant(high - low);
+  return Conditional{std::move(out), isZero(q1 - q0)};
+}
+
 std::optional<Conditional> digit(const TilePattern &p, const Digit &digit, bool isRooted) {
   const int64_t inner = digit.inner, extent = digit.extent;
   if (digit.isWhole())
@@ -258,7 +283,7 @@ std::optional<Conditional> digit(const TilePattern &p, const Digit &digit, bool 
   ExprContext &ctx = size.context();
   if (inner > 1) {
     if (p.base % inner != 0)
-      return std::nullopt;
+      return digitOfOne(p, digit);
     // Parts of a block that meet its ends, or whole blocks, or one program that has all.
     out.size = size.ceilDiv(inner);
     Expr uneven = size.mod(inner) * ctx.constant(inner).mod(size);

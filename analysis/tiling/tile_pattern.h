@@ -109,6 +109,9 @@ std::optional<Conditional> digit(const TilePattern &p, const Digit &digit, bool 
 /// programs.
 TileDim plainTile(const TilePattern &p, int64_t extent, bool isRounded);
 
+/// The pattern for each value of the drift; none where there are more than `most`.
+std::vector<TilePattern> instances(const TilePattern &p, int64_t most);
+
 /// When the tiles may be cut at weight w.
 Formula cutCondition(const TilePattern &p, int64_t w);
 DigitRun digitRun(const TilePattern &p, const Digit &digit);

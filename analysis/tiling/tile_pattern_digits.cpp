@@ -21,12 +21,8 @@ TilePattern at(const TilePattern &p, int64_t drift) {
   return out;
 }
 
-/// One pattern for each set of drifts that carry over into x alike and have the same masks. They
-/// may still differ in their phase, which says something only of weights that neither divide the
-/// step nor are multiples of it.
-std::vector<TilePattern> withoutDrift(const TilePattern &p) {
-  if (!p.drift)
-    return {p};
+/// Sums of all drifts but the finest one.
+std::vector<int64_t> coarseDrifts(const TilePattern &p) {
   std::vector<int64_t> coarse{0};
   for (size_t i = 0; i + 1 < p.drifts.size(); ++i) {
     const std::vector<int64_t> before = std::exchange(coarse, {});
@@ -34,10 +30,19 @@ std::vector<TilePattern> withoutDrift(const TilePattern &p) {
       for (int64_t j = 0; j < p.drifts[i].count; ++j)
         coarse.push_back(d + j * p.drifts[i].unit);
   }
+  return coarse;
+}
+
+/// One pattern for each set of drifts that carry over into x alike and have the same masks. They
+/// may still differ in their phase, which says something only of weights that neither divide the
+/// step nor are multiples of it.
+std::vector<TilePattern> withoutDrift(const TilePattern &p) {
+  if (!p.drift)
+    return {p};
   const TilePattern::Drift &fine = p.drifts.back();
   std::vector<TilePattern> out;
   std::set<std::array<int64_t, 3>> known;
-  for (int64_t from : coarse)
+  for (int64_t from : coarseDrifts(p))
     for (int64_t d = 0; d <= fine.most();) {
       const int64_t y = p.phase + from + d;
       TilePattern here = at(p, from + d);
@@ -114,19 +119,35 @@ bool isSaidByCarries(const TilePattern &p, const Digit &digit) {
 
 } // namespace
 
+std::vector<TilePattern> instances(const TilePattern &p, int64_t most) {
+  if (!p.drift)
+    return {p};
+  std::vector<TilePattern> out;
+  const std::vector<int64_t> coarse = coarseDrifts(p);
+  const TilePattern::Drift &fine = p.drifts.back();
+  if (fine.count > most / static_cast<int64_t>(coarse.size()))
+    return out;
+  for (int64_t from : coarse)
+    for (int64_t j = 0; j < fine.count; ++j)
+      if (TilePattern here = at(p, from + j * fine.unit); !here.isNever())
+        out.push_back(std::move(here));
+  return out;
+}
+
 Formula cutCondition(const TilePattern &p, int64_t w) {
   const Expr size = p.size;
   ExprContext &ctx = size.context();
   if (p.step % w == 0)
     return Formula::constant(true);
   if (p.drift) {
+    // Where the step leaps over blocks the phase says into which.
+    constexpr int64_t mostPhases = 256;
+    const std::vector<TilePattern> all =
+        w % p.step == 0 ? withoutDrift(p) : instances(p, mostPhases);
     std::vector<Formula> parts;
-    if (w % p.step != 0)
-      parts.push_back(Formula::lessEqual(size, ctx.constant(1)));
-    else
-      for (const TilePattern &q : withoutDrift(p))
-        parts.push_back(cutCondition(q, w));
-    return Formula::all(std::move(parts));
+    for (const TilePattern &q : all)
+      parts.push_back(cutCondition(q, w));
+    return all.empty() ? Formula::lessEqual(size, ctx.constant(1)) : Formula::all(std::move(parts));
   }
   if (p.isNever() || floorOf(p.lowest(), w) == floorOf(p.highest(), w))
     return Formula::constant(true);

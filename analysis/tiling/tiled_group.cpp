@@ -200,9 +200,9 @@ llvm::Error GroupTiler::expand(unsigned index) {
     };
     rules.factory.plainTile(tile, resultDims(op), keep);
   }
-  auto ask = [&](OpId operand, OperandTile wanted) -> llvm::Error {
-    if (isView(op) && (!group.contains(operand) || !isView(graph[operand])))
-      rules.factory.plainTile(wanted.tile, resultDims(graph[operand]), rules.sinkFor(id, 0));
+  auto ask = [&](OpId operand, OperandTile wanted, int number) -> llvm::Error {
+    if (!group.contains(operand) || (isView(op) && !isView(graph[operand])))
+      rules.factory.plainTile(wanted.tile, resultDims(graph[operand]), rules.sinkFor(id, number));
     if (quality.exactness > wanted.exactness) {
       wanted.exactWhen = wanted.exactness == Exactness::Exact ? quality.exactWhen : Expr();
       wanted.exactness = quality.exactness;
@@ -225,14 +225,15 @@ llvm::Error GroupTiler::expand(unsigned index) {
   if (bottom != id) {
     const std::vector<int64_t> &dims = resultDims(graph[bottom]);
     return ask(bottom,
-               dims == resultDims(op) ? OperandTile{tile} : rules.throughReshape(id, tile, dims));
+               dims == resultDims(op) ? OperandTile{tile} : rules.throughReshape(id, tile, dims),
+               0);
   }
   llvm::Expected<OperandTiles> wanted = rules.operands(id, tile);
   if (!wanted)
     return wanted.takeError();
   nodes[index].reduces = wanted->reduces;
   for (size_t k = 0; k < wanted->tiles.size(); ++k)
-    if (llvm::Error error = ask(op.operands[k], wanted->tiles[k]))
+    if (llvm::Error error = ask(op.operands[k], wanted->tiles[k], static_cast<int>(k)))
       return error;
   return llvm::Error::success();
 }
