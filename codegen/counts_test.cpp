@@ -219,6 +219,37 @@ TEST(Counts, SharedMemoryOfChains) {
   EXPECT_GT(warpgroups, 100);
 }
 
+// Also where columns are no whole lines of the operand, and where sums of integers come in wider
+// products.
+TEST(Counts, SharedMemoryOfWarpgroups) {
+  int warpgroups = 0, odd = 0;
+  for (const char *type : {"bf16", "s8"})
+    for (bool isRhsKMinor : {false, true})
+      for (int64_t columns = 8; columns <= 136; columns += 8)
+        for (int64_t stages : {1, 2, 3}) {
+          const std::string sums = type == std::string("s8") ? "s32" : "f32";
+          KernelSpec spec = dotSpec(matmul(128, 1088, 128, true, isRhsKMinor, type, sums),
+                                    {64, columns}, 64, 4, stages);
+          spec.schedule.instruction = Instruction::Wgmma;
+          auto kernel = lowerKernel(spec, CodeMode::Device);
+          if (!kernel) {
+            EXPECT_EQ(takeDiag(kernel.takeError()).cls, DiagClass::Unsupported);
+            continue;
+          }
+          if (!kernel->notes.empty())
+            continue; // not by wgmma
+          ++warpgroups;
+          odd += columns % 16 != 0;
+          auto plan = llvm::cantFail(planOf(spec));
+          Expr shared = resourcesOf(plan.ops(), *plan.tiled, Instruction::Wgmma).sharedBytes;
+          EXPECT_EQ(evaluate(shared, plan.assignment()), kernel->launch.sharedBytes)
+              << type << (isRhsKMinor ? " k" : " n") << " minor, " << columns << " columns, "
+              << stages << " stages";
+        }
+  EXPECT_GT(warpgroups, 100);
+  EXPECT_GT(odd, 50);
+}
+
 // Elements of results go through shared memory without bank conflicts, and back.
 TEST(Counts, ResultsMeetNoBankConflicts) {
   for (const char *type : {"bf16", "f32"}) {

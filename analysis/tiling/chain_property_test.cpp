@@ -385,8 +385,26 @@ Totals checkChains(Extents extents, Sizes sizes, Pads pads, int shown) {
 
 } // namespace
 
+// Of 650,000 chains (seeds from 1 and from 1,000,001) no tile of powers of two is refused wrongly.
+// A few in a million are beyond that: joins of joins in steps of three that masks leave one lane
+// of, and sets that happen to be a tile although their lanes are in no order.
 TEST(ChainTiles, PowersOfTwo) {
   Totals totals = checkChains(Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::Outside, 3);
+  EXPECT_EQ(totals.falseRejects, 0);
+}
+
+// Chains that only some special rule decides, one or two of each kind: digits that meet again in
+// their order or in another one, constant digits in the middle, one program that has all, masks of
+// one digit that say something of another.
+TEST(ChainTiles, PowersOfTwoThatNeedEveryRule) {
+  Totals totals;
+  int complaints = 3;
+  for (unsigned seed :
+       {38016u,   102120u,  116070u,  117878u,  231315u,  44812u,   253093u,  162966u,
+        206357u,  292885u,  1007657u, 1054059u, 1106127u, 1152661u, 1168337u, 1179893u,
+        1226347u, 1257715u, 1295129u, 1297777u, 1366471u, 1408637u, 1421630u, 1565729u})
+    checkChain(seed, Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::Outside, totals, complaints);
+  EXPECT_EQ(totals.falseAccepts, 0);
   EXPECT_EQ(totals.falseRejects, 0);
 }
 

@@ -308,3 +308,35 @@ TEST(DumpShapes, RunningSumsOfRowsThatWereOneDim) {
   EXPECT_EQ(dump.accepted, 1); // both rows whole
   EXPECT_EQ(dump.refused, 15);
 }
+
+// Neighbours of which both digits change are neighbours again when the digits have changed places;
+// neither the cut nor the join alone would say so.
+TEST(DumpShapes, DigitsInAnotherOrder) {
+  TiledText t = tileText("  x = f32[4] parameter(0)\n  a = f32[2,2] reshape(x)\n"
+                         "  b = f32[2,2] transpose(a), dimensions={1,0}\n  c = f32[4] reshape(b)\n"
+                         "  ROOT r = f32[2] slice(c), slice={[1:3]}\n");
+  ASSERT_EQ(t.feasible({2}), true);
+  const std::vector<NumericDim> x = t.numbers("x", 0, {2}, {0});
+  EXPECT_EQ(x[0].offset, 1);
+  EXPECT_EQ(x[0].size, 2);
+  EXPECT_EQ(x[0].stride, 1);
+  // {0, 1} and {2, 3} are {0, 2} and {1, 3}; {0 … 2} is none.
+  TiledText whole = tileText("  x = f32[4] parameter(0)\n  a = f32[2,2] reshape(x)\n"
+                             "  b = f32[2,2] transpose(a), dimensions={1,0}\n"
+                             "  ROOT c = f32[4] reshape(b)\n");
+  EXPECT_EQ(whole.feasible({1}), true);
+  EXPECT_EQ(whole.feasible({2}), true);
+  EXPECT_EQ(whole.feasible({3}), false);
+  EXPECT_EQ(whole.feasible({4}), true);
+}
+
+// A cut is needed only where the digits are used apart.
+TEST(DumpShapes, DigitsThatMeetAgain) {
+  TiledText t = tileText("  x = f32[16] parameter(0)\n  a = f32[2,8] reshape(x)\n"
+                         "  b = f32[8,2] transpose(a), dimensions={1,0}\n"
+                         "  c = f32[2,8] transpose(b), dimensions={1,0}\n"
+                         "  ROOT r = f32[16] reshape(c)\n");
+  EXPECT_TRUE(t.group.constraints.empty());
+  EXPECT_EQ(t.feasible({5}), true);
+  EXPECT_EQ(t.numbers("x", 0, {5}, {2})[0].offset, 10);
+}

@@ -114,6 +114,37 @@ void addChain(const View &view, const TwoDots &dots, bool isWgmma, Resources &ou
                                stages * (4 * barrierBytes) + barrierBytes});
 }
 
+/// Elements of an operand of a dot as wgmma reads it. m is whole products ("mma-shape"). n is
+/// padded to whole products, of 8 columns, or of 16 for sums of integers beyond 32; where columns
+/// are contiguous in memory a line of them is a multiple of 32 B.
+Expr wgmmaElements(const View &view, unsigned dot, size_t operand) {
+  const TileInstance &instance = view.group.instances[dot];
+  const unsigned number = instance.operands[operand];
+  if (operand != 1 || view.op(dot).opcode != Opcode::Dot)
+    return view.elements(number);
+  const DotDims &dims = view.op(dot).attrs.dot;
+  const Op &rhs = view.op(number);
+  auto isColumn = [&](size_t dim) {
+    for (const std::vector<int64_t> *list : {&dims.rhsContracting, &dims.rhsBatch})
+      if (std::find(list->begin(), list->end(), static_cast<int64_t>(dim)) != list->end())
+        return false;
+    return true;
+  };
+  Expr columns = view.ctx.constant(1), others = columns;
+  const std::vector<TileDim> &tile = view.group.instances[number].tile.dims;
+  for (size_t d = 0; d < tile.size(); ++d) {
+    Expr &count = isColumn(d) ? columns : others;
+    count = count * tile[d].size;
+  }
+  const int fastest = fastestDim(rhs.shape);
+  const bool isLine = fastest >= 0 && isColumn(static_cast<size_t>(fastest));
+  const unsigned bits = bitWidth(view.dtype(number));
+  const Expr unit = isLine                     ? view.ctx.constant(256 / bits)
+                    : isFloat(view.dtype(dot)) ? view.ctx.constant(8)
+                                               : (columns - 32).max(0).min(1) * 8 + 8;
+  return others * roundUp(columns, unit);
+}
+
 void addDots(const View &view, const std::vector<bool> &hasDot, bool isChain, bool isWgmma,
              Resources &out) {
   const Expr stages = view.parameter("stages");
@@ -128,7 +159,8 @@ void addDots(const View &view, const std::vector<bool> &hasDot, bool isChain, bo
                        ? stagedElements(view, dot, k) * (bitWidth(view.dtype(operand)) / 8)
                        : view.bytes(operand);
       if (isWgmma)
-        bytes = roundUp(bytes, swizzleUnit);
+        bytes = roundUp((wgmmaElements(view, i, k) * bitWidth(view.dtype(operand))).ceilDiv(8),
+                        swizzleUnit);
       out.sharedItems.push_back({dot.op,
                                  fmt::format("operand {} of %{} (%{}){}", k, view.op(i).name,
                                              view.op(operand).name, isMadeHere ? "" : ", staged"),

@@ -1,6 +1,18 @@
 // Facts about tiles of reshapes, slices, pads and joins that other tools state, as known answers.
 // Where ours differ the test says why: their tiles have no lower mask and one upper mask for all
 // programs, they ask for alignment where masks do, and they pad a whole dim to a power of two.
+//
+// Where else such facts are tests, by subject:
+//   transposes, broadcasts and reductions from operand to result   reverse_tiles_test.cpp
+//   concatenations, pads, slices, their strides and masks          op_tiles_test.cpp
+//   a concatenation behind a bitcast, extra outputs, batched dots  op_tiles_test.cpp
+//   all-gathers, block scales, ragged dots, scans                  line_tiles_test.cpp
+//   accepted and refused joins and splits, with offsets and strides, shapes without a common
+//   boundary, tails, lanes                                         reshape_property_test.cpp
+//   cores of conflicts, roots of other shapes, chains of adds      tiled_group_test.cpp
+//   orders of programs, tiles per program                          codegen/schedule tests
+//   candidate sizes                                                ../solve/candidates_test.cpp
+//   maps, sums and remainders over a domain                        ../indexing/facts_test.cpp
 #include "analysis/support/diag.h"
 #include "analysis/tiling/tile_test_util.h"
 
