@@ -72,9 +72,26 @@ struct Program {
     Expr b = op & 1 ? c.constant(in.number()) : pick(in);
     switch (op >> 1 & 15) {
     case 0:
-    case 1:
       stack.push_back(a + b);
       break;
+    case 1: { // what tiles of a size that is not known divide
+      Expr t = vars[3], f = t * (1 + in.byte() % 6), g = t * (1 + in.byte() % 6);
+      switch (in.byte() % 4) {
+      case 0:
+        stack.push_back((a * f).floorDiv(g));
+        break;
+      case 1:
+        stack.push_back((a * f).ceilDiv(g));
+        break;
+      case 2:
+        stack.push_back((a * f).mod(g));
+        break;
+      default:
+        stack.push_back(a.floorDiv(f).floorDiv(g));
+        break;
+      }
+      break;
+    }
     case 2:
       stack.push_back(a - b);
       break;
@@ -200,6 +217,14 @@ std::string checkMap(Program &p, Reader &in) {
   int64_t lo = static_cast<int8_t>(in.byte()), modulus = 1 + in.byte() % 12;
   MapConstraint range{picked[1], {lo, lo + in.byte()}};
   MapConstraint congruence{picked[2], {}, modulus, in.byte() % modulus};
+  uint8_t form = in.byte();
+  if (int64_t digit = 2 + form % 7;
+      form & 64) { // high and low digits, and ends that say whole ones
+    range.expr = range.expr * digit + p.vars[0].mod(digit);
+    range.range = {range.range.lo * digit, range.range.hi * digit + digit - 1};
+  }
+  if (form & 128)
+    congruence.expr = congruence.expr * (1 + form % 11);
   IndexMap map(p.c, variables, results, {range, congruence});
   IndexMap simple = map.simplified();
   for (int n = 0; n < 40; ++n) {
@@ -253,18 +278,22 @@ std::string checkComposition(Program &p, Reader &in) {
 
 } // namespace
 
-std::string checkExprProgram(std::span<const uint8_t> bytes) {
+std::string checkExprProgram(std::span<const uint8_t> bytes, RuleTotals *applied) {
   Reader in(bytes);
   Program p(in);
   constexpr int maxSteps = 40;
   constexpr size_t maxNodes = 3000; // the checks below take every sub-expression's range
   for (int i = 0; i < maxSteps && !in.isEmpty() && p.c.nodeCount() < maxNodes; ++i)
     p.step(in);
-  if (std::string wrong = checkExpr(p, p.stack.back()); !wrong.empty())
-    return wrong;
-  if (std::string wrong = checkMap(p, in); !wrong.empty())
-    return wrong;
-  return checkComposition(p, in);
+  std::string wrong = checkExpr(p, p.stack.back());
+  if (wrong.empty())
+    wrong = checkMap(p, in);
+  if (wrong.empty())
+    wrong = checkComposition(p, in);
+  for (const RuleInfo &rule : rules())
+    if (applied)
+      (*applied)[static_cast<size_t>(rule.rule)] += p.c.ruleCounts()[rule.rule];
+  return wrong;
 }
 
 } // namespace tilewright::fuzz
