@@ -211,12 +211,19 @@ const MapNode *Composer::solved() {
   }
   // Expressions in normal form for the domains as they are when it is called.
   auto renew = [&](Simplifier::Impl &simplifier) {
+    size_t dim = 0;
     for (const MapVariable &v : second.vars) {
       Expr &to = replacementOf(v.var);
-      if (to && system.isAffected(to))
+      if (isDim(v)) {
+        // What it was at first decides: a variable that became a point is in it no more.
+        if (system.isAffected(first.exprs[dim]))
+          to = simplifier.simplify(to);
+        else
+          simplifier.know(to, first.ranges[dim]);
+        ++dim;
+      } else if (to) {
         to = simplifier.simplify(to);
-      else if (to && isDim(v))
-        simplifier.know(to, replacements.values[v.var.variable().index]);
+      }
     }
   };
   {

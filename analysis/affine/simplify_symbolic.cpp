@@ -155,12 +155,18 @@ Expr Simplifier::Impl::divideSymbolically(ExprKind kind, Expr lhs, Expr rhs) {
       return make(ExprKind::Mul, result, factor);
     }
   }
-  // (y // f) // e = y // (f·e)
+  // (y // f) // e = y // (f·e), unless f·e may leave 64 bits where neither division does.
   if (kind == ExprKind::FloorDiv && dividend.isMonomial() &&
       dividend.terms.front().coefficient == 1 && lhs.kind() == ExprKind::FloorDiv &&
       range(lhs.rhs()).lo >= 1) {
-    fired(Rule::SymbolicNested);
-    return make(kind, lhs.lhs(), make(ExprKind::Mul, lhs.rhs(), rhs));
+    constexpr size_t fewFactors = 4; // of unbounded sizes
+    Expr divisor = make(ExprKind::Mul, lhs.rhs(), rhs);
+    Expr factors =
+        divisor.kind() == ExprKind::Mul && divisor.rhs().isConstant() ? divisor.lhs() : divisor;
+    if (range(divisor).isBounded() || factorsOf(factors).size() <= fewFactors) {
+      fired(Rule::SymbolicNested);
+      return make(kind, lhs.lhs(), divisor);
+    }
   }
   return raw;
 }

@@ -151,6 +151,15 @@ TEST(Simplify, SymbolicDivisors) {
   EXPECT_EQ(t.simplify(x - x.floorDiv(size) * size), "d0 mod t0");
   // Not provable: stays.
   EXPECT_EQ(t.simplify((x * size).mod(128)), "(d0 * t0) mod 128");
+  // Ten divisions by up to 400 give 0; their product leaves 64 bits.
+  Expr nested = x;
+  for (int i = 0; i < 10; ++i)
+    nested = nested.floorDiv(size * 4);
+  Expr simple = Simplifier(t.c, t.bounds).simplify(nested);
+  Assignment at;
+  at.set(x, 1000);
+  at.set(size, 100);
+  EXPECT_EQ(evaluate(simple, at), 0);
   T zero;
   Expr z = zero.tile("t0", {0, 128});
   EXPECT_EQ(zero.simplify((zero.d(0) * z).floorDiv(z)), "(d0 * t0) floordiv t0");
