@@ -21,10 +21,10 @@ constexpr std::array<Counter, 3> counters = {{{"dram__bytes_read.sum", 1},
                                               {"l1tex__t_bytes.sum", 1}}};
 
 std::array<double, 3> predictedBytes(const Features &f, const Device &d) {
-  double wave = std::min(f.ctas, d.smCount * std::max(f.occupancy, 1.0));
-  double shared = formula::pairSharing<double>(f, d, wave);
+  double wave = formula::ctasInFlight(f, d);
+  double shared = formula::fetchesOf<double>(f, d, wave) / wave;
   double loads = f.ctas * (f.iterations * f.loadBytes + f.outsideLoadBytes);
-  double dram = formula::reuse<double>(f, d, wave).readBytes;
+  double dram = formula::bytesRead<double>(f, d, wave);
   return {dram, loads * shared + formula::crossingShare * dram, loads + f.ctas * f.storeBytes};
 }
 

@@ -188,11 +188,14 @@ llvm::Expected<Device> parseDevice(std::string name, std::string text) {
       {"dram_latency", "ns", 50, 5000, &d.dramLatency},
       {"launch_overhead", "ns", 10, 1e5, &d.launchOverhead},
       {"cta_dispatch", "ns", 0.01, 100, &d.ctaDispatch},
+      {"memory_streams", "1", 1, 1024, &d.memoryStreams, true},
   };
   for (const Field &field : fields)
     if (auto error = readField(*file, field))
       return error;
   d.warpgroupMma = warpgroup != 0;
+  if (d.memoryStreams == 0)
+    d.memoryStreams = d.smCount;
   if (auto error = checkTogether(*file, d, l, busWidth, dataRate, peakBf16, peakF32))
     return error;
 

@@ -41,6 +41,9 @@ struct Device {
   double l2Latency = 0, dramLatency = 0; ///< ns, unloaded
   double launchOverhead = 0;             ///< ns of device time of the smallest kernel
   double ctaDispatch = 0;                ///< ns between two CTA starts, device-wide
+  /// SMs whose requests the memory side was built to serve side by side: the SM count, unless the
+  /// description says otherwise.
+  double memoryStreams = 0;
   DeviceLimits limits;
 
   /// FLOP per clock and SM of the tensor cores for operands of that type (f32 means TF32); 0 if

@@ -65,7 +65,7 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
   Features f = underCache(given, device, options.cache);
   Priced<double> priced = price(f, device, parameters);
   const KernelTime<double> &t = priced.parts;
-  double wave = std::min(f.ctas, device.smCount * std::max(f.occupancy, 1.0));
+  double wave = formula::ctasInFlight(f, device);
   e.rooflineNs = priced.rooflineNs;
   e.timeNs = priced.timeNs;
   e.terms = {{"launch", t.launch + t.fillDrain},
@@ -94,9 +94,9 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
   e.flops = f.flops;
   e.specialOps = f.ctas * (f.iterations * f.sfuOps + f.outsideSfuOps);
   e.compulsoryBytes = given.readBytes + given.writeBytes;
-  e.dramReadBytes = formula::reuse(f, device, wave).readBytes;
+  e.dramReadBytes = formula::bytesRead(f, device, wave);
   e.dramWriteBytes = f.writeBytes;
-  e.l2Bytes = f.ctas * (f.iterations * f.loadBytes * formula::pairSharing(f, device, wave) +
+  e.l2Bytes = f.ctas * (f.iterations * f.loadBytes * formula::fetchesOf(f, device, wave) / wave +
                         f.outsideLoadBytes + f.storeBytes) +
               formula::crossingShare * (e.dramReadBytes + e.dramWriteBytes);
   e.sharedTrafficBytes = f.ctas * (f.iterations * f.sharedBytes + f.epilogueSharedBytes);

@@ -78,39 +78,39 @@ constexpr double operandShare = 0.8, writeGatherShare = 0.16;
 constexpr double residentShare = 0.7, thrashShare = 0.95;
 /// f32 FMA pipes reach this share of their peak in a well-fed inner loop.
 constexpr double fmaRate = 0.85;
-/// Tail of the fluid picture, in waves of one CTA an SM.
-constexpr double fluidTail = 0.25;
 /// Exponent that joins kernel-wide limits, which hardly overlap where they meet.
 constexpr double kernelExponent = 5;
 
-/// DRAM bytes read when CTAs run in waves of `wave`, and the part of the operand footprint of a
-/// wave that is touched for the first time.
-template <class Q> struct Reuse { Q readBytes, firstTouch; };
-template <class Q> Reuse<Q> reuse(const FeaturesOf<Q> &f, const Device &d, const Q &wave) {
-  double capacity = operandShare * d.l2Bytes;
-  Q rows = smaller(larger(f.groupRows, ceilOf(wave / f.tileColumns)), f.tileRows);
-  Q groups = ceilOf(f.tileRows / rows);
-  Q wavesPerGroup = ceilOf(rows * f.tileColumns / wave);
-  Q slab = rows * f.rowSlabBytes;
-  Q missColumns = missShare<Q>(f.columnOperandBytes + slab, capacity);
-  Q missRows = missShare<Q>(slab + ceilOf(wave / rows) * f.columnSlabBytes, capacity);
-  Reuse<Q> r;
-  r.readBytes = f.readBytes + f.batches * (f.columnOperandBytes * (groups - 1.0) * missColumns +
-                                           f.rowOperandBytes * (wavesPerGroup - 1.0) * missRows);
-  Q operands = f.rowOperandBytes + f.columnOperandBytes;
-  Q perBatch = f.tileRows * f.tileColumns;
-  Q partOfBatch = slab + smaller(ceilOf(wave / rows), f.tileColumns) * f.columnSlabBytes;
-  Q touched = select(wave >= perBatch, wave / perBatch * operands, partOfBatch);
-  Q waves = larger(f.ctas / wave, Q(1.0));
-  Q share = smaller(Q(1.0), f.batches * operands / larger(touched * waves, Q(1.0)));
-  r.firstTouch = select(operands > 0.0, share, Q(1.0));
-  return r;
+/// CTAs whose requests meet on the memory side. L2 and DRAM serve a number of streams that belongs
+/// to the chip (Device::memoryStreams), each with as many CTAs as one SM holds: what the memory
+/// side does is the same whatever number of SMs share the work, so that more of them never cost
+/// anything there.
+template <class Q> Q ctasInFlight(const FeaturesOf<Q> &f, const Device &d) {
+  return smaller(f.ctas, d.memoryStreams * larger(f.occupancy, Q(1.0)));
 }
 
-/// Share of the loads of a wave of `n` CTAs that L2 sees: the two SMs of a pair that run
-/// neighbouring CTAs in step fetch what both read once. Several residents an SM drift apart.
-template <class Q> Q pairSharing(const FeaturesOf<Q> &f, const Device &d, const Q &n) {
-  return select(n > d.smCount / 2, 1.0 - 0.5 * f.neighbourShare / ceilOf(n / d.smCount), Q(1.0));
+/// DRAM bytes read when `wave` CTAs are in flight: operands that fall out of L2 are read again.
+/// Passes are fractions, so that nothing steps when a size grows by a tile.
+template <class Q> Q bytesRead(const FeaturesOf<Q> &f, const Device &d, const Q &wave) {
+  const Q one(1.0);
+  double capacity = operandShare * d.l2Bytes;
+  Q rows = smaller(larger(f.groupRows, wave / f.tileColumns), f.tileRows);
+  Q columns = smaller(larger(wave / rows, one), f.tileColumns);
+  Q groups = larger(f.tileRows / rows, one);
+  Q wavesPerGroup = larger(rows * f.tileColumns / wave, one);
+  Q group = f.groupRows * f.rowSlabBytes;
+  Q missColumns = missShare<Q>(f.columnOperandBytes + group, capacity);
+  Q missRows = missShare<Q>(group + columns * f.columnSlabBytes, capacity);
+  return f.readBytes + f.batches * (f.columnOperandBytes * (groups - 1.0) * missColumns +
+                                    f.rowOperandBytes * (wavesPerGroup - 1.0) * missRows);
+}
+
+/// The loads of `n` CTAs, in those of one CTA, that L2 sees: the two SMs of a pair that run
+/// neighbouring CTAs in step fetch what both read once. Pairs fill up when more than half of the
+/// streams have a CTA; several residents an SM drift apart.
+template <class Q> Q fetchesOf(const FeaturesOf<Q> &f, const Device &d, const Q &n) {
+  const double pairs = d.memoryStreams / 2;
+  return n - f.neighbourShare * smaller(larger(n - pairs, Q(0.0)), Q(pairs));
 }
 
 /// Half of the lines have their home in the other partition of L2 and pass through both when they
@@ -149,20 +149,21 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T port = f.loadBytes / clock / p.loadPort;
   const T pipes = norm<T>({tensor, fma, shared, issue, sfu, tags, port}, rho);
 
-  // Waves.
+  // Waves, by the SM that gets the most CTAs.
   const Q occupancy = larger(f.occupancy, one);
   const Q capacity = sms * occupancy, fullWaves = floorOf(G / capacity),
-          rest = G - fullWaves * capacity, largest = smaller(capacity, G);
+          rest = G - fullWaves * capacity, waves = ceilOf(G / capacity);
+  const Q inFlightCtas = ctasInFlight(f, d);
 
   // L2: what is read once streams through either partition; what a later wave of a matrix loop
   // reads again lies in one of them, and half of the SMs are far from it.
   const Q returning = f.pipelined && !f.serial
-                          ? f.readBytes * smaller(larger(G / largest - 1.0, none), one)
+                          ? f.readBytes * smaller(larger(G / inFlightCtas - 1.0, none), one)
                           : f.readBytes;
   const T far = returning / (returning + p.farFootprint);
-  const Reuse<Q> again = reuse<Q>(f, d, largest);
+  const Q read = bytesRead<Q>(f, d, inFlightCtas);
   const Q loaded = larger(G * I * f.loadBytes, one);
-  const T refill = 1.0 + (again.readBytes - f.readBytes) / loaded * p.l2Refill;
+  const T refill = 1.0 + (read - f.readBytes) / loaded * p.l2Refill;
   const T l2PerByte = ((1.0 - far) / p.l2Near + far / p.l2Far) * refill;
 
   // The chain of dependent work of one CTA.
@@ -202,52 +203,62 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
                      select(f.outsideLoadBytes > 0.0, one, none) * p.directLoad + output;
 
   // DRAM.
-  const Q moved = again.readBytes + f.writeBytes;
-  const Q readShare = select(moved > 0.0, again.readBytes / larger(moved, Q(1e-9)), one);
+  const Q moved = read + f.writeBytes;
+  const Q readShare = select(moved > 0.0, read / larger(moved, Q(1e-9)), one);
   const Q writePieces = 32.0 / larger(f.writeSegment, one);
   const Q pieces = f.readPieces * readShare + writePieces * writePieces * (1.0 - readShare);
   const T penalty = 1.0 + pieces * p.segmentPenalty;
   const Q written = larger(f.writtenBack, (1.0 - readShare) * larger(none, moved - d.l2Bytes));
-  t.dram = (again.readBytes + written) * penalty / p.dramBandwidth;
+  t.dram = (read + written) * penalty / p.dramBandwidth;
   const T stream = t.dram + f.cachedBytes / p.l2Stream;
   t.dirtyLines = smaller(moved, Q(d.l2Bytes)) * f.dirtyAtStart * p.dirtyShare / p.dramBandwidth;
-  const T dramOfWave = t.dram * readShare / larger(G / largest, one);
-  // A stage of the wave arrives from DRAM as one burst, which the chain waits for in part.
-  const T burst = dramOfWave / larger(I, one) * p.stageBurst;
+  // A stage of the wave arrives from DRAM as one burst, which the chain waits for in part; what a
+  // CTA without a pipeline reads arrives in its turn among the streams.
+  const T burst = t.dram * readShare / (waves * larger(I, one)) * p.stageBurst;
+  const Q streams = smaller(G / waves, Q(d.memoryStreams));
+  const T ownTurn = f.pipelined ? T(0.0) : T(t.dram * readShare * (streams / G));
 
-  const T stage = p.stageHit + (p.stageMiss - p.stageHit) * again.firstTouch;
   const Q inFlight = larger(f.inFlight, one);
-  auto wave = [&](const Q &n, const Q &iterations) -> T {
-    Q residents = ceilOf(n / sms);
-    T l2 = smaller(n, Q(sms)) * f.loadBytes * pairSharing(f, d, n) * l2PerByte;
-    T fill = norm<T>({port, l2}, rho);
-    T unit = norm<T>({pipes, l2}, rho);
-    T arrival = stage + fill + scatter + burst * (n / largest);
-    T chain = f.pipelined
-                  ? norm<T>({larger(iterations, inFlight) / inFlight * (arrival + released) +
-                                 iterations * p.iteration,
-                             iterations * dependent},
-                            rho)
-                  : iterations * directChain;
-    T solo = p.ctaStart + norm<T>({iterations * unit, chain}, rho) + epilogue;
-    if (!f.pipelined)
-      solo += dramOfWave * (n / largest / residents);
-    return norm<T>({residents * (iterations * unit + output), solo}, waveRho);
+  const T queue = fetchesOf(f, d, streams) * f.loadBytes * l2PerByte;
+  const T fill = norm<T>({port, queue}, rho);
+  const T arrival = fill + scatter + burst;
+  // One CTA with an SM for itself, in the first wave or a later one, which finds in L2 what the
+  // first has left there.
+  auto alone = [&](const Q &iterations, const P &stage) -> T {
+    T chain =
+        f.pipelined
+            ? norm<T>({larger(iterations, inFlight) / inFlight * (stage + arrival + released) +
+                           iterations * p.iteration,
+                       iterations * dependent},
+                      rho)
+            : iterations * directChain;
+    return p.ctaStart + norm<T>({iterations * pipes, chain}, rho) + epilogue + ownTurn;
+  };
+  auto wave = [&](const Q &residents, const Q &iterations, const T &solo) -> T {
+    return norm<T>({residents * (iterations * pipes + output), solo}, waveRho);
   };
 
-  // Full waves in lock-step and what is left, mixed with CTAs that start as others end; or one
-  // wave that is not full.
+  // One wave that is not full, or full waves in lock-step and what is left. Each term grows with
+  // the CTAs of the SM that gets the most, and with nothing else that depends on the number of SMs:
+  // more of them are never slower.
   const Q lastI = select(f.lastIterations > I, 0.5 * (I + f.lastIterations), I);
   const auto hasFull = fullWaves > 0.0;
-  const T first = wave(select(hasFull, capacity, larger(rest, one)), select(hasFull, I, lastI));
-  t.smSide = first;
+  const bool uneven = anyOf(lastI > I);
+  const Q left = ceilOf(rest / sms);
+  const T firstSolo = alone(I, p.stageMiss);
+  const T longFirst = uneven ? alone(lastI, p.stageMiss) : firstSolo;
+  T sm = wave(larger(left, one), lastI, longFirst);
   if (anyOf(hasFull)) {
-    const auto hasRest = rest > 0.0;
-    T last = wave(select(hasRest, rest, capacity), lastI);
-    T steps = select(hasRest, fullWaves, fullWaves - 1.0) * first + last;
-    T fluid = first * (G / capacity) + fluidTail * wave(smaller(capacity, Q(sms)), I);
-    t.smSide = select(hasFull, (1.0 - p.fluid) * steps + p.fluid * fluid, first);
+    const T solo = alone(I, p.stageHit), longSolo = uneven ? alone(lastI, p.stageHit) : solo;
+    const T first = wave(occupancy, I, firstSolo), full = wave(occupancy, I, solo);
+    const T longer = uneven ? larger<T>(wave(occupancy, lastI, longFirst) - first,
+                                        wave(occupancy, lastI, longSolo) - full)
+                            : T(0.0);
+    const T last = select(left > 0.0, wave(larger(left, one), lastI, longSolo), T(0.0));
+    sm = select(hasFull, first + (fullWaves - 1.0) * full + larger(last, longer), sm);
   }
+  const T l2 = fetchesOf(f, d, inFlightCtas) * (G / inFlightCtas * I) * f.loadBytes * l2PerByte;
+  t.smSide = norm<T>({sm, l2}, rho);
 
   // Fill and drain are never hidden behind streaming.
   t.fillDrain = smaller<T>(p.ctaStart + (f.pipelined ? T(p.stageMiss) : directMemory) + epilogue,
@@ -271,8 +282,8 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   t.l2 = larger<T>(G * I * f.loadBytes * l2PerByte, f.cachedBytes / p.l2Stream);
   t.tags = perSm * tags;
   t.store = G / sms * output;
-  t.latency = ceilOf(G / capacity) *
-              (f.pipelined ? larger(I, inFlight) / inFlight * stage : I * directChain);
+  t.latency =
+      waves * (f.pipelined ? larger(I, inFlight) / inFlight * p.stageMiss : I * directChain);
   return t;
 }
 
