@@ -14,7 +14,8 @@ llvm::Expected<KernelPlan> planOfEntry(std::shared_ptr<const Module> module);
 
 /// Gives a plan the values of such a text. Parameters that the text leaves out stay as they are.
 /// BadInput for a parameter that the plan does not have, a value outside of 1 to its largest, or
-/// words that are no assignments.
+/// words that are no assignments. Unsupported for an order of programs or for persistent programs,
+/// which no code is made for.
 llvm::Error assignText(KernelPlan &plan, std::string_view text);
 
 } // namespace tilewright

@@ -294,7 +294,7 @@ int64_t registersBesideAccumulators(Instruction instruction) {
   case Instruction::MmaSync:
     return 95;
   case Instruction::Wgmma:
-    return 47;
+    return 55;
   case Instruction::Fma:
     return 63;
   }

@@ -58,8 +58,9 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group,
 
 /// Registers of a thread that the code for a dot has beside the accumulators, for fragments of
 /// operands and for addresses: with fewer it spills. So that tiles of dots and convolutions of up
-/// to 160 (mma.sync), 192 (fma) and 208 (wgmma) accumulators were compiled without spills, for
-/// sm_80 and sm_90a with one and with four stages, and of more were not.
+/// to 160 (mma.sync) and 192 (fma) accumulators were compiled without spills, for sm_80 and sm_90a
+/// with one and with four stages, and of more were not. With wgmma, tiles of 200 were, over four
+/// warps; over more, what the warps that copy can give away may be less, and the code says so.
 int64_t registersBesideAccumulators(Instruction instruction);
 
 /// Appends the device's limits as constraints of "device", with rules "threads", "grid-limit",

@@ -10,7 +10,7 @@
 //   accepted and refused joins and splits, with offsets and strides, shapes without a common
 //   boundary, tails, lanes                                         reshape_property_test.cpp
 //   cores of conflicts, roots of other shapes, chains of adds      tiled_group_test.cpp
-//   orders of programs, tiles per program                          codegen/schedule tests
+//   orders of programs, tiles per program                          program_map_test.cpp
 //   candidate sizes                                                ../solve/candidates_test.cpp
 //   maps, sums and remainders over a domain                        ../indexing/facts_test.cpp
 #include "analysis/support/diag.h"
