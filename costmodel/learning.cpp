@@ -184,26 +184,42 @@ std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size
                                        const FitOptions &options,
                                        std::span<const size_t> measured) {
   std::map<std::string_view, double> familyRows;
+  std::map<std::string_view, Eigen::Index> sharedError; // by family, behind the parameters
   std::map<std::string_view, size_t> timesAsked;
-  for (const DatasetRow &row : data.rows)
+  for (const DatasetRow &row : data.rows) {
     ++familyRows[row.identity.family];
+    sharedError.emplace(row.identity.family, parameterCount + Eigen::Index(sharedError.size()));
+  }
   Gradients gradients(device, options.all);
   Matrix mean = Matrix::Zero();
   std::vector<Vector> gradientOf(data.rows.size());
+  std::vector<Eigen::Index> sharedOf(data.rows.size());
   for (size_t i = 0; i < data.rows.size(); ++i) {
     gradientOf[i] = gradients.of(data.rows[i].features);
+    sharedOf[i] = sharedError.at(data.rows[i].identity.family);
     mean.selfadjointView<Eigen::Lower>().rankUpdate(gradientOf[i],
                                                     1 / familyRows[data.rows[i].identity.family]);
   }
   mean = Matrix(mean.selfadjointView<Eigen::Lower>());
 
   const double noise = options.modelError * options.modelError;
-  Matrix covariance = Matrix::Identity() * (options.priorSigma * options.priorSigma);
-  // What a measurement of a row teaches: less variance along its gradient.
+  const Eigen::Index unknowns = parameterCount + Eigen::Index(sharedError.size());
+  Eigen::MatrixXd covariance = Eigen::MatrixXd::Identity(unknowns, unknowns) * noise;
+  covariance.diagonal().head<parameterCount>().setConstant(options.priorSigma * options.priorSigma);
+  // What a measurement of a row teaches: less variance along its gradient and its family's error.
   auto learn = [&](size_t row) {
-    Vector direction = covariance * gradientOf[row];
-    covariance -= direction * direction.transpose() / (noise + gradientOf[row].dot(direction));
+    Eigen::VectorXd direction =
+        covariance.leftCols<parameterCount>() * gradientOf[row] + covariance.col(sharedOf[row]);
+    double variance =
+        noise + gradientOf[row].dot(direction.head<parameterCount>()) + direction[sharedOf[row]];
+    covariance -= direction * direction.transpose() / variance;
     ++timesAsked[data.rows[row].identity.group];
+  };
+  auto alongRow = [&](const Eigen::MatrixXd &m, size_t row) {
+    const Vector &g = gradientOf[row];
+    Eigen::Index shared = sharedOf[row];
+    return g.dot(m.topLeftCorner<parameterCount, parameterCount>() * g) +
+           2 * g.dot(m.col(shared).head<parameterCount>()) + m(shared, shared);
   };
   for (size_t row : measured)
     learn(row);
@@ -212,14 +228,14 @@ std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size
     size_t fewest = SIZE_MAX;
     for (size_t i : left)
       fewest = std::min(fewest, timesAsked[data.rows[i].identity.group]);
-    Matrix spread = covariance * mean * covariance;
+    Eigen::MatrixXd spread =
+        covariance.leftCols<parameterCount>() * mean * covariance.topRows<parameterCount>();
     size_t best = 0;
     double bestGain = -1;
     for (size_t k = 0; k < left.size(); ++k) {
-      const Vector &g = gradientOf[left[k]];
       if (timesAsked[data.rows[left[k]].identity.group] > fewest)
         continue;
-      double gain = g.dot(spread * g) / (noise + g.dot(covariance * g));
+      double gain = alongRow(spread, left[k]) / (noise + alongRow(covariance, left[k]));
       if (gain > bestGain) {
         bestGain = gain;
         best = k;

@@ -13,14 +13,17 @@ namespace tilewright {
 /// ln(time) at the priors. What the rows of `measured` say is known already: the choice adds to it.
 ///
 /// A greedy Bayesian design that minimises the mean variance of the predictions over all rows of
-/// the data set ("V-optimal"): with C the covariance of the log parameters (at first the prior's)
-/// and M the mean of g gᵀ over all rows, each family weighing alike, the next row is the one of
-/// largest
-///   gᵀ C M C g / (s² + gᵀ C g),
-/// by which its measurement lowers tr(C M); s is the spread of the formula's own error. Rows of one
-/// problem share that error, so that a problem is asked again only when all have been asked. Unlike
-/// the determinant (D-optimality), this does not run to extreme configurations that tell a
-/// parameter well but that hardly any row resembles. (Chaloner and Verdinelli, Bayesian
+/// the data set ("V-optimal"). A row is taken to measure g·x + e + noise: x are the log parameters,
+/// e an error of the formula that the rows of its family share, as large as the spread s of the
+/// noise. Without e many rows of one family would seem to tell a parameter exactly, and the fit
+/// would bend it to that family's error. With C the covariance of x and of all e (at first the
+/// prior's), M the mean of g gᵀ over all rows, each family weighing alike, and h = (g, 1 at its e),
+/// the next row is the one of largest
+///   hᵀ C M C h / (s² + hᵀ C h),
+/// by which its measurement lowers tr(C M); predictions depend on x alone, so that M is 0 for e.
+/// Rows of one problem share yet more, so that a problem is asked again only when all have been
+/// asked. Unlike the determinant (D-optimality), this does not run to extreme configurations that
+/// tell a parameter well but that hardly any row resembles. (Chaloner and Verdinelli, Bayesian
 /// experimental design: a review, Statistical Science 10(3), 1995.)
 std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size_t> candidates,
                                        const Device &device, size_t count,

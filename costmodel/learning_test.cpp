@@ -1,6 +1,7 @@
 #include "costmodel/learning.h"
 #include "costmodel/test_data.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
@@ -60,6 +61,23 @@ TEST(Design, TakesAllRowsWhereThereAreFewer) {
   std::vector<size_t> few = {3, 8, 5};
   std::vector<size_t> chosen = designMeasurements(sample(), few, h100(), 10);
   EXPECT_EQ(std::set<size_t>(chosen.begin(), chosen.end()), std::set<size_t>({3, 5, 8}));
+}
+
+/// Rows of a family share an error, so that a family of few rows that are like those of another is
+/// asked more often than its rows are many.
+TEST(Design, AsksASmallFamilyMoreThanItsShare) {
+  Dataset data = sample();
+  std::erase_if(data.rows,
+                [](const DatasetRow &row) { return row.identity.family != "gemm/bf16"; });
+  size_t n = data.rows.size();
+  for (size_t i = 0; i < n; i += 5) {
+    DatasetRow twin = data.rows[i];
+    twin.identity.family = "twin/bf16";
+    twin.identity.group += "|twin" + std::to_string(i);
+    data.rows.push_back(std::move(twin));
+  }
+  std::vector<size_t> rows = designMeasurements(data, allRows(data), h100(), 20);
+  EXPECT_GE(std::count_if(rows.begin(), rows.end(), [&](size_t i) { return i >= n; }), 5);
 }
 
 /// What is measured is not asked for again, and what it says does not have to be.
