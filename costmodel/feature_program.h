@@ -69,13 +69,15 @@ inline Lanes rootOf(const Lanes &x) {
 inline Lanes powerOfTwoBelow(const Lanes &x) {
   return Lanes::fromBits({x.bits().v & ~mantissaBits});
 }
-inline Lanes equal(const Lanes &a, const Lanes &b) { return Lanes::fromBits({a.v == b.v}); }
+inline Lanes equal(const Lanes &a, const Lanes &b) { return maskOf({a.v == b.v}); }
 
 template <class F>
 inline void apply(FeatureProgram::Slot &to, const FeatureProgram::Slot &a,
                   const FeatureProgram::Slot &b, const F &f) {
-  for (int i = 0; i < FeatureProgram::width; ++i)
-    to.lanes[i] = f(a.lanes[i], b.lanes[i]);
+  static_assert(FeatureProgram::width == 4);
+  const Lanes r0 = f(a.lanes[0], b.lanes[0]), r1 = f(a.lanes[1], b.lanes[1]),
+              r2 = f(a.lanes[2], b.lanes[2]), r3 = f(a.lanes[3], b.lanes[3]);
+  to.lanes[0] = r0, to.lanes[1] = r1, to.lanes[2] = r2, to.lanes[3] = r3;
 }
 
 } // namespace feature_program
@@ -122,10 +124,10 @@ inline void FeatureProgram::run(Slot *at) const {
       apply(to, a, b, [](L x, L) { return powerOfTwoBelow(x); });
       break;
     case TraceOp::Less:
-      apply(to, a, b, [](L x, L y) { return Lanes::fromBits(x < y); });
+      apply(to, a, b, [](L x, L y) { return maskOf(x < y); });
       break;
     case TraceOp::LessEqual:
-      apply(to, a, b, [](L x, L y) { return Lanes::fromBits(x <= y); });
+      apply(to, a, b, [](L x, L y) { return maskOf(x <= y); });
       break;
     case TraceOp::Equal:
       apply(to, a, b, [](L x, L y) { return equal(x, y); });

@@ -32,7 +32,10 @@ namespace formula {
 
 /// (x / largest)^p.
 template <class T, class P> T shareToThe(const T &x, const T &largest, const P &p) {
-  if constexpr (!std::is_same_v<T, Lanes>) {
+  if constexpr (std::is_same_v<T, Lanes>) {
+    if (!anyOf(x > 0.0))
+      return T(0.0);
+  } else {
     // A term below e^-40 of the largest changes nothing in double precision.
     double ratio = valueOf(x) / valueOf(largest);
     if (ratio <= 0 || valueOf(p) * lnOf(ratio) < -40)
@@ -53,6 +56,15 @@ template <class T, class P> T norm(std::initializer_list<T> values, const P &p) 
   for (const T &x : values)
     sum += shareToThe(x, divisor, p);
   return largest * powOf(sum, 1.0 / p);
+}
+/// Of two: the larger one's share is 1.
+template <class T, class P> T norm(const T &a, const T &b, const P &p) {
+  const auto second = valueOf(b) > valueOf(a);
+  const T largest = select(second, b, a);
+  if (!anyOf(valueOf(largest) > 0))
+    return largest;
+  const T divisor = select(valueOf(largest) > 0, largest, T(1.0));
+  return largest * powOf(1.0 + shareToThe<T>(select(second, a, b), divisor, p), 1.0 / p);
 }
 
 /// Share of re-reads that miss a cache of `capacity` bytes for a reuse distance of `bytes`.
@@ -220,22 +232,20 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
 
   const Q inFlight = larger(f.inFlight, one);
   const T queue = fetchesOf(f, d, streams) * f.loadBytes * l2PerByte;
-  const T fill = norm<T>({port, queue}, rho);
+  const T fill = norm<T>(port, queue, rho);
   const T arrival = fill + scatter + burst;
   // One CTA with an SM for itself, in the first wave or a later one, which finds in L2 what the
   // first has left there.
   auto alone = [&](const Q &iterations, const P &stage) -> T {
-    T chain =
-        f.pipelined
-            ? norm<T>({larger(iterations, inFlight) / inFlight * (stage + arrival + released) +
-                           iterations * p.iteration,
-                       iterations * dependent},
-                      rho)
-            : iterations * directChain;
-    return p.ctaStart + norm<T>({iterations * pipes, chain}, rho) + epilogue + ownTurn;
+    T chain = f.pipelined
+                  ? norm<T>(larger(iterations, inFlight) / inFlight * (stage + arrival + released) +
+                                iterations * p.iteration,
+                            iterations * dependent, rho)
+                  : iterations * directChain;
+    return p.ctaStart + norm<T>(iterations * pipes, chain, rho) + epilogue + ownTurn;
   };
   auto wave = [&](const Q &residents, const Q &iterations, const T &solo) -> T {
-    return norm<T>({residents * (iterations * pipes + output), solo}, waveRho);
+    return norm<T>(residents * (iterations * pipes + output), solo, waveRho);
   };
 
   // One wave that is not full, or full waves in lock-step and what is left. Each term grows with
@@ -247,18 +257,23 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const Q left = ceilOf(rest / sms);
   const T firstSolo = alone(I, p.stageMiss);
   const T longFirst = uneven ? alone(lastI, p.stageMiss) : firstSolo;
-  T sm = wave(larger(left, one), lastI, longFirst);
-  if (anyOf(hasFull)) {
-    const T solo = alone(I, p.stageHit), longSolo = uneven ? alone(lastI, p.stageHit) : solo;
+  T sm(0.0);
+  if (!anyOf(hasFull)) {
+    sm = wave(larger(left, one), lastI, longFirst);
+  } else {
+    // Without a pipeline, a later wave is like the first.
+    const T solo = f.pipelined ? alone(I, p.stageHit) : firstSolo;
+    const T longSolo = !uneven ? solo : f.pipelined ? alone(lastI, p.stageHit) : longFirst;
     const T first = wave(occupancy, I, firstSolo), full = wave(occupancy, I, solo);
     const T longer = uneven ? larger<T>(wave(occupancy, lastI, longFirst) - first,
                                         wave(occupancy, lastI, longSolo) - full)
                             : T(0.0);
-    const T last = select(left > 0.0, wave(larger(left, one), lastI, longSolo), T(0.0));
-    sm = select(hasFull, first + (fullWaves - 1.0) * full + larger(last, longer), sm);
+    const T partial = wave(larger(left, one), lastI, select(hasFull, longSolo, longFirst));
+    const T last = select(left > 0.0, partial, T(0.0));
+    sm = select(hasFull, first + (fullWaves - 1.0) * full + larger(last, longer), partial);
   }
   const T l2 = fetchesOf(f, d, inFlightCtas) * (G / inFlightCtas * I) * f.loadBytes * l2PerByte;
-  t.smSide = norm<T>({sm, l2}, rho);
+  t.smSide = norm<T>(sm, l2, rho);
 
   // Fill and drain are never hidden behind streaming.
   t.fillDrain = smaller<T>(p.ctaStart + (f.pipelined ? T(p.stageMiss) : directMemory) + epilogue,
@@ -269,7 +284,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
                      (f.writeBytes + writeGatherShare * d.l2Bytes) * p.partialSector;
   t.atomics = G * f.atomicsPerThread * lanes * W * p.atomicInterval;
   t.total = t.launch + t.fillDrain +
-            norm<T>({t.dirtyLines + norm<T>({t.smSide - t.fillDrain, stream}, p.kernelOverlap),
+            norm<T>({t.dirtyLines + norm<T>(t.smSide - t.fillDrain, stream, p.kernelOverlap),
                      t.dispatch, t.dirtyLines + t.partialSectors, t.atomics},
                     P(kernelExponent));
 

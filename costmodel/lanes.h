@@ -24,14 +24,6 @@ struct alignas(8 * laneCount) LaneBits {
   friend LaneBits operator>>(LaneBits a, int n) { return {a.v >> n}; }
 };
 
-/// Whether it holds in any lane.
-inline bool anyOf(const LaneBits &mask) {
-  int64_t any = 0;
-  for (int i = 0; i < laneCount; ++i)
-    any |= mask.v[i];
-  return any != 0;
-}
-
 struct alignas(8 * laneCount) Lanes {
   using Vector = double __attribute__((vector_size(8 * laneCount)));
   Vector v;
@@ -62,6 +54,19 @@ struct alignas(8 * laneCount) Lanes {
 inline Lanes select(const LaneBits &mask, const Lanes &yes, const Lanes &no) {
   return Lanes(mask.v ? yes.v : no.v);
 }
+/// A comparison as numbers with all bits set where it holds. Compilers turn a comparison that only
+/// chooses between numbers into one instruction, and take others apart into lanes.
+inline Lanes maskOf(const LaneBits &comparison) {
+  return select(comparison, Lanes::fromBits({LaneBits::Vector{} - 1}), Lanes(0.0));
+}
+/// Whether it holds in any lane.
+inline bool anyOf(const LaneBits &comparison) {
+  const LaneBits mask = maskOf(comparison).bits();
+  int64_t any = 0;
+  for (int i = 0; i < laneCount; ++i)
+    any |= mask.v[i];
+  return any != 0;
+}
 /// The larger or smaller of each lane; the first of equals.
 inline Lanes larger(const Lanes &a, const Lanes &b) { return select(b > a, b, a); }
 inline Lanes smaller(const Lanes &a, const Lanes &b) { return select(b < a, b, a); }
@@ -69,9 +74,10 @@ inline Lanes smaller(const Lanes &a, const Lanes &b) { return select(b < a, b, a
 /// Rounding to integers; numbers of 2^51 and more stay as they are.
 inline Lanes floorOf(const Lanes &x) {
   const Lanes shift(0x1.8p52), limit(0x1p51);
+  const Lanes magnitude = Lanes::fromBits({x.bits().v & INT64_MAX});
   Lanes rounded = (x + shift) - shift;
   Lanes below = select(rounded > x, rounded - 1.0, rounded);
-  return select((x < limit) & (x > 0.0 - limit), below, x);
+  return select(magnitude < limit, below, x);
 }
 inline Lanes ceilOf(const Lanes &x) { return 0.0 - floorOf(0.0 - x); }
 

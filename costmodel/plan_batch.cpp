@@ -22,9 +22,9 @@ namespace tilewright {
 
 namespace {
 
-/// Plans whose masks are made at once, and that are then sorted by class.
-constexpr size_t pieceSize = 32768;
-static_assert(pieceSize % FeatureProgram::plansPerRun == 0);
+/// Plans that are sorted by class together, and whose masks are made at once.
+constexpr size_t pieceSize = size_t(1) << 18, mostAhead = 4096;
+static_assert(mostAhead % FeatureProgram::plansPerRun == 0);
 
 constexpr size_t numberCount = sizeof(FeatureNumbers<double>) / sizeof(double);
 static_assert(sizeof(FeatureNumbers<Lanes>) == numberCount * sizeof(Lanes));
@@ -69,8 +69,11 @@ llvm::Error PlanBatch::add(std::span<const int64_t> values) {
     prototype.values.assign(values.begin(), values.end());
     return numbersOf(prototype).takeError();
   }
+  if (count == columns.front().size())
+    for (std::vector<double> &column : columns)
+      column.resize(std::max<size_t>(256, 2 * count));
   for (size_t i = 0; i < parameterCount; ++i)
-    columns[i].push_back(double(values[i]));
+    columns[i][count] = double(values[i]);
   if (unevenLoops)
     if (llvm::Error error = readSteps(values))
       return error;
@@ -80,34 +83,36 @@ llvm::Error PlanBatch::add(std::span<const int64_t> values) {
 
 /// Steps of loops that end early depend on the tile sizes alone.
 llvm::Error PlanBatch::readSteps(std::span<const int64_t> values) {
-  std::vector<int64_t> key(values.begin(), values.end());
   const auto &parameters = prototype.tiled->space.parameters;
-  for (size_t i = 0; i < parameterCount; ++i)
-    if (parameters[i].role == TileParameter::Role::Schedule)
-      key[i] = 1;
-  auto [known, isNew] = knownSteps.try_emplace(std::move(key));
-  if (isNew) {
-    std::vector<double> most;
-    for (const LoopSteps &steps : loopSteps(*prototype.tiled, values)) {
-      known->second.push_back(steps.average);
-      most.push_back(double(steps.largest));
-    }
-    known->second.insert(known->second.end(), most.begin(), most.end());
+  bool same = lastSteps != nullptr;
+  stepsKey.resize(parameterCount);
+  for (size_t i = 0; i < parameterCount; ++i) {
+    const int64_t size = parameters[i].role == TileParameter::Role::Schedule ? 1 : values[i];
+    same &= stepsKey[i] == size;
+    stepsKey[i] = size;
   }
-  for (size_t i = 0; i < known->second.size(); ++i)
-    columns[parameterCount + i].push_back(known->second[i]);
+  if (!same) {
+    auto [known, isNew] = knownSteps.try_emplace(stepsKey);
+    lastSteps = &known->second;
+    if (isNew) {
+      std::vector<double> most;
+      for (const LoopSteps &steps : loopSteps(*prototype.tiled, values)) {
+        known->second.push_back(steps.average);
+        most.push_back(double(steps.largest));
+      }
+      known->second.insert(known->second.end(), most.begin(), most.end());
+    }
+  }
+  for (size_t i = 0; i < lastSteps->size(); ++i)
+    columns[parameterCount + i][count] = (*lastSteps)[i];
   return llvm::Error::success();
 }
 
-void PlanBatch::clear() {
-  for (std::vector<double> &column : columns)
-    column.clear();
-  count = 0;
-}
+void PlanBatch::clear() { count = 0; }
 
 // Kinds of plans ------------------------------------------------------------------------------
 
-llvm::Error PlanBatch::addClass(size_t plan) {
+llvm::Expected<int32_t> PlanBatch::addClass(size_t plan) {
   trace.startRun();
   Trace::current = &trace;
   PlanNumbers<Traced> numbers;
@@ -131,23 +136,34 @@ llvm::Error PlanBatch::addClass(size_t plan) {
   const auto *traced =
       reinterpret_cast<const Traced *>(static_cast<const FeatureNumbers<Traced> *>(&*derived));
   std::vector<uint32_t> wanted;
+  const FeatureKind &k = kind->kind;
+  std::vector<uint64_t> key = {k.empty,  k.matrix,  k.pipelined,   k.looped,
+                               k.serial, k.mmaSync, k.tensorFlops, uint64_t(k.flopType)};
   for (uint32_t i = 0; i < numberCount; ++i) {
     numbersIn(kind->features)[i] = Lanes(traced[i].value());
-    if (!traced[i].isConstant()) {
+    key.push_back(traced[i].isConstant());
+    if (traced[i].isConstant()) {
+      key.push_back(std::bit_cast<uint64_t>(traced[i].value()));
+    } else {
       kind->number.push_back(i);
       wanted.push_back(traced[i].node());
+      key.push_back(wanted.back());
     }
   }
-  kind->program.emplace(trace, wanted);
-  slots.resize(std::max(slots.size(), kind->program->slotCount()));
-  classes.push_back(std::move(kind));
-  addPath(int32_t(classes.size()) - 1);
-  return llvm::Error::success();
+  auto [known, isNew] = knownClasses.try_emplace(std::move(key), int32_t(classes.size()));
+  if (isNew) {
+    kind->program.emplace(trace, wanted);
+    slots.resize(std::max(slots.size(), kind->program->slotCount()));
+    classes.push_back(std::move(kind));
+  }
+  addPath(known->second);
+  return known->second;
 }
 
 /// The guards of the run that has just ended lead to `leaf`.
 void PlanBatch::addPath(int32_t leaf) {
   placeOfGuard.resize(trace.nodes().size(), -1);
+  const size_t guardsBefore = guards.size();
   if (tree.empty())
     tree.emplace_back();
   int32_t at = 0;
@@ -167,6 +183,8 @@ void PlanBatch::addPath(int32_t leaf) {
     at = next;
   }
   tree[size_t(at)].leaf = leaf;
+  if (guardProgram && guards.size() == guardsBefore)
+    return;
 
   guardProgram.emplace(trace, guards);
   slots.resize(std::max(slots.size(), guardProgram->slotCount()));
@@ -246,8 +264,8 @@ void PlanBatch::makeMasks(size_t first, size_t end) {
 llvm::Error PlanBatch::classify(size_t first, size_t end) {
   classOfPlan.resize(end - first);
   if (tree.empty())
-    if (llvm::Error error = addClass(first))
-      return error;
+    if (auto added = addClass(first); !added)
+      return added.takeError();
   // A new kind brings new guards, so that what lies ahead of it must be looked at anew: few plans
   // at first, more while all kinds are known.
   constexpr size_t fewPlans = 2 * FeatureProgram::plansPerRun;
@@ -259,13 +277,14 @@ llvm::Error PlanBatch::classify(size_t first, size_t end) {
     for (; plan < ahead && !isNew; ++plan) {
       int32_t found = classOf(&masks[(plan - begin) * words]);
       if ((isNew = found < 0)) {
-        if (llvm::Error error = addClass(plan))
-          return error;
-        found = int32_t(classes.size()) - 1;
+        auto added = addClass(plan);
+        if (!added)
+          return added.takeError();
+        found = *added;
       }
       classOfPlan[plan - first] = found;
     }
-    lookAhead = isNew ? fewPlans : std::min(2 * lookAhead, pieceSize);
+    lookAhead = isNew ? fewPlans : std::min(2 * lookAhead, mostAhead);
   }
   return llvm::Error::success();
 }

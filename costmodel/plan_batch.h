@@ -44,7 +44,7 @@ public:
 
   /// The features of the plans, for tests: the very numbers of featuresOf().
   llvm::Expected<std::vector<Features>> features();
-  /// Kinds of plans met so far.
+  /// Kinds of plans met so far: paths that lead to the same arithmetic are one.
   size_t kinds() const { return classes.size(); }
 
 private:
@@ -62,7 +62,7 @@ private:
   void makeMasks(size_t first, size_t end);
   int32_t classOf(const uint64_t *mask);
   int32_t walk(const uint64_t *mask) const;
-  llvm::Error addClass(size_t plan);
+  llvm::Expected<int32_t> addClass(size_t plan);
   void addPath(int32_t leaf);
   void gather(const FeatureProgram &program, std::span<const uint32_t> plans);
 
@@ -79,12 +79,16 @@ private:
   bool unevenLoops = false;
   size_t parameterCount = 0;
 
-  std::vector<std::vector<double>> columns; ///< one a value, then mean and most steps if uneven
+  /// One a value, then mean and most steps if uneven; with room for more plans than there are.
+  std::vector<std::vector<double>> columns;
   size_t count = 0;
   std::map<std::vector<int64_t>, std::vector<double>> knownSteps; ///< by tile sizes
+  std::vector<int64_t> stepsKey;
+  const std::vector<double> *lastSteps = nullptr; ///< those of stepsKey
 
   Trace trace;
   std::vector<std::unique_ptr<Class>> classes;
+  std::map<std::vector<uint64_t>, int32_t> knownClasses; ///< by all that they are made of
   std::vector<Branch> tree;
   std::vector<uint32_t> guards; ///< trace nodes; their bits in a mask in this order
   std::vector<int32_t> placeOfGuard;
