@@ -86,6 +86,15 @@ double workOf(const Small &small) {
   return work;
 }
 
+/// Are its tensors small enough to be walked element by element?
+bool isWalkable(const Small &small) {
+  auto definition = Definition::of(small.module->entry(), *small.tiled, *small.context);
+  if (definition)
+    return true;
+  llvm::consumeError(definition.takeError());
+  return false;
+}
+
 void walk(const std::string &name, const Small &small, uint64_t steps, Totals &totals) {
   auto definition = Definition::of(small.module->entry(), *small.tiled, *small.context);
   if (!definition) {
@@ -143,7 +152,7 @@ void checkKernel(const BundledKernel &kernel, uint64_t steps, Totals &totals) {
         reason = takeDiag(small.takeError()).message;
         continue;
       }
-      if (best && workOf(*small) > double(steps))
+      if (best && (workOf(*small) > double(steps) || !isWalkable(*small)))
         break;
       best = std::move(*small);
     }
