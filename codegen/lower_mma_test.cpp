@@ -153,16 +153,13 @@ TEST(LowerMma, OtherTypesFallToArithmetic) {
   }
 }
 
-TEST(LowerMma, AssemblesWithoutSpills) {
+// The instruction stands in what LLVM writes; ptxas takes it without spills, where there is one.
+TEST(LowerMma, HasItsInstructionAndAssemblesWithoutSpills) {
   for (const Types &types : allTypes)
     for (const char *name : {types.target, "sm_90a"})
       for (bool isKMinor : {true, false}) {
         auto toolchain = findToolchain(llvm::cantFail(findTarget(name)));
-        if (!toolchain || !toolchain->ptxas) {
-          if (!toolchain)
-            llvm::consumeError(toolchain.takeError());
-          GTEST_SKIP() << "no ptxas for " << name;
-        }
+        ASSERT_TRUE(bool(toolchain)) << takeDiag(toolchain.takeError()).message;
         auto kernel = llvm::cantFail(lowerKernel(
             dotSpec(matmul(2048, 2048, 2048, isKMinor, isKMinor, types.input, types.result),
                     {128, 128}, 64 / types.bytes, 8, 3),
@@ -171,6 +168,8 @@ TEST(LowerMma, AssemblesWithoutSpills) {
         auto compiled = llvm::cantFail(compileKernel(kernel, *toolchain));
         std::string what = fmt::format("{} {} for {}", types.input, isKMinor, name);
         EXPECT_NE(compiled.ptx.find(types.shape), std::string::npos) << what;
+        if (!toolchain->ptxas)
+          continue;
         ASSERT_TRUE(compiled.assembled) << what << ": " << compiled.assemblyError;
         EXPECT_FALSE(compiled.assembled->report.spills()) << what;
         EXPECT_TRUE(compiled.assembled->report.warnings.empty()) << what;

@@ -5,6 +5,7 @@
 #include "analysis/solve/tile_system.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/numeric_tile.h"
+#include "analysis/tiling/plan_text.h"
 #include "analysis/tiling/propagate.h"
 #include "codegen/extract.h"
 #include "codegen/shrink.h"
@@ -30,8 +31,8 @@ struct Totals {
 
 struct Small {
   std::shared_ptr<const Module> module;
-  std::shared_ptr<ExprContext> context = std::make_shared<ExprContext>();
-  std::optional<TiledGroup> tiled;
+  std::shared_ptr<ExprContext> context; ///< owns the expressions of `tiled`
+  std::shared_ptr<const TiledGroup> tiled;
   ConstraintSystem system;
 };
 
@@ -42,18 +43,11 @@ llvm::Expected<Small> shrink(const Module &kernel, int64_t most, bool odd) {
   if (!module)
     return module.takeError();
   out.module = *module;
-  const Graph &graph = out.module->entry();
-  std::vector<OpId> ops;
-  for (uint32_t i = 0; i < graph.size(); ++i)
-    if (graph[OpId{i}].opcode != Opcode::Parameter && graph[OpId{i}].opcode != Opcode::Tuple)
-      ops.push_back(OpId{i});
-  auto group = makeGroup(graph, ops);
-  if (!group)
-    return group.takeError();
-  auto tiled = tileGroup(graph, *group, *out.context);
-  if (!tiled)
-    return tiled.takeError();
-  out.tiled = std::move(*tiled);
+  auto whole = planOfEntry(out.module);
+  if (!whole)
+    return whole.takeError();
+  out.context = whole->context;
+  out.tiled = whole->tiled;
   CandidatePlan plan = CandidatePlan::standard();
   for (auto &[name, rule] : plan.byName)
     rule.list = {1};
