@@ -91,6 +91,7 @@ private:
   /// P as left operands: [row block · key blocks + key block], four words.
   std::vector<Values> fragmentsOf(const Values &scores);
   Values initialState();
+  std::vector<bool> provisionalOps() const;
   llvm::Expected<Softened> soften(Expr step, const Values &sums, Values &state, bool isWhole);
   llvm::Expected<Softened> softenStep(Expr step, Expr firstRow, int64_t rows, const Values &sums,
                                       Values &state);

@@ -67,6 +67,23 @@ llvm::Expected<Values> ChainLowering::exponentials(const Op &op, const Coordinat
   return values;
 }
 
+/// Ops whose values while a row is gone through differ from those of the whole row: its reductions
+/// and what is left unscaled, with all that comes of them.
+std::vector<bool> ChainLowering::provisionalOps() const {
+  const Graph &graph = lowering->graph;
+  std::vector<bool> result(graph.size());
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    bool isReduced =
+        std::any_of(reductions.begin(), reductions.end(),
+                    [&](const Reduction &reduction) { return reduction.op.index == i; });
+    const std::vector<OpId> &operands = graph[OpId{i}].operands;
+    result[i] = isReduced || (scaling && scaling->index == i) ||
+                std::any_of(operands.begin(), operands.end(),
+                            [&](OpId operand) { return result[operand.index]; });
+  }
+  return result;
+}
+
 llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const Values &sums,
                                                               Values &state, bool isWhole) {
   ValueEmitter &emitter = lowering->emitter;
@@ -78,6 +95,7 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
   DType firstType = lowering->graph[first].shape.dtype;
   bool hasMaximum = perLine > 0 && reductions[0].combiner == Combiner::Maximum;
 
+  emitter.setUntraced(provisionalOps());
   Softened result;
   result.scores.assign(sums.size(), nullptr);
   for (int64_t line = 0; line < lines(); ++line) {
@@ -191,6 +209,7 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
     }
   }
   currentShift = nullptr;
+  emitter.setUntraced({});
   return result;
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/ir/evaluator.h"
 #include "codegen/extract.h"
+#include "codegen/locate.h"
 #include "codegen/lower.h"
 #include "codegen/point_reference.h"
 
@@ -188,10 +189,16 @@ double toleranceOf(const Graph &graph) {
 }
 
 CheckOutcome checkKernel(const KernelSpec &spec, const CheckOptions &options) {
-  auto kernel = lowerKernel(spec, CodeMode::Emulation);
-  if (!kernel)
-    return fromError(kernel.takeError());
-  return checkKernel(spec, std::move(*kernel), options);
+  auto run = [&](CodeMode mode) {
+    auto kernel = lowerKernel(spec, mode);
+    return kernel ? checkKernel(spec, std::move(*kernel), options) : fromError(kernel.takeError());
+  };
+  CheckOutcome outcome = run(CodeMode::Emulation);
+  if (outcome.status != CheckOutcome::Status::Fail)
+    return outcome;
+  // Once more, to say where it goes wrong.
+  CheckOutcome traced = run(CodeMode::Traced);
+  return traced.status == CheckOutcome::Status::Fail ? traced : outcome;
 }
 
 CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const CheckOptions &options) {
@@ -214,7 +221,16 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
     references = std::move(*evaluated);
   }
 
-  double ownTolerance = module.tolerance;
+  CheckOutcome outcome;
+  outcome.tolerance = options.tolerance > 0 ? options.tolerance
+                                            : std::max(module.tolerance, toleranceOf(spec.graph()));
+  std::optional<WrongValueFinder> finder;
+  if (module.mode() == CodeMode::Traced && !isSampled) {
+    auto made = WrongValueFinder::make(spec, arguments, outcome.tolerance);
+    if (!made)
+      return fromError(made.takeError());
+    finder = std::move(*made);
+  }
   auto compiled = EmulatedKernel::compile(std::move(module));
   if (!compiled)
     return fromError(compiled.takeError());
@@ -244,9 +260,6 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
     buffers.push_back({memory.back().data, workspace.bytes, false, nullptr, true});
   }
 
-  CheckOutcome outcome;
-  outcome.tolerance =
-      options.tolerance > 0 ? options.tolerance : std::max(ownTolerance, toleranceOf(spec.graph()));
   outcome.blocks = compiled->launch().grid;
   EmulationOptions emulation;
   emulation.maxEvents = options.maxEvents;
@@ -254,6 +267,8 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
     emulation.blocks = spreadBlocks(outcome.blocks, compiled->blocksTogether(), int64_t(1) << 20);
   emulation.stopWhenSpent = true;
   emulation.weakenWaits = options.weakenWaits;
+  if (finder)
+    emulation.observer = [&](const TracedValue &value) { finder->see(value); };
   auto run = compiled->run(buffers, emulation);
   if (!run)
     return fromError(run.takeError());
@@ -310,6 +325,12 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
           parameter.name, comparison.worst, comparison.got, comparison.expected,
           comparison.maxError, outcome.tolerance);
     }
+  }
+  if (finder) {
+    outcome.valuesSeen = finder->seen();
+    outcome.firstWrong = finder->describe(compiled->steps());
+    if (outcome.status == CheckOutcome::Status::Fail && !outcome.firstWrong.empty())
+      outcome.reason += "; first wrong: " + outcome.firstWrong;
   }
   return outcome;
 }

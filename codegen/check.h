@@ -28,6 +28,10 @@ struct CheckOutcome {
   std::string reason; ///< of a failure or a skip, or what of the grid was run
   int64_t blocks = 0, blocksRun = 0;
   EmulationCounts counts;
+  /// Of a kernel lowered with CodeMode::Traced, where the whole result is compared: values of ops
+  /// that were compared, and the first op with a wrong one (see WrongValueFinder::describe()).
+  int64_t valuesSeen = 0;
+  std::string firstWrong;
 };
 std::string_view toString(CheckOutcome::Status status); ///< "pass", "fail", "skipped"
 
@@ -36,7 +40,9 @@ std::string_view toString(CheckOutcome::Status status); ///< "pass", "fail", "sk
 double toleranceOf(const Graph &graph);
 
 /// Lowers the spec for emulation, runs it on deterministic inputs and compares every element that
-/// it writes. Elements that no block writes are a failure when the whole grid was run.
+/// it writes. Elements that no block writes are a failure when the whole grid was run. After a
+/// failure it is run once more, traced: the reason names the step, or the first op of which the
+/// kernel has a wrong value (locate.h).
 CheckOutcome checkKernel(const KernelSpec &spec, const CheckOptions &options = {});
 
 /// The same for IR that is there already, for example with a fault injected.

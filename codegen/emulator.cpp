@@ -32,10 +32,11 @@ const std::vector<KernelWorkspace> &EmulatedKernel::workspaces() const {
 }
 int64_t EmulatedKernel::blocksTogether() const { return impl->info.blocksTogether; }
 const LaunchShape &EmulatedKernel::launch() const { return impl->info.launch; }
+const std::vector<std::string> &EmulatedKernel::steps() const { return impl->info.steps; }
 
 llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
   using namespace llvm::orc;
-  if (kernel.mode() != CodeMode::Emulation)
+  if (kernel.mode() == CodeMode::Device)
     return makeError(DiagClass::Internal, "only a kernel lowered for emulation can be emulated");
   std::string problem;
   llvm::raw_string_ostream stream(problem);
@@ -86,7 +87,7 @@ llvm::Expected<EmulationCounts> EmulatedKernel::run(std::span<const EmulatorBuff
   if (buffers.size() != impl->info.parameters.size() + impl->info.workspaces.size())
     return makeError(DiagClass::Internal, "{} buffers given for {} parameters and {} workspaces",
                      buffers.size(), impl->info.parameters.size(), impl->info.workspaces.size());
-  EmulatedBlock block(buffers, impl->info.launch, impl->entry, impl->info.tensorMaps, options);
+  EmulatedBlock block(buffers, impl->info, impl->entry, options);
   auto blockAt = [&](size_t i) {
     return options.blocks.empty() ? static_cast<int64_t>(i) : options.blocks[i];
   };

@@ -16,6 +16,7 @@
 #include "codegen/kernel_module.h"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -50,6 +51,14 @@ struct EmulationCounts {
   int64_t blocks = 0; ///< that were run
 };
 
+/// One value that a kernel lowered with CodeMode::Traced has, see KernelBuilder::traceValue().
+struct TracedValue {
+  int64_t number = 0, element = 0;
+  uint64_t bits = 0; ///< a double where it is a float
+  int64_t block = 0;
+  int thread = 0, step = -1; ///< the last step that the thread has come to; -1: none
+};
+
 struct EmulationOptions {
   /// Blocks to run, in this order, those that belong together one after the other; empty: all of
   /// the grid.
@@ -61,12 +70,13 @@ struct EmulationOptions {
   bool stopWhenSpent = false;
   /// A fault, for testing that it is noticed: waits leave that many more groups in flight.
   unsigned weakenWaits = 0;
-  bool countBankConflicts = false; ///< of plain loads and stores, see BankCounter
+  bool countBankConflicts = false;                   ///< of plain loads and stores, see BankCounter
+  std::function<void(const TracedValue &)> observer; ///< of a traced kernel's values
 };
 
 class EmulatedKernel {
 public:
-  /// Compiles a kernel that was lowered with CodeMode::Emulation. Errors: Internal.
+  /// Compiles a kernel that was lowered with CodeMode::Emulation or Traced. Errors: Internal.
   static llvm::Expected<EmulatedKernel> compile(KernelModule kernel);
   EmulatedKernel(EmulatedKernel &&) noexcept;
   EmulatedKernel &operator=(EmulatedKernel &&) noexcept;
@@ -76,9 +86,10 @@ public:
   const std::vector<KernelWorkspace> &workspaces() const;
   int64_t blocksTogether() const; ///< see KernelModule
   const LaunchShape &launch() const;
+  const std::vector<std::string> &steps() const; ///< see KernelInfo
 
   /// Runs blocks over buffers, one a parameter and then one a workspace. Errors: Internal, naming
-  /// block, thread and what it did wrong.
+  /// block, thread, step (of a traced kernel) and what it did wrong.
   llvm::Expected<EmulationCounts> run(std::span<const EmulatorBuffer> buffers,
                                       const EmulationOptions &options = {});
 

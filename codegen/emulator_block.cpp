@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <utility>
 
 namespace tilewright {
@@ -12,12 +13,11 @@ thread_local EmulatedBlock *activeBlock = nullptr;
 
 EmulatedBlock *EmulatedBlock::active() { return activeBlock; }
 
-EmulatedBlock::EmulatedBlock(std::span<const EmulatorBuffer> buffers, const LaunchShape &launch,
-                             Entry entry, const std::vector<TensorMap> &maps,
-                             const EmulationOptions &options)
-    : buffers(buffers.begin(), buffers.end()), launch(launch), entry(entry),
-      eventsLeft(options.maxEvents), weakenWaits(options.weakenWaits),
-      workspaces(buffers, launch.threads), asyncUnits(*this, this->buffers, maps, launch) {
+EmulatedBlock::EmulatedBlock(std::span<const EmulatorBuffer> buffers, const KernelInfo &info,
+                             Entry entry, const EmulationOptions &options)
+    : buffers(buffers.begin(), buffers.end()), launch(info.launch), entry(entry), options(options),
+      stepNames(info.steps), eventsLeft(options.maxEvents), workspaces(buffers, launch.threads),
+      asyncUnits(*this, this->buffers, info.tensorMaps, launch) {
   for (const EmulatorBuffer &buffer : buffers)
     arguments.push_back(buffer.data);
   sharedStorage.resize(static_cast<size_t>(launch.sharedBytes) + 1024);
@@ -41,6 +41,7 @@ llvm::Error EmulatedBlock::run(int64_t block) {
   asyncUnits.startBlock();
   blockFirstEpoch = lastFullBarrier = ++epoch;
   states.assign(threads, {epoch, 0, 0});
+  steps.assign(threads, -1);
   auto body = [](void *self) { static_cast<EmulatedBlock *>(self)->runFiber(); };
   if (!fibers.start(threads, body, this))
     return makeError(DiagClass::Internal, "no memory for the stacks of {} threads", threads);
@@ -69,6 +70,12 @@ llvm::Error EmulatedBlock::run(int64_t block) {
       if (asyncUnits.waiting())
         problem += fmt::format("; {} wait for a phase of a barrier in shared memory to end",
                                asyncUnits.waiting());
+      std::map<int, unsigned> threadsAt;
+      for (unsigned i = 0; i < threads; ++i)
+        if (!fibers.isDone(i) && !stepNames.empty())
+          ++threadsAt[steps[i]];
+      for (auto [step, count] : threadsAt)
+        problem += fmt::format("; {} threads at {}", count, stepText(step));
     }
   }
   activeBlock = outer;
@@ -88,10 +95,23 @@ void EmulatedBlock::runFiber() {
 void EmulatedBlock::fail(std::string what) {
   failed = true;
   problem = fmt::format("block {}, thread {}: {}", currentBlock, threadId(), what);
+  if (int step = steps[static_cast<size_t>(threadId())]; step >= 0)
+    problem += ", at " + stepText(step);
   // This fiber is never resumed, so that nothing on its stack is ever destroyed.
   { std::string().swap(what); }
   for (;;)
     fibers.suspend(); // run() resumes nobody after a failure
+}
+
+std::string EmulatedBlock::stepText(int step) const {
+  return step < 0 ? "no step yet"
+                  : fmt::format("step {} ({})", step, stepNames[static_cast<size_t>(step)]);
+}
+
+void EmulatedBlock::value(int64_t number, int64_t element, uint64_t bits) {
+  if (options.observer)
+    options.observer(
+        {number, element, bits, currentBlock, threadId(), steps[static_cast<size_t>(threadId())]});
 }
 
 void EmulatedBlock::countEvent() {
@@ -288,7 +308,7 @@ void EmulatedBlock::copyAsyncCommit() {
 void EmulatedBlock::copyAsyncWait(unsigned pending) {
   countEvent();
   ThreadCopies &mine = copies[threadId()];
-  while (mine.groups.size() > pending + weakenWaits) {
+  while (mine.groups.size() > pending + options.weakenWaits) {
     for (const AsyncCopy &copy : mine.groups.front()) {
       if (copy.from)
         std::memcpy(shared + copy.offset, copy.from, 16);

@@ -20,8 +20,9 @@ class EmulatedBlock {
 public:
   using Entry = void (*)(void *shared, void *const *arguments);
 
-  EmulatedBlock(std::span<const EmulatorBuffer> buffers, const LaunchShape &launch, Entry entry,
-                const std::vector<TensorMap> &maps, const EmulationOptions &options);
+  /// `info` and `options` must outlive it.
+  EmulatedBlock(std::span<const EmulatorBuffer> buffers, const KernelInfo &info, Entry entry,
+                const EmulationOptions &options);
 
   /// Runs one block to its end. Errors: Internal, BudgetSpent.
   llvm::Error run(int64_t block);
@@ -48,6 +49,8 @@ public:
   void barrier() { barrier(0, static_cast<int>(launch.threads)); }
   void barrier(int id, int count);
   AsyncUnits &async() { return asyncUnits; }
+  void step(int number) { steps[static_cast<size_t>(threadId())] = number; }
+  void value(int64_t number, int64_t element, uint64_t bits);
 
   /// A rendezvous of one warp. Each lane leaves its words in `mine`; the last to arrive calls
   /// `complete` with the words of all lanes, which makes every lane's result in place.
@@ -98,6 +101,7 @@ private:
   };
 
   [[noreturn]] void fail(std::string what);
+  std::string stepText(int step) const; ///< "step 14 (barrier)"
   void countEvent();
   const EmulatorBuffer *bufferOf(const std::byte *address, unsigned bytes) const;
   void checkAligned(uint64_t address, unsigned align, const char *what);
@@ -117,8 +121,9 @@ private:
   std::vector<void *> arguments;
   LaunchShape launch;
   Entry entry;
+  const EmulationOptions &options;
+  const std::vector<std::string> &stepNames; ///< empty unless the kernel is traced
   uint64_t eventsLeft;
-  unsigned weakenWaits;
   std::optional<BankCounter> banks;
 
   WorkspaceOrder workspaces;
@@ -131,6 +136,7 @@ private:
   std::vector<Meeting> warps;
   std::array<NamedBarrier, 16> barriers;
   std::vector<ThreadState> states;
+  std::vector<int> steps; ///< by thread, -1 before the first
   AsyncUnits asyncUnits;
   uint32_t epoch = 0, blockFirstEpoch = 0, lastFullBarrier = 0;
   uint64_t progress = 0; ///< counts arrivals and completions, to notice that nothing moves

@@ -93,6 +93,12 @@ void completeMma(EmulatedBlock &self, Lanes lanes, int kind) {
 
 // --- called by kernels ------------------------------------------------------------------------
 
+void step(int number) { block().step(number); }
+void value(int number, int64_t element, int isValid, uint64_t bits) {
+  if (isValid)
+    block().value(number, element, bits);
+}
+
 int threadId() { return block().threadId(); }
 int blockId() { return block().blockId(); }
 void globalRead(const std::byte *address, int bytes, int align) {
@@ -236,6 +242,8 @@ template <typename Function> void *addressOf(Function *function) {
 
 std::span<const RuntimeFunction> emulatorRuntime() {
   static const RuntimeFunction functions[] = {
+      {"twEmuStep", addressOf(step)},
+      {"twEmuValue", addressOf(value)},
       {"twEmuThreadId", addressOf(threadId)},
       {"twEmuBlockId", addressOf(blockId)},
       {"twEmuGlobalRead", addressOf(globalRead)},

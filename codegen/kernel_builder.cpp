@@ -86,7 +86,49 @@ KernelModule KernelBuilder::finish() && {
   std::string entry = function->getName().str();
   KernelModule kernel(std::move(contextOwner), std::move(moduleOwner), codeMode);
   kernel.entry = std::move(entry);
+  kernel.steps = std::move(steps);
   return kernel;
+}
+
+KernelBuilder::Step::Step(KernelBuilder &builder, const char *name)
+    : k(builder), isOutermost(!builder.isInStep) {
+  if (!isOutermost || k.codeMode == CodeMode::Emulation)
+    return;
+  k.isInStep = true;
+  if (k.isTraced())
+    k.callEmulator("twEmuStep", k.b.getVoidTy(), {k.c32(static_cast<int64_t>(k.steps.size()))});
+  k.steps.emplace_back(name);
+  if (llvm::BasicBlock *block = k.b.GetInsertBlock(); !block->empty())
+    before = &block->back();
+}
+
+KernelBuilder::Step::~Step() {
+  if (!isOutermost || k.codeMode == CodeMode::Emulation)
+    return;
+  k.isInStep = false;
+  if (k.isTraced())
+    return;
+  llvm::Metadata *number =
+      llvm::ConstantAsMetadata::get(k.b.getInt32(static_cast<uint32_t>(k.steps.size() - 1)));
+  llvm::BasicBlock *block = k.b.GetInsertBlock();
+  for (auto at = before ? std::next(before->getIterator()) : block->begin(); at != block->end();
+       ++at)
+    if (at->mayReadOrWriteMemory())
+      at->setMetadata(stepMetadata, llvm::MDNode::get(k.context(), number));
+}
+
+void KernelBuilder::traceValue(int64_t number, llvm::Value *element, llvm::Value *valid,
+                               llvm::Value *value, bool isSigned) {
+  if (!isTraced())
+    return;
+  llvm::Type *type = value->getType();
+  // As a double where it is a float; every float is one, exactly.
+  llvm::Value *bits = type->isFloatingPointTy() ? b.CreateBitCast(b.CreateFPExt(value, f64), i64)
+                      : isSigned                ? b.CreateSExtOrTrunc(value, i64)
+                                                : b.CreateZExtOrTrunc(value, i64);
+  callEmulator("twEmuValue", b.getVoidTy(),
+               {c32(number), b.CreateSExtOrTrunc(element, i64),
+                valid ? b.CreateZExt(valid, i32) : c32(1), bits});
 }
 
 llvm::Value *KernelBuilder::callEmulator(const char *name, llvm::Type *result,
@@ -123,6 +165,7 @@ llvm::Value *KernelBuilder::bytesOf(llvm::Type *type) {
 
 llvm::Value *KernelBuilder::loadGlobal(llvm::Type *type, unsigned buffer, llvm::Value *byteOffset,
                                        unsigned align) {
+  Step step(*this, "load");
   llvm::Value *address = globalAddress(buffer, byteOffset);
   if (isEmulation())
     callEmulator("twEmuGlobalRead", b.getVoidTy(), {address, bytesOf(type), c32(align)});
@@ -134,6 +177,7 @@ llvm::Value *KernelBuilder::loadGlobal(llvm::Type *type, unsigned buffer, llvm::
 
 void KernelBuilder::storeGlobal(llvm::Value *value, unsigned buffer, llvm::Value *byteOffset,
                                 unsigned align) {
+  Step step(*this, "store");
   llvm::Value *address = globalAddress(buffer, byteOffset);
   if (isEmulation())
     callEmulator("twEmuGlobalWrite", b.getVoidTy(),
@@ -142,12 +186,14 @@ void KernelBuilder::storeGlobal(llvm::Value *value, unsigned buffer, llvm::Value
 }
 
 llvm::Value *KernelBuilder::loadShared(llvm::Type *type, llvm::Value *byteOffset, unsigned align) {
+  Step step(*this, "load from shared memory");
   if (isEmulation())
     callEmulator("twEmuSharedRead", b.getVoidTy(), {byteOffset, bytesOf(type), c32(align)});
   return b.CreateAlignedLoad(type, sharedAddress(byteOffset), llvm::Align(align));
 }
 
 void KernelBuilder::storeShared(llvm::Value *value, llvm::Value *byteOffset, unsigned align) {
+  Step step(*this, "store to shared memory");
   if (isEmulation())
     callEmulator("twEmuSharedWrite", b.getVoidTy(),
                  {byteOffset, bytesOf(value->getType()), c32(align)});
@@ -168,6 +214,7 @@ llvm::Value *KernelBuilder::loadTable(llvm::ArrayRef<llvm::Constant *> table, ll
 
 void KernelBuilder::copyAsync16(llvm::Value *sharedOffset, unsigned buffer, llvm::Value *byteOffset,
                                 llvm::Value *valid) {
+  Step step(*this, "copy 16 bytes");
   llvm::Value *size = valid ? b.CreateSelect(valid, c32(16), c32(0)) : c32(16);
   if (isEmulation()) {
     callEmulator("twEmuCopyAsync16", b.getVoidTy(),
@@ -182,6 +229,7 @@ void KernelBuilder::copyAsync16(llvm::Value *sharedOffset, unsigned buffer, llvm
 }
 
 void KernelBuilder::copyAsyncCommit() {
+  Step step(*this, "commit copies");
   if (isEmulation())
     callEmulator("twEmuCopyAsyncCommit", b.getVoidTy(), {});
   else
@@ -189,6 +237,7 @@ void KernelBuilder::copyAsyncCommit() {
 }
 
 void KernelBuilder::copyAsyncWait(unsigned pending) {
+  Step step(*this, "wait for copies");
   if (isEmulation())
     callEmulator("twEmuCopyAsyncWait", b.getVoidTy(), {c32(pending)});
   else
@@ -196,6 +245,7 @@ void KernelBuilder::copyAsyncWait(unsigned pending) {
 }
 
 void KernelBuilder::barrier() {
+  Step step(*this, "barrier");
   if (isEmulation())
     callEmulator("twEmuBarrier", b.getVoidTy(), {});
   else
@@ -207,6 +257,7 @@ void KernelBuilder::barrier() {
 }
 
 void KernelBuilder::barrier(unsigned id, int64_t count) {
+  Step step(*this, "barrier");
   if (isEmulation())
     callEmulator("twEmuNamedBarrier", b.getVoidTy(), {c32(id), c32(count)});
   else
@@ -221,6 +272,7 @@ llvm::Value *KernelBuilder::uniform(llvm::Value *value) {
 
 llvm::Value *KernelBuilder::atomicAdd(unsigned buffer, llvm::Value *byteOffset,
                                       llvm::Value *value) {
+  Step step(*this, "atomic addition");
   llvm::Value *address = globalAddress(buffer, byteOffset);
   if (isEmulation())
     return callEmulator("twEmuAtomicAdd", i32, {address, value});
@@ -229,6 +281,7 @@ llvm::Value *KernelBuilder::atomicAdd(unsigned buffer, llvm::Value *byteOffset,
 }
 
 void KernelBuilder::fenceGlobal() {
+  Step step(*this, "fence");
   if (isEmulation())
     callEmulator("twEmuFenceGlobal", b.getVoidTy(), {});
   else
@@ -236,6 +289,7 @@ void KernelBuilder::fenceGlobal() {
 }
 
 llvm::Value *KernelBuilder::shuffleXor(llvm::Value *value, unsigned mask) {
+  Step step(*this, "exchange");
   auto shuffle32 = [&](llvm::Value *word) -> llvm::Value * {
     if (isEmulation())
       return callEmulator("twEmuShuffleXor", i32, {word, c32(mask)});
@@ -256,6 +310,7 @@ llvm::Value *KernelBuilder::shuffleXor(llvm::Value *value, unsigned mask) {
 }
 
 Values KernelBuilder::loadMatrix(llvm::Value *sharedOffset, unsigned count, bool transposed) {
+  Step step(*this, "ldmatrix");
   Values result;
   if (isEmulation()) {
     callEmulator("twEmuLoadMatrix", b.getVoidTy(),
@@ -282,6 +337,7 @@ Values KernelBuilder::loadMatrix(llvm::Value *sharedOffset, unsigned count, bool
 Values KernelBuilder::mma(DType inputs, llvm::ArrayRef<llvm::Value *> a,
                           llvm::ArrayRef<llvm::Value *> bRegisters,
                           llvm::ArrayRef<llvm::Value *> c) {
+  Step step(*this, "mma.sync");
   Values arguments(a.begin(), a.end());
   arguments.insert(arguments.end(), bRegisters.begin(), bRegisters.end());
   Values result;

@@ -200,9 +200,30 @@ public:
   void ifThenElse(llvm::Value *condition, const std::function<void()> &body,
                   const std::function<void()> &otherwise);
 
-  bool isEmulation() const { return codeMode == CodeMode::Emulation; }
+  bool isEmulation() const { return codeMode != CodeMode::Device; }
+  bool isTraced() const { return codeMode == CodeMode::Traced; }
+
+  // --- tracing, does nothing unless isTraced() -------------------------------------------------
+  /// Shows the emulator a value that the kernel holds: `number` and `element` say of what, `valid`
+  /// (an i1, null for "always") whether it counts. Floats and integers of any width.
+  void traceValue(int64_t number, llvm::Value *element, llvm::Value *valid, llvm::Value *value,
+                  bool isSigned);
 
 private:
+  /// What is emitted while one lives is one step of the kernel, see KernelInfo::steps; but for
+  /// what is emitted within a step.
+  class Step {
+  public:
+    Step(KernelBuilder &builder, const char *name);
+    ~Step();
+    Step(const Step &) = delete;
+    Step &operator=(const Step &) = delete;
+
+  private:
+    KernelBuilder &k;
+    bool isOutermost;
+    llvm::Instruction *before = nullptr; ///< the last instruction of the block, if there was one
+  };
   llvm::LLVMContext &context() { return *contextOwner; }
   /// Calls an emulator function; its arguments' types make up the declaration.
   llvm::Value *callEmulator(const char *name, llvm::Type *result,
@@ -233,6 +254,8 @@ private:
   /// Floats that came from 16 bits, with the bits: going back needs no conversion. Never iterated.
   llvm::DenseMap<llvm::Value *, std::pair<DType, llvm::Value *>> bitsOf16;
   llvm::DenseMap<llvm::Value *, llvm::Value *> roundedFrom; ///< bits, and the float before
+  std::vector<std::string> steps;
+  bool isInStep = false;
 };
 
 } // namespace tilewright

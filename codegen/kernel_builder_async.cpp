@@ -50,6 +50,7 @@ llvm::Value *KernelBuilder::sharedWindowAddress(llvm::Value *byteOffset) {
 }
 
 void KernelBuilder::initBarrier(llvm::Value *barrier, int64_t arrivals) {
+  Step step(*this, "initialise a barrier");
   if (isEmulation())
     callEmulator("twEmuInitBarrier", b.getVoidTy(), {barrier, c32(arrivals)});
   else
@@ -58,6 +59,7 @@ void KernelBuilder::initBarrier(llvm::Value *barrier, int64_t arrivals) {
 }
 
 void KernelBuilder::fenceBarrierInit() {
+  Step step(*this, "fence of barriers");
   if (isEmulation())
     callEmulator("twEmuFenceBarrierInit", b.getVoidTy(), {});
   else
@@ -65,6 +67,7 @@ void KernelBuilder::fenceBarrierInit() {
 }
 
 void KernelBuilder::arrive(llvm::Value *barrier) {
+  Step step(*this, "arrive at a barrier");
   if (isEmulation())
     callEmulator("twEmuArrive", b.getVoidTy(), {barrier, c32(0)});
   else
@@ -73,6 +76,7 @@ void KernelBuilder::arrive(llvm::Value *barrier) {
 }
 
 void KernelBuilder::arriveExpecting(llvm::Value *barrier, int64_t bytes) {
+  Step step(*this, "arrive at a barrier, expecting bytes");
   if (isEmulation())
     callEmulator("twEmuArrive", b.getVoidTy(), {barrier, c32(bytes)});
   else
@@ -81,6 +85,7 @@ void KernelBuilder::arriveExpecting(llvm::Value *barrier, int64_t bytes) {
 }
 
 void KernelBuilder::waitBarrier(llvm::Value *barrier, llvm::Value *parity) {
+  Step step(*this, "wait at a barrier");
   if (isEmulation())
     callEmulator("twEmuWaitBarrier", b.getVoidTy(), {barrier, parity});
   else // labels are local to the braces
@@ -97,6 +102,7 @@ void KernelBuilder::prefetchTensorMap(unsigned map) {
 
 void KernelBuilder::copyTensor(unsigned map, llvm::Value *sharedOffset, llvm::Value *barrier,
                                llvm::ArrayRef<llvm::Value *> coordinates) {
+  Step step(*this, "copy a box of a tensor");
   size_t rank = coordinates.size();
   if (isEmulation()) {
     Values arguments{tensorMaps[map], sharedOffset, barrier, c32(static_cast<int64_t>(rank))};
@@ -120,6 +126,7 @@ void KernelBuilder::copyTensor(unsigned map, llvm::Value *sharedOffset, llvm::Va
 }
 
 void KernelBuilder::fenceAsyncProxy() {
+  Step step(*this, "fence before asynchronous reads");
   if (isEmulation())
     callEmulator("twEmuFenceAsyncProxy", b.getVoidTy(), {});
   else
@@ -127,6 +134,7 @@ void KernelBuilder::fenceAsyncProxy() {
 }
 
 void KernelBuilder::setMaxRegisters(int64_t count, bool isIncrease) {
+  Step step(*this, "change the number of registers");
   if (isEmulation())
     callEmulator("twEmuSetMaxRegisters", b.getVoidTy(), {c32(count), c32(isIncrease)});
   else
@@ -150,6 +158,7 @@ llvm::Value *KernelBuilder::advanceDescriptor(llvm::Value *descriptor, llvm::Val
 }
 
 void KernelBuilder::warpgroupFence() {
+  Step step(*this, "fence of products");
   if (isEmulation())
     callEmulator("twEmuWarpgroupFence", b.getVoidTy(), {});
   else
@@ -157,6 +166,7 @@ void KernelBuilder::warpgroupFence() {
 }
 
 void KernelBuilder::warpgroupCommit() {
+  Step step(*this, "commit products");
   if (isEmulation())
     callEmulator("twEmuWarpgroupCommit", b.getVoidTy(), {});
   else
@@ -164,6 +174,7 @@ void KernelBuilder::warpgroupCommit() {
 }
 
 void KernelBuilder::warpgroupWait(unsigned pending) {
+  Step step(*this, "wait for products");
   if (isEmulation())
     callEmulator("twEmuWarpgroupWait", b.getVoidTy(), {c32(pending)});
   else
@@ -206,6 +217,7 @@ Values KernelBuilder::pinned(const Values &values) {
 }
 
 Values KernelBuilder::warpgroupFence(const Values &registers) {
+  Step step(*this, "fence of products");
   if (!isEmulation())
     return throughRegisters("wgmma.fence.sync.aligned;", registers);
   warpgroupFence();
@@ -213,6 +225,7 @@ Values KernelBuilder::warpgroupFence(const Values &registers) {
 }
 
 Values KernelBuilder::warpgroupWait(unsigned pending, unsigned accumulator, const Values &sums) {
+  Step step(*this, "wait for products");
   if (!isEmulation()) // through the registers, so that no use of them can move up before the wait
     return throughRegisters("wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";", sums);
   Values result;
@@ -243,6 +256,7 @@ Values KernelBuilder::warpgroupMma(const WarpgroupMma &shape, unsigned accumulat
 Values KernelBuilder::startWarpgroupMma(const WarpgroupMma &shape, unsigned accumulator,
                                         llvm::ArrayRef<llvm::Value *> a, llvm::Value *bDescriptor,
                                         llvm::Value *isAccumulating, const Values &sums) {
+  Step step(*this, "wgmma");
   size_t count = sums.size();
   llvm::Type *type = sums[0]->getType();
   bool isInRegisters = a.size() == 4;

@@ -31,7 +31,7 @@ std::string KernelModule::llvmText() const {
 }
 
 void KernelModule::asksForOneBlock() {
-  if (codeMode == CodeMode::Emulation)
+  if (codeMode != CodeMode::Device)
     return;
   llvm::Function *function = module->getFunction(entry);
   // A function attribute from LLVM 21 on, metadata before.

@@ -16,8 +16,12 @@ class Module;
 namespace tilewright {
 
 /// What the generated IR is for. Both kinds come from the same lowering; only the operations that
-/// are special to the GPU differ: NVVM intrinsics there, calls into the emulator here.
-enum class CodeMode { Device, Emulation };
+/// are special to the GPU differ: NVVM intrinsics there, calls into the emulator here. Traced: for
+/// emulation, and every step and every value of an op is announced, see locate.h.
+enum class CodeMode { Device, Emulation, Traced };
+
+/// Kind of metadata on instructions of a kernel for a device: the number of the step that they are.
+inline constexpr const char *stepMetadata = "tilewright.step";
 
 /// A buffer that the kernel reads or writes: packed elements in the physical order of the shape.
 struct KernelParameter {
@@ -77,6 +81,9 @@ struct KernelInfo {
   double tolerance = 0;
   /// Registers a thread that the lowering reckons with; 0: it has no figure.
   int64_t expectedRegisters = 0;
+  /// Names of its loads, copies, products, barriers and the like, in the order of the code; a step
+  /// has the same number for a device and traced. Empty for CodeMode::Emulation.
+  std::vector<std::string> steps;
   /// What differs from the plan and why, in words: "fma in place of mma.sync: …".
   std::vector<std::string> notes;
 };

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 
 namespace tilewright {
 
@@ -53,16 +54,22 @@ private:
   struct Line {
     std::string what, place;
     unsigned depth = 0, count = 0;
+    std::optional<uint64_t> number;
   };
 
   void flush() {
     if (pending.count == 0)
       return;
-    text += std::string(pending.depth * 2, ' ');
+    text += margin(pending.number, pending.depth);
     if (pending.count > 1)
       text += fmt::format("{} x ", pending.count);
     text += pending.what + (pending.place.empty() ? "" : ": " + pending.place) + "\n";
     pending = {};
+  }
+
+  static std::string margin(std::optional<uint64_t> number, unsigned depth) {
+    return (number ? fmt::format("{:>5}", *number) : std::string(5, ' ')) +
+           std::string(depth * 2, ' ');
   }
 
   void add(unsigned depth, std::string what, std::string place = "") {
@@ -71,7 +78,7 @@ private:
       return;
     }
     flush();
-    pending = {std::move(what), std::move(place), depth, 1};
+    pending = {std::move(what), std::move(place), depth, 1, currentNumber};
   }
 
   /// Blocks from `block` to `end`, which is left out. The lowering makes structured code alone.
@@ -85,7 +92,7 @@ private:
         auto counter = block->phis().begin();
         if (counter != block->phis().end())
           counters[&*counter] = fmt::format("i{}", loop->getLoopDepth() - 1);
-        text += fmt::format("{}loop {}{}\n", std::string(depth * 2, ' '),
+        text += fmt::format("{}loop {}{}\n", margin({}, depth),
                             counter == block->phis().end() ? "" : counters[&*counter],
                             carried > 1 ? fmt::format(", {} carried", carried - 1) : "");
       }
@@ -112,12 +119,12 @@ private:
       auto *node = postDominators.getNode(block);
       llvm::BasicBlock *join = node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
       flush();
-      text += fmt::format("{}if {}\n", std::string(depth * 2, ' '), shown(branch->getCondition()));
+      text += fmt::format("{}if {}\n", margin({}, depth), shown(branch->getCondition()));
       walk(first, join, depth + 1);
       flush();
       if (second != join) {
         size_t before = text.size();
-        text += std::string(depth * 2, ' ') + "else\n";
+        text += margin({}, depth) + "else\n";
         size_t after = text.size();
         walk(second, join, depth + 1);
         flush();
@@ -163,6 +170,10 @@ private:
   }
 
   void step(llvm::Instruction &instruction, unsigned depth) {
+    currentNumber.reset();
+    if (llvm::MDNode *node = instruction.getMetadata(stepMetadata))
+      currentNumber =
+          llvm::mdconst::extract<llvm::ConstantInt>(node->getOperand(0))->getZExtValue();
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       auto [base, place] = placeOf(load->getPointerOperand());
       add(depth, fmt::format("load {} from {}", typeText(load->getType()), base), place);
@@ -312,6 +323,7 @@ private:
   std::map<const llvm::Value *, std::string> counters; // never iterated
   std::string text;
   Line pending;
+  std::optional<uint64_t> currentNumber; ///< of the step at hand
   mutable int nodesLeft = 0;
 };
 

@@ -24,9 +24,9 @@ ENTRY main {
   input  %a f32[64,256]
   input  %b bf16[64,256]
   result %s f32[64,256]
-  load 4 of f32 from %a: (block*256 + tid*4)*4
-  load 4 of 16 bits from %b: (block*256 + tid*4)*2
-  store 4 of f32 to %s: (block*256 + tid*4)*4
+    0  load 4 of f32 from %a: (block*256 + tid*4)*4
+    1  load 4 of 16 bits from %b: (block*256 + tid*4)*2
+    2  store 4 of f32 to %s: (block*256 + tid*4)*4
 )");
 }
 
@@ -41,18 +41,19 @@ TEST(KernelSteps, LoopsCopiesAndProducts) {
   // 64 x 32 elements of each operand in chunks of eight by 128 threads, two stages ahead.
   EXPECT_EQ(count("2 x copy 16 bytes from %a to shared memory: "), 3u) << steps;
   EXPECT_EQ(count("2 x copy 16 bytes from %b to shared memory: "), 3u) << steps;
-  EXPECT_EQ(count("\n  loop i0, 34 carried\n    wait for copies, 1 groups may be in flight\n"
-                  "    barrier\n    if (i0 + 2) < 4\n"),
+  EXPECT_EQ(count("\n       loop i0, 34 carried\n"
+                  "   10    wait for copies, 1 groups may be in flight\n"
+                  "   11    barrier\n         if (i0 + 2) < 4\n"),
             1u)
       << steps;
   // A warp has 32 x 32 of the tile: 2 x 4 products for each of two steps of sixteen.
-  EXPECT_EQ(count("\n    8 x mma.m16n8k16.row.col.bf16\n"), 2u) << steps;
+  EXPECT_EQ(count("    8 x mma.m16n8k16.row.col.bf16\n"), 2u) << steps;
 }
 
 TEST(KernelSteps, BranchesOfWarps) {
   std::string steps =
       stepsOf(dotSpec(matmul(64, 64, 128, true, true), {64, 64}, 64, 4, 2, Instruction::Wgmma));
-  EXPECT_NE(steps.find("\n  else\n"), std::string::npos) << steps;
+  EXPECT_NE(steps.find("\n       else\n"), std::string::npos) << steps;
   EXPECT_NE(steps.find("4 x wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16\n"),
             std::string::npos)
       << steps;

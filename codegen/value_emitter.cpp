@@ -274,8 +274,10 @@ llvm::Expected<Values> ValueEmitter::values(OpId op, const Coordinates &coordina
     auto supplied = supplier(op, at, lanes);
     if (!supplied)
       return supplied.takeError();
-    if (*supplied)
+    if (*supplied) {
+      trace(op, at, conditions, lanes, **supplied);
       return std::move(**supplied);
+    }
   }
   if (depth >= maxDepth)
     return makeError(DiagClass::Unsupported, "%{}: more than {} ops on one path of a kernel",
@@ -283,9 +285,27 @@ llvm::Expected<Values> ValueEmitter::values(OpId op, const Coordinates &coordina
   ++depth;
   auto result = emit(op, at, conditions, lanes);
   --depth;
-  if (result)
+  if (result) {
     memos.back().values[key] = *result;
+    trace(op, at, conditions, lanes, *result);
+  }
   return result;
+}
+
+void ValueEmitter::trace(OpId id, const Coordinates &coordinates, const Guard &guard,
+                         unsigned lanes, const Values &values) {
+  const Shape &shape = ir[id].shape;
+  if (!k.isTraced() || shape.isTuple || (id.index < untraced.size() && untraced[id.index]))
+    return;
+  Guard inside = guard;
+  addDomain(inside, coordinates, shape.dims);
+  Expr element = coordinates.empty()
+                     ? constant(0)
+                     : offsetOf(Shape::tensor(shape.dtype, shape.dims), coordinates);
+  bool isSigned = dtypeClass(shape.dtype) == DTypeClass::Signed;
+  for (unsigned lane = 0; lane < lanes; ++lane)
+    k.traceValue(id.index, indexAtLane(element, lane), holdsAtLane(inside, lane), values[lane],
+                 isSigned);
 }
 
 llvm::Expected<Values> ValueEmitter::emit(OpId id, const Coordinates &coordinates,

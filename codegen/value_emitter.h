@@ -74,6 +74,10 @@ public:
   llvm::Expected<Values> values(OpId op, const Coordinates &coordinates, const Guard &guard,
                                 unsigned lanes);
 
+  /// Ops whose values are, from here on, not what the op says: of a row that is not complete yet,
+  /// or with a factor left out until later. They are not shown to who traces the kernel.
+  void setUntraced(std::vector<bool> byOp) { untraced = std::move(byOp); }
+
   /// Does an element of such an op take a loop (emit_loops.cpp)? The same element again takes it
   /// again.
   static bool iterates(Opcode opcode);
@@ -183,6 +187,8 @@ private:
   llvm::Value *bytes(llvm::Value *elements, DType type);
   llvm::Value *emitIndex(Expr expr);
   llvm::Error spend(const Op &op, unsigned amount);
+  void trace(OpId op, const Coordinates &coordinates, const Guard &guard, unsigned lanes,
+             const Values &values);
 
   KernelBuilder &k;
   llvm::IRBuilder<> &b;
@@ -197,6 +203,7 @@ private:
   Expr laneVariable;
   unsigned laneCount;
   Supplier supplier;
+  std::vector<bool> untraced; ///< by op; what lies behind its end is traced
   std::map<OpId, OpIndexing> indexings;
   struct Memo {
     std::map<std::vector<uint32_t>, Values> values;
