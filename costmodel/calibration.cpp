@@ -3,6 +3,7 @@
 #include "costmodel/fit.h"
 #include "costmodel/formula.h"
 #include "costmodel/log_parameters.h"
+#include "costmodel/switch_off.h"
 
 #include <algorithm>
 #include <cmath>
@@ -103,8 +104,17 @@ llvm::Expected<Calibration> calibrate(const Dataset &data, const Device &device,
   return calibrate(data, rows, device, options);
 }
 
-llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_t> allRows,
-                                      const Device &device, const FitOptions &options) {
+namespace {
+
+/// A term that a fit does without, and the fit with it.
+struct Lack {
+  size_t ablation;
+  const Calibration &start;
+};
+
+llvm::Expected<Calibration> fitTo(const Dataset &data, std::span<const size_t> allRows,
+                                  const Device &device, const FitOptions &options,
+                                  const Lack *lack) {
   std::vector<size_t> rows;
   for (size_t i : allRows)
     if (!data.rows[i].features.empty)
@@ -131,13 +141,15 @@ llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_
   for (int j = 0; j < parameterCount; ++j) {
     const ParameterInfo &info = parameterInfos()[j];
     double log = std::log(c.parameters[j].prior);
-    problem.start.push_back(log);
+    problem.start.push_back(lack ? std::log(lack->start.parameters[j].value) : log);
     problem.priorMean.push_back(log);
     problem.priorSigma.push_back(options.priorSigma);
     problem.lower.push_back(log + std::log(info.low));
     problem.upper.push_back(log + std::log(info.high));
     problem.isFree.push_back(info.fitted || options.all);
   }
+  if (lack)
+    problem.tolerance = 1e-5;
   // The parameters stay the same over one pass of all rows.
   std::vector<double> seededAt;
   ParametersOf<ParameterDual> parameters;
@@ -145,6 +157,8 @@ llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_
     if (seededAt.empty() || !std::equal(x.begin(), x.end(), seededAt.begin())) {
       seededAt.assign(x.begin(), x.end());
       parameters = seededParameters(x);
+      if (lack)
+        switchOff(lack->ablation, device, parameters);
     }
     const DatasetRow &row = data.rows[rows[i]];
     ParameterDual time = log(kernelTime(row.features, device, parameters).total);
@@ -167,8 +181,29 @@ llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_
             ? Status::Fitted
             : Status::NotIdentified;
   }
+  if (lack) {
+    Parameters values = c.values();
+    switchOff(lack->ablation, device, values);
+    std::array<double, parameterCount> switched = toArray(values);
+    for (size_t j = 0; j < switched.size(); ++j)
+      c.parameters[j].value = switched[j];
+  }
   judge(c, data, rows, device);
   return c;
+}
+
+} // namespace
+
+llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_t> rows,
+                                      const Device &device, const FitOptions &options) {
+  return fitTo(data, rows, device, options, nullptr);
+}
+
+llvm::Expected<Calibration> calibrateWithout(const Dataset &data, std::span<const size_t> rows,
+                                             const Device &device, const FitOptions &options,
+                                             size_t ablation, const Calibration &start) {
+  const Lack lack{ablation, start};
+  return fitTo(data, rows, device, options, &lack);
 }
 
 } // namespace tilewright

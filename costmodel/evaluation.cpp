@@ -15,16 +15,31 @@ PredictedRow predictedRow(const DatasetRow &row, double predictedNs) {
   return {row.identity.family, row.identity.group, row.timeNs, predictedNs, row.identity.shape};
 }
 
+std::vector<PredictedRow> rowsOfFamilies(const Dataset &data, const EvaluationReport &report,
+                                         std::span<const std::string> families) {
+  std::vector<PredictedRow> rows;
+  for (size_t i = 0; i < data.rows.size(); ++i)
+    if (std::find(families.begin(), families.end(), data.rows[i].identity.family) != families.end())
+      rows.push_back(predictedRow(data.rows[i], report.predictedNs[i]));
+  return rows;
+}
+
 } // namespace
 
 FamilyMetrics metricsOfFamilies(std::string name, const Dataset &data,
                                 const EvaluationReport &report,
                                 std::span<const std::string> families) {
-  std::vector<PredictedRow> rows;
-  for (size_t i = 0; i < data.rows.size(); ++i)
-    if (std::find(families.begin(), families.end(), data.rows[i].identity.family) != families.end())
-      rows.push_back(predictedRow(data.rows[i], report.predictedNs[i]));
-  return metricsOf(std::move(name), rows);
+  return metricsOf(std::move(name), rowsOfFamilies(data, report, families));
+}
+
+MetricsChange changeOfFamilies(const Dataset &data, const EvaluationReport &first,
+                               const EvaluationReport &second,
+                               std::span<const std::string> families) {
+  std::vector<std::string> all;
+  for (const FamilyMetrics &family : first.families)
+    all.push_back(family.family);
+  std::span<const std::string> wanted = families.empty() ? all : families;
+  return changeOf(rowsOfFamilies(data, first, wanted), rowsOfFamilies(data, second, wanted));
 }
 
 EvaluationReport reportOf(const Dataset &data, const Device &device,

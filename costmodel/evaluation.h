@@ -56,6 +56,12 @@ FamilyMetrics metricsOfFamilies(std::string name, const Dataset &data,
                                 const EvaluationReport &report,
                                 std::span<const std::string> families);
 
+/// What a second report of the same rows changes in some families, taken together; in all of them
+/// if none are named.
+MetricsChange changeOfFamilies(const Dataset &data, const EvaluationReport &first,
+                               const EvaluationReport &second,
+                               std::span<const std::string> families = {});
+
 /// The fold of a shape, in [0, folds).
 int foldOf(std::string_view shape, int folds);
 

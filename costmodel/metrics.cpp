@@ -121,8 +121,13 @@ private:
   uint64_t state = 1;
 };
 
+constexpr int resamples = 1000;
+
+ConfidenceInterval intervalOf(std::vector<double> &samples) {
+  return {quantile(samples, 0.025), quantile(samples, 0.975)};
+}
+
 void addIntervals(FamilyMetrics &m, std::span<const ShapeSums> shapes) {
-  constexpr int resamples = 1000;
   std::array<std::vector<double>, 5> samples;
   Draws draws;
   for (int r = 0; r < resamples; ++r) {
@@ -137,7 +142,35 @@ void addIntervals(FamilyMetrics &m, std::span<const ShapeSums> shapes) {
   ConfidenceInterval *const intervals[] = {&m.mapeInterval, &m.biasInterval, &m.oracleAt1Interval,
                                            &m.oracleAt5Interval, &m.oracleAt10Interval};
   for (size_t i = 0; i < samples.size(); ++i)
-    *intervals[i] = {quantile(samples[i], 0.025), quantile(samples[i], 0.975)};
+    *intervals[i] = intervalOf(samples[i]);
+}
+
+std::string_view shapeOf(const PredictedRow &row) {
+  return row.shape.empty() ? row.group : row.shape;
+}
+
+/// By shape; the error and the choice at k = 1 alone.
+std::map<std::string_view, ShapeSums> sumsByShape(std::span<const PredictedRow> rows) {
+  std::map<std::string_view, ShapeSums> shapes;
+  std::map<std::string_view, std::vector<const PredictedRow *>> groups;
+  for (const PredictedRow &row : rows) {
+    double relative = row.predictedNs / row.measuredNs - 1;
+    shapes[shapeOf(row)] += {1, std::abs(relative), relative, 0, {}};
+    groups[row.group].push_back(&row);
+  }
+  for (const auto &[key, members] : groups) {
+    const PredictedRow *chosen = members.front(), *best = members.front();
+    for (const PredictedRow *row : members) {
+      if (row->predictedNs < chosen->predictedNs)
+        chosen = row;
+      if (row->measuredNs < best->measuredNs)
+        best = row;
+    }
+    ShapeSums &shape = shapes[shapeOf(*members.front())];
+    shape.groups += 1;
+    shape.logOracle[0] += std::log(best->measuredNs / chosen->measuredNs);
+  }
+  return shapes;
 }
 
 } // namespace
@@ -152,20 +185,17 @@ FamilyMetrics metricsOf(std::string family, std::span<const PredictedRow> rows) 
   std::vector<double> errors;
   std::map<std::string_view, std::vector<const PredictedRow *>> groups;
   std::map<std::string_view, ShapeSums> shapes;
-  auto shapeOf = [&](const PredictedRow &row) -> ShapeSums & {
-    return shapes[row.shape.empty() ? row.group : row.shape];
-  };
   for (const PredictedRow &row : rows) {
     double relative = row.predictedNs / row.measuredNs - 1;
     errors.push_back(std::abs(relative));
-    shapeOf(row) += {1, std::abs(relative), relative, 0, {}};
+    shapes[shapeOf(row)] += {1, std::abs(relative), relative, 0, {}};
     groups[row.group].push_back(&row);
   }
   std::array<double, 3> logOracle{}, logRandom{}, worst = {1, 1, 1};
   double tau = 0;
   for (const auto &[key, members] : groups) {
     GroupScore score = scoreOf(members);
-    ShapeSums &shape = shapeOf(*members.front());
+    ShapeSums &shape = shapes[shapeOf(*members.front())];
     shape.groups += 1;
     for (size_t i = 0; i < choiceCounts.size(); ++i) {
       worst[i] = std::min(worst[i], score.oracle[i]);
@@ -204,6 +234,43 @@ FamilyMetrics metricsOf(std::string family, std::span<const PredictedRow> rows) 
   result.kendallTau = result.tauGroups ? tau / double(result.tauGroups) : 0;
   addIntervals(result, sums);
   return result;
+}
+
+MetricsChange changeOf(std::span<const PredictedRow> first, std::span<const PredictedRow> second) {
+  MetricsChange change;
+  std::vector<ShapeSums> before, after;
+  for (const auto &[shape, sums] : sumsByShape(first))
+    before.push_back(sums);
+  for (const auto &[shape, sums] : sumsByShape(second))
+    after.push_back(sums);
+  if (before.empty() || before.size() != after.size())
+    return change;
+  auto mapeOf = [](const ShapeSums &sum) { return sum.absolute / sum.rows; };
+  auto oracleOf = [](const ShapeSums &sum) {
+    return std::exp(sum.logOracle[0] / std::max(sum.groups, 1.0));
+  };
+  ShapeSums allBefore, allAfter;
+  for (size_t i = 0; i < before.size(); ++i) {
+    allBefore += before[i];
+    allAfter += after[i];
+  }
+  change.mape = mapeOf(allAfter) - mapeOf(allBefore);
+  change.oracleAt1 = oracleOf(allAfter) - oracleOf(allBefore);
+  std::vector<double> mapes, oracles;
+  Draws draws;
+  for (int r = 0; r < resamples; ++r) {
+    ShapeSums a, b;
+    for (size_t i = 0; i < before.size(); ++i) {
+      size_t shape = draws.below(before.size());
+      a += before[shape];
+      b += after[shape];
+    }
+    mapes.push_back(mapeOf(b) - mapeOf(a));
+    oracles.push_back(oracleOf(b) - oracleOf(a));
+  }
+  change.mapeInterval = intervalOf(mapes);
+  change.oracleAt1Interval = intervalOf(oracles);
+  return change;
 }
 
 std::vector<FamilyMetrics> metricsByFamily(std::span<const PredictedRow> rows) {

@@ -54,6 +54,14 @@ FamilyMetrics metricsOf(std::string family, std::span<const PredictedRow> rows);
 /// One entry a family, sorted by name.
 std::vector<FamilyMetrics> metricsByFamily(std::span<const PredictedRow> rows);
 
+/// What a second prediction of the same rows changes: second - first. Intervals resample whole
+/// shapes, the same ones of both, so that what the two have in common does not widen them.
+struct MetricsChange {
+  double mape = 0, oracleAt1 = 0;
+  ConfidenceInterval mapeInterval, oracleAt1Interval;
+};
+MetricsChange changeOf(std::span<const PredictedRow> first, std::span<const PredictedRow> second);
+
 /// Kendall's tau-b of two equally long lists: 1 for the same order, -1 for the reverse, 0 where one
 /// is constant.
 double kendallTau(std::span<const double> a, std::span<const double> b);

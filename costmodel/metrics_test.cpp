@@ -98,5 +98,34 @@ TEST(Metrics, ExpectedRandomRatioMatchesBruteForce) {
   }
 }
 
+TEST(Metrics, ChangeBetweenTwoPredictions) {
+  // Errors 0.5 and 0.3 become 0.1 and 0.3; the first ranks the slower one first.
+  std::vector<PredictedRow> first = {{"f", "a", 10, 15}, {"f", "a", 20, 14}},
+                            second = {{"f", "a", 10, 11}, {"f", "a", 20, 26}};
+  MetricsChange change = changeOf(first, second);
+  EXPECT_NEAR(change.mape, (0.1 + 0.3) / 2 - (0.5 + 0.3) / 2, 1e-12);
+  EXPECT_NEAR(change.oracleAt1, 1 - 0.5, 1e-12);
+  // One shape can not vary.
+  EXPECT_NEAR(change.mapeInterval.low, change.mape, 1e-12);
+  EXPECT_NEAR(change.mapeInterval.high, change.mape, 1e-12);
+  EXPECT_EQ(changeOf({}, {}).mape, 0);
+}
+
+/// Shapes whose errors are far apart, and a change that all of them share: its interval is narrow.
+TEST(Metrics, ChangesArePaired) {
+  std::vector<PredictedRow> first, second;
+  for (int i = 0; i < 40; ++i) {
+    const double error = 0.1 * i;
+    first.push_back({"f", std::to_string(i), 10, 10 * (1 + error)});
+    second.push_back({"f", std::to_string(i), 10, 10 * (1 + error + 0.01)});
+  }
+  MetricsChange change = changeOf(first, second);
+  EXPECT_NEAR(change.mapeInterval.low, 0.01, 1e-9);
+  EXPECT_NEAR(change.mapeInterval.high, 0.01, 1e-9);
+  EXPECT_GT(metricsOf("f", first).mapeInterval.high - metricsOf("f", first).mapeInterval.low, 0.3);
+  MetricsChange back = changeOf(second, first);
+  EXPECT_NEAR(back.mape, -change.mape, 1e-12);
+}
+
 } // namespace
 } // namespace tilewright

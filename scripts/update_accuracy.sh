@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes docs/accuracy.md anew from the bundled measurements: two minutes on one core.
+# Writes docs/accuracy.md anew from the bundled measurements: six minutes on one core.
 # Usage: scripts/update_accuracy.sh [BUILD_FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -96,6 +96,21 @@ Calibrated on so many measurements of other shapes: chosen by the tool before an
 
 TEXT
   evaluate --learning-curve | tail -n +3
+  cat <<'TEXT'
+
+## What each term is worth
+
+Each term of the formula ([model.md](model.md)) switched off in turn: its parameters at the value where it
+does nothing, all others fitted again, shapes left out that the fits have not seen. Fits see one of four
+configurations of each problem, with the term as without. Differences are in points: more error is +, a
+worse choice (top-1) is -. Bold where 95 % of resamples of whole shapes, paired, agree on the sign. Classes:
+error / top-1. A parameter that becomes another one is fitted for both. `l2_stream` plays a part with warm
+caches only, of which these rows have none.
+
+`tilewright evaluate FILES --ablation`, families taken together by `--merge`:
+
+TEXT
+  evaluate --ablation "${classes[@]}"
   cat <<'TEXT'
 
 ## Classical models

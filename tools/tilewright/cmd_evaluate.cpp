@@ -1,6 +1,6 @@
 // tilewright evaluate: the cost model, and classical ones, against measurements.
 #include "costmodel/counters.h"
-#include "tools/tilewright/evaluation_output.h"
+#include "tools/tilewright/ablation_output.h"
 #include "tools/tilewright/measured_input.h"
 
 #include <algorithm>
@@ -12,10 +12,11 @@ namespace {
 
 struct Options : MeasuredOptions {
   std::string calibration, baseline;
-  bool leftOut = false, familyOut = false, noMeasurement = false, learningCurve = false;
+  bool leftOut = false, familyOut = false, noMeasurement = false, learningCurve = false,
+       ablation = false;
   bool rows = false, markdown = false, counters = false;
   std::vector<std::string> merged; ///< "NAME=FAMILY,FAMILY,…"
-  int folds = 5, draws = 10;
+  int folds = 5, draws = 10, thinning = 4;
 };
 
 llvm::Expected<EvaluationReport> reportFor(const Options &options, const MeasuredInput &input) {
@@ -91,18 +92,58 @@ int runLearningCurve(const Options &options, const MeasuredInput &input) {
   return Fine;
 }
 
-/// A family of families: "NAME=FAMILY,FAMILY,…".
-llvm::Error addMerged(EvaluationReport &report, const Dataset &data, const std::string &text) {
+/// Families taken together: "NAME=FAMILY,FAMILY,…".
+llvm::Expected<FamilyClass> parseMerged(const Dataset &data, const std::string &text) {
   size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos)
     return makeError(DiagClass::BadInput, "--merge '{}' is not NAME=FAMILY,FAMILY,…", text);
-  std::vector<std::string> families = CLI::detail::split(text.substr(equals + 1), ',');
-  for (const std::string &family : families)
-    if (std::none_of(report.families.begin(), report.families.end(),
-                     [&](const FamilyMetrics &m) { return m.family == family; }))
+  FamilyClass merged{text.substr(0, equals), CLI::detail::split(text.substr(equals + 1), ',')};
+  auto isKnown = [&](const std::string &family) {
+    return std::any_of(data.rows.begin(), data.rows.end(),
+                       [&](const DatasetRow &row) { return row.identity.family == family; }) ||
+           std::any_of(data.unpriced.begin(), data.unpriced.end(),
+                       [&](const UnpricedRows &rows) { return rows.family == family; });
+  };
+  for (const std::string &family : merged.families)
+    if (!isKnown(family))
       return makeError(DiagClass::BadInput, "--merge '{}': no rows of family '{}'", text, family);
-  report.families.push_back(metricsOfFamilies(text.substr(0, equals), data, report, families));
-  return llvm::Error::success();
+  return merged;
+}
+
+llvm::Expected<std::vector<FamilyClass>> parseAllMerged(const Options &options,
+                                                        const Dataset &data) {
+  std::vector<FamilyClass> all;
+  for (const std::string &text : options.merged) {
+    auto merged = parseMerged(data, text);
+    if (!merged)
+      return merged.takeError();
+    all.push_back(std::move(*merged));
+  }
+  return all;
+}
+
+int runAblation(const Options &options, const MeasuredInput &input) {
+  auto classes = parseAllMerged(options, input.data);
+  if (!classes)
+    return failInput(classes.takeError());
+  AblationOptions ablation;
+  ablation.folds = options.folds;
+  ablation.thinning = options.thinning;
+  ablation.fit.all = options.allParameters;
+  auto report = evaluateAblations(input.data, input.device, ablation);
+  if (!report)
+    return failInput(report.takeError());
+  AblationView view(input.data, input.device, *report, std::move(*classes));
+  if (!options.out.empty())
+    if (llvm::Error error = writeFileAtomically(options.out, dump(view.json())))
+      return fail(std::move(error));
+  if (options.json) {
+    print(view.json());
+    return Fine;
+  }
+  TextTable table = view.table();
+  fmt::print("{}\n\n{}", view.head(), options.markdown ? table.markdown() : table.text());
+  return Fine;
 }
 
 /// Predicted bytes against hardware counters.
@@ -157,12 +198,17 @@ int runEvaluate(const Options &options) {
     return failInput(input.takeError());
   if (options.learningCurve)
     return runLearningCurve(options, *input);
+  if (options.ablation)
+    return runAblation(options, *input);
   llvm::Expected<EvaluationReport> report = reportFor(options, *input);
   if (!report)
     return failInput(report.takeError());
-  for (const std::string &merged : options.merged)
-    if (llvm::Error error = addMerged(*report, input->data, merged))
-      return failInput(std::move(error));
+  auto classes = parseAllMerged(options, input->data);
+  if (!classes)
+    return failInput(classes.takeError());
+  for (const FamilyClass &merged : *classes)
+    report->families.push_back(
+        metricsOfFamilies(merged.name, input->data, *report, merged.families));
   if (options.json || !options.out.empty()) {
     Json document = Json::parse(toJson(*report));
     if (options.rows) {
@@ -216,15 +262,23 @@ void addEvaluate(CLI::App &app, Selection &selection) {
       ->check(CLI::IsMember({"roofline", "traffic-waves", "xla"}));
   how->add_flag("--learning-curve", options->learningCurve,
                 "By fits to a few measurements of other shapes, designed and random");
+  how->add_flag("--ablation", options->ablation,
+                "Each shape by fits that have not seen it, without each term of the formula in "
+                "turn: what the term is worth");
   how->add_flag("--counters", options->counters,
                 "Predicted bytes against hardware counters in FILE, in place of times");
   how->require_option(0, 1);
   command->add_option("--merge", options->merged,
                       "NAME=FAMILY,FAMILY,…: also the numbers of families taken together");
-  command->add_option("--folds", options->folds, "With --left-out and --learning-curve")
+  command->add_option("--folds", options->folds, "With --left-out, --learning-curve and --ablation")
       ->capture_default_str()
       ->check(CLI::Range(2, 100));
   command->add_option("--draws", options->draws, "Random draws with --learning-curve")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command
+      ->add_option("--thinning", options->thinning,
+                   "With --ablation: fits see one of so many configurations of a problem")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   command->add_flag("--markdown", options->markdown, "Print Markdown tables");

@@ -1,0 +1,51 @@
+// Ablation: what each term of the time formula is worth. A term is switched off, all parameters are
+// fitted again, and whole shapes that the fit has not seen are priced with and without it.
+//
+// Terms are data: ablations.def says for each what gives it its neutral value.
+#pragma once
+
+#include "costmodel/evaluation.h"
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tilewright {
+
+struct AblationInfo {
+  std::string_view name, removes;
+};
+/// The terms, in the order of ablations.def.
+std::span<const AblationInfo> ablations();
+std::optional<size_t> ablationIndex(std::string_view name);
+
+/// Names of the parameters that the term fixes, in the order of parameters.def.
+std::vector<std::string_view> parametersOf(size_t ablation, const Device &device);
+
+struct TermWorth {
+  size_t ablation = 0;
+  EvaluationReport without; ///< the rest fitted again, shapes left out
+};
+
+struct AblationReport {
+  EvaluationReport all; ///< with all terms, fitted to the same rows
+  std::vector<TermWorth> terms;
+  int folds = 0;
+  int64_t fittedRows = 0; ///< of all rows, those that fits may see
+};
+
+struct AblationOptions {
+  int folds = 5;
+  /// Fits see one of so many configurations of each problem (drawn by a hash, the first always);
+  /// all rows are priced.
+  int thinning = 4;
+  std::vector<size_t> terms; ///< empty: all
+  FitOptions fit;
+};
+
+/// Errors as evaluateLeftOut().
+llvm::Expected<AblationReport> evaluateAblations(const Dataset &data, const Device &device,
+                                                 const AblationOptions &options = {});
+
+} // namespace tilewright
