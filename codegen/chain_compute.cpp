@@ -398,7 +398,9 @@ llvm::Error ChainLowering::emitResults(const Values &outputs, const Values &stat
         auto made = emitter.values(id, root, guard, 2);
         if (!made)
           return made.takeError();
-        emitter.store(lowering->outputBuffer(r), lowering->graph[id].shape, root, guard, *made);
+        if (auto error = emitter.store(lowering->outputBuffer(r), lowering->graph[id].shape, root,
+                                       guard, *made))
+          return error;
       }
     }
   }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <functional>
 #include <new>
@@ -76,7 +77,7 @@ std::vector<int64_t> spreadBlocks(int64_t blocks, int64_t together, int64_t most
 struct Difference {
   double maxError = 0;
   int64_t worst = -1; ///< element
-  double got = 0, expected = 0;
+  std::complex<double> got, expected;
   int64_t unwritten = -1; ///< first element that was not written
 };
 
@@ -84,12 +85,12 @@ struct Difference {
 std::vector<int64_t> writtenElements(const Shape &shape, const std::vector<bool> &written,
                                      int64_t &unwritten) {
   std::vector<int64_t> order = physicalOrder(shape), result;
-  size_t elementBytes = bitWidth(shape.dtype) / 8;
+  size_t bits = bitWidth(shape.dtype);
   int64_t count = shape.elementCount().value_or(0);
   unwritten = -1;
   for (int64_t position = 0; position < count; ++position) {
     int64_t element = order.empty() ? position : order[static_cast<size_t>(position)];
-    if (written[static_cast<size_t>(position) * elementBytes])
+    if (written[static_cast<size_t>(position) * bits / 8])
       result.push_back(element);
     else if (unwritten < 0)
       unwritten = element;
@@ -97,11 +98,23 @@ std::vector<int64_t> writtenElements(const Shape &shape, const std::vector<bool>
   return result;
 }
 
+std::complex<double> valueAt(const Tensor &tensor, int64_t element) {
+  return tensor.wordsPerElement() == 2 ? tensor.complex(element) : tensor.asDouble(element);
+}
+bool isNan(std::complex<double> x) { return std::isnan(x.real()) || std::isnan(x.imag()); }
+bool isFinite(std::complex<double> x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
+
+/// The number; both parts of it where it has an imaginary one.
+std::string shown(std::complex<double> x) {
+  return x.imag() == 0 ? fmt::format("{:.9g}", x.real())
+                       : fmt::format("({:.9g}, {:.9g})", x.real(), x.imag());
+}
+
 /// `expected` gives the reference of an element.
 llvm::Error compare(const Tensor &got, std::span<const int64_t> elements,
-                    const std::function<llvm::Expected<double>(int64_t)> &expected,
+                    const std::function<llvm::Expected<std::complex<double>>(int64_t)> &expected,
                     Difference &result) {
-  std::vector<double> references;
+  std::vector<std::complex<double>> references;
   double sumOfSquares = 0;
   int64_t finite = 0;
   for (int64_t element : elements) {
@@ -109,18 +122,19 @@ llvm::Error compare(const Tensor &got, std::span<const int64_t> elements,
     if (!reference)
       return reference.takeError();
     references.push_back(*reference);
-    if (std::isfinite(*reference)) {
-      sumOfSquares += *reference * *reference;
+    if (isFinite(*reference)) {
+      sumOfSquares += std::norm(*reference);
       ++finite;
     }
   }
   double scale = finite ? std::sqrt(sumOfSquares / static_cast<double>(finite)) : 0;
   for (size_t i = 0; i < elements.size(); ++i) {
-    double value = got.asDouble(elements[i]), wanted = references[i], error = 0;
-    if (std::isnan(wanted) || std::isnan(value))
-      error = std::isnan(wanted) == std::isnan(value) ? 0 : INFINITY;
+    std::complex<double> value = valueAt(got, elements[i]), wanted = references[i];
+    double error = 0;
+    if (isNan(wanted) || isNan(value))
+      error = isNan(wanted) == isNan(value) ? 0 : INFINITY;
     else if (value != wanted)
-      error = std::isfinite(value) && std::isfinite(wanted)
+      error = isFinite(value) && isFinite(wanted)
                   ? std::abs(value - wanted) / std::max(std::abs(wanted), scale)
                   : INFINITY;
     if (error > result.maxError || result.worst < 0) {
@@ -169,20 +183,23 @@ std::string_view toString(CheckOutcome::Status status) {
 double toleranceOf(const Graph &graph) {
   double tolerance = 0;
   for (const Op &op : graph.all()) {
-    if (op.shape.isTuple || !isFloat(op.shape.dtype))
+    if (op.shape.isTuple)
       continue;
     switch (op.shape.dtype) {
     case DType::F64:
+    case DType::C128:
       tolerance = std::max(tolerance, 1e-12);
       break;
     case DType::F32:
+    case DType::C64:
       tolerance = std::max(tolerance, 5e-5);
       break;
     case DType::F16:
       tolerance = std::max(tolerance, 0.004);
       break;
     default:
-      tolerance = std::max(tolerance, 0.03);
+      if (isFloat(op.shape.dtype))
+        tolerance = std::max(tolerance, 0.03);
     }
   }
   return tolerance;
@@ -305,10 +322,10 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
         writtenElements(parameter.shape, written[i], comparison.unwritten);
     if (isSampled)
       elements = sample(elements, sampledElements);
-    auto expected = [&](int64_t element) -> llvm::Expected<double> {
+    auto expected = [&](int64_t element) -> llvm::Expected<std::complex<double>> {
       if (isSampled)
         return points.at(results[result], coordinatesOf(parameter.shape, element));
-      return references[result].asDouble(element);
+      return valueAt(references[result], element);
     };
     if (auto error = compare(*got, elements, expected, comparison))
       return fromError(std::move(error));
@@ -320,10 +337,10 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
           fmt::format("%{}: element {} is never written", parameter.name, comparison.unwritten);
     } else if (!(comparison.maxError <= outcome.tolerance)) {
       outcome.status = CheckOutcome::Status::Fail;
-      outcome.reason = fmt::format(
-          "%{}: element {} is {:.9g}, expected {:.9g}: relative error {:.3g}, allowed {:.3g}",
-          parameter.name, comparison.worst, comparison.got, comparison.expected,
-          comparison.maxError, outcome.tolerance);
+      outcome.reason =
+          fmt::format("%{}: element {} is {}, expected {}: relative error {:.3g}, allowed {:.3g}",
+                      parameter.name, comparison.worst, shown(comparison.got),
+                      shown(comparison.expected), comparison.maxError, outcome.tolerance);
     }
   }
   if (finder) {

@@ -299,7 +299,9 @@ llvm::Error DotLowering::emitResult(Expr row, Expr column, unsigned lanes, const
     auto values = emitter.values(id, root, guard, lanes);
     if (!values)
       return values.takeError();
-    emitter.store(lowering->outputBuffer(r), lowering->graph[id].shape, root, guard, *values);
+    if (auto error = emitter.store(lowering->outputBuffer(r), lowering->graph[id].shape, root,
+                                   guard, *values))
+      return error;
   }
   return llvm::Error::success();
 }

@@ -92,9 +92,12 @@ unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile) {
     if (!op.shape.isTuple && op.shape.rank() > 0 &&
         (op.opcode == Opcode::Parameter || op.opcode == Opcode::Tuple))
       widest = std::max(widest, bitWidth(op.shape.dtype));
-  for (OpId id : resultsOf(graph))
+  unsigned least = 1; // whole bytes of every result
+  for (OpId id : resultsOf(graph)) {
     widest = std::max(widest, bitWidth(graph[id].shape.dtype));
-  unsigned lanes = std::max(128 / widest, 1u);
+    least = std::max(least, 8 / std::clamp(bitWidth(graph[id].shape.dtype), 1u, 8u));
+  }
+  unsigned lanes = std::max(128 / widest, least);
   while (lanes > 1 && (extent % lanes != 0 || tile % lanes != 0))
     lanes /= 2;
   return lanes;

@@ -153,8 +153,9 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
     }
     for (const Pending &vector : pending)
       for (size_t r = 0; r < lowering.results.size(); ++r)
-        emitter.store(lowering.outputBuffer(r), graph[lowering.results[r]].shape, vector.at,
-                      vector.guard, vector.values[r]);
+        if (auto error = emitter.store(lowering.outputBuffer(r), graph[lowering.results[r]].shape,
+                                       vector.at, vector.guard, vector.values[r]))
+          return error;
     return llvm::Error::success();
   };
 

@@ -72,9 +72,8 @@ llvm::Error ReductionLowering::storeOfInput(size_t result, const Coordinates &at
   auto value = lowering->emitter.values(id, place, guard, lanes);
   if (!value)
     return value.takeError();
-  lowering->emitter.store(lowering->outputBuffer(result), lowering->graph[id].shape, place, guard,
-                          *value);
-  return llvm::Error::success();
+  return lowering->emitter.store(lowering->outputBuffer(result), lowering->graph[id].shape, place,
+                                 guard, *value);
 }
 
 Coordinates ReductionLowering::rootCoordinates(const Coordinates &columns) const {
@@ -126,8 +125,7 @@ llvm::Error ReductionLowering::emitResults() {
                        auto value = emitter.values(id, at, inside, lanes);
                        if (!value)
                          return value.takeError();
-                       emitter.store(lowering->outputBuffer(r), shape, at, inside, *value);
-                       return llvm::Error::success();
+                       return emitter.store(lowering->outputBuffer(r), shape, at, inside, *value);
                      });
       if (error)
         return error;
@@ -168,7 +166,8 @@ llvm::Error ReductionLowering::emitResults() {
     auto value = emitter.values(id, at, guard, 1);
     if (!value)
       return value.takeError();
-    emitter.store(lowering->outputBuffer(r), shape, at, guard, *value);
+    if (auto error = emitter.store(lowering->outputBuffer(r), shape, at, guard, *value))
+      return error;
   }
   return llvm::Error::success();
 }

@@ -14,6 +14,9 @@ namespace {
 bool isSixteenBit(DType type) { return type == DType::F16 || type == DType::BF16; }
 bool isEightBit(DType type) { return type == DType::F8E5M2 || type == DType::F8E4M3FN; }
 bool isSigned(DType type) { return dtypeClass(type) == DTypeClass::Signed; }
+bool isComplex(DType type) { return dtypeClass(type) == DTypeClass::Complex; }
+/// Integers of less than a byte.
+bool isNarrow(DType type) { return isInteger(type) && bitWidth(type) < 8; }
 
 llvm::Error unsupported(const Op &op, const std::string &why) {
   return makeError(DiagClass::Unsupported, "%{}: no code for {} {}", op.name, toString(op.opcode),
@@ -25,6 +28,14 @@ llvm::Error unsupported(const Op &op, const std::string &why) {
 bool ScalarOps::isSupported(DType type) {
   switch (type) {
   case DType::Pred:
+  case DType::S1:
+  case DType::S2:
+  case DType::S4:
+  case DType::U1:
+  case DType::U2:
+  case DType::U4:
+  case DType::C64:
+  case DType::C128:
   case DType::S8:
   case DType::S16:
   case DType::S32:
@@ -50,18 +61,22 @@ llvm::Type *ScalarOps::valueType(DType type) {
     return k.i1;
   if (type == DType::F64)
     return k.f64;
+  if (isComplex(type))
+    return llvm::FixedVectorType::get(type == DType::C64 ? k.f32 : k.f64, 2);
   return isFloat(type) ? k.f32 : b.getIntNTy(bitWidth(type));
 }
 
 llvm::Type *ScalarOps::memoryType(DType type) {
-  if (type == DType::F64 || type == DType::F32)
+  if (type == DType::F64 || type == DType::F32 || isComplex(type))
     return valueType(type);
-  return b.getIntNTy(bitWidth(type));
+  return b.getIntNTy(std::max(bitWidth(type), 8u));
 }
 
 llvm::Value *ScalarOps::fromMemory(DType type, llvm::Value *bits) {
   if (type == DType::Pred)
     return b.CreateICmpNE(bits, llvm::ConstantInt::get(k.i8, 0));
+  if (isNarrow(type))
+    return b.CreateTrunc(bits, valueType(type));
   if (isEightBit(type))
     return decodeEight(type, bits);
   return isSixteenBit(type) ? k.from16(type, bits) : bits;
@@ -69,6 +84,8 @@ llvm::Value *ScalarOps::fromMemory(DType type, llvm::Value *bits) {
 
 llvm::Value *ScalarOps::toMemory(DType type, llvm::Value *value) {
   if (type == DType::Pred)
+    return b.CreateZExt(value, k.i8);
+  if (isNarrow(type))
     return b.CreateZExt(value, k.i8);
   if (isEightBit(type))
     return encodeEight(type, value);
@@ -78,11 +95,16 @@ llvm::Value *ScalarOps::toMemory(DType type, llvm::Value *value) {
 llvm::Value *ScalarOps::constant(DType type, double value) {
   if (isFloat(type))
     return llvm::ConstantFP::get(valueType(type), value);
+  if (isComplex(type)) {
+    auto *part = llvm::cast<llvm::VectorType>(valueType(type))->getElementType();
+    return llvm::ConstantVector::get(
+        {llvm::ConstantFP::get(part, value), llvm::ConstantFP::get(part, 0)});
+  }
   return constant(type, static_cast<int64_t>(value));
 }
 
 llvm::Value *ScalarOps::constant(DType type, int64_t value) {
-  if (isFloat(type))
+  if (isFloat(type) || isComplex(type))
     return constant(type, static_cast<double>(value));
   if (type == DType::Pred)
     return b.getInt1(value != 0);
@@ -97,6 +119,14 @@ llvm::Value *ScalarOps::convert(DType from, DType to, llvm::Value *value) {
   if (from == to)
     return value;
   llvm::Type *type = valueType(to);
+  if (isComplex(to)) {
+    DType part = to == DType::C64 ? DType::F32 : DType::F64;
+    if (isComplex(from))
+      return to == DType::C64 ? b.CreateFPTrunc(value, type) : b.CreateFPExt(value, type);
+    return complexOf(convert(from, part, value), constant(part, 0.0));
+  }
+  if (isComplex(from)) // the real part
+    return convert(from == DType::C64 ? DType::F32 : DType::F64, to, realPart(value));
   if (isFloat(from) && isFloat(to)) {
     if (from == DType::F64)
       value = b.CreateFPTrunc(value, k.f32);
@@ -152,12 +182,14 @@ llvm::Expected<llvm::Value *> ScalarOps::apply(const Op &op, DType operandType, 
   case Opcode::Convert:
     return convert(operandType, type, x[0]);
   case Opcode::BitcastConvert: {
-    if (bitWidth(type) != bitWidth(operandType) || type == DType::Pred ||
-        operandType == DType::Pred)
+    if (bitWidth(type) != bitWidth(operandType) || isComplex(type) || isComplex(operandType) ||
+        type == DType::Pred || operandType == DType::Pred)
       return unsupported(op, fmt::format("from {} to {}", toString(operandType), toString(type)));
     return fromMemory(type, b.CreateBitCast(toMemory(operandType, x[0]), memoryType(type)));
   }
   case Opcode::Compare:
+    if (isComplex(operandType))
+      break;
     if (isFloat(operandType) && isTotalOrder())
       return unsupported(op, "in total order");
     return compare(op.attrs.comparison, operandType, x[0], x[1]);
@@ -189,6 +221,12 @@ llvm::Expected<llvm::Value *> ScalarOps::apply(const Op &op, DType operandType, 
                                        op.attrs.mantissaBits));
   default:
     break;
+  }
+  if (isComplex(type) || isComplex(operandType)) {
+    llvm::Value *result = applyComplex(op, operandType, x);
+    if (!result)
+      return unsupported(op, fmt::format("on {}", toString(operandType)));
+    return result;
   }
   llvm::Value *result = isFloat(type) ? applyFloat(op, x) : applyInteger(op, type, x);
   if (!result)
@@ -363,11 +401,13 @@ std::optional<Combiner> ScalarOps::inspectReducer(const Graph &reducer) {
 }
 
 llvm::Value *ScalarOps::combine(Combiner combiner, DType type, llvm::Value *x, llvm::Value *y) {
-  bool floats = isFloat(type), isPred = type == DType::Pred;
+  bool floats = isFloat(type) || isComplex(type), isPred = type == DType::Pred;
   switch (combiner) {
   case Combiner::Add:
     return floats ? b.CreateFAdd(x, y) : isPred ? b.CreateOr(x, y) : b.CreateAdd(x, y);
   case Combiner::Multiply:
+    if (isComplex(type))
+      return multiplyComplex(x, y);
     return floats ? b.CreateFMul(x, y) : isPred ? b.CreateAnd(x, y) : b.CreateMul(x, y);
   case Combiner::Minimum:
     return isPred ? b.CreateAnd(x, y)

@@ -1,8 +1,10 @@
 // The scalar bodies of elementwise ops, as LLVM IR.
 //
 // In registers, every float type of 32 bits or less is an f32 that holds a value of that type,
-// f64 is a double, integers are iN and pred is an i1. Each op computes in that form and rounds its
-// result to its own type, as the graph says. In memory, 16-bit floats are i16 and pred is i8.
+// f64 is a double, integers are iN and pred is an i1; a complex number is a vector of two floats.
+// Each op computes in that form and rounds its result to its own type, as the graph says. In
+// memory, 16-bit floats are i16 and pred is i8; types of less than a byte have one each, as i8,
+// which only buffers don't (memory_access.cpp packs them).
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -51,6 +53,16 @@ private:
   llvm::Value *encodeEight(DType type, llvm::Value *value);
   llvm::Value *applyFloat(const Op &op, const Values &x);
   llvm::Value *applyInteger(const Op &op, DType type, const Values &x);
+  /// Ops with a complex result or operand, scalar_complex.cpp; null where there is no code.
+  llvm::Value *applyComplex(const Op &op, DType operandType, const Values &x);
+  llvm::Value *realPart(llvm::Value *z) { return b.CreateExtractElement(z, uint64_t(0)); }
+  llvm::Value *imaginaryPart(llvm::Value *z) { return b.CreateExtractElement(z, uint64_t(1)); }
+  llvm::Value *complexOf(llvm::Value *real, llvm::Value *imaginary);
+  llvm::Value *multiplyComplex(llvm::Value *x, llvm::Value *y);
+  llvm::Value *divideComplex(llvm::Value *x, llvm::Value *y);
+  llvm::Value *absComplex(llvm::Value *z);
+  /// A function of floats by its opcode.
+  llvm::Value *real(Opcode opcode, const Values &x);
   llvm::Value *compare(Comparison comparison, DType type, llvm::Value *x, llvm::Value *y);
   llvm::Value *select(llvm::Value *condition, llvm::Value *x, llvm::Value *y) {
     return b.CreateSelect(condition, x, y);

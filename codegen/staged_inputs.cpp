@@ -66,6 +66,9 @@ void StagedInputs::find() {
       if (*read)
         at = **read;
     }
+    // Words of four elements would leave a thread with less than a byte of such a result.
+    if (bitWidth(own.dtype) * wordBytes < 8)
+      continue;
     Input input;
     input.op = id;
     if (!agree || !at || !follows(input, root, *at))
@@ -82,7 +85,7 @@ void StagedInputs::find() {
     if (input.rootDim[minor] == fastest || input.box[minor] == 1)
       continue;
     input.order = own.minorToMajorOrDefault();
-    input.elementBytes = bitWidth(own.dtype) / 8;
+    input.elementBytes = std::max<int64_t>(bitWidth(own.dtype) / 8, 1);
     inputs.push_back(std::move(input));
   }
   // The largest elements first, so that all are aligned without gaps.

@@ -82,8 +82,9 @@ public:
   /// again.
   static bool iterates(Opcode opcode);
 
-  /// Stores one value a lane to an output buffer.
-  void store(unsigned buffer, const Shape &shape, const Coordinates &coordinates,
+  /// Stores one value a lane to an output buffer. Errors: Unsupported, where the lanes are less
+  /// than whole bytes.
+  llvm::Error store(unsigned buffer, const Shape &shape, const Coordinates &coordinates,
              const Guard &guard, const Values &lanes);
 
   /// Offset of an element, in elements, in the physical order of the shape.
@@ -185,6 +186,7 @@ private:
   Guard atLane(const Guard &guard, unsigned lane);
   Guard simplified(const Guard &guard);
   llvm::Value *bytes(llvm::Value *elements, DType type);
+  llvm::Value *fromByte(llvm::Value *byte, llvm::Value *element, DType type);
   llvm::Value *emitIndex(Expr expr);
   llvm::Error spend(const Op &op, unsigned amount);
   void trace(OpId op, const Coordinates &coordinates, const Guard &guard, unsigned lanes,
