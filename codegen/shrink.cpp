@@ -2,6 +2,7 @@
 
 #include "analysis/ir/literal.h"
 #include "analysis/ir/verifier.h"
+#include "analysis/support/checked.h"
 #include "codegen/dim_ties.h"
 #include "codegen/extract.h"
 #include "codegen/point_reference.h"
@@ -417,6 +418,17 @@ ShrinkOptions wishesOf(const KernelSpec &spec, const std::vector<int64_t> &tile,
   options.most = most;
   options.odd = odd;
   OpId root = resultsOf(graph)[0];
+  // Elements that share a byte are written together: no odd number of them in a row.
+  for (OpId id : resultsOf(graph)) {
+    const Shape &shape = graph[id].shape;
+    if (!odd || shape.rank() == 0 || bitWidth(shape.dtype) >= 8)
+      continue;
+    auto d = static_cast<unsigned>(shape.minorToMajorOrDefault()[0]);
+    int64_t extent = shape.dims[d], size = d < tile.size() ? tile[d] : extent;
+    int64_t together = 8 / bitWidth(shape.dtype);
+    options.wishes.push_back(
+        {id, d, std::min(extent, ceilDiv(twoTiles(extent, size, 2, odd), together) * together)});
+  }
   for (unsigned d = 0; d < tile.size(); ++d)
     if (int64_t extent = graph[root].shape.dims[d]; tile[d] < extent)
       options.wishes.push_back({root, d, twoTiles(extent, tile[d], 2, odd)});

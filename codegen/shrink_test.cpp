@@ -244,5 +244,20 @@ ENTRY main {
   EXPECT_EQ(odd->rootTile, spec.rootTile);
 }
 
+// Rows of elements that share bytes stay whole bytes where everything else is odd.
+TEST(Shrink, PackedRowsAreWholeBytes) {
+  KernelSpec spec = specFromHlo(R"(HloModule m
+ENTRY main {
+  a = s8[512,1024] parameter(0)
+  ROOT r = s4[512,1024] convert(a)
+})",
+                                {16, 64});
+  auto shrunk = shrinkSpec(spec, ShrunkSizes::Odd);
+  ASSERT_TRUE(bool(shrunk)) << takeDiag(shrunk.takeError()).str();
+  const Graph &graph = shrunk->graph();
+  EXPECT_EQ(graph[graph.root()].shape.dims, (std::vector<int64_t>{23, 96}));
+  expectPass(*shrunk);
+}
+
 } // namespace
 } // namespace tilewright
