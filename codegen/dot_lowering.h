@@ -35,6 +35,8 @@ public:
   llvm::Expected<KernelModule> run();
   /// After an error of run(): is the reason that the instruction can't take such operands?
   bool needsOtherInstruction() const { return isWrongInstruction; }
+  /// Is it that the group is none of one dot with rows and columns, whatever its tile?
+  bool isOtherGroup() const { return !isOneDot && !isWrongInstruction; }
 
 private:
   using Side = DotSide;
@@ -98,7 +100,7 @@ private:
   const KernelSpec &spec;
   Instruction instruction;
   CodeMode mode;
-  bool isWrongInstruction = false;
+  bool isWrongInstruction = false, isOneDot = false;
   std::unique_ptr<Lowering> lowering;
   OpId dot;
   DType inputType = DType::F32, sumType = DType::F32;

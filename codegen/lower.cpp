@@ -141,19 +141,33 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
     reductions += op.opcode == Opcode::Reduce;
     convolutions += op.opcode == Opcode::Convolution;
   }
-  if (dots > 0)
-    return isChain(graph) ? lowerChain(spec, mode) : lowerDot(spec, mode);
+  if (dots > 0 && isChain(graph))
+    return lowerChain(spec, mode);
   std::string note;
-  if (convolutions == 1 && reductions == 0) {
-    auto kernel = lowerDot(spec, mode);
+  if (dots > 0 || (convolutions == 1 && reductions == 0)) {
+    bool isOtherGroup = false;
+    auto kernel = lowerDot(spec, mode, isOtherGroup);
     if (kernel)
       return kernel;
     Diag refusal = takeDiag(kernel.takeError());
-    if (refusal.cls != DiagClass::Unsupported)
+    // Products with tiles that don't fit are refused. What is no product of tiles (a dot whose rows
+    // and columns are one dim of the root, a depthwise convolution) is made by a loop for each
+    // element, if none is made twice then.
+    if (refusal.cls != DiagClass::Unsupported || (dots > 0 && !isOtherGroup))
       return makeError(std::move(refusal));
-    // A depthwise one, say: each element by a loop of its own.
     note =
         fmt::format("a loop for each element in place of products of tiles: {}", refusal.message);
+    if (dots > 0) {
+      if (spec.schedule.splitK != 1)
+        return makeError(std::move(refusal));
+      auto loops = lowerElementwise(spec, mode);
+      if (!loops) {
+        llvm::consumeError(loops.takeError());
+        return makeError(std::move(refusal));
+      }
+      loops->notes.push_back(std::move(note));
+      return loops;
+    }
   }
   if (spec.schedule.splitK != 1)
     return makeError(DiagClass::Unsupported, "split_k {} without a dot", spec.schedule.splitK);

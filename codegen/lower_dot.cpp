@@ -15,7 +15,8 @@ int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multipl
 
 } // namespace
 
-llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode) {
+llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, bool &isOtherGroup) {
+  isOtherGroup = false;
   // What an instruction can't take, the next simpler one may.
   Instruction asked = spec.schedule.instruction;
   std::vector<Instruction> ladder{Instruction::Wgmma, Instruction::MmaSync, Instruction::Fma};
@@ -33,6 +34,7 @@ llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode) {
     }
     Diag diag = takeDiag(kernel.takeError());
     bool goesOn = lowering.needsOtherInstruction();
+    isOtherGroup = lowering.isOtherGroup();
     reasons += (reasons.empty() ? "" : "; ") + diag.message;
     if (!refusal)
       refusal = std::move(diag);
@@ -182,6 +184,7 @@ llvm::Error DotLowering::chooseTiles() {
 llvm::Expected<KernelModule> DotLowering::run() {
   if (auto error = analyse())
     return error;
+  isOneDot = true;
   if (auto error = chooseTiles())
     return error;
   const Graph &graph = spec.graph();

@@ -278,5 +278,38 @@ TEST(LowerDot, RefusalsSayWhy) {
             std::string::npos);
 }
 
+// Groups that are no tiles of rows and columns: correct all the same, and the plan says how.
+TEST(LowerDot, OtherGroupsAreLoops) {
+  auto passes = [](const char *body, std::vector<int64_t> tile, const std::string &reason) {
+    KernelSpec spec = specFromHlo(std::string("HloModule m\n"
+                                              "add { x = f32[] parameter(0)\n"
+                                              " y = f32[] parameter(1)\n"
+                                              " ROOT s = f32[] add(x, y) }\n"
+                                              "ENTRY main {\n") +
+                                      body + "}\n",
+                                  std::move(tile));
+    auto kernel = lowerKernel(spec, CodeMode::Device);
+    ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+    ASSERT_EQ(kernel->notes.size(), 1u);
+    EXPECT_EQ(kernel->notes[0], "a loop for each element in place of products of tiles: " + reason);
+    expectPass(spec);
+  };
+  passes(R"(
+  a = f32[5,6,16] parameter(0)
+  b = f32[5,6,16] parameter(1)
+  d = f32[5,6,6] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+  ROOT r = f32[5,36] reshape(d)
+)",
+         {2, 36}, "%r dim 1 runs over several sides of %d at once");
+  passes(R"(
+  a = f32[24,16] parameter(0)
+  b = f32[16,40] parameter(1)
+  d = f32[24,40] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  zero = f32[] constant(0)
+  ROOT r = f32[24] reduce(d, zero), dimensions={1}, to_apply=add
+)",
+         {8}, "%r: no code for a reduction beside a dot");
+}
+
 } // namespace
 } // namespace tilewright

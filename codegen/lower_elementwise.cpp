@@ -83,6 +83,20 @@ llvm::Error checkLoops(const Graph &graph, const std::vector<OpId> &results) {
   return llvm::Error::success();
 }
 
+/// Of the element of a result that a thread makes beside element `at` of the root: the one in the
+/// same row-major place, so that each element is made once whatever the shapes are.
+Coordinates coordinatesIn(ValueEmitter &emitter, const Shape &result, const Shape &root,
+                          const Coordinates &at) {
+  if (result.dims == root.dims)
+    return at;
+  std::vector<int64_t> minorToMajor;
+  for (size_t d = result.dims.size(); d-- > 0;)
+    minorToMajor.push_back(static_cast<int64_t>(d));
+  Expr place = at.empty() ? emitter.constant(0)
+                          : ValueEmitter::offsetOf(Shape::tensor(root.dtype, root.dims), at);
+  return emitter.delinearize(emitter.simplify(place), result.dims, minorToMajor);
+}
+
 } // namespace
 
 llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode) {
@@ -90,9 +104,9 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   std::vector<OpId> results = resultsOf(graph);
   const Shape &shape = graph[results[0]].shape;
   for (OpId id : results)
-    if (graph[id].shape.dims != shape.dims)
+    if (graph[id].shape.elementCount() != shape.elementCount())
       return makeError(DiagClass::Unsupported,
-                       "%{} and %{} are results of one kernel but differ in shape: {} and {}",
+                       "%{} and %{} are results of one kernel but differ in size: {} and {}",
                        graph[results[0]].name, graph[id].name, shape.str(false),
                        graph[id].shape.str(false));
   if (auto error = checkLoops(graph, results))
@@ -127,8 +141,8 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   // Emits vectors first, first + step, … (`count` of them): values first, then stores.
   auto emitVectors = [&](Expr first, int64_t step, int64_t count) -> llvm::Error {
     struct Pending {
-      Coordinates at;
       Guard guard;
+      std::vector<Coordinates> at; ///< by result
       std::vector<Values> values;
     };
     std::vector<Pending> pending;
@@ -136,15 +150,16 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
       Pending vector;
       Expr position = first + i * step;
       vector.guard.push_back({position, Interval::ofExtent(vectors), 1, 0});
-      vector.at = emitter.delinearize(position, box, order);
-      for (size_t d = 0; d < vector.at.size(); ++d) {
+      Coordinates at = emitter.delinearize(position, box, order);
+      for (size_t d = 0; d < at.size(); ++d) {
         if (static_cast<int64_t>(d) == order[0] && lanes > 1)
-          vector.at[d] = vector.at[d] * lanes + emitter.lane();
-        vector.at[d] = emitter.simplify(pids[d] * spec.rootTile[d] + vector.at[d]);
+          at[d] = at[d] * lanes + emitter.lane();
+        at[d] = emitter.simplify(pids[d] * spec.rootTile[d] + at[d]);
       }
-      emitter.addDomain(vector.guard, vector.at, shape.dims);
+      emitter.addDomain(vector.guard, at, shape.dims);
       for (OpId id : lowering.results) {
-        auto value = emitter.values(id, vector.at, vector.guard, lanes);
+        vector.at.push_back(coordinatesIn(emitter, graph[id].shape, shape, at));
+        auto value = emitter.values(id, vector.at.back(), vector.guard, lanes);
         if (!value)
           return value.takeError();
         vector.values.push_back(std::move(*value));
@@ -154,7 +169,7 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
     for (const Pending &vector : pending)
       for (size_t r = 0; r < lowering.results.size(); ++r)
         if (auto error = emitter.store(lowering.outputBuffer(r), graph[lowering.results[r]].shape,
-                                       vector.at, vector.guard, vector.values[r]))
+                                       vector.at[r], vector.guard, vector.values[r]))
           return error;
     return llvm::Error::success();
   };

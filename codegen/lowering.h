@@ -63,6 +63,7 @@ int64_t workPerElement(const Graph &graph);
 
 llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode);
 llvm::Expected<KernelModule> lowerReduction(const KernelSpec &spec, CodeMode mode);
-llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode);
+/// `isOtherGroup`, after an error: is it the group that has no such code, whatever the tile?
+llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, bool &isOtherGroup);
 
 } // namespace tilewright

@@ -42,6 +42,9 @@ void StagedInputs::find() {
   const Shape &shape = graph[lowering.results[0]].shape;
   if (shape.rank() < 2)
     return;
+  for (OpId result : lowering.results)
+    if (graph[result].shape.dims != shape.dims)
+      return;
   auto fastest = static_cast<int>(shape.minorToMajorOrDefault()[0]);
   if (rootTile[static_cast<size_t>(fastest)] == 1)
     return;
