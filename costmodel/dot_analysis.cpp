@@ -41,6 +41,22 @@ OperandSources sourcesOf(const PlanViewOf<Q> &view, unsigned operand, Instructio
   return sources;
 }
 
+/// What is left of a tile without the batches and contracted dims of a dot. (Dividing the tile's
+/// elements by theirs would say the same; divisions are what takes time when many plans are
+/// priced.)
+template <class Q>
+Q freeSizeOf(const InstanceViewOf<Q> &v, const std::vector<int64_t> &batch,
+             const std::vector<int64_t> &contracting) {
+  auto holds = [](const std::vector<int64_t> &dims, size_t dim) {
+    return std::find(dims.begin(), dims.end(), int64_t(dim)) != dims.end();
+  };
+  Q product = 1;
+  for (size_t dim = 0; dim < v.sizes.size(); ++dim)
+    if (!holds(batch, dim) && !holds(contracting, dim))
+      product *= v.sizes[dim];
+  return product;
+}
+
 template <class Q> Q sizeOf(const InstanceViewOf<Q> &v, const std::vector<int64_t> &dims) {
   Q product = 1;
   for (int64_t dim : dims)
@@ -138,8 +154,8 @@ template <class Q> DotAnalysis<Q> analyseDots(const PlanViewOf<Q> &view, Instruc
     } else {
       s.batch = sizeOf(lhs, dims.lhsBatch);
       s.depth = sizeOf(lhs, dims.lhsContracting);
-      s.rows = lhs.elements / larger(Q(1), s.batch * s.depth);
-      s.columns = rhs.elements / larger(Q(1), s.batch * s.depth);
+      s.rows = freeSizeOf(lhs, dims.lhsBatch, dims.lhsContracting);
+      s.columns = freeSizeOf(rhs, dims.rhsBatch, dims.rhsContracting);
     }
     for (unsigned side : {0u, 1u}) {
       OperandSources sources = sourcesOf(view, v.instance->operands[side], instruction);

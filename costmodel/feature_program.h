@@ -74,10 +74,10 @@ inline Lanes equal(const Lanes &a, const Lanes &b) { return maskOf({a.v == b.v})
 template <class F>
 inline void apply(FeatureProgram::Slot &to, const FeatureProgram::Slot &a,
                   const FeatureProgram::Slot &b, const F &f) {
-  static_assert(FeatureProgram::width == 4);
-  const Lanes r0 = f(a.lanes[0], b.lanes[0]), r1 = f(a.lanes[1], b.lanes[1]),
-              r2 = f(a.lanes[2], b.lanes[2]), r3 = f(a.lanes[3], b.lanes[3]);
-  to.lanes[0] = r0, to.lanes[1] = r1, to.lanes[2] = r2, to.lanes[3] = r3;
+  // One after the other: four results side by side would pass through the stack.
+#pragma GCC unroll 4
+  for (int i = 0; i < FeatureProgram::width; ++i)
+    to.lanes[i].v = f(a.lanes[i], b.lanes[i]).v;
 }
 
 } // namespace feature_program

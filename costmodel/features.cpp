@@ -123,7 +123,8 @@ private:
       rowParameter = int(parallel[parallel.size() - 2]);
       f.tileRows = view.parameters[rowParameter].tiles;
     }
-    f.batches = f.ctas / schedule.splitK / (f.tileRows * f.tileColumns);
+    for (size_t i = 0; i + 2 < parallel.size(); ++i)
+      f.batches *= view.parameters[parallel[i]].tiles;
     f.groupRows = smaller(larger(schedule.groupM, Q(1)), f.tileRows);
     neighboursByRow = f.groupRows > 1.0 || f.tileColumns == Q(1);
   }
@@ -276,7 +277,7 @@ private:
                          : Q(1); // a row that starts inside a sector touches one more
     bool scattered = isScatteredInput(v);
     double copyBytes = scattered ? width : vectorBytes;
-    const Q perThread = larger(bytes / copyBytes / (32.0 * f.warps), Q(1));
+    const Q perThread = larger(bytes / copyBytes * (1.0 / (32.0 * f.warps)), Q(1));
     if (inLoop)
       copies += perThread;
     if (v.rowPitch() % alignedElements != 0) {
@@ -518,7 +519,7 @@ private:
       const InstanceView &v = view.instances[root];
       // Sums over slices of K are kept in the accumulation type.
       double width = split ? 4 : bitWidth(v.op->shape.dtype) / 8.0;
-      const Q perThread = v.elements / (32.0 * f.warps);
+      const Q perThread = v.elements * (1.0 / (32.0 * f.warps));
       f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
       f.outputElements += f.matrix ? v.elements : Q(0);
       if (split) {

@@ -188,18 +188,21 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T released = f.serial ? dependent * p.tensorWait
                               : dependent - select(f.serialGroups > 0.0, none, f.wgmmaClocks) /
                                                 (p.wgmmaRate * clock) * (1.0 - p.tensorWait);
-  const Q perThread = larger(f.loadsPerThread, one);
-  // Loads that wait for one another add up until the compiler finds groups of them.
-  const P sharp(8.0);
-  const T waiting =
-      perThread / powOf(1.0 + powOf(T(perThread / p.serialLoads), sharp), 1.0 / sharp);
-  const T loads = f.looped ? select(f.batchedLoads > 0.0,
-                                    powOf(T(perThread * f.unroll), p.loadExponent), waiting)
-                           : T(1.0);
-  const T directMemory =
-      p.directLoad * loads / f.unroll * select(f.rowWalk > 0.0, T(p.rowWalk), T(1.0));
-  const T directChain = directMemory + select(I > 1.0, one, none) * p.iteration +
-                        instructions / W * p.issueClocks / clock + fma;
+  // A loop of direct loads.
+  T directMemory(0.0), directChain(0.0);
+  if (!f.pipelined) {
+    const Q perThread = larger(f.loadsPerThread, one);
+    // Loads that wait for one another add up until the compiler finds groups of them.
+    const P sharp(8.0);
+    const T waiting =
+        perThread / powOf(1.0 + powOf(T(perThread / p.serialLoads), sharp), 1.0 / sharp);
+    const T loads = f.looped ? select(f.batchedLoads > 0.0,
+                                      powOf(T(perThread * f.unroll), p.loadExponent), waiting)
+                             : T(1.0);
+    directMemory = p.directLoad * loads / f.unroll * select(f.rowWalk > 0.0, T(p.rowWalk), T(1.0));
+    directChain = directMemory + select(I > 1.0, one, none) * p.iteration +
+                  instructions / W * p.issueClocks / clock + fma;
+  }
 
   // Once a CTA.
   const Q around = f.matrix ? W * (setupInstructions + copySetup * f.loadsPerThread) +
@@ -234,15 +237,20 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T queue = fetchesOf(f, d, streams) * f.loadBytes * l2PerByte;
   const T fill = norm<T>(port, queue, rho);
   const T arrival = fill + scatter + burst;
-  // One CTA with an SM for itself, in the first wave or a later one, which finds in L2 what the
-  // first has left there.
-  auto alone = [&](const Q &iterations, const P &stage) -> T {
-    T chain = f.pipelined
-                  ? norm<T>(larger(iterations, inFlight) / inFlight * (stage + arrival + released) +
-                                iterations * p.iteration,
-                            iterations * dependent, rho)
-                  : iterations * directChain;
-    return p.ctaStart + norm<T>(iterations * pipes, chain, rho) + epilogue + ownTurn;
+  // One iteration of a CTA with an SM for itself, in the first wave or a later one, which finds in
+  // L2 what the first has left there. A loop shorter than its pipeline waits for a whole stage.
+  auto stretchOf = [&](const Q &iterations) -> Q {
+    return larger(one, inFlight / larger(iterations, Q(1e-6)));
+  };
+  auto stepAlone = [&](const Q &stretch, const P &stage) -> T {
+    return f.pipelined
+               ? norm<T>({pipes, T(stretch / inFlight * (stage + arrival + released) + p.iteration),
+                          dependent},
+                         rho)
+               : norm<T>(pipes, directChain, rho);
+  };
+  auto alone = [&](const Q &iterations, const T &step) -> T {
+    return p.ctaStart + larger(iterations, Q(1e-6)) * step + epilogue + ownTurn;
   };
   auto wave = [&](const Q &residents, const Q &iterations, const T &solo) -> T {
     return norm<T>(residents * (iterations * pipes + output), solo, waveRho);
@@ -255,15 +263,21 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const auto hasFull = fullWaves > 0.0;
   const bool uneven = anyOf(lastI > I);
   const Q left = ceilOf(rest / sms);
-  const T firstSolo = alone(I, p.stageMiss);
-  const T longFirst = uneven ? alone(lastI, p.stageMiss) : firstSolo;
+  const Q stretch = stretchOf(I);
+  const bool stretched = uneven && anyOf(stretch > 1.0);
+  const Q longStretch = stretched ? stretchOf(lastI) : stretch;
+  const T firstStep = stepAlone(stretch, p.stageMiss);
+  const T longFirst = alone(lastI, stretched ? stepAlone(longStretch, p.stageMiss) : firstStep);
   T sm(0.0);
   if (!anyOf(hasFull)) {
     sm = wave(larger(left, one), lastI, longFirst);
   } else {
     // Without a pipeline, a later wave is like the first.
-    const T solo = f.pipelined ? alone(I, p.stageHit) : firstSolo;
-    const T longSolo = !uneven ? solo : f.pipelined ? alone(lastI, p.stageHit) : longFirst;
+    const T step = f.pipelined ? stepAlone(stretch, p.stageHit) : firstStep;
+    const T longSolo =
+        alone(lastI, stretched && f.pipelined ? stepAlone(longStretch, p.stageHit) : step);
+    const T firstSolo = uneven ? alone(I, firstStep) : longFirst;
+    const T solo = uneven ? alone(I, step) : longSolo;
     const T first = wave(occupancy, I, firstSolo), full = wave(occupancy, I, solo);
     const T longer = uneven ? larger<T>(wave(occupancy, lastI, longFirst) - first,
                                         wave(occupancy, lastI, longSolo) - full)

@@ -46,58 +46,63 @@ PlanBatch::PlanBatch(KernelPlan given, const Device &device, std::optional<Instr
   if (!prototype.tiled || !prototype.module)
     return;
   parameterCount = prototype.tiled->space.parameters.size();
+  for (const TileParameter &parameter : prototype.tiled->space.parameters)
+    isSchedule.push_back(parameter.role == TileParameter::Role::Schedule);
   unevenLoops = hasUnevenLoops(*prototype.tiled);
-  columns.resize(parameterCount * (unevenLoops ? 3 : 1));
 }
 
 PlanBatch::PlanBatch(PlanBatch &&) noexcept = default;
 PlanBatch::~PlanBatch() = default;
 
-llvm::Error PlanBatch::add(std::span<const int64_t> values) {
-  if (columns.empty())
+llvm::Error PlanBatch::add(std::span<const int64_t> given) {
+  if (!prototype.tiled || !prototype.module)
     return makeError(DiagClass::Unsupported, "plan '{}' has no tiles", prototype.name);
-  if (values.size() != parameterCount ||
-      std::any_of(values.begin(), values.end(), [](int64_t value) { return value < 1; })) {
-    prototype.values.assign(values.begin(), values.end());
+  if (given.size() != parameterCount ||
+      std::any_of(given.begin(), given.end(), [](int64_t value) { return value < 1; })) {
+    prototype.values.assign(given.begin(), given.end());
     return numbersOf(prototype).takeError();
   }
-  if (count == columns.front().size())
-    for (std::vector<double> &column : columns)
-      column.resize(std::max<size_t>(256, 2 * count));
+  if (const size_t needed = (count + 1) * parameterCount; needed > values.size())
+    values.resize(std::max<size_t>(2 * needed, 256 * parameterCount));
+  double *to = values.data() + count * parameterCount;
   for (size_t i = 0; i < parameterCount; ++i)
-    columns[i][count] = double(values[i]);
-  if (unevenLoops)
-    if (llvm::Error error = readSteps(values))
-      return error;
+    to[i] = double(given[i]);
+  if (unevenLoops) {
+    stepsOf.resize(std::max(stepsOf.size(), values.size() / parameterCount));
+    stepsOf[count] = readSteps(given);
+  }
   ++count;
   return llvm::Error::success();
 }
 
 /// Steps of loops that end early depend on the tile sizes alone.
-llvm::Error PlanBatch::readSteps(std::span<const int64_t> values) {
-  const auto &parameters = prototype.tiled->space.parameters;
-  bool same = lastSteps != nullptr;
+uint32_t PlanBatch::readSteps(std::span<const int64_t> given) {
+  bool same = !stepsKey.empty();
   stepsKey.resize(parameterCount);
   for (size_t i = 0; i < parameterCount; ++i) {
-    const int64_t size = parameters[i].role == TileParameter::Role::Schedule ? 1 : values[i];
+    const int64_t size = isSchedule[i] ? 1 : given[i];
     same &= stepsKey[i] == size;
     stepsKey[i] = size;
   }
-  if (!same) {
-    auto [known, isNew] = knownSteps.try_emplace(stepsKey);
-    lastSteps = &known->second;
-    if (isNew) {
-      std::vector<double> most;
-      for (const LoopSteps &steps : loopSteps(*prototype.tiled, values)) {
-        known->second.push_back(steps.average);
-        most.push_back(double(steps.largest));
-      }
-      known->second.insert(known->second.end(), most.begin(), most.end());
+  if (same)
+    return lastSteps;
+  auto [known, isNew] = knownSteps.try_emplace(stepsKey, uint32_t(knownSteps.size()));
+  if (isNew) {
+    std::vector<double> most;
+    for (const LoopSteps &loop : loopSteps(*prototype.tiled, given)) {
+      steps.push_back(loop.average);
+      most.push_back(double(loop.largest));
     }
+    steps.insert(steps.end(), most.begin(), most.end());
   }
-  for (size_t i = 0; i < lastSteps->size(); ++i)
-    columns[parameterCount + i][count] = (*lastSteps)[i];
-  return llvm::Error::success();
+  return lastSteps = known->second;
+}
+
+/// The values of a plan, then the mean steps of its loops and the most.
+double PlanBatch::input(size_t plan, uint32_t column) const {
+  return column < parameterCount
+             ? values[plan * parameterCount + column]
+             : steps[size_t(stepsOf[plan]) * 2 * parameterCount + column - parameterCount];
 }
 
 void PlanBatch::clear() { count = 0; }
@@ -110,7 +115,7 @@ llvm::Expected<int32_t> PlanBatch::addClass(size_t plan) {
   PlanNumbers<Traced> numbers;
   auto read = [&](size_t first, std::vector<Traced> &into) {
     for (size_t i = first; i < first + parameterCount; ++i)
-      into.push_back(Traced::input(uint32_t(i), columns[i][plan]));
+      into.push_back(Traced::input(uint32_t(i), input(plan, uint32_t(i))));
   };
   read(0, numbers.values);
   if (unevenLoops) {
@@ -220,36 +225,31 @@ int32_t PlanBatch::classOf(const uint64_t *mask) {
   return found;
 }
 
+/// The masks of the plans of one run.
 __attribute__((flatten)) TILEWRIGHT_VECTOR_CLONES void
-PlanBatch::maskBlocks(const FeatureProgram &program, std::span<const std::vector<double>> columns,
-                      size_t first, size_t end, size_t words, FeatureProgram::Slot *slots,
-                      uint64_t *masks) {
-  program.prepare(slots);
-  for (size_t plan = first; plan < end; plan += FeatureProgram::plansPerRun) {
-    const size_t here = std::min<size_t>(end - plan, FeatureProgram::plansPerRun);
-    for (const FeatureProgram::Input &input : program.inputs()) {
-      auto *to = reinterpret_cast<double *>(&slots[input.slot]);
-      std::copy_n(&columns[input.column][plan], here, to);
-      std::fill(to + here, to + FeatureProgram::plansPerRun, 1.0);
-    }
-    program.run(slots);
-    uint64_t *out = masks + (plan - first) * words;
-    std::span<const uint32_t> outputs = program.outputs();
-    for (size_t w = 0; w < words; ++w) {
-      LaneBits bits[FeatureProgram::width] = {};
-      for (size_t g = w * 64; g < std::min(outputs.size(), w * 64 + 64); ++g)
-        for (int i = 0; i < FeatureProgram::width; ++i)
-          bits[i].v |= slots[outputs[g]].lanes[i].bits().v & int64_t(uint64_t(1) << (g - w * 64));
+PlanBatch::makeMask(const FeatureProgram &program, size_t words, FeatureProgram::Slot *slots,
+                    uint64_t *masks) {
+  program.run(slots);
+  std::span<const uint32_t> outputs = program.outputs();
+  for (size_t w = 0; w < words; ++w) {
+    LaneBits bits[FeatureProgram::width] = {};
+    for (size_t g = w * 64; g < std::min(outputs.size(), w * 64 + 64); ++g)
       for (int i = 0; i < FeatureProgram::width; ++i)
-        for (int lane = 0; lane < laneCount; ++lane)
-          out[size_t(i * laneCount + lane) * words + w] = uint64_t(bits[i].v[lane]);
-    }
+        bits[i].v |= slots[outputs[g]].lanes[i].bits().v & int64_t(uint64_t(1) << (g - w * 64));
+    for (int i = 0; i < FeatureProgram::width; ++i)
+      for (int lane = 0; lane < laneCount; ++lane)
+        masks[size_t(i * laneCount + lane) * words + w] = uint64_t(bits[i].v[lane]);
   }
 }
 
 void PlanBatch::makeMasks(size_t first, size_t end) {
   masks.resize(roundedUp(end - first) * words);
-  maskBlocks(*guardProgram, columns, first, end, words, slots.data(), masks.data());
+  guardProgram->prepare(slots.data());
+  for (size_t plan = first; plan < end; plan += FeatureProgram::plansPerRun) {
+    gather(*guardProgram, std::min<size_t>(end - plan, FeatureProgram::plansPerRun),
+           [&](size_t i) { return plan + i; });
+    makeMask(*guardProgram, words, slots.data(), &masks[(plan - first) * words]);
+  }
 }
 
 /// Finds the class of each plan of a piece, working out those of new kinds.
@@ -306,29 +306,38 @@ template <class Visit> llvm::Error PlanBatch::forEachClass(const Visit &visit) {
 
 // Prices --------------------------------------------------------------------------------------
 
-/// The inputs of at most one run.
-void PlanBatch::gather(const FeatureProgram &program, std::span<const uint32_t> plans) {
+/// The inputs of at most one run: `planAt` says which plans.
+template <class PlanAt>
+void PlanBatch::gather(const FeatureProgram &program, size_t plans, const PlanAt &planAt) {
   for (const FeatureProgram::Input &input : program.inputs()) {
-    const double *column = columns[input.column].data();
     auto *to = reinterpret_cast<double *>(&slots[input.slot]);
-    for (size_t i = 0; i < plans.size(); ++i)
-      to[i] = column[plans[i]];
+    if (input.column < parameterCount) {
+      const double *from = values.data() + input.column;
+      for (size_t i = 0; i < plans; ++i)
+        to[i] = from[planAt(i) * parameterCount];
+    } else {
+      const double *from = steps.data() + (input.column - parameterCount);
+      for (size_t i = 0; i < plans; ++i)
+        to[i] = from[size_t(stepsOf[planAt(i)]) * 2 * parameterCount];
+    }
     // Lanes without a plan hold what the last one has, and are not read.
-    std::fill(to + plans.size(), to + FeatureProgram::plansPerRun, column[plans.back()]);
+    std::fill(to + plans, to + FeatureProgram::plansPerRun, to[plans - 1]);
   }
 }
 
+/// `features`: those of the kind, of which the numbers that differ between its plans may be
+/// anything.
 __attribute__((flatten)) TILEWRIGHT_VECTOR_CLONES void
-PlanBatch::priceRun(const Class &kind, const Device &device, const Parameters &parameters,
-                    CacheState cache, FeatureProgram::Slot *slots, std::span<const uint32_t> plans,
-                    std::span<double> timeNs) {
+PlanBatch::priceRun(const Class &kind, FeaturesOf<Lanes> &features, const Device &device,
+                    const Parameters &parameters, CacheState cache, FeatureProgram::Slot *slots,
+                    std::span<const uint32_t> plans, std::span<double> timeNs) {
   kind.program->run(slots);
   std::span<const uint32_t> outputs = kind.program->outputs();
-  FeaturesOf<Lanes> features = kind.features;
   for (size_t block = 0; block * laneCount < plans.size(); ++block) {
     for (size_t i = 0; i < outputs.size(); ++i)
       numbersIn(features)[kind.number[i]] = slots[outputs[i]].lanes[block];
-    Lanes time = price(underCache(features, device, cache), device, parameters).timeNs;
+    const InCache<Lanes> inCache(features, device, cache);
+    Lanes time = price(features, device, parameters).timeNs;
     const size_t here = std::min<size_t>(plans.size() - block * laneCount, laneCount);
     for (size_t lane = 0; lane < here; ++lane)
       timeNs[plans[block * laneCount + lane]] = time[int(lane)];
@@ -344,10 +353,11 @@ llvm::Error PlanBatch::score(const Parameters &parameters, CacheState cache,
       return;
     }
     kind.program->prepare(slots.data());
+    FeaturesOf<Lanes> features = kind.features;
     for (size_t i = 0; i < plans.size(); i += FeatureProgram::plansPerRun) {
       auto run = plans.subspan(i, std::min<size_t>(plans.size() - i, FeatureProgram::plansPerRun));
-      gather(*kind.program, run);
-      priceRun(kind, device, parameters, cache, slots.data(), run, timeNs);
+      gather(*kind.program, run.size(), [&](size_t p) { return run[p]; });
+      priceRun(kind, features, device, parameters, cache, slots.data(), run, timeNs);
     }
   });
 }
@@ -358,7 +368,7 @@ llvm::Expected<std::vector<Features>> PlanBatch::features() {
     kind.program->prepare(slots.data());
     for (size_t i = 0; i < plans.size(); i += FeatureProgram::plansPerRun) {
       auto run = plans.subspan(i, std::min<size_t>(plans.size() - i, FeatureProgram::plansPerRun));
-      gather(*kind.program, run);
+      gather(*kind.program, run.size(), [&](size_t p) { return run[p]; });
       kind.program->run(slots.data());
       for (size_t p = 0; p < run.size(); ++p) {
         std::array<double, numberCount> numbers;

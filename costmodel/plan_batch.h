@@ -55,7 +55,8 @@ private:
     int32_t leaf = -1;          ///< a class, and no guard
   };
 
-  llvm::Error readSteps(std::span<const int64_t> values);
+  uint32_t readSteps(std::span<const int64_t> sizes);
+  double input(size_t plan, uint32_t column) const;
   /// Calls `visit` with each class and the plans of it in some piece of the batch.
   template <class Visit> llvm::Error forEachClass(const Visit &visit);
   llvm::Error classify(size_t first, size_t end);
@@ -64,13 +65,13 @@ private:
   int32_t walk(const uint64_t *mask) const;
   llvm::Expected<int32_t> addClass(size_t plan);
   void addPath(int32_t leaf);
-  void gather(const FeatureProgram &program, std::span<const uint32_t> plans);
+  template <class PlanAt>
+  void gather(const FeatureProgram &program, size_t plans, const PlanAt &planAt);
 
-  static void maskBlocks(const FeatureProgram &program,
-                         std::span<const std::vector<double>> columns, size_t first, size_t end,
-                         size_t words, FeatureProgram::Slot *slots, uint64_t *masks);
-  static void priceRun(const Class &kind, const Device &device, const Parameters &parameters,
-                       CacheState cache, FeatureProgram::Slot *slots,
+  static void makeMask(const FeatureProgram &program, size_t words, FeatureProgram::Slot *slots,
+                       uint64_t *masks);
+  static void priceRun(const Class &kind, FeaturesOf<Lanes> &features, const Device &device,
+                       const Parameters &parameters, CacheState cache, FeatureProgram::Slot *slots,
                        std::span<const uint32_t> plans, std::span<double> timeNs);
 
   KernelPlan prototype;
@@ -78,13 +79,16 @@ private:
   std::optional<Instruction> instruction;
   bool unevenLoops = false;
   size_t parameterCount = 0;
+  std::vector<char> isSchedule; ///< one a parameter
 
-  /// One a value, then mean and most steps if uneven; with room for more plans than there are.
-  std::vector<std::vector<double>> columns;
+  std::vector<double> values; ///< parameterCount a plan; with room for more plans than there are
   size_t count = 0;
-  std::map<std::vector<int64_t>, std::vector<double>> knownSteps; ///< by tile sizes
-  std::vector<int64_t> stepsKey;
-  const std::vector<double> *lastSteps = nullptr; ///< those of stepsKey
+  // Uneven loops: mean and most steps of each parameter, by tile sizes.
+  std::vector<uint32_t> stepsOf; ///< one a plan: which steps it has
+  std::vector<double> steps;     ///< parameterCount means and as many most ones for each
+  std::map<std::vector<int64_t>, uint32_t> knownSteps;
+  std::vector<int64_t> stepsKey; ///< of the plan added last
+  uint32_t lastSteps = 0;
 
   Trace trace;
   std::vector<std::unique_ptr<Class>> classes;

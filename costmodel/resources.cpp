@@ -34,7 +34,8 @@ Q estimateRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimit
 
 template <class Q> void setOccupancy(FeaturesOf<Q> &f, const DeviceLimits &l) {
   const Q threads = 32.0 * f.warps;
-  const Q most = smaller(Q(double(l.registersPerThread)), double(l.registersPerSm) / threads);
+  const Q most =
+      smaller(Q(double(l.registersPerThread)), double(l.registersPerSm) * (1.0 / threads));
   f.registers = smaller(larger(f.rawRegisters, smaller(Q(16), most)), most);
   // CUDA's occupancy calculator: eights of registers a thread, and an SM's warps in fours, one for
   // each of the parts that its registers lie in.

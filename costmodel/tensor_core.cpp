@@ -62,8 +62,8 @@ template <class Q> bool isSerialised(const DotShape<Q> &d, const Q &warps) {
 template <class Q>
 void addWgmma(DotWork<Q> &work, const DotShape<Q> &d, const Q &warps, const Q &clocks) {
   work.wgmmaClocks = clocks;
-  const Q groups = warps / 4.0, groupRows = d.feedsDot ? groups : smaller(groups, d.rows / 64.0);
-  const Q groupColumns = larger(groups / groupRows, Q(1));
+  const Q groups = warps / 4.0;
+  const Q groupColumns = d.feedsDot ? Q(1) : larger(groups / smaller(groups, d.rows / 64.0), Q(1));
   const Q instructionColumns = smaller(d.columns / groupColumns, Q(256));
   const Q rowBlocks = d.rows / 64.0, columnBlocks = d.columns / instructionColumns;
   const Q threads = 32.0 * warps;
@@ -80,8 +80,8 @@ void addWgmma(DotWork<Q> &work, const DotShape<Q> &d, const Q &warps, const Q &c
     if (needsRelayout(d.lhs))
       addRelayout(work, d.lhs, d.rows, d.depth, threads);
   }
-  work.instructions +=
-      warps * d.depth * d.lhs.bytesPerElement / 32.0 * rowBlocks * columnBlocks / groups;
+  // Of four warps each.
+  work.instructions += 4.0 * (d.depth * d.lhs.bytesPerElement / 32.0) * rowBlocks * columnBlocks;
   work.serialGroups += isSerialised(d, warps) ? 1 : 0;
 }
 
@@ -144,7 +144,7 @@ DotWork<Q> dotWork(const DotShape<Q> &given, Instruction instruction, const Q &w
     dot.columns = padded(dot.columns, 8);
     dot.depth = padded(dot.depth, 32 / std::max(dot.lhs.bytesPerElement, 0.5));
   }
-  work.accumulators = dot.rows * dot.columns / (32.0 * warps);
+  work.accumulators = dot.rows * dot.columns * (1.0 / (32.0 * warps));
   work.steps = dot.depth * dot.lhs.bytesPerElement / 32.0;
   double rate = device.tensorFlopsPerClock(dot.type);
   const Q clocks = rate > 0 ? 2.0 * dot.rows * dot.columns * dot.depth / rate : Q(0);
