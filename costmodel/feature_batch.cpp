@@ -1,7 +1,6 @@
 #include "costmodel/feature_batch.h"
 
-#include "costmodel/price.h"
-#include "costmodel/vector_clones.h"
+#include "costmodel/vector_kernels.h"
 
 #include <algorithm>
 #include <bit>
@@ -40,7 +39,7 @@ void FeatureBatch::add(const Features &features) {
     blocks.emplace_back();
     static_cast<FeatureKind &>(blocks.back().features) = kind;
   }
-  Block &block = blocks[found->block];
+  FeatureBlock &block = blocks[found->block];
   setLane(block.features, block.used, features);
   block.plan[size_t(block.used++)] = count++;
 }
@@ -51,26 +50,9 @@ void FeatureBatch::clear() {
   count = 0;
 }
 
-__attribute__((flatten)) TILEWRIGHT_VECTOR_CLONES void
-FeatureBatch::scoreBlocks(std::span<const Block> blocks, const Device &device,
-                          const Parameters &parameters, CacheState cache,
-                          std::span<double> timeNs) {
-  for (const Block &block : blocks) {
-    if (block.features.empty) {
-      for (int lane = 0; lane < block.used; ++lane)
-        timeNs[block.plan[size_t(lane)]] = 0;
-      continue;
-    }
-    // Lanes without a plan hold the features of an ordinary one, and are not read.
-    Lanes time = price(underCache(block.features, device, cache), device, parameters).timeNs;
-    for (int lane = 0; lane < block.used; ++lane)
-      timeNs[block.plan[size_t(lane)]] = time[lane];
-  }
-}
-
 void FeatureBatch::score(const Device &device, const Parameters &parameters, CacheState cache,
                          std::span<double> timeNs) const {
-  scoreBlocks(blocks, device, parameters, cache, timeNs);
+  vectorKernels().priceBlocks(blocks, device, parameters, cache, timeNs);
 }
 
 } // namespace tilewright

@@ -19,6 +19,13 @@
 
 namespace tilewright {
 
+/// Up to eight plans of one kind.
+struct FeatureBlock {
+  FeaturesOf<Lanes> features;
+  std::array<size_t, laneCount> plan{};
+  int used = 0;
+};
+
 class FeatureBatch {
 public:
   /// Plans are numbered in the order they are added.
@@ -34,21 +41,13 @@ public:
              std::span<double> timeNs) const;
 
 private:
-  struct Block {
-    FeaturesOf<Lanes> features;
-    std::array<size_t, laneCount> plan{};
-    int used = 0;
-  };
   /// One a kind: the block that still has room.
   struct Open {
     FeatureKind kind;
     size_t block;
   };
 
-  static void scoreBlocks(std::span<const Block> blocks, const Device &device,
-                          const Parameters &parameters, CacheState cache, std::span<double> timeNs);
-
-  std::vector<Block> blocks;
+  std::vector<FeatureBlock> blocks;
   std::vector<Open> open;
   size_t count = 0;
 };

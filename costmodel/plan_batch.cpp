@@ -3,8 +3,7 @@
 #include "analysis/support/diag.h"
 #include "analysis/tiling/loop_range.h"
 #include "costmodel/derive.h"
-#include "costmodel/price.h"
-#include "costmodel/vector_clones.h"
+#include "costmodel/vector_kernels.h"
 
 #include <algorithm>
 #include <array>
@@ -225,30 +224,14 @@ int32_t PlanBatch::classOf(const uint64_t *mask) {
   return found;
 }
 
-/// The masks of the plans of one run.
-__attribute__((flatten)) TILEWRIGHT_VECTOR_CLONES void
-PlanBatch::makeMask(const FeatureProgram &program, size_t words, FeatureProgram::Slot *slots,
-                    uint64_t *masks) {
-  program.run(slots);
-  std::span<const uint32_t> outputs = program.outputs();
-  for (size_t w = 0; w < words; ++w) {
-    LaneBits bits[FeatureProgram::width] = {};
-    for (size_t g = w * 64; g < std::min(outputs.size(), w * 64 + 64); ++g)
-      for (int i = 0; i < FeatureProgram::width; ++i)
-        bits[i].v |= slots[outputs[g]].lanes[i].bits().v & int64_t(uint64_t(1) << (g - w * 64));
-    for (int i = 0; i < FeatureProgram::width; ++i)
-      for (int lane = 0; lane < laneCount; ++lane)
-        masks[size_t(i * laneCount + lane) * words + w] = uint64_t(bits[i].v[lane]);
-  }
-}
-
 void PlanBatch::makeMasks(size_t first, size_t end) {
+  const VectorKernels &kernels = vectorKernels();
   masks.resize(roundedUp(end - first) * words);
   guardProgram->prepare(slots.data());
   for (size_t plan = first; plan < end; plan += FeatureProgram::plansPerRun) {
     gather(*guardProgram, std::min<size_t>(end - plan, FeatureProgram::plansPerRun),
            [&](size_t i) { return plan + i; });
-    makeMask(*guardProgram, words, slots.data(), &masks[(plan - first) * words]);
+    kernels.makeMasks(*guardProgram, words, slots.data(), &masks[(plan - first) * words]);
   }
 }
 
@@ -325,27 +308,9 @@ void PlanBatch::gather(const FeatureProgram &program, size_t plans, const PlanAt
   }
 }
 
-/// `features`: those of the kind, of which the numbers that differ between its plans may be
-/// anything.
-__attribute__((flatten)) TILEWRIGHT_VECTOR_CLONES void
-PlanBatch::priceRun(const Class &kind, FeaturesOf<Lanes> &features, const Device &device,
-                    const Parameters &parameters, CacheState cache, FeatureProgram::Slot *slots,
-                    std::span<const uint32_t> plans, std::span<double> timeNs) {
-  kind.program->run(slots);
-  std::span<const uint32_t> outputs = kind.program->outputs();
-  for (size_t block = 0; block * laneCount < plans.size(); ++block) {
-    for (size_t i = 0; i < outputs.size(); ++i)
-      numbersIn(features)[kind.number[i]] = slots[outputs[i]].lanes[block];
-    const InCache<Lanes> inCache(features, device, cache);
-    Lanes time = price(features, device, parameters).timeNs;
-    const size_t here = std::min<size_t>(plans.size() - block * laneCount, laneCount);
-    for (size_t lane = 0; lane < here; ++lane)
-      timeNs[plans[block * laneCount + lane]] = time[int(lane)];
-  }
-}
-
 llvm::Error PlanBatch::score(const Parameters &parameters, CacheState cache,
                              std::span<double> timeNs) {
+  const VectorKernels &kernels = vectorKernels();
   return forEachClass([&](const Class &kind, std::span<const uint32_t> plans) {
     if (kind.kind.empty) {
       for (uint32_t plan : plans)
@@ -357,7 +322,8 @@ llvm::Error PlanBatch::score(const Parameters &parameters, CacheState cache,
     for (size_t i = 0; i < plans.size(); i += FeatureProgram::plansPerRun) {
       auto run = plans.subspan(i, std::min<size_t>(plans.size() - i, FeatureProgram::plansPerRun));
       gather(*kind.program, run.size(), [&](size_t p) { return run[p]; });
-      priceRun(kind, features, device, parameters, cache, slots.data(), run, timeNs);
+      kernels.priceRun(*kind.program, kind.number, features, device, parameters, cache,
+                       slots.data(), run, timeNs);
     }
   });
 }

@@ -68,12 +68,6 @@ private:
   template <class PlanAt>
   void gather(const FeatureProgram &program, size_t plans, const PlanAt &planAt);
 
-  static void makeMask(const FeatureProgram &program, size_t words, FeatureProgram::Slot *slots,
-                       uint64_t *masks);
-  static void priceRun(const Class &kind, FeaturesOf<Lanes> &features, const Device &device,
-                       const Parameters &parameters, CacheState cache, FeatureProgram::Slot *slots,
-                       std::span<const uint32_t> plans, std::span<double> timeNs);
-
   KernelPlan prototype;
   const Device &device;
   std::optional<Instruction> instruction;

@@ -1,0 +1,2 @@
+#define TILEWRIGHT_VECTORS avx2
+#include "costmodel/vector_kernels.inc"

@@ -1,0 +1,2 @@
+#define TILEWRIGHT_VECTORS avx512
+#include "costmodel/vector_kernels.inc"

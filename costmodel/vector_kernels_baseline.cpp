@@ -1,0 +1,2 @@
+#define TILEWRIGHT_VECTORS baseline
+#include "costmodel/vector_kernels.inc"
