@@ -12,11 +12,11 @@ namespace intr = llvm::Intrinsic;
 namespace {
 
 bool isSixteenBit(DType type) { return type == DType::F16 || type == DType::BF16; }
-bool isEightBit(DType type) { return type == DType::F8E5M2 || type == DType::F8E4M3FN; }
+bool isNarrowFloat(DType type) { return isFloat(type) && bitWidth(type) <= 8; }
 bool isSigned(DType type) { return dtypeClass(type) == DTypeClass::Signed; }
 bool isComplex(DType type) { return dtypeClass(type) == DTypeClass::Complex; }
 /// Integers of less than a byte.
-bool isNarrow(DType type) { return isInteger(type) && bitWidth(type) < 8; }
+bool isNarrowInteger(DType type) { return isInteger(type) && bitWidth(type) < 8; }
 
 llvm::Error unsupported(const Op &op, const std::string &why) {
   return makeError(DiagClass::Unsupported, "%{}: no code for {} {}", op.name, toString(op.opcode),
@@ -48,8 +48,15 @@ bool ScalarOps::isSupported(DType type) {
   case DType::BF16:
   case DType::F32:
   case DType::F64:
-  case DType::F8E5M2:
+  case DType::F4E2M1FN:
+  case DType::F8E3M4:
+  case DType::F8E4M3:
   case DType::F8E4M3FN:
+  case DType::F8E4M3B11FNUZ:
+  case DType::F8E4M3FNUZ:
+  case DType::F8E5M2:
+  case DType::F8E5M2FNUZ:
+  case DType::F8E8M0FNU:
     return true;
   default:
     return false;
@@ -75,20 +82,20 @@ llvm::Type *ScalarOps::memoryType(DType type) {
 llvm::Value *ScalarOps::fromMemory(DType type, llvm::Value *bits) {
   if (type == DType::Pred)
     return b.CreateICmpNE(bits, llvm::ConstantInt::get(k.i8, 0));
-  if (isNarrow(type))
+  if (isNarrowFloat(type))
+    return decodeNarrow(type, bits);
+  if (isNarrowInteger(type))
     return b.CreateTrunc(bits, valueType(type));
-  if (isEightBit(type))
-    return decodeEight(type, bits);
   return isSixteenBit(type) ? k.from16(type, bits) : bits;
 }
 
 llvm::Value *ScalarOps::toMemory(DType type, llvm::Value *value) {
   if (type == DType::Pred)
     return b.CreateZExt(value, k.i8);
-  if (isNarrow(type))
+  if (isNarrowFloat(type))
+    return encodeNarrow(type, value);
+  if (isNarrowInteger(type))
     return b.CreateZExt(value, k.i8);
-  if (isEightBit(type))
-    return encodeEight(type, value);
   return isSixteenBit(type) ? k.to16(type, value) : value;
 }
 
@@ -112,7 +119,8 @@ llvm::Value *ScalarOps::constant(DType type, int64_t value) {
 }
 
 llvm::Value *ScalarOps::round(DType type, llvm::Value *value) {
-  return isSixteenBit(type) || isEightBit(type) ? fromMemory(type, toMemory(type, value)) : value;
+  return isSixteenBit(type) || isNarrowFloat(type) ? fromMemory(type, toMemory(type, value))
+                                                   : value;
 }
 
 llvm::Value *ScalarOps::convert(DType from, DType to, llvm::Value *value) {
@@ -129,7 +137,7 @@ llvm::Value *ScalarOps::convert(DType from, DType to, llvm::Value *value) {
     return convert(from == DType::C64 ? DType::F32 : DType::F64, to, realPart(value));
   if (isFloat(from) && isFloat(to)) {
     if (from == DType::F64)
-      value = b.CreateFPTrunc(value, k.f32);
+      value = to == DType::F32 ? b.CreateFPTrunc(value, k.f32) : truncateToOdd(value);
     if (to == DType::F64)
       return b.CreateFPExt(value, k.f64);
     return round(to, value);
@@ -140,10 +148,10 @@ llvm::Value *ScalarOps::convert(DType from, DType to, llvm::Value *value) {
     return k.intrinsic(isSigned(to) ? intr::fptosi_sat : intr::fptoui_sat, {type, value->getType()},
                        {value});
   }
-  if (isFloat(to)) {
-    value = isSigned(from) ? b.CreateSIToFP(value, type) : b.CreateUIToFP(value, type);
-    return round(to, value);
-  }
+  if (isNarrowFloat(to) || isSixteenBit(to))
+    return round(to, integerToOdd(from, value));
+  if (isFloat(to))
+    return isSigned(from) ? b.CreateSIToFP(value, type) : b.CreateUIToFP(value, type);
   if (to == DType::Pred)
     return b.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
   return isSigned(from) ? b.CreateSExtOrTrunc(value, type) : b.CreateZExtOrTrunc(value, type);
@@ -182,8 +190,7 @@ llvm::Expected<llvm::Value *> ScalarOps::apply(const Op &op, DType operandType, 
   case Opcode::Convert:
     return convert(operandType, type, x[0]);
   case Opcode::BitcastConvert: {
-    if (bitWidth(type) != bitWidth(operandType) || isComplex(type) || isComplex(operandType) ||
-        type == DType::Pred || operandType == DType::Pred)
+    if (bitWidth(type) != bitWidth(operandType) || isComplex(type) || isComplex(operandType))
       return unsupported(op, fmt::format("from {} to {}", toString(operandType), toString(type)));
     return fromMemory(type, b.CreateBitCast(toMemory(operandType, x[0]), memoryType(type)));
   }
@@ -191,7 +198,8 @@ llvm::Expected<llvm::Value *> ScalarOps::apply(const Op &op, DType operandType, 
     if (isComplex(operandType))
       break;
     if (isFloat(operandType) && isTotalOrder())
-      return unsupported(op, "in total order");
+      return compare(op.attrs.comparison, operandType == DType::F64 ? DType::S64 : DType::S32,
+                     totalOrderKey(x[0]), totalOrderKey(x[1]));
     return compare(op.attrs.comparison, operandType, x[0], x[1]);
   case Opcode::Select:
     return select(x[0], x[1], x[2]);
@@ -210,15 +218,8 @@ llvm::Expected<llvm::Value *> ScalarOps::apply(const Op &op, DType operandType, 
   case Opcode::Maximum:
     return combine(Combiner::Maximum, type, x[0], x[1]);
   case Opcode::ReducePrecision:
-    if (type == DType::BF16 && op.attrs.exponentBits == 8 && op.attrs.mantissaBits == 7)
-      return x[0];
-    if (type == DType::F32 && op.attrs.exponentBits == 8 && op.attrs.mantissaBits == 7) {
-      llvm::Value *rounded = round(DType::BF16, x[0]);
-      llvm::Value *isTiny = b.CreateFCmpOLT(unary(intr::fabs, rounded), k.cf(0x1p-126));
-      return select(isTiny, binary(intr::copysign, k.cf(0), rounded), rounded);
-    }
-    return unsupported(op, fmt::format("to {} exponent and {} mantissa bits", op.attrs.exponentBits,
-                                       op.attrs.mantissaBits));
+    return round(type, reducePrecision(x[0], static_cast<unsigned>(op.attrs.exponentBits),
+                                       static_cast<unsigned>(op.attrs.mantissaBits)));
   default:
     break;
   }

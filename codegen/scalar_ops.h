@@ -3,8 +3,8 @@
 // In registers, every float type of 32 bits or less is an f32 that holds a value of that type,
 // f64 is a double, integers are iN and pred is an i1; a complex number is a vector of two floats.
 // Each op computes in that form and rounds its result to its own type, as the graph says. In
-// memory, 16-bit floats are i16 and pred is i8; types of less than a byte have one each, as i8,
-// which only buffers don't (memory_access.cpp packs them).
+// memory, narrower floats are integers of their width and pred is i8; types of less than a byte
+// have one each, as i8, which only buffers don't (memory_access.cpp packs them).
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -19,7 +19,7 @@ class ScalarOps {
 public:
   explicit ScalarOps(KernelBuilder &builder) : k(builder), b(builder.b) {}
 
-  /// Can values of this type be computed with? f64 only by basic arithmetic.
+  /// Can values of this type be loaded, computed with and stored?
   static bool isSupported(DType type);
 
   llvm::Type *valueType(DType type);
@@ -49,8 +49,14 @@ public:
   llvm::Value *identity(Combiner combiner, DType type);
 
 private:
-  llvm::Value *decodeEight(DType type, llvm::Value *bits);
-  llvm::Value *encodeEight(DType type, llvm::Value *value);
+  llvm::Value *decodeNarrow(DType type, llvm::Value *bits);
+  llvm::Value *encodeNarrow(DType type, llvm::Value *value);
+  llvm::Value *decodeScale(llvm::Value *bits);
+  llvm::Value *encodeScale(llvm::Value *value);
+  llvm::Value *truncateToOdd(llvm::Value *value);
+  llvm::Value *integerToOdd(DType from, llvm::Value *value);
+  llvm::Value *reducePrecision(llvm::Value *value, unsigned exponentBits, unsigned mantissaBits);
+  llvm::Value *totalOrderKey(llvm::Value *value);
   llvm::Value *applyFloat(const Op &op, const Values &x);
   llvm::Value *applyInteger(const Op &op, DType type, const Values &x);
   /// Ops with a complex result or operand, scalar_complex.cpp; null where there is no code.
