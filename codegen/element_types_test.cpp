@@ -83,9 +83,10 @@ TEST(Complex, SumsAndProducts) {
                   {8, 16}));
 }
 
-class Packed : public ::testing::TestWithParam<const char *> {};
+class Narrow : public ::testing::TestWithParam<const char *> {};
+class Packed : public Narrow {};
 
-TEST_P(Packed, ReadInAnyOrder) {
+TEST_P(Narrow, ReadInAnyOrder) {
   std::string type = GetParam();
   for (int64_t columns : {64, 37})
     for (std::vector<int64_t> tile : {std::vector<int64_t>{4, 32}, {3, 5}}) {
@@ -125,7 +126,7 @@ TEST_P(Packed, WrittenByWholeBytes) {
                   {16, 32}));
 }
 
-TEST_P(Packed, WeightsOfAProduct) {
+TEST_P(Narrow, WeightsOfAProduct) {
   std::string type = GetParam();
   for (Instruction instruction : {Instruction::Fma, Instruction::MmaSync}) {
     KernelSpec product =
@@ -140,7 +141,12 @@ TEST_P(Packed, WeightsOfAProduct) {
     expectPass(product);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Types, Packed, ::testing::Values("s4", "u4", "s2", "u2", "s1", "u1"));
+INSTANTIATE_TEST_SUITE_P(Types, Narrow,
+                         ::testing::Values("s4", "u4", "s2", "u2", "s1", "u1", "f4e2m1fn", "f8e3m4",
+                                           "f8e4m3", "f8e4m3fn", "f8e4m3b11fnuz", "f8e4m3fnuz",
+                                           "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"));
+INSTANTIATE_TEST_SUITE_P(Types, Packed,
+                         ::testing::Values("s4", "u4", "s2", "u2", "s1", "u1", "f4e2m1fn"));
 
 } // namespace
 } // namespace tilewright
