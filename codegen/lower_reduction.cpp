@@ -160,10 +160,13 @@ llvm::Error ReductionLowering::chooseThreads() {
     rowsAtOnce = powerDividing(roundedUp(rowsPerProgram));
     threadsPerRow = threads / rowsAtOnce;
   }
+  maxHeldValues = std::max<int64_t>(maxHeldRegisters() / heldPerColumn(), lanes);
   // A step of the plan's that leaves threads idle is taken with others; one that would hold more
   // values than a thread can is taken in parts.
   for (Reduction &reduction : reductions) {
     int64_t least = threadsPerRow * lanes, most = threadsPerRow * (maxHeldValues / lanes) * lanes;
+    if (reduction.length > most) // parts as equal as can be
+      most = ceilDiv(ceilDiv(reduction.length, ceilDiv(reduction.length, most)), least) * least;
     reduction.chunk = std::clamp(reduction.chunk, std::min(least, reduction.length), most);
   }
   bool exchanges = alongRows ? threadsPerRow > 32 : threadsPerRow > 1;

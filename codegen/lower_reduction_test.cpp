@@ -277,5 +277,36 @@ TEST(LowerReduction, OneThreadForEachElementSaysWhy) {
                               "several operands");
 }
 
+// What a row needs again is held in registers if a thread has as many, and else read again.
+TEST(LowerReduction, HeldValuesFitInRegisters) {
+  constexpr int64_t rows = 2, columns = 4096;
+  auto bytesRead = [&](int64_t warps) {
+    return expectPass(specFromHlo(R"(HloModule m
+add { x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y) }
+ENTRY main {
+  a = f32[2,4096] parameter(0)
+  b = f32[2,4096] parameter(1)
+  c = f32[2,4096] parameter(2)
+  ab = f32[2,4096] multiply(a, b)
+  p = f32[2,4096] add(ab, c)
+  zero = f32[] constant(0)
+  sum = f32[2] reduce(p, zero), dimensions={1}, to_apply=add
+  sums = f32[2,4096] broadcast(sum), dimensions={0}
+  x = f32[2,4096] multiply(a, sums)
+  y = f32[2,4096] multiply(b, sums)
+  z = f32[2,4096] multiply(c, sums)
+  ROOT all = (f32[2,4096], f32[2,4096], f32[2,4096]) tuple(x, y, z)
+})",
+                                  {1, columns}, warps))
+        .counts.globalReadBytes;
+  };
+  int64_t once = rows * columns * 3 * 4;
+  EXPECT_EQ(bytesRead(1), 2 * once); // 3 x 128 values a thread
+  EXPECT_EQ(bytesRead(4), once);     // 3 x 32
+  EXPECT_EQ(bytesRead(16), once);    // 3 x 8
+}
+
 } // namespace
 } // namespace tilewright

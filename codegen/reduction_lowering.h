@@ -24,7 +24,11 @@ public:
   llvm::Expected<KernelModule> run() &&;
 
 private:
-  static constexpr int64_t maxHeldValues = 128; ///< of a row, a thread: more would spill
+  /// Registers of a thread for values of a row that are held from one pass over it to a later one:
+  /// more would spill. Half of what the threads of a multiprocessor leave for each.
+  int64_t maxHeldRegisters() const;
+  /// Registers that the values of one column take which one pass makes and a later one reads.
+  int64_t heldPerColumn() const;
 
   struct Reduction {
     OpId op, input, init;
@@ -79,6 +83,7 @@ private:
   unsigned lanes = 1;
   bool alongRows = true;
   int64_t threadsPerRow = 1, rowsAtOnce = 1, rowsPerProgram = 1;
+  int64_t maxHeldValues = 1; ///< columns of a row that a thread may have at once
   int64_t sharedBytes = 0;
   std::vector<bool> isRowDim;              ///< of the root
   std::vector<size_t> rowDims, columnDims; ///< of the root
