@@ -13,27 +13,11 @@ int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multipl
 
 int64_t widestSwizzle(int64_t bytes) { return bytes % 128 == 0 ? 128 : bytes % 64 == 0 ? 64 : 32; }
 
-/// The contracted dims as one: their stride, if they lie in memory as one.
-llvm::Expected<int64_t> contractedStride(const TensorTile &tile, const Shape &shape,
-                                         const TensorView &view) {
-  int64_t stride = 0, inner = 1;
-  for (size_t i = tile.contracted.size(); i-- > 0;) {
-    auto dim = static_cast<size_t>(tile.contracted[i]);
-    if (shape.dims[dim] == 1)
-      continue;
-    if (stride == 0)
-      stride = view.strides[dim];
-    else if (view.strides[dim] != stride * inner)
-      return makeError(DiagClass::Unsupported, "its contracted dims do not lie in memory as one");
-    inner *= shape.dims[dim];
-  }
-  return stride == 0 ? 1 : stride;
-}
-
 /// The dims that the tile's digits go through, as boxes, in the order in which the panel's lines
 /// (or the elements of a line) run; then batch dims. `order` is how the digits lie then.
 llvm::Expected<std::vector<BoxDim>> sideBoxes(ValueEmitter &emitter, const TensorTile &tile,
-                                              const TensorView &view, std::vector<int64_t> &order) {
+                                              const StridedView &view,
+                                              std::vector<int64_t> &order) {
   const Shape &shape = emitter.graph()[tile.op].shape;
   struct FreeDim {
     BoxDim box;
@@ -104,14 +88,17 @@ llvm::Expected<std::vector<BoxDim>> sideBoxes(ValueEmitter &emitter, const Tenso
 llvm::Expected<TensorOperand> TensorOperand::plan(Lowering &lowering, const TensorTile &tile) {
   ValueEmitter &emitter = lowering.emitter;
   const Shape &shape = lowering.graph[tile.op].shape;
-  auto view = tensorViewOf(emitter, tile.op);
+  auto view = stridedViewOf(lowering.graph, tile.op, [&](OpId id) {
+    return lowering.graph[id].opcode == Opcode::Parameter;
+  });
   if (!view)
     return view.takeError();
-  auto kStride = contractedStride(tile, shape, *view);
+  auto kStride = strideOfAll(*view, shape, tile.contracted);
   if (!kStride)
     return kStride.takeError();
   TensorOperand operand;
   operand.type = shape.dtype;
+  operand.buffer = static_cast<unsigned>(lowering.graph[view->source].attrs.parameterNumber);
   operand.elementBytes = bitWidth(shape.dtype) / 8;
   auto boxes = sideBoxes(emitter, tile, *view, operand.order);
   if (!boxes)
@@ -122,7 +109,7 @@ llvm::Expected<TensorOperand> TensorOperand::plan(Lowering &lowering, const Tens
 }
 
 llvm::Error TensorOperand::layOut(const TensorTile &tile, std::vector<BoxDim> boxes,
-                                  int64_t kStride, const TensorView &view) {
+                                  int64_t kStride, const StridedView &view) {
   int64_t size = 1;
   for (int64_t each : tile.sizes)
     size *= each;
@@ -214,7 +201,7 @@ llvm::Error TensorOperand::layOut(const TensorTile &tile, std::vector<BoxDim> bo
   for (const Step &step : steps)
     if (step.otherOffset && kept.size() != dims.size())
       return makeError(DiagClass::Unsupported, "its tiles have dims of one element in between");
-  auto made = tensorMapOf(view, type, kept, width);
+  auto made = tensorMapOf(view, buffer, type, kept, width);
   if (!made)
     return made.takeError();
   if (tile.kExtent > tile.kStep && tile.kStep != tile.kPadded)

@@ -55,8 +55,9 @@ private:
   };
 
   llvm::Error layOut(const TensorTile &tile, std::vector<BoxDim> boxes, int64_t kStride,
-                     const TensorView &view);
+                     const StridedView &view);
 
+  unsigned buffer = 0;
   DType type = DType::F16;
   int64_t elementBytes = 2;
   int64_t width = 128; ///< bytes of a line: the swizzle

@@ -1,47 +1,12 @@
 #include "codegen/tensor_view.h"
 
-#include "analysis/affine/linear_form.h"
-
 namespace tilewright {
 
-llvm::Expected<TensorView> tensorViewOf(ValueEmitter &emitter, OpId op) {
-  const Op &viewed = emitter.graph()[op];
-  llvm::Value *unused = emitter.builder().c32(0);
-  Coordinates at;
-  for (int64_t extent : viewed.shape.dims)
-    at.push_back(emitter.variable(VarKind::Dim, "element", Interval::ofExtent(extent), unused));
-  auto seen = emitter.seenThroughMovement(op, at);
-  if (!seen)
-    return makeError(DiagClass::Unsupported, "%{} is computed, not read from memory", viewed.name);
-  const Op &parameter = emitter.graph()[seen->first];
-  TensorView view;
-  view.buffer = static_cast<unsigned>(parameter.attrs.parameterNumber);
-  view.strides.assign(at.size(), 0);
-  if (seen->second.empty())
-    return view;
-  LinearForm offset =
-      LinearForm::of(emitter.simplify(ValueEmitter::offsetOf(parameter.shape, seen->second)));
-  view.offset = offset.constant;
-  for (const LinearForm::Term &term : offset.terms) {
-    bool isDim = false;
-    for (size_t d = 0; d < at.size() && !isDim; ++d)
-      if (term.expr == at[d]) {
-        view.strides[d] = term.coefficient;
-        isDim = true;
-      }
-    if (!isDim)
-      return makeError(DiagClass::Unsupported,
-                       "the elements of %{} lie in %{} at no fixed distance from each other",
-                       viewed.name, parameter.name);
-  }
-  return view;
-}
-
-llvm::Expected<TensorMap> tensorMapOf(const TensorView &view, DType type,
+llvm::Expected<TensorMap> tensorMapOf(const StridedView &view, unsigned buffer, DType type,
                                       const std::vector<BoxDim> &dims, int64_t swizzleBytes) {
   int64_t elementBytes = bitWidth(type) / 8;
   TensorMap map;
-  map.parameter = view.buffer;
+  map.parameter = buffer;
   map.offsetBytes = view.offset * elementBytes;
   map.dtype = type;
   map.swizzleBytes = swizzleBytes;
