@@ -68,6 +68,19 @@ TEST(Complex, Rotations) {
                   {1, 4, 8, 64}));
 }
 
+TEST(Complex, Constants) {
+  expectPass(spec(R"(
+  a = c64[20,3] parameter(0)
+  one = c64[] constant((2, -3))
+  ones = c64[20,3] broadcast(one), dimensions={}
+  row = c64[3] constant({(1, 2), (1, 2), (3, 4)})
+  rows = c64[20,3] broadcast(row), dimensions={1}
+  m = c64[20,3] multiply(a, ones)
+  ROOT s = c64[20,3] add(m, rows)
+)",
+                  {4, 3}));
+}
+
 TEST(Complex, SumsAndProducts) {
   expectPass(spec(R"(
   a = c64[20,300] parameter(0)

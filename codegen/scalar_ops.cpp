@@ -102,11 +102,8 @@ llvm::Value *ScalarOps::toMemory(DType type, llvm::Value *value) {
 llvm::Value *ScalarOps::constant(DType type, double value) {
   if (isFloat(type))
     return llvm::ConstantFP::get(valueType(type), value);
-  if (isComplex(type)) {
-    auto *part = llvm::cast<llvm::VectorType>(valueType(type))->getElementType();
-    return llvm::ConstantVector::get(
-        {llvm::ConstantFP::get(part, value), llvm::ConstantFP::get(part, 0)});
-  }
+  if (isComplex(type))
+    return constant(type, std::complex<double>(value));
   return constant(type, static_cast<int64_t>(value));
 }
 
@@ -116,6 +113,12 @@ llvm::Value *ScalarOps::constant(DType type, int64_t value) {
   if (type == DType::Pred)
     return b.getInt1(value != 0);
   return llvm::ConstantInt::getSigned(valueType(type), value);
+}
+
+llvm::Value *ScalarOps::constant(DType type, std::complex<double> value) {
+  auto *part = llvm::cast<llvm::VectorType>(valueType(type))->getElementType();
+  return llvm::ConstantVector::get({llvm::ConstantFP::get(part, value.real()),
+                                    llvm::ConstantFP::get(part, value.imag())});
 }
 
 llvm::Value *ScalarOps::round(DType type, llvm::Value *value) {

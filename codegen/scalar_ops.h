@@ -10,6 +10,8 @@
 #include "analysis/ir/graph.h"
 #include "codegen/kernel_builder.h"
 
+#include <complex>
+
 namespace tilewright {
 
 /// The combining functions that reductions may use.
@@ -30,6 +32,7 @@ public:
   /// A constant of that type, from a double or from an integer's bits.
   llvm::Value *constant(DType type, double value);
   llvm::Value *constant(DType type, int64_t value);
+  llvm::Value *constant(DType type, std::complex<double> value);
 
   /// Rounds an f32 result to a narrower float type; other types are left alone.
   llvm::Value *round(DType type, llvm::Value *value);

@@ -557,12 +557,15 @@ llvm::Expected<Values> ValueEmitter::emitConstant(OpId id, const Coordinates &co
     return tensor.takeError();
   DType type = op.shape.dtype;
   auto element = [&](int64_t i) {
+    if (tensor->wordsPerElement() == 2)
+      return ops.constant(type, tensor->complex(i));
     return isFloat(type) ? ops.constant(type, tensor->real(i))
                          : ops.constant(type, tensor->integer(i));
   };
-  bool isUniform = std::all_of(tensor->words().begin(), tensor->words().end(),
-                               [&](uint64_t word) { return word == tensor->words()[0]; });
-  if (isUniform && tensor->size() > 0)
+  bool isUniform = tensor->size() > 0;
+  for (size_t i = 0, width = tensor->wordsPerElement(); i < tensor->words().size(); ++i)
+    isUniform = isUniform && tensor->words()[i] == tensor->words()[i % width];
+  if (isUniform)
     return Values(lanes, element(0));
   std::vector<llvm::Constant *> table;
   for (int64_t i = 0; i < tensor->size(); ++i)

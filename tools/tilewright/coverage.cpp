@@ -1,12 +1,15 @@
 #include "tools/tilewright/coverage.h"
 
 #include "analysis/explore/explore.h"
+#include "analysis/import/hlo_text.h"
 #include "analysis/import/import_file.h"
 #include "analysis/tiling/plan_text.h"
 #include "codegen/coverage.h"
 #include "tools/tilewright/command.h"
 
+#include <cctype>
 #include <fmt/format.h>
+#include <map>
 
 namespace tilewright::cli {
 
@@ -48,6 +51,39 @@ std::string problemOf(const KernelCoverage &kernel) {
   return "";
 }
 
+/// The text of a module without names and metadata: models repeat their layers, and kernels that
+/// differ in nothing else are one.
+std::string withoutNames(std::string_view hlo) {
+  std::string result;
+  std::map<std::string_view, size_t> names;
+  constexpr std::string_view metadata = ", metadata={";
+  auto isNamePart = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-';
+  };
+  for (size_t i = std::min(hlo.find('\n'), hlo.size()); i < hlo.size();) {
+    if (hlo.substr(i, metadata.size()) == metadata) {
+      bool isQuoted = false;
+      for (i += metadata.size(); i < hlo.size() && (isQuoted || hlo[i] != '}'); ++i) {
+        if (isQuoted && hlo[i] == '\\')
+          ++i;
+        else if (hlo[i] == '"')
+          isQuoted = !isQuoted;
+      }
+      ++i;
+    } else if (hlo[i] == '%') {
+      size_t end = i + 1;
+      while (end < hlo.size() && isNamePart(hlo[end]))
+        ++end;
+      result +=
+          fmt::format("%{}", names.emplace(hlo.substr(i, end - i), names.size()).first->second);
+      i = end;
+    } else {
+      result += hlo[i++];
+    }
+  }
+  return result;
+}
+
 } // namespace
 
 int runCoverage(const CoverageRequest &request) {
@@ -79,6 +115,7 @@ int runCoverage(const CoverageRequest &request) {
         defaultCalibration(*device, dataFolder("calibrations"));
     if (!calibration)
       return failInput(calibration.takeError());
+    std::map<std::string, KernelCoverage> known;
     for (size_t m = 0; m < modules.size(); ++m) {
       llvm::Expected<ExploredModel> explored = exploreModel(modules[m], *device, *calibration);
       if (!explored)
@@ -100,10 +137,16 @@ int runCoverage(const CoverageRequest &request) {
         coverage.name = kernel.name;
         llvm::Expected<KernelSpec> spec = specOf(plan);
         if (spec) {
-          llvm::Expected<KernelCoverage> covered = coverKernel(*spec, *toolchain);
-          if (!covered)
-            return fail(covered.takeError());
-          coverage = std::move(*covered);
+          std::string same = withoutNames(printHlo(*spec->module)) + planText(plan);
+          auto found = known.find(same);
+          if (found == known.end()) {
+            llvm::Expected<KernelCoverage> covered = coverKernel(*spec, *toolchain);
+            if (!covered)
+              return fail(covered.takeError());
+            found = known.emplace(std::move(same), std::move(*covered)).first;
+          }
+          coverage = found->second;
+          coverage.name = kernel.name;
         } else {
           coverage.refusal = takeDiag(spec.takeError()).message;
         }
