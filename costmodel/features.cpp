@@ -415,10 +415,12 @@ private:
       const Q done = elements * rowRepeats(v);
       if (view.isOutside(v)) {
         f.outsideAluOps += cost.alu * done;
+        f.outsideHalfRateOps += cost.half * done;
         f.outsideSfuOps += cost.sfu * done;
       } else {
         const Q times = view.perIteration(v);
         f.aluOps += times * (cost.alu * done);
+        f.halfRateOps += times * (cost.half * done);
         f.sfuOps += times * (cost.sfu * done);
       }
     }
@@ -433,7 +435,9 @@ private:
   LaneOps costOf(const InstanceView &v) const {
     if (v.op->opcode == Opcode::Divide && v.instance->operands.size() == 2 &&
         view.instances[v.instance->operands[1]].op->opcode == Opcode::Broadcast)
-      return {sharedDivisorOps, 0};
+      return {sharedDivisorOps, 0, 0};
+    if (f.serial && v.op->opcode == Opcode::Exp)
+      return chainedExponential;
     return costPerElement(*plan.module, *v.op);
   }
 

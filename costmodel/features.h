@@ -46,6 +46,7 @@ template <class Q> struct FeatureNumbers {
   Q mmaSteps = 0;           ///< 32-byte steps along k (mma.sync)
   Q mmaInstructions = 0;    ///< mma and ldmatrix instructions, all warps
   Q aluOps = 0, sfuOps = 0; ///< lane operations
+  Q halfRateOps = 0;        ///< of aluOps, those on a pipe of half the lanes that are issued
   Q relayoutClocks = 0;     ///< shared memory, for operands that go through registers
   Q relayoutRoundTrips = 0; ///< loads that can not be pipelined because of it
   Q scatterClocks = 0;      ///< L1, for copies of single elements to shared memory
@@ -61,7 +62,7 @@ template <class Q> struct FeatureNumbers {
 
   // Once a CTA, after or outside the loops.
   Q outsideLoadBytes = 0;
-  Q outsideAluOps = 0, outsideSfuOps = 0;
+  Q outsideAluOps = 0, outsideHalfRateOps = 0, outsideSfuOps = 0;
   Q outputElements = 0; ///< of the results of dots
   Q storeBytes = 0;
   Q epilogueSharedBytes = 0;

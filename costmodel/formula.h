@@ -155,7 +155,8 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T instructions = (f.matrix ? W : none) * p.loopInstructions +
                          (f.loadInstructions * (f.matrix ? copyInstructions : loadInstructions) +
                           f.mmaInstructions + (f.aluOps + f.sfuOps) / lanes);
-  const T issue = instructions / (d.schedulersPerSm * clock);
+  const T issue =
+      larger<T>(instructions, T(2.0 / lanes * f.halfRateOps)) / (d.schedulersPerSm * clock);
   const T sfu = T(f.sfuOps / (d.sfuPerClock * clock));
   const T tags = f.tags / clock * p.tagClocks;
   const T port = f.loadBytes / clock / p.loadPort;
@@ -210,7 +211,8 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
                             : none;
   const T output = T(around / (d.schedulersPerSm * clock) + f.storeBytes / (storePort * clock) +
                      f.outsideLoadBytes / (loadPort * clock) +
-                     (f.outsideAluOps + f.outsideSfuOps) / lanes / (d.schedulersPerSm * clock) +
+                     larger(f.outsideAluOps + f.outsideSfuOps, 2.0 * f.outsideHalfRateOps) / lanes /
+                         (d.schedulersPerSm * clock) +
                      f.outsideSfuOps / (d.sfuPerClock * clock)) +
                    f.epilogueSharedBytes / sharedPerNs / p.sharedRate;
   const T epilogue = (f.matrix ? one : none) * p.matrixCta + f.atomicsPerThread * p.atomicLatency +

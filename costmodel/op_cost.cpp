@@ -1,65 +1,76 @@
 #include "costmodel/op_cost.h"
 
+#include <algorithm>
+
 namespace tilewright {
 
 namespace {
 
-/// Double precision and integers run the same ops at other rates.
+/// How an op is computed.
+enum class Kind { F32, F64, I32, U32, I64 };
+
+struct Row {
+  Kind kind;
+  Opcode opcode;
+  double instructions, half, special;
+};
+constexpr Row rows[] = {
+#define TILEWRIGHT_OP_COST(type, opcode, instructions, half, special)                              \
+  {Kind::type, Opcode::opcode, instructions, half, special},
+#include "costmodel/op_cost.def"
+};
+
+Kind kindOf(DType type) {
+  switch (dtypeClass(type)) {
+  case DTypeClass::Float:
+    return type == DType::F64 ? Kind::F64 : Kind::F32;
+  case DTypeClass::Complex:
+    return type == DType::C128 ? Kind::F64 : Kind::F32;
+  default:
+    break;
+  }
+  if (bitWidth(type) == 64)
+    return Kind::I64;
+  return dtypeClass(type) == DTypeClass::Signed ? Kind::I32 : Kind::U32;
+}
+
+const Row *find(Kind kind, Opcode opcode) {
+  for (const Row &row : rows)
+    if (row.kind == kind && row.opcode == opcode)
+      return &row;
+  // What is not said of a kind is said of the one that it is most like.
+  return kind == Kind::U32   ? find(Kind::I32, opcode)
+         : kind == Kind::F64 ? find(Kind::F32, opcode)
+                             : nullptr;
+}
+
 LaneOps elementwiseCost(Opcode opcode, DType type) {
-  bool isInteger = !isFloat(type);
   switch (opcode) {
   case Opcode::Copy:
   case Opcode::BitcastConvert:
   case Opcode::Domain:
-    return {0, 0};
+    return {};
   case Opcode::Convert:
-    return {0.5, 0}; // two halves of a word at once
-  case Opcode::Divide:
-  case Opcode::Remainder:
-    return isInteger ? LaneOps{20, 1} : LaneOps{8, 1};
-  case Opcode::Exp:
-    return {3, 1};
-  case Opcode::Log:
-    return {6, 1};
-  case Opcode::Rsqrt:
-    return {3, 1};
-  case Opcode::Sqrt:
-    return {6, 1};
-  case Opcode::Logistic:
-    return {14, 2};
-  case Opcode::Tanh:
-    return {12, 2};
-  case Opcode::Erf:
-    return {25, 1};
-  case Opcode::Expm1:
-  case Opcode::Log1p:
-    return {12, 1};
-  case Opcode::Sine:
-  case Opcode::Cosine:
-  case Opcode::Tan:
-    return {20, 1};
-  case Opcode::Power:
-  case Opcode::Cbrt:
-    return {14, 2};
-  case Opcode::Acos:
-  case Opcode::Acosh:
-  case Opcode::Asin:
-  case Opcode::Asinh:
-  case Opcode::Atan2:
-  case Opcode::Atanh:
-  case Opcode::Cosh:
-  case Opcode::Sinh:
-    return {30, 2};
-  case Opcode::Clz:
-  case Opcode::PopulationCount:
-    return {1, 1}; // a quarter of the ALU rate, like the special functions
-  case Opcode::Clamp:
-  case Opcode::Sign:
-  case Opcode::RoundNearestAfz:
-    return {2, 0};
+    return {0.5, 0, 0}; // two halves of a word at once
   default:
-    return {1, 0};
+    break;
   }
+  const Kind kind = kindOf(type);
+  if (const Row *row = find(kind, opcode))
+    return {row->instructions - row->special, row->half, row->special};
+  // Floats: a multiply-add. Integers: one of the logic pipe. Those of 64 bit take two words, or a
+  // pipe of half the rate.
+  switch (kind) {
+  case Kind::F32:
+    return {1, 0, 0};
+  case Kind::F64:
+  case Kind::I32:
+  case Kind::U32:
+    return {1, 1, 0};
+  case Kind::I64:
+    return {2, 2, 0};
+  }
+  return {};
 }
 
 LaneOps bodyCost(const Module &module, GraphId id) {
@@ -84,12 +95,12 @@ LaneOps costPerElement(const Module &module, const Op &op) {
   }
   case Opcode::Gather:
   case Opcode::DynamicSlice:
-    return {4, 0};
+    return {4, 4, 0};
   case Opcode::Pad:
   case Opcode::Concatenate:
   case Opcode::DynamicUpdateSlice:
   case Opcode::Iota:
-    return {2, 0};
+    return {2, 2, 0};
   default:
     return opClass(op.opcode) == OpClass::Elementwise ? elementwiseCost(op.opcode, op.shape.dtype)
                                                       : LaneOps{};

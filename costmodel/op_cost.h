@@ -5,19 +5,25 @@
 
 namespace tilewright {
 
+/// Instructions of one lane: special functions, the others, and of those the ones on a pipe that
+/// takes half of the lanes that a scheduler issues (64 a clock and SM).
 struct LaneOps {
-  double alu = 0, sfu = 0;
+  double alu = 0, half = 0, sfu = 0;
   LaneOps &operator+=(LaneOps o) {
     alu += o.alu;
+    half += o.half;
     sfu += o.sfu;
     return *this;
   }
-  LaneOps operator*(double n) const { return {alu * n, sfu * n}; }
+  LaneOps operator*(double n) const { return {alu * n, half * n, sfu * n}; }
 };
 
-/// Instructions that one element of the op's result takes; of a reduce, one element of its operand.
-/// Counts of the SASS that common compilers make for f32; data movement counts as its address
-/// arithmetic only.
+/// What one element of the op's result takes; of a reduce, one element of its operand. Counts of
+/// compiled code (op_cost.def); data movement counts as its address arithmetic only.
 LaneOps costPerElement(const Module &module, const Op &op);
+
+/// An exponential of a running softmax between two dots: one multiply-add and a special function,
+/// since the factor log2 e is in the scale of the scores and small results are flushed to zero.
+inline constexpr LaneOps chainedExponential = {3, 0, 1};
 
 } // namespace tilewright
