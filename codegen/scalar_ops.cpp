@@ -248,10 +248,6 @@ llvm::Value *ScalarOps::applyFloat(const Op &op, const Values &x) {
     return b.CreateFSub(x[0], x[1]);
   case Opcode::Multiply:
     return b.CreateFMul(x[0], x[1]);
-  case Opcode::Divide:
-    return type == k.f64 ? b.CreateFDiv(x[0], x[1]) : ScalarMath(k).divide(x[0], x[1]);
-  case Opcode::Remainder:
-    return b.CreateFRem(x[0], x[1]);
   case Opcode::Negate:
     return b.CreateFNeg(x[0]);
   case Opcode::Abs:
@@ -264,8 +260,6 @@ llvm::Value *ScalarOps::applyFloat(const Op &op, const Values &x) {
     return unary(intr::round, x[0]);
   case Opcode::RoundNearestEven:
     return unary(intr::rint, x[0]);
-  case Opcode::Sqrt:
-    return type == k.f64 ? unary(intr::sqrt, x[0]) : ScalarMath(k).sqrt(x[0]);
   case Opcode::Sign: {
     llvm::Value *isZeroOrNan = b.CreateFCmpUEQ(x[0], literal(0));
     return select(isZeroOrNan, x[0], binary(intr::copysign, literal(1), x[0]));
@@ -273,34 +267,56 @@ llvm::Value *ScalarOps::applyFloat(const Op &op, const Values &x) {
   default:
     break;
   }
-  ScalarMath math(k);
-  if (op.shape.dtype == DType::F64)
-    return op.opcode == Opcode::Rsqrt ? b.CreateFDiv(literal(1), unary(intr::sqrt, x[0])) : nullptr;
+  std::unique_ptr<ScalarMath> math = ScalarMath::make(k, type == k.f64);
   switch (op.opcode) {
-  case Opcode::Exp:
-    return math.exp(x[0]);
-  case Opcode::Expm1:
-    return math.expm1(x[0]);
-  case Opcode::Log:
-    return math.log(x[0]);
-  case Opcode::Log1p:
-    return math.log1p(x[0]);
-  case Opcode::Tanh:
-    return math.tanh(x[0]);
-  case Opcode::Logistic:
-    return math.logistic(x[0]);
-  case Opcode::Erf:
-    return math.erf(x[0]);
+  case Opcode::Divide:
+    return math->divide(x[0], x[1]);
+  case Opcode::Remainder:
+    return math->remainder(x[0], x[1]);
+  case Opcode::Sqrt:
+    return math->sqrt(x[0]);
   case Opcode::Rsqrt:
-    return math.rsqrt(x[0]);
-  case Opcode::Power:
-    return math.power(x[0], x[1]);
+    return math->rsqrt(x[0]);
   case Opcode::Cbrt:
-    return math.cbrt(x[0]);
+    return math->cbrt(x[0]);
+  case Opcode::Exp:
+    return math->exp(x[0]);
+  case Opcode::Expm1:
+    return math->expm1(x[0]);
+  case Opcode::Log:
+    return math->log(x[0]);
+  case Opcode::Log1p:
+    return math->log1p(x[0]);
+  case Opcode::Power:
+    return math->power(x[0], x[1]);
+  case Opcode::Logistic:
+    return math->logistic(x[0]);
+  case Opcode::Erf:
+    return math->erf(x[0]);
   case Opcode::Sine:
-    return math.sin(x[0]);
+    return math->sin(x[0]);
   case Opcode::Cosine:
-    return math.cos(x[0]);
+    return math->cos(x[0]);
+  case Opcode::Tan:
+    return math->tan(x[0]);
+  case Opcode::Asin:
+    return math->asin(x[0]);
+  case Opcode::Acos:
+    return math->acos(x[0]);
+  case Opcode::Atan2:
+    return math->atan2(x[0], x[1]);
+  case Opcode::Sinh:
+    return math->sinh(x[0]);
+  case Opcode::Cosh:
+    return math->cosh(x[0]);
+  case Opcode::Tanh:
+    return math->tanh(x[0]);
+  case Opcode::Asinh:
+    return math->asinh(x[0]);
+  case Opcode::Acosh:
+    return math->acosh(x[0]);
+  case Opcode::Atanh:
+    return math->atanh(x[0]);
   default:
     return nullptr;
   }
@@ -366,6 +382,8 @@ llvm::Value *ScalarOps::applyInteger(const Op &op, DType type, const Values &x) 
     llvm::Value *rest = isSigned(type) ? b.CreateSRem(x[0], by) : b.CreateURem(x[0], by);
     return select(b.CreateICmpEQ(x[1], literal(0)), x[0], rest);
   }
+  case Opcode::Power:
+    return integerPower(type, x[0], x[1]);
   case Opcode::ShiftLeft:
     return shift([&](llvm::Value *n) { return b.CreateShl(x[0], n); }, literal(0));
   case Opcode::ShiftRightLogical:
@@ -380,6 +398,29 @@ llvm::Value *ScalarOps::applyInteger(const Op &op, DType type, const Values &x) 
   default:
     return nullptr;
   }
+}
+
+/// By squaring, modulo 2^bits. Below zero only 1 and -1 have powers that are not 0.
+llvm::Value *ScalarOps::integerPower(DType type, llvm::Value *base, llvm::Value *exponent) {
+  auto literal = [&](int64_t value) { return constant(type, value); };
+  unsigned bits = bitWidth(type);
+  llvm::Value *zeros = k.intrinsic(intr::ctlz, {base->getType()}, {exponent, b.getInt1(false)});
+  llvm::Value *places = b.CreateSub(k.c32(bits), b.CreateZExtOrTrunc(zeros, k.i32));
+  Values raised = k.forLoop(
+      k.c32(0), places, k.c32(1), {literal(1), base, exponent},
+      [&](llvm::Value *, const Values &carried) {
+        llvm::Value *isTaken = b.CreateICmpNE(b.CreateAnd(carried[2], literal(1)), literal(0));
+        return Values{select(isTaken, b.CreateMul(carried[0], carried[1]), carried[0]),
+                      b.CreateMul(carried[1], carried[1]), b.CreateLShr(carried[2], literal(1))};
+      });
+  if (!isSigned(type))
+    return raised[0];
+  llvm::Value *isOdd = b.CreateICmpNE(b.CreateAnd(exponent, literal(1)), literal(0));
+  llvm::Value *isMinusOne = b.CreateICmpEQ(base, literal(-1));
+  llvm::Value *inverse =
+      select(b.CreateICmpEQ(base, literal(1)), literal(1),
+             select(isMinusOne, select(isOdd, literal(-1), literal(1)), literal(0)));
+  return select(b.CreateICmpSLT(exponent, literal(0)), inverse, raised[0]);
 }
 
 std::optional<Combiner> ScalarOps::inspectReducer(const Graph &reducer) {

@@ -62,6 +62,7 @@ private:
   llvm::Value *totalOrderKey(llvm::Value *value);
   llvm::Value *applyFloat(const Op &op, const Values &x);
   llvm::Value *applyInteger(const Op &op, DType type, const Values &x);
+  llvm::Value *integerPower(DType type, llvm::Value *base, llvm::Value *exponent);
   /// Ops with a complex result or operand, scalar_complex.cpp; null where there is no code.
   llvm::Value *applyComplex(const Op &op, DType operandType, const Values &x);
   llvm::Value *realPart(llvm::Value *z) { return b.CreateExtractElement(z, uint64_t(0)); }

@@ -37,7 +37,7 @@ struct Value {
   Dims dims;
   bool isExact = true; ///< no rounding so far, or one that every correct program makes alike
 
-  bool isFloat() const { return type == "f32" || type == "bf16" || type == "f16"; }
+  bool isFloat() const { return type == "f32" || type == "bf16" || type == "f16" || type == "f64"; }
   std::string shape() const { return fmt::format("{}[{}]", type, fmt::join(dims, ",")); }
   int64_t count() const {
     return std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>());
@@ -92,7 +92,7 @@ private:
 
   Dims randomDims(size_t rank, int64_t most);
   std::string randomType() {
-    return dice.of<std::string>({"f32", "f32", "bf16", "bf16", "f16", "s32", "s8", "u8"});
+    return dice.of<std::string>({"f32", "f32", "bf16", "bf16", "f16", "f64", "s32", "s8", "u8"});
   }
   Value like(const Value &a);
   Value pointwise(const Value &a);

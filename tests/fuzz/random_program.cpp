@@ -4,6 +4,11 @@ namespace tilewright {
 
 namespace fuzz {
 
+namespace {
+const std::vector<std::string> narrowFloats{"f4e2m1fn",      "f8e3m4",     "f8e4m3", "f8e4m3fn",
+                                            "f8e4m3b11fnuz", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz"};
+}
+
 Dims Generator::randomDims(size_t rank, int64_t most) {
   static const Dims choices{1, 2, 3, 4, 5, 7, 8, 11, 16, 17, 24, 32, 33, 48, 64, 96, 100, 130};
   Dims dims(rank, 1);
@@ -42,9 +47,12 @@ Value Generator::reduce(const Value &a, const Dims &over, const std::string &opc
 
 /// Another value of a's type and dims.
 Value Generator::like(const Value &a) {
-  switch (dice.below(4)) {
+  switch (dice.below(5)) {
   case 0:
     return parameter(a.type, a.dims);
+  case 4: // a narrow type, widened
+    return a.isFloat() ? convert(parameter(dice.of(narrowFloats), a.dims), a.type)
+                       : parameter(a.type, a.dims);
   case 1:
     if (a.type != "pred" && !a.dims.empty())
       return emit({"", a.type, a.dims},
@@ -68,20 +76,51 @@ Value Generator::like(const Value &a) {
 }
 
 Value Generator::floatPointwise(const Value &a) {
-  switch (dice.below(7)) {
+  switch (dice.below(10)) {
   case 0:
     return unary(a, dice.of<std::string>({"negate", "abs"}), true);
   case 1:
-    return unary(a, dice.of<std::string>({"tanh", "logistic", "sine", "cosine"}), false);
+    return unary(a, dice.of<std::string>({"tanh", "logistic", "sine", "cosine", "erf", "asinh"}),
+                 false);
   case 2:
-    return unary(unary(a, "tanh", false),
-                 dice.of<std::string>({"exponential", "exponential-minus-one"}), false);
+    return unary(
+        unary(a, "tanh", false),
+        dice.of<std::string>({"exponential", "exponential-minus-one", "sinh", "cosh", "tan"}),
+        false);
   case 3:
     return unary(unary(a, "abs", true), "sqrt", false);
   case 4:
     return binary(a, like(a), dice.of<std::string>({"maximum", "minimum"}), true);
   case 5:
     return binary(unary(a, "tanh", false), like(a), "multiply", false);
+  case 6: { // well within the domain
+    Value most = broadcast(constant(a.type, "0.75"), a.dims, {});
+    return unary(binary(unary(a, "tanh", false), most, "multiply", false),
+                 dice.of<std::string>({"asin", "acos", "atanh", "log-plus-one"}), false);
+  }
+  case 7: { // far from zero, where these jump or have a pole
+    Value above = unary(unary(a, "sine", false), "exponential", false);
+    switch (dice.below(4)) {
+    case 0:
+      return unary(above, dice.of<std::string>({"log", "cbrt", "rsqrt"}), false);
+    case 1:
+      return unary(binary(above, broadcast(constant(a.type, "1"), a.dims, {}), "add", false),
+                   "acosh", false);
+    case 2:
+      return binary(above, unary(like(a), "tanh", false), "power", false);
+    default:
+      return binary(like(a), above, "atan2", false);
+    }
+  }
+  case 8: // jump with the last bit
+    if (!a.isExact)
+      return a;
+    if (dice.oneIn(2)) {
+      Value other = like(a);
+      return other.isExact ? binary(a, other, "remainder", true) : a;
+    }
+    return emit(a, fmt::format("reduce-precision({}), exponent_bits={}, mantissa_bits={}", a.name,
+                               3 + dice.below(6), dice.below(11)));
   default:
     return binary(a, like(a), dice.of<std::string>({"add", "subtract"}), false);
   }
@@ -90,10 +129,10 @@ Value Generator::floatPointwise(const Value &a) {
 Value Generator::pointwise(const Value &a) {
   if (dice.oneIn(5)) {
     if (a.isFloat()) // to integers only where the value is exact
-      return convert(
-          a, dice.of<std::string>(a.isExact ? std::vector<std::string>{"f32", "bf16", "f16", "s32"}
-                                            : std::vector<std::string>{"f32", "bf16", "f16"}));
-    return convert(a, dice.of<std::string>({"f32", "s32", "bf16", "s16"}));
+      return convert(a, dice.of<std::string>(
+                            a.isExact ? std::vector<std::string>{"f32", "bf16", "f16", "f64", "s32"}
+                                      : std::vector<std::string>{"f32", "bf16", "f16", "f64"}));
+    return convert(a, dice.of<std::string>({"f32", "f64", "s32", "bf16", "s16"}));
   }
   if (dice.oneIn(6) && a.isExact) {
     Value condition = a;
@@ -274,7 +313,8 @@ Value Generator::softmax() {
 /// Any order of batch, free and contracted dims on both sides.
 Value Generator::dot() {
   std::string type =
-      dice.of<std::string>({"bf16", "bf16", "f16", "f32", "s32", "s8", "u8", "f8e4m3fn", "f8e5m2"});
+      dice.of<std::string>({"bf16", "bf16", "f16", "f32", "f64", "s32", "s8", "u8", "f8e4m3fn",
+                            "f8e5m2", "f8e3m4", "f8e5m2fnuz", "f4e2m1fn"});
   struct Dim {
     int64_t size;
     unsigned role; ///< 0 batch, 1 left only, 2 right only, 3 contracted
@@ -330,7 +370,8 @@ Value Generator::dot() {
   Operand left = side(1, "lhs_contracting_dims", "lhs_batch_dims");
   Operand right = side(2, "rhs_contracting_dims", "rhs_batch_dims");
   bool isSmall = type == "bf16" || type == "f16";
-  bool isByte = type == "s8" || type == "u8", isEight = type.starts_with("f8");
+  bool isByte = type == "s8" || type == "u8",
+       isEight = type.starts_with("f8") || type.starts_with("f4");
   Value result{"",
                isByte                                  ? "s32"
                : isEight || (isSmall && dice.oneIn(2)) ? "f32"
