@@ -1,6 +1,6 @@
 // f64's elementary functions and those of both types that are made of others, over all kinds of
 // arguments, against the C library one precision up.
-#include "analysis/ir/tensor.h"
+#include "analysis/ir/evaluator_scalar.h"
 #include "codegen/scalar_test_support.h"
 
 #include <bit>
@@ -145,6 +145,59 @@ TEST(ScalarMathSingle, HyperbolicFunctions) {
                 {Opcode::Asinh, [](Exact x) { return std::asinh(x); }, 10},
                 {Opcode::Acosh, [](Exact x) { return std::acosh(x); }, 10},
                 {Opcode::Atanh, [](Exact x) { return std::atanh(x); }, 10}});
+}
+
+/// What the evaluator evaluates on one type, or from one type to another, has code.
+TEST(ScalarMath, EveryElementwiseOpHasCode) {
+  std::vector<DType> types;
+#define TILEWRIGHT_DTYPE(name, text, bits, cls)                                                    \
+  if (DTypeClass::cls != DTypeClass::NonNumeric && DTypeClass::cls != DTypeClass::Complex)         \
+    types.push_back(DType::name);
+#include "analysis/ir/dtypes.def"
+  std::vector<Opcode> opcodes;
+#define TILEWRIGHT_OPCODE(name, text, cls)                                                         \
+  if (OpClass::cls == OpClass::Elementwise)                                                        \
+    opcodes.push_back(Opcode::name);
+#include "analysis/ir/opcodes.def"
+  size_t tried = 0;
+  KernelBuilder k("kernel", CodeMode::Device, 32, {{true}});
+  ScalarOps ops(k);
+  auto attempt = [&](Opcode opcode, DType from, DType to) {
+    Op op = scalarOp(opcode, to);
+    op.attrs.exponentBits = 5;
+    op.attrs.mantissaBits = 3;
+    for (size_t arity = 1; arity <= 3; ++arity) {
+      std::vector<DType> operands(arity, from);
+      if (opcode == Opcode::Select)
+        operands[0] = DType::Pred;
+      auto evaluated = eval::ScalarOp::make(op, operands, eval::Rounding::All);
+      if (!evaluated) {
+        llvm::consumeError(evaluated.takeError());
+        continue;
+      }
+      Values values;
+      for (DType type : operands)
+        values.push_back(ops.constant(type, int64_t(1)));
+      auto result = ops.apply(op, from, values);
+      EXPECT_TRUE(bool(result)) << (result ? "" : takeDiag(result.takeError()).message);
+      ++tried;
+    }
+  };
+  for (Opcode opcode : opcodes)
+    for (DType from : types)
+      for (DType to : types) {
+        bool isTruth = opcode == Opcode::Compare || opcode == Opcode::IsFinite;
+        bool isAnyType = opcode == Opcode::Convert || opcode == Opcode::BitcastConvert;
+        if (isTruth ? to != DType::Pred : from != to && !isAnyType)
+          continue;
+        if (from == DType::Pred && !isTruth && !isAnyType) // numbers' ops are no HLO there
+          continue;
+        attempt(opcode, from, to);
+      }
+  for (Opcode opcode : {Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Not, Opcode::Select,
+                        Opcode::Minimum, Opcode::Maximum, Opcode::Add, Opcode::Multiply})
+    attempt(opcode, DType::Pred, DType::Pred);
+  EXPECT_GT(tried, 1000u);
 }
 
 /// Odd functions keep the sign of a zero.

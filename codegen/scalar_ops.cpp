@@ -117,8 +117,8 @@ llvm::Value *ScalarOps::constant(DType type, int64_t value) {
 
 llvm::Value *ScalarOps::constant(DType type, std::complex<double> value) {
   auto *part = llvm::cast<llvm::VectorType>(valueType(type))->getElementType();
-  return llvm::ConstantVector::get({llvm::ConstantFP::get(part, value.real()),
-                                    llvm::ConstantFP::get(part, value.imag())});
+  return llvm::ConstantVector::get(
+      {llvm::ConstantFP::get(part, value.real()), llvm::ConstantFP::get(part, value.imag())});
 }
 
 llvm::Value *ScalarOps::round(DType type, llvm::Value *value) {
@@ -197,6 +197,14 @@ llvm::Expected<llvm::Value *> ScalarOps::apply(const Op &op, DType operandType, 
       return unsupported(op, fmt::format("from {} to {}", toString(operandType), toString(type)));
     return fromMemory(type, b.CreateBitCast(toMemory(operandType, x[0]), memoryType(type)));
   }
+  case Opcode::Real:
+    if (!isComplex(operandType))
+      return x[0];
+    break;
+  case Opcode::Imag:
+    if (isFloat(operandType))
+      return constant(type, 0.0);
+    break;
   case Opcode::Compare:
     if (isComplex(operandType))
       break;
@@ -351,17 +359,17 @@ llvm::Value *ScalarOps::applyInteger(const Op &op, DType type, const Values &x) 
     return b.CreateXor(x[0], x[1]);
   case Opcode::Not:
     return b.CreateNot(x[0]);
+  case Opcode::Add:
+    return combine(Combiner::Add, type, x[0], x[1]);
+  case Opcode::Multiply:
+    return combine(Combiner::Multiply, type, x[0], x[1]);
   default:
     if (isPred)
       return nullptr;
   }
   switch (op.opcode) {
-  case Opcode::Add:
-    return b.CreateAdd(x[0], x[1]);
   case Opcode::Subtract:
     return b.CreateSub(x[0], x[1]);
-  case Opcode::Multiply:
-    return b.CreateMul(x[0], x[1]);
   case Opcode::Negate:
     return b.CreateNeg(x[0]);
   case Opcode::Abs:
