@@ -178,20 +178,24 @@ TEST_F(EmitCheck, EveryStepCanBeDumped) {
   Outcome outcome = emit(plans, "pack", {"--dump", folder / "steps"}, {path});
   ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
   EXPECT_NE(outcome.out.find("the newest that ptxas 12.4 knows"), std::string::npos);
-  for (const char *ending : {".plan.json", ".tile.txt", ".ll", ".optimised.ll", ".ptx", ".ptxas.log"})
+  for (const char *ending :
+       {".plan.json", ".tile.txt", ".ll", ".optimised.ll", ".ptx", ".ptxas.log"})
     EXPECT_FALSE(readBytes(onlyFile("steps", ending)).empty()) << ending;
   EXPECT_NE(readBytes(onlyFile("steps", ".ptxas.log")).find("Used 40"), std::string::npos);
 }
 
 TEST_F(EmitCheck, CoverageSaysWhatHasNoCode) {
-  std::string model = folder.write("erf.hlo.txt", "HloModule erf\nENTRY e {\n"
-                                                  "  x = f64[33] parameter(0)\n"
-                                                  "  ROOT y = f64[33] erf(x)\n}\n");
+  std::string model =
+      folder.write("model.hlo.txt", "HloModule m\nENTRY e {\n"
+                                    "  x = f32[33] parameter(0)\n"
+                                    "  r = u32[33] parameter(1)\n"
+                                    "  ROOT y = s8[33] stochastic-convert(x, r)\n}\n");
   Outcome outcome = runTilewright({"emit", "--coverage", "--json", model});
   ASSERT_EQ(outcome.exitCode, 1) << outcome.describe();
   Json kernel = Json::parse(outcome.out)["models"][0]["kernels"][0];
   EXPECT_EQ(kernel["emitted"], false);
-  EXPECT_NE(kernel["problem"].get<std::string>().find("no code for erf"), std::string::npos);
+  EXPECT_NE(kernel["problem"].get<std::string>().find("no code for stochastic-convert"),
+            std::string::npos);
 }
 
 TEST_F(EmitCheck, KernelsOfThreeKindsPassOnEveryTarget) {
