@@ -30,6 +30,27 @@ CheckOutcome expectMma(const KernelSpec &spec, const std::string &what) {
   return expectPass(spec);
 }
 
+/// A dot that asks for more exact products than tensor cores make in one go is not made of worse
+/// ones.
+TEST(LowerMma, AlgorithmsOfSeveralProductsAreRefused) {
+  auto lowered = [](const char *algorithm, Instruction instruction) {
+    std::string hlo = matmul(64, 64, 128, false, false, "f32", "f32");
+    size_t end = hlo.find('\n', hlo.find(" dot("));
+    KernelSpec spec =
+        dotSpec(hlo.insert(end, std::string(", algorithm=") + algorithm), {32, 64}, 64, 4, 3);
+    spec.schedule.instruction = instruction;
+    auto kernel = lowerKernel(spec, CodeMode::Device);
+    return kernel ? std::string() : takeDiag(kernel.takeError()).message;
+  };
+  for (const char *algorithm : {"dot_tf32_tf32_f32_x3", "dot_bf16_bf16_f32_x3",
+                                "dot_bf16_bf16_f32_x9", "dot_f32_f32_f32"}) {
+    EXPECT_NE(lowered(algorithm, Instruction::MmaSync).find(algorithm), std::string::npos);
+    EXPECT_EQ(lowered(algorithm, Instruction::Fma), "");
+  }
+  EXPECT_EQ(lowered("dot_tf32_tf32_f32", Instruction::MmaSync), "");
+  EXPECT_EQ(lowered("dot_any_f8_any_f8_f32", Instruction::MmaSync), "");
+}
+
 TEST(LowerMma, AllOperandOrdersOfEveryType) {
   for (const Types &types : allTypes)
     for (bool left : {true, false})

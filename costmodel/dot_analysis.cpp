@@ -1,5 +1,6 @@
 #include "costmodel/dot_analysis.h"
 
+#include "analysis/ir/dot_algorithm.h"
 #include "analysis/tiling/resources.h"
 
 #include <algorithm>
@@ -149,6 +150,11 @@ template <class Q> DotAnalysis<Q> analyseDots(const PlanViewOf<Q> &view, Instruc
     dot.instance = i;
     DotShape<Q> &s = dot.shape;
     s.type = lhs.op->shape.dtype;
+    if (auto algorithm = dotAlgorithm(*v.op)) {
+      s.type = algorithm->product;
+      s.tensorCores = algorithm->tensorCores;
+      s.products = algorithm->products;
+    }
     if (v.op->opcode == Opcode::Convolution) {
       setConvolution(dot, v, lhs, rhs);
     } else {

@@ -610,7 +610,7 @@ Instruction preferredFor(const PlanViewOf<Q> &view, const ScheduleOf<Q> &schedul
   DotAnalysis<Q> dots = analyseDots(view, given);
   bool tensor = false, warpGroup = false;
   for (const PlanDot<Q> &d : dots.dots) {
-    bool taken = device.tensorFlopsPerClock(d.shape.type) > 0;
+    bool taken = d.shape.tensorCores && device.tensorFlopsPerClock(d.shape.type) > 0;
     tensor = tensor || taken;
     warpGroup =
         warpGroup || (taken && d.shape.type != DType::F64 &&

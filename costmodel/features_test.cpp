@@ -1,3 +1,5 @@
+#include "analysis/import/import_file.h"
+#include "analysis/tiling/plan_text.h"
 #include "costmodel/features.h"
 #include "costmodel/test_data.h"
 
@@ -78,6 +80,48 @@ TEST(Features, OperandsThatWgmmaCanNotRead) {
   }
 }
 
+/// Features of a GEMM of f32 with what is said of its arithmetic.
+Features withAlgorithm(const std::string &algorithm, std::optional<Instruction> instruction = {}) {
+  auto module = importBuffer(std::make_shared<SourceBuffer>(
+      "(test)", "HloModule m\nENTRY e {\n a = f32[1024,512] parameter(0)\n"
+                " b = f32[512,1024] parameter(1)\n ROOT c = f32[1024,1024] dot(a, b), "
+                "lhs_contracting_dims={1}, rhs_contracting_dims={0}" +
+                    algorithm + "\n}\n"));
+  KernelPlan plan = llvm::cantFail(
+      planOfEntry(std::make_shared<const Module>(llvm::cantFail(std::move(module)))));
+  llvm::cantFail(assignText(plan, "t0=128 t1=128 k0=32 warps=4 stages=3"));
+  plan.instruction =
+      instruction ? *instruction : llvm::cantFail(preferredInstruction(plan, h100()));
+  return llvm::cantFail(featuresOf(plan, h100()));
+}
+
+TEST(Features, DotsOfSeveralProducts) {
+  for (Instruction instruction : {Instruction::Wgmma, Instruction::MmaSync}) {
+    auto clocks = [&](const char *algorithm) {
+      Features f = withAlgorithm(algorithm, instruction);
+      return f.wgmmaClocks + f.mmaSyncClocks;
+    };
+    const double tf32 = clocks("");
+    EXPECT_GT(tf32, 0);
+    EXPECT_EQ(clocks(", algorithm=dot_tf32_tf32_f32"), tf32);
+    EXPECT_EQ(clocks(", algorithm=dot_tf32_tf32_f32_x3"), 3 * tf32);
+    const double bf16 = clocks(", algorithm=dot_bf16_bf16_f32");
+    EXPECT_NEAR(bf16 / tf32, h100().tensorTf32 / h100().tensorBf16, 1e-12);
+    EXPECT_EQ(clocks(", algorithm=dot_bf16_bf16_f32_x3"), 3 * bf16);
+    EXPECT_EQ(clocks(", algorithm=dot_bf16_bf16_f32_x6"), 6 * bf16);
+    EXPECT_EQ(clocks(", algorithm=dot_bf16_bf16_f32_x9"), 9 * bf16);
+    // What is read is the same.
+    EXPECT_EQ(withAlgorithm(", algorithm=dot_bf16_bf16_f32_x9", instruction).loadBytes,
+              withAlgorithm("", instruction).loadBytes);
+  }
+  // Products of whole f32 are not for tensor cores.
+  Features whole = withAlgorithm(", algorithm=dot_f32_f32_f32");
+  EXPECT_GT(whole.fmaClocks, 0);
+  EXPECT_EQ(whole.wgmmaClocks + whole.mmaSyncClocks, 0);
+  EXPECT_FALSE(whole.tensorFlops);
+  EXPECT_GT(withAlgorithm("").wgmmaClocks, 0);
+}
+
 TEST(Features, WgmmaThatTheCompilerSerialises) {
   auto serial = [](const char *kernel, const char *tile) {
     return featuresFrom(gemmHeader + kernel + ",,1024,1024,1024," + tile + ",1,8\n").serialGroups;
@@ -92,8 +136,8 @@ TEST(Features, WgmmaThatTheCompilerSerialises) {
 /// All CTAs of a split-K together read the operands once, also where each has one step.
 TEST(Features, SplitKReadsWholeOperands) {
   for (const char *split : {"1", "2", "8", "16"}) {
-    Features f = featuresFrom(gemmHeader + "gemm,bf16,,512,512,1024,128,128,64,4,2," + split +
-                              ",1\n");
+    Features f =
+        featuresFrom(gemmHeader + "gemm,bf16,,512,512,1024,128,128,64,4,2," + split + ",1\n");
     EXPECT_EQ(f.readBytes, 2 * 512.0 * 1024 * 2) << split;
   }
 }

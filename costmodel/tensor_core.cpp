@@ -146,14 +146,22 @@ DotWork<Q> dotWork(const DotShape<Q> &given, Instruction instruction, const Q &w
   }
   work.accumulators = dot.rows * dot.columns * (1.0 / (32.0 * warps));
   work.steps = dot.depth * dot.lhs.bytesPerElement / 32.0;
-  double rate = device.tensorFlopsPerClock(dot.type);
-  const Q clocks = rate > 0 ? 2.0 * dot.rows * dot.columns * dot.depth / rate : Q(0);
+  double rate = dot.tensorCores ? device.tensorFlopsPerClock(dot.type) : 0;
+  const Q clocks =
+      rate > 0 ? 2.0 * dot.rows * dot.columns * dot.depth * double(dot.products) / rate : Q(0);
   if (rate == 0 || instruction == Instruction::Fma)
     addFma(work, dot, device);
   else if (instruction == Instruction::Wgmma)
     addWgmma(work, dot, warps, clocks);
   else
     addMmaSync(work, dot, warps, clocks);
+  if (dot.products > 1 && work.fmaClocks == Q(0)) {
+    // As many times the instructions, each with a row of its own type.
+    const double passes =
+        dot.products * (bitWidth(dot.type) / 8.0) / std::max(dot.lhs.bytesPerElement, 0.5);
+    work.steps *= passes;
+    work.instructions *= passes;
+  }
 
   for (Q *quantity : {&work.wgmmaClocks, &work.mmaSyncClocks, &work.fmaClocks, &work.steps,
                       &work.instructions, &work.operandBytes, &work.relayoutClocks,

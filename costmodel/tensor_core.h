@@ -19,7 +19,9 @@ struct DotOperandShape {
 /// The tile of a dot: [batch, rows, k] x [batch, k, columns], all as tiled.
 template <class Q> struct DotShape {
   Q batch = 1, rows = 1, columns = 1, depth = 1;
-  DType type = DType::BF16; ///< of the operands
+  DType type = DType::BF16; ///< in which operands are multiplied; f32 on tensor cores is TF32
+  bool tensorCores = true;  ///< false: they may not take part (`algorithm=dot_f32_f32_f32`)
+  int products = 1;         ///< of parts of the operands, for each (`algorithm=…_x3`)
   DotOperandShape lhs, rhs;
   /// The result feeds another dot, so that every warp keeps whole rows of it. More warps than
   /// blocks of 16 rows then do the same work again.
