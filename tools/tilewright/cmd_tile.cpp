@@ -22,7 +22,7 @@ struct Options {
   std::string model, root, tile, device, smtDump;
   std::vector<std::string> candidates;
   std::optional<double> registers;
-  bool explain = false, list = false, json = false;
+  bool explain = false, list = false, price = false, json = false;
   size_t limit = 1000;
   uint32_t rlimit = SolverOptions().rlimit;
 };
@@ -211,8 +211,7 @@ int listFeasible(const Options &options, const Question &question) {
 }
 
 /// With the schedule's defaults where it is not given.
-llvm::Expected<EstimateResources> resourcesOf(const Options &options, const Question &question,
-                                              const std::vector<int64_t> &values) {
+llvm::Expected<KernelPlan> planOf(const Question &question, const std::vector<int64_t> &values) {
   const TileSpace &space = question.kernel.tiled->space;
   KernelPlan plan;
   plan.name = question.source.name;
@@ -228,7 +227,30 @@ llvm::Expected<EstimateResources> resourcesOf(const Options &options, const Ques
   if (!instruction)
     return instruction.takeError();
   plan.instruction = *instruction;
-  return estimateResources(plan, *question.device, options.registers);
+  return plan;
+}
+
+/// What the answer's plan takes of an SM, and its price.
+llvm::Error addEstimates(TileReport &report, const Options &options, const Question &question) {
+  llvm::Expected<KernelPlan> plan = planOf(question, report.answer.witness);
+  if (!plan)
+    return plan.takeError();
+  llvm::Expected<EstimateResources> resources =
+      estimateResources(*plan, *question.device, options.registers);
+  if (!resources)
+    return resources.takeError();
+  report.resources = *resources;
+  if (!options.price)
+    return llvm::Error::success();
+  llvm::Expected<Calibration> calibration =
+      defaultCalibration(*question.device, dataFolder("calibrations"));
+  if (!calibration)
+    return calibration.takeError();
+  llvm::Expected<PlanPrice> price = priceOf(*plan, *question.device, *calibration);
+  if (!price)
+    return price.takeError();
+  report.price = std::move(*price);
+  return llvm::Error::success();
 }
 
 /// Are all sizes of tiles given?
@@ -260,10 +282,8 @@ int run(const Options &options) {
                     *answer};
   if (question->device && answer->feasible == Verdict::Yes &&
       isWhole(question->kernel.tiled->space, question->choice)) {
-    llvm::Expected<EstimateResources> resources = resourcesOf(options, *question, answer->witness);
-    if (!resources)
-      return fail(resources.takeError());
-    report.resources = *resources;
+    if (llvm::Error error = addEstimates(report, options, *question))
+      return fail(std::move(error));
   }
   if (options.json)
     print(toJson(report));
@@ -281,6 +301,7 @@ void addTile(CLI::App &app, Selection &selection) {
   command->footer("Examples:\n"
                   "  tilewright tile model.hlo.txt --root out\n"
                   "  tilewright tile model.hlo.txt --root out --tile 64,48 --explain\n"
+                  "  tilewright tile model.hlo.txt --root out --tile 64,32 --device h100 --price\n"
                   "  tilewright tile model.hlo.txt --root out --list --candidates div\n"
                   "  tilewright tile model.hlo.txt --root out --list --candidates x16 --candidates "
                   "t1=x8\n"
@@ -308,6 +329,11 @@ void addTile(CLI::App &app, Selection &selection) {
       ->add_option("--registers", options->registers,
                    "With --device: registers a thread, in place of the estimate, for the occupancy")
       ->check(CLI::Range(1.0, 1024.0))
+      ->needs("--device");
+  command
+      ->add_flag(
+          "--price", options->price,
+          "With --device and all sizes given: the predicted time, taken apart, with error bars")
       ->needs("--device");
   command->add_option("--rlimit", options->rlimit, "Z3's resource units for one query")
       ->check(CLI::PositiveNumber);

@@ -189,6 +189,8 @@ Json toJson(const TileReport &report) {
                              {"occupancy", r.occupancy},
                              {"occupancy_limiter", r.occupancyLimiter}};
   }
+  if (report.price)
+    document["price"] = priceJson(*report.price);
   document["joins"] = Json::array();
   if (report.answer.feasible != Verdict::No)
     for (const Join &join : joinsOf(report))
@@ -389,6 +391,8 @@ void printTable(const TileReport &report, bool everything) {
                r.warps * 32, r.registers, r.sharedBytes, r.ctasPerSm, 100 * r.occupancy,
                r.occupancyLimiter);
   }
+  if (report.price)
+    printPrice(*report.price);
 }
 
 void printFeasibleList(const TileSpace &space, const SearchResult &total,

@@ -4,8 +4,7 @@
 #include "analysis/explore/kernels.h"
 #include "analysis/solve/compiled.h"
 #include "analysis/solve/explain.h"
-#include "costmodel/estimate.h"
-#include "tools/tilewright/command.h"
+#include "tools/tilewright/price_output.h"
 
 namespace tilewright::cli {
 
@@ -19,6 +18,7 @@ struct TileReport {
   const Explanation &answer;
   /// With a device and all sizes given: what a plan with these takes of an SM.
   std::optional<EstimateResources> resources = {};
+  std::optional<PlanPrice> price = {}; ///< where it was asked for
 };
 
 /// DESIGN's schema "tile": feasible, core[], tiles[], nearest{}.
