@@ -292,19 +292,22 @@ template <class Visit> llvm::Error PlanBatch::forEachClass(const Visit &visit) {
 /// The inputs of at most one run: `planAt` says which plans.
 template <class PlanAt>
 void PlanBatch::gather(const FeatureProgram &program, size_t plans, const PlanAt &planAt) {
+  constexpr size_t most = FeatureProgram::plansPerRun;
+  const size_t width = parameterCount;
+  std::array<const double *, most> valuesAt, stepsAt;
+  for (size_t i = 0; i < most; ++i) {
+    // Lanes without a plan hold what the last one has, and are not read.
+    const size_t plan = planAt(std::min(i, plans - 1));
+    valuesAt[i] = values.data() + plan * width;
+    stepsAt[i] = unevenLoops ? steps.data() + size_t(stepsOf[plan]) * 2 * width : nullptr;
+  }
   for (const FeatureProgram::Input &input : program.inputs()) {
     auto *to = reinterpret_cast<double *>(&slots[input.slot]);
-    if (input.column < parameterCount) {
-      const double *from = values.data() + input.column;
-      for (size_t i = 0; i < plans; ++i)
-        to[i] = from[planAt(i) * parameterCount];
-    } else {
-      const double *from = steps.data() + (input.column - parameterCount);
-      for (size_t i = 0; i < plans; ++i)
-        to[i] = from[size_t(stepsOf[planAt(i)]) * 2 * parameterCount];
-    }
-    // Lanes without a plan hold what the last one has, and are not read.
-    std::fill(to + plans, to + FeatureProgram::plansPerRun, to[plans - 1]);
+    const bool isValue = input.column < width;
+    const auto &from = isValue ? valuesAt : stepsAt;
+    const size_t column = isValue ? input.column : input.column - width;
+    for (size_t i = 0; i < most; ++i)
+      to[i] = from[i][column];
   }
 }
 
