@@ -24,7 +24,7 @@
 //   asin, acos, atan2        5                          4
 //   sinh, cosh               10                         4
 //   asinh, acosh, atanh      10                         4
-//   power                    2^-16 relative             1
+//   power                    2^-16 relative             1.5
 //   remainder                exact                      exact
 #pragma once
 
