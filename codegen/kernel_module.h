@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/ir/shape.h"
+#include "analysis/tiling/resources.h"
 #include "codegen/target.h"
 
 #include <memory>
@@ -77,6 +78,7 @@ struct KernelInfo {
   int oldestArchitecture = 0;
   PtxVersion oldestPtx;
   std::string kind; ///< "elementwise", "reduction", "dot", "chain"
+  CodeChoice code;  ///< the lowering and the instruction of its dots
   /// Relative error that its instructions bring, where that is more than its types explain.
   double tolerance = 0;
   /// Registers a thread that the lowering reckons with; 0: it has no figure.

@@ -60,11 +60,12 @@ Coordinates Lowering::decodeTiles(Expr linear, const std::vector<int64_t> &exten
   return result;
 }
 
-KernelModule Lowering::finish(const char *kind, int64_t grid, int64_t sharedBytes) && {
+KernelModule Lowering::finish(CodeChoice code, int64_t grid, int64_t sharedBytes) && {
   KernelModule kernel = std::move(k).finish();
   if (extras.movesRegisters)
     kernel.asksForOneBlock();
-  kernel.kind = kind;
+  kernel.kind = toString(code.kind);
+  kernel.code = code;
   kernel.launch = {grid, threads + extras.extraThreads, sharedBytes};
   kernel.workspaces = std::move(extras.workspaces);
   for (OpId id : graph.parameters())

@@ -347,7 +347,8 @@ llvm::Expected<KernelModule> ChainLowering::run() {
   placeProgram();
   if (auto error = usesWgmma() ? emitWarpgroupProgram() : emitProgram())
     return error;
-  KernelModule kernel = std::move(*lowering).finish("chain", *grid, sharedBytes());
+  KernelModule kernel =
+      std::move(*lowering).finish({CodeKind::Chain, instruction}, *grid, sharedBytes());
   // Fitted to ptxas 13.0.
   if (usesWgmma()) {
     kernel.target = "sm_90a";

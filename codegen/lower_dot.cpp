@@ -274,9 +274,10 @@ llvm::Expected<KernelModule> DotLowering::run() {
   if (error)
     return error;
   int64_t barrierBytes = usesWgmma() ? ring.bytes() : 0;
-  KernelModule kernel =
-      std::move(*lowering).finish(isConvolution() ? "convolution" : "dot", *blocks,
-                                  stageBytes * spec.schedule.stages + barrierBytes);
+  KernelModule kernel = std::move(*lowering).finish(
+      {CodeKind::Dot, instruction}, *blocks, stageBytes * spec.schedule.stages + barrierBytes);
+  if (isConvolution())
+    kernel.kind = "convolution";
   if (instruction != Instruction::Fma && inputType == DType::F32)
     // tf32 has ten bits of mantissa; the rest is cut off
     kernel.tolerance = 4e-3;

@@ -194,7 +194,8 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
     if (error)
       return error;
   }
-  return std::move(lowering).finish("elementwise", *grid, staged.bytes());
+  return std::move(lowering).finish({CodeKind::Elementwise, Instruction::Fma}, *grid,
+                                    staged.bytes());
 }
 
 } // namespace tilewright

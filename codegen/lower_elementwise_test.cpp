@@ -129,6 +129,26 @@ TEST(LowerElementwise, TransposesMeetNoBankConflicts) {
     }
 }
 
+// Heads are split behind a transpose: two dims of the root follow each other in one of the input.
+TEST(LowerElementwise, TransposedAndSplitDims) {
+  const char *hlo = R"(HloModule m
+ENTRY main {
+  a = bf16[70,36] parameter(0)
+  s = bf16[64,36] slice(a), slice={[6:70], [0:36]}
+  t = bf16[36,64] transpose(s), dimensions={1,0}
+  ROOT r = bf16[36,4,16] bitcast(t)
+})";
+  for (auto [tile, bytes] : {std::pair(std::vector<int64_t>{8, 2, 16}, 8 * 32 * 2),
+                             {{5, 4, 16}, 5 * 64 * 2},
+                             {{8, 1, 8}, 8 * 8 * 2},
+                             {{1, 2, 16}, 0},
+                             {{8, 2, 8}, 0}}) { // gaps
+    KernelSpec spec = specFromHlo(hlo, tile);
+    expectPass(spec);
+    EXPECT_EQ(llvm::cantFail(lowerKernel(spec, CodeMode::Emulation)).launch.sharedBytes, bytes);
+  }
+}
+
 TEST(LowerElementwise, SlicedAndPaddedTransposes) {
   const char *hlo = R"(HloModule m
 ENTRY main {

@@ -250,7 +250,7 @@ llvm::Expected<KernelModule> ReductionLowering::run() && {
   }
   if (error)
     return error;
-  return std::move(*lowering).finish("reduction", *grid, sharedBytes);
+  return std::move(*lowering).finish({CodeKind::Reduction, Instruction::Fma}, *grid, sharedBytes);
 }
 
 Expr ReductionLowering::substituteRow(Expr expr) const {

@@ -47,7 +47,7 @@ public:
   /// The block id as a variable; grid blocks.
   Expr blockVariable(int64_t grid);
 
-  KernelModule finish(const char *kind, int64_t grid, int64_t sharedBytes) &&;
+  KernelModule finish(CodeChoice code, int64_t grid, int64_t sharedBytes) &&;
 };
 
 /// ⌈extent / tile⌉ over all dims; Unsupported over the 2^31 - 1 blocks that a grid may have.

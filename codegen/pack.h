@@ -49,6 +49,7 @@ struct EmittedKernel {
   bool hasCubin = false;
   std::string note; ///< what differs from the plan, why there is no cubin, warnings of ptxas
   LaunchShape launch;
+  CodeChoice code;
   int64_t expectedRegisters = 0;          ///< see KernelInfo
   std::optional<AssemblyReport> assembly; ///< what ptxas said
 };

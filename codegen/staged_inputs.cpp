@@ -11,84 +11,36 @@ constexpr int64_t lineBytes = 128, wordBytes = 4; // all 32 banks
 constexpr int64_t maxUnrolled = 8;                // loads of a thread that are under way at once
 } // namespace
 
-/// Reads the input's coordinates as root dims and constants.
-bool StagedInputs::follows(Input &input, const Coordinates &root, const Coordinates &at) const {
-  std::vector<bool> taken(root.size());
-  for (Expr coordinate : at) {
-    int found = -1;
-    int64_t shift = 0;
-    if (coordinate.isConstant()) {
-      shift = coordinate.constant();
-    } else {
-      for (size_t d = 0; d < root.size() && found < 0; ++d)
-        if (Expr rest = lowering.emitter.simplify(coordinate - root[d]);
-            rest.isConstant() && !taken[d]) {
-          found = static_cast<int>(d);
-          shift = rest.constant();
-          taken[d] = true;
-        }
-      if (found < 0)
-        return false;
-    }
-    input.rootDim.push_back(found);
-    input.shift.push_back(shift);
-    input.box.push_back(found < 0 ? 1 : rootTile[static_cast<size_t>(found)]);
-  }
-  return true;
-}
-
 void StagedInputs::find() {
   const Graph &graph = lowering.graph;
   const Shape &shape = graph[lowering.results[0]].shape;
-  if (shape.rank() < 2)
+  if (shape.rank() < 2 || rootTile[static_cast<size_t>(shape.minorToMajorOrDefault()[0])] == 1)
     return;
-  for (OpId result : lowering.results)
-    if (graph[result].shape.dims != shape.dims)
-      return;
-  auto fastest = static_cast<int>(shape.minorToMajorOrDefault()[0]);
-  if (rootTile[static_cast<size_t>(fastest)] == 1)
-    return;
-  Coordinates root;
-  for (int64_t extent : shape.dims)
-    root.push_back(lowering.emitter.variable(VarKind::Dim, "root", Interval::ofExtent(extent),
-                                             lowering.k.c32(0)));
-  for (OpId id : graph.parameters()) {
-    const Shape &own = graph[id].shape;
-    if (own.rank() < 2 || !ScalarOps::isSupported(own.dtype))
-      continue;
-    std::optional<Coordinates> at;
-    bool agree = true;
-    for (OpId result : lowering.results) {
-      auto read = lowering.emitter.readAt(result, root, id);
-      if (!read) {
-        llvm::consumeError(read.takeError());
-        agree = false;
-        break;
-      }
-      agree = agree && (!*read || !at || *at == **read);
-      if (*read)
-        at = **read;
-    }
-    // Words of four elements would leave a thread with less than a byte of such a result.
-    if (bitWidth(own.dtype) * wordBytes < 8)
+  for (AcrossInput &across : acrossInputs(graph, lowering.results, graph.parameters())) {
+    const Shape &own = graph[across.op].shape;
+    if (!ScalarOps::isSupported(own.dtype))
       continue;
     Input input;
-    input.op = id;
-    if (!agree || !at || !follows(input, root, *at))
+    input.op = across.op;
+    bool hasGaps = false;
+    for (const AcrossInput::Dim &dim : across.dims) {
+      int64_t size = 1, span = 1;
+      for (const AcrossInput::Dim::Term &term : dim.terms) {
+        size *= rootTile[term.rootDim];
+        span += term.coefficient * (rootTile[term.rootDim] - 1);
+      }
+      hasGaps |= span != size;
+      input.box.push_back(span);
+    }
+    if (hasGaps || input.box[across.minor] == 1)
       continue;
+    input.dims = std::move(across.dims);
+    input.row = across.row;
     input.order = own.minorToMajorOrDefault();
     // Dims of one element may stand anywhere in a layout.
-    std::erase_if(input.order,
-                  [&](int64_t dim) { return own.dims[static_cast<size_t>(dim)] == 1; });
-    auto row = std::find(input.rootDim.begin(), input.rootDim.end(), fastest);
-    if (input.order.empty() || row == input.rootDim.end())
-      continue;
-    auto minor = static_cast<size_t>(input.order[0]);
-    input.row = static_cast<size_t>(row - input.rootDim.begin());
-    if (input.rootDim[minor] == fastest || input.box[minor] == 1)
-      continue;
-    input.order = own.minorToMajorOrDefault();
-    input.elementBytes = std::max<int64_t>(bitWidth(own.dtype) / 8, 1);
+    std::stable_partition(input.order.begin(), input.order.end(),
+                          [&](int64_t dim) { return own.dims[static_cast<size_t>(dim)] != 1; });
+    input.elementBytes = across.elementBytes;
     inputs.push_back(std::move(input));
   }
   // The largest elements first, so that all are aligned without gaps.
@@ -234,9 +186,9 @@ llvm::Error StagedInputs::emitLoads(const Coordinates &pids, unsigned lanes) {
   ValueEmitter &emitter = lowering.emitter;
   for (Input &input : inputs) {
     for (size_t d = 0; d < input.box.size(); ++d) {
-      Expr start = emitter.constant(input.shift[d]);
-      if (int dim = input.rootDim[d]; dim >= 0)
-        start = start + pids[static_cast<size_t>(dim)] * rootTile[static_cast<size_t>(dim)];
+      Expr start = emitter.constant(input.dims[d].shift);
+      for (const AcrossInput::Dim::Term &term : input.dims[d].terms)
+        start = start + pids[term.rootDim] * (rootTile[term.rootDim] * term.coefficient);
       input.origin.push_back(emitter.simplify(start));
     }
     choosePermutation(input, lanes);

@@ -10,6 +10,7 @@
 //   word w of row b, W words a row:  (b·W + w) xor (⌊b / step⌋·scale mod span)
 #pragma once
 
+#include "analysis/tiling/across_inputs.h"
 #include "codegen/lowering.h"
 
 namespace tilewright {
@@ -19,8 +20,8 @@ public:
   StagedInputs(Lowering &lowering, const std::vector<int64_t> &rootTile)
       : lowering(lowering), rootTile(rootTile) {}
 
-  /// Finds the inputs that lie across: every result reads them at root coordinates, one a dim, and
-  /// their fastest dim follows another root dim than the root's fastest.
+  /// Finds the inputs that lie across (analysis/tiling/across_inputs.h) and of which the root's
+  /// tile is a box without gaps.
   void find();
   bool isEmpty() const { return inputs.empty(); }
   int64_t bytes() const { return totalBytes; }
@@ -34,8 +35,7 @@ public:
 private:
   struct Input {
     OpId op;
-    std::vector<int> rootDim;   ///< that each dim follows, or -1
-    std::vector<int64_t> shift; ///< its coordinate less that of the root dim
+    std::vector<AcrossInput::Dim> dims;
     std::vector<int64_t> box;   ///< extents of the tile
     std::vector<int64_t> order; ///< minor to major
     int64_t offset = 0, elementBytes = 1;
@@ -45,7 +45,6 @@ private:
     Coordinates origin;                    ///< of the current program's tile
   };
 
-  bool follows(Input &input, const Coordinates &root, const Coordinates &at) const;
   void choosePermutation(Input &input, int64_t lanes) const;
   llvm::Error load(Input &input);
   llvm::Value *address(const Input &input, const Coordinates &local, unsigned lane);

@@ -1,22 +1,25 @@
 // What a tiled group takes from the device, as expressions in its parameters.
 //
-// The numbers are those of the schedules that code generation uses:
+// The numbers are those of our code generation: the bytes of shared memory that a block is launched
+// with. They follow from how the code is made:
 //   dot       both operand tiles are staged in shared memory, `stages` buffers of each (cp.async
-//             multi-stage). An operand that another dot of the group makes is staged once. The
-//             accumulators live in registers; the epilogue passes them on through the stages'
-//             memory, so that it needs none beside it. For wgmma the tiles are whole units of
-//             1024 B, and each stage has two barriers of 8 B.
+//             multi-stage), padded to whole products and to units of 128 B; a tile of several
+//             batches takes them one by one. fma stages operands in the type of the sums. The
+//             accumulators live in registers; the epilogue and the sums of split-K pass through the
+//             stages' memory, so that they need none beside it. For wgmma the tiles are whole units
+//             of 1024 B, and each stage has two barriers of 8 B.
 //   chain of two dots (chain_constraints.h)  Q is staged once, K and V in `stages` buffers, each
 //             with the whole contraction of the first dot; P stays in registers. Tiles are padded
 //             to whole products and to units of 128 B, for wgmma of 1024 B, which has two barriers
 //             a stage for K, two for V, and one for Q. No memory for anything else: rows are
 //             reduced within warps.
 //   convolution  as a dot: its image operand is the windows of the tile's positions, gathered as
-//             they are copied, at one window element at a time (see packedConvolutionStep)
-//   transpose an input whose fastest dim is not the fastest dim of the root is staged once, a whole
-//             tile, so that both the read and the write run along rows.
-//   reduce    with more than one warp a row, partial results cross warps through
-//             4 B · rows · warps (8 B for 64-bit elements).
+//             they are copied, at one window element at a time (see packedConvolutionStep). In
+//             groups of features it is one only where a tile is within a group
+//   reduction  where more than a warp's threads have a row, or threads have parts of a column,
+//             partial results cross through 8 B for each warp, or each thread, and reduction
+//   elementwise  an input whose fastest dim follows another root dim than the fastest is staged
+//             once, a whole tile, so that both the read and the write run along rows.
 // Items do not share memory: each counts for itself.
 #pragma once
 
@@ -37,6 +40,24 @@ struct ResourceItem {
   Expr amount;      ///< bytes per block, or 32-bit registers per thread
 };
 
+/// Which of our lowerings makes the code of a group.
+enum class CodeKind : uint8_t {
+  Elementwise, ///< each element on its own, also by loops
+  Reduction,
+  Dot, ///< or a convolution as one
+  Chain,
+};
+std::string_view toString(CodeKind kind); ///< "elementwise", "reduction", "dot", "chain"
+
+struct CodeChoice {
+  CodeKind kind = CodeKind::Elementwise;
+  Instruction instruction = Instruction::Fma; ///< of the dots
+};
+
+/// What code generation chooses where a plan asks for an instruction, as far as ops and types tell:
+/// a simpler one where that does not take the types.
+CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instruction);
+
 struct Resources {
   Expr threads;     ///< per block: 32 · warps
   Expr grid;        ///< blocks: tiles of all parallel dims, times split_k
@@ -51,8 +72,8 @@ struct Resources {
 /// window elements: so many. Nothing where it does not.
 std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel);
 
-/// Shared memory is that of the code for `instruction`; a chain without a matrix instruction is
-/// made with mma.sync.
+Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code);
+/// Of the code that is chosen for `instruction`.
 Resources resourcesOf(const Graph &graph, const TiledGroup &group,
                       Instruction instruction = Instruction::Fma);
 

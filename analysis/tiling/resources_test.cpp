@@ -60,7 +60,7 @@ const char *bigGemm = "  a = bf16[8192,4096] parameter(0)\n  b = bf16[4096,8192]
 
 TEST(Resources, StagesOfABigGemm) {
   Kernel k(bigGemm);
-  Resources r = resourcesOf(k.graph(), *k.group);
+  Resources r = resourcesOf(k.graph(), *k.group, Instruction::MmaSync);
   struct Row {
     int64_t m, n, k, bytes, most[3];
   };
@@ -79,7 +79,8 @@ TEST(Resources, StagesOfABigGemm) {
         Kernel limited(bigGemm);
         DeviceLimits device_limits;
         device_limits.sharedBytesPerBlock = limits[device];
-        addResourceConstraints(limited.graph(), *limited.group, device_limits);
+        addResourceConstraints(limited.graph(), *limited.group, device_limits,
+                               Instruction::MmaSync);
         EXPECT_EQ(limited.violated(point).empty(), stages <= row.most[device])
             << row.m << " " << row.n << " " << row.k << " " << stages;
       }
@@ -153,14 +154,14 @@ TEST(Resources, NoMoreProgramsShareASumThanItHasTiles) {
 
 TEST(Resources, SayWhatIsWantedAndWhatIsAllowed) {
   Kernel k(bigGemm);
-  addResourceConstraints(k.graph(), *k.group, {});
+  addResourceConstraints(k.graph(), *k.group, {}, Instruction::MmaSync);
   EXPECT_EQ(k.violated(k.at({{"t0", 128}, {"t1", 256}, {"k0", 64}, {"stages", 6}, {"warps", 8}})),
             (std::vector<std::string>{
                 "device: 294912 B of shared memory a block, of at most 232448 B: 98304 B for "
                 "operand 0 of %c (%a), staged, 196608 B for operand 1 of %c (%b), staged"}));
   EXPECT_EQ(k.violated(k.at({{"t0", 256}, {"t1", 256}, {"k0", 16}, {"warps", 4}})),
-            (std::vector<std::string>{"device: 512 registers a thread, of at most 192 beside the "
-                                      "operands of fma: 512 for accumulators of %c"}));
+            (std::vector<std::string>{"device: 512 registers a thread, of at most 160 beside the "
+                                      "operands of mma.sync: 512 for accumulators of %c"}));
 }
 
 TEST(Resources, SlicedHeadTransposeStagesItsWholeOperandTile) {
@@ -184,10 +185,25 @@ TEST(Resources, RowsSharedByWarpsExchangeThroughSharedMemory) {
   Kernel k("  x = f32[64,1000] parameter(0)\n  zero = f32[] constant(0)\n"
            "  ROOT m = f32[64] reduce(x, zero), dimensions={1}, to_apply=add\n");
   Resources r = resourcesOf(k.graph(), *k.group);
-  EXPECT_EQ(evaluate(r.sharedBytes, k.at({{"t0", 1}, {"warps", 4}})), 16);
-  EXPECT_EQ(evaluate(r.sharedBytes, k.at({{"t0", 2}, {"warps", 4}})), 32);
-  EXPECT_EQ(evaluate(r.sharedBytes, k.at({{"t0", 4}, {"warps", 4}})), 0);
+  auto bytes = [&](int64_t rows, int64_t warps) {
+    return evaluate(r.sharedBytes, k.at({{"t0", rows}, {"warps", warps}}));
+  };
+  // 8 B a warp, once two warps share a row; threads that share one are a power of two.
+  EXPECT_EQ(bytes(1, 4), 32);
+  EXPECT_EQ(bytes(2, 4), 32);
+  EXPECT_EQ(bytes(4, 4), 0);
+  EXPECT_EQ(bytes(1, 3), 0);
+  EXPECT_EQ(bytes(1, 6), 48);
   EXPECT_EQ(evaluate(r.threads, k.at({{"warps", 4}})), 128);
+
+  Kernel columns("  x = f32[1000,64] parameter(0)\n  zero = f32[] constant(0)\n"
+                 "  ROOT m = f32[64] reduce(x, zero), dimensions={0}, to_apply=add\n");
+  Resources across = resourcesOf(columns.graph(), *columns.group);
+  // 8 B a thread, unless every thread has a row of its own.
+  for (auto [rows, warps, wanted] :
+       {std::tuple(1, 1, 256), {17, 1, 0}, {16, 1, 256}, {32, 2, 512}, {33, 2, 0}, {64, 3, 768}})
+    EXPECT_EQ(evaluate(across.sharedBytes, columns.at({{"t0", rows}, {"warps", warps}})), wanted)
+        << rows << " " << warps;
 }
 
 TEST(Resources, MatrixInstructionsConstrainTheirTiles) {

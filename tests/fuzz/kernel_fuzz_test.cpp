@@ -6,6 +6,7 @@
 #include "analysis/explore/explore.h"
 #include "analysis/explore/explore_testing.h"
 #include "analysis/ir/tensor.h"
+#include "analysis/tiling/resources.h"
 #include "codegen/check.h"
 #include "codegen/lower.h"
 #include "tests/fuzz/random_program.h"
@@ -25,6 +26,7 @@ class KernelFuzz : public ::testing::TestWithParam<ProgramKind> {
 protected:
   void run(const std::string &program, uint64_t seed);
   void trace(const KernelSpec &spec);
+  void expectResources(const KernelPlan &plan, const KernelSpec &spec, const std::string &text);
 
   size_t passed = 0, skipped = 0, unsupported = 0;
 };
@@ -78,6 +80,8 @@ void KernelFuzz::run(const std::string &program, uint64_t seed) {
       std::string text;
       for (size_t p = 0; p < plan.values.size(); ++p)
         text += fmt::format(" {}={}", plan.tiled->space.parameters[p].name, plan.values[p]);
+      if (spec)
+        expectResources(plan, *spec, text);
       EXPECT_NE(outcome.status, CheckOutcome::Status::Fail)
           << kernel.name << ":" << text << ": " << outcome.reason;
       passed += outcome.status == CheckOutcome::Status::Pass;
@@ -92,6 +96,25 @@ void KernelFuzz::run(const std::string &program, uint64_t seed) {
   for (const UnsupportedOp &op : explored->unsupported)
     if (std::getenv("TILEWRIGHT_FUZZ_VERBOSE"))
       std::cout << "seed " << seed << " unsupported " << op.op << ": " << op.reason << "\n";
+}
+
+/// The analysis says how the code is made, and what shared memory it takes, to the byte.
+void KernelFuzz::expectResources(const KernelPlan &plan, const KernelSpec &spec,
+                                 const std::string &text) {
+  auto kernel = lowerKernel(spec, CodeMode::Emulation);
+  if (!kernel) {
+    llvm::consumeError(kernel.takeError());
+    return;
+  }
+  const CodeChoice wanted = codeOf(plan.ops(), *plan.tiled, plan.instruction);
+  if (kernel->notes.empty()) { // else they say why not
+    EXPECT_EQ(toString(kernel->code.kind), toString(wanted.kind)) << plan.name << ":" << text;
+    EXPECT_EQ(toString(kernel->code.instruction), toString(wanted.instruction))
+        << plan.name << ":" << text;
+  }
+  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, kernel->code);
+  EXPECT_EQ(evaluate(resources.sharedBytes, plan.assignment()), kernel->launch.sharedBytes)
+      << plan.name << ":" << text << ": " << toString(kernel->code.kind);
 }
 
 TEST_P(KernelFuzz, EveryKernelComputesItsOps) {

@@ -161,7 +161,10 @@ llvm::Expected<Question> pose(const Options &options) {
     if (!device)
       return device.takeError();
     auto limited = std::make_shared<TiledGroup>(*question.kernel.tiled);
-    addResourceConstraints(question.module.graph(question.source.graph), *limited, device->limits);
+    // Of the code with matrix instructions, where they take the types.
+    const Graph &graph = question.module.graph(question.source.graph);
+    addResourceConstraints(graph, *limited, device->limits,
+                           codeOf(graph, *limited, Instruction::MmaSync).instruction);
     question.kernel.tiled = limited;
     question.device = std::move(*device);
   }

@@ -31,10 +31,7 @@ std::vector<CompileFacts> compileFacts(std::span<const KernelSpec> specs,
       facts.expectedRegisters = kernel.expectedRegisters
                                     ? static_cast<double>(kernel.expectedRegisters)
                                     : estimate->resources.registers;
-      // A note says that another instruction took the place of the plan's.
-      Instruction instruction =
-          kernel.note.empty() ? specs[i].schedule.instruction : Instruction::MmaSync;
-      Expr shared = resourcesOf(plan->ops(), *plan->tiled, instruction).sharedBytes;
+      Expr shared = resourcesOf(plan->ops(), *plan->tiled, kernel.code).sharedBytes;
       facts.expectedSharedBytes =
           static_cast<double>(evaluate(shared, plan->assignment()).value_or(-1));
     }

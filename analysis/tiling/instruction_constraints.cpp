@@ -1,0 +1,109 @@
+// What matrix instructions need of a group's tiles.
+#include "analysis/tiling/resource_view.h"
+
+#include <fmt/format.h>
+
+namespace tilewright {
+
+bool isMatrixProduct(DType left, DType right, DType result) {
+  if (left != right)
+    return false;
+  switch (left) {
+  case DType::F16:
+  case DType::BF16:
+  case DType::F8E4M3FN:
+  case DType::F8E5M2:
+  case DType::F32:
+    return isFloat(result) && result != DType::F64;
+  case DType::S8:
+  case DType::U8:
+    return result == DType::S32;
+  default:
+    return false;
+  }
+}
+
+void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction) {
+  if (instruction == Instruction::Fma)
+    return;
+  const ResourceView view(graph, group);
+  const bool isWgmma = instruction == Instruction::Wgmma;
+  const Expr one = view.ctx.constant(1), warps = view.parameter("warps");
+  std::vector<Constraint> added;
+  for (unsigned i = 0; i < group.instances.size(); ++i) {
+    if (!view.isDot(i))
+      continue;
+    const TileInstance &dot = group.instances[i];
+    const Op &op = view.op(i);
+    auto need = [&](Formula formula, std::string text, std::vector<Expr> args) {
+      Provenance from{dot.op, "%" + op.name, -1, -1, "mma-shape", std::move(text), std::move(args)};
+      if (!formula.isTrue())
+        added.push_back({std::move(formula), std::move(from)});
+    };
+    const unsigned bits = bitWidth(view.dtype(dot.operands[0]));
+    const bool isKnown =
+        isMatrixProduct(view.dtype(dot.operands[0]), view.dtype(dot.operands[1]), view.dtype(i)) &&
+        (!isWgmma || bits < 32);
+    const bool isConvolution = op.opcode == Opcode::Convolution;
+    if (!isKnown || (isConvolution && (isWgmma || op.attrs.batchGroupCount != 1))) {
+      need(Formula::constant(false),
+           fmt::format("{} does not take a {} of {}", toString(instruction), toString(op.opcode),
+                       toString(view.dtype(dot.operands[0]))),
+           {});
+      continue;
+    }
+    // m and n: products over the free dims; batch tiles hold one.
+    const DotDims &d = op.attrs.dot;
+    const Tile &tile = dot.tile;
+    const size_t batch = d.lhsBatch.size();
+    const size_t lhsFree =
+        graph[op.operands[0]].shape.dims.size() - batch - d.lhsContracting.size();
+    Expr m = one, n = one, k = one;
+    for (size_t dim = 0; dim < tile.dims.size(); ++dim) {
+      const Expr size = tile.dims[dim].size;
+      if (isConvolution)
+        (dim == static_cast<size_t>(op.attrs.conv.outputFeature) ? n : m) =
+            (dim == static_cast<size_t>(op.attrs.conv.outputFeature) ? n : m) * size;
+      else if (dim < batch)
+        need(Formula::lessEqual(size, one), "batch tile {0} must be 1 for a matrix instruction",
+             {size});
+      else
+        (dim < batch + lhsFree ? m : n) = (dim < batch + lhsFree ? m : n) * size;
+    }
+    for (unsigned parameter : dot.reduces)
+      k = k * group.space.parameters[parameter].size;
+    auto multiple = [&](Expr value, int64_t of, std::string_view what) {
+      need(Formula::divides(view.ctx.constant(of), value),
+           fmt::format("{} tile {{0}} must be a multiple of {} for {}", what, of,
+                       toString(instruction)),
+           {value});
+    };
+    const int64_t rows = isWgmma ? 64 : 16;
+    multiple(m, rows, "m");
+    multiple(n, 8, "n");
+    const Shape &kernel = graph[op.operands[1]].shape;
+    if (!isConvolution || !packedConvolutionStep(op, kernel))
+      multiple(k, 256 / bits, "k");
+    if (isConvolution && op.attrs.featureGroupCount > 1) {
+      const int64_t columns =
+          kernel.dims[static_cast<size_t>(op.attrs.conv.kernelOutput)] / op.attrs.featureGroupCount;
+      need(Formula::divides(n, view.ctx.constant(columns)),
+           "n tile {0} must divide the {1} output features of a group",
+           {n, view.ctx.constant(columns)});
+    }
+    if (isWgmma) {
+      need(Formula::divides(view.ctx.constant(4), warps),
+           "{0} warps must be a multiple of 4 for wgmma", {warps});
+      need(Formula::divides(warps * 16, m),
+           "m tile {0} must be 64 rows times a whole number for each group of 4 of the {1} warps",
+           {m, warps});
+    } else {
+      need(Formula::divides(warps * 128, m * n),
+           "the 16 x 8 results of the tile {0} x {1} must divide evenly among {2} warps",
+           {m, n, warps});
+    }
+  }
+  group.constraints.insert(group.constraints.end(), added.begin(), added.end());
+}
+
+} // namespace tilewright

@@ -1,0 +1,89 @@
+// What the rules for registers and shared memory read of a group, looked up once. Internal to the
+// tiling analysis.
+#pragma once
+
+#include "analysis/tiling/plan.h"
+#include "analysis/tiling/resources.h"
+
+#include <array>
+#include <vector>
+
+namespace tilewright {
+
+struct ResourceView {
+  const Graph &graph;
+  const TiledGroup &group;
+  ExprContext &ctx;
+
+  ResourceView(const Graph &graph, const TiledGroup &group);
+
+  Expr constant(int64_t value) const { return ctx.constant(value); }
+  Expr parameter(std::string_view name) const { return group.space.find(name)->size; }
+  const Op &op(unsigned instance) const { return graph[group.instances[instance].op]; }
+  /// Of the first result.
+  const Shape &shapeOf(OpId id) const;
+  DType dtype(unsigned instance) const { return shapeOf(group.instances[instance].op).dtype; }
+  Expr elements(unsigned instance) const {
+    return group.instances[instance].tile.elementCount(ctx);
+  }
+  bool isDot(unsigned instance) const;
+
+  /// The op whose dims are tiled.
+  OpId root = OpId{};
+  const Shape &rootShape() const { return shapeOf(root); }
+  /// Sizes of its tile, one a dim.
+  std::vector<Expr> rootTile;
+
+  /// Of the root's dims, those whose tile decides which tile of this instance is wanted.
+  std::vector<bool> rootDimsOf(unsigned instance) const;
+};
+
+/// 1 where a >= b, else 0.
+Expr isAtLeast(Expr a, Expr b);
+/// 1 where the divisor divides the value, else 0.
+Expr isMultiple(Expr value, Expr divisor);
+Expr isMultiple(Expr value, int64_t divisor);
+Expr roundUp(Expr value, int64_t unit);
+Expr roundUp(Expr value, Expr unit);
+
+/// The tiles of a dot, or of a convolution as one: products of the root's tile sizes by the side of
+/// the dot that each dim belongs to, and elements of K in a step.
+struct DotTiles {
+  Expr batch, rows, columns, step;
+};
+DotTiles dotTiles(const ResourceView &view, unsigned dot);
+
+/// Neighbours that a thread makes at once: those that fit in 16 bytes of the widest input or
+/// result, as long as they divide the extent and the tile.
+Expr lanesFor(const ResourceView &view, int64_t extent, Expr tile);
+int64_t widestLanes(const ResourceView &view);
+
+/// How reductions share out their columns, see codegen/reduction_lowering.h.
+struct ReductionTiles {
+  std::vector<unsigned> reductions; ///< instances, one an op
+  bool alongRows = true;
+  Expr rows;    ///< of a program
+  Expr columns; ///< of the results, per row
+  int64_t longest = 1;
+  Expr lanes;
+  Expr exchanges; ///< 1 where partial results cross warps
+};
+ReductionTiles reductionTiles(const ResourceView &view);
+
+/// Inputs that lie across the root and are read through shared memory, see
+/// codegen/staged_inputs.h; bytes are 0 for tiles where that is not so.
+struct StagedInputTile {
+  OpId op;
+  Expr bytes;
+};
+std::vector<StagedInputTile> stagedInputTiles(const ResourceView &view);
+
+/// wgmma: warpgroups one below the other, and rows and columns that are laid out.
+struct WarpgroupTiles {
+  Expr groupRows, rows, columns;
+};
+WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotTiles &tiles);
+
+void addSharedItems(const ResourceView &view, const CodeChoice &code, Resources &out);
+
+} // namespace tilewright

@@ -1,0 +1,164 @@
+// Shared memory of a block, to the byte, by how the code is made.
+#include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/resource_view.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <set>
+
+namespace tilewright {
+namespace {
+
+constexpr int64_t barrierBytes = 8, swizzleUnit = 1024; ///< of wgmma
+constexpr int64_t tileUnit = 128;                       ///< of the others
+constexpr int64_t partialBytes = 8;                     ///< of a reduction, whatever its type
+constexpr int64_t kBytes = 32;                          ///< that a matrix instruction takes of K
+
+void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resources &out) {
+  const ChainSizes sizes = chainSizes(view.graph, view.group, dots);
+  const Expr stages = view.parameter("stages"), warps = view.parameter("warps");
+  const Op &first = view.graph[dots.first], &second = view.graph[dots.second];
+  const OpId values = second.operands[1 - dots.scoresSide];
+  auto bytes = [&](OpId operand, Expr rows, Expr columns) {
+    const unsigned bits = bitWidth(view.graph[operand].shape.dtype);
+    return sizes.batch *
+           roundUp((rows * columns * bits).ceilDiv(8), isWgmma ? swizzleUnit : tileUnit);
+  };
+  const Expr depth = roundUp(sizes.depth, 16), step = roundUp(sizes.step, 16);
+  // Both operands of the first dot are of one type ("search-chain").
+  out.sharedItems.push_back({dots.first, fmt::format("the rows' operand of %{}", first.name),
+                             bytes(first.operands[0], roundUp(sizes.rows, warps * 16), depth)});
+  out.sharedItems.push_back({dots.first,
+                             fmt::format("the columns' operand of %{}, staged", first.name),
+                             bytes(first.operands[0], step, depth) * stages});
+  out.sharedItems.push_back({dots.second,
+                             fmt::format("operand {} of %{} (%{}), staged", 1 - dots.scoresSide,
+                                         second.name, view.graph[values].name),
+                             bytes(values, step, roundUp(sizes.columns, 16)) * stages});
+  if (isWgmma)
+    out.sharedItems.push_back({dots.second, fmt::format("barriers of %{}", second.name),
+                               stages * (4 * barrierBytes) + barrierBytes});
+}
+
+/// Are the right operand's columns contiguous in memory?
+bool isColumnMinor(const ResourceView &view, unsigned dot) {
+  const DotDims &dims = view.op(dot).attrs.dot;
+  const Shape &rhs = view.graph[view.op(dot).operands[1]].shape;
+  for (int64_t dim : rhs.minorToMajorOrDefault()) {
+    if (rhs.dims[static_cast<size_t>(dim)] == 1)
+      continue;
+    for (const std::vector<int64_t> *list : {&dims.rhsContracting, &dims.rhsBatch})
+      if (std::find(list->begin(), list->end(), dim) != list->end())
+        return false;
+    return true;
+  }
+  return false;
+}
+
+void addDot(const ResourceView &view, unsigned dot, Instruction instruction, Resources &out) {
+  const Op &op = view.op(dot);
+  const OpId id = view.group.instances[dot].op;
+  const DotTiles tiles = dotTiles(view, dot);
+  const Expr stages = view.parameter("stages");
+  const bool isWgmma = instruction == Instruction::Wgmma;
+  // fma takes operands as they are summed; matrix instructions as they come, K padded to whole
+  // products.
+  const DType result = view.dtype(dot);
+  const DType sums = isFloat(result) && result != DType::F64 ? DType::F32 : result;
+  const bool isMatrix = instruction != Instruction::Fma;
+  const int64_t bytes =
+      std::max(1u, bitWidth(isMatrix ? view.shapeOf(op.operands[0]).dtype : sums) / 8);
+  Expr across[2] = {tiles.rows, tiles.columns}, step = tiles.step;
+  if (isMatrix)
+    step = roundUp(step, kBytes / bytes);
+  if (isWgmma) {
+    const WarpgroupTiles padded = warpgroupTiles(view, dot, tiles);
+    across[0] = padded.rows;
+    across[1] = isColumnMinor(view, dot) ? roundUp(padded.columns, kBytes / bytes) : padded.columns;
+  } else if (isMatrix) {
+    across[0] = roundUp(across[0], 16);
+    across[1] = roundUp(across[1], 8);
+  }
+  // A convolution in groups of features is a product only where a tile is within a group; else a
+  // loop for each element.
+  Expr isProduct = view.constant(1);
+  if (int64_t groups = op.attrs.featureGroupCount; op.opcode == Opcode::Convolution && groups > 1) {
+    const Shape &kernel = view.graph[op.operands[1]].shape;
+    isProduct = isMultiple(
+        view.constant(kernel.dims[static_cast<size_t>(op.attrs.conv.kernelOutput)] / groups),
+        tiles.columns);
+  }
+  for (size_t k = 0; k < 2; ++k)
+    out.sharedItems.push_back(
+        {id,
+         fmt::format("operand {} of %{} (%{}), staged", k, op.name,
+                     view.graph[op.operands[k]].name),
+         roundUp(across[k] * step * bytes, isWgmma ? swizzleUnit : tileUnit) * stages * isProduct});
+  if (isWgmma)
+    out.sharedItems.push_back(
+        {id, fmt::format("barriers of %{}", op.name), stages * (2 * barrierBytes)});
+}
+
+/// Partial results cross warps through a place each.
+void addReductions(const ResourceView &view, Resources &out) {
+  const ReductionTiles tiles = reductionTiles(view);
+  const Expr places = view.parameter("warps") * (tiles.alongRows ? 1 : 32);
+  for (unsigned i : tiles.reductions)
+    out.sharedItems.push_back({view.group.instances[i].op,
+                               fmt::format("exchange between threads of %{}", view.op(i).name),
+                               places * tiles.exchanges * partialBytes});
+}
+
+/// Instances that read each instance.
+std::vector<std::vector<unsigned>> readers(const TiledGroup &group) {
+  std::vector<std::vector<unsigned>> out(group.instances.size());
+  for (unsigned i = 0; i < group.instances.size(); ++i)
+    for (unsigned operand : group.instances[i].operands)
+      if (out[operand].empty() || out[operand].back() != i)
+        out[operand].push_back(i);
+  return out;
+}
+
+void addTransposes(const ResourceView &view, Resources &out) {
+  const std::vector<std::vector<unsigned>> users = readers(view.group);
+  for (const StagedInputTile &input : stagedInputTiles(view)) {
+    // The op that turns it: the first transpose or bitcast on the way to the root.
+    unsigned at = view.group.instancesOf(input.op).front();
+    std::string name = fmt::format("tile of %{}", view.graph[input.op].name);
+    while (!users[at].empty()) {
+      at = users[at].front();
+      if (view.op(at).opcode == Opcode::Transpose || view.op(at).opcode == Opcode::Bitcast) {
+        name = fmt::format("operand tile of %{}", view.op(at).name);
+        break;
+      }
+    }
+    out.sharedItems.push_back({input.op, std::move(name), input.bytes});
+  }
+}
+
+} // namespace
+
+void addSharedItems(const ResourceView &view, const CodeChoice &code, Resources &out) {
+  const bool isWgmma = code.instruction == Instruction::Wgmma;
+  switch (code.kind) {
+  case CodeKind::Chain:
+    if (auto dots = twoDots(view.graph, view.group.group))
+      addChain(view, *dots, isWgmma, out);
+    break;
+  case CodeKind::Dot: {
+    std::set<OpId> seen;
+    for (unsigned i = 0; i < view.group.instances.size(); ++i)
+      if (view.isDot(i) && seen.insert(view.group.instances[i].op).second)
+        addDot(view, i, code.instruction, out);
+    break;
+  }
+  case CodeKind::Reduction:
+    addReductions(view, out);
+    break;
+  case CodeKind::Elementwise:
+    addTransposes(view, out);
+    break;
+  }
+}
+
+} // namespace tilewright
