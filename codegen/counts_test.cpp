@@ -42,8 +42,9 @@ void compare(const KernelSpec &spec, const Expected &expected = {}) {
   if (spec.schedule.instruction != Instruction::Fma) {
     EXPECT_EQ(static_cast<double>(counts.matrixFlops), features->flops);
   }
-  Expr shared = resourcesOf(plan->ops(), *plan->tiled, spec.schedule.instruction).sharedBytes;
-  EXPECT_EQ(evaluate(shared, plan->assignment()), launch.sharedBytes);
+  Resources resources = resourcesOf(plan->ops(), *plan->tiled, spec.schedule.instruction);
+  EXPECT_EQ(evaluate(resources.sharedBytes, plan->assignment()), launch.sharedBytes);
+  EXPECT_EQ(evaluate(resources.threads, plan->assignment()), launch.threads);
 }
 
 KernelSpec named(KernelSpec spec, const char *name) {

@@ -9,6 +9,7 @@
 //   line of shared memory   a row of the tile (a column, where the result is transposed), padded
 //                           so that eight lines of fragments lie in different banks
 #include "analysis/support/checked.h"
+#include "analysis/tiling/element_work.h"
 #include "codegen/dot_lowering.h"
 
 #include <algorithm>
@@ -132,9 +133,9 @@ llvm::Error DotLowering::emitExchange(const Exchange &exchange, const Values &su
   KernelBuilder &k = lowering->k;
   int64_t vectors = exchange.rows() * exchange.columns / exchange.lanes;
   int64_t rounds = ceilDiv(vectors, lowering->threads);
-  int64_t atOnce =
-      std::clamp<int64_t>(maxPending / (workPerElement(lowering->graph) * exchange.lanes), 1,
-                          std::min(maxUnrolled, rounds));
+  int64_t atOnce = std::clamp<int64_t>(
+      maxPending / (workPerElement(lowering->graph, idsOf(lowering->graph)) * exchange.lanes), 1,
+      std::min(maxUnrolled, rounds));
   int64_t passes = exchange.units / exchange.unitsAtOnce, trips = ceilDiv(rounds, atOnce);
   llvm::Error error = llvm::Error::success();
   for (int64_t pass = 0; pass < passes && !error; ++pass) {

@@ -23,20 +23,6 @@ const Graph *calledBy(const Module &module, const Op &op, CallRole role) {
 
 } // namespace
 
-bool ValueEmitter::iterates(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::Dot:
-  case Opcode::Convolution:
-  case Opcode::Reduce:
-  case Opcode::ReduceWindow:
-  case Opcode::Scatter:
-  case Opcode::SelectAndScatter:
-    return true;
-  default:
-    return false;
-  }
-}
-
 llvm::Error ValueEmitter::forRanges(const std::vector<MapVariable> &ranges, Values &carried,
                                     const RangeBody &body) {
   if (std::any_of(ranges.begin(), ranges.end(),

@@ -130,6 +130,13 @@ llvm::Expected<std::shared_ptr<const Module>> extractGroup(const Module &module,
   return result;
 }
 
+std::vector<OpId> idsOf(const Graph &graph) {
+  std::vector<OpId> ids;
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    ids.push_back(OpId{i});
+  return ids;
+}
+
 std::vector<OpId> resultsOf(const Graph &graph) {
   const Op &root = graph[graph.root()];
   if (root.opcode == Opcode::Tuple)

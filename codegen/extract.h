@@ -15,6 +15,9 @@ namespace tilewright {
 llvm::Expected<std::shared_ptr<const Module>> extractGroup(const Module &module, GraphId graph,
                                                            const Group &group);
 
+/// All ops of a graph.
+std::vector<OpId> idsOf(const Graph &graph);
+
 /// The ops whose values the entry of such a module returns: the root, or the operands of the tuple.
 std::vector<OpId> resultsOf(const Graph &graph);
 

@@ -81,8 +81,6 @@ struct KernelInfo {
   CodeChoice code;  ///< the lowering and the instruction of its dots
   /// Relative error that its instructions bring, where that is more than its types explain.
   double tolerance = 0;
-  /// Registers a thread that the lowering reckons with; 0: it has no figure.
-  int64_t expectedRegisters = 0;
   /// Names of its loads, copies, products, barriers and the like, in the order of the code; a step
   /// has the same number for a device and traced. Empty for CodeMode::Emulation.
   std::vector<std::string> steps;

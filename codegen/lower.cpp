@@ -105,34 +105,6 @@ unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile) {
   return lanes;
 }
 
-int64_t workPerElement(const Graph &graph) {
-  int64_t work = 1;
-  for (const Op &op : graph.all()) {
-    if (op.shape.isTuple || opClass(op.opcode) != OpClass::Elementwise)
-      continue;
-    switch (op.opcode) {
-    case Opcode::Exp:
-    case Opcode::Expm1:
-    case Opcode::Log:
-    case Opcode::Log1p:
-    case Opcode::Tanh:
-    case Opcode::Logistic:
-    case Opcode::Erf:
-    case Opcode::Power:
-    case Opcode::Cbrt:
-    case Opcode::Sine:
-    case Opcode::Cosine:
-    case Opcode::Divide:
-    case Opcode::Remainder:
-      work += 8; // a dozen instructions or two
-      break;
-    default:
-      ++work;
-    }
-  }
-  return work;
-}
-
 namespace {
 
 /// Products on tensor cores are of whole operands, f32 ones as TF32; a dot that asks for more exact

@@ -349,17 +349,10 @@ llvm::Expected<KernelModule> ChainLowering::run() {
     return error;
   KernelModule kernel =
       std::move(*lowering).finish({CodeKind::Chain, instruction}, *grid, sharedBytes());
-  // Fitted to ptxas 13.0.
   if (usesWgmma()) {
     kernel.target = "sm_90a";
     for (const TensorOperand *operand : {&queryTensor, &keyTensor, &valueTensor})
       kernel.tensorMaps.push_back(operand->map);
-    kernel.expectedRegisters = copying.groupRegisters ? copying.evenRegisters : liveRegisters();
-  } else {
-    int64_t kept = rowBlocks() * (depthPadded / 16) * 4;
-    int64_t live =
-        rowBlocks() * (keyPadded / 8 * 6 + columnsPadded / 8 * 4) + (kept > 32 ? 8 : kept);
-    kernel.expectedRegisters = std::min<int64_t>(255, live * 7 / 5);
   }
   return kernel;
 }

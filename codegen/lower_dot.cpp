@@ -281,11 +281,6 @@ llvm::Expected<KernelModule> DotLowering::run() {
   if (instruction != Instruction::Fma && inputType == DType::F32)
     // tf32 has ten bits of mantissa; the rest is cut off
     kernel.tolerance = 4e-3;
-  // Fitted to what ptxas 13.0 says of such kernels.
-  if (usesWgmma())
-    kernel.expectedRegisters = copying.groupRegisters ? copying.evenRegisters : sumsPerThread + 30;
-  else if (usesMma())
-    kernel.expectedRegisters = (sumsPerThread + rowsOfWarp / 4 + columnsOfWarp / 4) * 6 / 5 + 22;
   kernel.tensorMaps = std::move(tensorMaps);
   if (usesWgmma())
     kernel.target = "sm_90a";

@@ -4,6 +4,7 @@
 // of `lanes`, so that a warp's accesses to the root are contiguous. Ops with an iteration of their
 // own (windows, convolutions, scatters) take a loop for each element of theirs that is asked for.
 #include "analysis/support/checked.h"
+#include "analysis/tiling/element_work.h"
 #include "codegen/lowering.h"
 #include "codegen/staged_inputs.h"
 
@@ -12,27 +13,11 @@
 namespace tilewright {
 
 namespace {
-/// Vectors that one thread makes at once: all their loads are issued before the first store.
-constexpr int64_t maxUnrolled = 8;
-/// Scalar operations that may be under way in a thread at once: more would spill.
-constexpr int64_t maxPending = 512;
-/// Registers for what a thread's loads bring: more in flight gains nothing, and with addresses and
-/// masks beside them they spill.
-constexpr int64_t maxLoaded = 64;
-
 /// Vectors of `lanes` elements that a thread makes at once: fewer where each takes much work, one
 /// where it takes a loop.
 int64_t vectorsAtOnce(const Graph &graph, unsigned lanes) {
-  for (const Op &op : graph.all())
-    if (ValueEmitter::iterates(op.opcode))
-      return 1;
-  int64_t loaded = 0; // registers an element
-  for (OpId id : graph.parameters())
-    if (graph[id].shape.rank() > 0)
-      loaded += ceilDiv(int64_t(bitWidth(graph[id].shape.dtype)), int64_t(32));
-  int64_t most =
-      std::min(maxPending / workPerElement(graph), maxLoaded / std::max<int64_t>(loaded, 1));
-  return std::clamp<int64_t>(most / lanes, 1, maxUnrolled);
+  return std::clamp<int64_t>(pendingElements(graph, idsOf(graph), graph.parameters()) / lanes, 1,
+                             maxPendingVectors);
 }
 
 /// Times that a looping op may make each of its elements: overlapping windows of a pool ask for
@@ -55,7 +40,7 @@ llvm::Error checkLoops(const Graph &graph, const std::vector<OpId> &results) {
   for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;) {
     OpId id{i};
     const Op &op = graph[id];
-    if (ValueEmitter::iterates(op.opcode) && asked[i] > maxRepeats * elements(id))
+    if (takesLoop(op.opcode) && asked[i] > maxRepeats * elements(id))
       return makeError(DiagClass::Unsupported,
                        "%{}: each of its elements would be made {:.3g} times, each time by a loop",
                        op.name, asked[i] / elements(id));

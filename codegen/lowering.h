@@ -14,7 +14,7 @@ public:
   struct Extras {
     std::vector<KernelWorkspace> workspaces;
     unsigned tensorMaps = 0;
-    int64_t extraThreads = 0;    ///< beside those that the schedule's warps are
+    int64_t extraThreads = 0; ///< beside those that the schedule's warps are
     /// Warps move registers between each other (setMaxRegisters): ptxas must then know how many
     /// registers a thread starts with.
     bool movesRegisters = false;
@@ -57,9 +57,6 @@ llvm::Expected<int64_t> tileCount(const std::vector<int64_t> &extents,
 /// Elements of `shape`'s type and the types of the inputs that fit in 16 bytes: how many
 /// neighbours one thread should make at once. A power of two that divides `extent` and `tile`.
 unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile);
-
-/// Scalar operations that the graph's elementwise ops take for one element, roughly, and one.
-int64_t workPerElement(const Graph &graph);
 
 llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode);
 llvm::Expected<KernelModule> lowerReduction(const KernelSpec &spec, CodeMode mode);

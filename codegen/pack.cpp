@@ -222,7 +222,6 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
       continue;
     }
     report.launch = kernel->launch;
-    report.expectedRegisters = kernel->expectedRegisters;
     report.code = kernel->code;
     auto remark = [&](const std::string &text) {
       report.note += (report.note.empty() ? "" : "; ") + text;

@@ -50,7 +50,6 @@ struct EmittedKernel {
   std::string note; ///< what differs from the plan, why there is no cubin, warnings of ptxas
   LaunchShape launch;
   CodeChoice code;
-  int64_t expectedRegisters = 0;          ///< see KernelInfo
   std::optional<AssemblyReport> assembly; ///< what ptxas said
 };
 

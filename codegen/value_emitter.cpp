@@ -1,6 +1,7 @@
 #include "codegen/value_emitter.h"
 
 #include "analysis/ir/literal.h"
+#include "analysis/tiling/element_work.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -347,7 +348,7 @@ llvm::Expected<Values> ValueEmitter::emit(OpId id, const Coordinates &coordinate
   }
   if (opClass(op.opcode) == OpClass::Elementwise)
     return emitElementwise(id, **maps, coordinates, guard, lanes);
-  if (iterates(op.opcode))
+  if (takesLoop(op.opcode))
     return emitIteration(id, **maps, coordinates, guard, lanes);
   switch (op.opcode) {
   case Opcode::Broadcast:

@@ -78,14 +78,10 @@ public:
   /// or with a factor left out until later. They are not shown to who traces the kernel.
   void setUntraced(std::vector<bool> byOp) { untraced = std::move(byOp); }
 
-  /// Does an element of such an op take a loop (emit_loops.cpp)? The same element again takes it
-  /// again.
-  static bool iterates(Opcode opcode);
-
   /// Stores one value a lane to an output buffer. Errors: Unsupported, where the lanes are less
   /// than whole bytes.
   llvm::Error store(unsigned buffer, const Shape &shape, const Coordinates &coordinates,
-             const Guard &guard, const Values &lanes);
+                    const Guard &guard, const Values &lanes);
 
   /// Offset of an element, in elements, in the physical order of the shape.
   static Expr offsetOf(const Shape &shape, const Coordinates &coordinates);

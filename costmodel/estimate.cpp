@@ -37,18 +37,36 @@ EstimateResources resourcesOf(const Features &f, const DeviceLimits &limits) {
   r.registers = f.registers;
   r.spilledRegisters = std::max(0.0, f.rawRegisters - double(limits.registersPerThread));
   r.sharedBytes = f.sharedPerCta;
-  r.warps = f.warps;
+  r.warps = f.residentWarps;
   r.ctasPerSm = f.occupancy;
   r.byRegisters = f.occupancyByRegisters;
   r.byShared = f.occupancyByShared;
   r.byWarps = f.occupancyByWarps;
   r.byBlocks = f.occupancyByBlocks;
-  r.occupancy = f.occupancy * f.warps / double(limits.warpsPerSm);
+  r.occupancy = f.occupancy * f.residentWarps / double(limits.warpsPerSm);
   r.occupancyLimiter = occupancyLimiter(f);
   return r;
 }
 
+/// What our own code's registers and shared memory are made of.
+void addParts(const KernelPlan &plan, EstimateResources &resources) {
+  if (plan.compiler != Compiler::Own)
+    return;
+  const Resources own = resourcesOf(plan.ops(), *plan.tiled, plan.instruction);
+  const Assignment point = plan.assignment();
+  resources.registerParts = partsOf(own.registerItems, point);
+  resources.sharedParts = partsOf(own.sharedItems, point);
+}
+
 } // namespace
+
+std::vector<ResourcePart> partsOf(const std::vector<ResourceItem> &items, const Assignment &point) {
+  std::vector<ResourcePart> parts;
+  for (const ResourceItem &item : items)
+    if (int64_t amount = evaluate(item.amount, point).value_or(0))
+      parts.push_back({item.name, double(amount)});
+  return parts;
+}
 
 double Estimate::term(std::string_view name) const {
   for (const EstimateTerm &t : terms)
@@ -112,7 +130,11 @@ llvm::Expected<EstimateResources> estimateResources(const KernelPlan &plan, cons
     features->rawRegisters = *registers;
     setOccupancy(*features, device.limits);
   }
-  return resourcesOf(*features, device.limits);
+  EstimateResources resources = resourcesOf(*features, device.limits);
+  addParts(plan, resources);
+  if (registers)
+    resources.registerParts.clear();
+  return resources;
 }
 
 llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &device,
@@ -121,8 +143,10 @@ llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &devi
   auto features = featuresOf(plan, device);
   if (!features)
     return features.takeError();
-  return estimateTime(*features, device, parametersFor(calibration, device), calibration.sigmaLn,
-                      options);
+  Estimate e = estimateTime(*features, device, parametersFor(calibration, device),
+                            calibration.sigmaLn, options);
+  addParts(plan, e.resources);
+  return e;
 }
 
 llvm::Expected<Estimate> estimateStreaming(const Graph &graph, const Group &group,
@@ -152,6 +176,7 @@ llvm::Expected<Estimate> estimateStreaming(const Graph &graph, const Group &grou
   f.loadInstructions = f.loadBytes / 512;
   f.loadsPerThread = 4;
   f.tileColumns = f.ctas;
+  f.residentWarps = f.warps;
   f.rawRegisters = 32;
   f.registers = 32;
   f.occupancyByRegisters = f.occupancyByWarps = double(device.limits.warpsPerSm) / f.warps;

@@ -6,6 +6,7 @@
 //   estimate->timeNs, estimate->limiter, estimate->terms …
 #pragma once
 
+#include "analysis/tiling/resources.h"
 #include "costmodel/calibration.h"
 #include "costmodel/features.h"
 
@@ -32,15 +33,27 @@ struct EstimateTerm {
   double ns = 0;
 };
 
+/// A part of the registers of a thread, or of the shared memory of a block in bytes. Negative: what
+/// the compiler gives up.
+struct ResourcePart {
+  std::string name;
+  double amount = 0;
+};
+
+/// Those that are not 0, at a point of the group's parameters.
+std::vector<ResourcePart> partsOf(const std::vector<ResourceItem> &items, const Assignment &point);
+
 struct EstimateResources {
   double registers = 0; ///< per thread; with more than the device has, the rest spills
   double spilledRegisters = 0;
-  double sharedBytes = 0;                                          ///< per CTA
-  double warps = 0;                                                ///< per CTA
-  double ctasPerSm = 0;                                            ///< 0: can not be launched
+  double sharedBytes = 0; ///< per CTA
+  double warps = 0;       ///< per CTA, with those that only copy
+  double ctasPerSm = 0;   ///< 0: can not be launched
   double byRegisters = 0, byShared = 0, byWarps = 0, byBlocks = 0; ///< CTAs per SM by each limit
   double occupancy = 0;         ///< warps on an SM, as a share of what it takes
   std::string occupancyLimiter; ///< "registers", "shared memory", "warps", "blocks"
+  /// What they are made of; none for kernels of other compilers, and where there is no plan.
+  std::vector<ResourcePart> registerParts, sharedParts;
 };
 
 struct Estimate {

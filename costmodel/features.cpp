@@ -1,3 +1,4 @@
+#include "analysis/tiling/resources.h"
 #include "costmodel/access.h"
 #include "costmodel/derive.h"
 #include "costmodel/dot_analysis.h"
@@ -65,8 +66,8 @@ public:
     addReductions();
     addOutputs();
     finishLoop();
+    f.residentWarps = f.warps;
     f.rawRegisters = estimateRegisters(registers, f.warps, device.limits);
-    setOccupancy(f, device.limits);
     return f;
   }
 
@@ -622,6 +623,23 @@ Instruction preferredFor(const PlanViewOf<Q> &view, const ScheduleOf<Q> &schedul
   return tensor ? Instruction::MmaSync : Instruction::Fma;
 }
 
+/// Registers, shared memory and warps of the code that we generate.
+template <class Q>
+llvm::Error takeOwnResources(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
+                             Instruction instruction, FeaturesOf<Q> &features) {
+  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, instruction);
+  auto shared = evaluateAt(*plan.tiled, numbers, resources.sharedBytes);
+  auto registers = evaluateAt(*plan.tiled, numbers, resources.registersPerThread);
+  auto threads = evaluateAt(*plan.tiled, numbers, resources.threads);
+  if (!shared || !registers || !threads)
+    return makeError(DiagClass::Internal, "plan '{}': what it takes of an SM has no value",
+                     plan.name);
+  features.sharedPerCta = *shared;
+  features.rawRegisters = *registers;
+  features.residentWarps = *threads / 32.0;
+  return llvm::Error::success();
+}
+
 } // namespace
 
 template <class Q>
@@ -633,7 +651,15 @@ llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q
   ScheduleOf<Q> schedule = scheduleOf(plan.tiled->space, numbers);
   if (!instruction)
     instruction = preferredFor(*view, schedule, plan.instruction, device);
-  return Extractor<Q>(plan, *instruction, device, schedule, std::move(*view)).run();
+  FeaturesOf<Q> features =
+      Extractor<Q>(plan, *instruction, device, schedule, std::move(*view)).run();
+  if (features.empty)
+    return features;
+  if (plan.compiler == Compiler::Own)
+    if (auto error = takeOwnResources(plan, numbers, *instruction, features))
+      return error;
+  setOccupancy(features, device.limits);
+  return features;
 }
 
 template llvm::Expected<FeaturesOf<Traced>> derive(const KernelPlan &, const PlanNumbers<Traced> &,

@@ -91,8 +91,9 @@ template <class Q> struct FeatureNumbers {
   Q rowSlabBytes = 0, columnSlabBytes = 0;       ///< of one tile row, one tile column
 
   // Resources.
-  Q rawRegisters = 0; ///< per thread, as estimated; above the limit they spill
-  Q registers = 0;    ///< per thread, as allocated
+  Q residentWarps = 4; ///< with those that only copy
+  Q rawRegisters = 0;  ///< per thread, as estimated; above the limit they spill
+  Q registers = 0;     ///< per thread, as allocated
   Q sharedPerCta = 0;
   Q occupancy = 1; ///< CTAs per SM; 0: the kernel can not be launched
   Q occupancyByRegisters = 0, occupancyByShared = 0, occupancyByWarps = 0, occupancyByBlocks = 0;

@@ -85,34 +85,36 @@ TEST(PlanBatch, AgreesOnRandomPlans) {
   std::mt19937_64 random(5);
   const Device device = h100();
   const Parameters p = priorParameters(device);
-  for (const MeasuredPlans &group : bundledGroups(211)) {
-    const KernelPlan &prototype = group.plans.front();
-    PlanBatch batch(prototype, device, prototype.instruction);
-    std::vector<KernelPlan> plans;
-    for (int i = 0; i < 60; ++i) {
-      KernelPlan plan = prototype;
-      for (size_t v = 0; v < plan.values.size(); ++v) {
-        const TileParameter &parameter = plan.tiled->space.parameters[v];
-        int64_t largest = std::max<int64_t>(parameter.extent, 1);
-        plan.values[v] = std::min<int64_t>(largest, int64_t(1) << random() % 12);
-        if (random() % 4 == 0)
-          plan.values[v] = std::min<int64_t>(largest, 1 + int64_t(random() % 100));
+  for (const MeasuredPlans &group : bundledGroups(211))
+    for (Compiler compiler : {Compiler::Triton, Compiler::Own}) {
+      KernelPlan prototype = group.plans.front();
+      prototype.compiler = compiler;
+      PlanBatch batch(prototype, device, prototype.instruction);
+      std::vector<KernelPlan> plans;
+      for (int i = 0; i < 60; ++i) {
+        KernelPlan plan = prototype;
+        for (size_t v = 0; v < plan.values.size(); ++v) {
+          const TileParameter &parameter = plan.tiled->space.parameters[v];
+          int64_t largest = std::max<int64_t>(parameter.extent, 1);
+          plan.values[v] = std::min<int64_t>(largest, int64_t(1) << random() % 12);
+          if (random() % 4 == 0)
+            plan.values[v] = std::min<int64_t>(largest, 1 + int64_t(random() % 100));
+        }
+        llvm::cantFail(batch.add(plan.values));
+        plans.push_back(std::move(plan));
       }
-      llvm::cantFail(batch.add(plan.values));
-      plans.push_back(std::move(plan));
+      std::vector<Features> features = llvm::cantFail(batch.features());
+      std::vector<double> times(batch.size());
+      llvm::cantFail(batch.score(p, CacheState::Flushed, times));
+      for (size_t i = 0; i < plans.size(); ++i) {
+        Features alone = llvm::cantFail(featuresOf(plans[i], device));
+        expectSameFeatures(features[i], alone, plans[i].name);
+        double time = estimateTime(alone, device, p, 0.1).timeNs;
+        EXPECT_TRUE(times[i] == time || std::abs(times[i] / time - 1) < 1e-13) << plans[i].name;
+      }
+      batch.clear();
+      EXPECT_EQ(batch.size(), 0u);
     }
-    std::vector<Features> features = llvm::cantFail(batch.features());
-    std::vector<double> times(batch.size());
-    llvm::cantFail(batch.score(p, CacheState::Flushed, times));
-    for (size_t i = 0; i < plans.size(); ++i) {
-      Features alone = llvm::cantFail(featuresOf(plans[i], device));
-      expectSameFeatures(features[i], alone, plans[i].name);
-      double time = estimateTime(alone, device, p, 0.1).timeNs;
-      EXPECT_TRUE(times[i] == time || std::abs(times[i] / time - 1) < 1e-13) << plans[i].name;
-    }
-    batch.clear();
-    EXPECT_EQ(batch.size(), 0u);
-  }
 }
 
 } // namespace

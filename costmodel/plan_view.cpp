@@ -382,6 +382,14 @@ llvm::Expected<PlanNumbers<double>> numbersOf(const KernelPlan &plan) {
 }
 
 template <class Q>
+std::optional<Q> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers, Expr expr) {
+  EvaluatorOf<Q> point;
+  for (size_t i = 0; i < group.space.parameters.size(); ++i)
+    point.set(group.space.parameters[i].size.variable(), numbers.values[i]);
+  return point(expr);
+}
+
+template <class Q>
 llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers) {
   return Viewer<Q>(plan, numbers).run();
 }
@@ -390,6 +398,8 @@ template struct InstanceViewOf<double>;
 template struct InstanceViewOf<Traced>;
 template struct PlanViewOf<double>;
 template struct PlanViewOf<Traced>;
+template std::optional<double> evaluateAt(const TiledGroup &, const PlanNumbers<double> &, Expr);
+template std::optional<Traced> evaluateAt(const TiledGroup &, const PlanNumbers<Traced> &, Expr);
 template llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &, const PlanNumbers<double> &);
 template llvm::Expected<PlanViewOf<Traced>> viewOf(const KernelPlan &, const PlanNumbers<Traced> &);
 

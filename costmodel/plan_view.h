@@ -6,6 +6,7 @@
 #include "analysis/tiling/plan.h"
 #include "costmodel/trace.h"
 
+#include <optional>
 #include <vector>
 
 namespace tilewright {
@@ -74,6 +75,11 @@ template <class Q> struct PlanViewOf {
     return iterations > 1.0 && view.loops.empty();
   }
 };
+
+/// An expression in the group's parameters at the numbers of a plan. Nothing where it can't be
+/// evaluated.
+template <class Q>
+std::optional<Q> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers, Expr expr);
 
 /// Internal errors for a plan whose values do not fit its space.
 template <class Q>

@@ -33,7 +33,7 @@ Q estimateRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimit
 }
 
 template <class Q> void setOccupancy(FeaturesOf<Q> &f, const DeviceLimits &l) {
-  const Q threads = 32.0 * f.warps;
+  const Q threads = 32.0 * f.residentWarps;
   const Q most =
       smaller(Q(double(l.registersPerThread)), double(l.registersPerSm) * (1.0 / threads));
   f.registers = smaller(larger(f.rawRegisters, smaller(Q(16), most)), most);
@@ -41,10 +41,10 @@ template <class Q> void setOccupancy(FeaturesOf<Q> &f, const DeviceLimits &l) {
   // each of the parts that its registers lie in.
   const Q perWarp = ceilOf(f.registers / 8.0) * 8.0 * 32.0;
   f.occupancyByRegisters =
-      floorOf(floorOf(double(l.registersPerSm) / perWarp / 4.0) * 4.0 / f.warps);
+      floorOf(floorOf(double(l.registersPerSm) / perWarp / 4.0) * 4.0 / f.residentWarps);
   f.occupancyByShared = floorOf(double(l.sharedBytesPerSm) /
                                 (f.sharedPerCta + double(l.sharedBytesReservedPerBlock)));
-  f.occupancyByWarps = floorOf(double(l.warpsPerSm) / f.warps);
+  f.occupancyByWarps = floorOf(double(l.warpsPerSm) / f.residentWarps);
   f.occupancyByBlocks = double(l.blocksPerSm);
   f.occupancy = smaller(smaller(f.occupancyByRegisters, f.occupancyByShared),
                         smaller(f.occupancyByWarps, f.occupancyByBlocks));

@@ -35,7 +35,7 @@ Q estimateRegisters(const RegisterFacts<Q> &facts, const Q &warps, const DeviceL
 /// Registers per thread with which CTAs of so many warps fill an SM.
 template <class Q> Q fullSmRegisters(const Q &warps, const DeviceLimits &limits);
 
-/// Fills registers and occupancy from rawRegisters, sharedPerCta and warps.
+/// Fills registers and occupancy from rawRegisters, sharedPerCta and residentWarps.
 template <class Q> void setOccupancy(FeaturesOf<Q> &features, const DeviceLimits &limits);
 
 } // namespace tilewright

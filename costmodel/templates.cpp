@@ -335,6 +335,7 @@ llvm::Expected<KernelPlan> TemplateLibrary::planOf(size_t number, const TableRow
   if (!shape)
     return shape.takeError();
   KernelPlan plan;
+  plan.compiler = Compiler::Triton;
   plan.name = t.fileName.substr(0, t.fileName.rfind('.'));
   plan.module = shape->module;
   plan.graph = shape->module->entryId;

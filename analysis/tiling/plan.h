@@ -27,6 +27,13 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
+/// Whose code a plan stands for: what it takes of registers and of shared memory, and how many
+/// threads beside the plan's warps, follows from how its compiler makes kernels.
+enum class Compiler : uint8_t {
+  Own,    ///< our code generation
+  Triton, ///< as the kernels of others that were measured
+};
+
 struct KernelPlan {
   std::string name;
   std::shared_ptr<const Module> module;
@@ -35,6 +42,7 @@ struct KernelPlan {
   std::shared_ptr<const TiledGroup> tiled;
   std::vector<int64_t> values; ///< of tiled->space.parameters, in order
   Instruction instruction = Instruction::Fma;
+  Compiler compiler = Compiler::Own;
 
   const Graph &ops() const { return module->graph(graph); }
   Assignment assignment() const { return tiled->space.assign(values); }

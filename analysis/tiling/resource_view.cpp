@@ -57,9 +57,13 @@ int64_t widestLanes(const ResourceView &view) {
   for (OpId id : view.group.group.inputs)
     if (!view.graph[id].shape.isTuple && view.graph[id].shape.rank() > 0)
       widest = std::max(widest, bitWidth(view.graph[id].shape.dtype));
-  for (OpId id : view.group.group.roots)
-    widest = std::max(widest, bitWidth(view.shapeOf(id).dtype));
-  return std::max(128 / widest, 1u);
+  unsigned least = 1; // whole bytes of every result
+  for (OpId id : view.group.group.roots) {
+    const unsigned bits = bitWidth(view.shapeOf(id).dtype);
+    widest = std::max(widest, bits);
+    least = std::max(least, 8 / std::clamp(bits, 1u, 8u));
+  }
+  return std::max(128 / widest, least);
 }
 
 Expr lanesFor(const ResourceView &view, int64_t extent, Expr tile) {
@@ -145,6 +149,51 @@ WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotT
   return result;
 }
 
+namespace {
+/// Which threads share a row, and what of it they go through at a time.
+void addThreads(const ResourceView &view, ReductionTiles &result) {
+  constexpr int64_t maxThreads = 1024, warp = 32, maxHeld = 128;
+  const Expr one = view.constant(1), warps = view.parameter("warps"), threads = warps * warp;
+  const Expr longest = result.columns.max(result.longest);
+  // The largest power of two that divides the threads, and is not much more than there is to do.
+  const Expr vectors = longest.ceilDiv(result.lanes);
+  const Expr wanted = (result.alongRows ? vectors : result.rows) * 2 - 1;
+  Expr power = one;
+  for (int64_t p = 2; p <= maxThreads; p *= 2) {
+    Expr fits = isMultiple(threads, p) * isAtLeast(wanted, view.constant(p));
+    if (result.alongRows && p > warp) // several warps, where there are not enough rows for all
+      fits = fits * isAtLeast(threads, result.rows * p);
+    power = power.max(fits * p);
+  }
+  result.threadsPerRow = result.alongRows ? power : threads.floorDiv(power);
+  if (result.alongRows) {
+    // More than a warp's threads have a row.
+    result.exchanges = isMultiple(warps, 2) * isAtLeast(warps, result.rows * 2) *
+                       isAtLeast(longest, result.lanes * warp + 1);
+  } else {
+    // All threads have rows of their own where there are enough rows, and threads are a power.
+    Expr isPower = view.constant(0);
+    for (int64_t p = 1; p <= maxThreads / warp; p *= 2)
+      isPower = isPower + (one - (warps - p).max(view.constant(p) - warps)).max(0);
+    result.exchanges = one - isPower * isAtLeast(result.rows * 2, threads + 1);
+  }
+  Expr chunk = one;
+  int64_t length = 1;
+  if (!result.reductions.empty())
+    for (unsigned number : view.group.instances[result.reductions.front()].reduces) {
+      const TileParameter &p = view.group.space.parameters[number];
+      chunk = chunk * p.size;
+      length *= p.largest();
+    }
+  const Expr atLeast = (result.threadsPerRow * result.lanes).min(length);
+  const Expr atMost =
+      result.threadsPerRow * view.constant(maxHeld).floorDiv(result.lanes) * result.lanes;
+  chunk = chunk.max(atLeast).min(atMost);
+  result.held = chunk.ceilDiv(result.lanes).ceilDiv(result.threadsPerRow) * result.lanes;
+  result.isWhole = isAtLeast(chunk, view.constant(length));
+}
+} // namespace
+
 ReductionTiles reductionTiles(const ResourceView &view) {
   ReductionTiles result;
   std::set<OpId> seen;
@@ -200,20 +249,9 @@ ReductionTiles reductionTiles(const ResourceView &view) {
     const Expr hasColumns = isAtLeast(result.columns, view.constant(2));
     result.lanes = hasColumns * withResults + (one - hasColumns) * result.lanes;
   }
-  const Expr warps = view.parameter("warps");
-  if (!result.alongRows) {
+  if (!result.alongRows)
     result.lanes = one;
-    // All threads have rows of their own where there are enough rows, and threads are a power.
-    Expr isPower = view.constant(0);
-    for (int64_t power = 1; power <= 32; power *= 2)
-      isPower = isPower + (one - (warps - power).max(view.constant(power) - warps)).max(0);
-    result.exchanges = one - isPower * isAtLeast(result.rows * 2, warps * 32 + 1);
-  } else {
-    // More than a warp's threads have a row: there are that many vectors, and warps for all rows.
-    const Expr most = result.columns.max(result.longest);
-    result.exchanges = isMultiple(warps, 2) * isAtLeast(warps, result.rows * 2) *
-                       isAtLeast(most, result.lanes * 32 + 1);
-  }
+  addThreads(view, result);
   return result;
 }
 

@@ -66,7 +66,10 @@ struct ReductionTiles {
   Expr columns; ///< of the results, per row
   int64_t longest = 1;
   Expr lanes;
-  Expr exchanges; ///< 1 where partial results cross warps
+  Expr exchanges;     ///< 1 where partial results cross warps
+  Expr threadsPerRow; ///< that share a row
+  Expr held;          ///< values that a thread goes through at a time, of a row
+  Expr isWhole;       ///< 1 where that is all of them
 };
 ReductionTiles reductionTiles(const ResourceView &view);
 
@@ -84,6 +87,9 @@ struct WarpgroupTiles {
 };
 WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotTiles &tiles);
 
+/// Appends what the code takes of shared memory.
 void addSharedItems(const ResourceView &view, const CodeChoice &code, Resources &out);
+/// Appends the register estimate, and sets the threads.
+void addRegisterItems(const ResourceView &view, const CodeChoice &code, Resources &out);
 
 } // namespace tilewright

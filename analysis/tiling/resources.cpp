@@ -15,9 +15,9 @@ void addAccumulators(const ResourceView &view, Resources &out) {
       continue;
     // Accumulators have at least 32 bits.
     const int64_t words = std::max(1u, bitWidth(view.dtype(i)) / 32);
-    out.registerItems.push_back({view.group.instances[i].op,
-                                 fmt::format("accumulators of %{}", view.op(i).name),
-                                 (view.elements(i) * words).ceilDiv(out.threads)});
+    out.accumulatorItems.push_back(
+        {view.group.instances[i].op, fmt::format("accumulators of %{}", view.op(i).name),
+         (view.elements(i) * words).ceilDiv(view.parameter("warps") * 32)});
   }
 }
 
@@ -110,18 +110,22 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction i
 Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code) {
   ResourceView view(graph, group);
   Resources out;
-  out.threads = view.parameter("warps") * 32;
   out.grid = view.parameter("split_k");
   for (const TileParameter &p : group.space.parameters)
     if (p.role == TileParameter::Role::Parallel)
       out.grid = out.grid * p.tileCount();
   addSharedItems(view, code, out);
   addAccumulators(view, out);
-  out.sharedBytes = out.accumulatorRegistersPerThread = view.ctx.constant(0);
-  for (const ResourceItem &item : out.sharedItems)
-    out.sharedBytes = out.sharedBytes + item.amount;
-  for (const ResourceItem &item : out.registerItems)
-    out.accumulatorRegistersPerThread = out.accumulatorRegistersPerThread + item.amount;
+  addRegisterItems(view, code, out);
+  auto sumOf = [&](const std::vector<ResourceItem> &items) {
+    Expr sum = view.constant(0);
+    for (const ResourceItem &item : items)
+      sum = sum + item.amount;
+    return sum;
+  };
+  out.sharedBytes = sumOf(out.sharedItems);
+  out.accumulatorRegistersPerThread = sumOf(out.accumulatorItems);
+  out.registersPerThread = sumOf(out.registerItems);
   return out;
 }
 
@@ -160,9 +164,9 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
                                 limits.sharedBytesPerBlock, items),
                     std::move(args)));
   }
-  if (!r.registerItems.empty()) {
+  if (!r.accumulatorItems.empty()) {
     std::vector<Expr> args{r.accumulatorRegistersPerThread};
-    std::string items = itemText(r.registerItems, "", args);
+    std::string items = itemText(r.accumulatorItems, "", args);
     const int64_t most = limits.registersPerThread - registersBesideAccumulators(instruction);
     atMost(r.accumulatorRegistersPerThread, most,
            ofDevice("registers",
@@ -170,7 +174,7 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
                                 "{}: {}",
                                 most, toString(instruction), items),
                     args));
-    const Expr all = r.accumulatorRegistersPerThread * r.threads;
+    const Expr all = r.accumulatorRegistersPerThread * group.space.find("warps")->size * 32;
     args[0] = all;
     atMost(all, limits.registersPerSm,
            ofDevice("registers",

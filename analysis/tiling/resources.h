@@ -59,11 +59,15 @@ struct CodeChoice {
 CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instruction);
 
 struct Resources {
-  Expr threads;     ///< per block: 32 · warps
+  Expr threads;     ///< per block: those of the plan's warps, and of warps that only copy
   Expr grid;        ///< blocks: tiles of all parallel dims, times split_k
   Expr sharedBytes; ///< per block: the sum of the items
   std::vector<ResourceItem> sharedItems;
   Expr accumulatorRegistersPerThread; ///< the sum of the items, each ⌈registers / threads⌉
+  std::vector<ResourceItem> accumulatorItems;
+  /// What ptxas is expected to take, before it is held to what a block of so many threads can have:
+  /// the sum of the items. One that is negative is what it gives up to have more blocks on an SM.
+  Expr registersPerThread;
   std::vector<ResourceItem> registerItems;
 };
 

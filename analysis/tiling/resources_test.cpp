@@ -206,6 +206,67 @@ TEST(Resources, RowsSharedByWarpsExchangeThroughSharedMemory) {
         << rows << " " << warps;
 }
 
+TEST(Resources, RegistersAreTheSumOfTheirItems) {
+  struct Row {
+    const char *body;
+    Instruction instruction;
+    std::vector<std::pair<std::string, int64_t>> point;
+    int64_t accumulators, least, most; // registers that ptxas gave such kernels, and around them
+  };
+  const Row rows[] = {{bigGemm,
+                       Instruction::Wgmma,
+                       {{"t0", 128}, {"t1", 128}, {"k0", 64}, {"warps", 4}},
+                       128,
+                       140,
+                       170},
+                      // More than an even share: all threads start with that of 8 and 4 warps.
+                      {bigGemm,
+                       Instruction::Wgmma,
+                       {{"t0", 128}, {"t1", 256}, {"k0", 64}, {"warps", 8}},
+                       128,
+                       168,
+                       168},
+                      {bigGemm,
+                       Instruction::MmaSync,
+                       {{"t0", 128}, {"t1", 128}, {"k0", 64}, {"warps", 8}},
+                       64,
+                       100,
+                       140},
+                      {"  a = f32[4096,4096] parameter(0)\n  ROOT n = f32[4096,4096] negate(a)\n",
+                       Instruction::Fma,
+                       {{"t0", 1}, {"t1", 512}, {"warps", 4}},
+                       0,
+                       10,
+                       18},
+                      // Eight vectors in flight would take more than there is for a full SM.
+                      {"  a = f32[4096,4096] parameter(0)\n  ROOT n = f32[4096,4096] negate(a)\n",
+                       Instruction::Fma,
+                       {{"t0", 8}, {"t1", 4096}, {"warps", 8}},
+                       0,
+                       30,
+                       40}};
+  for (const Row &row : rows) {
+    Kernel k(row.body);
+    Resources r = resourcesOf(k.graph(), *k.group, row.instruction);
+    const Assignment point = k.at(row.point);
+    int64_t sum = 0, accumulators = 0;
+    for (const ResourceItem &item : r.registerItems) {
+      const int64_t amount = evaluate(item.amount, point).value_or(INT64_MIN);
+      sum += amount;
+      if (item.name == "accumulators")
+        accumulators += amount;
+    }
+    EXPECT_EQ(evaluate(r.registersPerThread, point), sum);
+    EXPECT_EQ(accumulators, row.accumulators);
+    EXPECT_GE(sum, row.least);
+    EXPECT_LE(sum, row.most);
+  }
+  Kernel k(bigGemm);
+  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Wgmma);
+  EXPECT_EQ(evaluate(r.threads, k.at({{"t0", 128}, {"t1", 128}, {"warps", 4}})), 5 * 32);
+  EXPECT_EQ(evaluate(r.threads, k.at({{"t0", 128}, {"t1", 256}, {"warps", 8}})), 12 * 32);
+}
+
 TEST(Resources, MatrixInstructionsConstrainTheirTiles) {
   auto fits = [](Instruction instruction, int64_t m, int64_t n, int64_t kk, int64_t warps) {
     Kernel k(bigGemm);

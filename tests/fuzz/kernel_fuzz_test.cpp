@@ -115,6 +115,10 @@ void KernelFuzz::expectResources(const KernelPlan &plan, const KernelSpec &spec,
   const Resources resources = resourcesOf(plan.ops(), *plan.tiled, kernel->code);
   EXPECT_EQ(evaluate(resources.sharedBytes, plan.assignment()), kernel->launch.sharedBytes)
       << plan.name << ":" << text << ": " << toString(kernel->code.kind);
+  EXPECT_EQ(evaluate(resources.threads, plan.assignment()), kernel->launch.threads)
+      << plan.name << ":" << text;
+  std::optional<int64_t> registers = evaluate(resources.registersPerThread, plan.assignment());
+  EXPECT_TRUE(registers && *registers > 0) << plan.name << ":" << text;
 }
 
 TEST_P(KernelFuzz, EveryKernelComputesItsOps) {

@@ -114,10 +114,7 @@ int runEmit(const Options &options) {
     auto device = loadDevice(options.compareDevice, dataFolder("devices"));
     if (!device)
       return failInput(device.takeError());
-    auto calibration = defaultCalibration(*device, dataFolder("calibrations"));
-    if (!calibration)
-      return failInput(calibration.takeError());
-    std::vector<CompileFacts> facts = compileFacts(specs, *emitted, *device, *calibration);
+    std::vector<CompileFacts> facts = compileFacts(specs, *emitted, *device);
     document["compiled"] = toJson(facts);
     if (!options.json)
       printTable(facts);

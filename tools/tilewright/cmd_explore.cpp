@@ -9,6 +9,7 @@
 #include "codegen/target.h"
 #endif
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/resource_parts.h"
 
 #include <cmath>
 #include <filesystem>
@@ -103,7 +104,9 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
                         {"threads", estimate.resources.warps * 32},
                         {"blocks_per_sm", estimate.resources.ctasPerSm},
                         {"occupancy", estimate.resources.occupancy},
-                        {"occupancy_limiter", estimate.resources.occupancyLimiter}};
+                        {"occupancy_limiter", estimate.resources.occupancyLimiter},
+                        {"register_items", partsJson(estimate.resources.registerParts)},
+                        {"shared_items", partsJson(estimate.resources.sharedParts)}};
   entry["candidates"] = {{"raw", kernel.raw},
                          {"feasible", kernel.feasible},
                          {"priced", kernel.priced},

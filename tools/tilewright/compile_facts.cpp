@@ -1,16 +1,65 @@
 #include "tools/tilewright/compile_facts.h"
 
-#include "analysis/tiling/resources.h"
+#include "tools/tilewright/resource_parts.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 namespace tilewright::cli {
 
+namespace {
+
+/// A kernel whose registers are further off than this is taken apart in the table.
+constexpr double notableDeviation = 0.15;
+
+double sumOf(const std::vector<ResourcePart> &parts) {
+  double sum = 0;
+  for (const ResourcePart &part : parts)
+    sum += part.amount;
+  return sum;
+}
+
+void expect(const KernelPlan &plan, const DeviceLimits &limits, CompileFacts &facts) {
+  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, facts.code);
+  facts.registerParts = partsOf(resources.registerItems, plan.assignment());
+  facts.sharedParts = partsOf(resources.sharedItems, plan.assignment());
+  facts.expectedSharedBytes = sumOf(facts.sharedParts);
+  // What is beyond the most that a thread of such a block can have is spilled.
+  const int64_t threads = evaluate(resources.threads, plan.assignment()).value_or(1);
+  const int64_t most = std::min(limits.registersPerThread, limits.registersPerSm / threads);
+  facts.expectedRegisters = std::min(sumOf(facts.registerParts), static_cast<double>(most));
+}
+
+double medianOf(std::vector<double> values) {
+  if (values.empty())
+    return -1;
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// "dot with wgmma", "reduction".
+std::string kindOf(const CompileFacts &kernel) {
+  std::string kind(toString(kernel.code.kind));
+  if (kernel.code.kind == CodeKind::Dot || kernel.code.kind == CodeKind::Chain)
+    kind += fmt::format(" with {}", toString(kernel.code.instruction));
+  return kind;
+}
+
+} // namespace
+
+double CompileFacts::registerDeviation() const {
+  if (expectedRegisters < 0 || registers <= 0)
+    return -1;
+  return std::abs(static_cast<double>(registers) - expectedRegisters) /
+         static_cast<double>(registers);
+}
+
 std::vector<CompileFacts> compileFacts(std::span<const KernelSpec> specs,
-                                       std::span<const EmittedKernel> kernels, const Device &device,
-                                       const Calibration &calibration) {
+                                       std::span<const EmittedKernel> kernels,
+                                       const Device &device) {
   std::vector<CompileFacts> result;
   for (size_t i = 0; i < kernels.size() && i < specs.size(); ++i) {
     const EmittedKernel &kernel = kernels[i];
@@ -18,23 +67,15 @@ std::vector<CompileFacts> compileFacts(std::span<const KernelSpec> specs,
       continue;
     CompileFacts facts;
     facts.name = kernel.name;
+    facts.code = kernel.code;
+    facts.note = kernel.note;
     facts.registers = kernel.assembly->registers;
     facts.spillBytes = kernel.assembly->spillStoreBytes + kernel.assembly->spillLoadBytes;
     facts.sharedBytes = kernel.launch.sharedBytes + kernel.assembly->staticSharedBytes;
-    auto plan = planOf(specs[i]);
-    auto estimate = plan ? estimateTime(*plan, device, calibration)
-                         : llvm::Expected<Estimate>(plan.takeError());
-    if (!estimate) {
-      facts.reason = takeDiag(estimate.takeError()).message;
-    } else {
-      // The lowering's own figure, where it has one, knows more than the cost model's.
-      facts.expectedRegisters = kernel.expectedRegisters
-                                    ? static_cast<double>(kernel.expectedRegisters)
-                                    : estimate->resources.registers;
-      Expr shared = resourcesOf(plan->ops(), *plan->tiled, kernel.code).sharedBytes;
-      facts.expectedSharedBytes =
-          static_cast<double>(evaluate(shared, plan->assignment()).value_or(-1));
-    }
+    if (auto plan = planOf(specs[i]))
+      expect(*plan, device.limits, facts);
+    else
+      facts.reason = takeDiag(plan.takeError()).message;
     result.push_back(std::move(facts));
   }
   return result;
@@ -43,27 +84,25 @@ std::vector<CompileFacts> compileFacts(std::span<const KernelSpec> specs,
 double medianRegisterDeviation(std::span<const CompileFacts> facts) {
   std::vector<double> deviations;
   for (const CompileFacts &kernel : facts)
-    if (kernel.expectedRegisters >= 0 && kernel.registers > 0)
-      deviations.push_back(
-          std::abs(static_cast<double>(kernel.registers) - kernel.expectedRegisters) /
-          static_cast<double>(kernel.registers));
-  if (deviations.empty())
-    return -1;
-  auto middle = deviations.begin() + static_cast<std::ptrdiff_t>(deviations.size() / 2);
-  std::nth_element(deviations.begin(), middle, deviations.end());
-  return *middle;
+    if (double deviation = kernel.registerDeviation(); deviation >= 0)
+      deviations.push_back(deviation);
+  return medianOf(std::move(deviations));
 }
 
 Json toJson(std::span<const CompileFacts> facts) {
   Json kernels = Json::array();
   for (const CompileFacts &kernel : facts) {
     Json entry{{"name", kernel.name},
+               {"kind", toString(kernel.code.kind)},
+               {"instruction", toString(kernel.code.instruction)},
                {"registers", kernel.registers},
                {"spill_bytes", kernel.spillBytes},
                {"shared_bytes", kernel.sharedBytes}};
     if (kernel.reason.empty()) {
       entry["expected_registers"] = kernel.expectedRegisters;
       entry["expected_shared_bytes"] = kernel.expectedSharedBytes;
+      entry["register_items"] = partsJson(kernel.registerParts);
+      entry["shared_items"] = partsJson(kernel.sharedParts);
     } else {
       entry["reason"] = kernel.reason;
     }
@@ -79,6 +118,7 @@ void printTable(std::span<const CompileFacts> facts) {
   fmt::print("\n{:<40} {:>9} {:>9} {:>7} {:>9} {:>9}\n", "compiled", "registers", "expected",
              "spilled", "shared B", "expected");
   size_t same = 0, known = 0;
+  std::map<std::string, std::vector<double>> deviations;
   for (const CompileFacts &kernel : facts) {
     if (!kernel.reason.empty()) {
       fmt::print("{:<40} {:>9} {:>9} {:>7} {:>9}  {}\n", kernel.name, kernel.registers, "-",
@@ -86,11 +126,21 @@ void printTable(std::span<const CompileFacts> facts) {
       continue;
     }
     ++known;
-    same += static_cast<double>(kernel.sharedBytes) == kernel.expectedSharedBytes;
+    same += kernel.isSharedAsExpected();
+    if (double deviation = kernel.registerDeviation(); deviation >= 0)
+      deviations[kindOf(kernel)].push_back(deviation);
     fmt::print("{:<40} {:>9} {:>9.0f} {:>7} {:>9} {:>9.0f}\n", kernel.name, kernel.registers,
                kernel.expectedRegisters, kernel.spillBytes, kernel.sharedBytes,
                kernel.expectedSharedBytes);
+    if (kernel.registerDeviation() > notableDeviation)
+      fmt::print("  registers of {}: {}\n", kindOf(kernel), partsText(kernel.registerParts));
+    if (!kernel.isSharedAsExpected())
+      fmt::print("  shared memory of {}: {}{}\n", kindOf(kernel), partsText(kernel.sharedParts),
+                 kernel.note.empty() ? "" : "; " + kernel.note);
   }
+  for (const auto &[kind, values] : deviations)
+    fmt::print("{:<40} {:>4} kernels, registers deviate by {:.0f} % in the median\n", kind,
+               values.size(), medianOf(values) * 100);
   if (double median = medianRegisterDeviation(facts); median >= 0)
     fmt::print("registers deviate by {:.0f} % in the median; shared memory is as expected to the "
                "byte in {} of {} kernels\n",

@@ -1,6 +1,7 @@
 #include "tools/tilewright/tile_output.h"
 
 #include "analysis/affine/simplify.h"
+#include "tools/tilewright/resource_parts.h"
 #include "tools/tilewright/tile_joins.h"
 
 #include <algorithm>
@@ -188,6 +189,8 @@ Json toJson(const TileReport &report) {
                              {"blocks_per_sm", r.ctasPerSm},
                              {"occupancy", r.occupancy},
                              {"occupancy_limiter", r.occupancyLimiter}};
+    document["resources"]["register_items"] = partsJson(r.registerParts);
+    document["resources"]["shared_items"] = partsJson(r.sharedParts);
   }
   if (report.price)
     document["price"] = priceJson(*report.price);
@@ -390,6 +393,12 @@ void printTable(const TileReport &report, bool everything) {
                "memory: {:.0f} blocks an SM, occupancy {:.4g} %, limited by {}\n",
                r.warps * 32, r.registers, r.sharedBytes, r.ctasPerSm, 100 * r.occupancy,
                r.occupancyLimiter);
+    auto printParts = [](std::string_view what, const std::vector<ResourcePart> &parts) {
+      for (const ResourcePart &part : parts)
+        fmt::print("  {:<14} {:>7.0f}  {}\n", what, part.amount, part.name);
+    };
+    printParts("registers", r.registerParts);
+    printParts("shared bytes", r.sharedParts);
   }
   if (report.price)
     printPrice(*report.price);

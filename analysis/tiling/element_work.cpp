@@ -1,0 +1,72 @@
+#include "analysis/tiling/element_work.h"
+
+#include "analysis/support/checked.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+/// Scalar operations that may be under way in a thread at once: more would spill.
+constexpr int64_t maxPendingWork = 512;
+/// Registers for what a thread's loads bring: more in flight gains nothing, and with addresses and
+/// masks beside them they spill.
+constexpr int64_t maxLoaded = 64;
+} // namespace
+
+bool takesLoop(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::Dot:
+  case Opcode::Convolution:
+  case Opcode::Reduce:
+  case Opcode::ReduceWindow:
+  case Opcode::Scatter:
+  case Opcode::SelectAndScatter:
+    return true;
+  default:
+    return false;
+  }
+}
+
+int64_t workPerElement(const Graph &graph, std::span<const OpId> ops) {
+  int64_t work = 1;
+  for (OpId id : ops) {
+    const Op &op = graph[id];
+    if (op.shape.isTuple || opClass(op.opcode) != OpClass::Elementwise)
+      continue;
+    switch (op.opcode) {
+    case Opcode::Exp:
+    case Opcode::Expm1:
+    case Opcode::Log:
+    case Opcode::Log1p:
+    case Opcode::Tanh:
+    case Opcode::Logistic:
+    case Opcode::Erf:
+    case Opcode::Power:
+    case Opcode::Cbrt:
+    case Opcode::Sine:
+    case Opcode::Cosine:
+    case Opcode::Divide:
+    case Opcode::Remainder:
+      work += 8; // a dozen instructions or two
+      break;
+    default:
+      ++work;
+    }
+  }
+  return work;
+}
+
+int64_t pendingElements(const Graph &graph, std::span<const OpId> ops,
+                        std::span<const OpId> inputs) {
+  if (std::any_of(ops.begin(), ops.end(), [&](OpId id) { return takesLoop(graph[id].opcode); }))
+    return 0;
+  int64_t loaded = 0; // registers an element
+  for (OpId id : inputs)
+    if (graph[id].shape.rank() > 0)
+      loaded += ceilDiv(int64_t(bitWidth(graph[id].shape.dtype)), int64_t(32));
+  return std::min(maxPendingWork / workPerElement(graph, ops),
+                  maxLoaded / std::max<int64_t>(loaded, 1));
+}
+
+} // namespace tilewright

@@ -1,0 +1,24 @@
+// What an element of an elementwise kernel takes of the thread that makes it.
+#pragma once
+
+#include "analysis/ir/graph.h"
+
+#include <span>
+
+namespace tilewright {
+
+/// Does an element of such an op take a loop, in a kernel that makes each element on its own?
+bool takesLoop(Opcode opcode);
+
+/// Scalar operations that the elementwise ops take for one element, roughly, and one.
+int64_t workPerElement(const Graph &graph, std::span<const OpId> ops);
+
+/// Elements that a thread of such a kernel has under way at once, at most: more would spill, or
+/// gain nothing. 0 where one takes a loop: then it is one vector.
+int64_t pendingElements(const Graph &graph, std::span<const OpId> ops,
+                        std::span<const OpId> inputs);
+/// Vectors of elements that it has under way, at most: all their loads are issued before the first
+/// store.
+constexpr int64_t maxPendingVectors = 8;
+
+} // namespace tilewright

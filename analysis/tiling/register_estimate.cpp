@@ -1,0 +1,334 @@
+// Registers of a thread, before compiling.
+//
+// What a kernel keeps in registers follows from how its code is made; how much ptxas takes for it
+// was fitted, in sixteenths of a register, to what ptxas 13.0 says of about 1,100 of our kernels
+// for sm_80 and sm_90a (the kernels of the bundled models, sampled plans of 28 problems, random
+// programs). ptxas also knows how many blocks share an SM, and gives up registers, by ordering
+// loads one after the other, to have more of them.
+#include "analysis/support/checked.h"
+#include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/element_work.h"
+#include "analysis/tiling/resource_view.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace tilewright {
+namespace {
+
+// Of sm_80 and sm_90.
+constexpr int64_t registersPerSm = 65536, warpsPerSm = 64, blocksPerSm = 32;
+constexpr int64_t mostOfAThread = 255;
+/// Elements whose bodies have more than this call a function of a dozen instructions or two.
+constexpr int64_t plainWork = 8;
+
+class Estimate {
+public:
+  Estimate(const ResourceView &view, Resources &out)
+      : view(view), out(out), warps(view.parameter("warps")), threads(warps * 32),
+        raw(view.constant(0)) {}
+
+  /// `amount` in sixteenths of a register.
+  void add(OpId op, std::string name, Expr amount, int64_t sixteenths = 16) {
+    amount = sixteenths == 16 ? amount : (amount * sixteenths + 8).floorDiv(16);
+    if (amount.isConstant(0))
+      return;
+    raw = raw + amount;
+    out.registerItems.push_back({op, std::move(name), amount});
+  }
+
+  /// Registers with which `blocks` blocks share an SM.
+  Expr share(Expr blocks) const {
+    return view.constant(registersPerSm).floorDiv(threads * blocks).floorDiv(8) * 8;
+  }
+  /// As many blocks as an SM takes of so many warps.
+  Expr mostBlocks() const {
+    return view.constant(warpsPerSm).floorDiv(warps).max(1).min(blocksPerSm);
+  }
+
+  /// Loads can wait for one another: of what is beyond a full SM little is taken.
+  void fillSm(OpId op) {
+    const Expr over = (raw - share(mostBlocks())).max(0);
+    add(op, "given up so that blocks fill an SM", -(over * 7).ceilDiv(10));
+  }
+  /// What is held can't: up to 15 % beyond a full SM.
+  void fillSmIfNear(OpId op, Expr isHeld) {
+    const Expr full = share(mostBlocks());
+    const Expr isNear = isAtLeast(full * 115, raw * 100);
+    const Expr kept = (raw - full).max(0);
+    add(op, "given up so that blocks fill an SM",
+        -(isHeld * isNear * kept + (view.constant(1) - isHeld) * (kept * 7).ceilDiv(10)));
+  }
+  /// One block more, for up to 20 %.
+  void addBlock(OpId op) {
+    const Expr now = roundUp(raw.max(8), 8);
+    const Expr blocks = view.constant(registersPerSm).floorDiv(threads * now) + 1;
+    const Expr target = share(blocks).min(mostOfAThread);
+    const Expr isWorth = isAtLeast(mostBlocks(), blocks) * isAtLeast(target * 120, raw * 100);
+    add(op, "given up for one more block on an SM", -(isWorth * (raw - target).max(0)));
+  }
+
+  const ResourceView &view;
+  Resources &out;
+  const Expr warps, threads;
+  Expr raw;
+};
+
+/// What an element of the results takes of a thread while it is made.
+struct Body {
+  int64_t inputBits = 0, resultBits = 0;
+  int64_t inputs = 0; ///< that have dims
+  int64_t live = 0;   ///< most values of 32 bits that are live at once, ops taken in order
+  int64_t work = 1;
+  bool isLong() const { return work > plainWork; }
+};
+
+Body bodyOf(const ResourceView &view) {
+  Body body;
+  const Group &group = view.group.group;
+  auto bitsOf = [&](OpId id) { return int64_t(bitWidth(view.shapeOf(id).dtype)); };
+  auto wordsOf = [&](OpId id) { return std::max<int64_t>(1, bitsOf(id) / 32); };
+  for (OpId id : group.inputs)
+    if (view.shapeOf(id).rank() > 0) {
+      body.inputBits += bitsOf(id);
+      ++body.inputs;
+    }
+  for (OpId id : group.roots)
+    body.resultBits += bitsOf(id);
+  body.work = workPerElement(view.graph, group.ops);
+  // Scalars, constants and positions are the same for all elements, or made where they are read.
+  auto isHeld = [&](OpId id) {
+    const Op &op = view.graph[id];
+    return view.shapeOf(id).rank() > 0 && op.opcode != Opcode::Constant &&
+           op.opcode != Opcode::Broadcast && op.opcode != Opcode::Iota;
+  };
+  std::map<OpId, OpId> lastReader;
+  for (OpId id : group.ops)
+    for (OpId operand : view.graph[id].operands)
+      lastReader[operand] = id;
+  const std::set<OpId> roots(group.roots.begin(), group.roots.end());
+  std::set<OpId> alive;
+  int64_t live = 0;
+  auto begin = [&](OpId id) {
+    if (isHeld(id) && alive.insert(id).second)
+      live += wordsOf(id);
+  };
+  for (OpId id : group.ops) {
+    for (OpId operand : view.graph[id].operands)
+      begin(operand);
+    begin(id);
+    body.live = std::max(body.live, live);
+    for (OpId operand : view.graph[id].operands)
+      if (lastReader[operand] == id && roots.count(operand) == 0 && alive.erase(operand))
+        live -= wordsOf(operand);
+  }
+  return body;
+}
+
+/// Root dims over which there are several tiles: each has an index.
+Expr griddedDims(const ResourceView &view) {
+  Expr count = view.constant(0);
+  for (size_t i = 0; i < view.rootTile.size(); ++i)
+    count = count + (view.group.space.parameters[i].tileCount() - 1).max(0).min(1);
+  return count;
+}
+
+void addElementwise(Estimate &e) {
+  const ResourceView &view = e.view;
+  const Body body = bodyOf(view);
+  const Expr one = view.constant(1);
+  Expr lanes = one, elements = one;
+  for (Expr size : view.rootTile)
+    elements = elements * size;
+  if (const Shape &root = view.rootShape(); root.rank() > 0) {
+    const auto fastest = static_cast<size_t>(root.minorToMajorOrDefault()[0]);
+    lanes = lanesFor(view, root.dims[fastest], view.rootTile[fastest]);
+  }
+  for (const StagedInputTile &input : stagedInputTiles(view)) { // a word at a time
+    constexpr int64_t wordBits = 32, widest = 16;
+    const int64_t bits = bitWidth(view.graph[input.op].shape.dtype);
+    const Expr isStaged = input.bytes.min(1);
+    lanes = lanes.min((one - isStaged) * widest + isStaged * std::max<int64_t>(wordBits / bits, 1));
+  }
+  const int64_t most = pendingElements(view.graph, view.group.group.ops, view.group.group.inputs);
+  Expr vectors = view.constant(most).floorDiv(lanes).max(1).min(maxPendingVectors);
+  const Expr rounds = elements.ceilDiv(lanes).ceilDiv(e.threads).max(1);
+  vectors = rounds.ceilDiv(rounds.ceilDiv(vectors));
+  const OpId root = view.root;
+  e.add(root, "block, thread and bases", one, 103);
+  e.add(root, "indices of tiles", griddedDims(view), 15);
+  e.add(root, "addresses of the vectors in flight", vectors * body.inputs, 16);
+  e.add(root, "vectors in flight",
+        (vectors * lanes * (body.inputBits + body.resultBits)).ceilDiv(32), 5);
+  e.add(root, "values of the element at hand", lanes * body.live, 3);
+  if (body.isLong())
+    e.add(root, "functions", lanes, 41);
+  if (most == 0)
+    e.add(root, "loops of elements", lanes, 58);
+  e.add(root, "counter and bounds of the loop", isAtLeast(rounds, vectors + 1), 162);
+  e.fillSm(root);
+}
+
+void addReduction(Estimate &e) {
+  const ResourceView &view = e.view;
+  const Body body = bodyOf(view);
+  const ReductionTiles tiles = reductionTiles(view);
+  const Expr one = view.constant(1);
+  const OpId op = view.group.instances[tiles.reductions.front()].op;
+  // A whole row stays, if the results need it again.
+  const Expr isKept = tiles.isWhole * isAtLeast(tiles.columns, view.constant(2));
+  const Expr kept = tiles.held * isKept;
+  const Expr inFlight = isKept * tiles.lanes + (one - isKept) * tiles.held.min(32);
+  e.add(op, "block, thread, bases and indices", one, 153);
+  e.add(op, "the row that is kept", kept, 16);
+  e.add(op, "beside it, of other inputs", kept * std::max<int64_t>(body.inputs - 1, 0), 2);
+  e.add(op, "vectors in flight", (inFlight * body.inputBits).ceilDiv(32), 14);
+  e.add(op, "loop over the row, unrolled", one - tiles.isWhole, 175);
+  if (body.isLong())
+    e.add(op, "functions", tiles.lanes, 23);
+  if (!tiles.alongRows)
+    e.add(op, "places of partial results", one, 68);
+  e.fillSmIfNear(op, isKept);
+}
+
+/// The least rows + columns of a warp's share, for warps in a grid that divides a tile evenly.
+Expr warpEdge(const ResourceView &view, Expr rows, Expr columns) {
+  constexpr int64_t never = 1 << 20;
+  const Expr warps = view.parameter("warps"), one = view.constant(1);
+  Expr least = rows + columns;
+  for (int64_t r = 1; r <= 32; r *= 2) {
+    const Expr isEven =
+        isMultiple(warps, r) * isMultiple(rows, 16 * r) * isMultiple(columns * r, warps * 8);
+    least = least.min(rows.floorDiv(r) + (columns * r).floorDiv(warps) + (one - isEven) * never);
+  }
+  return least;
+}
+
+/// Registers a thread, when so many warps share an SM evenly.
+Expr evenShare(Expr warps) {
+  return warps.context()
+             .constant(registersPerSm / 128)
+             .floorDiv(warps.ceilDiv(4))
+             .floorDiv(8)
+             .min(mostOfAThread / 8) *
+         8;
+}
+
+/// The warp that copies, and where its block would have too few registers, three idle ones beside
+/// it that give theirs away (codegen/copying_warps.h): then all start with an even share.
+void addCopyingWarps(Estimate &e, OpId op, Expr needed) {
+  constexpr int64_t ownRegisters = 40, mostMoved = 240, mostWarps = 32;
+  const Expr warps = e.warps, groups = warps.floorDiv(4).max(1), one = e.view.constant(1);
+  const Expr even = evenShare(warps + 1), shared = evenShare(warps + 4);
+  const Expr moved = (shared * (groups + 1) - ownRegisters).max(0).floorDiv(groups).floorDiv(8) * 8;
+  const Expr moves = isAtLeast(needed, even + 1) * isAtLeast(moved, even + 1) *
+                     isAtLeast(e.view.constant(mostMoved), needed) *
+                     isAtLeast(e.view.constant(mostWarps), warps + 4);
+  e.add(op, "moved from the warps that copy", moves * (shared - e.raw));
+  e.out.threads = (warps + one + moves * 3) * 32;
+}
+
+void addDot(Estimate &e, unsigned dot, Instruction instruction) {
+  const ResourceView &view = e.view;
+  const Op &op = view.op(dot);
+  const OpId id = view.group.instances[dot].op;
+  const DotTiles tiles = dotTiles(view, dot);
+  const Expr one = view.constant(1);
+  const DType type = view.shapeOf(op.operands[0]).dtype;
+  const int64_t bytes = std::max(1u, bitWidth(type) / 8);
+  if (instruction == Instruction::Wgmma) {
+    constexpr int64_t beside = 30, reserved = 48;
+    const WarpgroupTiles padded = warpgroupTiles(view, dot, tiles);
+    const Expr sums = (padded.rows * padded.columns).ceilDiv(e.threads);
+    e.add(id, "accumulators", sums);
+    e.add(id, "descriptors, ring of stages, coordinates", view.constant(beside));
+    addCopyingWarps(e, id, sums + reserved);
+    return;
+  }
+  if (instruction == Instruction::MmaSync) {
+    constexpr int64_t fragmentBytes = 32, copyBytes = 16, mostCopies = 64;
+    const Expr rows = roundUp(tiles.rows, 16), columns = roundUp(tiles.columns, 8);
+    const Expr step = roundUp(tiles.step, std::max<int64_t>(fragmentBytes / bytes, 1));
+    const Expr sums = (rows * columns).ceilDiv(e.threads);
+    auto copies = [&](Expr across) {
+      return (across * step * bytes).ceilDiv(e.threads * copyBytes);
+    };
+    e.add(id, "block, thread, lane and bases", one, 241);
+    e.add(id, "accumulators", sums);
+    e.add(id, "on their way to the results", sums, 6);
+    e.add(id, "fragments of the operands", warpEdge(view, rows, columns).floorDiv(4), 10);
+    e.add(id, "addresses of copies", (copies(rows) + copies(columns)).min(mostCopies), 6);
+    e.add(id, "stages to read and to fill", isAtLeast(view.parameter("stages"), one * 2), 42);
+    e.add(id, "indices of tiles", griddedDims(view), 17);
+    e.addBlock(id);
+    return;
+  }
+  // Threads in a grid: the least sums, then the least rows and columns.
+  constexpr int64_t never = 1 << 28, most = 64;
+  Expr sums = view.constant(never);
+  for (int64_t c = 1; c <= 1024; c *= 2)
+    sums = sums.min((tiles.rows * c).ceilDiv(e.threads) * tiles.columns.ceilDiv(c) +
+                    (one - isMultiple(e.threads, c)) * never);
+  e.add(id, "block, thread and bases", one, 235);
+  e.add(id, "accumulators", sums, 15);
+  e.add(id, "elements on their way to shared memory",
+        ((tiles.rows + tiles.columns) * tiles.step).ceilDiv(e.threads).min(most), 15);
+  e.add(id, "place of the split", isAtLeast(view.parameter("split_k"), one * 2), 67);
+  e.addBlock(id);
+}
+
+void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
+  const ResourceView &view = e.view;
+  const ChainSizes sizes = chainSizes(view.graph, view.group, dots);
+  const Expr keys = roundUp(sizes.step, 16), columns = roundUp(sizes.columns, 16),
+             depth = roundUp(sizes.depth, 16);
+  const Expr blocks = sizes.rows.ceilDiv(e.warps * 16); // of 16 rows, a warp
+  const Expr scores = blocks * keys.floorDiv(2), sums = blocks * columns.floorDiv(2);
+  const OpId id = dots.second;
+  e.add(dots.first, "scores", scores);
+  e.add(id, "their exponentials, packed", scores.floorDiv(2));
+  e.add(id, "accumulators", sums);
+  if (isWgmma) {
+    constexpr int64_t beside = 36;
+    e.add(id, "descriptors, rings, maximum and sum of rows", view.constant(beside));
+    addCopyingWarps(e, id, e.raw);
+    return;
+  }
+  // Few fragments of Q stay, many are read again.
+  constexpr int64_t mostKept = 32, readAgain = 8;
+  const Expr fragments = blocks * depth.floorDiv(4);
+  const Expr isMuch = isAtLeast(fragments, view.constant(mostKept + 1));
+  e.add(dots.first, "fragments of the rows' operand",
+        isMuch * readAgain + (view.constant(1) - isMuch) * fragments);
+  e.add(id, "addresses, masks, maximum and sum of rows", (e.raw * 2).ceilDiv(5));
+}
+
+} // namespace
+
+void addRegisterItems(const ResourceView &view, const CodeChoice &code, Resources &out) {
+  Estimate e(view, out);
+  out.threads = e.threads;
+  switch (code.kind) {
+  case CodeKind::Elementwise:
+    addElementwise(e);
+    break;
+  case CodeKind::Reduction:
+    addReduction(e);
+    break;
+  case CodeKind::Chain:
+    if (auto dots = twoDots(view.graph, view.group.group))
+      addChain(e, *dots, code.instruction == Instruction::Wgmma);
+    break;
+  case CodeKind::Dot:
+    for (unsigned i = 0; i < view.group.instances.size(); ++i)
+      if (view.isDot(i)) {
+        addDot(e, i, code.instruction);
+        break;
+      }
+    break;
+  }
+}
+
+} // namespace tilewright
