@@ -1,4 +1,5 @@
 #include "analysis/tiling/resources.h"
+#include "analysis/tiling/strided_view.h"
 #include "costmodel/access.h"
 #include "costmodel/derive.h"
 #include "costmodel/dot_analysis.h"
@@ -606,10 +607,10 @@ private:
 };
 
 template <class Q>
-Instruction preferredFor(const PlanViewOf<Q> &view, const ScheduleOf<Q> &schedule,
-                         Instruction given, const Device &device) {
-  DotAnalysis<Q> dots = analyseDots(view, given);
-  bool tensor = false, warpGroup = false;
+Instruction preferredFor(const KernelPlan &plan, const PlanViewOf<Q> &view,
+                         const ScheduleOf<Q> &schedule, const Device &device) {
+  DotAnalysis<Q> dots = analyseDots(view, plan.instruction);
+  bool tensor = false, warpGroup = false, isCopied = true;
   for (const PlanDot<Q> &d : dots.dots) {
     bool taken = d.shape.tensorCores && device.tensorFlopsPerClock(d.shape.type) > 0;
     tensor = tensor || taken;
@@ -618,8 +619,15 @@ Instruction preferredFor(const PlanViewOf<Q> &view, const ScheduleOf<Q> &schedul
                       view.instances[d.instance].op->opcode == Opcode::Dot && d.shape.rows >= 64.0);
   }
   const Q groups = schedule.warps / 4.0;
-  if (device.warpgroupMma && warpGroup && floorOf(groups) == groups)
-    return Instruction::Wgmma;
+  if (device.warpgroupMma && warpGroup && floorOf(groups) == groups) {
+    // Triton brings what it can't copy through registers; our code takes another instruction.
+    for (const PlanDot<Q> &d : dots.dots)
+      isCopied = isCopied && (plan.compiler != Compiler::Own ||
+                              !whyNotCopied(plan.ops(), plan.tiled->group,
+                                            plan.tiled->instances[d.instance].op));
+    if (isCopied)
+      return Instruction::Wgmma;
+  }
   return tensor ? Instruction::MmaSync : Instruction::Fma;
 }
 
@@ -650,7 +658,7 @@ llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q
     return view.takeError();
   ScheduleOf<Q> schedule = scheduleOf(plan.tiled->space, numbers);
   if (!instruction)
-    instruction = preferredFor(*view, schedule, plan.instruction, device);
+    instruction = preferredFor(plan, *view, schedule, device);
   FeaturesOf<Q> features =
       Extractor<Q>(plan, *instruction, device, schedule, std::move(*view)).run();
   if (features.empty)
@@ -683,7 +691,7 @@ llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const D
   auto view = viewOf(plan, *numbers);
   if (!view)
     return view.takeError();
-  return preferredFor(*view, scheduleOf(plan.tiled->space, *numbers), plan.instruction, device);
+  return preferredFor(plan, *view, scheduleOf(plan.tiled->space, *numbers), device);
 }
 
 } // namespace tilewright

@@ -4,6 +4,9 @@
 #include "analysis/affine/simplify.h"
 #include "analysis/indexing/indexing.h"
 
+#include <fmt/format.h>
+#include <set>
+
 namespace tilewright {
 
 namespace {
@@ -92,6 +95,58 @@ llvm::Expected<int64_t> strideOfAll(const StridedView &view, const Shape &shape,
     inner *= shape.dims[dim];
   }
   return stride == 0 ? 1 : stride;
+}
+
+namespace {
+
+bool dependsOnDot(const Graph &graph, const Group &group, OpId from) {
+  std::vector<OpId> work{from};
+  std::set<OpId> seen;
+  while (!work.empty()) {
+    OpId id = work.back();
+    work.pop_back();
+    if (!group.contains(id) || !seen.insert(id).second)
+      continue;
+    if (graph[id].opcode == Opcode::Dot)
+      return true;
+    work.insert(work.end(), graph[id].operands.begin(), graph[id].operands.end());
+  }
+  return false;
+}
+
+} // namespace
+
+std::optional<std::string> whyNotCopied(const Graph &graph, const Group &group, OpId dot) {
+  const DotDims &dims = graph[dot].attrs.dot;
+  for (size_t i = 0; i < 2; ++i) {
+    OpId operand = graph[dot].operands[i];
+    if (dependsOnDot(graph, group, operand))
+      continue;
+    auto refused = [&](const std::string &why) {
+      return fmt::format("operand %{} can't be copied by the tensor memory accelerator: {}",
+                         graph[operand].name, why);
+    };
+    const Shape &shape = graph[operand].shape;
+    const auto bytes = static_cast<int64_t>(bitWidth(shape.dtype) / 8);
+    auto view = stridedViewOf(graph, operand, [&](OpId id) { return !group.contains(id); });
+    if (!view)
+      return refused(takeDiag(view.takeError()).message);
+    auto contracted = strideOfAll(*view, shape, i == 0 ? dims.lhsContracting : dims.rhsContracting);
+    if (!contracted)
+      return refused(takeDiag(contracted.takeError()).message);
+    if (*contracted != 1 && bytes != 2)
+      return refused("its contracted dim is not the contiguous one, which wgmma takes for 16-bit "
+                     "types only");
+    if (view->offset * bytes % 16 != 0)
+      return refused(fmt::format("its first element is {} bytes past a multiple of 16",
+                                 view->offset * bytes % 16));
+    for (size_t d = 0; d < shape.rank(); ++d)
+      if (int64_t stride = view->strides[d];
+          shape.dims[d] > 1 && stride != 1 && (stride <= 0 || stride * bytes % 16 != 0))
+        return refused(
+            fmt::format("a stride of {} bytes is not a positive multiple of 16", stride * bytes));
+  }
+  return std::nullopt;
 }
 
 } // namespace tilewright

@@ -3,8 +3,11 @@
 
 #include "analysis/ir/graph.h"
 #include "analysis/support/diag.h"
+#include "analysis/tiling/group.h"
 
 #include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace tilewright {
@@ -26,5 +29,13 @@ llvm::Expected<StridedView> stridedViewOf(const Graph &graph, OpId op,
 /// Unsupported where they do not lie in memory as one.
 llvm::Expected<int64_t> strideOfAll(const StridedView &view, const Shape &shape,
                                     const std::vector<int64_t> &dims);
+
+/// Why the tensor memory accelerator can't bring the operands of a dot of the group, and wgmma
+/// can't therefore multiply them in the code that we make; nothing where it can, as far as that
+/// does not depend on the tile. An operand that comes of another dot of the group is not copied.
+///   - strided views of an input, the contracted dims as one;
+///   - the first element, and strides but for one of a single element, at multiples of 16 bytes;
+///   - that one is the contracted dim's, unless elements have 16 bits.
+std::optional<std::string> whyNotCopied(const Graph &graph, const Group &group, OpId dot);
 
 } // namespace tilewright
