@@ -136,7 +136,9 @@ llvm::Expected<Calibration> fitTo(const Dataset &data, std::span<const size_t> a
 
   FitProblem problem;
   problem.maxIterations = options.maxIterations;
-  problem.noise = options.modelError;
+  // Rows of one problem share their error: together they tell no more than one, and the prior is
+  // weighed against so many.
+  problem.noise = options.modelError * std::sqrt(double(rows.size()) / double(groups.size()));
   problem.weights = rowWeights(data, rows);
   for (int j = 0; j < parameterCount; ++j) {
     const ParameterInfo &info = parameterInfos()[j];

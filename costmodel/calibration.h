@@ -14,7 +14,8 @@ namespace tilewright {
 struct FitOptions {
   bool all = false; ///< fit also the weakly identified parameters
   /// Spread of every ln(parameter) around its prior, and of ln(measured / predicted) that no
-  /// parameter explains. Together they say how far a few rows may pull; thousands are not held.
+  /// parameter explains in a whole problem. Together they say how far a few problems may pull;
+  /// hundreds are hardly held.
   double priorSigma = 0.3, modelError = 0.1;
   int maxIterations = 60;
 };

@@ -15,8 +15,11 @@ namespace tilewright {
 
 namespace {
 
-/// Registers of a loop of direct loads beside its data and accumulators.
-constexpr double loopRegisters = 8;
+/// Words of loads a thread up to which ptxas unrolls a loop, and how far.
+constexpr double unrolledWords = 4, unrolledSteps = 4;
+/// Registers that a loaded word fills until it is used, and one of narrow elements, which are
+/// unpacked.
+constexpr double registersOfWord = 1.15, registersOfPacked = 1.43;
 /// Multiplication by a reciprocal, with the scaling that keeps it in range.
 constexpr double sharedDivisorOps = 3;
 
@@ -370,7 +373,9 @@ private:
         lines =
             smaller(lines, Q(std::max(1.0, 32.0 * double(v.minorStride()) * width / lineBytes)));
       f.tags += larger(times, Q(0)) * f.warps * a.perThread * lines * v.valid;
-      registers.loadedWords += larger(v.elements / threads, Q(1)) * width / 4.0;
+      const Q words = larger(v.elements / threads, Q(1)) * width / 4.0;
+      registers.loadedWords += words;
+      registers.wordRegisters += words * (width < 4 ? registersOfPacked : registersOfWord);
     }
     bytes *= strideSpread(v, sectorBytes);
     if (!v.isOneRow())
@@ -382,6 +387,9 @@ private:
     }
     if (!v.loops.empty() && !movesAlongRows(v))
       f.rowWalk = 1;
+    else if (!v.loops.empty()) // rows of a pass of all threads, to the last
+      registers.rows =
+          larger(registers.rows, smaller(v.elements / v.contiguousElements(), Q(a.perThread)));
     f.loadBytes += times * bytes;
     f.loadsPerThread += times * perThread;
     f.loadInstructions += times * f.warps * perThread;
@@ -477,7 +485,12 @@ private:
         continue;
       const InstanceView &operand = view.instances[v.instance->operands[0]];
       const Q perThread = larger(operand.elements / (32.0 * f.warps), Q(1));
-      if (result >= operand.elements && body >= operand.elements) {
+      // Elements of one step of a loop are gone when their sum is known.
+      const bool walked =
+          std::any_of(v.instance->reduces.begin(), v.instance->reduces.end(), [&](unsigned p) {
+            return std::find(v.loops.begin(), v.loops.end(), p) != v.loops.end();
+          });
+      if (!walked && result >= operand.elements && body >= operand.elements) {
         registers.keptElements = larger(registers.keptElements, perThread);
         registers.loadedWords = 0;
       } else if (!f.matrix) {
@@ -579,13 +592,16 @@ private:
 
   void finishLoop() {
     if (!f.matrix && f.looped) {
-      // ptxas unrolls loops of little data, and lets the loads of an iteration go out together,
-      // while a full SM has the registers; otherwise they follow one another.
-      const Q budget = fullSmRegisters(f.warps, device.limits);
-      if (registers.loadedWords <= budget / 16.0)
-        f.unroll = 4;
-      f.batchedLoads =
-          registers.loopAccumulators + registers.loadedWords + loopRegisters <= budget ? 1 : 0;
+      if (registers.loadedWords <= unrolledWords)
+        f.unroll = unrolledSteps;
+      registers.loadedWords *= f.unroll;
+      registers.wordRegisters *= f.unroll;
+      registers.loop = true;
+      registers.unroll = f.unroll;
+      registers.walksRows = f.rowWalk > 0.0;
+      const LoopRegisters<Q> loop = loopRegisters(registers, f.warps, device.limits);
+      f.roundTrips = smaller(larger(Q(1), registers.wordRegisters / loop.forLoads),
+                             larger(f.loadsPerThread * f.unroll, Q(1)));
     }
     f.pipelined = f.matrix;
     f.inFlight = misaligned ? Q(1) : larger(schedule.stages - 1.0, Q(1));

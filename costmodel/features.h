@@ -35,10 +35,10 @@ template <class Q> struct FeatureNumbers {
   Q iterations = 1;     ///< mean over CTAs
   Q lastIterations = 1; ///< of the longest CTA
   Q warps = 4;
-  Q inFlight = 1;     ///< stages on their way while one is used
-  Q unroll = 1;       ///< iterations whose loads are issued together
-  Q batchedLoads = 1; ///< 1: the loads of an iteration go out together; 0: one waits for another
-  Q rowWalk = 0;      ///< 1: every iteration of a loop of direct loads starts new rows
+  Q inFlight = 1;   ///< stages on their way while one is used
+  Q unroll = 1;     ///< iterations whose loads are issued together
+  Q roundTrips = 1; ///< waits for one another of the loads that are issued together
+  Q rowWalk = 0;    ///< 1: every iteration of a loop of direct loads starts new rows
 
   // Arithmetic.
   Q wgmmaClocks = 0, mmaSyncClocks = 0; ///< tensor pipe at its data-sheet rate

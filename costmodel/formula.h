@@ -88,10 +88,13 @@ constexpr double operandShare = 0.8, writeGatherShare = 0.16;
 /// from which on nothing (reads of 32, 40 and 48 MiB again and again, of 50 MB: 5.9, 11.8 and
 /// 17.2 us; DRAM alone would take 11.2, 14 and 16.8).
 constexpr double residentShare = 0.7, thrashShare = 0.95;
+/// Clocks per instruction of a lone warp whose instructions hardly wait for one another: sums over
+/// the steps of a loop have an accumulator for each element.
+constexpr double independentClocks = 2;
 /// f32 FMA pipes reach this share of their peak in a well-fed inner loop.
 constexpr double fmaRate = 0.85;
 /// Exponent that joins kernel-wide limits, which hardly overlap where they meet.
-constexpr double kernelExponent = 5;
+constexpr double kernelExponent = 8;
 
 /// CTAs whose requests meet on the memory side. L2 and DRAM serve a number of streams that belongs
 /// to the chip (Device::memoryStreams), each with as many CTAs as one SM holds: what the memory
@@ -192,17 +195,11 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   // A loop of direct loads.
   T directMemory(0.0), directChain(0.0);
   if (!f.pipelined) {
-    const Q perThread = larger(f.loadsPerThread, one);
-    // Loads that wait for one another add up until the compiler finds groups of them.
-    const P sharp(8.0);
-    const T waiting =
-        perThread / powOf(1.0 + powOf(T(perThread / p.serialLoads), sharp), 1.0 / sharp);
-    const T loads = f.looped ? select(f.batchedLoads > 0.0,
-                                      powOf(T(perThread * f.unroll), p.loadExponent), waiting)
-                             : T(1.0);
-    directMemory = p.directLoad * loads / f.unroll * select(f.rowWalk > 0.0, T(p.rowWalk), T(1.0));
+    directMemory =
+        p.directLoad * f.roundTrips / f.unroll * select(f.rowWalk > 0.0, T(p.rowWalk), T(1.0));
     directChain = directMemory + select(I > 1.0, one, none) * p.iteration +
-                  instructions / W * p.issueClocks / clock + fma;
+                  instructions / W * (f.looped ? P(independentClocks) : p.issueClocks) / clock +
+                  fma;
   }
 
   // Once a CTA.
@@ -223,12 +220,16 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const Q moved = read + f.writeBytes;
   const Q readShare = select(moved > 0.0, read / larger(moved, Q(1e-9)), one);
   const Q writePieces = 32.0 / larger(f.writeSegment, one);
-  const Q pieces = f.readPieces * readShare + writePieces * writePieces * (1.0 - readShare);
+  // A fixed cost of each piece that is written.
+  const Q pieces = f.readPieces * readShare + writePieces * (1.0 - readShare);
   const T penalty = 1.0 + pieces * p.segmentPenalty;
   const Q written = larger(f.writtenBack, (1.0 - readShare) * larger(none, moved - d.l2Bytes));
   t.dram = (read + written) * penalty / p.dramBandwidth;
   const T stream = t.dram + f.cachedBytes / p.l2Stream;
-  t.dirtyLines = smaller(moved, Q(d.l2Bytes)) * f.dirtyAtStart * p.dirtyShare / p.dramBandwidth;
+  // Up to the size of L2, nearly every line that comes evicts a dirty one.
+  const Q filled = moved / d.l2Bytes, square = filled * filled;
+  t.dirtyLines =
+      moved * powOf(1.0 + square * square, -0.25) * f.dirtyAtStart * p.dirtyShare / p.dramBandwidth;
   // A stage of the wave arrives from DRAM as one burst, which the chain waits for in part; what a
   // CTA without a pipeline reads arrives in its turn among the streams.
   const T burst = t.dram * readShare / (waves * larger(I, one)) * p.stageBurst;
@@ -291,8 +292,10 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T l2 = fetchesOf(f, d, inFlightCtas) * (G / inFlightCtas * I) * f.loadBytes * l2PerByte;
   t.smSide = norm<T>(sm, l2, rho);
 
-  // Fill and drain are never hidden behind streaming.
-  t.fillDrain = smaller<T>(p.ctaStart + (f.pipelined ? T(p.stageMiss) : directMemory) + epilogue,
+  // Fill and drain are never hidden behind streaming; the results of the last CTAs are, by half,
+  // since these do not end together.
+  t.fillDrain = smaller<T>(p.ctaStart + (f.pipelined ? T(p.stageMiss) : directMemory) + epilogue -
+                               0.5 * output,
                            t.smSide * 0.999);
   t.launch = T(p.launch);
   t.dispatch = T(G * d.ctaDispatch);

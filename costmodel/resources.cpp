@@ -11,6 +11,22 @@ template <class Q> Q fullSmRegisters(const Q &warps, const DeviceLimits &l) {
 }
 
 template <class Q>
+LoopRegisters<Q> loopRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimits &l) {
+  // Fitted to the counts of ptxas and to times of one iteration of measured reductions.
+  constexpr double fixed = 16.7, step = 0.8, address = 2.9, perAccumulator = 0.148, perRow = 4.8,
+                   fewRows = 5.1;
+  const Q busy = fixed + step * (f.unroll - 1.0) + f.loopAccumulators + address * f.rows;
+  const Q few =
+      f.walksRows ? perAccumulator * f.loopAccumulators : perRow * larger(f.rows - fewRows, Q(0));
+  LoopRegisters<Q> r;
+  r.all = smaller(
+      smaller(busy + 1.0 + f.loadedWords, larger(fullSmRegisters(warps, l), busy + 1.0 + few)),
+      Q(double(l.registersPerThread)));
+  r.forLoads = larger(r.all - busy, Q(1));
+  return r;
+}
+
+template <class Q>
 Q estimateRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimits &limits) {
   if (f.dots > 1)
     return 27.6 + 1.14 * f.accumulators + 1.28 * f.innerAccumulators + 0.43 * f.copies +
@@ -25,6 +41,8 @@ Q estimateRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimit
       return 30 + 1.1 * f.accumulators + 2.0 * rootOf(f.accumulators) + 2.6 * f.copies;
     }
   }
+  if (f.loop)
+    return loopRegisters(f, warps, limits).all;
   const Q raw = 13.7 + 0.68 * f.loopAccumulators + 0.88 * f.loadedWords + 0.81 * f.keptElements +
                 0.42 * f.broadcastElements + (f.tables ? 7.8 : 0.0);
   // The compiler spends a few registers less where that fills the SM.
@@ -52,6 +70,10 @@ template <class Q> void setOccupancy(FeaturesOf<Q> &f, const DeviceLimits &l) {
     f.occupancy = 0;
 }
 
+template LoopRegisters<double> loopRegisters(const RegisterFacts<double> &, const double &,
+                                             const DeviceLimits &);
+template LoopRegisters<Traced> loopRegisters(const RegisterFacts<Traced> &, const Traced &,
+                                             const DeviceLimits &);
 template double fullSmRegisters(const double &, const DeviceLimits &);
 template Traced fullSmRegisters(const Traced &, const DeviceLimits &);
 template double estimateRegisters(const RegisterFacts<double> &, const double &,
