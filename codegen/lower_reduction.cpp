@@ -1,4 +1,5 @@
 #include "analysis/support/checked.h"
+#include "analysis/tiling/row_values.h"
 #include "codegen/reduction_lowering.h"
 
 #include <algorithm>
@@ -160,7 +161,13 @@ llvm::Error ReductionLowering::chooseThreads() {
     rowsAtOnce = powerDividing(roundedUp(rowsPerProgram));
     threadsPerRow = threads / rowsAtOnce;
   }
-  maxHeldValues = std::max<int64_t>(maxHeldRegisters() / heldPerColumn(), lanes);
+  std::vector<OpId> ops;
+  for (const Reduction &reduction : reductions)
+    ops.push_back(reduction.op);
+  const int64_t perColumn = heldPerColumn(
+      graph, ops, resultsOf(graph), [&](OpId id) { return graph[id].opcode == Opcode::Parameter; });
+  maxHeldValues =
+      std::max<int64_t>(std::min(maxHeldRegisters, heldRegistersOfSm / threads) / perColumn, lanes);
   // A step of the plan's that leaves threads idle is taken with others; one that would hold more
   // values than a thread can is taken in parts.
   for (Reduction &reduction : reductions) {

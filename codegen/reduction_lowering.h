@@ -24,11 +24,6 @@ public:
   llvm::Expected<KernelModule> run() &&;
 
 private:
-  /// Registers of a thread for values of a row that are held from one pass over it to a later one:
-  /// more would spill. Half of what the threads of a multiprocessor leave for each.
-  int64_t maxHeldRegisters() const;
-  /// Registers that the values of one column take which one pass makes and a later one reads.
-  int64_t heldPerColumn() const;
 
   struct Reduction {
     OpId op, input, init;

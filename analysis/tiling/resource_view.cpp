@@ -2,6 +2,7 @@
 
 #include "analysis/indexing/indexing.h"
 #include "analysis/tiling/across_inputs.h"
+#include "analysis/tiling/row_values.h"
 
 #include <algorithm>
 #include <bit>
@@ -152,7 +153,7 @@ WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotT
 namespace {
 /// Which threads share a row, and what of it they go through at a time.
 void addThreads(const ResourceView &view, ReductionTiles &result) {
-  constexpr int64_t maxThreads = 1024, warp = 32, maxHeld = 128;
+  constexpr int64_t maxThreads = 1024, warp = 32;
   const Expr one = view.constant(1), warps = view.parameter("warps"), threads = warps * warp;
   const Expr longest = result.columns.max(result.longest);
   // The largest power of two that divides the threads, and is not much more than there is to do.
@@ -185,10 +186,24 @@ void addThreads(const ResourceView &view, ReductionTiles &result) {
       chunk = chunk * p.size;
       length *= p.largest();
     }
-  const Expr atLeast = (result.threadsPerRow * result.lanes).min(length);
-  const Expr atMost =
-      result.threadsPerRow * view.constant(maxHeld).floorDiv(result.lanes) * result.lanes;
-  chunk = chunk.max(atLeast).min(atMost);
+  // A step that leaves threads idle is taken with others; one that would hold more than a thread
+  // can is taken in parts, as equal as can be.
+  std::vector<OpId> reductions;
+  for (unsigned i : result.reductions)
+    reductions.push_back(view.group.instances[i].op);
+  int64_t perColumn = 1;
+  if (!reductions.empty())
+    perColumn = heldPerColumn(view.graph, reductions, view.group.group.roots,
+                              [&](OpId id) { return !view.group.group.contains(id); });
+  const Expr maxHeld = view.constant(heldRegistersOfSm)
+                           .floorDiv(threads)
+                           .min(maxHeldRegisters)
+                           .floorDiv(view.constant(perColumn))
+                           .max(result.lanes);
+  const Expr atLeast = result.threadsPerRow * result.lanes;
+  const Expr atMost = result.threadsPerRow * maxHeld.floorDiv(result.lanes) * result.lanes;
+  const Expr whole = view.constant(length), parts = whole.ceilDiv(atMost);
+  chunk = chunk.max(atLeast.min(length)).min(whole.ceilDiv(parts).ceilDiv(atLeast) * atLeast);
   result.held = chunk.ceilDiv(result.lanes).ceilDiv(result.threadsPerRow) * result.lanes;
   result.isWhole = isAtLeast(chunk, view.constant(length));
 }
