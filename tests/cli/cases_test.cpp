@@ -183,8 +183,10 @@ TEST(Cases, OccupancyFollowsFromTheRegisters) {
     Json kernel = exploreOne("27-wide-stencil.hlo.txt", {"--device", device})["kernels"][0];
     const Json &resources = kernel["resources"];
     double warps = resources["threads"].get<double>() / 32;
-    double allocated = std::ceil(resources["registers"].get<double>() / 8) * 8 * 32 * warps;
-    double blocks = std::min(std::floor(65536 / allocated), std::floor(64 / warps));
+    // Eights of registers a thread, and an SM's warps in fours.
+    double perWarp = std::ceil(resources["registers"].get<double>() / 8) * 8 * 32;
+    double byRegisters = std::floor(std::floor(65536 / perWarp / 4) * 4 / warps);
+    double blocks = std::min(byRegisters, std::floor(64 / warps));
     EXPECT_EQ(resources["blocks_per_sm"].get<double>(), std::min(blocks, 32.0));
     EXPECT_DOUBLE_EQ(resources["occupancy"].get<double>(),
                      resources["blocks_per_sm"].get<double>() * warps / 64);
