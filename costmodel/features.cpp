@@ -448,7 +448,7 @@ private:
       return {sharedDivisorOps, 0, 0};
     if (f.serial && v.op->opcode == Opcode::Exp)
       return chainedExponential;
-    return costPerElement(*plan.module, *v.op);
+    return costPerElement(*plan.module, *v.op, plan.compiler);
   }
 
   /// What is computed between two dots is repeated like the first one.

@@ -19,6 +19,12 @@ constexpr Row rows[] = {
   {Kind::type, Opcode::opcode, instructions, half, special},
 #include "costmodel/op_cost.def"
 };
+/// What our own code has in place of those.
+constexpr Row ownRows[] = {
+#define TILEWRIGHT_OWN_OP_COST(type, opcode, instructions, half, special)                          \
+  {Kind::type, Opcode::opcode, instructions, half, special},
+#include "costmodel/op_cost.def"
+};
 
 Kind kindOf(DType type) {
   switch (dtypeClass(type)) {
@@ -34,17 +40,21 @@ Kind kindOf(DType type) {
   return dtypeClass(type) == DTypeClass::Signed ? Kind::I32 : Kind::U32;
 }
 
-const Row *find(Kind kind, Opcode opcode) {
-  for (const Row &row : rows)
-    if (row.kind == kind && row.opcode == opcode)
-      return &row;
+const Row *find(Kind kind, Opcode opcode, Compiler compiler) {
+  auto isIt = [&](const Row &row) { return row.kind == kind && row.opcode == opcode; };
+  if (compiler == Compiler::Own)
+    if (const Row *own = std::find_if(std::begin(ownRows), std::end(ownRows), isIt);
+        own != std::end(ownRows))
+      return own;
+  if (const Row *row = std::find_if(std::begin(rows), std::end(rows), isIt); row != std::end(rows))
+    return row;
   // What is not said of a kind is said of the one that it is most like.
-  return kind == Kind::U32   ? find(Kind::I32, opcode)
-         : kind == Kind::F64 ? find(Kind::F32, opcode)
+  return kind == Kind::U32   ? find(Kind::I32, opcode, compiler)
+         : kind == Kind::F64 ? find(Kind::F32, opcode, compiler)
                              : nullptr;
 }
 
-LaneOps elementwiseCost(Opcode opcode, DType type) {
+LaneOps elementwiseCost(Opcode opcode, DType type, Compiler compiler) {
   switch (opcode) {
   case Opcode::Copy:
   case Opcode::BitcastConvert:
@@ -56,7 +66,7 @@ LaneOps elementwiseCost(Opcode opcode, DType type) {
     break;
   }
   const Kind kind = kindOf(type);
-  if (const Row *row = find(kind, opcode))
+  if (const Row *row = find(kind, opcode, compiler))
     return {row->instructions - row->special, row->half, row->special};
   // Floats: a multiply-add. Integers: one of the logic pipe. Those of 64 bit take two words, or a
   // pipe of half the rate.
@@ -73,24 +83,24 @@ LaneOps elementwiseCost(Opcode opcode, DType type) {
   return {};
 }
 
-LaneOps bodyCost(const Module &module, GraphId id) {
+LaneOps bodyCost(const Module &module, GraphId id, Compiler compiler) {
   LaneOps sum;
   for (const Op &op : module.graph(id).all())
     if (opClass(op.opcode) == OpClass::Elementwise)
-      sum += elementwiseCost(op.opcode, op.shape.dtype);
+      sum += elementwiseCost(op.opcode, op.shape.dtype, compiler);
   return sum;
 }
 
 } // namespace
 
-LaneOps costPerElement(const Module &module, const Op &op) {
+LaneOps costPerElement(const Module &module, const Op &op, Compiler compiler) {
   switch (op.opcode) {
   case Opcode::Map:
   case Opcode::Reduce:
   case Opcode::ReduceWindow: {
     LaneOps sum;
     for (const CalledGraph &called : op.called)
-      sum += bodyCost(module, called.graph);
+      sum += bodyCost(module, called.graph, compiler);
     return sum;
   }
   case Opcode::Gather:
@@ -102,8 +112,9 @@ LaneOps costPerElement(const Module &module, const Op &op) {
   case Opcode::Iota:
     return {2, 2, 0};
   default:
-    return opClass(op.opcode) == OpClass::Elementwise ? elementwiseCost(op.opcode, op.shape.dtype)
-                                                      : LaneOps{};
+    return opClass(op.opcode) == OpClass::Elementwise
+               ? elementwiseCost(op.opcode, op.shape.dtype, compiler)
+               : LaneOps{};
   }
 }
 

@@ -1,7 +1,7 @@
 // Lane operations of one element of an op. Internal to the cost model.
 #pragma once
 
-#include "analysis/ir/graph.h"
+#include "analysis/tiling/plan.h"
 
 namespace tilewright {
 
@@ -20,7 +20,7 @@ struct LaneOps {
 
 /// What one element of the op's result takes; of a reduce, one element of its operand. Counts of
 /// compiled code (op_cost.def); data movement counts as its address arithmetic only.
-LaneOps costPerElement(const Module &module, const Op &op);
+LaneOps costPerElement(const Module &module, const Op &op, Compiler compiler);
 
 /// An exponential of a running softmax between two dots: one multiply-add and a special function,
 /// since the factor log2 e is in the scale of the scores and small results are flushed to zero.
