@@ -3,6 +3,7 @@
 #include "analysis/support/checked.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace tilewright {
 
@@ -44,11 +45,14 @@ int64_t workPerElement(const Graph &graph, std::span<const OpId> ops) {
     case Opcode::Erf:
     case Opcode::Power:
     case Opcode::Cbrt:
-    case Opcode::Sine:
-    case Opcode::Cosine:
     case Opcode::Divide:
     case Opcode::Remainder:
       work += 8; // a dozen instructions or two
+      break;
+    case Opcode::Sine:
+    case Opcode::Cosine:
+    case Opcode::Tan:
+      work += 128; // large angles take a branch of their own, across which all else is held
       break;
     default:
       ++work;
@@ -67,6 +71,16 @@ int64_t pendingElements(const Graph &graph, std::span<const OpId> ops,
       loaded += ceilDiv(int64_t(bitWidth(graph[id].shape.dtype)), int64_t(32));
   return std::min(maxPendingWork / workPerElement(graph, ops),
                   maxLoaded / std::max<int64_t>(loaded, 1));
+}
+
+int64_t mostLanes(const Graph &graph, std::span<const OpId> ops, std::span<const OpId> inputs) {
+  constexpr int64_t any = 128;
+  const int64_t pending = pendingElements(graph, ops, inputs);
+  if (pending == 0)
+    return any;
+  // A vector may be twice what several would be together.
+  return static_cast<int64_t>(
+      std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(2 * pending, 1))));
 }
 
 } // namespace tilewright

@@ -152,6 +152,7 @@ void addElementwise(Estimate &e) {
     const Expr isStaged = input.bytes.min(1);
     lanes = lanes.min((one - isStaged) * widest + isStaged * std::max<int64_t>(wordBits / bits, 1));
   }
+  lanes = lanes.min(mostLanes(view.graph, view.group.group.ops, view.group.group.inputs));
   const int64_t most = pendingElements(view.graph, view.group.group.ops, view.group.group.inputs);
   Expr vectors = view.constant(most).floorDiv(lanes).max(1).min(maxPendingVectors);
   const Expr rounds = elements.ceilDiv(lanes).ceilDiv(e.threads).max(1);

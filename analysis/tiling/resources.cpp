@@ -2,6 +2,7 @@
 
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resource_view.h"
+#include "analysis/tiling/strided_view.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -129,10 +130,40 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeCho
   return out;
 }
 
-int64_t registersBesideAccumulators(Instruction instruction) {
+bool hasTurnedBytes(const Graph &graph, const Group &group) {
+  for (OpId id : group.ops) {
+    const Op &op = graph[id];
+    if (op.opcode != Opcode::Dot)
+      continue;
+    for (size_t i = 0; i < 2; ++i) {
+      const Shape &shape = graph[op.operands[i]].shape;
+      if (bitWidth(shape.dtype) != 8)
+        continue;
+      const std::vector<int64_t> &contracted =
+          i == 0 ? op.attrs.dot.lhsContracting : op.attrs.dot.rhsContracting;
+      int64_t stride = 0;
+      auto view =
+          stridedViewOf(graph, op.operands[i], [&](OpId at) { return !group.contains(at); });
+      if (view) {
+        auto found = strideOfAll(*view, shape, contracted);
+        if (found)
+          stride = *found;
+        else
+          llvm::consumeError(found.takeError());
+      } else {
+        llvm::consumeError(view.takeError());
+      }
+      if (stride != 1)
+        return true;
+    }
+  }
+  return false;
+}
+
+int64_t registersBesideAccumulators(Instruction instruction, bool hasTurnedBytes) {
   switch (instruction) {
   case Instruction::MmaSync:
-    return 95;
+    return hasTurnedBytes ? 135 : 95;
   case Instruction::Wgmma:
     return 55;
   case Instruction::Fma:
@@ -167,7 +198,9 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
   if (!r.accumulatorItems.empty()) {
     std::vector<Expr> args{r.accumulatorRegistersPerThread};
     std::string items = itemText(r.accumulatorItems, "", args);
-    const int64_t most = limits.registersPerThread - registersBesideAccumulators(instruction);
+    const int64_t most =
+        limits.registersPerThread -
+        registersBesideAccumulators(instruction, hasTurnedBytes(graph, group.group));
     atMost(r.accumulatorRegistersPerThread, most,
            ofDevice("registers",
                     fmt::format("{{0}} registers a thread, of at most {} beside the operands of "

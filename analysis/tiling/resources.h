@@ -86,7 +86,12 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group,
 /// to 160 (mma.sync) and 192 (fma) accumulators were compiled without spills, for sm_80 and sm_90a
 /// with one and with four stages, and of more were not. With wgmma, tiles of 200 were, over four
 /// warps; over more, what the warps that copy can give away may be less, and the code says so.
-int64_t registersBesideAccumulators(Instruction instruction);
+int64_t registersBesideAccumulators(Instruction instruction, bool hasTurnedBytes = false);
+
+/// Does a dot of the group have an operand of 8 bits whose contracted dim is not the contiguous
+/// one? mma.sync takes words of four along it: they are put together from bytes on the way to
+/// shared memory, with dozens of registers.
+bool hasTurnedBytes(const Graph &graph, const Group &group);
 
 /// Appends the device's limits as constraints of "device", with rules "threads", "grid-limit",
 /// "shared-memory" and "registers". Their texts give the amounts wanted and allowed, itemised.

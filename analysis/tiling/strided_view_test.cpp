@@ -1,6 +1,7 @@
 #include "analysis/import/import_file.h"
 #include "analysis/ir/evaluator.h"
 #include "analysis/ir/fill.h"
+#include "analysis/tiling/resources.h"
 #include "analysis/tiling/strided_view.h"
 
 #include <fmt/format.h>
@@ -194,6 +195,25 @@ TEST(StridedView, OperandsOfWarpgroups) {
              rows),
       "operand %a can't be copied by the tensor memory accelerator: a stride of 0 bytes is not a "
       "positive multiple of 16");
+}
+
+// Words of four bytes along the contracted dim: put together, or there already.
+TEST(StridedView, BytesAcrossTheContractedDim) {
+  auto isTurned = [](const std::string &left, const std::string &right) {
+    Module module =
+        parsed("HloModule m\nENTRY main {\n  a = " + left + " parameter(0)\n  b = " + right +
+               " parameter(1)\n  ROOT d = f32[64,64] dot(a, b), "
+               "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n");
+    auto group = makeGroup(module.entry(), std::vector{module.entry().root()});
+    EXPECT_TRUE(bool(group));
+    return hasTurnedBytes(module.entry(), *group);
+  };
+  EXPECT_TRUE(isTurned("f8e4m3fn[64,128]", "f8e4m3fn[128,64]"));
+  EXPECT_TRUE(isTurned("f8e4m3fn[64,128]{0,1}", "f8e4m3fn[128,64]{0,1}"));
+  EXPECT_FALSE(isTurned("f8e4m3fn[64,128]", "f8e4m3fn[128,64]{0,1}"));
+  EXPECT_FALSE(isTurned("bf16[64,128]", "bf16[128,64]"));
+  EXPECT_GT(registersBesideAccumulators(Instruction::MmaSync, true),
+            registersBesideAccumulators(Instruction::MmaSync));
 }
 
 } // namespace
