@@ -2,6 +2,7 @@
 
 #include "analysis/ir/dot_algorithm.h"
 #include "analysis/support/checked.h"
+#include "analysis/tiling/element_work.h"
 #include "codegen/chain_lowering.h"
 #include "codegen/lowering.h"
 
@@ -94,12 +95,9 @@ unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile) {
     if (!op.shape.isTuple && op.shape.rank() > 0 &&
         (op.opcode == Opcode::Parameter || op.opcode == Opcode::Tuple))
       widest = std::max(widest, bitWidth(op.shape.dtype));
-  unsigned least = 1; // whole bytes of every result
-  for (OpId id : resultsOf(graph)) {
+  for (OpId id : resultsOf(graph))
     widest = std::max(widest, bitWidth(graph[id].shape.dtype));
-    least = std::max(least, 8 / std::clamp(bitWidth(graph[id].shape.dtype), 1u, 8u));
-  }
-  unsigned lanes = std::max(128 / widest, least);
+  unsigned lanes = std::max(128 / widest, leastLanes(graph, resultsOf(graph)));
   while (lanes > 1 && (extent % lanes != 0 || tile % lanes != 0))
     lanes /= 2;
   return lanes;

@@ -103,11 +103,8 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   std::vector<int64_t> order = shape.minorToMajorOrDefault();
   unsigned lanes =
       order.empty() ? 1 : lanesFor(graph, shape.dims[order[0]], spec.rootTile[order[0]]);
-  unsigned least = 1; // whole bytes of every result
-  for (OpId id : results)
-    least = std::max(least, 8 / std::clamp(bitWidth(graph[id].shape.dtype), 1u, 8u));
   const auto most = static_cast<unsigned>(mostLanes(graph, idsOf(graph), graph.parameters()));
-  lanes = std::min(lanes, std::max(most, least));
+  lanes = std::min(lanes, std::max(most, leastLanes(graph, results)));
   Lowering lowering(spec, mode, lanes);
   StagedInputs staged(lowering, spec.rootTile);
   staged.find();

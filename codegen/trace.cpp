@@ -1,4 +1,5 @@
 // Questions of ValueEmitter about where values come from, answered without emitting anything.
+#include "analysis/tiling/strided_view.h"
 #include "codegen/value_emitter.h"
 
 #include <algorithm>
@@ -9,21 +10,8 @@ namespace tilewright {
 std::optional<std::pair<OpId, Coordinates>>
 ValueEmitter::seenThroughMovement(OpId op, Coordinates coordinates) {
   while (ir[op].opcode != Opcode::Parameter) {
-    switch (ir[op].opcode) {
-    case Opcode::Bitcast:
-      if (ir[op].shape.dtype != ir[ir[op].operands[0]].shape.dtype)
-        return std::nullopt;
-      break;
-    case Opcode::Broadcast:
-    case Opcode::Reshape:
-    case Opcode::Transpose:
-    case Opcode::Slice:
-    case Opcode::Reverse:
-    case Opcode::Copy:
-      break;
-    default:
+    if (!movesElements(ir, ir[op]))
       return std::nullopt;
-    }
     auto maps = indexing(op);
     if (!maps) {
       llvm::consumeError(maps.takeError());
@@ -52,9 +40,10 @@ ValueEmitter::seenThroughMovement(OpId op, Coordinates coordinates) {
   return std::pair(op, std::move(coordinates));
 }
 
-llvm::Expected<std::optional<Coordinates>>
-ValueEmitter::readAt(OpId from, const Coordinates &coordinates, OpId to,
-                     std::span<const OpId> closed) {
+llvm::Expected<std::optional<Coordinates>> ValueEmitter::readAt(OpId from,
+                                                                const Coordinates &coordinates,
+                                                                OpId to,
+                                                                std::span<const OpId> closed) {
   std::optional<Coordinates> found;
   std::set<std::vector<uint32_t>> seen;
   std::vector<std::pair<OpId, Coordinates>> work{{from, coordinates}};

@@ -73,6 +73,14 @@ int64_t pendingElements(const Graph &graph, std::span<const OpId> ops,
                   maxLoaded / std::max<int64_t>(loaded, 1));
 }
 
+unsigned leastLanes(const Graph &graph, std::span<const OpId> results) {
+  unsigned least = 1;
+  for (OpId id : results)
+    if (!graph[id].shape.isTuple)
+      least = std::max(least, 8 / std::clamp(bitWidth(graph[id].shape.dtype), 1u, 8u));
+  return least;
+}
+
 int64_t mostLanes(const Graph &graph, std::span<const OpId> ops, std::span<const OpId> inputs) {
   constexpr int64_t any = 128;
   const int64_t pending = pendingElements(graph, ops, inputs);

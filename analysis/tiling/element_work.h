@@ -21,6 +21,8 @@ int64_t pendingElements(const Graph &graph, std::span<const OpId> ops,
 /// store.
 constexpr int64_t maxPendingVectors = 8;
 
+/// Neighbours that it makes at once, at least: whole bytes of every result.
+unsigned leastLanes(const Graph &graph, std::span<const OpId> results);
 /// Neighbours that it makes at once, at most, a power of two: fewer than a vector has where each
 /// takes so much that they would spill.
 int64_t mostLanes(const Graph &graph, std::span<const OpId> ops, std::span<const OpId> inputs);

@@ -2,6 +2,7 @@
 
 #include "analysis/indexing/indexing.h"
 #include "analysis/tiling/across_inputs.h"
+#include "analysis/tiling/element_work.h"
 #include "analysis/tiling/row_values.h"
 
 #include <algorithm>
@@ -58,13 +59,9 @@ int64_t widestLanes(const ResourceView &view) {
   for (OpId id : view.group.group.inputs)
     if (!view.graph[id].shape.isTuple && view.graph[id].shape.rank() > 0)
       widest = std::max(widest, bitWidth(view.graph[id].shape.dtype));
-  unsigned least = 1; // whole bytes of every result
-  for (OpId id : view.group.group.roots) {
-    const unsigned bits = bitWidth(view.shapeOf(id).dtype);
-    widest = std::max(widest, bits);
-    least = std::max(least, 8 / std::clamp(bits, 1u, 8u));
-  }
-  return std::max(128 / widest, least);
+  for (OpId id : view.group.group.roots)
+    widest = std::max(widest, bitWidth(view.shapeOf(id).dtype));
+  return std::max(128 / widest, leastLanes(view.graph, view.group.group.roots));
 }
 
 Expr lanesFor(const ResourceView &view, int64_t extent, Expr tile) {

@@ -9,10 +9,7 @@
 
 namespace tilewright {
 
-namespace {
-
-/// Moves elements and does nothing else to them.
-bool moves(const Graph &graph, const Op &op) {
+bool movesElements(const Graph &graph, const Op &op) {
   switch (op.opcode) {
   case Opcode::Bitcast:
     return op.shape.dtype == graph[op.operands[0]].shape.dtype;
@@ -28,14 +25,12 @@ bool moves(const Graph &graph, const Op &op) {
   }
 }
 
-} // namespace
-
 llvm::Expected<StridedView> stridedViewOf(const Graph &graph, OpId op,
                                           const std::function<bool(OpId)> &isSource) {
   const Op &viewed = graph[op];
   OpId source = op;
   while (!isSource(source)) {
-    if (graph[source].shape.isTuple || !moves(graph, graph[source]))
+    if (graph[source].shape.isTuple || !movesElements(graph, graph[source]))
       return makeError(DiagClass::Unsupported, "%{} is computed, not read from memory",
                        viewed.name);
     source = graph[source].operands[0];

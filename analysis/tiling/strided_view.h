@@ -12,6 +12,9 @@
 
 namespace tilewright {
 
+/// Is each element of the op one of its first operand's, known by the coordinates alone?
+bool movesElements(const Graph &graph, const Op &op);
+
 /// An op that is another tensor seen through data movement: its element (i0, i1, …) is element
 /// offset + Σ strides[d]·i_d of the source, in the physical order of that.
 struct StridedView {
