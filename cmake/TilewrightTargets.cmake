@@ -9,6 +9,13 @@ endif()
 set_property(GLOBAL PROPERTY JOB_POOLS link=1)
 set(CMAKE_JOB_POOL_LINK link)
 
+# Headers are a third of the time that a build from nothing takes. Names in anonymous namespaces must
+# therefore differ within a folder.
+if(TILEWRIGHT_UNITY)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+endif()
+
 add_library(tilewright_flags INTERFACE)
 target_compile_options(tilewright_flags INTERFACE -Wall -Wextra -Wno-unused-parameter)
 if(TILEWRIGHT_SANITIZE)

@@ -18,8 +18,8 @@ namespace tilewright {
 
 namespace {
 constexpr int64_t maxVectorBytes = 16;
-constexpr int64_t maxUnrolled = 4;  // vectors of a thread that are under way at once
-constexpr int64_t maxPending = 256; // scalar operations of them
+constexpr int64_t maxVectorsUnrolled = 4; // vectors of a thread that are under way at once
+constexpr int64_t maxPending = 256;       // scalar operations of them
 } // namespace
 
 /// The tile between the sums and the results. The tile's rows are those of `parts` warps (or
@@ -135,7 +135,7 @@ llvm::Error DotLowering::emitExchange(const Exchange &exchange, const Values &su
   int64_t rounds = ceilDiv(vectors, lowering->threads);
   int64_t atOnce = std::clamp<int64_t>(
       maxPending / (workPerElement(lowering->graph, idsOf(lowering->graph)) * exchange.lanes), 1,
-      std::min(maxUnrolled, rounds));
+      std::min(maxVectorsUnrolled, rounds));
   int64_t passes = exchange.units / exchange.unitsAtOnce, trips = ceilDiv(rounds, atOnce);
   llvm::Error error = llvm::Error::success();
   for (int64_t pass = 0; pass < passes && !error; ++pass) {

@@ -77,8 +77,8 @@ KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t th
   // Swizzled copies repeat every 1024 bytes.
   array->setAlignment(llvm::Align(signature.tensorMaps ? 1024 : 128));
   shared = array;
-  tid = b.CreateIntrinsic(intr::nvvm_read_ptx_sreg_tid_x, {}, {});
-  bid = b.CreateIntrinsic(intr::nvvm_read_ptx_sreg_ctaid_x, {}, {});
+  tid = b.CreateIntrinsic(intr::nvvm_read_ptx_sreg_tid_x, llvm::ArrayRef<llvm::Type *>(), {});
+  bid = b.CreateIntrinsic(intr::nvvm_read_ptx_sreg_ctaid_x, llvm::ArrayRef<llvm::Type *>(), {});
 }
 
 KernelModule KernelBuilder::finish() && {
@@ -233,7 +233,7 @@ void KernelBuilder::copyAsyncCommit() {
   if (isEmulation())
     callEmulator("twEmuCopyAsyncCommit", b.getVoidTy(), {});
   else
-    b.CreateIntrinsic(intr::nvvm_cp_async_commit_group, {}, {});
+    b.CreateIntrinsic(intr::nvvm_cp_async_commit_group, llvm::ArrayRef<llvm::Type *>(), {});
 }
 
 void KernelBuilder::copyAsyncWait(unsigned pending) {
@@ -252,7 +252,7 @@ void KernelBuilder::barrier() {
 #if LLVM_VERSION_MAJOR >= 21
     b.CreateIntrinsic(intr::nvvm_barrier_cta_sync_aligned_all, {}, {c32(0)});
 #else
-    b.CreateIntrinsic(intr::nvvm_barrier0, {}, {});
+    b.CreateIntrinsic(intr::nvvm_barrier0, llvm::ArrayRef<llvm::Type *>(), {});
 #endif
 }
 
@@ -285,7 +285,7 @@ void KernelBuilder::fenceGlobal() {
   if (isEmulation())
     callEmulator("twEmuFenceGlobal", b.getVoidTy(), {});
   else
-    b.CreateIntrinsic(intr::nvvm_membar_gl, {}, {});
+    b.CreateIntrinsic(intr::nvvm_membar_gl, llvm::ArrayRef<llvm::Type *>(), {});
 }
 
 llvm::Value *KernelBuilder::shuffleXor(llvm::Value *value, unsigned mask) {

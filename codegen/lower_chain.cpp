@@ -11,8 +11,6 @@ namespace tilewright {
 
 namespace {
 
-int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multiple) * multiple; }
-
 /// Ops that each op depends on, by position.
 std::vector<std::vector<bool>> dependencies(const Graph &graph) {
   std::vector<std::vector<bool>> result(graph.size(), std::vector<bool>(graph.size()));

@@ -11,8 +11,6 @@ namespace {
 
 constexpr int64_t maxSumsPerThread = 256;
 
-int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multiple) * multiple; }
-
 } // namespace
 
 llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, bool &isOtherGroup) {

@@ -24,7 +24,6 @@ public:
   llvm::Expected<KernelModule> run() &&;
 
 private:
-
   struct Reduction {
     OpId op, input, init;
     Combiner combiner;

@@ -8,7 +8,7 @@ namespace tilewright {
 
 namespace {
 constexpr int64_t lineBytes = 128, wordBytes = 4; // all 32 banks
-constexpr int64_t maxUnrolled = 8;                // loads of a thread that are under way at once
+constexpr int64_t maxLoadsUnrolled = 8;           // loads of a thread that are under way at once
 } // namespace
 
 void StagedInputs::find() {
@@ -168,15 +168,16 @@ llvm::Error StagedInputs::load(Input &input) {
     return llvm::Error::success();
   };
   int64_t rounds = ceilDiv(vectors, lowering.threads);
-  if (rounds <= maxUnrolled)
+  if (rounds <= maxLoadsUnrolled)
     return emitVectors(lowering.tid, rounds);
   llvm::Error error = llvm::Error::success();
-  int64_t trips = ceilDiv(rounds, maxUnrolled);
+  int64_t trips = ceilDiv(rounds, maxLoadsUnrolled);
   k.forLoop(
       k.c32(0), k.c32(trips), k.c32(1), {}, [&](llvm::Value *counter, const Values &) -> Values {
         ValueEmitter::Scope scope(emitter);
         Expr trip = emitter.variable(VarKind::Step, "fill", Interval::ofExtent(trips), counter);
-        error = emitVectors(trip * (lowering.threads * maxUnrolled) + lowering.tid, maxUnrolled);
+        error = emitVectors(trip * (lowering.threads * maxLoadsUnrolled) + lowering.tid,
+                            maxLoadsUnrolled);
         return {};
       });
   return error;

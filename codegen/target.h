@@ -31,8 +31,9 @@ struct Target {
 };
 
 /// The target of that name, if Tilewright and the LLVM it was built with both know it.
-/// Errors: BadInput for a name that is no target, Unsupported for one that this LLVM lacks, with the
-/// PTX versions of all: what the target needs, what LLVM writes, what ptxas and the driver read.
+/// Errors: BadInput for a name that is no target, Unsupported for one that this LLVM lacks, with
+/// the PTX versions of all: what the target needs, what LLVM writes, what ptxas and the driver
+/// read.
 llvm::Expected<Target> findTarget(std::string_view name);
 
 /// Names of all targets that findTarget() accepts.

@@ -9,8 +9,6 @@ namespace tilewright {
 
 namespace {
 
-int64_t roundUp(int64_t value, int64_t multiple) { return ceilDiv(value, multiple) * multiple; }
-
 int64_t widestSwizzle(int64_t bytes) { return bytes % 128 == 0 ? 128 : bytes % 64 == 0 ? 64 : 32; }
 
 /// The dims that the tile's digits go through, as boxes, in the order in which the panel's lines

@@ -296,7 +296,8 @@ llvm::Expected<Values> ValueEmitter::values(OpId op, const Coordinates &coordina
 void ValueEmitter::trace(OpId id, const Coordinates &coordinates, const Guard &guard,
                          unsigned lanes, const Values &values) {
   const Shape &shape = ir[id].shape;
-  if (!k.isTraced() || shape.isTuple || dtypeClass(shape.dtype) == DTypeClass::Complex || (id.index < untraced.size() && untraced[id.index]))
+  if (!k.isTraced() || shape.isTuple || dtypeClass(shape.dtype) == DTypeClass::Complex ||
+      (id.index < untraced.size() && untraced[id.index]))
     return;
   Guard inside = guard;
   addDomain(inside, coordinates, shape.dims);

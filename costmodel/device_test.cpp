@@ -12,7 +12,7 @@ std::string h100Text() {
 }
 
 /// The message of the error that the text gives, or "" if it loads.
-std::string errorOf(std::string text) {
+std::string deviceErrorOf(std::string text) {
   auto device = parseDevice("d.json", std::move(text));
   return device ? "" : takeDiag(device.takeError()).str();
 }
@@ -54,52 +54,55 @@ TEST(Device, UnknownNameListsTheKnownOnes) {
 }
 
 TEST(Device, ErrorsPointAtTheKey) {
-  std::string message = errorOf(replaced(h100Text(), "\"value\": 132", "\"value\": 132000"));
+  std::string message = deviceErrorOf(replaced(h100Text(), "\"value\": 132", "\"value\": 132000"));
   EXPECT_NE(message.find("d.json:6:"), std::string::npos) << message;
   EXPECT_NE(message.find("'sm_count' is 132000 1, plausible is 1 to 1024"), std::string::npos)
       << message;
-  EXPECT_NE(errorOf(replaced(h100Text(), "\"unit\": \"GHz\"", "\"unit\": \"MHz\""))
+  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "\"unit\": \"GHz\"", "\"unit\": \"MHz\""))
                 .find("'sm_clock' is in MHz, expected GHz"),
             std::string::npos);
-  EXPECT_NE(errorOf(replaced(h100Text(), "sm_count", "smcount")).find("'sm_count' is missing"),
-            std::string::npos);
-  EXPECT_NE(errorOf(replaced(h100Text(), "\"value\": 132", "\"value\": \"many\""))
+  EXPECT_NE(
+      deviceErrorOf(replaced(h100Text(), "sm_count", "smcount")).find("'sm_count' is missing"),
+      std::string::npos);
+  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "\"value\": 132", "\"value\": \"many\""))
                 .find("'sm_count' needs a number"),
             std::string::npos);
 }
 
 TEST(Device, NumbersMustAgreeWithEachOther) {
-  EXPECT_NE(errorOf(replaced(h100Text(), "\"value\": 3352", "\"value\": 2000"))
+  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "\"value\": 3352", "\"value\": 2000"))
                 .find("bus width and data rate gives 3352"),
             std::string::npos);
-  EXPECT_NE(errorOf(replaced(h100Text(), "\"value\": 4096", "\"value\": 2048"))
+  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "\"value\": 4096", "\"value\": 2048"))
                 .find("'peak_bf16' is 989.4 TFLOP/s"),
             std::string::npos);
-  EXPECT_NE(
-      errorOf(replaced(h100Text(), "\"value\": 9780", "\"value\": 300")).find("is below DRAM's"),
-      std::string::npos);
-  EXPECT_NE(
-      errorOf(replaced(h100Text(), "\"value\": 9780", "\"value\": 90000")).find("132 SMs can take"),
-      std::string::npos);
+  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "\"value\": 9780", "\"value\": 300"))
+                .find("is below DRAM's"),
+            std::string::npos);
+  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "\"value\": 9780", "\"value\": 90000"))
+                .find("132 SMs can take"),
+            std::string::npos);
 }
 
 TEST(Device, BadJsonIsRefusedWithItsPlace) {
-  std::string cut = errorOf(h100Text().substr(0, 400));
+  std::string cut = deviceErrorOf(h100Text().substr(0, 400));
   EXPECT_NE(cut.find("not valid JSON"), std::string::npos) << cut;
   EXPECT_NE(cut.find("d.json:"), std::string::npos) << cut;
-  EXPECT_NE(errorOf(std::string(200000, '[')).find("brackets nest 65 deep, allowed are 64"),
+  EXPECT_NE(deviceErrorOf(std::string(200000, '[')).find("brackets nest 65 deep, allowed are 64"),
             std::string::npos);
-  EXPECT_NE(errorOf("[1]").find("expected a JSON object"), std::string::npos);
-  EXPECT_NE(errorOf("").find("not valid JSON"), std::string::npos);
-  EXPECT_NE(errorOf(std::string("\x7f\x00\xff", 3)).find("not valid JSON"), std::string::npos);
-  EXPECT_NE(errorOf("{\"schema\": \"x\"}").find("expected 'tilewright.device'"), std::string::npos);
+  EXPECT_NE(deviceErrorOf("[1]").find("expected a JSON object"), std::string::npos);
+  EXPECT_NE(deviceErrorOf("").find("not valid JSON"), std::string::npos);
+  EXPECT_NE(deviceErrorOf(std::string("\x7f\x00\xff", 3)).find("not valid JSON"),
+            std::string::npos);
+  EXPECT_NE(deviceErrorOf("{\"schema\": \"x\"}").find("expected 'tilewright.device'"),
+            std::string::npos);
 }
 
 TEST(Device, EveryTruncationIsAnErrorAndNotACrash) {
   std::string text = h100Text();
   size_t end = text.find_last_of('}');
   for (size_t length = 0; length < end; length += 7)
-    EXPECT_NE(errorOf(text.substr(0, length)), "") << length;
+    EXPECT_NE(deviceErrorOf(text.substr(0, length)), "") << length;
 }
 
 TEST(Device, TheStartOfANameStandsForTheOnlyOne) {

@@ -13,7 +13,7 @@ using testing::datasetOf;
 using testing::h100;
 using testing::measured;
 
-const Dataset &sample() {
+const Dataset &designSample() {
   static const Dataset data = [] {
     std::vector<Table> tables;
     for (const char *file : {"gemm.csv.gz", "memory.csv.gz"}) {
@@ -32,7 +32,7 @@ std::vector<size_t> allRows(const Dataset &data) {
 }
 
 TEST(Design, ReadsNoTimes) {
-  Dataset data = sample();
+  Dataset data = designSample();
   std::vector<size_t> before = designMeasurements(data, allRows(data), h100(), 24);
   for (DatasetRow &row : data.rows)
     row.timeNs = 0;
@@ -40,33 +40,36 @@ TEST(Design, ReadsNoTimes) {
 }
 
 TEST(Design, AShorterOneIsTheStartOfALongerOne) {
-  std::vector<size_t> eight = designMeasurements(sample(), allRows(sample()), h100(), 8);
-  std::vector<size_t> forty = designMeasurements(sample(), allRows(sample()), h100(), 40);
+  std::vector<size_t> eight =
+      designMeasurements(designSample(), allRows(designSample()), h100(), 8);
+  std::vector<size_t> forty =
+      designMeasurements(designSample(), allRows(designSample()), h100(), 40);
   forty.resize(8);
   EXPECT_EQ(eight, forty);
 }
 
 TEST(Design, AsksEachProblemBeforeAnyTwice) {
   std::set<std::string> groups;
-  for (const DatasetRow &row : sample().rows)
+  for (const DatasetRow &row : designSample().rows)
     groups.insert(row.identity.group);
-  std::vector<size_t> rows = designMeasurements(sample(), allRows(sample()), h100(), groups.size());
+  std::vector<size_t> rows =
+      designMeasurements(designSample(), allRows(designSample()), h100(), groups.size());
   std::set<std::string> asked;
   for (size_t i : rows)
-    EXPECT_TRUE(asked.insert(sample().rows[i].identity.group).second);
+    EXPECT_TRUE(asked.insert(designSample().rows[i].identity.group).second);
   EXPECT_EQ(asked.size(), groups.size());
 }
 
 TEST(Design, TakesAllRowsWhereThereAreFewer) {
   std::vector<size_t> few = {3, 8, 5};
-  std::vector<size_t> chosen = designMeasurements(sample(), few, h100(), 10);
+  std::vector<size_t> chosen = designMeasurements(designSample(), few, h100(), 10);
   EXPECT_EQ(std::set<size_t>(chosen.begin(), chosen.end()), std::set<size_t>({3, 5, 8}));
 }
 
 /// Rows of a family share an error, so that a family of few rows that are like those of another is
 /// asked more often than its rows are many.
 TEST(Design, AsksASmallFamilyMoreThanItsShare) {
-  Dataset data = sample();
+  Dataset data = designSample();
   std::erase_if(data.rows,
                 [](const DatasetRow &row) { return row.identity.family != "gemm/bf16"; });
   size_t n = data.rows.size();
@@ -82,18 +85,19 @@ TEST(Design, AsksASmallFamilyMoreThanItsShare) {
 
 /// What is measured is not asked for again, and what it says does not have to be.
 TEST(Design, GoesOnFromWhatIsMeasured) {
-  std::vector<size_t> whole = designMeasurements(sample(), allRows(sample()), h100(), 30);
+  std::vector<size_t> whole =
+      designMeasurements(designSample(), allRows(designSample()), h100(), 30);
   std::vector<size_t> first(whole.begin(), whole.begin() + 12), left;
-  for (size_t i : allRows(sample()))
+  for (size_t i : allRows(designSample()))
     if (std::find(first.begin(), first.end(), i) == first.end())
       left.push_back(i);
-  std::vector<size_t> rest = designMeasurements(sample(), left, h100(), 18, {}, first);
+  std::vector<size_t> rest = designMeasurements(designSample(), left, h100(), 18, {}, first);
   EXPECT_EQ(rest, std::vector<size_t>(whole.begin() + 12, whole.end()));
 }
 
 /// The sample with times made by the formula itself, with other parameters.
 Dataset planted() {
-  Dataset data = sample();
+  Dataset data = designSample();
   auto values = toArray(priorParameters(h100()));
   for (size_t j = 0; j < values.size(); ++j)
     if (parameterInfos()[j].fitted)

@@ -5,7 +5,7 @@
 namespace tilewright {
 namespace {
 
-std::string errorOf(std::string text, size_t maxRows = 1000) {
+std::string tableErrorOf(std::string text, size_t maxRows = 1000) {
   auto table = Table::parse("t.csv", std::move(text), maxRows);
   return table ? "" : takeDiag(table.takeError()).str();
 }
@@ -25,15 +25,15 @@ TEST(Table, ReadsRowsByColumnName) {
 }
 
 TEST(Table, ErrorsAreLocated) {
-  EXPECT_NE(errorOf("").find("an empty file"), std::string::npos);
-  EXPECT_NE(errorOf("a,b\n1,2\n3\n").find("t.csv:3:1: error: 1 fields, but the header has 2"),
+  EXPECT_NE(tableErrorOf("").find("an empty file"), std::string::npos);
+  EXPECT_NE(tableErrorOf("a,b\n1,2\n3\n").find("t.csv:3:1: error: 1 fields, but the header has 2"),
             std::string::npos);
-  EXPECT_NE(errorOf("a,a\n").find("two columns are called 'a'"), std::string::npos);
-  EXPECT_NE(errorOf("a\n\"open\n\n").find("t.csv:2:1"), std::string::npos);
-  EXPECT_NE(errorOf("a\nx\"y\n").find("a quote inside"), std::string::npos);
-  EXPECT_NE(errorOf(std::string("a\n\0\n", 4)).find("zero byte"), std::string::npos);
-  EXPECT_NE(errorOf("a\n\"x\"y\n").find("expected a comma"), std::string::npos);
-  EXPECT_NE(errorOf("a\n1\n2\n3\n", 2).find("more than 2 rows"), std::string::npos);
+  EXPECT_NE(tableErrorOf("a,a\n").find("two columns are called 'a'"), std::string::npos);
+  EXPECT_NE(tableErrorOf("a\n\"open\n\n").find("t.csv:2:1"), std::string::npos);
+  EXPECT_NE(tableErrorOf("a\nx\"y\n").find("a quote inside"), std::string::npos);
+  EXPECT_NE(tableErrorOf(std::string("a\n\0\n", 4)).find("zero byte"), std::string::npos);
+  EXPECT_NE(tableErrorOf("a\n\"x\"y\n").find("expected a comma"), std::string::npos);
+  EXPECT_NE(tableErrorOf("a\n1\n2\n3\n", 2).find("more than 2 rows"), std::string::npos);
 }
 
 TEST(Table, NumbersAreChecked) {

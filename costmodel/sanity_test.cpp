@@ -120,14 +120,14 @@ Features featuresFrom(const Kernel &kernel, const Device &device) {
   return *features;
 }
 
-const Calibration &bundled() {
+const Calibration &bundledCalibration() {
   static const Calibration calibration = llvm::cantFail(loadCalibration("h100-sxm"));
   return calibration;
 }
 
 double timeOn(const Features &features, const Device &device,
               CacheState cache = CacheState::Flushed) {
-  return estimateTime(features, device, parametersFor(bundled(), device), 0.1, {cache}).timeNs;
+  return estimateTime(features, device, parametersFor(bundledCalibration(), device), 0.1, {cache}).timeNs;
 }
 
 /// A device somewhere between the bundled ones and beyond them.

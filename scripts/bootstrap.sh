@@ -5,7 +5,7 @@ set -euo pipefail
 
 packages=(
   g++ cmake ninja-build ccache
-  llvm-19-dev libzstd-dev zlib1g-dev    # IR, ADT, the NVPTX backend, the JIT
+  libzstd-dev zlib1g-dev                # what LLVM links
   libz3-dev                             # feasibility, cores, proofs
   libisl-dev                            # integer sets
   libboost-dev                          # Boost.Graph
@@ -15,11 +15,19 @@ packages=(
   libgtest-dev libbenchmark-dev
 )
 
+# LLVM: IR, ADT, the NVPTX backend, the JIT. The newest at hand: an installed one is taken as it is.
+llvm_versions=(22 21 20 19)
+llvm=
+for version in "${llvm_versions[@]}"; do
+  [[ ! -e /usr/lib/llvm-$version/lib/cmake/llvm/LLVMConfig.cmake ]] || { llvm=$version; break; }
+done
+
 missing=()
 for package in "${packages[@]}"; do
   status=$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || true)
   [[ $status == "install ok installed" ]] || missing+=("$package")
 done
+[[ -n $llvm ]] || missing+=(llvm)
 [[ ${#missing[@]} -gt 0 ]] || exit 0
 
 echo "Installing: ${missing[*]}" >&2
@@ -30,4 +38,11 @@ if [[ $(id -u) -ne 0 ]]; then
 fi
 export DEBIAN_FRONTEND=noninteractive
 "${sudo[@]}" apt-get update -qq
+for i in "${!missing[@]}"; do
+  [[ ${missing[i]} == llvm ]] || continue
+  for version in "${llvm_versions[@]}"; do
+    missing[i]=llvm-$version-dev
+    ! apt-cache show "${missing[i]}" >/dev/null 2>&1 || break
+  done
+done
 "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -188,8 +188,9 @@ TEST(Explore, TileMapsSayWhatOtherSizesWouldDo) {
             estimateTime(changed, explored.device, explored.calibration, options.estimate);
         ASSERT_TRUE(bool(estimate));
         // The instruction may be another one for another tile.
-        if (changed.values == plan.values)
+        if (changed.values == plan.values) {
           EXPECT_EQ(cell.timeNs, estimate->timeNs);
+        }
       }
     }
   EXPECT_EQ(own, 1u);

@@ -27,8 +27,9 @@ llvm::Expected<KernelSource> kernelSource(const Module &module, GraphId graph,
 /// The kernel whose result is op `name`; with an empty name the last kernel of the entry. Names
 /// are looked for in the entry first, then in the other computations. An op in the middle of a
 /// kernel becomes the root of what it needs of that kernel. Views that a window, gather or update
-/// reads through are part of it, though they may be kernels of their own. BadInput if there is no such op (the
-/// nearest name is suggested) or if the op needs no kernel; Unsupported if it is not modelled.
+/// reads through are part of it, though they may be kernels of their own. BadInput if there is no
+/// such op (the nearest name is suggested) or if the op needs no kernel; Unsupported if it is not
+/// modelled.
 llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view name);
 
 /// A kernel taken apart around its dots: each part writes its root to memory, where the later ones

@@ -20,11 +20,6 @@ std::vector<int64_t> freeDims(const Shape &shape, const std::vector<int64_t> &ba
 
 namespace {
 
-bool inRange(const std::vector<int64_t> &dims, size_t rank) {
-  return std::all_of(dims.begin(), dims.end(),
-                     [rank](int64_t d) { return d >= 0 && static_cast<size_t>(d) < rank; });
-}
-
 /// How a dot's result and its contracted dims (range variable si for number i) lie in its operands.
 struct DotView {
   std::vector<MapVariable> contracted;

@@ -2,7 +2,14 @@
 #include "analysis/indexing/indexing_internal.h"
 #include "analysis/support/checked.h"
 
+#include <algorithm>
+
 namespace tilewright::indexing {
+
+bool inRange(const std::vector<int64_t> &dims, size_t rank) {
+  return std::all_of(dims.begin(), dims.end(),
+                     [rank](int64_t d) { return d >= 0 && static_cast<size_t>(d) < rank; });
+}
 
 namespace {
 
@@ -10,13 +17,6 @@ Maps single(IndexMap map) {
   OpIndexing result;
   result.operands.push_back(exactly(std::move(map)));
   return result;
-}
-
-bool inRange(const std::vector<int64_t> &dims, size_t rank) {
-  for (int64_t d : dims)
-    if (d < 0 || static_cast<size_t>(d) >= rank)
-      return false;
-  return true;
 }
 
 bool isZeroElements(const Shape &shape) {

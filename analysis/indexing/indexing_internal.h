@@ -90,4 +90,7 @@ Maps dynamicMaps(const OpView &v);
 Maps collectiveMaps(const OpView &v);
 Maps asyncMaps(const OpView &v); ///< reduce-scatter-start and the like
 
+/// Whether every one of `dims` is a dim of a shape of that rank.
+bool inRange(const std::vector<int64_t> &dims, size_t rank);
+
 } // namespace tilewright::indexing

@@ -13,10 +13,6 @@ using namespace indexing;
 
 namespace {
 
-std::optional<int64_t> product(std::optional<int64_t> a, std::optional<int64_t> b) {
-  return a && b ? checkedMul(*a, *b) : std::nullopt;
-}
-
 /// The numbers of `"key":["1","2"]`, quoted or not.
 std::optional<std::vector<int64_t>> numberList(llvm::StringRef text, llvm::StringRef key) {
   size_t at = text.find(key);
@@ -50,7 +46,7 @@ std::optional<int64_t> productsOfGemm(const Graph &graph, const Op &op, const Sh
   for (int64_t d : *contracted) {
     if (lhs.isTuple || d >= static_cast<int64_t>(lhs.rank()))
       return std::nullopt;
-    n = product(n, lhs.dims[static_cast<size_t>(d)]);
+    n = checkedMul(n, lhs.dims[static_cast<size_t>(d)]);
   }
   return n;
 }
@@ -122,12 +118,12 @@ std::optional<int64_t> convolutionProducts(const OpAttributes &attrs, const Shap
       !fits(output, dims.outputSpatial, dims.outputBatch, dims.outputFeature))
     return std::nullopt;
   std::optional<int64_t> n = output.dims[static_cast<size_t>(dims.outputBatch)];
-  n = product(n, output.dims[static_cast<size_t>(dims.outputFeature)]);
-  n = product(n, kernel.dims[static_cast<size_t>(dims.kernelInput)]);
+  n = checkedMul(n, output.dims[static_cast<size_t>(dims.outputFeature)]);
+  n = checkedMul(n, kernel.dims[static_cast<size_t>(dims.kernelInput)]);
   for (size_t i = 0; i < spatial; ++i)
-    n = product(n,
-                windowHits(attrs.window[i], output.dims[static_cast<size_t>(dims.outputSpatial[i])],
-                           input.dims[static_cast<size_t>(dims.inputSpatial[i])]));
+    n = checkedMul(n, windowHits(attrs.window[i],
+                                 output.dims[static_cast<size_t>(dims.outputSpatial[i])],
+                                 input.dims[static_cast<size_t>(dims.inputSpatial[i])]));
   return n;
 }
 
@@ -142,7 +138,7 @@ std::optional<LibraryCall> libraryCall(const Graph &graph, OpId id) {
     products = productsOfGemm(graph, op, *out);
   else if (target.starts_with("__cudnn$conv"))
     products = productsOfConvolution(graph, op, *out);
-  std::optional<int64_t> flops = product(products, 2), bytes = 0;
+  std::optional<int64_t> flops = checkedMul(products, 2), bytes = 0;
   auto add = [&](const Shape &shape) {
     std::optional<int64_t> size = shape.byteSize();
     bytes = bytes && size ? checkedAdd(*bytes, *size) : std::nullopt;

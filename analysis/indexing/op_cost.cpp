@@ -115,10 +115,6 @@ private:
   std::vector<std::optional<OpCost>> memo;
 };
 
-std::optional<int64_t> product(std::optional<int64_t> a, std::optional<int64_t> b) {
-  return a && b ? checkedMul(*a, *b) : std::nullopt;
-}
-
 OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
   const Op &op = graph.op(id);
   const OpAttributes &attrs = op.attrs;
@@ -135,7 +131,7 @@ OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
       elements = *elements / out->dims[0];
     std::optional<int64_t> n = elements;
     for (int64_t d : attrs.dot.lhsContracting)
-      n = product(n, operand(0).dims[static_cast<size_t>(d)]);
+      n = checkedMul(n, operand(0).dims[static_cast<size_t>(d)]);
     return times({2, 0, true, {}}, n);
   }
   case Opcode::Convolution:
@@ -149,7 +145,7 @@ OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
   case Opcode::ReduceWindow: {
     std::optional<int64_t> hits = 1;
     for (size_t i = 0; i < attrs.window.size(); ++i)
-      hits = product(hits, windowHits(attrs.window[i], out->dims[i], operand(0).dims[i]));
+      hits = checkedMul(hits, windowHits(attrs.window[i], out->dims[i], operand(0).dims[i]));
     if (!hits || !elements)
       return tooLarge();
     return times(called(op, CallRole::ToApply, depth), std::max<int64_t>(*hits - *elements, 0));
@@ -157,9 +153,9 @@ OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
   case Opcode::SelectAndScatter: {
     std::optional<int64_t> source = operand(1).elementCount(), window = 1;
     for (const WindowDim &dim : attrs.window)
-      window = product(window, dim.size);
+      window = checkedMul(window, dim.size);
     std::optional<int64_t> compared =
-        product(source, window ? std::optional(std::max<int64_t>(*window - 1, 0)) : window);
+        checkedMul(source, window ? std::optional(std::max<int64_t>(*window - 1, 0)) : window);
     return plus(times(called(op, CallRole::Select, depth), compared),
                 times(called(op, CallRole::Scatter, depth), source));
   }

@@ -83,7 +83,7 @@ std::vector<Tied> componentsOf(const DigitProgram::Values &values,
   return out;
 }
 
-enum class Outcome { Done, Empty, Failed };
+enum class Progress { Done, Empty, Failed };
 
 /// Digits that only one constraint has are eliminated from it: some k in [0, n) brings c·k + rest
 /// into [lo, hi] iff rest lies in [lo - c·(n - 1), hi] (for c > 0), provided that the steps of c
@@ -185,21 +185,21 @@ bool filterLine(std::vector<Progression> &line, const DigitSum &sum, const Resid
 }
 
 /// Tries every value of the digits of a component.
-Outcome tryEveryValue(const Tied &tied, const DigitProgram::Values &values,
-                      const std::vector<int64_t> &extents, Work &work, Component &out,
-                      std::string &reason) {
+Progress tryEveryValue(const Tied &tied, const DigitProgram::Values &values,
+                       const std::vector<int64_t> &extents, Work &work, Component &out,
+                       std::string &reason) {
   int64_t total = 1;
   for (uint32_t d : tied.digits) {
     total = checkedMul(total, extents[d]).value_or(maxComponentPoints + 1);
     if (total > maxComponentPoints) {
       reason = fmt::format("more than {} points of digits that depend on each other",
                            maxComponentPoints);
-      return Outcome::Failed;
+      return Progress::Failed;
     }
   }
   if (!work.spend(static_cast<uint64_t>(total) * (tied.digits.size() + 1))) {
     reason = "too many steps";
-    return Outcome::Failed;
+    return Progress::Failed;
   }
   std::vector<int64_t> at(extents.size());
   auto valueOf = [&](const DigitSum &sum) {
@@ -226,7 +226,7 @@ Outcome tryEveryValue(const Tied &tied, const DigitProgram::Values &values,
       break; // only asked whether there is one
   }
   if (tuples.empty())
-    return Outcome::Empty;
+    return Progress::Empty;
   std::sort(tuples.begin(), tuples.end());
   tuples.erase(std::unique(tuples.begin(), tuples.end()), tuples.end());
   if (tied.results.size() == 1) {
@@ -237,12 +237,12 @@ Outcome tryEveryValue(const Tied &tied, const DigitProgram::Values &values,
   } else {
     out.points = std::move(tuples);
   }
-  return Outcome::Done;
+  return Progress::Done;
 }
 
-Outcome solve(const Tied &tied, const DigitProgram::Values &values,
-              const std::vector<int64_t> &extents, size_t maxParts, Work &work, Component &out,
-              std::string &reason) {
+Progress solve(const Tied &tied, const DigitProgram::Values &values,
+               const std::vector<int64_t> &extents, size_t maxParts, Work &work, Component &out,
+               std::string &reason) {
   out.results = tied.results;
   // One result, and constraints on multiples of it; or a single constraint alone.
   const DigitSum *sum = tied.results.size() == 1 ? &values.results[tied.results[0]]
@@ -256,33 +256,33 @@ Outcome solve(const Tied &tied, const DigitProgram::Values &values,
                                     [&](const Residual *r) { return filterLine(*line, *sum, *r); });
       if (isFiltered) {
         if (line->empty())
-          return Outcome::Empty;
+          return Progress::Empty;
         if (!tied.results.empty())
           out.line = std::move(*line);
-        return Outcome::Done;
+        return Progress::Done;
       }
     }
   }
   return tryEveryValue(tied, values, extents, work, out, reason);
 }
 
-Outcome productOf(const DigitProgram::Values &values, const std::vector<int64_t> &extents,
-                  size_t maxParts, Work &work, Product &out, std::string &reason) {
+Progress productOf(const DigitProgram::Values &values, const std::vector<int64_t> &extents,
+                   size_t maxParts, Work &work, Product &out, std::string &reason) {
   for (const DigitSum &sum : values.results)
     if (Interval range = rangeOf(sum, extents);
         range.lo < -maxMagnitude || range.hi > maxMagnitude) {
       reason = "numbers near 64 bits";
-      return Outcome::Failed;
+      return Progress::Failed;
     }
   for (const Tied &tied : componentsOf(values, extents)) {
     Component component;
-    if (Outcome o = solve(tied, values, extents, maxParts, work, component, reason);
-        o != Outcome::Done)
+    if (Progress o = solve(tied, values, extents, maxParts, work, component, reason);
+        o != Progress::Done)
       return o;
     if (!component.results.empty())
       out.components.push_back(std::move(component));
   }
-  return Outcome::Done;
+  return Progress::Done;
 }
 
 bool isEmptyPiece(const Piece &piece) {
@@ -332,10 +332,10 @@ bool addProducts(const Reads &reads, const Options &options, size_t &piecesLeft,
       if (!eliminateDigits(values, piece.extents))
         break;
       Product product;
-      Outcome o = productOf(values, piece.extents, options.maxBoxes, steps, product, reason);
-      if (o == Outcome::Failed)
+      Progress o = productOf(values, piece.extents, options.maxBoxes, steps, product, reason);
+      if (o == Progress::Failed)
         return false;
-      if (o == Outcome::Done)
+      if (o == Progress::Done)
         out.push_back(std::move(product));
       break;
     }

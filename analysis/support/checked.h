@@ -54,7 +54,17 @@ inline std::optional<int64_t> checkedMod(int64_t a, int64_t b) {
   return remainder < 0 ? remainder + b : remainder;
 }
 
+/// The product, where both are known and it is in range.
+inline std::optional<int64_t> checkedMul(std::optional<int64_t> a, std::optional<int64_t> b) {
+  return a && b ? checkedMul(*a, *b) : std::nullopt;
+}
+
 /// ⌈a / b⌉ for a ≥ 0 and b > 0, where overflow is impossible.
 inline int64_t ceilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+
+/// The least multiple of `multiple` > 0 that is at least `value` ≥ 0, where overflow is impossible.
+inline int64_t roundUp(int64_t value, int64_t multiple) {
+  return ceilDiv(value, multiple) * multiple;
+}
 
 } // namespace tilewright

@@ -171,7 +171,7 @@ private:
   OpId value;
 };
 
-struct Totals {
+struct ChainTotals {
   long chains = 0, points = 0, exact = 0, falseAccepts = 0, falseRejects = 0, inexact = 0;
 };
 
@@ -236,7 +236,7 @@ bool isOrdered(const Graph &graph, const TiledGroup &tiled, const Dims &values) 
 
 /// Compares one choice of sizes with the truth.
 void checkPoint(const RandomChain &chain, const TiledGroup &tiled, const Dims &values,
-                Totals &totals, std::string &complaint) {
+                ChainTotals &totals, std::string &complaint) {
   const Graph &graph = chain.graph;
   const std::optional<bool> accepted = isFeasible(tiled, values);
   ASSERT_TRUE(accepted.has_value());
@@ -303,7 +303,7 @@ void checkPoint(const RandomChain &chain, const TiledGroup &tiled, const Dims &v
   }
 }
 
-void checkChain(unsigned seed, Extents extents, Sizes sizes, Pads pads, Totals &totals,
+void checkChain(unsigned seed, Extents extents, Sizes sizes, Pads pads, ChainTotals &totals,
                 int &complaints) {
   RandomChain chain(seed, extents, pads);
   ExprContext context;
@@ -366,9 +366,9 @@ long environmentOr(const char *name, long otherwise) {
 }
 
 /// `shown`: so many false rejects are told of; false accepts all are.
-Totals checkChains(Extents extents, Sizes sizes, Pads pads, int shown) {
+ChainTotals checkChains(Extents extents, Sizes sizes, Pads pads, int shown) {
   constexpr long chainsByDefault = 1500;
-  Totals totals;
+  ChainTotals totals;
   int complaints = static_cast<int>(environmentOr("TILEWRIGHT_PROPERTY_SHOWN", shown));
   const long chains = environmentOr("TILEWRIGHT_PROPERTY_CHAINS", chainsByDefault);
   const long first = environmentOr("TILEWRIGHT_PROPERTY_SEED", 1);
@@ -389,7 +389,7 @@ Totals checkChains(Extents extents, Sizes sizes, Pads pads, int shown) {
 // A few in a million are beyond that: joins of joins in steps of three that masks leave one lane
 // of, and sets that happen to be a tile although their lanes are in no order.
 TEST(ChainTiles, PowersOfTwo) {
-  Totals totals = checkChains(Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::Outside, 3);
+  ChainTotals totals = checkChains(Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::Outside, 3);
   EXPECT_EQ(totals.falseRejects, 0);
 }
 
@@ -397,7 +397,7 @@ TEST(ChainTiles, PowersOfTwo) {
 // their order or in another one, constant digits in the middle, one program that has all, masks of
 // one digit that say something of another.
 TEST(ChainTiles, PowersOfTwoThatNeedEveryRule) {
-  Totals totals;
+  ChainTotals totals;
   int complaints = 3;
   for (unsigned seed :
        {38016u,   102120u,  116070u,  117878u,  231315u,  44812u,   253093u,  162966u,
@@ -409,16 +409,16 @@ TEST(ChainTiles, PowersOfTwoThatNeedEveryRule) {
 }
 
 TEST(ChainTiles, PowersOfTwoAndInteriorPadding) {
-  Totals totals = checkChains(Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::InteriorToo, 0);
+  ChainTotals totals = checkChains(Extents::PowersOfTwo, Sizes::PowersOfTwo, Pads::InteriorToo, 0);
   EXPECT_LE(totals.falseRejects * 1000, totals.exact);
 }
 
 TEST(ChainTiles, PowersOfTwoInTilesOfAnySizeAndInteriorPadding) {
-  Totals totals = checkChains(Extents::PowersOfTwo, Sizes::Any, Pads::InteriorToo, 0);
+  ChainTotals totals = checkChains(Extents::PowersOfTwo, Sizes::Any, Pads::InteriorToo, 0);
   EXPECT_LE(totals.falseRejects * 1000, totals.exact * 2);
 }
 
 TEST(ChainTiles, AnyExtents) {
-  Totals totals = checkChains(Extents::Any, Sizes::Any, Pads::InteriorToo, 0);
+  ChainTotals totals = checkChains(Extents::Any, Sizes::Any, Pads::InteriorToo, 0);
   EXPECT_LE(totals.falseRejects * 1000, totals.exact * 6);
 }

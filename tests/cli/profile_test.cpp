@@ -150,8 +150,9 @@ TEST_F(Profile, MeasuresEachKernelColdAndWarmOnce) {
     EXPECT_EQ(row["flush_bytes"].empty(), row["regime"] == "warm");
     EXPECT_EQ(row["gap_ns"].empty(), row["regime"] == "cold");
     EXPECT_NE(row["plan"].find("warps="), std::string::npos);
-    if (row["role"] == "measure")
+    if (row["role"] == "measure") {
       EXPECT_TRUE(seen.insert(row["plan_hash"] + row["regime"]).second);
+    }
   }
   EXPECT_EQ(seen.size(), 2 * kernels);
   Json problems = Json::parse(readBytes(folder / "a.csv.problems.json"));

@@ -10,7 +10,7 @@
 namespace tilewright::report {
 
 namespace {
-constexpr size_t maxOthers = 4, maxModels = 60, maxKernels = 12, maxFamilies = 100;
+constexpr size_t maxOthers = 4, maxModels = 60, maxKernels = 12, maxCompared = 100;
 
 struct Change {
   std::string name;
@@ -97,7 +97,7 @@ std::string evaluations(const Evaluation &first, const Evaluation &other) {
         percent(after.oracleAt1));
   };
   for (const Accuracy &after : other.families)
-    if (auto before = known.find(after.family); before != known.end() && shown++ < maxFamilies)
+    if (auto before = known.find(after.family); before != known.end() && shown++ < maxCompared)
       row(after.family, *before->second, after);
   if (first.overall && other.overall)
     row("overall", *first.overall, *other.overall);

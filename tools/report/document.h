@@ -106,6 +106,11 @@ struct Measured {
   Quantity predictedNs, measuredNs;
 };
 
+/// Both times are known and positive.
+inline bool hasBothTimes(const Measured &row) {
+  return row.predictedNs && row.measuredNs && *row.predictedNs > 0 && *row.measuredNs > 0;
+}
+
 struct Evaluation {
   std::string file, toolVersion, device, calibration;
   std::vector<Accuracy> families;

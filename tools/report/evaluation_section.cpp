@@ -7,7 +7,7 @@
 namespace tilewright::report {
 
 namespace {
-constexpr size_t maxFamilies = 500;
+constexpr size_t maxListed = 500;
 
 void accuracyCells(std::string &out, const Accuracy &accuracy) {
   for (Quantity value : {accuracy.groups, accuracy.rows, accuracy.unpricedRows})
@@ -34,7 +34,7 @@ std::string accuracyTable(const Evaluation &evaluation, std::string_view id) {
   out += "</tr></thead><tbody>";
   size_t shown = 0;
   for (const Accuracy &family : evaluation.families) {
-    if (shown++ == maxFamilies)
+    if (shown++ == maxListed)
       break;
     put(out, "<tr><th scope=\"row\" class=\"mono\">{}</th>", escapeHtml(family.family));
     accuracyCells(out, family);
@@ -47,8 +47,8 @@ std::string accuracyTable(const Evaluation &evaluation, std::string_view id) {
     out += "</tr></tfoot>";
   }
   out += "</table></div>";
-  if (evaluation.families.size() > maxFamilies)
-    put(out, "<p class=\"note\">The first {} of {} families.</p>", maxFamilies,
+  if (evaluation.families.size() > maxListed)
+    put(out, "<p class=\"note\">The first {} of {} families.</p>", maxListed,
         count(static_cast<double>(evaluation.families.size())));
   return out;
 }

@@ -11,10 +11,6 @@ namespace tilewright::report {
 namespace {
 constexpr size_t maxFamilies = 40, maxDimensions = 12, maxValues = 10, maxProblems = 25;
 
-bool isUsable(const Measured &row) {
-  return row.predictedNs && row.measuredNs && *row.predictedNs > 0 && *row.measuredNs > 0;
-}
-
 /// The value at a fraction of a sorted, non-empty list, between neighbours in proportion.
 double quantile(const std::vector<double> &sorted, double fraction) {
   double position = fraction * static_cast<double>(sorted.size() - 1);
@@ -99,7 +95,7 @@ Regret judge(std::string name, std::vector<std::pair<double, double>> plans) {
 std::string residualFigures(const Evaluation &evaluation, std::string_view id) {
   std::map<std::string, std::map<std::string, RatiosByValue>> families;
   for (const Measured &row : evaluation.rows)
-    if (isUsable(row))
+    if (hasBothTimes(row))
       for (const auto &[name, value] : row.plan)
         families[row.family][name][value].push_back(*row.predictedNs / *row.measuredNs);
   std::string out;
@@ -130,7 +126,7 @@ std::string residualFigures(const Evaluation &evaluation, std::string_view id) {
 std::vector<Regret> regrets(const Evaluation &evaluation) {
   std::map<std::pair<std::string, std::string>, std::vector<std::pair<double, double>>> plans;
   for (const Measured &row : evaluation.rows)
-    if (isUsable(row) && !row.group.empty())
+    if (hasBothTimes(row) && !row.group.empty())
       plans[{row.family, row.group}].push_back({*row.predictedNs, *row.measuredNs});
   std::vector<Regret> result;
   for (auto &[key, times] : plans)

@@ -17,10 +17,6 @@ struct Point {
   double measuredNs, predictedNs;
 };
 
-bool isUsable(const Measured &row) {
-  return row.predictedNs && row.measuredNs && *row.predictedNs > 0 && *row.measuredNs > 0;
-}
-
 std::string tickText(double ns) {
   TimeUnit unit = timeUnitFor(ns * 1.0000001); // 10^k is not always exact
   return fmt::format("{} {}", powerOfTen(ns / unit.ns), unit.name);
@@ -91,7 +87,7 @@ std::string scatterFigures(const Evaluation &evaluation, std::string_view id) {
   std::vector<double> times;
   size_t dropped = 0;
   for (const Measured &row : evaluation.rows) {
-    if (!isUsable(row)) {
+    if (!hasBothTimes(row)) {
       ++dropped;
       continue;
     }

@@ -18,7 +18,7 @@ std::string points(double fraction, const ConfidenceInterval &interval) {
   return isSure(interval) ? "**" + text + "**" : text;
 }
 
-std::string withInterval(double fraction, const ConfidenceInterval &interval) {
+std::string pointsWithInterval(double fraction, const ConfidenceInterval &interval) {
   return fmt::format("{} ({:+.2f} to {:+.2f})", points(fraction, interval), 100 * interval.low,
                      100 * interval.high);
 }
@@ -66,8 +66,8 @@ TextTable AblationView::table() const {
     std::vector<std::string> cells = {
         std::string(info.name), std::string(info.removes),
         parameters.empty() ? "-" : fmt::format("{}", fmt::join(parameters, ", ")),
-        withInterval(all.mape, all.mapeInterval),
-        withInterval(all.oracleAt1, all.oracleAt1Interval)};
+        pointsWithInterval(all.mape, all.mapeInterval),
+        pointsWithInterval(all.oracleAt1, all.oracleAt1Interval)};
     for (size_t c = 1; c < changes[t].size(); ++c) {
       const MetricsChange &change = changes[t][c].change;
       cells.push_back(points(change.mape, change.mapeInterval) + " / " +

@@ -14,12 +14,12 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options : MeasuredOptions {
+struct CalibrateArguments : MeasuredOptions {
   std::string calibration, transferTo, plansTo;
   size_t design = 0;
 };
 
-int showCalibration(const Options &options, const Calibration &calibration) {
+int showCalibration(const CalibrateArguments &options, const Calibration &calibration) {
   if (!options.out.empty())
     if (llvm::Error error = writeFileAtomically(options.out, toJson(calibration)))
       return fail(std::move(error));
@@ -52,7 +52,7 @@ int showCalibration(const Options &options, const Calibration &calibration) {
   return Fine;
 }
 
-int runTransfer(const Options &options) {
+int runTransfer(const CalibrateArguments &options) {
   llvm::Expected<Device> from = loadDevice(options.device, dataFolder("devices"));
   if (!from)
     return failInput(from.takeError());
@@ -83,7 +83,7 @@ int runTransfer(const Options &options) {
 }
 
 /// Lists the rows to measure; with --out, also fits to them alone.
-int runDesign(const Options &options) {
+int runDesign(const CalibrateArguments &options) {
   llvm::Expected<MeasuredInput> input =
       readMeasured(options, options.out.empty() ? Times::Optional : Times::Needed);
   if (!input)
@@ -126,7 +126,7 @@ int runDesign(const Options &options) {
 bool isPlanFile(const std::string &path) { return path.ends_with(".json"); }
 
 /// Chooses plans to measure next, given what is measured already.
-int runPlanDesign(const Options &options) {
+int runPlanDesign(const CalibrateArguments &options) {
   MeasuredOptions measured = options;
   std::vector<std::string> files;
   std::copy_if(options.files.begin(), options.files.end(), std::back_inserter(files), isPlanFile);
@@ -184,7 +184,7 @@ int runPlanDesign(const Options &options) {
 }
 #endif
 
-int runCalibrate(const Options &options) {
+int runCalibrate(const CalibrateArguments &options) {
   if (!options.transferTo.empty())
     return runTransfer(options);
 #ifdef TILEWRIGHT_HAS_CODEGEN
@@ -210,7 +210,7 @@ int runCalibrate(const Options &options) {
 } // namespace
 
 void addCalibrate(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateArguments>();
   CLI::App *command =
       app.add_subcommand("calibrate", "Fit the cost model's parameters to measurements");
   command->footer(

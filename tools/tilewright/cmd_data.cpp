@@ -13,7 +13,7 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options {
+struct DataArguments {
   std::vector<std::string> files;
   std::string format = "auto", out;
   std::vector<std::string> where, first, second; ///< conditions, see StoreFilter
@@ -21,7 +21,7 @@ struct Options {
   bool json = false, all = false;
 };
 
-int runImport(const Options &options) {
+int runDataImport(const DataArguments &options) {
   llvm::Expected<std::string> text = readFile(options.files[0]);
   if (!text)
     return failInput(text.takeError());
@@ -44,7 +44,7 @@ int runImport(const Options &options) {
 
 Json orNull(const std::optional<double> &number) { return number ? Json(*number) : Json(); }
 
-llvm::Expected<StoreFilter> filterOf(const Options &options,
+llvm::Expected<StoreFilter> filterOf(const DataArguments &options,
                                      const std::vector<std::string> &more = {}) {
   StoreFilter filter;
   filter.all = options.all;
@@ -108,7 +108,7 @@ Json seriesJson(const StoredSeries &series) {
           {"most_ns", orNull(series.mostNs)}};
 }
 
-int runList(const Options &options) {
+int runList(const DataArguments &options) {
   llvm::Expected<StoreFilter> filter = filterOf(options);
   if (!filter)
     return failInput(filter.takeError());
@@ -157,7 +157,7 @@ int runList(const Options &options) {
   return Fine;
 }
 
-int runShow(const Options &options) {
+int runShow(const DataArguments &options) {
   llvm::Expected<StoreFilter> filter = filterOf(options);
   if (!filter)
     return failInput(filter.takeError());
@@ -202,7 +202,7 @@ int runShow(const Options &options) {
 }
 
 /// Times by what was measured, of all that `conditions` leave.
-llvm::Expected<std::map<std::string, double>> timesOf(const Options &options,
+llvm::Expected<std::map<std::string, double>> timesOf(const DataArguments &options,
                                                       const std::string &path,
                                                       const std::vector<std::string> &conditions) {
   llvm::Expected<StoreFilter> filter = filterOf(options, conditions);
@@ -224,7 +224,7 @@ llvm::Expected<std::map<std::string, double>> timesOf(const Options &options,
   return times;
 }
 
-int runDiff(const Options &options) {
+int runDiff(const DataArguments &options) {
   std::map<std::string, double> times[2];
   for (size_t i = 0; i < 2; ++i) {
     auto read = timesOf(options, options.files[i], i == 0 ? options.first : options.second);
@@ -293,7 +293,7 @@ void addData(CLI::App &app, Selection &selection) {
       "  tilewright data show measurements --where plan_hash=05ab51ad4bfee1d7\n"
       "  tilewright data diff before.csv after.csv\n"
       "  tilewright data diff all all --first 'driver=580.*' --second 'driver=590.*'");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DataArguments>();
   CLI::App *import = command->add_subcommand(
       "import", "Rows with kernel and time_ns from another tool's CSV; its columns are kept");
   import->add_option("FILE", options->files, "CSV, plain or gzip")->required()->expected(1);
@@ -305,7 +305,7 @@ void addData(CLI::App &app, Selection &selection) {
       ->capture_default_str();
   import->add_option("--out", options->out, "File to write (default: standard output)");
   import->callback(
-      [options, &selection] { selection.run = [options] { return runImport(*options);
+      [options, &selection] { selection.run = [options] { return runDataImport(*options);
 };
 } // namespace tilewright::cli
 );

@@ -14,7 +14,7 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options {
+struct EmitArguments {
   std::vector<std::string> plans;
   std::vector<std::string> targets{"sm_90"};
   std::string pack, dump;
@@ -44,7 +44,7 @@ std::function<std::optional<KernelWork>(const KernelPlan &)> workCounter() {
   };
 }
 
-int runEmit(const Options &options) {
+int runEmit(const EmitArguments &options) {
   if (options.coverage)
     return runCoverage({options.plans, options.targets, options.json});
   if (options.targets.size() != 1 || options.pack.empty())
@@ -124,7 +124,7 @@ int runEmit(const Options &options) {
   return isComplete ? Fine : AnswerIsNo;
 }
 
-int runCheck(const Options &options) {
+int runCheck(const EmitArguments &options) {
   CheckOptions checking;
   checking.seed = options.seed;
   checking.maxEvents = options.maxEvents;
@@ -159,7 +159,7 @@ int runCheck(const Options &options) {
 } // namespace
 
 void addEmit(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EmitArguments>();
   CLI::App *command = app.add_subcommand("emit", "Kernels of plans: LLVM IR, PTX, cubin");
   command->footer("Example:\n"
                   "  tilewright explore model.hlo.txt --out out\n"
@@ -196,7 +196,7 @@ void addEmit(CLI::App &app, Selection &selection) {
 }
 
 void addCheck(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EmitArguments>();
   CLI::App *command = app.add_subcommand(
       "check", "Run a pack's kernels on the CPU emulator against the reference evaluator");
   command->footer("Example: tilewright check pack\n"

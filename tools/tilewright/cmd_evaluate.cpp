@@ -10,7 +10,7 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options : MeasuredOptions {
+struct EvaluateArguments : MeasuredOptions {
   std::string calibration, baseline;
   bool leftOut = false, familyOut = false, noMeasurement = false, learningCurve = false,
        ablation = false;
@@ -19,7 +19,8 @@ struct Options : MeasuredOptions {
   int folds = 5, draws = 10, thinning = 4;
 };
 
-llvm::Expected<EvaluationReport> reportFor(const Options &options, const MeasuredInput &input) {
+llvm::Expected<EvaluationReport> reportFor(const EvaluateArguments &options,
+                                           const MeasuredInput &input) {
   FitOptions fit;
   fit.all = options.allParameters;
   if (options.leftOut)
@@ -68,7 +69,7 @@ Json curveJson(const LearningCurve &curve) {
   return document;
 }
 
-int runLearningCurve(const Options &options, const MeasuredInput &input) {
+int runLearningCurve(const EvaluateArguments &options, const MeasuredInput &input) {
   LearningOptions learning;
   learning.folds = options.folds;
   learning.draws = options.draws;
@@ -110,7 +111,7 @@ llvm::Expected<FamilyClass> parseMerged(const Dataset &data, const std::string &
   return merged;
 }
 
-llvm::Expected<std::vector<FamilyClass>> parseAllMerged(const Options &options,
+llvm::Expected<std::vector<FamilyClass>> parseAllMerged(const EvaluateArguments &options,
                                                         const Dataset &data) {
   std::vector<FamilyClass> all;
   for (const std::string &text : options.merged) {
@@ -122,7 +123,7 @@ llvm::Expected<std::vector<FamilyClass>> parseAllMerged(const Options &options,
   return all;
 }
 
-int runAblation(const Options &options, const MeasuredInput &input) {
+int runAblation(const EvaluateArguments &options, const MeasuredInput &input) {
   auto classes = parseAllMerged(options, input.data);
   if (!classes)
     return failInput(classes.takeError());
@@ -147,7 +148,7 @@ int runAblation(const Options &options, const MeasuredInput &input) {
 }
 
 /// Predicted bytes against hardware counters.
-int runCounters(const Options &options) {
+int runCounters(const EvaluateArguments &options) {
   llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
   if (!device)
     return failInput(device.takeError());
@@ -190,7 +191,7 @@ int runCounters(const Options &options) {
   return Fine;
 }
 
-int runEvaluate(const Options &options) {
+int runEvaluate(const EvaluateArguments &options) {
   if (options.counters)
     return runCounters(options);
   llvm::Expected<MeasuredInput> input = readMeasured(options);
@@ -241,7 +242,7 @@ int runEvaluate(const Options &options) {
 } // namespace
 
 void addEvaluate(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvaluateArguments>();
   CLI::App *command =
       app.add_subcommand("evaluate", "Accuracy of predictions against measurements");
   command->footer("Examples:\n"

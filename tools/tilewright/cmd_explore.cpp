@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ExploreArguments {
   std::vector<std::string> models;
   std::string device = "h100-sxm", calibration, out, target;
   size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
@@ -337,7 +337,7 @@ private:
   bool resume;
 };
 
-int run(const Options &options) {
+int runExplore(const ExploreArguments &options) {
   llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
   if (!device)
     return failInput(device.takeError());
@@ -450,7 +450,7 @@ int run(const Options &options) {
 } // namespace
 
 void addExplore(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExploreArguments>();
   CLI::App *command =
       app.add_subcommand("explore", "Kernels of whole models with their best plans");
   command->footer("Example:\n"
@@ -494,7 +494,8 @@ void addExplore(CLI::App &app, Selection &selection) {
                  "With --out: keep the models that are there and unchanged")
       ->needs(out);
   command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
+  command->callback(
+      [options, &selection] { selection.run = [options] { return runExplore(*options); }; });
 }
 
 } // namespace tilewright::cli

@@ -10,7 +10,7 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options {
+struct ImportArguments {
   std::string model;
   bool json = false, dot = false, text = false;
   std::string inlining = "none";
@@ -99,7 +99,7 @@ std::string toDot(const Module &module) {
   return out + "}\n";
 }
 
-int run(const Options &options) {
+int runImport(const ImportArguments &options) {
   llvm::Expected<Module> module = importFile(options.model);
   if (!module)
     return failInput(module.takeError());
@@ -128,7 +128,7 @@ int run(const Options &options) {
 } // namespace
 
 void addImport(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportArguments>();
   CLI::App *command = app.add_subcommand("import", "Read, verify and summarise a model file");
   command->footer("Example: tilewright import datasets/models/gpt2_block.hlo.txt");
   command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
@@ -141,7 +141,8 @@ void addImport(CLI::App &app, Selection &selection) {
       ->add_option("--inline", options->inlining,
                    "First inline calls, or calls and fusions: none, calls, fusions")
       ->check(CLI::IsMember({"none", "calls", "fusions"}));
-  command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
+  command->callback(
+      [options, &selection] { selection.run = [options] { return runImport(*options); }; });
 }
 
 } // namespace tilewright::cli

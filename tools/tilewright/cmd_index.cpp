@@ -10,7 +10,7 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options {
+struct IndexArguments {
   std::string model, op, to;
   bool json = false, parameters = false;
 };
@@ -109,7 +109,7 @@ llvm::Error noSuchOp(const std::string &name) {
 /// Shows maps under headings, as text or JSON.
 class Output {
 public:
-  Output(const Options &options, const Graph &graph, OpId id) : json(options.json) {
+  Output(const IndexArguments &options, const Graph &graph, OpId id) : json(options.json) {
     const Op &op = graph.op(id);
     document = newDocument("index");
     document["op"] = op.name;
@@ -186,7 +186,7 @@ llvm::Error addMaps(Output &output, const Op &operand, llvm::Expected<OperandMap
   return llvm::Error::success();
 }
 
-int run(const Options &options) {
+int runIndex(const IndexArguments &options) {
   llvm::Expected<Module> module = importFile(options.model);
   if (!module)
     return failInput(module.takeError());
@@ -249,7 +249,7 @@ int run(const Options &options) {
 } // namespace
 
 void addIndex(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<IndexArguments>();
   CLI::App *command = app.add_subcommand("index", "Index maps of an op, in both directions");
   command->footer(
       "Examples:\n"
@@ -261,7 +261,8 @@ void addIndex(CLI::App &app, Selection &selection) {
   command->add_flag("--parameters", options->parameters, "Compose down to every parameter")
       ->excludes(to);
   command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
+  command->callback(
+      [options, &selection] { selection.run = [options] { return runIndex(*options); }; });
 }
 
 } // namespace tilewright::cli

@@ -12,7 +12,7 @@ namespace {
 using prove::ClaimResult;
 using Status = ClaimResult::Status;
 
-struct Options {
+struct ProveArguments {
   std::string op, grid = "small";
   unsigned rlimit = prove::ProofOptions().rlimit;
   bool json = false, all = false;
@@ -22,7 +22,7 @@ constexpr Status statuses[] = {Status::Proved, Status::Checked, Status::Refuted,
                                Status::None};
 using Counts = std::map<Status, size_t>;
 
-void printJson(const std::vector<ClaimResult> &results, const Options &options,
+void printJson(const std::vector<ClaimResult> &results, const ProveArguments &options,
                const Counts &total) {
   Json document = newDocument("prove");
   document["grid"] = options.grid;
@@ -46,7 +46,7 @@ void printJson(const std::vector<ClaimResult> &results, const Options &options,
   print(document);
 }
 
-void printTable(const std::vector<ClaimResult> &results, const Options &options,
+void printTable(const std::vector<ClaimResult> &results, const ProveArguments &options,
                 const Counts &total) {
   std::vector<Opcode> order;
   std::map<Opcode, Counts> byOp;
@@ -78,7 +78,7 @@ void printTable(const std::vector<ClaimResult> &results, const Options &options,
   }
 }
 
-int run(const Options &options) {
+int runProve(const ProveArguments &options) {
   prove::ProveOptions proving;
   proving.grid = options.grid == "large" ? prove::Grid::Large : prove::Grid::Small;
   proving.proof.rlimit = options.rlimit;
@@ -103,7 +103,7 @@ int run(const Options &options) {
 } // namespace
 
 void addProve(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProveArguments>();
   CLI::App *command =
       app.add_subcommand("prove", "Prove the maps and tile rules of the ops over a grid of shapes");
   command->footer("Examples:\n"
@@ -117,7 +117,8 @@ void addProve(CLI::App &app, Selection &selection) {
       ->check(CLI::PositiveNumber);
   command->add_flag("--all", options->all, "List every claim, not only those that failed");
   command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
+  command->callback(
+      [options, &selection] { selection.run = [options] { return runProve(*options); }; });
 }
 
 } // namespace tilewright::cli

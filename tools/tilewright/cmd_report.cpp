@@ -10,7 +10,7 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options {
+struct ReportArguments {
   std::vector<std::string> inputs;
   std::string out;
   bool markdown = false, csv = false, trace = false;
@@ -51,7 +51,7 @@ llvm::Expected<MeasuredTrack> trackOf(const std::string &path) {
   return track;
 }
 
-int writeText(const Options &options, const std::string &text) {
+int writeText(const ReportArguments &options, const std::string &text) {
   if (options.out.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return Fine;
@@ -61,7 +61,7 @@ int writeText(const Options &options, const std::string &text) {
   return Fine;
 }
 
-int writeTables(const Options &options, const std::vector<ReportTable> &tables) {
+int writeTables(const ReportArguments &options, const std::vector<ReportTable> &tables) {
   std::error_code error;
   std::filesystem::create_directories(options.out, error);
   if (error)
@@ -74,7 +74,7 @@ int writeTables(const Options &options, const std::vector<ReportTable> &tables) 
   return Fine;
 }
 
-int run(const Options &options) {
+int runReport(const ReportArguments &options) {
   std::vector<ReportInput> inputs;
   std::vector<MeasuredTrack> measured;
   for (std::string path : options.inputs) {
@@ -114,7 +114,7 @@ int run(const Options &options) {
 } // namespace
 
 void addReport(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportArguments>();
   CLI::App *command = app.add_subcommand("report", "One HTML file that opens offline");
   command->footer("Examples:\n"
                   "  tilewright report out --out report.html\n"
@@ -137,7 +137,8 @@ void addReport(CLI::App &app, Selection &selection) {
                  "Kernels along time, predicted and measured, for chrome://tracing or Perfetto")
       ->excludes(markdown)
       ->excludes(csv);
-  command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
+  command->callback(
+      [options, &selection] { selection.run = [options] { return runReport(*options); }; });
 }
 
 } // namespace tilewright::cli

@@ -18,7 +18,7 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options {
+struct TileArguments {
   std::string model, root, tile, device, smtDump;
   std::vector<std::string> candidates;
   std::optional<double> registers;
@@ -76,7 +76,7 @@ struct Question {
 };
 
 /// Rules for all tile sizes ("x16") or for one parameter ("k0=x32"); later ones win.
-llvm::Expected<CandidatePlan> candidatesOf(const Options &options, const TileSpace &space,
+llvm::Expected<CandidatePlan> candidatesOf(const TileArguments &options, const TileSpace &space,
                                            bool withDevice) {
   CandidatePlan plan = CandidatePlan::standard();
   if (!withDevice) // no constraint speaks of the schedule
@@ -137,7 +137,7 @@ llvm::Error withSeparateRoots(Diag refusal, const Question &question) {
   return makeError(std::move(refusal));
 }
 
-llvm::Expected<Question> pose(const Options &options) {
+llvm::Expected<Question> pose(const TileArguments &options) {
   Question question;
   llvm::Expected<Module> module = importFile(options.model);
   if (!module)
@@ -190,7 +190,7 @@ llvm::Expected<Question> pose(const Options &options) {
   return question;
 }
 
-int listFeasible(const Options &options, const Question &question) {
+int listFeasible(const TileArguments &options, const Question &question) {
   ConstraintSystem system = question.system;
   for (size_t i = 0; i < question.choice.size(); ++i)
     if (question.choice[i])
@@ -234,7 +234,8 @@ llvm::Expected<KernelPlan> planOf(const Question &question, const std::vector<in
 }
 
 /// What the answer's plan takes of an SM, and its price.
-llvm::Error addEstimates(TileReport &report, const Options &options, const Question &question) {
+llvm::Error addEstimates(TileReport &report, const TileArguments &options,
+                         const Question &question) {
   llvm::Expected<KernelPlan> plan = planOf(question, report.answer.witness);
   if (!plan)
     return plan.takeError();
@@ -264,7 +265,7 @@ bool isWhole(const TileSpace &space, const Choice &choice) {
   return true;
 }
 
-int run(const Options &options) {
+int runTile(const TileArguments &options) {
   llvm::Expected<Question> question = pose(options);
   if (!question)
     return fail(question.takeError());
@@ -298,7 +299,7 @@ int run(const Options &options) {
 } // namespace
 
 void addTile(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TileArguments>();
   CLI::App *command =
       app.add_subcommand("tile", "Tiles of every op of a kernel, and whether a tiling is feasible");
   command->footer("Examples:\n"
@@ -342,7 +343,8 @@ void addTile(CLI::App &app, Selection &selection) {
       ->check(CLI::PositiveNumber);
   command->add_option("--smt-dump", options->smtDump, "Folder for the SMT-LIB text of queries");
   command->add_flag("--json", options->json, "Print JSON");
-  command->callback([options, &selection] { selection.run = [options] { return run(*options); }; });
+  command->callback(
+      [options, &selection] { selection.run = [options] { return runTile(*options); }; });
 }
 
 } // namespace tilewright::cli
