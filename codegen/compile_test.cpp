@@ -33,6 +33,25 @@ TEST(Compile, MmaSync) {
     }
 }
 
+/// What targets share with older ones: copies that are under way, shuffles, mma.sync.
+TEST(Compile, EveryTargetThatLlvmKnows) {
+  std::string softmax = R"(HloModule m
+max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] maximum(a, b) }
+ENTRY main {
+  x = f32[64,1024] parameter(0)
+  low = f32[] constant(-inf)
+  m = f32[64] reduce(x, low), dimensions={1}, to_apply=max
+  mb = f32[64,1024] broadcast(m), dimensions={0}
+  d = f32[64,1024] subtract(x, mb)
+  ROOT e = f32[64,1024] exponential(d)
+})";
+  for (const std::string &target : targetNames()) {
+    expectCompiles(specFromHlo(softmax, {4, 1024}, 4), target.c_str());
+    expectCompiles(dotSpec(matmul(512, 512, 512, true, false), {128, 128}, 32, 4, 3),
+                   target.c_str());
+  }
+}
+
 TEST(Compile, Wgmma) {
   for (bool left : {true, false})
     for (bool right : {true, false})

@@ -95,7 +95,7 @@ TEST(Ptx, HasTheInstructionsThatWereMeant) {
     EXPECT_NE(bytes.find("cvt.rn.bf16"), bytes.npos);
 
     std::string rows = ptxOf(reductionSpec(), target);
-    EXPECT_GE(count(rows, "ld.global.nc.v4.f32"), 1u);
+    EXPECT_GE(count(rows, "ld.global.nc.v4."), 1u);
     EXPECT_NE(rows.find("shfl.sync.bfly"), rows.npos);
     EXPECT_NE(rows.find("ex2.approx"), rows.npos);
 

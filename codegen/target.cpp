@@ -18,11 +18,13 @@ struct KnownTarget {
 
 // PTX ISA manual, "Supported targets" and the release notes of each version.
 constexpr KnownTarget knownTargets[] = {
-    {"sm_80", 80, {7, 0}},    {"sm_86", 86, {7, 1}},    {"sm_89", 89, {7, 8}},
-    {"sm_90", 90, {7, 8}},    {"sm_90a", 90, {8, 0}},   {"sm_100", 100, {8, 6}},
-    {"sm_100a", 100, {8, 6}}, {"sm_103", 103, {8, 8}},  {"sm_103a", 103, {8, 8}},
-    {"sm_120", 120, {8, 7}},  {"sm_120a", 120, {8, 7}}, {"sm_121", 121, {8, 8}},
-    {"sm_121a", 121, {8, 8}},
+    {"sm_80", 80, {7, 0}},   {"sm_86", 86, {7, 1}},    {"sm_88", 88, {9, 0}},
+    {"sm_89", 89, {7, 8}},   {"sm_90", 90, {7, 8}},    {"sm_90a", 90, {8, 0}},
+    {"sm_100", 100, {8, 6}}, {"sm_100a", 100, {8, 6}}, {"sm_100f", 100, {8, 8}},
+    {"sm_103", 103, {8, 8}}, {"sm_103a", 103, {8, 8}}, {"sm_103f", 103, {8, 8}},
+    {"sm_110", 110, {9, 0}}, {"sm_110a", 110, {9, 0}}, {"sm_110f", 110, {9, 0}},
+    {"sm_120", 120, {8, 7}}, {"sm_120a", 120, {8, 7}}, {"sm_120f", 120, {8, 8}},
+    {"sm_121", 121, {8, 8}}, {"sm_121a", 121, {8, 8}}, {"sm_121f", 121, {8, 8}},
 };
 
 struct CudaRelease {
@@ -73,7 +75,8 @@ llvm::Expected<Target> findTarget(std::string_view name) {
                      known->name, known->minimumPtx.str(), llvmVersion(), newestLlvmPtx().str(),
                      readers.empty() ? "; no ptxas and no driver is found" : readers);
   }
-  return Target{known->name, known->architecture, name.back() == 'a', known->minimumPtx};
+  return Target{known->name, known->architecture, name.back() == 'a', name.back() == 'f',
+                known->minimumPtx};
 }
 
 std::vector<std::string> targetNames() {

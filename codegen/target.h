@@ -24,9 +24,12 @@ struct PtxVersion {
 
 struct Target {
   std::string name;      ///< "sm_80", "sm_90a"; also ptxas's -arch
-  int architecture = 80; ///< 80, 86, 89, 90, 100, 103, 120, 121
+  int architecture = 80; ///< 80, 86, 88, 89, 90, 100, 103, 110, 120, 121
   /// An "a" target: its code runs on devices of exactly this architecture.
   bool isSpecific = false;
+  /// An "f" target: its code runs on the devices of its family, those of its major number that are
+  /// not older.
+  bool isFamily = false;
   PtxVersion minimumPtx; ///< first version that has this target
 };
 

@@ -6,6 +6,7 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <gtest/gtest.h>
 
 namespace tilewright {
@@ -31,10 +32,14 @@ TEST(Target, UnknownNamesAreRefusedWithTheList) {
 }
 
 TEST(Target, NewTargetsEitherWorkOrSayWhatIsMissing) {
-  for (const char *name : {"sm_100a", "sm_103a", "sm_120a", "sm_121a"}) {
+  for (const char *name :
+       {"sm_88", "sm_100", "sm_100a", "sm_100f", "sm_103a", "sm_103f", "sm_110", "sm_110a",
+        "sm_110f", "sm_120", "sm_120a", "sm_120f", "sm_121a", "sm_121f"}) {
     auto target = findTarget(name);
     if (target) {
       EXPECT_GE(newestLlvmPtx(), target->minimumPtx);
+      EXPECT_EQ(target->isSpecific, name[std::strlen(name) - 1] == 'a') << name;
+      EXPECT_EQ(target->isFamily, name[std::strlen(name) - 1] == 'f') << name;
       continue;
     }
     Diag diag = takeDiag(target.takeError());
@@ -74,7 +79,7 @@ TEST(Target, VersionIsTheOldestOfAll) {
 }
 
 TEST(Target, EmptyRangeNamesAllNumbers) {
-  Target blackwell{"sm_100a", 100, true, {8, 6}};
+  Target blackwell{"sm_100a", 100, true, false, {8, 6}};
   PtxReader readers[] = {{"LLVM 22.1", {9, 0}}, {"ptxas 12.6", {8, 5}}};
   auto version = choosePtxVersion(blackwell, readers);
   ASSERT_FALSE(bool(version));

@@ -392,6 +392,8 @@ Result<bool> needsPtx(const Pack &pack, const GpuInfo &gpu) {
   int major = number / 10, minor = number % 10;
   if (pack.isSpecific && (major != gpu.major || minor != gpu.minor))
     return refuse("that code runs on its own architecture alone");
+  if (pack.target.back() == 'f' && major != gpu.major)
+    return refuse("that code runs on its own family alone");
   if (major > gpu.major || (major == gpu.major && minor > gpu.minor))
     return refuse("the device is older");
   return major < gpu.major;

@@ -108,6 +108,8 @@ TEST(PackReader, WhatRunsWhere) {
                         Case{"sm_86", false, 8, 0, 0}, Case{"sm_80", false, 9, 0, 2},
                         Case{"sm_90a", true, 9, 0, 1}, Case{"sm_90a", true, 10, 0, 0},
                         Case{"sm_100", false, 9, 0, 0}, Case{"sm_100", false, 10, 3, 1},
+                        Case{"sm_100f", false, 10, 0, 1}, Case{"sm_100f", false, 10, 3, 1},
+                        Case{"sm_103f", false, 10, 0, 0}, Case{"sm_100f", false, 12, 0, 0},
                         Case{"compute_90", false, 9, 0, 0}, Case{"", false, 9, 0, 0}}) {
     Pack pack;
     pack.target = c.target;
