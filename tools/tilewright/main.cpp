@@ -1,10 +1,12 @@
 // The tilewright command line.
+#include "analysis/support/printable.h"
 #include "tools/tilewright/command.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <fmt/format.h>
+#include <new>
 
 using namespace tilewright::cli;
 
@@ -28,7 +30,7 @@ int failUsage(const CLI::App &app, const CLI::ParseError &error) {
       if (unknown.starts_with("-"))
         message = fmt::format("no option '{}'", unknown);
   }
-  fmt::print(stderr, "error: {}; see {} --help\n", message, help);
+  fmt::print(stderr, "error: {}; see {} --help\n", tilewright::printableMessage(message), help);
   return BadUsage;
 }
 
@@ -36,6 +38,9 @@ int failUsage(const CLI::App &app, const CLI::ParseError &error) {
 int runSelected(const Selection &selection) {
   try {
     return selection.run();
+  } catch (const std::bad_alloc &) {
+    return failInput(tilewright::makeError(tilewright::DiagClass::BudgetSpent,
+                                           "out of memory; give the program more or ask for less"));
   } catch (const std::exception &error) {
     return fail(tilewright::makeError(tilewright::DiagClass::Internal, "{}", error.what()));
   }
