@@ -82,6 +82,9 @@ llvm::Expected<std::vector<EmittedKernel>> emitPack(std::span<const KernelSpec> 
     return error;
   if (auto error = making->write(FolderDigest::fileName, digest.text()))
     return error;
+  if (dump)
+    if (auto error = dump->finish())
+      return error;
   if (auto error = making->moveIntoPlace())
     return error;
   return emitted;

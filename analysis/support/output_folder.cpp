@@ -51,11 +51,17 @@ OutputFolder::OutputFolder(std::string folder, std::string list)
 
 OutputFolder::OutputFolder(OutputFolder &&other) noexcept
     : folder(std::move(other.folder)), list(std::move(other.list)),
-      descriptor(std::exchange(other.descriptor, -1)), files(std::move(other.files)) {}
+      descriptor(std::exchange(other.descriptor, -1)), isNew(other.isNew), files(std::move(other.files)) {}
 
 OutputFolder::~OutputFolder() {
-  if (descriptor >= 0)
-    close(descriptor);
+  if (descriptor < 0)
+    return;
+  std::error_code ignored;
+  if (fs::is_empty(list, ignored))
+    fs::remove(list, ignored);
+  if (isNew)
+    fs::remove(folder, ignored); // fails where there is something in it
+  close(descriptor);
 }
 
 llvm::Expected<OutputFolder> OutputFolder::open(const std::string &folder,
@@ -65,10 +71,11 @@ llvm::Expected<OutputFolder> OutputFolder::open(const std::string &folder,
     return makeError(DiagClass::BadInput, "{}: {}", folder, why);
   };
   std::error_code error;
-  fs::create_directories(folder, error);
+  bool isNew = fs::create_directories(folder, error);
   if (error)
     return refuse("cannot make the folder: " + error.message());
   OutputFolder result(folder, folder + "/.tilewright-" + writer);
+  result.isNew = isNew;
   result.descriptor = ::open(result.list.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (result.descriptor < 0)
     return refuse(std::string("cannot write: ") + std::strerror(errno));
@@ -151,6 +158,16 @@ llvm::Error OutputFolder::write(const std::string &name, std::string_view bytes)
   files[name] = hash;
   fs::create_directories(fs::path(path).parent_path(), error);
   return writeFileAtomically(path, bytes);
+}
+
+llvm::Error OutputFolder::finish() {
+  load();
+  std::string lines;
+  std::error_code error;
+  for (const auto &[name, hash] : files)
+    if (fs::exists(fs::symlink_status(*this / name, error)))
+      lines += hash + " " + name + "\n";
+  return writeFileAtomically(list, lines);
 }
 
 } // namespace tilewright

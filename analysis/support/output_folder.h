@@ -42,6 +42,10 @@ public:
   /// there that no run wrote.
   llvm::Error write(const std::string &name, std::string_view bytes);
 
+  /// The list as it is now, without what is gone and in order: the same files give the same bytes.
+  /// Ends the run's hold on the folder.
+  llvm::Error finish();
+
 private:
   OutputFolder(std::string folder, std::string list);
   /// A run that was killed while it added a line had not written that file yet.
@@ -52,6 +56,7 @@ private:
 
   std::string folder, list;
   int descriptor = -1;
+  bool isNew = false; ///< the folder was made here: it goes again where nothing is written
   mutable std::map<std::string, std::string> files; ///< names with their hashes
 };
 

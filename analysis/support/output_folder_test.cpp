@@ -86,6 +86,27 @@ TEST_F(OwnedFolder, SomebodyElsesFilesAreRefusedAndKept) {
   EXPECT_EQ(llvm::cantFail(readFile((root / "other.json").string())), "mine");
 }
 
+TEST_F(OwnedFolder, TheListSaysWhatIsThereAndNoMore) {
+  for (unsigned run = 0; run < 3; ++run) {
+    OutputFolder folder = llvm::cantFail(open());
+    folder.removeAllBut({"plans/b"});
+    if (run == 0)
+      llvm::cantFail(folder.write("plans/b", "2"));
+    llvm::cantFail(folder.write("all.json", "1"));
+    llvm::cantFail(folder.finish());
+    EXPECT_EQ(llvm::cantFail(readFile((root / ".tilewright-test").string())),
+              "af63ac4c86019afc all.json\naf63af4c8601a015 plans/b\n");
+  }
+}
+
+TEST_F(OwnedFolder, NothingStaysOfARunThatWroteNothing) {
+  EXPECT_EQ(refusal(), "");
+  EXPECT_FALSE(fs::exists(root));
+  fs::create_directories(root);
+  EXPECT_EQ(refusal(), "");
+  EXPECT_TRUE(fs::is_empty(root));
+}
+
 TEST_F(OwnedFolder, TwoRunsAtOnceAreRefused) {
   OutputFolder folder = llvm::cantFail(open());
   EXPECT_NE(refusal().find("another run"), std::string::npos);

@@ -58,7 +58,7 @@ bool leadsToOpenFile(const std::string &path) {
 }
 
 std::string writeThrough(const std::string &path, std::string_view bytes) {
-  Descriptor file(path, O_WRONLY | O_NOCTTY);
+  Descriptor file(path, O_WRONLY | O_APPEND | O_NOCTTY);
   if (!file.isOpen() || !file.write(bytes) || !file.close())
     return because();
   return "";

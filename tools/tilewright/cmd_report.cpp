@@ -70,6 +70,8 @@ int writeTables(const ReportArguments &options, const std::vector<ReportTable> &
   for (const ReportTable &table : tables)
     if (llvm::Error failed = folder->write(table.name + ".csv", table.csv))
       return failInput(std::move(failed));
+  if (llvm::Error failed = folder->finish())
+    return failInput(std::move(failed));
   return Fine;
 }
 

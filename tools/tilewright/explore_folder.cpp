@@ -148,7 +148,9 @@ void ExploreFolder::forget(size_t index) {
 
 llvm::Error ExploreFolder::finish(const std::string &document) {
   start();
-  return folder.write("explore.json", document);
+  if (auto error = folder.write("explore.json", document))
+    return error;
+  return folder.finish();
 }
 
 } // namespace tilewright::cli
