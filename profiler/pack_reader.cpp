@@ -393,8 +393,6 @@ Result<Pack> readPack(const std::string &folder) {
       message += " (and " + std::to_string(problems.size() - 1) + " more)";
     return Failure{FailureKind::BadInput, message};
   }
-  if (pack->kernels.empty())
-    return Failure{FailureKind::BadInput, folder + ": holds no kernels"};
   pack->folder = folder;
   return pack;
 }
