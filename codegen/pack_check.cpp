@@ -166,7 +166,9 @@ private:
       }
       for (const auto &[name, bytes] : made->files) {
         files.insert(name);
-        if (!held.has(name, bytes))
+        if (!held.has(name))
+          fail(i, name + " is missing; emit the pack again");
+        else if (!held.has(name, bytes))
           fail(i, fmt::format("{} is not what this version makes of the plan; emit the pack again",
                               name));
       }

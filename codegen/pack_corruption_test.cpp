@@ -297,7 +297,7 @@ TEST(PackCorruption, WhatReviewersTriedIsRefusedWithTheField) {
   expectNamed("tw_sums.cubin", [](Json &, Files &files) { files["tw_sums.cubin"] += "x"; });
   expectNamed("tw_sums.cubin is missing",
               [](Json &, Files &files) { files.erase("tw_sums.cubin"); });
-  expectNamed("'llvm'", [](Json &json, Files &files) {
+  expectNamed("made with LLVM 3.0", [](Json &json, Files &files) {
     json["llvm"] = "LLVM 3.0";
     files["tw_scaled.ll"] = "garbage";
   });
@@ -316,7 +316,7 @@ TEST(PackCorruption, WhatReviewersTriedIsRefusedWithTheField) {
       value = 0;
   });
   expectNamed("'more'", [](Json &json, Files &) { json["more"] = 1; });
-  expectNamed("target", [](Json &json, Files &) { json["target"] = "sm_86"; });
+  expectNamed("tw_scaled.ptx", [](Json &json, Files &) { json["target"] = "sm_86"; });
   expectNamed("holds no kernels", [](Json &json, Files &) { json["kernels"] = Json::array(); });
   expectNamed("notes.txt belongs to none", [](Json &, Files &files) { files["notes.txt"] = "x"; });
 }
