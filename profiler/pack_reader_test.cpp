@@ -72,7 +72,7 @@ TEST(PackReader, RefusalsNameTheField) {
     return why.substr(std::min(why.find(": ") + 2, why.size()));
   };
   EXPECT_EQ(refuse([](Json &j) { j["schema_version"] = 2; }),
-            "m.json:1:47: 'schema_version' is not 1; use the tilewright-profile that came with the "
+            "m.json:1:46: 'schema_version' is not 1; use the tilewright-profile that came with the "
             "pack's tilewright");
   EXPECT_EQ(refusedWith([](Json &j) { j["kernels"][0]["grid"][0] = 0; }),
             "'kernels[0].grid' is 0, allowed are 1 to 2147483647");
