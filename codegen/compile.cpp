@@ -38,15 +38,22 @@ std::string targetProblem(const KernelInfo &kernel, const Toolchain &toolchain) 
   return "";
 }
 
-llvm::Expected<CompiledKernel> compileKernel(KernelModule &kernel, const Toolchain &toolchain) {
+llvm::Expected<CompiledKernel> compileKernel(KernelModule &kernel, const Toolchain &toolchain,
+                                             int64_t minCtasPerSm) {
   constexpr int64_t perThread = 255, perBlock = 65536; // on all targets
-  auto result = compileOnce(kernel, toolchain);
-  if (!result || !result->assembled || !result->assembled->report.spills() ||
-      result->assembled->report.registers >=
-          std::min(perThread, perBlock / kernel.launch.threads / 8 * 8))
-    return result;
+  bool asks = !toolchain.ptxas && minCtasPerSm > 0;
+  if (!asks) {
+    auto result = compileOnce(kernel, toolchain);
+    if (!result || !result->assembled || !result->assembled->report.spills() ||
+        result->assembled->report.registers >=
+            std::min(perThread, perBlock / kernel.launch.threads / 8 * 8))
+      return result;
+  }
   kernel.asksForOneBlock();
-  return compileOnce(kernel, toolchain);
+  auto result = compileOnce(kernel, toolchain);
+  if (result)
+    result->minCtasPerSm = 1;
+  return result;
 }
 
 } // namespace tilewright

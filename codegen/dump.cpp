@@ -1,10 +1,10 @@
 #include "codegen/dump.h"
 
+#include "analysis/support/diag.h"
 #include "codegen/subprocess.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
 #include <cstdlib>
@@ -49,14 +49,7 @@ std::optional<std::string> disassemble(const std::string &cubinFile) {
 
 } // namespace
 
-llvm::Error writeDump(const std::string &folder, const KernelDump &dump) {
-  if (auto error = llvm::sys::fs::create_directories(folder))
-    return makeError(DiagClass::BadInput, "can't create {}: {}", folder, error.message());
-  auto pathOf = [&](const std::string &ending) {
-    llvm::SmallString<256> path(folder);
-    llvm::sys::path::append(path, dump.base + ending);
-    return std::string(path);
-  };
+llvm::Error writeDump(OutputFolder &folder, const KernelDump &dump) {
   std::vector<std::pair<std::string, const std::string *>> files{{".plan.json", &dump.plan},
                                                                  {".tile.txt", &dump.steps},
                                                                  {".ll", &dump.ir},
@@ -64,16 +57,14 @@ llvm::Error writeDump(const std::string &folder, const KernelDump &dump) {
                                                                  {".ptx", &dump.ptx}};
   if (!dump.log.empty())
     files.push_back({".ptxas.log", &dump.log});
+  if (!dump.cubin.empty())
+    files.push_back({".cubin", &dump.cubin});
   for (const auto &[ending, text] : files)
-    if (auto error = writeFileAtomically(pathOf(ending), *text))
+    if (auto error = folder.write(dump.base + ending, *text))
       return error;
-  if (dump.cubin.empty())
-    return llvm::Error::success();
-  std::string cubin = pathOf(".cubin");
-  if (auto error = writeFileAtomically(cubin, dump.cubin))
-    return error;
-  if (auto sass = disassemble(cubin))
-    return writeFileAtomically(pathOf(".sass"), *sass);
+  if (!dump.cubin.empty())
+    if (auto sass = disassemble(folder / (dump.base + ".cubin")))
+      return folder.write(dump.base + ".sass", *sass);
   return llvm::Error::success();
 }
 

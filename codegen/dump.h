@@ -1,7 +1,7 @@
 // The steps of a kernel on its way to the GPU, for people to read.
 #pragma once
 
-#include "analysis/support/diag.h"
+#include "analysis/support/output_folder.h"
 
 #include <string>
 
@@ -18,8 +18,7 @@ struct KernelDump {
 };
 
 /// Writes BASE.plan.json, BASE.tile.txt, BASE.ll, BASE.optimised.ll, BASE.ptx, and BASE.ptxas.log
-/// and BASE.sass where there is something to write, into a folder that is made if need be. Errors:
-/// BadInput for a folder that can't be written.
-llvm::Error writeDump(const std::string &folder, const KernelDump &dump);
+/// and BASE.sass where there is something to write. Errors: BadInput where it can't be written.
+llvm::Error writeDump(OutputFolder &folder, const KernelDump &dump);
 
 } // namespace tilewright

@@ -4,6 +4,12 @@
 //   DIR/<kernel>.ll        LLVM IR as lowered, before LLVM's passes
 //   DIR/<kernel>.ptx
 //   DIR/<kernel>.cubin     where a ptxas was found
+//   DIR/digest.txt         a digest over all of these (analysis/support/folder_digest.h)
+//
+// A pack that passes check is one that emit makes: everything in it follows from its plans, target,
+// PTX version and seed, which check takes from the manifest, and is compared with what they give.
+// What only an assembler knows (cubin, registers, spill_bytes, min_ctas_per_sm) is compared where
+// the same version of ptxas is at hand, and is otherwise covered by the digest alone.
 //
 // Manifest, schema "tilewright.pack" version 1:
 //   {schema, schema_version, target, architecture_specific, ptx_version, llvm, ptxas (or null),
@@ -12,9 +18,10 @@
 //      files {ll, ptx, cubin?}, parameters [{name, role "input"|"output", dtype, dims,
 //      minor_to_major, bytes, range?}], workspaces [{name, bytes, zeroed}], tensor_maps
 //      [{parameter, offset_bytes, dtype, dims, strides_bytes, box, swizzle_bytes}], notes, fill
-//      {recipe "splitmix64", seed}, tolerance, registers?, spill_bytes?, plan {root_tile,
-//      sequential [{op, dim, size}], warps, stages, split_k, group_m, instruction}, work? {flops,
-//      tensor_cores, dtype, read_bytes, write_bytes}, problem, plan_hash, plan_text, hlo}]}
+//      {recipe "splitmix64", seed}, tolerance, registers?, spill_bytes?, min_ctas_per_sm?, plan
+//      {root_tile, sequential [{op, dim, size}], warps, stages, split_k, group_m, instruction},
+//      work? {flops, tensor_cores, dtype, read_bytes, write_bytes}, problem, plan_hash, plan_text,
+//      hlo}]}
 // A problem is the ops without a plan. `expected` holds elements of its outputs as the reference
 // evaluator makes them: positions in memory, values ("nan", "inf", "-inf" where JSON has no number)
 // and the root mean square of the values, below which errors are absolute; `unchecked` says why
@@ -80,10 +87,25 @@ struct CheckedKernel {
   CheckOutcome outcome;
 };
 
-/// Lowers every kernel of a pack again, for emulation, and checks it (see checkKernel()). Each
-/// kernel is also lowered for the device again: IR that is not what the pack holds is a failure.
-/// Errors: BadInput for a folder without a manifest that can be read, with the field.
-llvm::Expected<std::vector<CheckedKernel>> checkPack(const std::string &folder,
-                                                     const CheckOptions &options = {});
+struct CheckedPack {
+  std::vector<CheckedKernel> kernels; ///< empty where the pack is not what emit wrote
+  /// Why the pack as a whole fails: its digest, no kernels, fields that belong to none of them.
+  std::vector<std::string> problems;
+  bool passes() const; ///< without a problem, and no kernel fails
+};
+
+struct PackCheckOptions {
+  CheckOptions check;           ///< without the seed
+  std::optional<uint64_t> seed; ///< of the inputs; nothing: the pack's own
+  /// As emit had it, see EmitOptions.
+  std::function<std::optional<KernelWork>(const KernelPlan &)> workOf;
+};
+
+/// Checks a pack in three steps, each of which must pass before the next: the files are those of
+/// the digest; manifest and files are what the plans make now; and every kernel is right on the
+/// emulator (see checkKernel()). Errors: BadInput for a folder without a manifest that can be read,
+/// with the field and its place.
+llvm::Expected<CheckedPack> checkPack(const std::string &folder,
+                                      const PackCheckOptions &options = {});
 
 } // namespace tilewright

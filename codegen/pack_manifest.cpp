@@ -2,10 +2,10 @@
 
 #include "analysis/import/hlo_text.h"
 #include "analysis/import/import_file.h"
-#include "analysis/support/json_guard.h"
+#include "analysis/support/json_text.h"
+#include "analysis/support/printable.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 namespace tilewright {
 
@@ -14,6 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr const char *schema = "tilewright.pack", *planSchema = "tilewright.plan";
 constexpr int64_t schemaVersion = 1;
+constexpr unsigned maxDepth = 32;
 
 Json toJson(const KernelParameter &parameter) {
   return {{"name", parameter.name},
@@ -47,10 +48,15 @@ Json toJson(const KernelSpec &spec) {
           {"instruction", std::string(toString(spec.schedule.instruction))}};
 }
 
+/// The first thing that is wrong with a document, and where.
+struct Problem {
+  std::string path, message; ///< no message: nothing is
+};
+
 /// Reads fields of one object; the first problem is kept.
 class Reader {
 public:
-  Reader(const Json &object, std::string where, std::string &problem)
+  Reader(const Json &object, std::string where, Problem &problem)
       : object(object), where(std::move(where)), problem(problem) {
     if (!object.is_object())
       complain("", "is not an object");
@@ -69,7 +75,12 @@ public:
     complain(name, "is not a string");
     return "";
   }
-  int64_t integer(const char *name) { return integerOf(field(name), name); }
+  int64_t integer(const char *name, int64_t least = INT64_MIN, int64_t most = INT64_MAX) {
+    int64_t value = integerOf(field(name), name);
+    if (value < least || value > most)
+      complain(name, fmt::format("is {}, allowed are {} to {}", value, least, most));
+    return value;
+  }
   std::vector<int64_t> integers(const char *name) {
     std::vector<int64_t> result;
     const Json *value = field(name);
@@ -79,13 +90,6 @@ public:
       for (const Json &item : *value)
         result.push_back(integerOf(&item, name));
     return result;
-  }
-  double number(const char *name) {
-    const Json *value = field(name);
-    if (value && value->is_number())
-      return value->get<double>();
-    complain(name, "is not a number");
-    return 0;
   }
   /// The objects of a list.
   std::vector<Reader> list(const char *name) {
@@ -103,9 +107,9 @@ public:
     const Json *value = field(name);
     return Reader(value ? *value : nothing, where + name + ".", problem);
   }
-  void complain(const char *name, const char *what) {
-    if (problem.empty())
-      problem = fmt::format("'{}{}' {}", where, name, what);
+  void complain(const char *name, std::string_view what) {
+    if (problem.message.empty())
+      problem = {where + name, fmt::format("'{}{}' {}", where, name, what)};
   }
 
 private:
@@ -120,18 +124,27 @@ private:
 
   const Json &object;
   std::string where;
-  std::string &problem;
+  Problem &problem;
+};
+
+/// A document's text, for errors that point into it.
+struct Source {
+  const std::string &file, &text;
+  llvm::Error errorOf(const Problem &problem) const {
+    return jsonError(file, text, problem.path, problem.message);
+  }
 };
 
 /// Name, plan and HLO text of a kernel. `problem` may already hold one.
-llvm::Expected<KernelSpec> readSpec(Reader kernel, const std::string &file, std::string &problem) {
+llvm::Expected<KernelSpec> readSpec(Reader kernel, const Source &source, Problem &problem) {
   KernelSpec spec;
   spec.name = kernel.text("name");
   Reader plan = kernel.inner("plan");
   spec.rootTile = plan.integers("root_tile");
   for (Reader &tile : plan.list("sequential"))
-    spec.sequential.push_back(
-        {tile.text("op"), static_cast<unsigned>(tile.integer("dim")), tile.integer("size")});
+    spec.sequential.push_back({tile.text("op"),
+                               static_cast<unsigned>(tile.integer("dim", 0, UINT32_MAX)),
+                               tile.integer("size")});
   spec.schedule.warps = plan.integer("warps");
   spec.schedule.stages = plan.integer("stages");
   spec.schedule.splitK = plan.integer("split_k");
@@ -146,64 +159,44 @@ llvm::Expected<KernelSpec> readSpec(Reader kernel, const std::string &file, std:
   if (!isKnown)
     plan.complain("instruction", "is none of fma, mma.sync, wgmma");
   std::string hlo = kernel.text("hlo");
-  if (!problem.empty())
-    return makeError(DiagClass::BadInput, "{}: {}", file, problem);
-  auto module = importBuffer(
-      std::make_shared<SourceBuffer>(fmt::format("{} (hlo of {})", file, spec.name), hlo));
+  if (!problem.message.empty())
+    return source.errorOf(problem);
+  auto module = importBuffer(std::make_shared<SourceBuffer>(
+      fmt::format("{} (hlo of {})", source.file, shortened(spec.name, 100)), hlo));
   if (!module)
     return module.takeError();
   spec.module = std::make_shared<Module>(std::move(*module));
   return spec;
 }
 
-llvm::Expected<ManifestKernel> readKernel(Reader kernel, const std::string &file,
-                                          std::string &problem) {
+/// What a kernel was made from, and what an assembler said of it.
+llvm::Expected<ManifestKernel> readKernel(Reader kernel, const Source &source, Problem &problem) {
   ManifestKernel result;
   result.name = kernel.text("name");
-  result.kind = kernel.text("kind");
-  result.entry = kernel.text("entry");
-  auto dims = [&](const char *name) {
-    std::vector<int64_t> values = kernel.integers(name);
-    if (values.size() != 3)
-      kernel.complain(name, "has not three numbers");
-    values.resize(3);
-    return values;
-  };
-  result.launch = {dims("grid")[0], dims("block")[0], kernel.integer("dynamic_shared_bytes")};
+  result.seed = static_cast<uint64_t>(kernel.inner("fill").integer("seed", 0));
   Reader files = kernel.inner("files");
-  result.llFile = files.text("ll");
-  result.ptxFile = files.text("ptx");
   if (files.field("cubin"))
     result.cubinFile = files.text("cubin");
-  result.seed = static_cast<uint64_t>(kernel.inner("fill").integer("seed"));
-  result.tolerance = kernel.number("tolerance");
-  llvm::Expected<KernelSpec> spec = readSpec(kernel, file, problem);
+  if (kernel.field("registers")) {
+    result.assembly.emplace();
+    result.assembly->registers = kernel.integer("registers");
+    result.assembly->spillStoreBytes = kernel.integer("spill_bytes");
+  }
+  if (kernel.field("min_ctas_per_sm"))
+    result.minCtasPerSm = kernel.integer("min_ctas_per_sm", 1, 1);
+  llvm::Expected<KernelSpec> spec = readSpec(kernel, source, problem);
   if (!spec)
     return spec.takeError();
   result.spec = std::move(*spec);
   return result;
 }
 
-/// The root object of a document of ours. Errors: BadInput.
-llvm::Expected<Json> parseDocument(const std::string &file, const std::string &text) {
-  if (auto error = checkJsonDepth(text, 32, file))
-    return error;
-  Json root = Json::parse(text, nullptr, false);
-  if (root.is_discarded())
-    return makeError(DiagClass::BadInput, "{}: not valid JSON", file);
-  return root;
-}
-
-void expectSchema(Reader &reader, const char *expected, std::string &problem) {
+void expectSchema(Reader &reader, const char *expected, Problem &problem) {
   if (reader.text("schema") != expected)
-    reader.complain("schema", fmt::format("is not {}", expected).c_str());
-  if (problem.empty() && reader.integer("schema_version") != schemaVersion)
+    reader.complain("schema", fmt::format("is not {}", expected));
+  if (problem.message.empty() && reader.integer("schema_version") != schemaVersion)
     reader.complain("schema_version", "is not 1");
 }
-
-} // namespace
-
-namespace {
 
 /// JSON has no words for what is not finite.
 Json numberJson(double value) {
@@ -269,6 +262,8 @@ std::string printManifest(const Manifest &manifest) {
       json["registers"] = kernel.assembly->registers;
       json["spill_bytes"] = kernel.assembly->spillStoreBytes + kernel.assembly->spillLoadBytes;
     }
+    if (kernel.minCtasPerSm)
+      json["min_ctas_per_sm"] = kernel.minCtasPerSm;
     if (kernel.work)
       json["work"] = {{"flops", kernel.work->flops},
                       {"tensor_cores", kernel.work->onTensorCores},
@@ -295,28 +290,27 @@ std::string printManifest(const Manifest &manifest) {
 }
 
 llvm::Expected<Manifest> parseManifest(const std::string &file, const std::string &text) {
-  llvm::Expected<Json> root = parseDocument(file, text);
+  llvm::Expected<Json> root = parseJson<Json>(file, text, maxDepth);
   if (!root)
     return root.takeError();
-  std::string problem;
+  Source source{file, text};
+  Problem problem;
   Reader reader(*root, "", problem);
   Manifest manifest;
   expectSchema(reader, schema, problem);
   manifest.target = reader.text("target");
   manifest.ptxVersion = reader.text("ptx_version");
   manifest.llvm = reader.text("llvm");
-  if (const Json *ptxas = reader.field("ptxas"); ptxas && ptxas->is_string())
-    manifest.ptxas = ptxas->get<std::string>();
-  if (const Json *specific = reader.field("architecture_specific"))
-    manifest.isSpecific = specific->is_boolean() && specific->get<bool>();
+  if (const Json *ptxas = reader.field("ptxas"); ptxas && !ptxas->is_null())
+    manifest.ptxas = reader.text("ptxas");
   for (Reader &each : reader.list("kernels")) {
-    auto kernel = readKernel(each, file, problem);
+    auto kernel = readKernel(each, source, problem);
     if (!kernel)
       return kernel.takeError();
     manifest.kernels.push_back(std::move(*kernel));
   }
-  if (!problem.empty())
-    return makeError(DiagClass::BadInput, "{}: {}", file, problem);
+  if (!problem.message.empty())
+    return source.errorOf(problem);
   return manifest;
 }
 
@@ -330,13 +324,13 @@ std::string printPlan(const KernelSpec &spec) {
 }
 
 llvm::Expected<KernelSpec> parsePlan(const std::string &file, const std::string &text) {
-  llvm::Expected<Json> root = parseDocument(file, text);
+  llvm::Expected<Json> root = parseJson<Json>(file, text, maxDepth);
   if (!root)
     return root.takeError();
-  std::string problem;
+  Problem problem;
   Reader reader(*root, "", problem);
   expectSchema(reader, planSchema, problem);
-  return readSpec(reader, file, problem);
+  return readSpec(reader, {file, text}, problem);
 }
 
 } // namespace tilewright

@@ -30,30 +30,33 @@ struct ManifestKernel {
   uint64_t seed = 1;
   double tolerance = 0;
   std::optional<AssemblyReport> assembly;
+  int64_t minCtasPerSm = 0; ///< that the code asks for, see compileKernel(); 0: nothing
   KernelSpec spec;
-  // For the runner; not read back.
+  // For the runner.
   std::vector<FillRange> ranges; ///< of the inputs' values
   std::string problem, planHash, planText;
   std::optional<KernelWork> work;
 };
 
 struct Manifest {
-  std::string target, ptxVersion, llvm, ptxas; ///< ptxas: "13.0", empty when none was found
+  std::string target, ptxVersion, llvm, ptxas; ///< ptxas: "12.4.131", empty when none was found
   bool isSpecific = false;
   std::vector<ManifestKernel> kernels;
-  std::vector<KernelProblem> problems; ///< each once; not read back
+  std::vector<KernelProblem> problems; ///< each once
 };
 
 std::string printManifest(const Manifest &manifest);
 
-/// Errors: BadInput, naming `file` and the field.
+/// What a pack is made from: target, versions, and of each kernel the plan, the ops, the seed, and
+/// what only an assembler knows. The rest follows from these (see PackMaker) and is not read.
+/// Errors: BadInput, naming the field, at its place in `file`.
 llvm::Expected<Manifest> parseManifest(const std::string &file, const std::string &text);
 
 /// A plan on its own, schema "tilewright.plan" version 1: {schema, schema_version, name, plan, hlo}
 /// with the fields of a manifest's kernel.
 std::string printPlan(const KernelSpec &spec);
 
-/// Errors: BadInput, naming `file` and the field, or the place in the HLO text.
+/// Errors: BadInput, naming the field, at its place in `file`, or at the place in the HLO text.
 llvm::Expected<KernelSpec> parsePlan(const std::string &file, const std::string &text);
 
 } // namespace tilewright

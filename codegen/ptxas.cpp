@@ -66,6 +66,20 @@ std::optional<std::pair<int, int>> parsePtxasRelease(std::string_view text) {
   return std::nullopt;
 }
 
+std::string parsePtxasVersion(std::string_view text) {
+  auto release = parsePtxasRelease(text);
+  if (!release)
+    return "";
+  std::string version = fmt::format("{}.{}", release->first, release->second);
+  size_t at = text.find(version + ".");
+  if (at == text.npos)
+    return version;
+  size_t end = std::min(text.find_first_not_of("0123456789.", at), text.size());
+  while (end > at && text[end - 1] == '.')
+    --end;
+  return std::string(text.substr(at, end - at));
+}
+
 llvm::Expected<std::optional<Ptxas>> findPtxas() {
   Ptxas ptxas;
   ptxas.path = locatePtxas();
@@ -85,6 +99,7 @@ llvm::Expected<std::optional<Ptxas>> findPtxas() {
                      result->exitCode);
   ptxas.releaseMajor = release->first;
   ptxas.releaseMinor = release->second;
+  ptxas.version = parsePtxasVersion(result->output);
   ptxas.newestPtx = *newest;
   return ptxas;
 }

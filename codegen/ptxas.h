@@ -8,6 +8,7 @@ namespace tilewright {
 struct Ptxas {
   std::string path;
   int releaseMajor = 0, releaseMinor = 0; ///< of CUDA: 13, 0
+  std::string version;                    ///< "13.0.88"; "13.0" where it does not say more
   PtxVersion newestPtx;                   ///< that it reads
 };
 
@@ -21,6 +22,9 @@ llvm::Expected<std::optional<Ptxas>> findPtxas();
 
 /// Reads "…release 12.4, V12.4.131…" from the text of `ptxas --version`.
 std::optional<std::pair<int, int>> parsePtxasRelease(std::string_view text);
+
+/// The same with all that it says: "12.4.131".
+std::string parsePtxasVersion(std::string_view text);
 
 /// What `ptxas -v` says about a kernel.
 struct AssemblyReport {

@@ -1,7 +1,10 @@
 #include "profiler/pack_reader.h"
 
+#include "analysis/support/folder_digest.h"
+#include "analysis/support/json_place.h"
 #include "profiler/text.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -38,10 +41,24 @@ bool isShallow(const std::string &text, unsigned most) {
   return true;
 }
 
+/// ":LINE:COLUMN" of a byte.
+std::string placeText(std::string_view text, size_t offset) {
+  std::string_view before = text.substr(0, offset);
+  size_t line = before.rfind('\n') + 1; // 0 in the first line
+  return ":" + std::to_string(1 + std::count(before.begin(), before.end(), '\n')) + ":" +
+         std::to_string(before.size() - line + 1);
+}
+
+/// The first thing that is wrong with a manifest, and where.
+struct Problem {
+  std::string path, message;
+  explicit operator bool() const { return !message.empty(); }
+};
+
 /// Fields of one object; the first problem is kept, and later reads give zeros.
 class Fields {
 public:
-  Fields(const Json &object, std::string where, std::string &problem)
+  Fields(const Json &object, std::string where, Problem &problem)
       : object(object.is_object() ? object : empty()), where(std::move(where)), problem(problem) {
     if (!object.is_object())
       complain("", "is not an object");
@@ -128,8 +145,8 @@ public:
   Fields inner(const char *name) { return Fields(raw(name), where + name + ".", problem); }
 
   void complain(const std::string &name, const std::string &what) {
-    if (problem.empty())
-      problem = "'" + where + name + "' " + what;
+    if (!problem)
+      problem = {where + name, "'" + where + name + "' " + what};
   }
 
 private:
@@ -151,7 +168,7 @@ private:
 
   const Json &object;
   std::string where;
-  std::string &problem;
+  Problem &problem;
 };
 
 constexpr int64_t maxElements = int64_t(1) << 40;
@@ -281,7 +298,9 @@ ProblemExpectations readExpectations(Fields f) {
 }
 
 /// Gives a kernel the expectations of its problem; outputs are counted apart from inputs.
-void expect(PackKernel &kernel, const ProblemExpectations &problem, std::string &complaint) {
+void expect(PackKernel &kernel, const ProblemExpectations &problem, Problem &complaint) {
+  if (complaint)
+    return;
   kernel.unchecked = problem.unchecked;
   std::vector<size_t> outputs;
   for (size_t i = 0; i < kernel.parameters.size(); ++i)
@@ -289,16 +308,16 @@ void expect(PackKernel &kernel, const ProblemExpectations &problem, std::string 
       outputs.push_back(i);
   for (PackExpectation expectation : problem.outputs) {
     if (expectation.parameter >= outputs.size()) {
-      complaint =
-          "problem " + kernel.problem + " expects more outputs than '" + kernel.name + "' has";
+      complaint = {"problems", "problem " + kernel.problem + " expects more outputs than '" +
+                                   kernel.name + "' has"};
       return;
     }
     expectation.parameter = outputs[expectation.parameter];
     int64_t elements = kernel.parameters[expectation.parameter].elements;
     for (int64_t position : expectation.positions)
       if (position >= elements) {
-        complaint = "problem " + kernel.problem + " expects element " + std::to_string(position) +
-                    " of " + std::to_string(elements);
+        complaint = {"problems", "problem " + kernel.problem + " expects element " +
+                                     std::to_string(position) + " of " + std::to_string(elements)};
         return;
       }
     kernel.expectations.push_back(std::move(expectation));
@@ -313,14 +332,20 @@ Result<Pack> parsePack(const std::string &file, const std::string &text) {
   };
   if (!isShallow(text, maxDepth))
     return refuse("nested deeper than " + std::to_string(maxDepth) + " levels");
-  Json root = Json::parse(text, nullptr, false);
-  if (root.is_discarded())
-    return refuse("not valid JSON");
-  std::string problem;
+  Json root;
+  try {
+    root = Json::parse(text);
+  } catch (const Json::parse_error &error) {
+    return Failure{FailureKind::BadInput,
+                   file + placeText(text, error.byte ? error.byte - 1 : 0) + ": not valid JSON"};
+  } catch (const Json::exception &) {
+    return refuse("a number is too large");
+  }
+  Problem problem;
   Fields f(root, "", problem);
   if (f.text("schema") != "tilewright.pack")
     f.complain("schema", "is not tilewright.pack");
-  if (problem.empty() && f.integer("schema_version", 0, INT32_MAX) != 1)
+  if (!problem && f.integer("schema_version", 0, INT32_MAX) != 1)
     f.complain("schema_version", "is not 1; use the tilewright-profile that came with the pack's "
                                  "tilewright");
   Pack pack;
@@ -343,8 +368,9 @@ Result<Pack> parsePack(const std::string &file, const std::string &text) {
       kernel.unchecked = "the pack says nothing of what must come out";
     pack.kernels.push_back(std::move(kernel));
   });
-  if (!problem.empty())
-    return refuse(problem);
+  if (problem)
+    return Failure{FailureKind::BadInput,
+                   file + placeText(text, jsonPlace(text, problem.path)) + ": " + problem.message};
   std::map<std::string, std::string> names; // plan hash -> kernel
   for (const PackKernel &kernel : pack.kernels)
     if (auto [at, isNew] = names.emplace(kernel.planHash, kernel.name); !isNew)
@@ -359,8 +385,15 @@ Result<Pack> readPack(const std::string &folder) {
     return Failure{FailureKind::BadInput, text.failure().message + "; a pack is a folder that "
                                                                    "tilewright emit wrote"};
   Result<Pack> pack = parsePack(file, *text);
-  if (pack)
-    pack->folder = folder;
+  if (!pack)
+    return pack;
+  if (auto problems = folderProblems(folder); !problems.empty()) {
+    std::string message = folder + ": is not as tilewright emit wrote it: " + problems[0];
+    if (problems.size() > 1)
+      message += " (and " + std::to_string(problems.size() - 1) + " more)";
+    return Failure{FailureKind::BadInput, message};
+  }
+  pack->folder = folder;
   return pack;
 }
 

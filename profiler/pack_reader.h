@@ -88,7 +88,9 @@ struct Pack {
   std::vector<PackProblem> problems;
 };
 
-/// Reads DIR/manifest.json. BadInput, naming the file and the field.
+/// Reads DIR/manifest.json. BadInput, naming the file with the place and the field, also where a
+/// file is not what the pack's digest was made of (nothing of such a pack is run), and without
+/// kernels.
 Result<Pack> readPack(const std::string &folder);
 
 /// The same from text, for tests.

@@ -65,11 +65,21 @@ TEST(PackReader, RefusalsNameTheField) {
     change(other);
     return whyRefused(other.dump());
   };
-  EXPECT_EQ(refuse([](Json &j) { j["schema_version"] = 2; }).find("m.json: 'schema_version'"), 0u);
-  EXPECT_EQ(refuse([](Json &j) { j["kernels"][0]["grid"][0] = 0; }),
-            "m.json: 'kernels[0].grid' is 0, allowed are 1 to 2147483647");
-  EXPECT_EQ(refuse([](Json &j) { j["kernels"][0]["parameters"][1]["dtype"] = "q7"; }),
-            "m.json: 'kernels[0].parameters[1].dtype' is no element type");
+  // The message, behind the place where the value stands.
+  auto refusedWith = [&](const std::function<void(Json &)> &change) {
+    std::string why = refuse(change);
+    EXPECT_EQ(why.find("m.json:1:"), 0u) << why;
+    return why.substr(std::min(why.find(": ") + 2, why.size()));
+  };
+  EXPECT_EQ(refuse([](Json &j) { j["schema_version"] = 2; }),
+            "m.json:1:46: 'schema_version' is not 1; use the tilewright-profile that came with the "
+            "pack's tilewright");
+  EXPECT_EQ(refusedWith([](Json &j) { j["kernels"][0]["grid"][0] = 0; }),
+            "'kernels[0].grid' is 0, allowed are 1 to 2147483647");
+  EXPECT_EQ(refusedWith([](Json &j) { j["kernels"][0]["parameters"][1]["dtype"] = "q7"; }),
+            "'kernels[0].parameters[1].dtype' is no element type");
+  EXPECT_NE(whyRefused("{\n  \"schema\": tilewright\n}").find("m.json:2:14: not valid JSON"),
+            std::string::npos);
   EXPECT_NE(refuse([](Json &j) { j["kernels"].push_back(j["kernels"][0]); }).find("same plan"),
             std::string::npos);
   EXPECT_NE(refuse([](Json &j) {

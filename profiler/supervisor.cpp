@@ -1,5 +1,6 @@
 #include "profiler/supervisor.h"
 
+#include "analysis/support/printable.h"
 #include "profiler/text.h"
 
 #include <cerrno>
@@ -38,7 +39,7 @@ private:
 };
 
 void say(const std::string &line) {
-  std::fprintf(stderr, "%s\n", line.c_str());
+  std::fprintf(stderr, "%s\n", printableMessage(line).c_str());
   std::fflush(stderr);
 }
 

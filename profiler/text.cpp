@@ -1,13 +1,13 @@
 #include "profiler/text.h"
 
 #include "analysis/support/digest.h"
+#include "analysis/support/replace_file.h"
 
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
-#include <unistd.h>
 
 namespace tilewright::profile {
 
@@ -31,20 +31,10 @@ Result<std::string> readTextFile(const std::string &path, uint64_t maxBytes) {
 }
 
 Status writeTextFile(const std::string &path, std::string_view bytes) {
-  std::string temporary = path + ".tmp" + std::to_string(getpid());
-  auto refuse = [&] {
-    Failure failure{FailureKind::BadInput, "can't write " + path + ": " + std::strerror(errno)};
-    std::remove(temporary.c_str());
-    return failure;
-  };
-  FILE *file = std::fopen(temporary.c_str(), "wb");
-  if (!file)
-    return refuse();
-  bool written = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  written &= std::fclose(file) == 0;
-  if (!written || std::rename(temporary.c_str(), path.c_str()) != 0)
-    return refuse();
-  return fine();
+  std::string problem = replaceFile(path, bytes);
+  if (problem.empty())
+    return fine();
+  return Failure{FailureKind::BadInput, path + ": " + problem};
 }
 
 std::string numberText(double value) {

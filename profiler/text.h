@@ -15,7 +15,7 @@ std::string hashText(std::string_view bytes);
 /// A whole file. BadInput, naming it, when it can't be read or has more than `maxBytes`.
 Result<std::string> readTextFile(const std::string &path, uint64_t maxBytes);
 
-/// Writes to a temporary file in the same folder and renames it.
+/// replaceFile() with a failure that names the file.
 Status writeTextFile(const std::string &path, std::string_view bytes);
 
 /// A number as a CSV cell: six significant digits, or as many as a whole number has.

@@ -6,7 +6,7 @@
 #                                [--jobs 2]
 #   DIR/models/NAME.hlo.txt  the problems
 #   DIR/explored/NAME        what explore says of each, plans included
-#   DIR/packs/NAME           a pack a problem: manifest and cubins, no more
+#   DIR/packs/NAME           a pack a problem
 #   DIR/left_out.txt         plans without code, with the reason
 # Then, on the machine with the GPU (under three minutes on an H100):
 #   tilewright-profile DIR/packs/* --out measured.csv --samples 12 --budget-ms 20 --time-limit 220
@@ -306,7 +306,6 @@ make_pack() { # NAME
   esac
   "$bin/tilewright" emit "${files[@]}" --target "$target" --out "$pack" >"$out/$name.emit.log" || code=$?
   ((code <= 1)) || { cat "$out/$name.emit.log" >&2; return 1; }
-  rm -f "$pack"/*.ll "$pack"/*.ptx # the runner needs the cubins alone
   echo "$name: $(find "$pack" -name '*.cubin' | wc -l) kernels of ${#files[@]} plans"
 }
 

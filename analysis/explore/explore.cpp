@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <fmt/format.h>
 #include <mutex>
 #include <set>
@@ -26,19 +27,30 @@ namespace tilewright {
 
 namespace {
 
-/// Runs body(0 … count-1) on some threads; each index once.
+/// Runs body(0 … count-1) on some threads; each index once. What one throws ends the others, too,
+/// and is thrown here.
 void parallelFor(size_t count, unsigned jobs, const std::function<void(size_t)> &body) {
   std::atomic<size_t> next{0};
+  std::exception_ptr thrown;
+  std::mutex mutex;
   auto work = [&] {
-    for (size_t i; (i = next++) < count;)
-      body(i);
+    try {
+      for (size_t i; (i = next++) < count;)
+        body(i);
+    } catch (...) {
+      next = count;
+      std::lock_guard lock(mutex);
+      if (!thrown)
+        thrown = std::current_exception();
+    }
   };
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads; // joined also where one more can't be started
   for (unsigned t = 1; t < std::min<size_t>(jobs, count); ++t)
     threads.emplace_back(work);
   work();
-  for (std::thread &thread : threads)
-    thread.join();
+  threads.clear();
+  if (thrown)
+    std::rethrow_exception(thrown);
 }
 
 /// Dims of 1 may stand anywhere.

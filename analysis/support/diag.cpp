@@ -1,5 +1,7 @@
 #include "analysis/support/diag.h"
 
+#include "analysis/support/printable.h"
+
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -9,7 +11,8 @@ namespace tilewright {
 char DiagError::ID = 0;
 
 namespace {
-constexpr size_t maxShownLine = 160; // bytes of a source line that a diagnostic repeats
+constexpr size_t maxShownLine = 160;  // bytes of a source line that a diagnostic repeats
+constexpr size_t maxShownFile = 1000; // bytes of a file's name
 
 bool isContinuationByte(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 } // namespace
@@ -43,26 +46,30 @@ Diag diagAt(const SourceBuffer &buffer, SourceLoc where, std::string message, Di
 }
 
 std::string Diag::str() const {
-  std::string out = file;
+  std::string out = printable(shortened(file, maxShownFile));
   if (line)
     out += fmt::format(":{}:{}", line, column);
   if (!out.empty())
     out += ": ";
-  out += "error: " + message + "\n";
+  out += "error: " + printableMessage(message) + "\n";
   if (line && !sourceLine.empty()) {
-    // A long line is cut to a window around the column; control bytes are shown as '?'.
-    size_t at = column - 1;
+    // A long line is cut to a window around the column, between characters.
+    size_t at = std::min<size_t>(column - 1, sourceLine.size());
     size_t from = at > maxShownLine / 2 ? at - maxShownLine / 2 : 0;
-    while (from > 0 && from < sourceLine.size() && isContinuationByte(sourceLine[from]))
+    size_t end = std::min(from + maxShownLine, sourceLine.size());
+    while (from > 0 && isContinuationByte(sourceLine[from]))
       --from;
-    std::string shown = sourceLine.substr(std::min(from, sourceLine.size()), maxShownLine);
-    for (char &c : shown)
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
-        c = c == '\t' ? ' ' : '?';
-    out += "  " + shown + "\n  " + std::string(at - from, ' ') + "^\n";
+    while (end < sourceLine.size() && isContinuationByte(sourceLine[end]))
+      ++end;
+    std::string_view shown = std::string_view(sourceLine).substr(from, end - from);
+    std::string before = printableLine(shown.substr(0, at - from));
+    auto columns =
+        std::count_if(before.begin(), before.end(), [](char c) { return !isContinuationByte(c); });
+    out += "  " + printableLine(shown) + "\n  " + std::string(static_cast<size_t>(columns), ' ') +
+           "^\n";
   }
   for (const std::string &note : notes)
-    out += "  note: " + note + "\n";
+    out += "  note: " + printableMessage(note) + "\n";
   return out;
 }
 

@@ -62,7 +62,8 @@ struct Diag {
   std::string sourceLine; ///< the text of that line, shortened, for the caret
   std::vector<std::string> notes;
 
-  /// "file:line:column: error: message", the source line with a caret, then the notes.
+  /// "file:line:column: error: message", the source line with a caret, then the notes. What comes
+  /// from files is made printable and shortened (see printable.h).
   std::string str() const;
 };
 
@@ -101,8 +102,7 @@ Diag takeDiag(llvm::Error error);
 /// Reads a whole file, refusing one over `maxBytes`. gzip is unpacked (by content, not by name).
 llvm::Expected<std::string> readFile(const std::string &path, uint64_t maxBytes = 1ull << 30);
 
-/// Writes to a temporary file in the same folder and renames it, so that a reader sees the old
-/// bytes or the new ones and nothing in between.
+/// replaceFile() with an error that names the file.
 llvm::Error writeFileAtomically(const std::string &path, std::string_view bytes);
 
 } // namespace tilewright

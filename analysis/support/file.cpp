@@ -1,10 +1,9 @@
 #include "analysis/support/diag.h"
+#include "analysis/support/replace_file.h"
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <unistd.h>
 #include <zlib.h>
 
 namespace tilewright {
@@ -39,18 +38,10 @@ llvm::Expected<std::string> readFile(const std::string &path, uint64_t maxBytes)
 }
 
 llvm::Error writeFileAtomically(const std::string &path, std::string_view bytes) {
-  std::string temporary = fmt::format("{}.tmp.{}", path, getpid());
-  FILE *file = std::fopen(temporary.c_str(), "wb");
-  if (!file)
-    return makeError(DiagClass::BadInput, "{}: cannot write: {}", path, std::strerror(errno));
-  bool ok = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
-  ok = std::fclose(file) == 0 && ok;
-  if (!ok || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    std::string reason = std::strerror(errno);
-    std::remove(temporary.c_str());
-    return makeError(DiagClass::BadInput, "{}: cannot write: {}", path, reason);
-  }
-  return llvm::Error::success();
+  std::string problem = replaceFile(path, bytes);
+  if (problem.empty())
+    return llvm::Error::success();
+  return makeError(DiagClass::BadInput, "{}: {}", path, problem);
 }
 
 } // namespace tilewright

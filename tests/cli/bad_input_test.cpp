@@ -111,8 +111,8 @@ TEST_F(BadInput, Models) {
     expectRefused({"import", path, "--json"}, message);
     expectRefused({"index", path}, message);
     expectRefused({"tile", path, "--json"}, message);
-    // The good model before it must leave nothing behind either.
-    expectRefused({"explore", smallModel, path, "--out", "{F}/out"}, message);
+    // Where no model is left, nothing is: see batch_test.cpp for bad ones among good ones.
+    expectRefused({"explore", path, path, "--out", "{F}/out"}, message);
   }
 }
 

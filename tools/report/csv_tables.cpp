@@ -106,6 +106,7 @@ llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> 
                            "dram_bytes,l2_bytes,registers,shared_bytes,threads,blocks_per_sm,"
                            "candidates_raw,candidates_feasible,candidates_priced");
   Table unsupported("unsupported", "model,op,reason");
+  Table failures("failures", "file,model,message");
   Table accuracy("accuracy", "file,device,calibration,family,groups,rows,unpriced_rows,mape,"
                              "median_ape,p90_ape,bias,oracle_at_1,worst_at_1,oracle_at_5,"
                              "oracle_at_10,random_at_5");
@@ -113,9 +114,12 @@ llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> 
   Table regretRows("regrets", "file,problem,plans,best_ns,chosen_ns,share_of_best,"
                               "plans_for_99_percent");
   Table parameters("calibration", "file,device,parameter,value,unit,sigma_ln,prior,status,meaning");
-  for (const Exploration &exploration : documents->explorations)
+  for (const Exploration &exploration : documents->explorations) {
     for (const Model &model : exploration.models)
       addModel(kernels, unsupported, exploration, model);
+    for (const FailedModel &failure : exploration.failures)
+      failures.add({cell(exploration.file), cell(failure.file), cell(failure.message)});
+  }
   for (const Evaluation &evaluation : documents->evaluations) {
     for (const Accuracy &family : evaluation.families)
       addAccuracy(accuracy, evaluation, family, family.family);
@@ -135,7 +139,8 @@ llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> 
                       cell(parameter.value), cell(parameter.unit), cell(parameter.sigmaLn),
                       cell(parameter.prior), cell(parameter.status), cell(parameter.meaning)});
   std::vector<ReportTable> tables;
-  for (Table *table : {&kernels, &unsupported, &accuracy, &rows, &regretRows, &parameters})
+  for (Table *table :
+       {&kernels, &unsupported, &failures, &accuracy, &rows, &regretRows, &parameters})
     table->moveTo(tables);
   return tables;
 }

@@ -172,6 +172,10 @@ Exploration readExploration(Reader &reader, const Node &root) {
   });
   reader.eachElement(root, "models", Need::Required,
                      [&](const Node &model) { result.models.push_back(readModel(reader, model)); });
+  reader.eachElement(root, "failures", Need::Optional, [&](const Node &failure) {
+    result.failures.push_back(
+        {reader.text(failure, "file", Need::Required), reader.text(failure, "message")});
+  });
   return result;
 }
 

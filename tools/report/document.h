@@ -85,10 +85,16 @@ struct Model {
   bool totalIsComplete = true;
 };
 
+/// A model that could not be explored.
+struct FailedModel {
+  std::string file, message;
+};
+
 struct Exploration {
   std::string file, toolVersion, calibration; ///< calibration empty: priors only
   Device device;
   std::vector<Model> models;
+  std::vector<FailedModel> failures;
 };
 
 /// Accuracy of one family, or of all. Fractions: 0.1 is 10 %.

@@ -87,6 +87,20 @@ void unsupportedList(std::string &out, const Model &model) {
   }
 }
 
+void failureList(std::string &out, const Exploration &exploration) {
+  if (exploration.failures.empty())
+    return;
+  put(out, "\n{} could not be explored:\n\n", counted(exploration.failures.size(), "model"));
+  for (size_t i = 0; i < exploration.failures.size(); ++i) {
+    if (i == maxListed) {
+      put(out, "- {} more\n", exploration.failures.size() - i);
+      break;
+    }
+    const FailedModel &failure = exploration.failures[i];
+    put(out, "- {}: {}\n", escapeMarkdown(failure.file, 200), escapeMarkdown(failure.message, 400));
+  }
+}
+
 void takenApartList(std::string &out, const Model &model) {
   if (model.split.empty())
     return;
@@ -162,7 +176,8 @@ llvm::Expected<std::string> renderMarkdown(std::span<const ReportInput> inputs) 
   if (!documents)
     return documents.takeError();
   std::string out = "# Tilewright report\n";
-  for (const Exploration &exploration : documents->explorations)
+  for (const Exploration &exploration : documents->explorations) {
+    failureList(out, exploration);
     for (const Model &model : exploration.models) {
       Summary summary = summarise(model);
       summaryLines(out, exploration, model, summary);
@@ -170,6 +185,7 @@ llvm::Expected<std::string> renderMarkdown(std::span<const ReportInput> inputs) 
       takenApartList(out, model);
       unsupportedList(out, model);
     }
+  }
   for (const Evaluation &evaluation : documents->evaluations)
     evaluationPart(out, evaluation);
   for (const CalibrationDocument &calibration : documents->calibrations)

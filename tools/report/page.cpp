@@ -51,6 +51,17 @@ void explorationLede(std::string &out, const Exploration &exploration) {
       exploration.calibration.empty() ? "Not calibrated"
                                       : "Calibration " + escapeHtml(exploration.calibration),
       escapeHtml(exploration.file));
+  size_t failures = exploration.failures.size();
+  if (failures == 0)
+    return;
+  put(out, "<p class=\"note\">{} could not be explored:</p><ul>", counted(failures, "model"));
+  for (size_t i = 0; i < std::min(failures, maxOverviewRows); ++i)
+    put(out, "<li><span class=\"mono\">{}</span>: {}</li>",
+        escapeHtml(exploration.failures[i].file, 200),
+        escapeHtml(exploration.failures[i].message, 400));
+  if (failures > maxOverviewRows)
+    put(out, "<li>{} more</li>", failures - maxOverviewRows);
+  out += "</ul>";
 }
 
 std::string overview(const std::vector<ModelRef> &models) {

@@ -386,6 +386,18 @@ TEST(Report, CalibrationsShowUncertaintyWhereFitted) {
   EXPECT_TRUE(contains(render({sampleCalibration()}, true), "| launch | 800 | ns | 5.00 |"));
 }
 
+TEST(Report, ModelsThatFailedAreNamed) {
+  std::string document = sampleExploration(sampleFiveKernels());
+  document.insert(document.size() - 1, R"(,"failures":[{"file":"bad<1>.hlo","class":"bad input",
+    "message":"no such word"},{"file":"crash.hlo","class":"internal","message":"crashed"}])");
+  std::string page = render({document});
+  checkPage(page);
+  EXPECT_TRUE(contains(page, "2 models could not be explored"));
+  EXPECT_TRUE(contains(page, "bad&lt;1&gt;.hlo</span>: no such word"));
+  std::string markdown = render({document}, true);
+  EXPECT_TRUE(contains(markdown, "crash.hlo: crashed")) << markdown;
+}
+
 TEST(Report, TwoRunsAreCompared) {
   std::string before = sampleExploration(sampleKernel("same", 1000, 1e6, 1e6) + "," +
                                          sampleKernel("faster", 4000, 1e6, 1e6));

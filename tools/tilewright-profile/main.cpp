@@ -1,4 +1,5 @@
 // tilewright-profile: measures packs on a GPU. One file, carried to the machine with the GPU.
+#include "analysis/support/printable.h"
 #include "profiler/pack_reader.h"
 #include "profiler/summary.h"
 #include "profiler/supervisor.h"
@@ -8,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -25,7 +27,7 @@ struct Options {
 };
 
 int fail(const Failure &failure) {
-  std::fprintf(stderr, "error: %s\n", failure.message.c_str());
+  std::fprintf(stderr, "error: %s\n", tilewright::printableMessage(failure.message).c_str());
   return failure.kind == FailureKind::NoGpu ? 3 : 2;
 }
 
@@ -162,6 +164,8 @@ int measure(Options options) {
   RunSummary summary = summarise(items, options.session, *journal);
   std::string text =
       options.json ? toJson(summary, options.out, endText(end)) : toText(summary, options.out);
+  if (!options.json)
+    text = tilewright::printable(text, true);
   std::fwrite(text.data(), 1, text.size(), stdout);
   switch (end) {
   case SessionEnd::Done:
@@ -248,5 +252,9 @@ int main(int argc, char **argv) {
     std::fprintf(stderr, "error: %s; see tilewright-profile --help\n", error.what());
     return 2;
   }
-  return measure(std::move(options));
+  try {
+    return measure(std::move(options));
+  } catch (const std::bad_alloc &) {
+    return fail({FailureKind::BadInput, "out of memory; give the program more"});
+  }
 }

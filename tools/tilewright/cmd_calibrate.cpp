@@ -29,9 +29,9 @@ int showCalibration(const CalibrateArguments &options, const Calibration &calibr
     return Fine;
   }
   if (!calibration.files.empty())
-    fmt::print("device {}: {} rows in {} groups, {} iterations{}, MAPE {}%\n", calibration.device,
-               calibration.rows, calibration.groups, calibration.iterations,
-               calibration.converged ? "" : " (not converged)", percent(calibration.mape));
+    say("device {}: {} rows in {} groups, {} iterations{}, MAPE {}%\n", calibration.device,
+        calibration.rows, calibration.groups, calibration.iterations,
+        calibration.converged ? "" : " (not converged)", percent(calibration.mape));
   TextTable table;
   table.head = {"parameter", "value", "unit", "± %", "prior", "status"};
   for (size_t i = 0; i < calibration.parameters.size(); ++i) {
@@ -42,13 +42,13 @@ int showCalibration(const CalibrateArguments &options, const Calibration &calibr
                           fmt::format("{:.3g}", parameter.prior),
                           std::string(toString(parameter.status))});
   }
-  fmt::print("{}", table.text());
+  say("{}", table.text());
   std::string weak;
   for (size_t i = 0; i < calibration.parameters.size(); ++i)
     if (calibration.parameters[i].status == CalibratedParameter::Status::NotIdentified)
       weak += fmt::format("{}{}", weak.empty() ? "" : ", ", parameterInfos()[i].name);
   if (!weak.empty())
-    fmt::print("not identified by these data, near their priors: {}\n", weak);
+    say("not identified by these data, near their priors: {}\n", weak);
   return Fine;
 }
 
@@ -76,9 +76,9 @@ int runTransfer(const CalibrateArguments &options) {
       return failInput(calibration.takeError());
   }
   if (!options.json)
-    fmt::print("calibration of {} carried over to {}: each parameter keeps its ratio to what the "
-               "description says\n",
-               calibration->device, to->name);
+    say("calibration of {} carried over to {}: each parameter keeps its ratio to what the "
+        "description says\n",
+        calibration->device, to->name);
   return showCalibration(options, transferred(*calibration, *to));
 }
 
@@ -114,10 +114,10 @@ int runDesign(const CalibrateArguments &options) {
   }
   for (size_t i : rows) {
     const DatasetRow &row = input->data.rows[i];
-    fmt::print("{}:{}: {}", input->data.files[row.table], row.line, row.identity.group);
+    say("{}:{}: {}", input->data.files[row.table], row.line, row.identity.group);
     for (size_t k = 0; k < row.choice.values.size(); ++k)
-      fmt::print(" {}={}", (*row.choice.names)[k], row.choice.values[k]);
-    fmt::print("\n");
+      say(" {}={}", (*row.choice.names)[k], row.choice.values[k]);
+    say("\n");
   }
   return Fine;
 }
@@ -172,7 +172,7 @@ int runPlanDesign(const CalibrateArguments &options) {
     entry["file"] = file;
     document["rows"].push_back(std::move(entry));
     if (!options.json)
-      fmt::print("{}\n", file);
+      say("{}\n", file);
   }
   document["unused"] = candidates->unused;
   if (options.json)

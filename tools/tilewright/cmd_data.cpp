@@ -131,17 +131,17 @@ int runList(const DataArguments &options) {
     document["files"].push_back(*entry);
     if (options.json)
       continue;
-    fmt::print("{}: {} times{}", file.path, file.timed,
-               file.leastNs
-                   ? fmt::format(" from {} to {}", timeText(*file.leastNs), timeText(*file.mostNs))
-                   : "");
+    say("{}: {} times{}", file.path, file.timed,
+        file.leastNs
+            ? fmt::format(" from {} to {}", timeText(*file.leastNs), timeText(*file.mostNs))
+            : "");
     if (file.failed)
-      fmt::print(", {} rows without a time", file.failed);
-    fmt::print("\n");
+      say(", {} rows without a time", file.failed);
+    say("\n");
     for (const char *column : {"device", "driver", "sm_clock_mhz", "tool_version", "kernels"}) {
       std::string text = (*entry)[column].get<std::string>();
       if (!text.empty())
-        fmt::print("  {:<14} {}\n", column, text);
+        say("  {:<14} {}\n", column, text);
     }
   }
   for (const StoredSeries &series : *all) {
@@ -149,8 +149,8 @@ int runList(const DataArguments &options) {
     std::string conditions =
         conditionsText(series.device, series.driver, series.clockMhz, series.toolVersion);
     if (!options.json && !conditions.empty())
-      fmt::print("{}{}{}: {} times of {} plans\n", conditions, series.regime.empty() ? "" : ", ",
-                 series.regime, series.times, series.plans);
+      say("{}{}{}: {} times of {} plans\n", conditions, series.regime.empty() ? "" : ", ",
+          series.regime, series.times, series.plans);
   }
   if (options.json)
     print(document);
@@ -189,15 +189,15 @@ int runShow(const DataArguments &options) {
       continue;
     }
     std::string conditions = conditionsText(row.device, row.driver, row.clockMhz, row.toolVersion);
-    fmt::print("{}:{}: {:>9}  {}  {}{}{}\n", row.file, row.line,
-               row.timeNs ? timeText(*row.timeNs) : "no time", row.planHash, row.key,
-               conditions.empty() ? "" : "  (" + conditions + ")",
-               row.error.empty() ? "" : ": " + row.error);
+    say("{}:{}: {:>9}  {}  {}{}{}\n", row.file, row.line,
+        row.timeNs ? timeText(*row.timeNs) : "no time", row.planHash, row.key,
+        conditions.empty() ? "" : "  (" + conditions + ")",
+        row.error.empty() ? "" : ": " + row.error);
   }
   if (options.json)
     print(document);
   else if (shown < rows->size())
-    fmt::print("and {} more (--limit 0 shows all)\n", rows->size() - shown);
+    say("and {} more (--limit 0 shows all)\n", rows->size() - shown);
   return rows->empty() ? AnswerIsNo : Fine;
 }
 
@@ -262,17 +262,17 @@ int runDiff(const DataArguments &options) {
     print(document);
     return changes.empty() ? AnswerIsNo : Fine;
   }
-  fmt::print("{} measurements in both, {} only in the first, {} only in the second\n",
-             changes.size(), only[0], only[1]);
+  say("{} measurements in both, {} only in the first, {} only in the second\n", changes.size(),
+      only[0], only[1]);
   if (!changes.empty())
-    fmt::print("second / first: {:.3f} (geometric mean)\n", mean);
+    say("second / first: {:.3f} (geometric mean)\n", mean);
   constexpr size_t shown = 20;
   for (size_t i = 0; i < changes.size() && i < shown; ++i)
-    fmt::print("  {:>7.3f}  {:>9} {:>9}  {}\n", std::exp(changes[i].first),
-               timeText(times[0][*changes[i].second]), timeText(times[1][*changes[i].second]),
-               *changes[i].second);
+    say("  {:>7.3f}  {:>9} {:>9}  {}\n", std::exp(changes[i].first),
+        timeText(times[0][*changes[i].second]), timeText(times[1][*changes[i].second]),
+        *changes[i].second);
   if (changes.size() > shown)
-    fmt::print("  and {} smaller changes (--json has them all)\n", changes.size() - shown);
+    say("  and {} smaller changes (--json has them all)\n", changes.size() - shown);
   return changes.empty() ? AnswerIsNo : Fine;
 }
 

@@ -4,11 +4,13 @@
 #include "codegen/pack_manifest.h"
 #include "codegen/ptxas.h"
 #include "costmodel/features.h"
+#include "tools/tilewright/batch.h"
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/compile_facts.h"
 #include "tools/tilewright/coverage.h"
 
 #include <fmt/format.h>
+#include <optional>
 
 namespace tilewright::cli {
 
@@ -22,6 +24,7 @@ struct EmitArguments {
   bool json = false, noAssemble = false, coverage = false, refuseSpills = false;
   bool microbenchmarks = false;
   uint64_t seed = 1;
+  std::optional<uint64_t> checkSeed;
   uint64_t maxEvents = CheckOptions().maxEvents;
   uint64_t maxReferenceWork = CheckOptions().maxReferenceWork;
 };
@@ -42,6 +45,11 @@ std::function<std::optional<KernelWork>(const KernelPlan &)> workCounter() {
     return KernelWork{features->flops, features->tensorFlops, features->flopType,
                       features->readBytes, features->writeBytes};
   };
+}
+
+llvm::Expected<KernelSpec> readPlan(const std::string &path) {
+  llvm::Expected<std::string> text = readFile(path);
+  return text ? parsePlan(path, *text) : text.takeError();
 }
 
 int runEmit(const EmitArguments &options) {
@@ -68,15 +76,16 @@ int runEmit(const EmitArguments &options) {
       return fail(suite.takeError());
     specs = std::move(*suite);
   }
+  Batch batch("plans");
   for (const std::string &path : options.plans) {
-    llvm::Expected<std::string> text = readFile(path);
-    if (!text)
-      return failInput(text.takeError());
-    llvm::Expected<KernelSpec> spec = parsePlan(path, *text);
-    if (!spec)
-      return failInput(spec.takeError());
-    specs.push_back(std::move(*spec));
+    llvm::Expected<KernelSpec> spec = readPlan(path);
+    if (spec)
+      specs.push_back(std::move(*spec));
+    else
+      batch.fail(path, spec.takeError());
   }
+  if (specs.empty())
+    return batch.finish(options.plans.size());
   EmitOptions emitting;
   emitting.seed = options.seed;
   emitting.assemble = !options.noAssemble;
@@ -92,6 +101,7 @@ int runEmit(const EmitArguments &options) {
   document["pack"] = options.pack;
   document["target"] = target->name;
   document["ptx"] = toolchain->versionReason;
+  document["failures"] = batch.json();
   document["kernels"] = Json::array();
   for (const EmittedKernel &kernel : *emitted) {
     bool isThere = kernel.reason.empty();
@@ -102,14 +112,14 @@ int runEmit(const EmitArguments &options) {
                                    {"reason", kernel.reason},
                                    {"note", kernel.note}});
     if (!options.json)
-      fmt::print("{:<40} {}{}\n", kernel.name,
-                 !isThere          ? "left out: " + kernel.reason
-                 : kernel.hasCubin ? std::string("ptx and cubin")
-                                   : std::string("ptx"),
-                 kernel.note.empty() ? "" : "; " + kernel.note);
+      say("{:<40} {}{}\n", kernel.name,
+          !isThere          ? "left out: " + kernel.reason
+          : kernel.hasCubin ? std::string("ptx and cubin")
+                            : std::string("ptx"),
+          kernel.note.empty() ? "" : "; " + kernel.note);
   }
   if (!options.json)
-    fmt::print("written to {}: {} as {}\n", options.pack, target->name, toolchain->versionReason);
+    say("written to {}: {} as {}\n", options.pack, target->name, toolchain->versionReason);
   if (!options.compareDevice.empty()) {
     auto device = loadDevice(options.compareDevice, dataFolder("devices"));
     if (!device)
@@ -121,23 +131,26 @@ int runEmit(const EmitArguments &options) {
   }
   if (options.json)
     print(document);
+  if (int code = batch.finish(options.plans.size()))
+    return code;
   return isComplete ? Fine : AnswerIsNo;
 }
 
 int runCheck(const EmitArguments &options) {
-  CheckOptions checking;
-  checking.seed = options.seed;
-  checking.maxEvents = options.maxEvents;
-  checking.maxReferenceWork = options.maxReferenceWork;
-  llvm::Expected<std::vector<CheckedKernel>> checked = checkPack(options.pack, checking);
+  PackCheckOptions checking;
+  checking.check.maxEvents = options.maxEvents;
+  checking.check.maxReferenceWork = options.maxReferenceWork;
+  checking.seed = options.checkSeed;
+  checking.workOf = workCounter();
+  llvm::Expected<CheckedPack> checked = checkPack(options.pack, checking);
   if (!checked)
-    return fail(checked.takeError());
-  bool hasFailed = false;
+    return failInput(checked.takeError());
   Json document = newDocument("check");
+  document["passes"] = checked->passes();
+  document["problems"] = checked->problems;
   document["kernels"] = Json::array();
-  for (const CheckedKernel &kernel : *checked) {
+  for (const CheckedKernel &kernel : checked->kernels) {
     const CheckOutcome &outcome = kernel.outcome;
-    hasFailed |= outcome.status == CheckOutcome::Status::Fail;
     document["kernels"].push_back({{"name", kernel.name},
                                    {"status", toString(outcome.status)},
                                    {"max_relative_error", outcome.maxRelativeError},
@@ -146,14 +159,16 @@ int runCheck(const EmitArguments &options) {
                                    {"blocks_run", outcome.blocksRun},
                                    {"reason", outcome.reason}});
     if (!options.json)
-      fmt::print("{:<40} {:<8} error {:.2e} (allowed {:.2e}), {} of {} blocks{}{}\n", kernel.name,
-                 toString(outcome.status), outcome.maxRelativeError, outcome.tolerance,
-                 outcome.blocksRun, outcome.blocks, outcome.reason.empty() ? "" : ": ",
-                 outcome.reason);
+      say("{:<40} {:<8} error {:.2e} (allowed {:.2e}), {} of {} blocks{}{}\n", kernel.name,
+          toString(outcome.status), outcome.maxRelativeError, outcome.tolerance, outcome.blocksRun,
+          outcome.blocks, outcome.reason.empty() ? "" : ": ", outcome.reason);
   }
   if (options.json)
     print(document);
-  return hasFailed ? AnswerIsNo : Fine;
+  else
+    for (const std::string &problem : checked->problems)
+      say("{:<40} {:<8} {}\n", "the pack", "fail", problem);
+  return checked->passes() ? Fine : AnswerIsNo;
 }
 
 } // namespace
@@ -161,11 +176,13 @@ int runCheck(const EmitArguments &options) {
 void addEmit(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<EmitArguments>();
   CLI::App *command = app.add_subcommand("emit", "Kernels of plans: LLVM IR, PTX, cubin");
-  command->footer("Example:\n"
-                  "  tilewright explore model.hlo.txt --out out\n"
-                  "  tilewright emit out/plans/000/*.json --target sm_90a --out pack\n"
-                  "  tilewright emit --coverage model.hlo.txt --target sm_80 --target sm_90a\n"
-                  "Exit code 1: some plans have no code; they are listed with the reason.");
+  command->footer(
+      "Example:\n"
+      "  tilewright explore model.hlo.txt --out out\n"
+      "  tilewright emit out/plans/000/*.json --target sm_90a --out pack\n"
+      "  tilewright emit --coverage model.hlo.txt --target sm_80 --target sm_90a\n"
+      "Exit code 1: some plans have no code; 2: some plans can't be read. They are listed with\n"
+      "the reason, and the others are emitted.");
   command->add_option("PLAN", options->plans, "Plan files, as explore --out writes them");
   command
       ->add_option("--target", options->targets,
@@ -180,7 +197,7 @@ void addEmit(CLI::App &app, Selection &selection) {
                     "Kernels that each show one property of a device, in place of plans");
   command->add_option("--seed", options->seed, "Of the inputs' values")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(uint64_t(0), uint64_t(INT64_MAX)));
   command->add_option("--dump", options->dump,
                       "Folder that gets every kernel's plan, steps, LLVM IR before and after "
                       "optimisation, PTX, ptxas log and SASS");
@@ -199,12 +216,14 @@ void addCheck(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<EmitArguments>();
   CLI::App *command = app.add_subcommand(
       "check", "Run a pack's kernels on the CPU emulator against the reference evaluator");
-  command->footer("Example: tilewright check pack\n"
-                  "Exit code 1: a kernel computes something else.");
+  command->footer(
+      "Example: tilewright check pack\n"
+      "Every file and field is first compared with its digest and with what its plans make\n"
+      "now. Exit code 1: the pack is another, or a kernel computes something else.");
   command->add_option("PACK", options->pack, "Folder that emit wrote")->required();
-  command->add_option("--seed", options->seed, "Of the inputs' values")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  command
+      ->add_option("--seed", options->checkSeed, "Of the inputs' values (default: the pack's own)")
+      ->check(CLI::Range(uint64_t(0), uint64_t(INT64_MAX)));
   command
       ->add_option("--max-events", options->maxEvents,
                    "Emulated memory operations for each kernel; over it some blocks are run")

@@ -85,11 +85,11 @@ int runLearningCurve(const EvaluateArguments &options, const MeasuredInput &inpu
     return Fine;
   }
   TextTable points = curveTable(*curve), families = curveFamilies(*curve);
-  fmt::print("device {}: calibrated on so many measurements of other shapes, {} folds; random: "
-             "median and range of {} draws\n\n{}\nMAPE % with designed measurements\n\n{}",
-             input.device.name, curve->folds, curve->draws,
-             options.markdown ? points.markdown() : points.text(),
-             options.markdown ? families.markdown() : families.text());
+  say("device {}: calibrated on so many measurements of other shapes, {} folds; random: "
+      "median and range of {} draws\n\n{}\nMAPE % with designed measurements\n\n{}",
+      input.device.name, curve->folds, curve->draws,
+      options.markdown ? points.markdown() : points.text(),
+      options.markdown ? families.markdown() : families.text());
   return Fine;
 }
 
@@ -143,7 +143,7 @@ int runAblation(const EvaluateArguments &options, const MeasuredInput &input) {
     return Fine;
   }
   TextTable table = view.table();
-  fmt::print("{}\n\n{}", view.head(), options.markdown ? table.markdown() : table.text());
+  say("{}\n\n{}", view.head(), options.markdown ? table.markdown() : table.text());
   return Fine;
 }
 
@@ -184,7 +184,7 @@ int runCounters(const EvaluateArguments &options) {
                                  {"unpriced_rows", report->unpriced},
                                  {"levels", std::move(levels)}});
     if (!options.json)
-      fmt::print("{}", options.markdown ? text.markdown() : text.text());
+      say("{}", options.markdown ? text.markdown() : text.text());
   }
   if (options.json)
     print(document);
@@ -230,12 +230,12 @@ int runEvaluate(const EvaluateArguments &options) {
     }
   }
   TextTable table = metricsTable(*report);
-  fmt::print("{}\n\n{}", describe(*report), options.markdown ? table.markdown() : table.text());
+  say("{}\n\n{}", describe(*report), options.markdown ? table.markdown() : table.text());
   std::vector<std::string> notes = notesOf(*report);
   if (!notes.empty())
-    fmt::print("\n");
+    say("\n");
   for (const std::string &note : notes)
-    fmt::print("{}{}\n", options.markdown ? "- " : "", note);
+    say("{}{}\n", options.markdown ? "- " : "", note);
   return Fine;
 }
 

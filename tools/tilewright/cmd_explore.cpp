@@ -2,31 +2,30 @@
 #include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
 #include "analysis/support/digest.h"
-#include "analysis/support/json_guard.h"
+#include "analysis/support/printable.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
 #include "codegen/lower.h"
-#include "codegen/pack_manifest.h"
 #include "codegen/target.h"
 #endif
+#include "tools/tilewright/batch.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/explore_folder.h"
+#include "tools/tilewright/isolated.h"
 #include "tools/tilewright/resource_parts.h"
 
 #include <cmath>
-#include <filesystem>
 #include <fmt/format.h>
-#include <thread>
 
 namespace tilewright::cli {
 
 namespace {
-
-namespace fs = std::filesystem;
 
 struct ExploreArguments {
   std::vector<std::string> models;
   std::string device = "h100-sxm", calibration, out, target;
   size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
+  unsigned modelLimit = 3600;
   bool resume = false, json = false;
   std::string cache = "warm", instruction = "auto";
 };
@@ -207,51 +206,39 @@ std::string sizesText(const Json &sizes) {
 void printChain(const Json &chain) {
   std::string apart =
       chain["apart_time_ns"].is_null() ? "not possible" : timeText(chain["apart_time_ns"]);
-  fmt::print("  {}: the {} kernels from %{} to %{}: apart {}, as one: {}\n",
-             chain["is_taken"].get<bool>() ? "joined" : "not joined",
-             chain["kernels"].get<size_t>(), chain["first"].get<std::string>(),
-             chain["second"].get<std::string>(), apart,
-             chain["joined_time_ns"].is_null() ? chain["reason"].get<std::string>()
-                                               : timeText(chain["joined_time_ns"]));
+  say("  {}: the {} kernels from %{} to %{}: apart {}, as one: {}\n",
+      chain["is_taken"].get<bool>() ? "joined" : "not joined", chain["kernels"].get<size_t>(),
+      chain["first"].get<std::string>(), chain["second"].get<std::string>(), apart,
+      chain["joined_time_ns"].is_null() ? chain["reason"].get<std::string>()
+                                        : timeText(chain["joined_time_ns"]));
 }
 
 void printModel(const Json &model, double total) {
-  fmt::print("{}: {} kernels, {}{}\n", model["model"].get<std::string>(), model["kernels"].size(),
-             timeText(model["total_time_ns"].get<double>()),
-             model["total_is_complete"].get<bool>()
-                 ? ""
-                 : fmt::format(" without {} unsupported ops", model["unsupported"].size()));
-  fmt::print("  {:<32} {:>9} {:>6}  {:<14} {}\n", "kernel", "time", "share", "limit", "plan");
+  say("{}: {} kernels, {}{}\n", model["model"].get<std::string>(), model["kernels"].size(),
+      timeText(model["total_time_ns"].get<double>()),
+      model["total_is_complete"].get<bool>()
+          ? ""
+          : fmt::format(" without {} unsupported ops", model["unsupported"].size()));
+  say("  {:<32} {:>9} {:>6}  {:<14} {}\n", "kernel", "time", "share", "limit", "plan");
   for (const Json &kernel : model["kernels"]) {
     int64_t runs = kernel["trip_count"].get<int64_t>();
     double time = kernel["time_ns"].get<double>() * static_cast<double>(runs);
-    std::string name = kernel["name"].get<std::string>();
-    if (name.size() > 32)
-      name = name.substr(0, 31) + "~";
-    fmt::print("  {:<32} {:>9} {:>5.1f}%  {:<14} {} | {}{}\n", name, timeText(time),
-               total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
-               sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]),
-               runs == 1 ? "" : fmt::format(" | {} runs", runs));
+    std::string name = clipped(kernel["name"].get<std::string>(), 32);
+    say("  {:<32} {:>9} {:>5.1f}%  {:<14} {} | {}{}\n", name, timeText(time),
+        total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
+        sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]),
+        runs == 1 ? "" : fmt::format(" | {} runs", runs));
   }
   for (const Json &split : model["split_groups"])
-    fmt::print("  taken apart: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
-               split["root"].get<std::string>(), split["reason"].get<std::string>());
+    say("  taken apart: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
+        split["root"].get<std::string>(), split["reason"].get<std::string>());
   for (const Json &chain : model["chains"])
     printChain(chain);
   for (const Json &op : model["unsupported"])
-    fmt::print("  not modelled: %{}: {}\n", op["op"].get<std::string>(),
-               op["reason"].get<std::string>());
+    say("  not modelled: %{}: {}\n", op["op"].get<std::string>(), op["reason"].get<std::string>());
 }
 
 #ifdef TILEWRIGHT_HAS_CODEGEN
-/// A kernel's name as the name of a file. Its number in front keeps it unique.
-std::string fileName(std::string name) {
-  for (char &c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '_' && c != '-')
-      c = '_';
-  return name.substr(0, 100);
-}
-
 /// Is there code for a target that does just what the plan says, with no other instruction?
 bool hasCode(const KernelPlan &plan, const std::string &target) {
   llvm::Expected<KernelModule> code = lowerPlan(plan, CodeMode::Device);
@@ -262,80 +249,27 @@ bool hasCode(const KernelPlan &plan, const std::string &target) {
   return code->notes.empty() && (code->target.empty() || code->target == target);
 }
 
-/// Writes each kernel's best plan, and its samples, as files that `emit` takes, and names them in
-/// the kernel's entry. A plan that can't stand on its own (an input that is a tuple) has no file.
-llvm::Error writePlans(const std::string &out, size_t index, const ExploredModel &model,
-                       Json &entry) {
-  std::string folder = fmt::format("plans/{:03}", index);
-  std::error_code ignored;
-  // A failure shows when a file is written.
-  fs::create_directories(out + "/" + folder, ignored);
-  fs::create_directories(fmt::format("{}/samples/{:03}", out, index), ignored);
-  for (size_t k = 0; k < model.kernels.size(); ++k) {
-    llvm::Expected<KernelSpec> spec = specOf(model.kernels[k].plans.front().plan);
-    if (!spec) {
-      entry["kernels"][k]["plan_file"] = nullptr;
-      entry["kernels"][k]["plan_file_reason"] = takeDiag(spec.takeError()).message;
-      continue;
-    }
-    std::string name = entry["kernels"][k]["name"];
-    spec->name = name;
-    std::string file = folder + "/" + fileName(name) + ".json";
-    if (llvm::Error error = writeFileAtomically(out + "/" + file, printPlan(*spec)))
-      return error;
-    entry["kernels"][k]["plan_file"] = file;
-    const std::vector<KernelPlan> &samples = model.kernels[k].samples;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      llvm::Expected<KernelSpec> sample = specOf(samples[i]);
-      if (!sample)
-        return sample.takeError(); // the kernel's best plan could stand on its own
-      sample->name = fmt::format("{}_p{:03}", name, i);
-      file = fmt::format("samples/{:03}/{}_p{:03}.json", index, fileName(name), i);
-      if (llvm::Error error = writeFileAtomically(out + "/" + file, printPlan(*sample)))
-        return error;
-      entry["kernels"][k]["sample_files"].push_back(file);
-    }
-  }
-  return llvm::Error::success();
-}
 #endif
 
-/// One model's result, kept beside the report so that an interrupted run can go on.
-class ModelStore {
-public:
-  ModelStore(const std::string &out, bool resume) : out(out), resume(resume) {}
-
-  std::optional<Json> find(size_t index, const std::string &key) const {
-    if (out.empty() || !resume || !fs::exists(path(index)))
-      return std::nullopt;
-    llvm::Expected<std::string> text = readFile(path(index));
-    if (!text) {
-      llvm::consumeError(text.takeError());
-      return std::nullopt;
-    }
-    if (llvm::Error tooDeep = checkJsonDepth(*text, 64, path(index))) {
-      llvm::consumeError(std::move(tooDeep));
-      return std::nullopt;
-    }
-    Json stored = Json::parse(*text, nullptr, false);
-    if (!stored.is_object() || !stored.contains("model") || stored.value("key", Json()) != key ||
-        stored.value("checksum", Json()) != fingerprint({dump(stored["model"])}))
-      return std::nullopt;
-    return stored["model"];
-  }
-
-  llvm::Error store(size_t index, const std::string &key, const Json &model) const {
-    if (out.empty())
-      return llvm::Error::success();
-    Json stored = {{"key", key}, {"checksum", fingerprint({dump(model)})}, {"model", model}};
-    return writeFileAtomically(path(index), dump(stored));
-  }
-
-private:
-  std::string path(size_t index) const { return fmt::format("{}/models/{:03}.json", out, index); }
-  std::string out;
-  bool resume;
-};
+/// Reads and explores a model; the text is its entry of the document, and its files are written.
+llvm::Expected<std::string> exploreFile(const BatchModel &model, size_t index, const Device &device,
+                                        const Calibration &calibration, ExploreOptions exploring,
+                                        std::optional<ExploreFolder> &folder) {
+  llvm::Expected<Module> module =
+      importBuffer(std::make_shared<SourceBuffer>(model.path, model.text));
+  if (!module)
+    return module.takeError();
+  Progress progress("explored kernels");
+  exploring.progress = [&](size_t done, size_t total) { progress.update(done, total); };
+  llvm::Expected<ExploredModel> explored = exploreModel(*module, device, calibration, exploring);
+  if (!explored)
+    return explored.takeError();
+  Json entry = modelJson(model.path, *explored);
+  if (folder)
+    if (llvm::Error error = folder->write(index, *explored, entry))
+      return error;
+  return dump(entry);
+}
 
 int runExplore(const ExploreArguments &options) {
   llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
@@ -347,27 +281,6 @@ int runExplore(const ExploreArguments &options) {
           : loadCalibration(options.calibration, dataFolder("calibrations"));
   if (!calibration)
     return failInput(calibration.takeError());
-  // Every model is read before the first is explored: a bad file must not cost an hour's work.
-  std::vector<Module> modules;
-  std::vector<std::string> texts;
-  for (const std::string &path : options.models) {
-    llvm::Expected<std::string> text = readFile(path);
-    if (!text)
-      return failInput(text.takeError());
-    llvm::Expected<Module> module = importBuffer(std::make_shared<SourceBuffer>(path, *text));
-    if (!module)
-      return failInput(module.takeError());
-    modules.push_back(std::move(*module));
-    texts.push_back(std::move(*text));
-  }
-  if (!options.out.empty()) {
-    std::error_code error;
-    fs::create_directories(options.out + "/models", error);
-    if (error)
-      return fail(makeError(DiagClass::BadInput, "{}: cannot make the folder: {}", options.out,
-                            error.message()));
-  }
-
   ExploreOptions exploring;
   exploring.search.top = options.top;
   exploring.search.maxPriced = options.budget;
@@ -407,44 +320,64 @@ int runExplore(const ExploreArguments &options) {
                                         : dataFolder("devices") + "/" + options.device + ".json");
   if (!deviceText)
     return failInput(deviceText.takeError());
-  ModelStore store(options.out, options.resume);
-  Progress progress("explored kernels");
-  for (size_t i = 0; i < modules.size(); ++i) {
-    std::string key =
-        fingerprint({options.models[i], texts[i], settings, *deviceText, calibrationText});
-    std::optional<Json> entry = store.find(i, key);
+  std::vector<BatchModel> models;
+  for (const std::string &path : options.models)
+    models.push_back({path, "", ""});
+  Batch batch("models");
+  for (BatchModel &model : models) {
+    llvm::Expected<std::string> text = readFile(model.path);
+    if (!text) {
+      batch.fail(model.path, text.takeError());
+      continue;
+    }
+    model.text = std::move(*text);
+    model.key = fingerprint({model.path, model.text, settings, *deviceText, calibrationText});
+  }
+  std::optional<ExploreFolder> folder;
+  if (!options.out.empty()) {
+    llvm::Expected<ExploreFolder> opened = ExploreFolder::open(options.out, options.resume, models);
+    if (!opened)
+      return failInput(opened.takeError());
+    folder.emplace(std::move(*opened));
+  }
+  for (size_t i = 0; i < models.size(); ++i) {
+    if (models[i].key.empty())
+      continue; // it could not be read
+    std::optional<Json> entry = folder ? folder->find(i) : std::nullopt;
     if (!entry) {
-      exploring.progress = [&](size_t done, size_t total) { progress.update(done, total); };
-      llvm::Expected<ExploredModel> explored =
-          exploreModel(modules[i], *device, *calibration, exploring);
-      if (!explored)
-        return fail(explored.takeError());
-      entry = modelJson(options.models[i], *explored);
-#ifdef TILEWRIGHT_HAS_CODEGEN
-      if (!options.out.empty())
-        if (llvm::Error error = writePlans(options.out, i, *explored, *entry))
-          return fail(std::move(error));
-#endif
-      if (llvm::Error error = store.store(i, key, *entry))
-        return fail(std::move(error));
+      // One model must not cost the others, whatever it does.
+      llvm::Expected<std::string> text = runIsolated(
+          [&] { return exploreFile(models[i], i, *device, *calibration, exploring, folder); },
+          options.modelLimit);
+      if (!text) {
+        batch.fail(models[i].path, text.takeError());
+        if (folder)
+          folder->forget(i);
+        continue;
+      }
+      entry = Json::parse(*text);
+      if (folder)
+        folder->isStarted();
     }
     document["models"].push_back(std::move(*entry));
   }
-
-  if (!options.out.empty())
-    if (llvm::Error error = writeFileAtomically(options.out + "/explore.json", dump(document)))
+  document["failures"] = batch.json();
+  if (batch.failures() == models.size())
+    return batch.finish(models.size()); // there is no result
+  if (folder)
+    if (llvm::Error error = folder->finish(dump(document)))
       return fail(std::move(error));
   if (options.json) {
     print(document);
   } else {
-    fmt::print("device {}, calibration {}, {} caches\n", device->name,
-               calibration->files.empty() ? "none (priors)" : calibration->device, options.cache);
+    say("device {}, calibration {}, {} caches\n", device->name,
+        calibration->files.empty() ? "none (priors)" : calibration->device, options.cache);
     for (const Json &model : document["models"])
       printModel(model, model["total_time_ns"].get<double>());
     if (!options.out.empty())
-      fmt::print("written to {}/explore.json\n", options.out);
+      say("written to {}/explore.json\n", options.out);
   }
-  return Fine;
+  return batch.finish(models.size());
 }
 
 } // namespace
@@ -453,8 +386,11 @@ void addExplore(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<ExploreArguments>();
   CLI::App *command =
       app.add_subcommand("explore", "Kernels of whole models with their best plans");
-  command->footer("Example:\n"
-                  "  tilewright explore datasets/models/*.hlo.txt --device h100-sxm --out out");
+  command->footer(
+      "Example:\n"
+      "  tilewright explore datasets/models/*.hlo.txt --device h100-sxm --out out\n"
+      "A model that fails costs the batch that model: it is listed at the end (exit code 2, or 70\n"
+      "for a bug of ours), and under `failures` in JSON.");
   command->add_option("MODEL", options->models, "HLO text files, plain or gzip")->required();
   command->add_option("--device", options->device, "Device name or JSON file")
       ->capture_default_str();
@@ -475,7 +411,13 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->add_option("--jobs", options->jobs, "Threads; the result does not depend on it")
       ->capture_default_str()
       ->check(CLI::Range(1u, 256u));
-  auto *out = command->add_option("--out", options->out, "Folder for explore.json and its parts");
+  command
+      ->add_option("--model-limit", options->modelLimit,
+                   "Seconds after which a model is given up, and the next one explored; 0: none")
+      ->capture_default_str();
+  auto *out = command->add_option(
+      "--out", options->out,
+      "Folder for explore.json and its parts; what an earlier run left in it is removed");
 #ifdef TILEWRIGHT_HAS_CODEGEN
   CLI::Option *samples =
       command

@@ -42,24 +42,23 @@ Json toJson(const ModuleSummary &summary) {
 }
 
 void printTable(const ModuleSummary &summary) {
-  fmt::print("module      {}\n", summary.module.empty() ? "(unnamed)" : summary.module);
-  fmt::print("entry       {}: {} ops; {} ops in {} computations\n", summary.entry, summary.entryOps,
-             summary.ops, summary.computations);
-  fmt::print("result      {}\n", summary.resultShape);
+  say("module      {}\n", summary.module.empty() ? "(unnamed)" : summary.module);
+  say("entry       {}: {} ops; {} ops in {} computations\n", summary.entry, summary.entryOps,
+      summary.ops, summary.computations);
+  say("result      {}\n", summary.resultShape);
   std::string total = summary.parameterBytes ? bytesText(*summary.parameterBytes) : "over 2^63 B";
-  fmt::print("parameters  {} ({})\n", summary.parameters.size(), total);
+  say("parameters  {} ({})\n", summary.parameters.size(), total);
   for (const ModuleSummary::Parameter &parameter : summary.parameters)
-    fmt::print("  {:<24} {}\n", parameter.name, parameter.shape);
+    say("  {:<24} {}\n", parameter.name, parameter.shape);
   if (summary.elidedConstants)
-    fmt::print("constants   {} without their values, which the dump left out\n",
-               summary.elidedConstants);
-  fmt::print("ops\n");
+    say("constants   {} without their values, which the dump left out\n", summary.elidedConstants);
+  say("ops\n");
   for (const auto &[opcode, count] : summary.opCounts)
-    fmt::print("  {:<24} {:>6}\n", opcode, count);
+    say("  {:<24} {:>6}\n", opcode, count);
   if (!summary.opaque.empty()) {
-    fmt::print("opaque ops  {}\n", summary.opaque.size());
+    say("opaque ops  {}\n", summary.opaque.size());
     for (const ModuleSummary::OpaqueOp &op : summary.opaque)
-      fmt::print("  {:<24} {}\n", "%" + op.name, op.reason);
+      say("  {:<24} {}\n", "%" + op.name, op.reason);
   }
 }
 

@@ -55,13 +55,12 @@ void printTable(const std::vector<ClaimResult> &results, const ProveArguments &o
       order.push_back(result.opcode);
     ++byOp[result.opcode][result.status];
   }
-  fmt::print("{:26}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "op", "proved", "checked", "refuted", "unknown",
-             "none");
+  say("{:26}{:>9}{:>9}{:>9}{:>9}{:>9}\n", "op", "proved", "checked", "refuted", "unknown", "none");
   auto line = [&](std::string_view name, Counts counts) {
-    fmt::print("{:26}", name);
+    say("{:26}", name);
     for (Status status : statuses)
-      fmt::print("{:>9}", counts[status]);
-    fmt::print("\n");
+      say("{:>9}", counts[status]);
+    say("\n");
   };
   for (Opcode opcode : order)
     line(toString(opcode), byOp[opcode]);
@@ -70,11 +69,10 @@ void printTable(const std::vector<ClaimResult> &results, const ProveArguments &o
     const bool isBad = result.status == Status::Refuted || result.status == Status::Unknown;
     if (!isBad && !options.all)
       continue;
-    fmt::print("{}: {} ({}), {}{}{}\n", prove::toString(result.status), toString(result.opcode),
-               result.example, prove::describe(result), result.reason.empty() ? "" : ": ",
-               result.reason);
+    say("{}: {} ({}), {}{}{}\n", prove::toString(result.status), toString(result.opcode),
+        result.example, prove::describe(result), result.reason.empty() ? "" : ": ", result.reason);
     if (result.status == Status::Unknown)
-      fmt::print("  spent {} of {} a query\n", result.spent, options.rlimit);
+      say("  spent {} of {} a query\n", result.spent, options.rlimit);
   }
 }
 

@@ -1,4 +1,5 @@
 // tilewright report: results as one self-contained HTML file, as Markdown, CSV or a trace.
+#include "analysis/support/output_folder.h"
 #include "costmodel/measured_plans.h"
 #include "tools/report/report.h"
 #include "tools/tilewright/command.h"
@@ -62,15 +63,15 @@ int writeText(const ReportArguments &options, const std::string &text) {
 }
 
 int writeTables(const ReportArguments &options, const std::vector<ReportTable> &tables) {
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error)
-    return fail(makeError(DiagClass::BadInput, "{}: cannot make the folder: {}", options.out,
-                          error.message()));
+  llvm::Expected<OutputFolder> folder = OutputFolder::open(options.out, "report", {});
+  if (!folder)
+    return failInput(folder.takeError());
+  folder->removeAllBut({}); // tables of an earlier report that this one does not have
   for (const ReportTable &table : tables)
-    if (llvm::Error failed =
-            writeFileAtomically(fmt::format("{}/{}.csv", options.out, table.name), table.csv))
-      return fail(std::move(failed));
+    if (llvm::Error failed = folder->write(table.name + ".csv", table.csv))
+      return failInput(std::move(failed));
+  if (llvm::Error failed = folder->finish())
+    return failInput(std::move(failed));
   return Fine;
 }
 

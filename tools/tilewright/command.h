@@ -5,8 +5,11 @@
 #pragma once
 
 #include "analysis/support/diag.h"
+#include "analysis/support/printable.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
+#include <fmt/format.h>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -44,6 +47,13 @@ Json newDocument(const std::string &command);
 /// Writes JSON with a final newline; names that are not valid UTF-8 are repaired, never fatal.
 std::string dump(const Json &document);
 void print(const Json &document);
+
+/// Prints text for people: names come from users' files, so what a terminal would obey is spelt
+/// out.
+template <typename... Args> void say(fmt::format_string<Args...> format, Args &&...args) {
+  std::string text = printable(fmt::format(format, std::forward<Args>(args)...), true);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
 
 /// A progress line on stderr that overwrites itself; silent when stderr is no terminal.
 class Progress {

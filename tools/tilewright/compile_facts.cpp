@@ -115,36 +115,36 @@ Json toJson(std::span<const CompileFacts> facts) {
 }
 
 void printTable(std::span<const CompileFacts> facts) {
-  fmt::print("\n{:<40} {:>9} {:>9} {:>7} {:>9} {:>9}\n", "compiled", "registers", "expected",
-             "spilled", "shared B", "expected");
+  say("\n{:<40} {:>9} {:>9} {:>7} {:>9} {:>9}\n", "compiled", "registers", "expected", "spilled",
+      "shared B", "expected");
   size_t same = 0, known = 0;
   std::map<std::string, std::vector<double>> deviations;
   for (const CompileFacts &kernel : facts) {
     if (!kernel.reason.empty()) {
-      fmt::print("{:<40} {:>9} {:>9} {:>7} {:>9}  {}\n", kernel.name, kernel.registers, "-",
-                 kernel.spillBytes, kernel.sharedBytes, kernel.reason);
+      say("{:<40} {:>9} {:>9} {:>7} {:>9}  {}\n", kernel.name, kernel.registers, "-",
+          kernel.spillBytes, kernel.sharedBytes, kernel.reason);
       continue;
     }
     ++known;
     same += kernel.isSharedAsExpected();
     if (double deviation = kernel.registerDeviation(); deviation >= 0)
       deviations[kindOf(kernel)].push_back(deviation);
-    fmt::print("{:<40} {:>9} {:>9.0f} {:>7} {:>9} {:>9.0f}\n", kernel.name, kernel.registers,
-               kernel.expectedRegisters, kernel.spillBytes, kernel.sharedBytes,
-               kernel.expectedSharedBytes);
+    say("{:<40} {:>9} {:>9.0f} {:>7} {:>9} {:>9.0f}\n", kernel.name, kernel.registers,
+        kernel.expectedRegisters, kernel.spillBytes, kernel.sharedBytes,
+        kernel.expectedSharedBytes);
     if (kernel.registerDeviation() > notableDeviation)
-      fmt::print("  registers of {}: {}\n", kindOf(kernel), partsText(kernel.registerParts));
+      say("  registers of {}: {}\n", kindOf(kernel), partsText(kernel.registerParts));
     if (!kernel.isSharedAsExpected())
-      fmt::print("  shared memory of {}: {}{}\n", kindOf(kernel), partsText(kernel.sharedParts),
-                 kernel.note.empty() ? "" : "; " + kernel.note);
+      say("  shared memory of {}: {}{}\n", kindOf(kernel), partsText(kernel.sharedParts),
+          kernel.note.empty() ? "" : "; " + kernel.note);
   }
   for (const auto &[kind, values] : deviations)
-    fmt::print("{:<40} {:>4} kernels, registers deviate by {:.0f} % in the median\n", kind,
-               values.size(), medianOf(values) * 100);
+    say("{:<40} {:>4} kernels, registers deviate by {:.0f} % in the median\n", kind, values.size(),
+        medianOf(values) * 100);
   if (double median = medianRegisterDeviation(facts); median >= 0)
-    fmt::print("registers deviate by {:.0f} % in the median; shared memory is as expected to the "
-               "byte in {} of {} kernels\n",
-               median * 100, same, known);
+    say("registers deviate by {:.0f} % in the median; shared memory is as expected to the "
+        "byte in {} of {} kernels\n",
+        median * 100, same, known);
 }
 
 } // namespace tilewright::cli

@@ -5,6 +5,7 @@
 #include "analysis/import/import_file.h"
 #include "analysis/tiling/plan_text.h"
 #include "codegen/coverage.h"
+#include "tools/tilewright/batch.h"
 #include "tools/tilewright/command.h"
 
 #include <cctype>
@@ -84,19 +85,104 @@ std::string withoutNames(std::string_view hlo) {
   return result;
 }
 
+/// What models are covered for.
+struct Setting {
+  const Toolchain &toolchain;
+  const Device &device;
+  const Calibration &calibration;
+  bool json = false;
+  std::map<std::string, KernelCoverage> known = {}; ///< by ops and plan
+};
+
+llvm::Expected<KernelCoverage> coverPlan(const ExploredKernel &kernel, Setting &setting) {
+  const KernelPlan &plan = kernel.plans.front().plan;
+  KernelCoverage coverage;
+  if (llvm::Expected<KernelSpec> spec = specOf(plan)) {
+    std::string same = withoutNames(printHlo(*spec->module)) + planText(plan);
+    auto found = setting.known.find(same);
+    if (found == setting.known.end()) {
+      llvm::Expected<KernelCoverage> covered = coverKernel(*spec, setting.toolchain);
+      if (!covered)
+        return covered.takeError();
+      found = setting.known.emplace(std::move(same), std::move(*covered)).first;
+    }
+    coverage = found->second;
+  } else {
+    coverage.refusal = takeDiag(spec.takeError()).message;
+  }
+  coverage.name = kernel.name;
+  return coverage;
+}
+
+/// A model's row of the table and its entry of the document.
+llvm::Expected<std::pair<Row, Json>> coverModel(const std::string &path, const Module &module,
+                                                Setting &setting) {
+  llvm::Expected<ExploredModel> explored =
+      exploreModel(module, setting.device, setting.calibration);
+  if (!explored)
+    return explored.takeError();
+  Row row;
+  row.model = path.substr(path.rfind('/') + 1);
+  row.target = setting.toolchain.target.name;
+  row.groups = explored->kernels.size();
+  row.opaque = explored->unsupported.size();
+  Json entry = {{"model", path}, {"target", row.target}};
+  entry["device"] = setting.device.name;
+  entry["kernels"] = Json::array();
+  Progress progress("covering " + row.model);
+  for (size_t i = 0; i < explored->kernels.size(); ++i) {
+    progress.update(i, explored->kernels.size());
+    const ExploredKernel &kernel = explored->kernels[i];
+    llvm::Expected<KernelCoverage> coverage = coverPlan(kernel, setting);
+    if (!coverage)
+      return coverage.takeError();
+    row.emitted += coverage->refusal.empty();
+    row.assembled += coverage->isAssembled;
+    row.spilling += coverage->spills();
+    row.checkedAligned += coverage->aligned.status == CheckOutcome::Status::Pass;
+    row.checkedOdd += coverage->odd.status == CheckOutcome::Status::Pass;
+    row.covered += coverage->isCovered(setting.toolchain.ptxas.has_value());
+    std::string problem = problemOf(*coverage), plan = planText(kernel.plans.front().plan);
+    if (!problem.empty() && !setting.json)
+      say("{} {} %{} ({}): {}\n", row.model, row.target, kernel.name, plan, problem);
+    entry["kernels"].push_back({{"name", kernel.name},
+                                {"kind", coverage->kind},
+                                {"plan", plan},
+                                {"emitted", coverage->refusal.empty()},
+                                {"assembled", coverage->isAssembled},
+                                {"registers", coverage->assembly.registers},
+                                {"spill_bytes", coverage->assembly.spillStoreBytes},
+                                {"aligned", toString(coverage->aligned.status)},
+                                {"odd", toString(coverage->odd.status)},
+                                {"problem", problem}});
+  }
+  entry["opaque"] = Json::array();
+  for (const UnsupportedOp &op : explored->unsupported)
+    entry["opaque"].push_back({{"op", op.op}, {"reason", op.reason}});
+  return std::pair(std::move(row), std::move(entry));
+}
+
+void printTable(const std::vector<Row> &rows) {
+  say("{:<40} {:<8} {:>6} {:>7} {:>9} {:>8} {:>9} {:>9} {:>8} {:>7}\n", "model", "target", "groups",
+      "emitted", "assembled", "spilling", "aligned", "odd", "covered", "opaque");
+  for (const Row &row : rows)
+    say("{:<40} {:<8} {:>6} {:>7} {:>9} {:>8} {:>9} {:>9} {:>8} {:>7}\n", row.model, row.target,
+        row.groups, row.emitted, row.assembled, row.spilling, row.checkedAligned, row.checkedOdd,
+        row.covered, row.opaque);
+}
+
 } // namespace
 
 int runCoverage(const CoverageRequest &request) {
-  std::vector<Module> modules;
-  for (const std::string &path : request.models) {
-    llvm::Expected<std::string> text = readFile(path);
-    if (!text)
-      return failInput(text.takeError());
-    llvm::Expected<Module> module = importBuffer(std::make_shared<SourceBuffer>(path, *text));
-    if (!module)
-      return failInput(module.takeError());
-    modules.push_back(std::move(*module));
-  }
+  Batch batch("models");
+  std::map<std::string, Module> modules; // those that could be read
+  for (const std::string &path : request.models)
+    if (llvm::Expected<Module> module = importFile(path))
+      modules.emplace(path, std::move(*module));
+    else
+      batch.fail(path, module.takeError());
+  if (modules.empty())
+    return batch.finish(request.models.size());
   Json document = newDocument("coverage");
   document["models"] = Json::array();
   std::vector<Row> rows;
@@ -115,80 +201,28 @@ int runCoverage(const CoverageRequest &request) {
         defaultCalibration(*device, dataFolder("calibrations"));
     if (!calibration)
       return failInput(calibration.takeError());
-    std::map<std::string, KernelCoverage> known;
-    for (size_t m = 0; m < modules.size(); ++m) {
-      llvm::Expected<ExploredModel> explored = exploreModel(modules[m], *device, *calibration);
-      if (!explored)
-        return fail(explored.takeError());
-      Row row;
-      row.model = request.models[m].substr(request.models[m].rfind('/') + 1);
-      row.target = target->name;
-      row.groups = explored->kernels.size();
-      row.opaque = explored->unsupported.size();
-      Json entry = {{"model", request.models[m]}, {"target", target->name}};
-      entry["device"] = device->name;
-      entry["kernels"] = Json::array();
-      Progress progress("covering " + row.model);
-      for (size_t i = 0; i < explored->kernels.size(); ++i) {
-        progress.update(i, explored->kernels.size());
-        const ExploredKernel &kernel = explored->kernels[i];
-        const KernelPlan &plan = kernel.plans.front().plan;
-        KernelCoverage coverage;
-        coverage.name = kernel.name;
-        llvm::Expected<KernelSpec> spec = specOf(plan);
-        if (spec) {
-          std::string same = withoutNames(printHlo(*spec->module)) + planText(plan);
-          auto found = known.find(same);
-          if (found == known.end()) {
-            llvm::Expected<KernelCoverage> covered = coverKernel(*spec, *toolchain);
-            if (!covered)
-              return fail(covered.takeError());
-            found = known.emplace(std::move(same), std::move(*covered)).first;
-          }
-          coverage = found->second;
-          coverage.name = kernel.name;
-        } else {
-          coverage.refusal = takeDiag(spec.takeError()).message;
-        }
-        row.emitted += coverage.refusal.empty();
-        row.assembled += coverage.isAssembled;
-        row.spilling += coverage.spills();
-        row.checkedAligned += coverage.aligned.status == CheckOutcome::Status::Pass;
-        row.checkedOdd += coverage.odd.status == CheckOutcome::Status::Pass;
-        row.covered += coverage.isCovered(toolchain->ptxas.has_value());
-        std::string problem = problemOf(coverage);
-        if (!problem.empty() && !request.json)
-          fmt::print("{} {} %{} ({}): {}\n", row.model, row.target, kernel.name, planText(plan),
-                     problem);
-        entry["kernels"].push_back({{"name", kernel.name},
-                                    {"kind", coverage.kind},
-                                    {"plan", planText(plan)},
-                                    {"emitted", coverage.refusal.empty()},
-                                    {"assembled", coverage.isAssembled},
-                                    {"registers", coverage.assembly.registers},
-                                    {"spill_bytes", coverage.assembly.spillStoreBytes},
-                                    {"aligned", toString(coverage.aligned.status)},
-                                    {"odd", toString(coverage.odd.status)},
-                                    {"problem", problem}});
+    Setting setting{*toolchain, *device, *calibration, request.json};
+    for (const std::string &path : request.models) {
+      auto module = modules.find(path);
+      if (module == modules.end())
+        continue;
+      auto covered = coverModel(path, module->second, setting);
+      if (!covered) {
+        batch.fail(path, covered.takeError());
+        continue;
       }
-      entry["opaque"] = Json::array();
-      for (const UnsupportedOp &op : explored->unsupported)
-        entry["opaque"].push_back({{"op", op.op}, {"reason", op.reason}});
-      isWhole = isWhole && row.covered == row.groups;
-      document["models"].push_back(std::move(entry));
-      rows.push_back(std::move(row));
+      isWhole = isWhole && covered->first.covered == covered->first.groups;
+      rows.push_back(std::move(covered->first));
+      document["models"].push_back(std::move(covered->second));
     }
   }
-  if (request.json) {
+  document["failures"] = batch.json();
+  if (request.json)
     print(document);
-  } else {
-    fmt::print("{:<40} {:<8} {:>6} {:>7} {:>9} {:>8} {:>9} {:>9} {:>8} {:>7}\n", "model", "target",
-               "groups", "emitted", "assembled", "spilling", "aligned", "odd", "covered", "opaque");
-    for (const Row &row : rows)
-      fmt::print("{:<40} {:<8} {:>6} {:>7} {:>9} {:>8} {:>9} {:>9} {:>8} {:>7}\n", row.model,
-                 row.target, row.groups, row.emitted, row.assembled, row.spilling,
-                 row.checkedAligned, row.checkedOdd, row.covered, row.opaque);
-  }
+  else
+    printTable(rows);
+  if (int code = batch.finish(request.models.size() * request.targets.size()))
+    return code;
   return isWhole ? Fine : AnswerIsNo;
 }
 

@@ -1,10 +1,14 @@
 // The tilewright command line.
+#include "analysis/support/printable.h"
 #include "tools/tilewright/command.h"
+
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
 #include <fmt/format.h>
+#include <new>
 
 using namespace tilewright::cli;
 
@@ -28,7 +32,7 @@ int failUsage(const CLI::App &app, const CLI::ParseError &error) {
       if (unknown.starts_with("-"))
         message = fmt::format("no option '{}'", unknown);
   }
-  fmt::print(stderr, "error: {}; see {} --help\n", message, help);
+  fmt::print(stderr, "error: {}; see {} --help\n", tilewright::printableMessage(message), help);
   return BadUsage;
 }
 
@@ -36,6 +40,9 @@ int failUsage(const CLI::App &app, const CLI::ParseError &error) {
 int runSelected(const Selection &selection) {
   try {
     return selection.run();
+  } catch (const std::bad_alloc &) {
+    return failInput(tilewright::makeError(tilewright::DiagClass::BudgetSpent,
+                                           "out of memory; give the program more or ask for less"));
   } catch (const std::exception &error) {
     return fail(tilewright::makeError(tilewright::DiagClass::Internal, "{}", error.what()));
   }
@@ -73,6 +80,9 @@ int main(int argc, char **argv) {
       return failUsage(app, error);
     app.exit(error); // --help and --version
   }
+  // Else LLVM would print a line of its own and abort.
+  llvm::install_bad_alloc_error_handler(
+      [](void *, const char *, bool) { throw std::bad_alloc(); });
   int code = selection.run ? runSelected(selection) : Fine;
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     std::fputs("error: cannot write the result to standard output\n", stderr);

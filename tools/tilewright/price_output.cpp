@@ -36,29 +36,27 @@ llvm::Expected<PlanPrice> priceOf(const KernelPlan &plan, const Device &device,
 void printPrice(const PlanPrice &price) {
   const Estimate &e = price.estimate;
   if (!(e.timeNs < INFINITY)) {
-    fmt::print("price     none: a block needs more than one SM has ({})\n",
-               e.resources.occupancyLimiter);
+    say("price     none: a block needs more than one SM has ({})\n", e.resources.occupancyLimiter);
     return;
   }
-  fmt::print("price     {}{}, {}: 68 % of such kernels take {} to {} (± {:.0f} %; ± {:.1f} % of "
-             "it by the parameters)\n",
-             timeText(e.timeNs), e.flops > 0 ? " by " + price.instruction : "",
-             price.calibration.empty() ? "the device description alone"
-                                       : "calibrated on " + price.calibration,
-             timeText(e.timeNs * std::exp(-e.sigmaLn)), timeText(e.timeNs * std::exp(e.sigmaLn)),
-             percentOf(e.sigmaLn), percentOf(parameterSpread(price.influences)));
-  fmt::print("  limit   {}; no kernel can take less than {}\n", e.limiter, timeText(e.rooflineNs));
+  say("price     {}{}, {}: 68 % of such kernels take {} to {} (± {:.0f} %; ± {:.1f} % of "
+      "it by the parameters)\n",
+      timeText(e.timeNs), e.flops > 0 ? " by " + price.instruction : "",
+      price.calibration.empty() ? "the device description alone"
+                                : "calibrated on " + price.calibration,
+      timeText(e.timeNs * std::exp(-e.sigmaLn)), timeText(e.timeNs * std::exp(e.sigmaLn)),
+      percentOf(e.sigmaLn), percentOf(parameterSpread(price.influences)));
+  say("  limit   {}; no kernel can take less than {}\n", e.limiter, timeText(e.rooflineNs));
   std::string terms;
   for (const EstimateTerm &term : e.terms)
     if (term.ns > 0)
       terms += fmt::format("{}{} {}", terms.empty() ? "" : ", ", term.name, timeText(term.ns));
-  fmt::print("  time    each resource alone: {}\n", terms);
-  fmt::print("  bytes   DRAM read {}, written {} (at least {} in all), L2 {}, shared memory {}\n",
-             bytesText(e.dramReadBytes), bytesText(e.dramWriteBytes), bytesText(e.compulsoryBytes),
-             bytesText(e.l2Bytes), bytesText(e.sharedTrafficBytes));
-  fmt::print("  work    {:.3g} FLOP, {:.3g} special functions\n", e.flops, e.specialOps);
-  fmt::print(
-      "  blocks  {:.0f} in {:.3g} waves, {:.3g} iterations; an SM holds {:.0f}: by registers "
+  say("  time    each resource alone: {}\n", terms);
+  say("  bytes   DRAM read {}, written {} (at least {} in all), L2 {}, shared memory {}\n",
+      bytesText(e.dramReadBytes), bytesText(e.dramWriteBytes), bytesText(e.compulsoryBytes),
+      bytesText(e.l2Bytes), bytesText(e.sharedTrafficBytes));
+  say("  work    {:.3g} FLOP, {:.3g} special functions\n", e.flops, e.specialOps);
+  say("  blocks  {:.0f} in {:.3g} waves, {:.3g} iterations; an SM holds {:.0f}: by registers "
       "{:.0f}, shared memory {:.0f}, warps {:.0f}, blocks {:.0f}\n",
       e.ctas, e.waves, e.iterations, e.resources.ctasPerSm, e.resources.byRegisters,
       e.resources.byShared, e.resources.byWarps, e.resources.byBlocks);
@@ -66,10 +64,10 @@ void printPrice(const PlanPrice &price) {
   for (size_t i = 0; i < std::min(price.influences.size(), mostShown); ++i) {
     const ParameterInfluence &influence = price.influences[i];
     const ParameterInfo &info = parameterInfos()[size_t(influence.parameter)];
-    fmt::print("  {} {} = {:.3g} {}± {:.1f} %: one per cent more of it is {:+.2f} % of the time\n",
-               i == 0 ? "hangs on" : "        ", info.name, values[size_t(influence.parameter)],
-               info.unit == "1" ? "" : fmt::format("{} ", info.unit), percentOf(influence.sigmaLn),
-               influence.elasticity);
+    say("  {} {} = {:.3g} {}± {:.1f} %: one per cent more of it is {:+.2f} % of the time\n",
+        i == 0 ? "hangs on" : "        ", info.name, values[size_t(influence.parameter)],
+        info.unit == "1" ? "" : fmt::format("{} ", info.unit), percentOf(influence.sigmaLn),
+        influence.elasticity);
   }
 }
 

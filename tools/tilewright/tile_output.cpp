@@ -241,8 +241,7 @@ bool isNeverRead(const Tile &tile) {
 /// One line a tile; equal lines once.
 void printTiles(const TileReport &report) {
   Shown shown(report);
-  fmt::print(
-      "tiles     of each dim [offset : size : stride in [first, end)]; left out are strides of 1 "
+  say("tiles     of each dim [offset : size : stride in [first, end)]; left out are strides of 1 "
       "and bounds that are the dim's\n");
   std::set<std::string> printed;
   const size_t longest = hasFreeSizes(report) ? longestTile : longestAskedTile;
@@ -268,12 +267,12 @@ void printTiles(const TileReport &report) {
         fmt::format("  {:<24} {:<22} {}\n", "%" + op.name + (instance.isInput ? " (input)" : ""),
                     op.shape.str(false), text);
     if (printed.insert(line).second)
-      fmt::print("{}", line);
+      say("{}", line);
   }
   if (isCut)
-    fmt::print("Long formulas stand in --json; with --tile they get shorter.\n");
+    say("Long formulas stand in --json; with --tile they get shorter.\n");
   for (const Join &join : joinsOf(report))
-    fmt::print("join      {}\n", toText(join, report.graph));
+    say("join      {}\n", toText(join, report.graph));
 }
 
 /// "[t0 * pid0, 0]", the element of a tensor that a runtime value is.
@@ -304,11 +303,11 @@ void printNames(const TileReport &report) {
                       report.graph.op(p.op).name);
   }
   if (!line.empty())
-    fmt::print("sizes     {}\n", line.substr(0, line.size() - 2));
+    say("sizes     {}\n", line.substr(0, line.size() - 2));
   Shown shown(report);
   for (const RuntimeVariable &rt : report.tiled.runtime)
-    fmt::print("values    {} is that of %{}{} when the program runs, in [{}, {}]\n", rt.var.str(),
-               report.graph.op(rt.source).name, elementText(rt, shown), rt.range.lo, rt.range.hi);
+    say("values    {} is that of %{}{} when the program runs, in [{}, {}]\n", rt.var.str(),
+        report.graph.op(rt.source).name, elementText(rt, shown), rt.range.lo, rt.range.hi);
 }
 
 /// "yes, exact": of a feasible tiling, how well the tiles are known.
@@ -336,66 +335,65 @@ std::string feasibleText(const TileReport &report) {
 void printTable(const TileReport &report, bool everything) {
   const TileSpace &space = report.tiled.space;
   const Explanation &answer = report.answer;
-  fmt::print("kernel    %{} ({}), {} ops, {}\n", report.source.name,
-             tilewright::toString(report.source.kind), report.tiled.group.ops.size(),
-             report.graph.op(report.tiled.group.roots.back()).shape.str(false));
+  say("kernel    %{} ({}), {} ops, {}\n", report.source.name,
+      tilewright::toString(report.source.kind), report.tiled.group.ops.size(),
+      report.graph.op(report.tiled.group.roots.back()).shape.str(false));
   printNames(report);
-  fmt::print("tile      {}\n", valuesText(space, report.choice, report.choice));
-  fmt::print("feasible  {}\n", feasibleText(report));
+  say("tile      {}\n", valuesText(space, report.choice, report.choice));
+  say("feasible  {}\n", feasibleText(report));
   if (answer.feasible == Verdict::No) {
     if (answer.core) {
       for (size_t i = 0; i < answer.core->text.size(); ++i)
-        fmt::print("  {}{}\n", i < answer.core->constraints.size() ? "because " : "",
-                   answer.core->text[i]);
+        say("  {}{}\n", i < answer.core->constraints.size() ? "because " : "",
+            answer.core->text[i]);
       if (!answer.core->isCertified)
-        fmt::print("  found by search; Z3 could not confirm it within its {} resource units "
-                   "(--rlimit)\n",
-                   answer.allowed);
+        say("  found by search; Z3 could not confirm it within its {} resource units "
+            "(--rlimit)\n",
+            answer.allowed);
     } else if (!answer.reason.empty()) {
-      fmt::print("  {}\n", answer.reason);
+      say("  {}\n", answer.reason);
     }
     if (answer.nearest && answer.nearest->found == Verdict::Yes)
-      fmt::print("nearest   {}\n",
-                 valuesText(space, asChoice(answer.nearest->values), report.choice));
+      say("nearest   {}\n", valuesText(space, asChoice(answer.nearest->values), report.choice));
     else if (answer.nearest && answer.nearest->found == Verdict::No)
-      fmt::print("nearest   none: no candidate tiling is feasible\n");
+      say("nearest   none: no candidate tiling is feasible\n");
   } else if (answer.feasible == Verdict::Unknown) {
-    fmt::print("  {}\n  Z3 spent {} of {} resource units (--rlimit){}\n", answer.reason,
-               answer.spent, answer.allowed,
-               answer.isReproducible ? "" : ", and ended by the clock: another run may differ");
+    say("  {}\n  Z3 spent {} of {} resource units (--rlimit){}\n", answer.reason, answer.spent,
+        answer.allowed,
+        answer.isReproducible ? "" : ", and ended by the clock: another run may differ");
   } else if (hasFreeSizes(report)) {
-    fmt::print("such as   {}\n", valuesText(space, asChoice(answer.witness), report.choice));
+    say("such as   {}\n", valuesText(space, asChoice(answer.witness), report.choice));
   }
   if (everything) {
-    fmt::print("constraints\n");
+    say("constraints\n");
     Assignment point;
     for (size_t i = 0; i < report.choice.size(); ++i)
       if (report.choice[i])
         point.set(space.parameters[i].size, *report.choice[i]);
     for (const Constraint &constraint : report.system.constraints) {
       std::optional<bool> value = constraint.formula.evaluate(point);
-      fmt::print("  {} {} [{}]\n", value ? (*value ? "holds   " : "violated") : "open    ",
-                 constraint.describe(point), constraint.from.rule);
+      say("  {} {} [{}]\n", value ? (*value ? "holds   " : "violated") : "open    ",
+          constraint.describe(point), constraint.from.rule);
     }
     if (report.system.constraints.empty())
-      fmt::print("  none: every tiling is exact\n");
-    fmt::print("solver    {}\n",
-               answer.spent == 0 ? "not needed, the search decided"
-                                 : fmt::format("Z3 spent {} resource units of at most {} a query",
-                                               answer.spent, answer.allowed));
+      say("  none: every tiling is exact\n");
+    say("solver    {}\n", answer.spent == 0
+                              ? "not needed, the search decided"
+                              : fmt::format("Z3 spent {} resource units of at most {} a query",
+                                            answer.spent, answer.allowed));
   }
   if (answer.feasible == Verdict::No)
     return; // the formulas of the tiles hold only where the constraints do
   printTiles(report);
   if (report.resources) {
     const EstimateResources &r = *report.resources;
-    fmt::print("resources {:.0f} threads a block, {:.0f} registers a thread, {:.0f} B of shared "
-               "memory: {:.0f} blocks an SM, occupancy {:.4g} %, limited by {}\n",
-               r.warps * 32, r.registers, r.sharedBytes, r.ctasPerSm, 100 * r.occupancy,
-               r.occupancyLimiter);
+    say("resources {:.0f} threads a block, {:.0f} registers a thread, {:.0f} B of shared "
+        "memory: {:.0f} blocks an SM, occupancy {:.4g} %, limited by {}\n",
+        r.warps * 32, r.registers, r.sharedBytes, r.ctasPerSm, 100 * r.occupancy,
+        r.occupancyLimiter);
     auto printParts = [](std::string_view what, const std::vector<ResourcePart> &parts) {
       for (const ResourcePart &part : parts)
-        fmt::print("  {:<14} {:>7.0f}  {}\n", what, part.amount, part.name);
+        say("  {:<14} {:>7.0f}  {}\n", what, part.amount, part.name);
     };
     printParts("registers", r.registerParts);
     printParts("shared bytes", r.sharedParts);
@@ -418,16 +416,16 @@ void printFeasibleList(const TileSpace &space, const SearchResult &total,
     print(document);
     return;
   }
-  fmt::print("{} feasible tiling{}", total.solutions, total.solutions == 1 ? "" : "s");
+  say("{} feasible tiling{}", total.solutions, total.solutions == 1 ? "" : "s");
   if (total.end != SearchResult::End::Exhausted)
-    fmt::print(" found before the search's budget was spent");
+    say(" found before the search's budget was spent");
   if (total.undecided)
-    fmt::print(", {} candidates undecided", total.undecided);
-  fmt::print("\n");
+    say(", {} candidates undecided", total.undecided);
+  say("\n");
   for (const std::vector<int64_t> &point : points)
-    fmt::print("  {}\n", valuesText(space, asChoice(point), shown));
+    say("  {}\n", valuesText(space, asChoice(point), shown));
   if (points.size() < total.solutions)
-    fmt::print("  … {} more; see --limit\n", total.solutions - points.size());
+    say("  … {} more; see --limit\n", total.solutions - points.size());
 }
 
 } // namespace tilewright::cli

@@ -1,0 +1,14 @@
+#include "tests/fuzz/mutant_formats.h"
+
+namespace tilewright::test {
+
+std::vector<MutantFormat> mutantFormats() {
+  return {
+#ifdef TILEWRIGHT_HAS_CODEGEN
+      planFormat(),
+      packFormat(),
+#endif
+  };
+}
+
+} // namespace tilewright::test

@@ -1,0 +1,11 @@
+// One function a format; each stands in a file of its own kind.
+#pragma once
+
+#include "tests/fuzz/mutants.h"
+
+namespace tilewright::test {
+
+MutantFormat planFormat();
+MutantFormat packFormat(); ///< the manifest, as check and as tilewright-profile read it
+
+} // namespace tilewright::test
