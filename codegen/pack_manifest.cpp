@@ -186,7 +186,7 @@ llvm::Expected<ManifestKernel> readKernel(Reader kernel, const std::string &file
 
 /// The root object of a document of ours. Errors: BadInput.
 llvm::Expected<Json> parseDocument(const std::string &file, const std::string &text) {
-  if (auto error = checkJsonDepth(text, 32, file))
+  if (auto error = checkJson(text, 32, file))
     return error;
   Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded())

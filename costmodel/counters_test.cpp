@@ -13,7 +13,7 @@ CounterReport bundledCounters() {
 TEST(Counters, TrafficOfTheBundledLaunches) {
   CounterReport report = bundledCounters();
   EXPECT_EQ(report.launches.size(), 46u);
-  EXPECT_EQ(report.unpriced, 0);
+  EXPECT_EQ(report.unpricedRows(), 0);
   EXPECT_LT(report.errors[size_t(TrafficLevel::DramRead)].medianApe, 0.15);
   EXPECT_LT(report.errors[size_t(TrafficLevel::L2Read)].medianApe, 0.10);
   EXPECT_LT(report.errors[size_t(TrafficLevel::L1)].medianApe, 0.10);

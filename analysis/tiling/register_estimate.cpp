@@ -18,16 +18,13 @@
 namespace tilewright {
 namespace {
 
-// Of sm_80 and sm_90.
-constexpr int64_t registersPerSm = 65536, warpsPerSm = 64, blocksPerSm = 32;
-constexpr int64_t mostOfAThread = 255;
 /// Elements whose bodies have more than this call a function of a dozen instructions or two.
 constexpr int64_t plainWork = 8;
 
 class Estimate {
 public:
-  Estimate(const ResourceView &view, Resources &out)
-      : view(view), out(out), warps(view.parameter("warps")), threads(warps * 32),
+  Estimate(const ResourceView &view, const DeviceLimits &limits, Resources &out)
+      : view(view), limits(limits), out(out), warps(view.parameter("warps")), threads(warps * 32),
         raw(view.constant(0)) {}
 
   /// `amount` in sixteenths of a register.
@@ -41,11 +38,11 @@ public:
 
   /// Registers with which `blocks` blocks share an SM.
   Expr share(Expr blocks) const {
-    return view.constant(registersPerSm).floorDiv(threads * blocks).floorDiv(8) * 8;
+    return view.constant(limits.registersPerSm).floorDiv(threads * blocks).floorDiv(8) * 8;
   }
   /// As many blocks as an SM takes of so many warps.
   Expr mostBlocks() const {
-    return view.constant(warpsPerSm).floorDiv(warps).max(1).min(blocksPerSm);
+    return view.constant(limits.warpsPerSm).floorDiv(warps).max(1).min(limits.blocksPerSm);
   }
 
   /// Loads can wait for one another: of what is beyond a full SM little is taken.
@@ -64,13 +61,14 @@ public:
   /// One block more, for up to 20 %.
   void addBlock(OpId op) {
     const Expr now = roundUp(raw.max(8), 8);
-    const Expr blocks = view.constant(registersPerSm).floorDiv(threads * now) + 1;
-    const Expr target = share(blocks).min(mostOfAThread);
+    const Expr blocks = view.constant(limits.registersPerSm).floorDiv(threads * now) + 1;
+    const Expr target = share(blocks).min(limits.registersPerThread);
     const Expr isWorth = isAtLeast(mostBlocks(), blocks) * isAtLeast(target * 120, raw * 100);
     add(op, "given up for one more block on an SM", -(isWorth * (raw - target).max(0)));
   }
 
   const ResourceView &view;
+  const DeviceLimits &limits;
   Resources &out;
   const Expr warps, threads;
   Expr raw;
@@ -208,12 +206,12 @@ Expr warpEdge(const ResourceView &view, Expr rows, Expr columns) {
 }
 
 /// Registers a thread, when so many warps share an SM evenly.
-Expr evenShare(Expr warps) {
+Expr evenShare(Expr warps, const DeviceLimits &limits) {
   return warps.context()
-             .constant(registersPerSm / 128)
+             .constant(limits.registersPerSm / 128)
              .floorDiv(warps.ceilDiv(4))
              .floorDiv(8)
-             .min(mostOfAThread / 8) *
+             .min(limits.registersPerThread / 8) *
          8;
 }
 
@@ -222,7 +220,8 @@ Expr evenShare(Expr warps) {
 void addCopyingWarps(Estimate &e, OpId op, Expr needed) {
   constexpr int64_t ownRegisters = 40, mostMoved = 240, mostWarps = 32;
   const Expr warps = e.warps, groups = warps.floorDiv(4).max(1), one = e.view.constant(1);
-  const Expr even = evenShare(warps + 1), shared = evenShare(warps + 4);
+  const Expr even = evenShare(warps + 1, e.limits),
+             shared = evenShare(warps + 4, e.limits);
   const Expr moved = (shared * (groups + 1) - ownRegisters).max(0).floorDiv(groups).floorDiv(8) * 8;
   const Expr moves = isAtLeast(needed, even + 1) * isAtLeast(moved, even + 1) *
                      isAtLeast(e.view.constant(mostMoved), needed) *
@@ -308,8 +307,9 @@ void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
 
 } // namespace
 
-void addRegisterItems(const ResourceView &view, const CodeChoice &code, Resources &out) {
-  Estimate e(view, out);
+void addRegisterItems(const ResourceView &view, const CodeChoice &code, const DeviceLimits &limits,
+                      Resources &out) {
+  Estimate e(view, limits, out);
   out.threads = e.threads;
   switch (code.kind) {
   case CodeKind::Elementwise:

@@ -88,6 +88,7 @@ struct Model {
 struct Exploration {
   std::string file, toolVersion, calibration; ///< calibration empty: priors only
   Device device;
+  std::vector<std::string> notes; ///< what a reader of its prices has to know of the device
   std::vector<Model> models;
 };
 

@@ -9,6 +9,7 @@
 #include "codegen/target.h"
 #endif
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/device_output.h"
 #include "tools/tilewright/resource_parts.h"
 
 #include <cmath>
@@ -313,7 +314,7 @@ public:
       llvm::consumeError(text.takeError());
       return std::nullopt;
     }
-    if (llvm::Error tooDeep = checkJsonDepth(*text, 64, path(index))) {
+    if (llvm::Error tooDeep = checkJson(*text, 64, path(index))) {
       llvm::consumeError(std::move(tooDeep));
       return std::nullopt;
     }
@@ -342,9 +343,7 @@ int runExplore(const ExploreArguments &options) {
   if (!device)
     return failInput(device.takeError());
   llvm::Expected<Calibration> calibration =
-      options.calibration.empty()
-          ? defaultCalibration(*device, dataFolder("calibrations"))
-          : loadCalibration(options.calibration, dataFolder("calibrations"));
+      calibrationFor(*device, options.calibration, dataFolder("calibrations"));
   if (!calibration)
     return failInput(calibration.takeError());
   // Every model is read before the first is explored: a bad file must not cost an hour's work.
@@ -395,23 +394,20 @@ int runExplore(const ExploreArguments &options) {
       exploring.instruction = each;
 
   Json document = newDocument("explore");
+  const std::vector<DeviceNote> notes = notesOn(*device, *calibration);
   document["device"] = deviceJson(*device);
-  document["calibration"] = calibration->files.empty() ? Json() : Json(calibration->device);
+  document["calibration"] = calibration->isFitted() ? Json(calibration->device) : Json();
+  document["notes"] = notesJson(notes);
   document["models"] = Json::array();
   std::string settings =
       fmt::format("{} {} {} {} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget,
                   options.cache, options.instruction, options.samples, options.target);
   std::string calibrationText = toJson(*calibration);
-  llvm::Expected<std::string> deviceText = readFile(
-      options.device.ends_with(".json") ? options.device
-                                        : dataFolder("devices") + "/" + options.device + ".json");
-  if (!deviceText)
-    return failInput(deviceText.takeError());
   ModelStore store(options.out, options.resume);
   Progress progress("explored kernels");
   for (size_t i = 0; i < modules.size(); ++i) {
     std::string key =
-        fingerprint({options.models[i], texts[i], settings, *deviceText, calibrationText});
+        fingerprint({options.models[i], texts[i], settings, device->name, device->digest, calibrationText});
     std::optional<Json> entry = store.find(i, key);
     if (!entry) {
       exploring.progress = [&](size_t done, size_t total) { progress.update(done, total); };
@@ -438,7 +434,8 @@ int runExplore(const ExploreArguments &options) {
     print(document);
   } else {
     fmt::print("device {}, calibration {}, {} caches\n", device->name,
-               calibration->files.empty() ? "none (priors)" : calibration->device, options.cache);
+               transferred(*calibration, *device).label(), options.cache);
+    printNotes(notes);
     for (const Json &model : document["models"])
       printModel(model, model["total_time_ns"].get<double>());
     if (!options.out.empty())
