@@ -29,6 +29,18 @@ TEST(Counters, BytesByHandAgreeWithTheCounter) {
     }
 }
 
+/// Rows that no family takes leave nothing to compare, and no error of 0 %.
+TEST(Counters, WithoutALaunchThereIsNoError) {
+  TemplateLibrary templates = testing::bundledTemplates();
+  Table table = llvm::cantFail(
+      Table::read("datasets/measurements/h100-sxm/tilewright-1/counters.csv"));
+  CounterReport report = llvm::cantFail(compareCounters(table, templates, testing::h100()));
+  EXPECT_TRUE(report.launches.empty());
+  EXPECT_TRUE(report.errors.empty());
+  EXPECT_EQ(report.unpricedRows(), int64_t(table.rowCount()));
+  EXPECT_EQ(report.unpriced.front().reason, noTemplate);
+}
+
 TEST(Counters, MissingColumnsAreErrors) {
   TemplateLibrary templates = testing::bundledTemplates();
   Table table = llvm::cantFail(Table::parse("c.csv", "kernel,dtype\ncopy1d,f32\n"));

@@ -11,6 +11,8 @@ namespace tilewright {
 
 namespace {
 
+namespace description {
+
 enum Traits : unsigned { None = 0, Optional = 1, Whole = 2, Check = 4 };
 constexpr Traits operator|(Traits a, Traits b) { return Traits(unsigned(a) | unsigned(b)); }
 
@@ -28,8 +30,12 @@ constexpr Field fields[] = {
 #include "costmodel/device_fields.def"
 };
 
+} // namespace description
+
 /// Reads a field, or nothing where it may be missing and is.
-llvm::Expected<std::optional<DeviceNumber>> readField(const JsonFile &file, const Field &field) {
+llvm::Expected<std::optional<DeviceNumber>> readField(const JsonFile &file,
+                                                      const description::Field &field) {
+  using namespace description;
   const std::string key(field.key);
   if ((field.traits & Optional) && !file.root().contains(key))
     return std::nullopt;
@@ -213,7 +219,7 @@ llvm::Expected<Device> parseDevice(std::string name, std::string text) {
     return error;
   std::vector<std::string_view> known = {"schema", "schema_version", "name", "compute_capability",
                                          "driver_names"};
-  for (const Field &field : fields)
+  for (const description::Field &field : description::fields)
     known.push_back(field.key);
   if (auto error = file->expectKeys(file->root(), known, "a device"))
     return error;
@@ -226,14 +232,14 @@ llvm::Expected<Device> parseDevice(std::string name, std::string text) {
   Digest digest;
   digest.add(d.computeCapability);
   std::vector<double> values;
-  for (const Field &field : fields) {
+  for (const description::Field &field : description::fields) {
     auto number = readField(*file, field);
     if (!number)
       return number.takeError();
     values.push_back(*number ? (*number)->value : 0);
     if (!*number)
       continue;
-    if (!(field.traits & Check)) {
+    if (!(field.traits & description::Check)) {
       digest.add(field.key);
       digest.add(fmt::format("{}", (*number)->value));
     }

@@ -267,6 +267,35 @@ TEST(Resources, RegistersAreTheSumOfTheirItems) {
   EXPECT_EQ(evaluate(r.threads, k.at({{"t0", 128}, {"t1", 256}, {"warps", 8}})), 12 * 32);
 }
 
+/// What ptxas gives up depends on how many warps and CTAs an SM holds: with fewer, a full SM leaves
+/// each thread more.
+TEST(Resources, RegistersGivenUpFollowTheDevice) {
+  Kernel k("  a = f32[4096,4096] parameter(0)\n  ROOT n = f32[4096,4096] negate(a)\n");
+  const Assignment point = k.at({{"t0", 8}, {"t1", 4096}, {"warps", 8}});
+  auto registersOf = [&](int64_t warps, int64_t blocks, int64_t registers) {
+    DeviceLimits limits;
+    limits.warpsPerSm = warps;
+    limits.blocksPerSm = blocks;
+    limits.registersPerSm = registers;
+    Resources r = resourcesOf(k.graph(), *k.group, Instruction::Fma, limits);
+    return *evaluate(r.registersPerThread, point);
+  };
+  const int64_t full = registersOf(64, 32, 65536), few = registersOf(48, 24, 65536);
+  EXPECT_GT(few, full);
+  EXPECT_GT(registersOf(32, 16, 65536), few);
+  EXPECT_EQ(registersOf(64, 6, 65536), few); // six CTAs of eight warps are 48
+  EXPECT_LT(registersOf(64, 32, 32768), full);
+  // Accumulators take what they take wherever nothing is given up.
+  Kernel gemm(bigGemm);
+  const Assignment tile = gemm.at({{"t0", 128}, {"t1", 128}, {"warps", 4}});
+  for (int64_t warps : {64, 48}) {
+    DeviceLimits limits;
+    limits.warpsPerSm = warps;
+    Resources r = resourcesOf(gemm.graph(), *gemm.group, Instruction::Wgmma, limits);
+    EXPECT_EQ(evaluate(r.registerItems.front().amount, tile), 128);
+  }
+}
+
 TEST(Resources, MatrixInstructionsConstrainTheirTiles) {
   auto fits = [](Instruction instruction, int64_t m, int64_t n, int64_t kk, int64_t warps) {
     Kernel k(bigGemm);

@@ -12,12 +12,12 @@ namespace tilewright::cli {
 
 namespace {
 
-struct Options {
+struct DeviceArguments {
   std::string name; ///< empty: all
   bool json = false;
 };
 
-Json deviceJson(const Device &device) {
+Json descriptionJson(const Device &device) {
   Json numbers = Json::array();
   for (const DeviceNumber &number : device.numbers)
     numbers.push_back({{"key", number.key},
@@ -65,7 +65,7 @@ void printDevices(const std::vector<Device> &devices, const std::vector<std::str
 
 /// Each of the files, or the errors of those that can't be read on stderr.
 template <class T, class Load>
-std::vector<T> loadAll(const Options &options, const std::vector<std::string> &names,
+std::vector<T> loadAll(const DeviceArguments &options, const std::vector<std::string> &names,
                        const Load &load, int &code) {
   std::vector<T> result;
   std::vector<std::string> wanted = options.name.empty() ? names : std::vector{options.name};
@@ -79,7 +79,7 @@ std::vector<T> loadAll(const Options &options, const std::vector<std::string> &n
   return result;
 }
 
-int runDevices(const Options &options) {
+int runDevices(const DeviceArguments &options) {
   const std::string folder = dataFolder("devices");
   int code = Fine;
   const std::vector<Device> devices =
@@ -90,7 +90,7 @@ int runDevices(const Options &options) {
     Json document = newDocument("devices");
     document["devices"] = Json::array();
     for (const Device &device : devices) {
-      Json entry = deviceJson(device);
+      Json entry = descriptionJson(device);
       const bool has = std::binary_search(calibrated.begin(), calibrated.end(), device.name);
       entry["calibration"] = has ? Json(device.name) : Json();
       document["devices"].push_back(std::move(entry));
@@ -118,7 +118,7 @@ std::string standingOf(const Calibration &calibration) {
   return isFittedOn(calibration, *device) ? "as described" : "fitted on another description";
 }
 
-int runCalibrations(const Options &options) {
+int runCalibrations(const DeviceArguments &options) {
   const std::string folder = dataFolder("calibrations");
   int code = Fine;
   const std::vector<Calibration> calibrations = loadAll<Calibration>(
@@ -156,7 +156,7 @@ int runCalibrations(const Options &options) {
 } // namespace
 
 void addDevices(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DeviceArguments>();
   CLI::App *command = app.add_subcommand("devices", "Device descriptions, with their sources");
   command->footer("Examples:\n"
                   "  tilewright devices\n"
@@ -171,7 +171,7 @@ void addDevices(CLI::App &app, Selection &selection) {
 }
 
 void addCalibrations(CLI::App &app, Selection &selection) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DeviceArguments>();
   CLI::App *command =
       app.add_subcommand("calibrations", "Calibrations, with the spreads that they found");
   command->footer("Examples:\n"
