@@ -164,16 +164,15 @@ llvm::Expected<Calibration> fitTo(const Dataset &data, std::span<const size_t> a
     if (!data.rows[i].features.empty)
       rows.push_back(i);
   if (rows.empty())
-    return makeError(DiagClass::BadInput,
-                     "no rows to fit: {} have a price, {} have none{}, {} are not believed{}, {} "
-                     "failed when they were measured",
-                     data.rows.size(),
-                     std::accumulate(data.unpriced.begin(), data.unpriced.end(), int64_t(0),
-                                     [](int64_t n, const UnpricedRows &u) { return n + u.rows; }),
-                     data.unpriced.empty() ? "" : " (" + data.unpriced.front().reason + ")",
-                     data.leftOut.size(),
-                     data.leftOut.empty() ? "" : " (" + data.leftOut.front().reason + ")",
-                     data.failedRows);
+    return makeError(
+        DiagClass::BadInput,
+        "no rows to fit: {} have a price, {} have none{}, {} are not believed{}, {} "
+        "failed when they were measured",
+        data.rows.size(),
+        std::accumulate(data.unpriced.begin(), data.unpriced.end(), int64_t(0),
+                        [](int64_t n, const UnpricedRows &u) { return n + u.rows; }),
+        data.unpriced.empty() ? "" : " (" + data.unpriced.front().reason + ")", data.leftOut.size(),
+        data.leftOut.empty() ? "" : " (" + data.leftOut.front().reason + ")", data.failedRows);
   Calibration c = priorCalibration(device);
   c.files = data.files;
   c.dataHash = data.hash;

@@ -45,11 +45,11 @@ std::string_view toString(CalibratedParameter::Status status);
 
 /// How far measured times of our own kernels of one kind lie from predictions.
 struct KindSpread {
-  std::string kind;    ///< see spreadKindOf()
-  double sigmaLn = 0;  ///< 68 % of |ln(measured / predicted)| are within it
-  int64_t rows = 0;    ///< that it was taken of
-  double inside = 0;   ///< share of them within it
-  double bias = 0;     ///< median of ln(measured / predicted)
+  std::string kind;   ///< see spreadKindOf()
+  double sigmaLn = 0; ///< 68 % of |ln(measured / predicted)| are within it
+  int64_t rows = 0;   ///< that it was taken of
+  double inside = 0;  ///< share of them within it
+  double bias = 0;    ///< median of ln(measured / predicted)
 };
 
 struct Calibration {
@@ -63,7 +63,7 @@ struct Calibration {
   int64_t rows = 0, groups = 0;
   int iterations = 0;
   bool converged = false;
-  double mape = 0;       ///< over the fitted rows
+  double mape = 0;                 ///< over the fitted rows
   double sigmaLn = unknownSigmaLn; ///< robust spread of ln(predicted / measured)
   std::vector<KindSpread> spreads; ///< of our own kernels, by kind; sorted
   std::vector<std::string> spreadFiles;

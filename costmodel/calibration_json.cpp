@@ -41,14 +41,14 @@ std::string fileNames(const std::vector<std::string> &files) {
 std::string spreadsText(const Calibration &c) {
   if (c.spreads.empty())
     return "";
-  std::string out = fmt::format("  \"spreads\": {{\"files\": {}, \"kinds\": [\n",
-                                fileNames(c.spreadFiles));
+  std::string out =
+      fmt::format("  \"spreads\": {{\"files\": {}, \"kinds\": [\n", fileNames(c.spreadFiles));
   for (size_t i = 0; i < c.spreads.size(); ++i) {
     const KindSpread &s = c.spreads[i];
-    out += fmt::format("    {{\"kind\": {}, \"sigma_ln\": {:.4g}, \"rows\": {}, \"inside\": {:.3g}, "
-                       "\"bias\": {:.4g}}}{}\n",
-                       jsonText(s.kind), s.sigmaLn, s.rows, s.inside, s.bias,
-                       i + 1 < c.spreads.size() ? "," : "");
+    out += fmt::format(
+        "    {{\"kind\": {}, \"sigma_ln\": {:.4g}, \"rows\": {}, \"inside\": {:.3g}, "
+        "\"bias\": {:.4g}}}{}\n",
+        jsonText(s.kind), s.sigmaLn, s.rows, s.inside, s.bias, i + 1 < c.spreads.size() ? "," : "");
   }
   return out + "  ]},\n";
 }
@@ -89,10 +89,10 @@ llvm::Error readSpreads(const JsonFile &file, Calibration &c) {
       *target = *value;
     }
     if (!(spread.sigmaLn > 0 && spread.sigmaLn <= mostSigmaLn && rows >= 1 && rows < 1e15))
-      return file.errorAt(spread.kind, fmt::format("spread of '{}': sigma_ln {} of {} rows, "
-                                                   "plausible is up to {} of 1 row or more",
-                                                   shortText(spread.kind), spread.sigmaLn, rows,
-                                                   mostSigmaLn));
+      return file.errorAt(spread.kind,
+                          fmt::format("spread of '{}': sigma_ln {} of {} rows, "
+                                      "plausible is up to {} of 1 row or more",
+                                      shortText(spread.kind), spread.sigmaLn, rows, mostSigmaLn));
     spread.rows = int64_t(rows);
     c.spreads.push_back(std::move(spread));
   }
@@ -163,7 +163,7 @@ llvm::Expected<Calibration> parseCalibration(std::string name, std::string text)
     return file.takeError();
   if (auto error = file->expectSchema("tilewright.calibration", 1))
     return error;
-  constexpr std::string_view known[] = {"schema",  "schema_version", "device",   "device_digest",
+  constexpr std::string_view known[] = {"schema",  "schema_version",   "device",  "device_digest",
                                         "data",    "transferred_from", "options", "fit",
                                         "spreads", "parameters"};
   if (auto error = file->expectKeys(file->root(), known, "a calibration"))
@@ -262,8 +262,8 @@ llvm::Expected<Calibration> parseCalibration(std::string name, std::string text)
                                             "{} to {} times",
                                             key, *value, ratio, info.low, info.high));
     if (!(*sigma >= 0 && *sigma <= mostSigmaLn))
-      return file->errorAt(key, fmt::format("'{}': sigma_ln is {}, plausible is 0 to {}", key,
-                                            *sigma, mostSigmaLn));
+      return file->errorAt(
+          key, fmt::format("'{}': sigma_ln is {}, plausible is 0 to {}", key, *sigma, mostSigmaLn));
     p.value = *value;
     p.prior = *prior;
     p.sigmaLn = *sigma;

@@ -32,8 +32,8 @@ TEST(Counters, BytesByHandAgreeWithTheCounter) {
 /// Rows that no family takes leave nothing to compare, and no error of 0 %.
 TEST(Counters, WithoutALaunchThereIsNoError) {
   TemplateLibrary templates = testing::bundledTemplates();
-  Table table = llvm::cantFail(
-      Table::read("datasets/measurements/h100-sxm/tilewright-1/counters.csv"));
+  Table table =
+      llvm::cantFail(Table::read("datasets/measurements/h100-sxm/tilewright-1/counters.csv"));
   CounterReport report = llvm::cantFail(compareCounters(table, templates, testing::h100()));
   EXPECT_TRUE(report.launches.empty());
   EXPECT_TRUE(report.errors.empty());

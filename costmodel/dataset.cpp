@@ -27,7 +27,8 @@ public:
       return makeError(DiagClass::BadInput, "{}: no rows under the header", table.name());
     data.files.push_back(table.name());
     timed = impossible = 0;
-    if (auto error = MeasuredPlans::describes(table) ? addMeasuredTable(table) : addPlainTable(table))
+    if (auto error =
+            MeasuredPlans::describes(table) ? addMeasuredTable(table) : addPlainTable(table))
       return error;
     if (2 * impossible > timed)
       return makeError(DiagClass::BadInput,

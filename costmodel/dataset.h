@@ -57,8 +57,8 @@ struct Dataset {
 /// launched is counted in `unpriced`; one whose time is not believed (plausible.h) stands in
 /// `leftOut`; a cell that makes no sense is a BadInput error, located. So is a table without rows,
 /// one whose columns no template knows, one where more rows than not have times that can't be
-/// (microseconds), and one without a `time_ns` column, unless nothing need be measured yet: then the
-/// column and cells of it may be missing.
+/// (microseconds), and one without a `time_ns` column, unless nothing need be measured yet: then
+/// the column and cells of it may be missing.
 enum class Times { Needed, Optional };
 llvm::Expected<Dataset> loadDataset(std::span<const Table> tables, TemplateLibrary &templates,
                                     const Device &device, Times times = Times::Needed);

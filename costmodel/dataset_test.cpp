@@ -56,7 +56,8 @@ TEST(Dataset, NothingPricedIsNullInJson) {
 
 TEST(Dataset, TimesThatCanNotBeAreLeftOutWithTheirLine) {
   for (const char *time : {"1e-300", "249", "30000", "1e300", "3.7e12"}) {
-    Dataset data = dataOf(copyHeader + copyRow("100000", 8) + copyRow(time) + copyRow("100000", 16));
+    Dataset data =
+        dataOf(copyHeader + copyRow("100000", 8) + copyRow(time) + copyRow("100000", 16));
     EXPECT_EQ(data.rows.size(), 2u) << time;
     ASSERT_EQ(data.leftOut.size(), 1u) << time;
     EXPECT_EQ(data.leftOut[0].line, 3u);
@@ -67,7 +68,8 @@ TEST(Dataset, TimesThatCanNotBeAreLeftOutWithTheirLine) {
 }
 
 TEST(Dataset, AFileInMicrosecondsIsRefused) {
-  std::string error = datasetErrorOf(copyHeader + copyRow("100", 4) + copyRow("99.5", 8) + copyRow("1e5", 16));
+  std::string error =
+      datasetErrorOf(copyHeader + copyRow("100", 4) + copyRow("99.5", 8) + copyRow("1e5", 16));
   EXPECT_NE(error.find("t.csv: 2 of 3 times can't be, the first on line 2"), std::string::npos)
       << error;
   EXPECT_NE(error.find("time_ns is in nanoseconds"), std::string::npos) << error;
@@ -119,7 +121,8 @@ protected:
     return cells + "," + rowCheck(cells) + "\n";
   }
   Dataset load(const std::string &rows, const Device &device = h100()) {
-    write(path, "role,attempt,kernel,kind,problem,plan,regime,time_ns,error,device,row_check\n" + rows);
+    write(path,
+          "role,attempt,kernel,kind,problem,plan,regime,time_ns,error,device,row_check\n" + rows);
     TemplateLibrary library = testing::bundledTemplates();
     const std::string paths[] = {path};
     auto data = loadDataset(paths, library, device);

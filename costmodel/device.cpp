@@ -95,9 +95,9 @@ llvm::Error checkTogether(const JsonFile &file, const Device &d, double busWidth
   if (auto e = expectRatio(file, "peak_bf16", peakBf16, d.peakFlops(DType::BF16, true) / 1e3, 0.98,
                            1.02, fmt::format("sm_count x tensor_bf16 x {}", clock), "TFLOP/s"))
     return e;
-  if (auto e = expectRatio(file, "peak_f32", peakF32, d.peakFlops(DType::F32, false) / 1e3, 0.98,
-                           1.02, fmt::format("sm_count x fma_per_clock x 2 x {}", clock),
-                           "TFLOP/s"))
+  if (auto e =
+          expectRatio(file, "peak_f32", peakF32, d.peakFlops(DType::F32, false) / 1e3, 0.98, 1.02,
+                      fmt::format("sm_count x fma_per_clock x 2 x {}", clock), "TFLOP/s"))
     return e;
   if (d.l2Bandwidth < d.dramBandwidth)
     return file.errorAt("l2_bandwidth", fmt::format("'l2_bandwidth' {} GB/s is below DRAM's {}",
@@ -272,11 +272,12 @@ llvm::Expected<Device> parseDevice(std::string name, std::string text) {
 std::vector<DeviceNote> notesOf(const Device &device) {
   std::vector<DeviceNote> notes;
   if (device.hasTcgen05())
-    notes.push_back({"unmodelled-instruction",
-                     fmt::format("{} multiplies matrices by tcgen05, which is not modelled: dots are "
-                                 "priced by mma.sync at {:.0f} % of the tensor peak, and those that "
-                                 "it limits may take as little as {:.0f} % of their price",
-                                 device.name, 100 * device.mmaSyncRate, 100 * device.mmaSyncRate)});
+    notes.push_back(
+        {"unmodelled-instruction",
+         fmt::format("{} multiplies matrices by tcgen05, which is not modelled: dots are "
+                     "priced by mma.sync at {:.0f} % of the tensor peak, and those that "
+                     "it limits may take as little as {:.0f} % of their price",
+                     device.name, 100 * device.mmaSyncRate, 100 * device.mmaSyncRate)});
   if (device.smClock < device.boostClock)
     notes.push_back(
         {"clock-under-load",

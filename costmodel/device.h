@@ -3,8 +3,8 @@
 // A description is a JSON file in which every number stands with its unit and its source:
 //   "sm_count": {"value": 132, "unit": "1", "source": "NVIDIA H100 … whitepaper"}
 // The loader checks keys, units, ranges, and that numbers which follow from each other agree
-// (bandwidth with bus width and data rate, peak FLOP/s with units and clock), because a typing error
-// in a description would otherwise only show as a bad prediction. device_fields.def lists the
+// (bandwidth with bus width and data rate, peak FLOP/s with units and clock), because a typing
+// error in a description would otherwise only show as a bad prediction. device_fields.def lists the
 // numbers.
 #pragma once
 

@@ -109,7 +109,8 @@ TEST(Device, EveryTruncationIsAnErrorAndNotACrash) {
 
 TEST(Device, OneLookUpForEveryFormOfAName) {
   const std::string digest = llvm::cantFail(loadDevice("h100-sxm")).digest;
-  for (const char *form : {"h100", "H100", "H100-SXM", "h100-sxm", "datasets/devices/h100-sxm.json"})
+  for (const char *form :
+       {"h100", "H100", "H100-SXM", "h100-sxm", "datasets/devices/h100-sxm.json"})
     EXPECT_EQ(llvm::cantFail(loadDevice(form)).digest, digest) << form;
   EXPECT_EQ(llvm::cantFail(loadDevice("h200")).name, "h200-sxm");
   for (const char *form : {"h", "", "-", "../devices/h100-sxm", "h100-sxm.jsom", "h100-"}) {
@@ -123,9 +124,9 @@ TEST(Device, WhatIsCountedIsWhole) {
   for (const auto &[key, whole, part] :
        {std::tuple("sm_count", "\"value\": 132", "\"value\": 132.5"),
         std::tuple("blocks_per_sm", "\"value\": 32,", "\"value\": 31.9,"),
-        std::tuple("warpgroup_mma", "\"warpgroup_mma\": {\"value\": 1", "\"warpgroup_mma\": {\"value\": 0.5")})
-    EXPECT_NE(deviceErrorOf(replaced(h100Text(), whole, part))
-                  .find(fmt::format("'{}' is", key)),
+        std::tuple("warpgroup_mma", "\"warpgroup_mma\": {\"value\": 1",
+                   "\"warpgroup_mma\": {\"value\": 0.5")})
+    EXPECT_NE(deviceErrorOf(replaced(h100Text(), whole, part)).find(fmt::format("'{}' is", key)),
               std::string::npos)
         << key;
 }
@@ -133,31 +134,34 @@ TEST(Device, WhatIsCountedIsWhole) {
 TEST(Device, TextsAreChecked) {
   for (const char *name : {"../x", "a/b", "", "-a", ".", "a b", "a\\n"})
     EXPECT_NE(deviceErrorOf(replaced(h100Text(), "\"name\": \"h100-sxm\"",
-                               fmt::format("\"name\": \"{}\"", name)))
+                                     fmt::format("\"name\": \"{}\"", name)))
                   .find("'name' is"),
               std::string::npos)
         << name;
   for (const char *capability : {"banana", "9", "9.", ".0", "9.00", "123.0", "9..0", "9.0a", "9.x"})
     EXPECT_NE(deviceErrorOf(replaced(h100Text(), "\"compute_capability\": \"9.0\"",
-                               fmt::format("\"compute_capability\": \"{}\"", capability)))
+                                     fmt::format("\"compute_capability\": \"{}\"", capability)))
                   .find("expected a form as 9.0"),
               std::string::npos)
         << capability;
 }
 
 TEST(Device, KeysAreKnownAndStandOnce) {
-  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "  \"sm_count\"", "  \"sm_cuont\": 1,\n  \"sm_count\""))
-                .find("d.json:7:3: error: a device has no 'sm_cuont'"),
-            std::string::npos);
+  EXPECT_NE(
+      deviceErrorOf(replaced(h100Text(), "  \"sm_count\"", "  \"sm_cuont\": 1,\n  \"sm_count\""))
+          .find("d.json:7:3: error: a device has no 'sm_cuont'"),
+      std::string::npos);
   EXPECT_NE(deviceErrorOf(replaced(h100Text(), "{\"value\": 132,", "{\"value\": 132, \"note\": 1,"))
                 .find("sm_count has no 'note'"),
             std::string::npos);
-  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "{\"value\": 132,", "{\"value\": 132, \"value\": 133,"))
-                .find("'value' stands twice"),
-            std::string::npos);
+  EXPECT_NE(
+      deviceErrorOf(replaced(h100Text(), "{\"value\": 132,", "{\"value\": 132, \"value\": 133,"))
+          .find("'value' stands twice"),
+      std::string::npos);
 }
 
-/// Power may keep a clock under that of the data sheet: prices and peaks are of the one that is held.
+/// Power may keep a clock under that of the data sheet: prices and peaks are of the one that is
+/// held.
 TEST(Device, PeaksAreThoseOfTheClockUnderLoad) {
   const Device l4 = llvm::cantFail(loadDevice("l4"));
   EXPECT_LT(l4.smClock, 0.5 * l4.boostClock);
@@ -184,8 +188,9 @@ TEST(Device, PeaksAreThoseOfTheClockUnderLoad) {
   EXPECT_NE(deviceErrorOf(text).find("sm_count x tensor_bf16 x sustained_clock gives 756.9"),
             std::string::npos)
       << deviceErrorOf(text);
-  EXPECT_NE(deviceErrorOf(replaced(text, "\"value\": 1.4,", "\"value\": 2.4,")).find("is above the 1.98"),
-            std::string::npos);
+  EXPECT_NE(
+      deviceErrorOf(replaced(text, "\"value\": 1.4,", "\"value\": 2.4,")).find("is above the 1.98"),
+      std::string::npos);
 }
 
 /// What prices something tells two descriptions apart, and nothing else does.

@@ -76,7 +76,7 @@ EvaluationReport evaluate(const Dataset &data, const Device &device,
                           const Calibration &calibration) {
   EvaluationReport report =
       reportOf(data, device, predictAll(data, device, parametersFor(calibration, device)));
-  report.calibration = !calibration.isFitted()              ? "prior"
+  report.calibration = !calibration.isFitted()               ? "prior"
                        : calibration.transferredFrom.empty() ? calibration.device
                                                              : calibration.transferredFrom;
   return report;

@@ -66,10 +66,9 @@ std::string toJson(const EvaluationReport &report) {
                           {"failed_rows", report.failedRows},
                           {"left_out", std::move(leftOut)}};
   for (const LeftOutRow &row : report.leftOut)
-    leftOut.push_back(
-        llvm::json::Object{{"file", llvm::json::fixUTF8(report.files[row.table])},
-                           {"line", int64_t(row.line)},
-                           {"reason", llvm::json::fixUTF8(row.reason)}});
+    leftOut.push_back(llvm::json::Object{{"file", llvm::json::fixUTF8(report.files[row.table])},
+                                         {"line", int64_t(row.line)},
+                                         {"reason", llvm::json::fixUTF8(row.reason)}});
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << llvm::formatv("{0:2}", llvm::json::Value(std::move(root))) << "\n";

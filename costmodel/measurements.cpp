@@ -240,7 +240,8 @@ bool TableRow::hasFittingCheck() const {
     return true;
   const std::string_view text = owner->rowText(index);
   const size_t comma = text.rfind(',');
-  return comma != std::string_view::npos && text.substr(comma + 1) == rowCheck(text.substr(0, comma));
+  return comma != std::string_view::npos &&
+         text.substr(comma + 1) == rowCheck(text.substr(0, comma));
 }
 
 } // namespace tilewright

@@ -1,6 +1,5 @@
-#include "costmodel/measurements.h"
-
 #include "analysis/support/digest.h"
+#include "costmodel/measurements.h"
 
 #include <gtest/gtest.h>
 

@@ -295,7 +295,8 @@ TEST(CalibrationFile, ValuesStayWithinReachOfTheirPriors) {
     for (double factor : {1e-300, 1e-3, 1e3}) {
       Calibration c = bundled();
       CalibratedParameter &p = c.parameters[size_t(i)];
-      p.value = factor * p.prior * (factor < 1 ? parameterInfos()[i].low : parameterInfos()[i].high);
+      p.value =
+          factor * p.prior * (factor < 1 ? parameterInfos()[i].low : parameterInfos()[i].high);
       auto read = parseCalibration("c.json", toJson(c));
       ASSERT_FALSE(static_cast<bool>(read)) << parameterInfos()[i].name << " " << factor;
       std::string message = takeDiag(read.takeError()).str();
@@ -319,19 +320,20 @@ TEST(CalibrationFile, CarriesOverByContent) {
     return llvm::cantFail(parseDevice("d.json", changed));
   };
   const Calibration calibration = bundled();
-  const Device half = described("h100-sxm", "1676", "2.619"), renamed = described("x", "1676", "2.619"),
-               same = described("y", "3352", "5.238");
+  const Device half = described("h100-sxm", "1676", "2.619"),
+               renamed = described("x", "1676", "2.619"), same = described("y", "3352", "5.238");
   EXPECT_TRUE(isFittedOn(calibration, h100()));
   EXPECT_TRUE(isFittedOn(calibration, same));
   EXPECT_FALSE(isFittedOn(calibration, half));
-  EXPECT_EQ(toArray(parametersFor(calibration, half)), toArray(parametersFor(calibration, renamed)));
+  EXPECT_EQ(toArray(parametersFor(calibration, half)),
+            toArray(parametersFor(calibration, renamed)));
   EXPECT_EQ(toArray(parametersFor(calibration, same)), toArray(parametersFor(calibration, h100())));
   EXPECT_EQ(transferred(calibration, half).transferredFrom, "another description of h100-sxm");
   EXPECT_EQ(transferred(calibration, renamed).transferredFrom, "h100-sxm");
   EXPECT_EQ(transferred(calibration, h100()).transferredFrom, "");
   // No price is below what the bytes take at the description's own bandwidth.
-  KernelPlan plan = llvm::cantFail(
-      planFrom("kernel,dtype,d0,block,warps\ncopy1d,f32,134217728,4096,4\n"));
+  KernelPlan plan =
+      llvm::cantFail(planFrom("kernel,dtype,d0,block,warps\ncopy1d,f32,134217728,4096,4\n"));
   Estimate e = llvm::cantFail(estimateTime(plan, half, calibration));
   EXPECT_GT(e.timeNs, 2 * 4 * 134217728.0 / 1676);
   EXPECT_EQ(e.timeNs, llvm::cantFail(estimateTime(plan, renamed, calibration)).timeNs);

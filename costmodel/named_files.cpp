@@ -22,9 +22,8 @@ std::string inSmallLetters(std::string text) {
 bool isPlainName(std::string_view name) {
   auto isAlnum = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
   return !name.empty() && name.size() <= mostOfAName && isAlnum(name.front()) &&
-         std::all_of(name.begin(), name.end(), [&](char c) {
-           return isAlnum(c) || c == '.' || c == '_' || c == '-';
-         });
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return isAlnum(c) || c == '.' || c == '_' || c == '-'; });
 }
 
 std::string shortText(std::string_view text) {

@@ -35,8 +35,7 @@ std::optional<std::string> whyNoTime(double timeNs, const Features &features,
                        launch);
   if (features.empty)
     return std::nullopt;
-  const double bound =
-      boundShare * price(features, device, priorParameters(device)).rooflineNs;
+  const double bound = boundShare * price(features, device, priorParameters(device)).rooflineNs;
   if (timeNs < bound)
     return fmt::format("time_ns is {:.4g}, but its bytes and FLOPs take {:.4g} or more at the "
                        "device's peak rates",

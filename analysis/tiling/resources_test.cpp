@@ -133,8 +133,9 @@ TEST(Resources, AChainStagesItsRowsOnceAndItsScoresNowhere) {
                                  {"k1", 64},
                                  {"warps", row.warps},
                                  {"stages", row.stages}});
-        EXPECT_EQ(evaluate(resourcesOf(k.graph(), *k.group, instruction, limits).sharedBytes, point),
-                  bytes);
+        EXPECT_EQ(
+            evaluate(resourcesOf(k.graph(), *k.group, instruction, limits).sharedBytes, point),
+            bytes);
         addResourceConstraints(k.graph(), *k.group, limits, instruction);
         bool isRefused = false;
         for (const std::string &text : k.violated(point))

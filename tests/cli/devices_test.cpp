@@ -130,20 +130,20 @@ TEST(Calibrations, CarryOverIsSaid) {
   const std::string half = replaced(replaced(deviceText(), "\"value\": 3352", "\"value\": 1676"),
                                     "\"value\": 5.238", "\"value\": 2.619");
   const std::string same = folder.write("same.json", half),
-                    renamed = folder.write(
-                        "renamed.json", replaced(half, "\"name\": \"h100-sxm\"", "\"name\": \"x\""));
+                    renamed = folder.write("renamed.json", replaced(half, "\"name\": \"h100-sxm\"",
+                                                                    "\"name\": \"x\""));
   double times[2];
   for (size_t i = 0; i < 2; ++i) {
     const std::string &file = i ? renamed : same;
-    Outcome outcome = runTilewright({"explore", gemmModel, "--budget", "50", "--json", "--calibration",
-                                     "h100-sxm", "--device", file});
+    Outcome outcome = runTilewright({"explore", gemmModel, "--budget", "50", "--json",
+                                     "--calibration", "h100-sxm", "--device", file});
     ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
     const Json document = Json::parse(outcome.out);
     ASSERT_EQ(document["notes"].size(), 1u) << document["notes"];
     EXPECT_EQ(document["notes"][0]["kind"], "carried-over");
     times[i] = document["models"][0]["total_time_ns"];
-    Outcome tile = runTilewright(
-        {"tile", gemmModel, "--tile", "128,128,64", "--price", "--device", file});
+    Outcome tile =
+        runTilewright({"tile", gemmModel, "--tile", "128,128,64", "--price", "--device", file});
     if (i == 0)
       EXPECT_NE(tile.out.find("carried over from another description of h100-sxm"),
                 std::string::npos)
@@ -159,7 +159,8 @@ TEST(Evaluate, SaysWhereThereIsNoCalibration) {
   EXPECT_EQ(outcome.exitCode, 0) << outcome.describe();
   EXPECT_NE(outcome.out.find("device a100, calibration none (priors)"), std::string::npos)
       << outcome.describe();
-  EXPECT_EQ(Json::parse(runTilewright({"evaluate", rows, "--device", "a100", "--json"}).out)["calibration"],
+  EXPECT_EQ(Json::parse(
+                runTilewright({"evaluate", rows, "--device", "a100", "--json"}).out)["calibration"],
             "prior");
 }
 
@@ -198,7 +199,8 @@ TEST(Evaluate, CountersWithoutALaunchAreNull) {
 
 TEST(Evaluate, TablesAreReadOrRefused) {
   TemporaryFolder folder;
-  Outcome outcome = runTilewright({"evaluate", folder.write("bom.csv", "\xef\xbb\xbf" + copyHeader + copyRow)});
+  Outcome outcome =
+      runTilewright({"evaluate", folder.write("bom.csv", "\xef\xbb\xbf" + copyHeader + copyRow)});
   EXPECT_EQ(outcome.exitCode, 0) << outcome.describe();
   EXPECT_NE(outcome.out.find("copy1d/bf16"), std::string::npos) << outcome.describe();
   for (const std::string &text :
@@ -248,7 +250,8 @@ TEST(Data, StripTakesTheCardOutOfAFile) {
   const std::string bundled = "datasets/measurements/h100-sxm/tilewright-1/counters.csv";
   EXPECT_EQ(runTilewright({"data", "strip", bundled}).out, readBytes(bundled));
   // A row whose check does not fit is not given one that does.
-  const std::string changed = folder.write("c.csv", "kernel,uuid,row_check\nk," + uuid + ",00000000\n");
+  const std::string changed =
+      folder.write("c.csv", "kernel,uuid,row_check\nk," + uuid + ",00000000\n");
   outcome = runTilewright({"data", "strip", changed, "--out", folder / "o.csv"});
   EXPECT_EQ(outcome.exitCode, 2) << outcome.describe();
   EXPECT_NE(outcome.err.find("c.csv:2:1"), std::string::npos) << outcome.describe();

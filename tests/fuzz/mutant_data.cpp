@@ -1,10 +1,9 @@
 // Mutants of what users give beside models: devices, calibrations and tables of measurements.
+#include "analysis/support/digest.h"
 #include "costmodel/calibration.h"
 #include "costmodel/estimate.h"
 #include "costmodel/evaluation.h"
 #include "tests/fuzz/mutant_formats.h"
-
-#include "analysis/support/digest.h"
 
 #include <cmath>
 
@@ -83,29 +82,29 @@ MutantFormat calibrationFormat() {
 
 MutantFormat tableFormat() {
   const std::string cells = "measure,k,dot,p,cold,5000";
-  return {"table",
-          {"kernel,dtype,d0,block,warps,time_ns,error\ncopy1d,bf16,67108864,1024,4,91000,\n"
-           "copy1d,bf16,67108864,1024,64,91000,\ncopy1d,f32,65536,128,4,,\"out of, memory\"\n",
-           "kernel,dtype,d0,d1,d2,tile_m,tile_n,tile_k,warps,stages,group_m,time_ns\n"
-           "gemm,bf16,512,512,512,64,64,64,4,3,8,9000\ngemm,bf16,512,512,512,128,64,64,4,3,8,8000\n",
-           "role,kernel,kind,family,regime,time_ns,row_check\n" + cells + "," + rowCheck(cells) +
-               "\n"},
-          {"kernel", "copy1d", "gemm", ",", "\n", "\"", "1e-300", "1e300", "nan", "-1", "0",
-           "4096", "64", "time_ns", "\xef\xbb\xbf", "row_check"},
-          [](const std::string &text) -> llvm::Error {
-            auto table = Table::parse("t.csv", text);
-            if (!table)
-              return table.takeError();
-            static TemplateLibrary library = llvm::cantFail(TemplateLibrary::load());
-            auto data = loadDataset({&*table, 1}, library, h100());
-            if (!data)
-              return data.takeError();
-            static const Calibration bundled = llvm::cantFail(loadCalibration("h100-sxm"));
-            const std::string json = toJson(evaluate(*data, h100(), bundled));
-            if (json.find("nan") != std::string::npos || json.find("inf") != std::string::npos)
-              return makeError(DiagClass::Internal, "what is no number stands in JSON");
-            return llvm::Error::success();
-          }};
+  return {
+      "table",
+      {"kernel,dtype,d0,block,warps,time_ns,error\ncopy1d,bf16,67108864,1024,4,91000,\n"
+       "copy1d,bf16,67108864,1024,64,91000,\ncopy1d,f32,65536,128,4,,\"out of, memory\"\n",
+       "kernel,dtype,d0,d1,d2,tile_m,tile_n,tile_k,warps,stages,group_m,time_ns\n"
+       "gemm,bf16,512,512,512,64,64,64,4,3,8,9000\ngemm,bf16,512,512,512,128,64,64,4,3,8,8000\n",
+       "role,kernel,kind,family,regime,time_ns,row_check\n" + cells + "," + rowCheck(cells) + "\n"},
+      {"kernel", "copy1d", "gemm", ",", "\n", "\"", "1e-300", "1e300", "nan", "-1", "0", "4096",
+       "64", "time_ns", "\xef\xbb\xbf", "row_check"},
+      [](const std::string &text) -> llvm::Error {
+        auto table = Table::parse("t.csv", text);
+        if (!table)
+          return table.takeError();
+        static TemplateLibrary library = llvm::cantFail(TemplateLibrary::load());
+        auto data = loadDataset({&*table, 1}, library, h100());
+        if (!data)
+          return data.takeError();
+        static const Calibration bundled = llvm::cantFail(loadCalibration("h100-sxm"));
+        const std::string json = toJson(evaluate(*data, h100(), bundled));
+        if (json.find("nan") != std::string::npos || json.find("inf") != std::string::npos)
+          return makeError(DiagClass::Internal, "what is no number stands in JSON");
+        return llvm::Error::success();
+      }};
 }
 
 } // namespace tilewright::test

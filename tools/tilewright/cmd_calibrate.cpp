@@ -24,10 +24,11 @@ struct CalibrateArguments : MeasuredOptions {
 /// neither.
 int showCalibration(const CalibrateArguments &options, const Calibration &calibration) {
   if (calibration.isFitted() && !calibration.converged)
-    return fail(makeError(DiagClass::Unsupported,
-                          "the fit did not converge in {} iterations over {} rows in {} groups, and "
-                          "nothing is written: look at the rows with evaluate --rows",
-                          calibration.iterations, calibration.rows, calibration.groups));
+    return fail(
+        makeError(DiagClass::Unsupported,
+                  "the fit did not converge in {} iterations over {} rows in {} groups, and "
+                  "nothing is written: look at the rows with evaluate --rows",
+                  calibration.iterations, calibration.rows, calibration.groups));
   if (!options.out.empty())
     if (llvm::Error error = writeFileAtomically(options.out, toJson(calibration)))
       return fail(std::move(error));
@@ -186,7 +187,8 @@ void printLeftOut(const Dataset &data) {
 }
 
 /// Takes the spreads of our own kernels from other measurements than the fit's.
-llvm::Error takeSpreads(const CalibrateArguments &options, const Device &device, Calibration &calibration) {
+llvm::Error takeSpreads(const CalibrateArguments &options, const Device &device,
+                        Calibration &calibration) {
   MeasuredOptions measured = options;
   measured.files = options.spreads;
   llvm::Expected<MeasuredInput> input = readMeasured(measured);
@@ -278,11 +280,11 @@ void addCalibrate(CLI::App &app, Selection &selection) {
                       "With --transfer-to, or --spreads without FILE: the calibration to take "
                       "(default: the device's, or a fit to FILE)");
   command
-          ->add_option("--spreads", options->spreads,
-                       "Measurements of our own kernels, of which the spread of each kind of kernel "
-                       "is taken, but no parameter; without FILE, for a calibration that there is")
-          ->excludes(design)
-          ->excludes(transfer);
+      ->add_option("--spreads", options->spreads,
+                   "Measurements of our own kernels, of which the spread of each kind of kernel "
+                   "is taken, but no parameter; without FILE, for a calibration that there is")
+      ->excludes(design)
+      ->excludes(transfer);
   command->add_option("--out", options->out, "Write the calibration to a file");
 #ifdef TILEWRIGHT_HAS_CODEGEN
   command

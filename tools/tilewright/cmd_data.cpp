@@ -323,43 +323,44 @@ void addData(CLI::App &app, Selection &selection) {
       ->capture_default_str();
   import->add_option("--out", options->out, "File to write (default: standard output)");
   import->callback(
-      [options, &selection] { selection.run = [options] { return runDataImport(*options); }; });
+      [options, &selection] { selection.run = [options] { return runDataImport(*options);
+};
+} // namespace tilewright::cli
+);
 
-  CLI::App *strip = command->add_subcommand(
-      "strip", "A measurement file without its card's UUID: a short hash in its place");
-  strip->add_option("FILE", options->files, "CSV, plain or gzip")->required()->expected(1);
-  strip->add_option("--out", options->out, "File to write (default: standard output)");
-  strip->callback(
-      [options, &selection] { selection.run = [options] { return runStrip(*options); }; });
+CLI::App *strip = command->add_subcommand(
+    "strip", "A measurement file without its card's UUID: a short hash in its place");
+strip->add_option("FILE", options->files, "CSV, plain or gzip")->required()->expected(1);
+strip->add_option("--out", options->out, "File to write (default: standard output)");
+strip->callback([options, &selection] {
+  selection.run = [options] { return runStrip(*options); };
+});
 
-  auto addCommon = [&](CLI::App *each) {
-    each->add_option("--where", options->where, "Conditions that rows must meet, all of them");
-    each->add_flag("--json", options->json, "Print JSON");
-  };
-  CLI::App *list =
-      command->add_subcommand("list", "What files hold: times, devices, drivers, clocks, tools");
-  list->add_option("FILE", options->files, "Measurement files or folders of them")->required();
-  addCommon(list);
-  list->callback(
-      [options, &selection] { selection.run = [options] { return runList(*options); }; });
+auto addCommon = [&](CLI::App *each) {
+  each->add_option("--where", options->where, "Conditions that rows must meet, all of them");
+  each->add_flag("--json", options->json, "Print JSON");
+};
+CLI::App *list =
+    command->add_subcommand("list", "What files hold: times, devices, drivers, clocks, tools");
+list->add_option("FILE", options->files, "Measurement files or folders of them")->required();
+addCommon(list);
+list->callback([options, &selection] { selection.run = [options] { return runList(*options); }; });
 
-  CLI::App *show = command->add_subcommand("show", "Single measurements");
-  show->add_option("FILE", options->files, "Measurement files or folders of them")->required();
-  addCommon(show);
-  show->add_flag("--all", options->all,
-                 "Also rows that do not count: looks at the incumbent, first attempts");
-  show->add_option("--limit", options->limit, "Rows to show; 0: all")->capture_default_str();
-  show->callback(
-      [options, &selection] { selection.run = [options] { return runShow(*options); }; });
+CLI::App *show = command->add_subcommand("show", "Single measurements");
+show->add_option("FILE", options->files, "Measurement files or folders of them")->required();
+addCommon(show);
+show->add_flag("--all", options->all,
+               "Also rows that do not count: looks at the incumbent, first attempts");
+show->add_option("--limit", options->limit, "Rows to show; 0: all")->capture_default_str();
+show->callback([options, &selection] { selection.run = [options] { return runShow(*options); }; });
 
-  CLI::App *diff = command->add_subcommand(
-      "diff", "Two files or folders, row by row: matched by kernel, shape, plan and regime");
-  diff->add_option("FILE", options->files, "The first and the second")->required()->expected(2);
-  addCommon(diff);
-  diff->add_option("--first", options->first, "Conditions for the first alone");
-  diff->add_option("--second", options->second, "Conditions for the second alone");
-  diff->callback(
-      [options, &selection] { selection.run = [options] { return runDiff(*options); }; });
+CLI::App *diff = command->add_subcommand(
+    "diff", "Two files or folders, row by row: matched by kernel, shape, plan and regime");
+diff->add_option("FILE", options->files, "The first and the second")->required()->expected(2);
+addCommon(diff);
+diff->add_option("--first", options->first, "Conditions for the first alone");
+diff->add_option("--second", options->second, "Conditions for the second alone");
+diff->callback([options, &selection] { selection.run = [options] { return runDiff(*options); }; });
 }
 
 } // namespace tilewright::cli

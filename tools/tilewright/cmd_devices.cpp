@@ -49,8 +49,8 @@ void printDevice(const Device &device) {
 
 void printDevices(const std::vector<Device> &devices, const std::vector<std::string> &calibrated) {
   TextTable table;
-  table.head = {"device",   "capability", "SMs",       "GHz",        "bf16 TFLOP/s", "f32 TFLOP/s",
-                "DRAM GB/s", "DRAM",      "L2",        "calibration"};
+  table.head = {"device",      "capability", "SMs",  "GHz", "bf16 TFLOP/s",
+                "f32 TFLOP/s", "DRAM GB/s",  "DRAM", "L2",  "calibration"};
   for (const Device &device : devices)
     table.rows.push_back(
         {device.name, device.computeCapability, fmt::format("{:g}", device.smCount),
@@ -82,9 +82,9 @@ std::vector<T> loadAll(const DeviceArguments &options, const std::vector<std::st
 int runDevices(const DeviceArguments &options) {
   const std::string folder = dataFolder("devices");
   int code = Fine;
-  const std::vector<Device> devices =
-      loadAll<Device>(options, deviceNames(folder),
-                      [&](const std::string &name) { return loadDevice(name, folder); }, code);
+  const std::vector<Device> devices = loadAll<Device>(
+      options, deviceNames(folder),
+      [&](const std::string &name) { return loadDevice(name, folder); }, code);
   const std::vector<std::string> calibrated = namesIn(dataFolder("calibrations"));
   if (options.json) {
     Json document = newDocument("devices");
@@ -158,12 +158,13 @@ int runCalibrations(const DeviceArguments &options) {
 void addDevices(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<DeviceArguments>();
   CLI::App *command = app.add_subcommand("devices", "Device descriptions, with their sources");
-  command->footer("Examples:\n"
-                  "  tilewright devices\n"
-                  "  tilewright devices h100\n"
-                  "A name is looked up in capitals or not, and its part before a '-' stands for the "
-                  "only one: H100.\n"
-                  "All commands take such a name, or a .json file, for --device.");
+  command->footer(
+      "Examples:\n"
+      "  tilewright devices\n"
+      "  tilewright devices h100\n"
+      "A name is looked up in capitals or not, and its part before a '-' stands for the "
+      "only one: H100.\n"
+      "All commands take such a name, or a .json file, for --device.");
   command->add_option("NAME", options->name, "Device name or JSON file: all its numbers");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(

@@ -406,8 +406,8 @@ int runExplore(const ExploreArguments &options) {
   ModelStore store(options.out, options.resume);
   Progress progress("explored kernels");
   for (size_t i = 0; i < modules.size(); ++i) {
-    std::string key =
-        fingerprint({options.models[i], texts[i], settings, device->name, device->digest, calibrationText});
+    std::string key = fingerprint(
+        {options.models[i], texts[i], settings, device->name, device->digest, calibrationText});
     std::optional<Json> entry = store.find(i, key);
     if (!entry) {
       exploring.progress = [&](size_t done, size_t total) { progress.update(done, total); };

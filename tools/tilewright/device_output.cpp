@@ -20,10 +20,11 @@ std::vector<DeviceNote> notesOn(const Device &device, const Calibration &calibra
   std::vector<DeviceNote> notes = notesOf(device);
   const Calibration used = transferred(calibration, device);
   if (calibration.isFitted() && !used.transferredFrom.empty())
-    notes.push_back({"carried-over",
-                     fmt::format("the calibration is carried over from {}: each parameter keeps its "
-                                 "ratio to what the description says",
-                                 used.transferredFrom)});
+    notes.push_back(
+        {"carried-over",
+         fmt::format("the calibration is carried over from {}: each parameter keeps its "
+                     "ratio to what the description says",
+                     used.transferredFrom)});
   return notes;
 }
 

@@ -91,8 +91,9 @@ std::string describe(const EvaluationReport &report) {
   if (c == "family-out")
     return fmt::format("device {}: each family priced by a fit to the others", report.device);
   if (c == "prior")
-    return fmt::format("device {}, calibration none (priors): the description alone, no measurement",
-                       report.device);
+    return fmt::format(
+        "device {}, calibration none (priors): the description alone, no measurement",
+        report.device);
   if (parseBaseline(c))
     return fmt::format("device {}: baseline {}", report.device, c);
   return fmt::format("device {}, calibration {}", report.device, c);
