@@ -203,6 +203,21 @@ TEST(Dataset, BundledRowsAreBelieved) {
   }
 }
 
+TEST(Dataset, BundledFilesNameNoCard) {
+  namespace fs = std::filesystem;
+  size_t tables = 0;
+  for (const fs::directory_entry &entry :
+       fs::recursive_directory_iterator("datasets/measurements")) {
+    const std::string name = entry.path().string();
+    if (!name.ends_with(".csv") && !name.ends_with(".csv.gz"))
+      continue;
+    const std::string text = llvm::cantFail(readFile(name));
+    EXPECT_EQ(text.find("GPU-"), std::string::npos) << name;
+    ++tables;
+  }
+  EXPECT_GT(tables, 15u);
+}
+
 /// 60 to 76 % of what was measured of our own kernels lies within the bundled spread of their kind.
 TEST(Spreads, HoldWhatWasMeasuredOfEachKind) {
   const Device device = h100();
