@@ -225,6 +225,10 @@ llvm::Expected<Calibration> parseCalibration(std::string name, std::string text)
   c.iterations = int(std::min(numbers[2].value, 1e9));
   c.mape = numbers[3].value;
   c.sigmaLn = numbers[4].value;
+  if (!(c.sigmaLn > 0 && c.sigmaLn <= mostSigmaLn))
+    return file->errorAt(
+        "sigma_ln",
+        fmt::format("'sigma_ln' of the fit is {}, plausible is up to {}", c.sigmaLn, mostSigmaLn));
   if (auto it = fit->find("converged"); it != fit->end() && it->is_boolean())
     c.converged = it->get<bool>();
 
@@ -309,16 +313,16 @@ bool isFittedOn(const Calibration &calibration, const Device &device) {
 }
 
 Calibration transferred(const Calibration &calibration, const Device &device) {
-  if (isFittedOn(calibration, device))
-    return calibration;
   Calibration c = calibration;
+  c.deviceDigest = device.digest;
+  if (isFittedOn(calibration, device))
+    return c;
   auto priors = toArray(priorParameters(device));
   for (size_t i = 0; i < c.parameters.size(); ++i) {
     c.parameters[i].value *= priors[i] / c.parameters[i].prior;
     c.parameters[i].prior = priors[i];
   }
   c.device = device.name;
-  c.deviceDigest = device.digest;
   if (c.transferredFrom.empty() && calibration.isFitted())
     c.transferredFrom = calibration.device == device.name
                             ? "another description of " + calibration.device

@@ -275,8 +275,8 @@ TEST(Spreads, WhatIsNotKnownOfADeviceWidensThem) {
   double timeNs = 0;
   // About 100 us are expected of tcgen05; no kernel can take less than 61.
   const double wide = sigmaOn(b200, product, timeNs);
-  EXPECT_LT(timeNs * std::exp(-wide), 120e3);
-  EXPECT_GT(timeNs * std::exp(-2 * wide), 15e3);
+  EXPECT_LT(timeNs * std::exp(-wide), 140e3) << timeNs;
+  EXPECT_GT(timeNs * std::exp(-wide), 40e3) << timeNs;
   EXPECT_DOUBLE_EQ(sigmaOn(b200, copy, timeNs), Calibration::unknownSigmaLn);
   const double clock = sigmaOn(l4, product, timeNs);
   EXPECT_GT(clock, std::hypot(Calibration::unknownSigmaLn, 0.5 * l4.clockSigmaLn));

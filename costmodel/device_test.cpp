@@ -57,7 +57,7 @@ TEST(Device, UnknownNameListsTheKnownOnes) {
 
 TEST(Device, ErrorsPointAtTheKey) {
   std::string message = deviceErrorOf(replaced(h100Text(), "\"value\": 132", "\"value\": 132000"));
-  EXPECT_NE(message.find("d.json:6:"), std::string::npos) << message;
+  EXPECT_NE(message.find("d.json:7:"), std::string::npos) << message;
   EXPECT_NE(message.find("'sm_count' is 132000 1, plausible is 1 to 1024"), std::string::npos)
       << message;
   EXPECT_NE(deviceErrorOf(replaced(h100Text(), "\"unit\": \"GHz\"", "\"unit\": \"MHz\""))

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tilewright {
 
@@ -39,9 +40,12 @@ double deviceSigma(const Features &f, const Device &device, const Parameters &pa
     gaps += gap * gap;
   };
   if (device.hasTcgen05() && f.mmaSyncClocks > 0) {
-    Parameters best = parameters;
-    best.mmaSyncRate /= device.mmaSyncRate;
-    add(price(f, device, best).timeNs);
+    // As if by wgmma: fed from shared memory, by no warp's own instructions.
+    Features fed = f;
+    fed.wgmmaClocks += std::exchange(fed.mmaSyncClocks, 0);
+    fed.mmaSteps = fed.mmaInstructions = 0;
+    fed.mmaSync = false;
+    add(price(fed, device, parameters).timeNs);
   }
   if (device.clockSigmaLn > 0) {
     Device slower = device;

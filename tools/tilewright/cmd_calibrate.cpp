@@ -214,6 +214,7 @@ int runSpreads(const CalibrateArguments &options) {
       calibrationFor(*device, options.calibration, dataFolder("calibrations"));
   if (!calibration)
     return failInput(calibration.takeError());
+  *calibration = transferred(*calibration, *device);
   if (llvm::Error error = takeSpreads(options, *device, *calibration))
     return failInput(std::move(error));
   return showCalibration(options, *calibration);
