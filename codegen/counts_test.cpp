@@ -42,7 +42,8 @@ void compare(const KernelSpec &spec, const Expected &expected = {}) {
   if (spec.schedule.instruction != Instruction::Fma) {
     EXPECT_EQ(static_cast<double>(counts.matrixFlops), features->flops);
   }
-  Resources resources = resourcesOf(plan->ops(), *plan->tiled, spec.schedule.instruction);
+  Resources resources =
+      resourcesOf(plan->ops(), *plan->tiled, spec.schedule.instruction, DeviceLimits());
   EXPECT_EQ(evaluate(resources.sharedBytes, plan->assignment()), launch.sharedBytes);
   EXPECT_EQ(evaluate(resources.threads, plan->assignment()), launch.threads);
 }
@@ -139,7 +140,8 @@ ENTRY main {
   EXPECT_EQ(kernel.launch.sharedBytes, (64 + 16) * 32 * 4); // as f32
   spec.schedule.instruction = Instruction::MmaSync;
   auto plan = llvm::cantFail(planOf(spec));
-  Expr shared = resourcesOf(plan.ops(), *plan.tiled, Instruction::MmaSync).sharedBytes;
+  Expr shared =
+      resourcesOf(plan.ops(), *plan.tiled, Instruction::MmaSync, DeviceLimits()).sharedBytes;
   kernel = llvm::cantFail(lowerKernel(spec, CodeMode::Device));
   EXPECT_EQ(evaluate(shared, plan.assignment()), kernel.launch.sharedBytes);
 }
@@ -205,9 +207,10 @@ TEST(Counts, SharedMemoryOfChains) {
               const bool isWgmma = instruction == Instruction::Wgmma && kernel->notes.empty();
               warpgroups += isWgmma;
               auto plan = llvm::cantFail(planOf(spec));
-              Expr shared = resourcesOf(plan.ops(), *plan.tiled,
-                                        isWgmma ? Instruction::Wgmma : Instruction::MmaSync)
-                                .sharedBytes;
+              Expr shared =
+                  resourcesOf(plan.ops(), *plan.tiled,
+                              isWgmma ? Instruction::Wgmma : Instruction::MmaSync, DeviceLimits())
+                      .sharedBytes;
               EXPECT_EQ(evaluate(shared, plan.assignment()), kernel->launch.sharedBytes)
                   << toString(instruction) << " rows " << rows << " step " << step << " depth "
                   << size.depth << " columns " << size.columnTile << " warps " << warps
@@ -239,7 +242,8 @@ TEST(Counts, SharedMemoryOfWarpgroups) {
           ++warpgroups;
           odd += columns % 16 != 0;
           auto plan = llvm::cantFail(planOf(spec));
-          Expr shared = resourcesOf(plan.ops(), *plan.tiled, Instruction::Wgmma).sharedBytes;
+          Expr shared =
+              resourcesOf(plan.ops(), *plan.tiled, Instruction::Wgmma, DeviceLimits()).sharedBytes;
           EXPECT_EQ(evaluate(shared, plan.assignment()), kernel->launch.sharedBytes)
               << type << (isRhsKMinor ? " k" : " n") << " minor, " << columns << " columns, "
               << stages << " stages";

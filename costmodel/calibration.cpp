@@ -3,6 +3,7 @@
 #include "costmodel/fit.h"
 #include "costmodel/formula.h"
 #include "costmodel/log_parameters.h"
+#include "costmodel/price.h"
 #include "costmodel/switch_off.h"
 
 #include <algorithm>
@@ -89,9 +90,52 @@ Parameters Calibration::values() const {
   return fromArray(values);
 }
 
+BaseSpread Calibration::spreadOf(std::string_view kind) const {
+  if (kind.empty())
+    return sigmaLn;
+  for (const KindSpread &spread : spreads)
+    if (spread.kind == kind)
+      return {spread.sigmaLn, true};
+  return std::max(sigmaLn, unknownSigmaLn);
+}
+
+std::string Calibration::label() const {
+  if (!isFitted())
+    return "none (priors)";
+  return transferredFrom.empty() ? device : transferredFrom + ", carried over";
+}
+
+std::vector<KindSpread> spreadsByKind(const Dataset &data, const Device &device,
+                                      const Calibration &calibration) {
+  constexpr size_t fewest = 8;
+  constexpr double share = 0.68; // within a standard deviation of a normal distribution
+  const Parameters parameters = parametersFor(calibration, device);
+  std::map<std::string, std::vector<double>> logs;
+  for (const DatasetRow &row : data.rows)
+    if (!row.kind.empty() && !row.features.empty && row.timeNs > 0)
+      logs[row.kind].push_back(
+          std::log(row.timeNs / price(row.features, device, parameters).timeNs));
+  std::vector<KindSpread> spreads;
+  for (auto &[kind, values] : logs) {
+    if (values.size() < fewest)
+      continue;
+    KindSpread spread{kind, 0, int64_t(values.size())};
+    spread.bias = medianOf(values);
+    for (double &value : values)
+      value = std::abs(value);
+    std::sort(values.begin(), values.end());
+    spread.sigmaLn = values[size_t(std::ceil(share * double(values.size()))) - 1];
+    const auto inside = std::upper_bound(values.begin(), values.end(), spread.sigmaLn);
+    spread.inside = double(inside - values.begin()) / double(values.size());
+    spreads.push_back(std::move(spread));
+  }
+  return spreads;
+}
+
 Calibration priorCalibration(const Device &device) {
   Calibration c;
   c.device = device.name;
+  c.deviceDigest = device.digest;
   for (double prior : toArray(priorParameters(device)))
     c.parameters.push_back({prior, prior, FitOptions().priorSigma, Status::Prior});
   return c;
@@ -120,10 +164,15 @@ llvm::Expected<Calibration> fitTo(const Dataset &data, std::span<const size_t> a
     if (!data.rows[i].features.empty)
       rows.push_back(i);
   if (rows.empty())
-    return makeError(DiagClass::BadInput, "no rows to fit: {} rows were given, {} are unpriced",
-                     data.rows.size(),
-                     std::accumulate(data.unpriced.begin(), data.unpriced.end(), int64_t(0),
-                                     [](int64_t n, const UnpricedRows &u) { return n + u.rows; }));
+    return makeError(
+        DiagClass::BadInput,
+        "no rows to fit: {} have a price, {} have none{}, {} are not believed{}, {} "
+        "failed when they were measured",
+        data.rows.size(),
+        std::accumulate(data.unpriced.begin(), data.unpriced.end(), int64_t(0),
+                        [](int64_t n, const UnpricedRows &u) { return n + u.rows; }),
+        data.unpriced.empty() ? "" : " (" + data.unpriced.front().reason + ")", data.leftOut.size(),
+        data.leftOut.empty() ? "" : " (" + data.leftOut.front().reason + ")", data.failedRows);
   Calibration c = priorCalibration(device);
   c.files = data.files;
   c.dataHash = data.hash;
@@ -191,6 +240,9 @@ llvm::Expected<Calibration> fitTo(const Dataset &data, std::span<const size_t> a
       c.parameters[j].value = switched[j];
   }
   judge(c, data, rows, device);
+  c.spreads = spreadsByKind(data, device, c);
+  if (!c.spreads.empty())
+    c.spreadFiles = data.files;
   return c;
 }
 

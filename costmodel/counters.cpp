@@ -2,9 +2,12 @@
 
 #include "costmodel/features.h"
 #include "costmodel/formula.h"
+#include "costmodel/named_files.h"
+#include "costmodel/plausible.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace tilewright {
 
@@ -36,8 +39,6 @@ LevelError errorOf(TrafficLevel level, const std::vector<CountedLaunch> &launche
     absolute.push_back(std::abs(relative));
     error.bias += relative / double(launches.size());
   }
-  if (absolute.empty())
-    return error;
   std::sort(absolute.begin(), absolute.end());
   size_t n = absolute.size();
   error.medianApe = n % 2 ? absolute[n / 2] : 0.5 * (absolute[n / 2 - 1] + absolute[n / 2]);
@@ -59,9 +60,17 @@ std::string_view toString(TrafficLevel level) {
   return "";
 }
 
+int64_t CounterReport::unpricedRows() const {
+  int64_t sum = 0;
+  for (const UnpricedRows &each : unpriced)
+    sum += each.rows;
+  return sum;
+}
+
 llvm::Expected<CounterReport> compareCounters(const Table &table, TemplateLibrary &templates,
                                               const Device &device) {
   CounterReport report;
+  std::map<std::pair<std::string, std::string>, int64_t> unpriced;
   for (const Counter &counter : counters)
     if (!table.column(counter.column))
       return makeError(DiagClass::BadInput, "{}: no column '{}'", table.name(), counter.column);
@@ -69,7 +78,8 @@ llvm::Expected<CounterReport> compareCounters(const Table &table, TemplateLibrar
     TableRow row(table, r);
     auto number = templates.match(row);
     if (!number) {
-      ++report.unpriced;
+      std::string_view kernel = row.text("kernel");
+      ++unpriced[{shortText(kernel.empty() ? "?" : kernel), noTemplate}];
       continue;
     }
     auto identity = templates.identify(*number, row);
@@ -81,7 +91,11 @@ llvm::Expected<CounterReport> compareCounters(const Table &table, TemplateLibrar
       Diag diag = takeDiag(features.takeError());
       if (diag.cls != DiagClass::Unsupported && diag.cls != DiagClass::BudgetSpent)
         return makeError(std::move(diag));
-      ++report.unpriced;
+      ++unpriced[{identity->family, diag.message}];
+      continue;
+    }
+    if (auto reason = whyNotLaunched(*features, device)) {
+      ++unpriced[{identity->family, std::move(*reason)}];
       continue;
     }
     CountedLaunch launch{std::move(*identity), row.line()};
@@ -96,6 +110,10 @@ llvm::Expected<CounterReport> compareCounters(const Table &table, TemplateLibrar
     launch.predicted = predictedBytes(*features, device);
     report.launches.push_back(std::move(launch));
   }
+  for (auto &[key, rows] : unpriced)
+    report.unpriced.push_back({key.first, key.second, rows});
+  if (report.launches.empty())
+    return report;
   for (TrafficLevel level : trafficLevels)
     report.errors.push_back(errorOf(level, report.launches));
   return report;

@@ -6,8 +6,8 @@
 //   l1tex__t_bytes.sum           bytes that threads and asynchronous copies ask of L1
 #pragma once
 
+#include "costmodel/dataset.h"
 #include "costmodel/parameters.h"
-#include "costmodel/templates.h"
 
 #include <array>
 #include <string>
@@ -33,8 +33,10 @@ struct LevelError {
 
 struct CounterReport {
   std::vector<CountedLaunch> launches;
-  std::vector<LevelError> errors; ///< one a level
-  int64_t unpriced = 0;           ///< rows without a template or without tiles
+  std::vector<LevelError> errors; ///< one a level; none without launches
+  std::vector<UnpricedRows> unpriced;
+
+  int64_t unpricedRows() const;
 };
 
 /// Errors (BadInput) are located: a missing column, a cell that is no number.

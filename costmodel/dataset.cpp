@@ -2,8 +2,11 @@
 
 #include "analysis/support/digest.h"
 #include "costmodel/measured_plans.h"
+#include "costmodel/plausible.h"
 #include "costmodel/price.h"
+#include "costmodel/spread_kind.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -20,24 +23,28 @@ public:
   llvm::Error addTable(const Table &table) {
     if (times == Times::Needed && !table.column("time_ns"))
       return makeError(DiagClass::BadInput, "{}: no column 'time_ns'", table.name());
+    if (table.rowCount() == 0)
+      return makeError(DiagClass::BadInput, "{}: no rows under the header", table.name());
     data.files.push_back(table.name());
-    if (MeasuredPlans::describes(table)) {
-      if (auto error = measured.readProblems(table))
-        return error;
-      for (size_t i : rowsThatCount(table))
-        if (auto error = addMeasured(TableRow(table, i)))
-          return error;
-      ++tableNumber;
-      return llvm::Error::success();
-    }
-    for (size_t i = 0; i < table.rowCount(); ++i)
-      if (auto error = addRow(TableRow(table, i)))
-        return error;
+    timed = impossible = 0;
+    if (auto error =
+            MeasuredPlans::describes(table) ? addMeasuredTable(table) : addPlainTable(table))
+      return error;
+    if (2 * impossible > timed)
+      return makeError(DiagClass::BadInput,
+                       "{}: {} of {} times can't be, the first on line {}: {}; time_ns is in "
+                       "nanoseconds",
+                       table.name(), impossible, timed, firstImpossible.line,
+                       firstImpossible.reason);
     ++tableNumber;
     return llvm::Error::success();
   }
 
   Dataset finish() {
+    leaveOutContradictions(data);
+    std::sort(data.leftOut.begin(), data.leftOut.end(), [](const auto &a, const auto &b) {
+      return std::pair(a.table, a.line) < std::pair(b.table, b.line);
+    });
     for (auto &[key, count] : unpriced)
       data.unpriced.push_back({key.first, key.second, count});
     data.hash = hash.str();
@@ -45,6 +52,30 @@ public:
   }
 
 private:
+  llvm::Error addMeasuredTable(const Table &table) {
+    if (auto error = measured.readProblems(table))
+      return error;
+    for (size_t i : rowsThatCount(table))
+      if (auto error = addMeasured(TableRow(table, i)))
+        return error;
+    if (table.tornLine())
+      leaveOut(table.tornLine(), "it is not whole: the runner was stopped while it wrote the row");
+    return llvm::Error::success();
+  }
+
+  llvm::Error addPlainTable(const Table &table) {
+    if (auto error = templates.expectColumns(table))
+      return error;
+    for (size_t i = 0; i < table.rowCount(); ++i)
+      if (auto error = addRow(TableRow(table, i)))
+        return error;
+    return llvm::Error::success();
+  }
+
+  void leaveOut(unsigned line, std::string reason) {
+    data.leftOut.push_back({tableNumber, line, std::move(reason)});
+  }
+
   /// The time of a row (0 where none is needed), or nothing for one that failed, which is counted.
   llvm::Expected<std::optional<double>> timeOf(const TableRow &row) {
     auto time = row.number("time_ns");
@@ -61,6 +92,10 @@ private:
 
   /// A row that names its ops and its plan.
   llvm::Error addMeasured(const TableRow &row) {
+    if (auto reason = whyNotTrusted(row, device)) {
+      leaveOut(row.line(), std::move(*reason));
+      return llvm::Error::success();
+    }
     auto time = timeOf(row);
     if (!time || !*time)
       return time.takeError();
@@ -89,7 +124,7 @@ private:
     auto number = templates.match(row);
     if (!number) {
       std::string_view kernel = row.text("kernel");
-      ++unpriced[{std::string(kernel.empty() ? "?" : kernel), "no template takes these rows"}];
+      ++unpriced[{std::string(kernel.empty() ? "?" : kernel), noTemplate}];
       return llvm::Error::success();
     }
     auto identity = templates.identify(*number, row);
@@ -106,10 +141,24 @@ private:
     auto features = featuresOf(plan, device);
     if (!features)
       return skipUnsupported(features.takeError(), identity);
+    if (auto reason = whyNotLaunched(*features, device)) {
+      ++unpriced[{identity.family, std::move(*reason)}];
+      return llvm::Error::success();
+    }
+    Features measured = underCache(*features, device, cache);
+    if (timeNs > 0) {
+      ++timed;
+      if (auto reason = whyNoTime(timeNs, measured, device)) {
+        if (impossible++ == 0)
+          firstImpossible = {tableNumber, row.line(), *reason};
+        leaveOut(row.line(), std::move(*reason));
+        return llvm::Error::success();
+      }
+    }
     hash.add(identity.group);
     hash.add(row.text("time_ns"));
-    data.rows.push_back({std::move(identity), choiceOf(plan), underCache(*features, device, cache),
-                         timeNs, tableNumber, row.line()});
+    data.rows.push_back({std::move(identity), choiceOf(plan), std::move(measured), timeNs,
+                         tableNumber, row.line(), spreadKindOf(plan)});
     return llvm::Error::success();
   }
 
@@ -139,6 +188,9 @@ private:
   Digest hash;
   std::shared_ptr<const std::vector<std::string>> lastNames;
   unsigned tableNumber = 0;
+  // Of the table at hand:
+  int64_t timed = 0, impossible = 0;
+  LeftOutRow firstImpossible;
 };
 
 } // namespace

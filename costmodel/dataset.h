@@ -25,6 +25,7 @@ struct DatasetRow {
   double timeNs = 0;  ///< 0: not measured yet
   unsigned table = 0; ///< position among the tables given
   unsigned line = 0;  ///< of its file
+  std::string kind;   ///< spreadKindOf() its plan
 };
 
 /// Rows that are measured but have no price, by family and reason.
@@ -33,8 +34,18 @@ struct UnpricedRows {
   int64_t rows = 0;
 };
 
+/// The reason of rows that belong to no family.
+constexpr const char *noTemplate = "no template takes these rows";
+
+/// A measured row that is not believed.
+struct LeftOutRow {
+  unsigned table = 0, line = 0;
+  std::string reason;
+};
+
 struct Dataset {
   std::vector<DatasetRow> rows;
+  std::vector<LeftOutRow> leftOut;    ///< sorted by file and line
   std::vector<UnpricedRows> unpriced; ///< sorted by family, then reason
   int64_t failedRows = 0;             ///< with an error in place of a time
   std::vector<std::string> files;
@@ -42,10 +53,12 @@ struct Dataset {
 };
 
 /// Reads rows through templates, and files of tilewright-profile, whose rows name their plans,
-/// without (see MeasuredPlans). A row that no template takes or that can't be tiled is counted
-/// in `unpriced`; a cell that makes no sense is a BadInput error, located. A table without a
-/// `time_ns` column is an error, unless nothing need be measured yet: then the column and cells of
-/// it may be missing.
+/// without (see MeasuredPlans). A row that no template takes, that can't be tiled or that can't be
+/// launched is counted in `unpriced`; one whose time is not believed (plausible.h) stands in
+/// `leftOut`; a cell that makes no sense is a BadInput error, located. So is a table without rows,
+/// one whose columns no template knows, one where more rows than not have times that can't be
+/// (microseconds), and one without a `time_ns` column, unless nothing need be measured yet: then
+/// the column and cells of it may be missing.
 enum class Times { Needed, Optional };
 llvm::Expected<Dataset> loadDataset(std::span<const Table> tables, TemplateLibrary &templates,
                                     const Device &device, Times times = Times::Needed);

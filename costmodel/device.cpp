@@ -1,51 +1,72 @@
 #include "costmodel/device.h"
 
+#include "analysis/support/digest.h"
 #include "costmodel/json_reader.h"
+#include "costmodel/named_files.h"
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 namespace tilewright {
 
 namespace {
 
+namespace description {
+
+enum Traits : unsigned { None = 0, Optional = 1, Whole = 2, Check = 4 };
+constexpr Traits operator|(Traits a, Traits b) { return Traits(unsigned(a) | unsigned(b)); }
+
 /// One number of a description: its key, unit and the range outside which it is a mistake.
 struct Field {
-  const char *key, *unit;
+  std::string_view key, unit;
   double lowest, highest;
-  double *target;
-  bool optional = false;
+  Traits traits;
+  std::string_view meaning;
 };
 
-llvm::Error readField(const JsonFile &file, const Field &field) {
-  if (field.optional && !file.root().contains(field.key))
-    return llvm::Error::success();
-  auto entry = file.object(file.root(), field.key);
+constexpr Field fields[] = {
+#define TILEWRIGHT_DEVICE_FIELD(target, key, unit, lowest, highest, traits, meaning)               \
+  {key, unit, lowest, highest, traits, meaning},
+#include "costmodel/device_fields.def"
+};
+
+} // namespace description
+
+/// Reads a field, or nothing where it may be missing and is.
+llvm::Expected<std::optional<DeviceNumber>> readField(const JsonFile &file,
+                                                      const description::Field &field) {
+  using namespace description;
+  const std::string key(field.key);
+  if ((field.traits & Optional) && !file.root().contains(key))
+    return std::nullopt;
+  auto entry = file.object(file.root(), key);
   if (!entry)
     return entry.takeError();
+  constexpr std::string_view known[] = {"value", "unit", "source", "sigma_ln"};
+  if (auto error = file.expectKeys(*entry, known, key))
+    return error;
   auto value = file.number(*entry, "value");
   if (!value) {
     llvm::consumeError(value.takeError());
-    return file.errorAt(field.key, fmt::format("'{}' needs a number 'value'", field.key));
+    return file.errorAt(key, fmt::format("'{}' needs a number 'value'", key));
   }
   auto unit = file.string(*entry, "unit");
   auto source = file.string(*entry, "source");
   if (!unit || !source) {
     llvm::consumeError(unit.takeError());
     llvm::consumeError(source.takeError());
-    return file.errorAt(field.key, fmt::format("'{}' needs a 'unit' and a 'source'", field.key));
+    return file.errorAt(key, fmt::format("'{}' needs a 'unit' and a 'source'", key));
   }
   if (*unit != field.unit)
-    return file.errorAt(field.key,
-                        fmt::format("'{}' is in {}, expected {}", field.key, *unit, field.unit));
+    return file.errorAt(key, fmt::format("'{}' is in {}, expected {}", key, *unit, field.unit));
   if (source->empty())
-    return file.errorAt(field.key, fmt::format("'{}' has an empty source", field.key));
+    return file.errorAt(key, fmt::format("'{}' has an empty source", key));
   if (!(*value >= field.lowest && *value <= field.highest))
-    return file.errorAt(field.key, fmt::format("'{}' is {} {}, plausible is {} to {}", field.key,
-                                               *value, field.unit, field.lowest, field.highest));
-  *field.target = *value;
-  return llvm::Error::success();
+    return file.errorAt(key, fmt::format("'{}' is {} {}, plausible is {} to {}", key, *value,
+                                         field.unit, field.lowest, field.highest));
+  if ((field.traits & Whole) && *value != std::floor(*value))
+    return file.errorAt(key, fmt::format("'{}' is {}, expected a whole number", key, *value));
+  return DeviceNumber{field.key, field.unit, field.meaning, *value, std::move(*source)};
 }
 
 /// Two ways to the same number must agree.
@@ -59,23 +80,24 @@ llvm::Error expectRatio(const JsonFile &file, const char *key, double stated, do
       key, fmt::format("'{}' is {:.4g} {}, but {} gives {:.4g}", key, stated, unit, from, derived));
 }
 
-/// The same physical limits as numbers, before they become integers.
-struct LimitFields {
-  double sharedPerSm = 0, sharedPerBlock = 0, sharedReserved = 0, registersPerSm = 0,
-         registersPerThread = 0, threadsPerBlock = 0, warpsPerSm = 0, blocksPerSm = 0;
-};
-
-llvm::Error checkTogether(const JsonFile &file, const Device &d, const LimitFields &l,
-                          double busWidth, double dataRate, double peakBf16, double peakF32) {
+llvm::Error checkTogether(const JsonFile &file, const Device &d, double busWidth, double dataRate,
+                          double peakBf16, double peakF32) {
+  const DeviceLimits &l = d.limits;
   if (auto e = expectRatio(file, "dram_bandwidth", d.dramBandwidth, busWidth / 8 * dataRate, 0.95,
                            1.05, "bus width and data rate", "GB/s"))
     return e;
-  // A stated peak assumes a boost clock that may differ from the clock under load.
-  if (auto e = expectRatio(file, "peak_bf16", peakBf16, d.peakFlops(DType::BF16, true) / 1e3, 0.8,
-                           1.15, "sm_count x tensor_bf16 x sm_clock", "TFLOP/s"))
+  if (d.smClock > d.boostClock)
+    return file.errorAt("sustained_clock",
+                        fmt::format("'sustained_clock' {} GHz is above the {} of 'sm_clock'",
+                                    d.smClock, d.boostClock));
+  // A data sheet's peak may assume another clock: a description states that of the clock it gives.
+  const std::string_view clock = d.smClock < d.boostClock ? "sustained_clock" : "sm_clock";
+  if (auto e = expectRatio(file, "peak_bf16", peakBf16, d.peakFlops(DType::BF16, true) / 1e3, 0.98,
+                           1.02, fmt::format("sm_count x tensor_bf16 x {}", clock), "TFLOP/s"))
     return e;
-  if (auto e = expectRatio(file, "peak_f32", peakF32, d.peakFlops(DType::F32, false) / 1e3, 0.8,
-                           1.15, "sm_count x fma_per_clock x 2 x sm_clock", "TFLOP/s"))
+  if (auto e =
+          expectRatio(file, "peak_f32", peakF32, d.peakFlops(DType::F32, false) / 1e3, 0.98, 1.02,
+                      fmt::format("sm_count x fma_per_clock x 2 x {}", clock), "TFLOP/s"))
     return e;
   if (d.l2Bandwidth < d.dramBandwidth)
     return file.errorAt("l2_bandwidth", fmt::format("'l2_bandwidth' {} GB/s is below DRAM's {}",
@@ -88,12 +110,13 @@ llvm::Error checkTogether(const JsonFile &file, const Device &d, const LimitFiel
   if (d.l2Latency > d.dramLatency)
     return file.errorAt("l2_latency", fmt::format("'l2_latency' {} ns is above DRAM's {}",
                                                   d.l2Latency, d.dramLatency));
-  if (l.sharedPerBlock + l.sharedReserved > l.sharedPerSm)
+  if (l.sharedBytesPerBlock + l.sharedBytesReservedPerBlock > l.sharedBytesPerSm)
     return file.errorAt("shared_bytes_per_block",
-                        fmt::format("a block may take {} + {} B of shared memory, but an SM has {}",
-                                    l.sharedPerBlock, l.sharedReserved, l.sharedPerSm));
+                        fmt::format("a CTA may take {} + {} B of shared memory, but an SM has {}",
+                                    l.sharedBytesPerBlock, l.sharedBytesReservedPerBlock,
+                                    l.sharedBytesPerSm));
   if (l.threadsPerBlock > l.warpsPerSm * 32)
-    return file.errorAt("threads_per_block", fmt::format("a block may have {} threads, but an SM "
+    return file.errorAt("threads_per_block", fmt::format("a CTA may have {} threads, but an SM "
                                                          "takes {} warps",
                                                          l.threadsPerBlock, l.warpsPerSm));
   return llvm::Error::success();
@@ -131,115 +154,154 @@ double Device::peakFlops(DType type, bool tensor) const {
   return perClock * smCount * smClock;
 }
 
+bool Device::hasTcgen05() const {
+  return computeCapability.starts_with("10.") || computeCapability.starts_with("11.");
+}
+
+namespace {
+
+/// "9.0": a number of one or two digits, a point, a digit.
+bool isCapability(std::string_view text) {
+  auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
+  const size_t point = text.find('.');
+  return (point == 1 || point == 2) && text.size() == point + 2 &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return c == '.' || isDigit(c); }) &&
+         std::count(text.begin(), text.end(), '.') == 1;
+}
+
+llvm::Error readTexts(const JsonFile &file, Device &d) {
+  auto name = file.string(file.root(), "name");
+  if (!name)
+    return name.takeError();
+  if (!isPlainName(*name))
+    return file.errorAt("name", fmt::format("'name' is '{}', expected up to {} letters, digits, "
+                                            "'.', '_' and '-', a letter or digit first",
+                                            shortText(*name), mostOfAName));
+  d.name = *name;
+  auto capability = file.string(file.root(), "compute_capability");
+  if (!capability)
+    return capability.takeError();
+  if (!isCapability(*capability))
+    return file.errorAt("compute_capability",
+                        fmt::format("'compute_capability' is '{}', expected a form as 9.0",
+                                    shortText(*capability)));
+  d.computeCapability = *capability;
+  if (!file.root().contains("driver_names"))
+    return llvm::Error::success();
+  auto names = file.strings(file.root(), "driver_names");
+  if (!names)
+    return names.takeError();
+  d.driverNames = std::move(*names);
+  return llvm::Error::success();
+}
+
+/// The spread of the sustained clock, where the file gives one.
+llvm::Error readClockSpread(const JsonFile &file, Device &d) {
+  auto entry = file.root().find("sustained_clock");
+  if (entry == file.root().end() || !entry->contains("sigma_ln"))
+    return llvm::Error::success();
+  auto sigma = file.number(*entry, "sigma_ln");
+  if (!sigma)
+    return sigma.takeError();
+  if (!(*sigma >= 0 && *sigma <= 1))
+    return file.errorAt("sigma_ln", fmt::format("'sigma_ln' is {}, plausible is 0 to 1", *sigma));
+  d.clockSigmaLn = *sigma;
+  return llvm::Error::success();
+}
+
+} // namespace
+
 llvm::Expected<Device> parseDevice(std::string name, std::string text) {
   auto file = JsonFile::parse(std::move(name), std::move(text));
   if (!file)
     return file.takeError();
   if (auto error = file->expectSchema("tilewright.device", 1))
     return error;
+  std::vector<std::string_view> known = {"schema", "schema_version", "name", "compute_capability",
+                                         "driver_names"};
+  for (const description::Field &field : description::fields)
+    known.push_back(field.key);
+  if (auto error = file->expectKeys(file->root(), known, "a device"))
+    return error;
   Device d;
-  auto deviceName = file->string(file->root(), "name");
-  if (!deviceName)
-    return deviceName.takeError();
-  d.name = *deviceName;
-  auto capability = file->string(file->root(), "compute_capability");
-  if (!capability)
-    return capability.takeError();
-  d.computeCapability = *capability;
-
-  LimitFields l;
-  double busWidth = 0, dataRate = 0, peakBf16 = 0, peakF32 = 0, warpgroup = 0;
-  const char *perSm = "FLOP/clk/SM";
-  const Field fields[] = {
-      {"sm_count", "1", 1, 1024, &d.smCount},
-      {"sm_clock", "GHz", 0.2, 5, &d.smClock},
-      {"dram_bandwidth", "GB/s", 10, 100000, &d.dramBandwidth},
-      {"dram_efficiency", "1", 0.3, 1, &d.dramEfficiency, true},
-      {"dram_bus_width", "bit", 32, 65536, &busWidth},
-      {"dram_data_rate", "Gbit/s", 0.5, 100, &dataRate},
-      {"dram_bytes", "B", 1e8, 1e13, &d.dramBytes},
-      {"l2_bytes", "B", 1e5, 1e10, &d.l2Bytes},
-      {"l2_bandwidth", "GB/s", 50, 200000, &d.l2Bandwidth},
-      {"shared_bytes_per_sm", "B", 16384, 4e6, &l.sharedPerSm},
-      {"shared_bytes_per_block", "B", 16384, 4e6, &l.sharedPerBlock},
-      {"shared_bytes_reserved_per_block", "B", 0, 65536, &l.sharedReserved},
-      {"registers_per_sm", "1", 16384, 4e6, &l.registersPerSm},
-      {"registers_per_thread", "1", 32, 1024, &l.registersPerThread},
-      {"threads_per_block", "1", 256, 4096, &l.threadsPerBlock},
-      {"warps_per_sm", "1", 16, 256, &l.warpsPerSm},
-      {"blocks_per_sm", "1", 4, 256, &l.blocksPerSm},
-      {"schedulers_per_sm", "1", 1, 16, &d.schedulersPerSm},
-      {"shared_bytes_per_clock", "B/clk/SM", 32, 1024, &d.sharedBytesPerClock},
-      {"fma_per_clock", "1/clk/SM", 16, 1024, &d.fmaPerClock},
-      {"f64_fma_per_clock", "1/clk/SM", 1, 512, &d.f64FmaPerClock},
-      {"sfu_per_clock", "1/clk/SM", 1, 256, &d.sfuPerClock},
-      {"tensor_bf16", perSm, 64, 1e6, &d.tensorBf16},
-      {"tensor_f16", perSm, 64, 1e6, &d.tensorF16},
-      {"tensor_tf32", perSm, 32, 1e6, &d.tensorTf32, true},
-      {"tensor_f8", perSm, 64, 1e6, &d.tensorF8, true},
-      {"tensor_f4", perSm, 64, 1e6, &d.tensorF4, true},
-      {"tensor_s8", perSm, 64, 1e6, &d.tensorS8, true},
-      {"tensor_f64", perSm, 4, 1e6, &d.tensorF64, true},
-      {"peak_bf16", "TFLOP/s", 1, 1e5, &peakBf16},
-      {"peak_f32", "TFLOP/s", 0.5, 1e4, &peakF32},
-      {"warpgroup_mma", "1", 0, 1, &warpgroup},
-      {"mma_sync_rate", "1", 0.05, 1, &d.mmaSyncRate},
-      {"l2_latency", "ns", 20, 2000, &d.l2Latency},
-      {"dram_latency", "ns", 50, 5000, &d.dramLatency},
-      {"launch_overhead", "ns", 10, 1e5, &d.launchOverhead},
-      {"cta_dispatch", "ns", 0.01, 100, &d.ctaDispatch},
-      {"memory_streams", "1", 1, 1024, &d.memoryStreams, true},
-  };
-  for (const Field &field : fields)
-    if (auto error = readField(*file, field))
-      return error;
-  d.warpgroupMma = warpgroup != 0;
-  if (d.memoryStreams == 0)
-    d.memoryStreams = d.smCount;
-  if (auto error = checkTogether(*file, d, l, busWidth, dataRate, peakBf16, peakF32))
+  if (auto error = readTexts(*file, d))
+    return error;
+  if (auto error = readClockSpread(*file, d))
     return error;
 
-  auto whole = [](double value) { return static_cast<int64_t>(value); };
-  d.limits.sharedBytesPerSm = whole(l.sharedPerSm);
-  d.limits.sharedBytesPerBlock = whole(l.sharedPerBlock);
-  d.limits.sharedBytesReservedPerBlock = whole(l.sharedReserved);
-  d.limits.registersPerSm = whole(l.registersPerSm);
-  d.limits.registersPerThread = whole(l.registersPerThread);
-  d.limits.threadsPerBlock = whole(l.threadsPerBlock);
-  d.limits.warpsPerSm = whole(l.warpsPerSm);
-  d.limits.blocksPerSm = whole(l.blocksPerSm);
+  Digest digest;
+  digest.add(d.computeCapability);
+  std::vector<double> values;
+  for (const description::Field &field : description::fields) {
+    auto number = readField(*file, field);
+    if (!number)
+      return number.takeError();
+    values.push_back(*number ? (*number)->value : 0);
+    if (!*number)
+      continue;
+    if (!(field.traits & description::Check)) {
+      digest.add(field.key);
+      digest.add(fmt::format("{}", (*number)->value));
+    }
+    d.numbers.push_back(std::move(**number));
+  }
+  d.digest = digest.str();
+
+  DeviceLimits &l = d.limits;
+  double busWidth = 0, dataRate = 0, peakBf16 = 0, peakF32 = 0;
+  bool warpgroup = false;
+  const double efficiency = d.dramEfficiency;
+  size_t at = 0;
+  auto assign = [&](auto &target) {
+    target = static_cast<std::remove_reference_t<decltype(target)>>(values[at++]);
+  };
+#define TILEWRIGHT_DEVICE_FIELD(target, key, unit, lowest, highest, traits, meaning) assign(target);
+#include "costmodel/device_fields.def"
+  d.warpgroupMma = warpgroup;
+  if (d.smClock == 0)
+    d.smClock = d.boostClock;
+  if (d.dramEfficiency == 0)
+    d.dramEfficiency = efficiency;
+  if (d.memoryStreams == 0)
+    d.memoryStreams = d.smCount;
+  if (auto error = checkTogether(*file, d, busWidth, dataRate, peakBf16, peakF32))
+    return error;
   return d;
 }
 
-llvm::Expected<Device> loadDevice(const std::string &nameOrPath, const std::string &folder) {
-  std::string path = nameOrPath;
-  if (!nameOrPath.ends_with(".json")) {
-    std::vector<std::string> known = deviceNames(folder), matching;
-    for (const std::string &name : known)
-      if (name == nameOrPath || name.starts_with(nameOrPath + "-"))
-        matching.push_back(name);
-    if (std::binary_search(known.begin(), known.end(), nameOrPath))
-      matching = {nameOrPath};
-    if (matching.size() != 1)
-      return makeError(DiagClass::BadInput, "no device '{}'; known: {}; or give a .json file",
-                       nameOrPath, fmt::join(known, ", "));
-    path = folder + "/" + matching.front() + ".json";
-  }
-  auto text = readFile(path, 16ull << 20);
-  if (!text)
-    return text.takeError();
-  return parseDevice(path, std::move(*text));
+std::vector<DeviceNote> notesOf(const Device &device) {
+  std::vector<DeviceNote> notes;
+  if (device.hasTcgen05())
+    notes.push_back(
+        {"unmodelled-instruction",
+         fmt::format("{} multiplies matrices by tcgen05, which is not modelled: dots are "
+                     "priced by mma.sync at {:.0f} % of the tensor peak, and those that "
+                     "it limits may take as little as {:.0f} % of their price",
+                     device.name, 100 * device.mmaSyncRate, 100 * device.mmaSyncRate)});
+  if (device.smClock < device.boostClock)
+    notes.push_back(
+        {"clock-under-load",
+         fmt::format("{} is priced at the {:.3g} GHz that it holds when busy{}, not at the {:.3g} "
+                     "of its data sheet: {:.3g} TFLOP/s of bf16 and {:.3g} of f32",
+                     device.name, device.smClock,
+                     device.clockSigmaLn > 0
+                         ? fmt::format(" (± {:.0f} %)", 100 * std::expm1(device.clockSigmaLn))
+                         : "",
+                     device.boostClock, device.peakFlops(DType::BF16, true) / 1e3,
+                     device.peakFlops(DType::F32, false) / 1e3)});
+  return notes;
 }
 
-std::vector<std::string> deviceNames(const std::string &folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error))
-    if (it->path().extension() == ".json")
-      names.push_back(it->path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
+llvm::Expected<Device> loadDevice(const std::string &nameOrPath, const std::string &folder) {
+  auto path = findNamed("device", nameOrPath, folder);
+  if (!path)
+    return path.takeError();
+  auto text = readFile(*path, 16ull << 20);
+  if (!text)
+    return text.takeError();
+  return parseDevice(*path, std::move(*text));
 }
+
+std::vector<std::string> deviceNames(const std::string &folder) { return namesIn(folder); }
 
 } // namespace tilewright

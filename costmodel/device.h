@@ -2,9 +2,10 @@
 //
 // A description is a JSON file in which every number stands with its unit and its source:
 //   "sm_count": {"value": 132, "unit": "1", "source": "NVIDIA H100 … whitepaper"}
-// The loader checks units, ranges, and that numbers which follow from each other agree (bandwidth
-// with bus width and data rate, peak FLOP/s with units and clock), because a typing error in a
-// description would otherwise only show as a bad prediction.
+// The loader checks keys, units, ranges, and that numbers which follow from each other agree
+// (bandwidth with bus width and data rate, peak FLOP/s with units and clock), because a typing
+// error in a description would otherwise only show as a bad prediction. device_fields.def lists the
+// numbers.
 #pragma once
 
 #include "analysis/ir/dtype.h"
@@ -17,12 +18,27 @@
 
 namespace tilewright {
 
+/// One number of a description as it stands there.
+struct DeviceNumber {
+  std::string_view key, unit, meaning;
+  double value = 0;
+  std::string source;
+};
+
 struct Device {
-  std::string name;              ///< "h100-sxm"
+  std::string name;              ///< "h100-sxm": letters, digits, '.', '_' and '-'
   std::string computeCapability; ///< "9.0"
+  /// What the driver calls such a device ("NVIDIA H100 80GB HBM3"); empty: not known.
+  std::vector<std::string> driverNames;
+  /// Of all numbers that price something: tells descriptions apart whatever their names are. Stays
+  /// as it was read when fields are changed.
+  std::string digest;
+  std::vector<DeviceNumber> numbers; ///< in the order of device_fields.def
 
   double smCount = 0;
-  double smClock = 0;           ///< GHz under load = clocks per ns
+  double smClock = 0;           ///< GHz that a busy device holds = clocks per ns
+  double boostClock = 0;        ///< GHz at most, from which power may keep it
+  double clockSigmaLn = 0;      ///< spread of ln(smClock), where its source gives one
   double dramBandwidth = 0;     ///< B/ns (= GB/s), peak
   double dramEfficiency = 0.91; ///< share of it that long copies reach
   double dramBytes = 0;
@@ -52,18 +68,25 @@ struct Device {
   /// FLOP per ns of the whole device, tensor cores where they take the type and `tensor` is set,
   /// FMA pipes otherwise.
   double peakFlops(DType type, bool tensor) const;
+  /// Has tcgen05 (compute capability 10 and 11), which no plan uses yet.
+  bool hasTcgen05() const;
 };
 
 /// Reads and checks a description. `name` is for messages.
 llvm::Expected<Device> parseDevice(std::string name, std::string text);
 
-/// A device by path (if it ends in ".json") or by the name of a file in `folder`; "h200" also
-/// stands for h200-sxm where that is the only h200. An unknown name is a BadInput error that lists
-/// the known ones.
+/// A device by path (if it ends in ".json") or by the name of a file in `folder`, see findNamed().
 llvm::Expected<Device> loadDevice(const std::string &nameOrPath,
                                   const std::string &folder = "datasets/devices");
 
 /// Names of the descriptions in a folder, sorted.
 std::vector<std::string> deviceNames(const std::string &folder = "datasets/devices");
+
+/// Something about a device that a reader of its prices has to know.
+struct DeviceNote {
+  std::string kind; ///< "unmodelled-instruction", "clock-under-load"
+  std::string text; ///< one line
+};
+std::vector<DeviceNote> notesOf(const Device &device);
 
 } // namespace tilewright

@@ -2,10 +2,12 @@
 
 #include "costmodel/price.h"
 #include "costmodel/resources.h"
+#include "costmodel/spread_kind.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace tilewright {
 
@@ -13,7 +15,9 @@ namespace {
 
 /// Spread to expect: the calibration's, wider where the measurements show the formula to be weak
 /// (reductions over direct loops, spills, kernels of a few microseconds).
-double sigmaOf(const Features &f, double base, double timeNs, double registerLimit) {
+double sigmaOf(const Features &f, BaseSpread base, double timeNs, double registerLimit) {
+  if (base.isOfKind)
+    return base.sigmaLn;
   double factor = 1;
   if (!f.matrix && f.looped)
     factor = 3;
@@ -21,7 +25,34 @@ double sigmaOf(const Features &f, double base, double timeNs, double registerLim
     factor = std::max(factor, 2.0);
   if (timeNs < 5000)
     factor = std::max(factor, 1.5);
-  return base * factor;
+  return base.sigmaLn * factor;
+}
+
+/// What is not known of the device itself: how fast its best instruction is where plans can't use
+/// it, and the clock that it holds. Each counts as far as the kernel hangs on it.
+double deviceSigma(const Features &f, const Device &device, const Parameters &parameters,
+                   double timeNs) {
+  if (!std::isfinite(timeNs) || timeNs <= 0)
+    return 0;
+  double gaps = 0;
+  auto add = [&](double otherNs) {
+    const double gap = std::log(otherNs / timeNs);
+    gaps += gap * gap;
+  };
+  if (device.hasTcgen05() && f.mmaSyncClocks > 0) {
+    // As if by wgmma: fed from shared memory, by no warp's own instructions.
+    Features fed = f;
+    fed.wgmmaClocks += std::exchange(fed.mmaSyncClocks, 0);
+    fed.mmaSteps = fed.mmaInstructions = 0;
+    fed.mmaSync = false;
+    add(price(fed, device, parameters).timeNs);
+  }
+  if (device.clockSigmaLn > 0) {
+    Device slower = device;
+    slower.smClock *= std::exp(-device.clockSigmaLn);
+    add(price(f, slower, parameters).timeNs);
+  }
+  return std::sqrt(gaps);
 }
 
 std::string occupancyLimiter(const Features &f) {
@@ -49,10 +80,10 @@ EstimateResources resourcesOf(const Features &f, const DeviceLimits &limits) {
 }
 
 /// What our own code's registers and shared memory are made of.
-void addParts(const KernelPlan &plan, EstimateResources &resources) {
+void addParts(const KernelPlan &plan, const DeviceLimits &limits, EstimateResources &resources) {
   if (plan.compiler != Compiler::Own)
     return;
-  const Resources own = resourcesOf(plan.ops(), *plan.tiled, plan.instruction);
+  const Resources own = resourcesOf(plan.ops(), *plan.tiled, plan.instruction, limits);
   const Assignment point = plan.assignment();
   resources.registerParts = partsOf(own.registerItems, point);
   resources.sharedParts = partsOf(own.sharedItems, point);
@@ -76,7 +107,7 @@ double Estimate::term(std::string_view name) const {
 }
 
 Estimate estimateTime(const Features &given, const Device &device, const Parameters &parameters,
-                      double baseSigmaLn, const EstimateOptions &options) {
+                      BaseSpread base, const EstimateOptions &options) {
   Estimate e;
   if (given.empty)
     return e;
@@ -104,7 +135,8 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
       std::max_element(e.terms.begin(), e.terms.end(),
                        [](const EstimateTerm &a, const EstimateTerm &b) { return a.ns < b.ns; })
           ->name;
-  e.sigmaLn = sigmaOf(f, baseSigmaLn, e.timeNs, double(device.limits.registersPerThread));
+  e.sigmaLn = std::hypot(sigmaOf(f, base, e.timeNs, double(device.limits.registersPerThread)),
+                         deviceSigma(f, device, parameters, e.timeNs));
   e.resources = resourcesOf(f, device.limits);
   e.ctas = f.ctas;
   e.iterations = f.iterations;
@@ -131,7 +163,7 @@ llvm::Expected<EstimateResources> estimateResources(const KernelPlan &plan, cons
     setOccupancy(*features, device.limits);
   }
   EstimateResources resources = resourcesOf(*features, device.limits);
-  addParts(plan, resources);
+  addParts(plan, device.limits, resources);
   if (registers)
     resources.registerParts.clear();
   return resources;
@@ -144,8 +176,8 @@ llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &devi
   if (!features)
     return features.takeError();
   Estimate e = estimateTime(*features, device, parametersFor(calibration, device),
-                            calibration.sigmaLn, options);
-  addParts(plan, e.resources);
+                            calibration.spreadOf(spreadKindOf(plan)), options);
+  addParts(plan, device.limits, e.resources);
   return e;
 }
 

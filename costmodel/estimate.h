@@ -85,7 +85,7 @@ llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &devi
 
 /// The same for features and parameters at hand.
 Estimate estimateTime(const Features &features, const Device &device, const Parameters &parameters,
-                      double baseSigmaLn, const EstimateOptions &options = {});
+                      BaseSpread base, const EstimateOptions &options = {});
 
 /// A group that has no tiles (a sort, a library call): its inputs and results move through DRAM
 /// once, in `passes` passes. Unsupported for shapes without a size.

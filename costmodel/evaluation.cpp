@@ -48,6 +48,8 @@ EvaluationReport reportOf(const Dataset &data, const Device &device,
   report.device = device.name;
   report.unpriced = data.unpriced;
   report.failedRows = data.failedRows;
+  report.leftOut = data.leftOut;
+  report.files = data.files;
   std::vector<PredictedRow> rows;
   for (size_t i = 0; i < data.rows.size(); ++i)
     rows.push_back(predictedRow(data.rows[i], predictedNs[i]));
@@ -74,7 +76,9 @@ EvaluationReport evaluate(const Dataset &data, const Device &device,
                           const Calibration &calibration) {
   EvaluationReport report =
       reportOf(data, device, predictAll(data, device, parametersFor(calibration, device)));
-  report.calibration = calibration.device;
+  report.calibration = !calibration.isFitted()               ? "prior"
+                       : calibration.transferredFrom.empty() ? calibration.device
+                                                             : calibration.transferredFrom;
   return report;
 }
 

@@ -18,6 +18,8 @@ struct EvaluationReport {
   FamilyMetrics overall;
   std::vector<UnpricedRows> unpriced;
   int64_t failedRows = 0;
+  std::vector<LeftOutRow> leftOut; ///< rows that are not believed
+  std::vector<std::string> files;  ///< that leftOut counts
   std::vector<double> predictedNs; ///< one per row of the data set
 };
 

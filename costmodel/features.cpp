@@ -650,8 +650,9 @@ Instruction preferredFor(const KernelPlan &plan, const PlanViewOf<Q> &view,
 /// Registers, shared memory and warps of the code that we generate.
 template <class Q>
 llvm::Error takeOwnResources(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
-                             Instruction instruction, FeaturesOf<Q> &features) {
-  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, instruction);
+                             Instruction instruction, const DeviceLimits &limits,
+                             FeaturesOf<Q> &features) {
+  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, instruction, limits);
   auto shared = evaluateAt(*plan.tiled, numbers, resources.sharedBytes);
   auto registers = evaluateAt(*plan.tiled, numbers, resources.registersPerThread);
   auto threads = evaluateAt(*plan.tiled, numbers, resources.threads);
@@ -680,7 +681,7 @@ llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q
   if (features.empty)
     return features;
   if (plan.compiler == Compiler::Own)
-    if (auto error = takeOwnResources(plan, numbers, *instruction, features))
+    if (auto error = takeOwnResources(plan, numbers, *instruction, device.limits, features))
       return error;
   setOccupancy(features, device.limits);
   return features;

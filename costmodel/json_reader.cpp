@@ -2,6 +2,9 @@
 
 #include "analysis/support/json_guard.h"
 
+#include <algorithm>
+#include <fmt/ranges.h>
+
 using nlohmann::json;
 
 namespace tilewright {
@@ -19,7 +22,7 @@ llvm::Expected<JsonFile> JsonFile::parse(std::string name, std::string text, uns
                      text.size(), UINT32_MAX - 1);
   file.buffer = std::make_shared<SourceBuffer>(std::move(name), std::move(text));
   std::string_view view = file.buffer->text();
-  if (auto error = checkJsonDepth(view, maxDepth, file.buffer->name()))
+  if (auto error = checkJson(view, maxDepth, file.buffer->name()))
     return error;
   try {
     file.document = json::parse(view.begin(), view.end());
@@ -104,6 +107,16 @@ llvm::Expected<std::vector<std::string>> JsonFile::strings(const json &object,
     out.push_back(item.get<std::string>());
   }
   return out;
+}
+
+llvm::Error JsonFile::expectKeys(const json &object, std::span<const std::string_view> known,
+                                 std::string_view what) const {
+  constexpr size_t shown = 40;
+  for (const auto &[key, value] : object.items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      return errorAt(key, fmt::format("{} has no '{}'; it may have {}", what, key.substr(0, shown),
+                                      fmt::join(known, ", ")));
+  return llvm::Error::success();
 }
 
 } // namespace tilewright

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ public:
   llvm::Expected<nlohmann::json> object(const nlohmann::json &object, const std::string &key) const;
   llvm::Expected<std::vector<std::string>> strings(const nlohmann::json &object,
                                                    const std::string &key) const;
+
+  /// Every key of `object` is one of `known`; else an error that names the key and those known.
+  /// `what` the object is, for the message: "a device".
+  llvm::Error expectKeys(const nlohmann::json &object, std::span<const std::string_view> known,
+                         std::string_view what) const;
 
 private:
   std::shared_ptr<const SourceBuffer> buffer;

@@ -23,7 +23,7 @@ llvm::Error MeasuredPlans::readProblems(const Table &table) {
     diag.notes.push_back("tilewright-profile writes that file beside its rows; keep them together");
     return makeError(std::move(diag));
   }
-  if (auto error = checkJsonDepth(*text, 32, path))
+  if (auto error = checkJson(*text, 32, path))
     return error;
   using Json = nlohmann::json;
   Json root = Json::parse(*text, nullptr, false);
@@ -87,7 +87,7 @@ std::set<size_t> rowsThatCount(const Table &table) {
       continue;
     // Rows stand in the order in which they were measured, later attempts after earlier ones.
     std::pair key(std::string(row.text("problem")) + " " + std::string(row.text("plan")) + " " +
-                      std::string(row.text("uuid")),
+                      std::string(row.text("board")) + std::string(row.text("uuid")),
                   std::string(row.text("regime")));
     auto [at, isNew] = last.try_emplace(key, i);
     if (!isNew) {

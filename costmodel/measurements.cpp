@@ -1,5 +1,7 @@
 #include "costmodel/measurements.h"
 
+#include "analysis/support/digest.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -17,6 +19,7 @@ public:
 
   bool atEnd() const { return pos >= text.size(); }
   unsigned line() const { return lineNumber; }
+  size_t offset() const { return pos; }
 
   /// Reads one row. A field is a view into the text and -1, or, if it had quotes, an empty view and
   /// its number among the unquoted fields.
@@ -97,11 +100,35 @@ private:
 
 } // namespace
 
+namespace {
+
+constexpr std::string_view checkColumn = "row_check";
+
+/// Cuts a last line without a line end off a table with checks; returns its number, or 0.
+unsigned cutTornLine(std::string &text) {
+  const size_t headerEnd = text.find('\n');
+  if (headerEnd == std::string::npos || text.ends_with('\n'))
+    return 0;
+  std::string_view header(text.data(), headerEnd);
+  if (header.ends_with('\r'))
+    header.remove_suffix(1);
+  if (!header.ends_with("," + std::string(checkColumn)))
+    return 0;
+  text.resize(text.rfind('\n') + 1);
+  return static_cast<unsigned>(std::count(text.begin(), text.end(), '\n')) + 1;
+}
+
+} // namespace
+
 llvm::Expected<Table> Table::parse(std::string name, std::string text, size_t maxRows) {
   if (text.size() >= UINT32_MAX)
     return makeError(DiagClass::BadInput, "{}: {} bytes of CSV, at most {} allowed", name,
                      text.size(), UINT32_MAX - 1);
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  if (text.starts_with(mark))
+    text.erase(0, mark.size());
   Table table;
+  table.torn = cutTornLine(text);
   table.buffer = std::make_shared<SourceBuffer>(std::move(name), std::move(text));
   auto unquoted = std::make_shared<std::vector<std::string>>();
   CsvScanner scanner(*table.buffer, *unquoted);
@@ -124,6 +151,7 @@ llvm::Expected<Table> Table::parse(std::string name, std::string text, size_t ma
   std::vector<std::pair<size_t, int>> pending;
   while (!scanner.atEnd()) {
     unsigned line = scanner.line();
+    const size_t start = scanner.offset();
     if (auto error = scanner.readRow(fields))
       return error;
     if (fields.size() == 1 && fields[0].first.empty() && fields[0].second < 0)
@@ -131,6 +159,8 @@ llvm::Expected<Table> Table::parse(std::string name, std::string text, size_t ma
     if (table.lines.size() == maxRows)
       return scanner.fail(fmt::format("more than {} rows", maxRows));
     table.lines.push_back(line);
+    table.starts.push_back(static_cast<uint32_t>(start));
+    table.ends.push_back(static_cast<uint32_t>(scanner.offset()));
     if (fields.size() != table.columnNames.size())
       return table.errorAt(
           table.lines.size() - 1,
@@ -145,6 +175,13 @@ llvm::Expected<Table> Table::parse(std::string name, std::string text, size_t ma
     table.cells[cell] = (*unquoted)[quoted];
   table.unquoted = std::move(unquoted);
   return table;
+}
+
+std::string_view Table::rowText(size_t row) const {
+  std::string_view text = buffer->text().substr(starts[row], ends[row] - starts[row]);
+  while (text.ends_with('\n') || text.ends_with('\r'))
+    text.remove_suffix(1);
+  return text;
 }
 
 llvm::Expected<Table> Table::read(const std::string &path) {
@@ -196,6 +233,15 @@ llvm::Expected<std::optional<int64_t>> TableRow::integer(std::string_view column
   if (std::floor(**value) != **value || std::abs(**value) > 9e15)
     return error(fmt::format("column '{}' is {}, expected a whole number", column, **value));
   return static_cast<int64_t>(**value);
+}
+
+bool TableRow::hasFittingCheck() const {
+  if (owner->columns().back() != checkColumn)
+    return true;
+  const std::string_view text = owner->rowText(index);
+  const size_t comma = text.rfind(',');
+  return comma != std::string_view::npos &&
+         text.substr(comma + 1) == rowCheck(text.substr(0, comma));
 }
 
 } // namespace tilewright

@@ -16,8 +16,11 @@ namespace tilewright {
 class Table {
 public:
   /// RFC 4180: commas, quoted fields with "" for a quote, CR LF or LF. Every row must have as many
-  /// fields as the header. Errors (BadInput) are located: an unterminated quote, a row of another
-  /// width, two columns of one name, bytes that are not text, more than `maxRows` rows.
+  /// fields as the header. A byte order mark in front is skipped. Errors (BadInput) are located: an
+  /// unterminated quote, a row of another width, two columns of one name, bytes that are not text,
+  /// more than `maxRows` rows.
+  /// Of a table that ends in a column `row_check`, as tilewright-profile writes it, a last line
+  /// without its line end is not whole and is left out.
   static llvm::Expected<Table> parse(std::string name, std::string text,
                                      size_t maxRows = 10'000'000);
   /// Reads a file; gzip is unpacked.
@@ -32,6 +35,9 @@ public:
     return cells[row * columnNames.size() + column];
   }
   unsigned line(size_t row) const { return lines[row]; } ///< 1-based, where the row starts
+  /// The row as it stands in the file, without its line end.
+  std::string_view rowText(size_t row) const;
+  unsigned tornLine() const { return torn; } ///< the line that is not whole; 0: there is none
 
   /// An error at that row.
   llvm::Error errorAt(size_t row, std::string message, DiagClass cls = DiagClass::BadInput) const;
@@ -42,6 +48,8 @@ private:
   std::vector<std::string> columnNames;
   std::vector<std::string_view> cells;
   std::vector<unsigned> lines;
+  std::vector<uint32_t> starts, ends; ///< of each row in the text
+  unsigned torn = 0;
 };
 
 /// One row with its columns by name.
@@ -60,6 +68,9 @@ public:
   llvm::Expected<std::optional<double>> number(std::string_view column) const;
   /// The same for a whole number ("128" or "128.0").
   llvm::Expected<std::optional<int64_t>> integer(std::string_view column) const;
+
+  /// Does the row end with the check that its text has? True for tables without such a column.
+  bool hasFittingCheck() const;
 
   llvm::Error error(std::string message, DiagClass cls = DiagClass::BadInput) const {
     return owner->errorAt(index, std::move(message), cls);

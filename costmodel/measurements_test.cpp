@@ -1,3 +1,4 @@
+#include "analysis/support/digest.h"
 #include "costmodel/measurements.h"
 
 #include <gtest/gtest.h>
@@ -34,6 +35,47 @@ TEST(Table, ErrorsAreLocated) {
   EXPECT_NE(tableErrorOf(std::string("a\n\0\n", 4)).find("zero byte"), std::string::npos);
   EXPECT_NE(tableErrorOf("a\n\"x\"y\n").find("expected a comma"), std::string::npos);
   EXPECT_NE(tableErrorOf("a\n1\n2\n3\n", 2).find("more than 2 rows"), std::string::npos);
+}
+
+TEST(Table, AByteOrderMarkIsNoPartOfTheFirstColumn) {
+  auto table = llvm::cantFail(Table::parse("t.csv", "\xef\xbb\xbfkernel,b\nx,1\n"));
+  EXPECT_EQ(TableRow(table, 0).text("kernel"), "x");
+  EXPECT_NE(tableErrorOf("\xef\xbb\xbf").find("an empty file"), std::string::npos);
+}
+
+/// A file of the runner's, as it stands when the runner is killed at any byte.
+TEST(Table, ARowThatIsNotWholeIsLeftOut) {
+  auto lineOf = [](std::string cells) { return cells + "," + rowCheck(cells) + "\n"; };
+  const std::string whole = "a,b,row_check\n" + lineOf("1,x") + lineOf("2,\"y,z\"");
+  const size_t second = whole.rfind("2,\"y"), header = whole.find('\n') + 1;
+  for (size_t length = header; length <= whole.size(); ++length) {
+    auto table = Table::parse("t.csv", whole.substr(0, length));
+    ASSERT_TRUE(static_cast<bool>(table)) << length << takeDiag(table.takeError()).str();
+    const size_t rows = length == whole.size() ? 2 : length >= second ? 1 : 0;
+    EXPECT_EQ(table->rowCount(), rows) << length;
+    const bool isTorn = length > header && length != second && length != whole.size();
+    EXPECT_EQ(table->tornLine() != 0, isTorn) << length;
+    for (size_t i = 0; i < rows; ++i)
+      EXPECT_TRUE(TableRow(*table, i).hasFittingCheck());
+  }
+  // A table of another tool may end without a line end.
+  EXPECT_EQ(llvm::cantFail(Table::parse("t.csv", "a\n1\n2")).rowCount(), 2u);
+}
+
+TEST(Table, AChangedRowIsSeen) {
+  const std::string cells = "2,\"y,z\"", line = cells + "," + rowCheck(cells);
+  for (size_t i = 0; i < line.size(); ++i) {
+    std::string changed = line;
+    changed[i] = changed[i] == '3' ? '4' : '3';
+    auto table = Table::parse("t.csv", "a,b,row_check\r\n" + changed + "\r\n");
+    if (!table) { // no CSV any more
+      llvm::consumeError(table.takeError());
+      continue;
+    }
+    EXPECT_FALSE(TableRow(*table, 0).hasFittingCheck()) << changed;
+  }
+  auto table = llvm::cantFail(Table::parse("t.csv", "a,b,row_check\r\n" + line + "\r\n"));
+  EXPECT_TRUE(TableRow(table, 0).hasFittingCheck());
 }
 
 TEST(Table, NumbersAreChecked) {

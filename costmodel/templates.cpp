@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fmt/ranges.h>
 #include <map>
+#include <set>
 
 using nlohmann::json;
 
@@ -298,6 +300,24 @@ llvm::Expected<TemplateLibrary> TemplateLibrary::load(const std::string &folder)
 }
 
 size_t TemplateLibrary::size() const { return impl->templates.size(); }
+
+llvm::Error TemplateLibrary::expectColumns(const Table &table) const {
+  std::set<std::string> missing;
+  for (const Template &t : impl->templates) {
+    bool hasAll = true;
+    for (const auto &[column, values] : t.filters)
+      if (!table.column(column)) {
+        hasAll = false;
+        missing.insert(column);
+      }
+    if (hasAll)
+      return llvm::Error::success();
+  }
+  return makeError(DiagClass::BadInput,
+                   "{}: no column '{}', by which families tell their rows, nor 'problem', 'plan' "
+                   "and 'regime', as tilewright-profile writes them",
+                   table.name(), fmt::join(missing, "', '"));
+}
 
 std::optional<size_t> TemplateLibrary::match(const TableRow &row) const {
   for (size_t i = 0; i < impl->templates.size(); ++i) {

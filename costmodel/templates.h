@@ -43,6 +43,10 @@ public:
 
   size_t size() const;
 
+  /// Does the table have the columns by which some template tells its rows? Else an error that
+  /// names them.
+  llvm::Error expectColumns(const Table &table) const;
+
   /// Number of the first template that takes the row, or nothing.
   std::optional<size_t> match(const TableRow &row) const;
   /// Errors (BadInput) are located at the row.

@@ -20,18 +20,18 @@ namespace fs = std::filesystem;
 
 constexpr const char *indexName = ".tilewright-index.sqlite";
 /// Version of the tables below; an index of another one is made anew.
-constexpr int indexVersion = 1;
+constexpr int indexVersion = 2;
 
 /// Columns of text that are taken over as they stand in a file.
 constexpr std::array textColumns = {"plan_hash", "problem", "kernel",      "kind",
-                                    "plan",      "regime",  "device",      "uuid",
+                                    "plan",      "regime",  "device",      "board",
                                     "driver",    "target",  "tool_version"};
 
 const char *const schema = R"(
 create table files(path text primary key, stamp text not null, digest text not null);
 create table rows(file text not null, line integer not null, counts integer not null,
   plan_hash text, problem text, kernel text, kind text, plan text, regime text, device text,
-  uuid text, driver text, target text, tool_version text, key text, sm_clock_mhz real, time_ns real,
+  board text, driver text, target text, tool_version text, key text, sm_clock_mhz real, time_ns real,
   error text, primary key(file, line)) without rowid;
 )";
 
@@ -194,7 +194,7 @@ private:
       counting = rowsThatCount(*table);
     auto insert = database.prepare(
         "insert into rows(file, line, counts, key, sm_clock_mhz, time_ns, error, "
-        "plan_hash, problem, kernel, kind, plan, regime, device, uuid, driver, target, "
+        "plan_hash, problem, kernel, kind, plan, regime, device, board, driver, target, "
         "tool_version) values(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
     if (!insert)
       return insert.takeError();

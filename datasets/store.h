@@ -9,7 +9,7 @@
 // index alone that the files do not say.
 //
 // What a row is about, in the index's columns: `plan_hash` (of the ops and the plan; of the row's
-// key where the tool gave none), `problem`, `kernel`, `kind`, `plan`, `regime`, `device`, `uuid`,
+// key where the tool gave none), `problem`, `kernel`, `kind`, `plan`, `regime`, `device`, `board`,
 // `driver`, `sm_clock_mhz`, `target`, `tool_version`, and `key`, all that tells the row from others
 // as one text.
 #pragma once

@@ -9,7 +9,7 @@
 namespace tilewright::profile {
 
 std::vector<std::string> counterColumns() {
-  std::vector<std::string> columns = {"kernel", "plan_hash", "plan", "device", "uuid", "passes"};
+  std::vector<std::string> columns = {"kernel", "plan_hash", "plan", "device", "board", "passes"};
   for (const char *name : counterNames())
     columns.push_back(name);
   columns.push_back("error");
@@ -46,9 +46,9 @@ SessionEnd runCounters(const std::vector<WorkItem> &items, const SessionOptions 
     Result<bool> asPtx = needsPtx(*items[i].pack, gpu->info());
     if (!asPtx)
       return end(asPtx.failure());
-    std::vector<std::string> cells = {kernel.name,      kernel.planHash,
-                                      kernel.plan,      gpu->info().name,
-                                      gpu->info().uuid, std::to_string((*counters)->passes())};
+    std::vector<std::string> cells = {kernel.name,         kernel.planHash,
+                                      kernel.plan,         gpu->info().name,
+                                      gpu->info().board(), std::to_string((*counters)->passes())};
     std::string error;
     bool isLost = false;
     std::vector<double> values(counterNames().size(), NAN);

@@ -1,6 +1,7 @@
 // One GPU: its context, memory and modules. Only reads the device's settings, never changes them.
 #pragma once
 
+#include "analysis/support/digest.h"
 #include "profiler/driver.h"
 
 #include <memory>
@@ -11,6 +12,7 @@ namespace tilewright::profile {
 /// What the driver says about a device.
 struct GpuInfo {
   std::string name, uuid; ///< "NVIDIA H100 80GB HBM3", "GPU-xxxxxxxx-…"
+  std::string board() const { return boardOf(uuid); } ///< in files, where no UUID stands
   int major = 0, minor = 0;
   int multiprocessors = 0;
   double clockHz = 0;              ///< highest SM clock

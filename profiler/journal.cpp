@@ -1,7 +1,7 @@
 #include "profiler/journal.h"
 
+#include "analysis/support/digest.h"
 #include "profiler/record.h"
-#include "profiler/text.h"
 
 #include <cerrno>
 #include <cstring>
@@ -16,19 +16,10 @@ namespace {
 
 constexpr size_t maxFileBytes = size_t(1) << 32;
 
-std::string checkOf(std::string_view text) {
-  std::string wide = hashText(text);
-  uint32_t folded = static_cast<uint32_t>(std::stoul(wide.substr(0, 8), nullptr, 16) ^
-                                          std::stoul(wide.substr(8), nullptr, 16));
-  char out[9];
-  std::snprintf(out, sizeof out, "%08x", folded);
-  return out;
-}
-
 /// The cells of a line whose check fits.
 std::optional<std::vector<std::string>> checkedCells(std::string_view line) {
   size_t comma = line.rfind(',');
-  if (comma == std::string_view::npos || line.substr(comma + 1) != checkOf(line.substr(0, comma)))
+  if (comma == std::string_view::npos || line.substr(comma + 1) != rowCheck(line.substr(0, comma)))
     return std::nullopt;
   return parseCsvLine(line.substr(0, comma));
 }
@@ -37,7 +28,7 @@ std::optional<std::vector<std::string>> checkedCells(std::string_view line) {
 
 std::string checkedLine(const std::vector<std::string> &cells) {
   std::string line = csvLine(cells);
-  return line + "," + checkOf(line) + "\n";
+  return line + "," + rowCheck(line) + "\n";
 }
 
 Journal::Journal(Journal &&other) noexcept

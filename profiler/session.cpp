@@ -90,10 +90,10 @@ private:
   /// Rows of another GPU must not be mixed in, and the packs must be for this one.
   Status checkDevice() {
     for (const auto &cells : journal.rows())
-      if (const std::string &uuid = cells[static_cast<size_t>(Column::Uuid)];
-          !uuid.empty() && uuid != gpu->info().uuid)
-        return Failure{FailureKind::BadInput, journal.path() + " holds measurements of " + uuid +
-                                                  ", this is " + gpu->info().uuid +
+      if (const std::string &board = cells[static_cast<size_t>(Column::Board)];
+          !board.empty() && board != gpu->info().board())
+        return Failure{FailureKind::BadInput, journal.path() + " holds measurements of board " +
+                                                  board + ", this is " + gpu->info().board() +
                                                   "; give another --out"};
     for (const WorkItem &item : items)
       if (!asPtx.contains(item.pack)) {
@@ -121,7 +121,7 @@ private:
     Record record = newRecord(items[step.kernel], step, options);
     const GpuInfo &info = gpu->info();
     record[Column::Device] = info.name;
-    record[Column::Uuid] = info.uuid;
+    record[Column::Board] = info.board();
     record[Column::Driver] = telemetry.driverVersion();
     record[Column::Cuda] = std::to_string(info.cudaVersion / 1000) + "." +
                            std::to_string(info.cudaVersion % 1000 / 10);

@@ -29,6 +29,20 @@ inline std::string hexDigits(uint64_t hash) {
   return text;
 }
 
+/// A hash folded to 8 hexadecimal digits.
+inline std::string shortDigits(uint64_t hash) {
+  return hexDigits((hash ^ (hash >> 32)) & 0xffffffffu).substr(8);
+}
+
+/// What ends a line of a measurement file: the hash of the line before it.
+inline std::string rowCheck(std::string_view line) { return shortDigits(fnv1a(line)); }
+
+/// What measurement files say of a card in place of its UUID: enough to tell two cards of a machine
+/// apart. 32 bits can't be turned back into the 122 of a UUID.
+inline std::string boardOf(std::string_view uuid) {
+  return shortDigits(fnv1a(uuid, fnv1a("tilewright board ")));
+}
+
 /// The hash of a sequence of texts: "ab", "c" and "a", "bc" differ.
 class Digest {
 public:

@@ -1,7 +1,8 @@
 // Checks on JSON text before a parser sees it.
 //
-// Recursive parsers, and the destructors of the trees they build, run out of stack on deep nesting.
-// The depth of the text is counted first, in one pass and without recursion.
+// Recursive parsers, and the destructors of the trees they build, run out of stack on deep nesting;
+// and of a key that stands twice a parser keeps one value without a word. Both are found in one
+// pass over the text, without recursion.
 #pragma once
 
 #include "llvm/Support/Error.h"
@@ -11,9 +12,10 @@
 
 namespace tilewright {
 
-/// Success when no bracket of `text` stands deeper than `maxDepth` (the outermost one has depth 1);
-/// else BadInput at the first bracket that does, located in `file`. Brackets inside strings don't
-/// count. Says nothing about whether the text is valid JSON.
-llvm::Error checkJsonDepth(std::string_view text, unsigned maxDepth, const std::string &file);
+/// Success when no bracket of `text` stands deeper than `maxDepth` (the outermost one has depth 1)
+/// and no object has a key twice; else BadInput at the first place where that is not so, located in
+/// `file`. Brackets inside strings don't count; keys are compared as they read without escapes.
+/// Says nothing about whether the text is valid JSON.
+llvm::Error checkJson(std::string_view text, unsigned maxDepth, const std::string &file);
 
 } // namespace tilewright

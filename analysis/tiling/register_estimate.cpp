@@ -1,10 +1,8 @@
 // Registers of a thread, before compiling.
 //
 // What a kernel keeps in registers follows from how its code is made; how much ptxas takes for it
-// was fitted, in sixteenths of a register, to what ptxas 13.0 says of about 1,100 of our kernels
-// for sm_80 and sm_90a (the kernels of the bundled models, sampled plans of 28 problems, random
-// programs). ptxas also knows how many blocks share an SM, and gives up registers, by ordering
-// loads one after the other, to have more of them.
+// stands in register_costs.def, with where the numbers are from. ptxas also knows how many blocks
+// share an SM, and gives up registers, by ordering loads one after the other, to have more of them.
 #include "analysis/support/checked.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/element_work.h"
@@ -18,21 +16,31 @@
 namespace tilewright {
 namespace {
 
-// Of sm_80 and sm_90.
-constexpr int64_t registersPerSm = 65536, warpsPerSm = 64, blocksPerSm = 32;
-constexpr int64_t mostOfAThread = 255;
+/// What a count of things takes of a thread.
+struct RegisterCost {
+  int64_t sixteenths; ///< of a register, for each
+  const char *name;
+};
+namespace cost {
+#define TILEWRIGHT_REGISTER_COST(constant, sixteenths, name)                                       \
+  constexpr RegisterCost constant{sixteenths, name};
+#include "analysis/tiling/register_costs.def"
+} // namespace cost
+
 /// Elements whose bodies have more than this call a function of a dozen instructions or two.
 constexpr int64_t plainWork = 8;
 
 class Estimate {
 public:
-  Estimate(const ResourceView &view, Resources &out)
-      : view(view), out(out), warps(view.parameter("warps")), threads(warps * 32),
+  Estimate(const ResourceView &view, const DeviceLimits &limits, Resources &out)
+      : view(view), limits(limits), out(out), warps(view.parameter("warps")), threads(warps * 32),
         raw(view.constant(0)) {}
 
-  /// `amount` in sixteenths of a register.
-  void add(OpId op, std::string name, Expr amount, int64_t sixteenths = 16) {
-    amount = sixteenths == 16 ? amount : (amount * sixteenths + 8).floorDiv(16);
+  void add(OpId op, const RegisterCost &cost, Expr count) {
+    const int64_t sixteenths = cost.sixteenths;
+    add(op, cost.name, sixteenths == 16 ? count : (count * sixteenths + 8).floorDiv(16));
+  }
+  void add(OpId op, std::string name, Expr amount) {
     if (amount.isConstant(0))
       return;
     raw = raw + amount;
@@ -41,11 +49,11 @@ public:
 
   /// Registers with which `blocks` blocks share an SM.
   Expr share(Expr blocks) const {
-    return view.constant(registersPerSm).floorDiv(threads * blocks).floorDiv(8) * 8;
+    return view.constant(limits.registersPerSm).floorDiv(threads * blocks).floorDiv(8) * 8;
   }
   /// As many blocks as an SM takes of so many warps.
   Expr mostBlocks() const {
-    return view.constant(warpsPerSm).floorDiv(warps).max(1).min(blocksPerSm);
+    return view.constant(limits.warpsPerSm).floorDiv(warps).max(1).min(limits.blocksPerSm);
   }
 
   /// Loads can wait for one another: of what is beyond a full SM little is taken.
@@ -64,13 +72,14 @@ public:
   /// One block more, for up to 20 %.
   void addBlock(OpId op) {
     const Expr now = roundUp(raw.max(8), 8);
-    const Expr blocks = view.constant(registersPerSm).floorDiv(threads * now) + 1;
-    const Expr target = share(blocks).min(mostOfAThread);
+    const Expr blocks = view.constant(limits.registersPerSm).floorDiv(threads * now) + 1;
+    const Expr target = share(blocks).min(limits.registersPerThread);
     const Expr isWorth = isAtLeast(mostBlocks(), blocks) * isAtLeast(target * 120, raw * 100);
     add(op, "given up for one more block on an SM", -(isWorth * (raw - target).max(0)));
   }
 
   const ResourceView &view;
+  const DeviceLimits &limits;
   Resources &out;
   const Expr warps, threads;
   Expr raw;
@@ -158,17 +167,17 @@ void addElementwise(Estimate &e) {
   const Expr rounds = elements.ceilDiv(lanes).ceilDiv(e.threads).max(1);
   vectors = rounds.ceilDiv(rounds.ceilDiv(vectors));
   const OpId root = view.root;
-  e.add(root, "block, thread and bases", one, 103);
-  e.add(root, "indices of tiles", griddedDims(view), 15);
-  e.add(root, "addresses of the vectors in flight", vectors * body.inputs, 16);
-  e.add(root, "vectors in flight",
-        (vectors * lanes * (body.inputBits + body.resultBits)).ceilDiv(32), 5);
-  e.add(root, "values of the element at hand", lanes * body.live, 3);
+  e.add(root, cost::ElementwiseBase, one);
+  e.add(root, cost::ElementwiseIndices, griddedDims(view));
+  e.add(root, cost::ElementwiseAddresses, vectors * body.inputs);
+  e.add(root, cost::ElementwiseVectors,
+        (vectors * lanes * (body.inputBits + body.resultBits)).ceilDiv(32));
+  e.add(root, cost::ElementwiseValues, lanes * body.live);
   if (body.isLong())
-    e.add(root, "functions", lanes, 41);
+    e.add(root, cost::ElementwiseFunctions, lanes);
   if (most == 0)
-    e.add(root, "loops of elements", lanes, 58);
-  e.add(root, "counter and bounds of the loop", isAtLeast(rounds, vectors + 1), 162);
+    e.add(root, cost::ElementwiseLoops, lanes);
+  e.add(root, cost::ElementwiseCounter, isAtLeast(rounds, vectors + 1));
   e.fillSm(root);
 }
 
@@ -182,15 +191,15 @@ void addReduction(Estimate &e) {
   const Expr isKept = tiles.isWhole * isAtLeast(tiles.columns, view.constant(2));
   const Expr kept = tiles.held * isKept;
   const Expr inFlight = isKept * tiles.lanes + (one - isKept) * tiles.held.min(32);
-  e.add(op, "block, thread, bases and indices", one, 153);
-  e.add(op, "the row that is kept", kept, 16);
-  e.add(op, "beside it, of other inputs", kept * std::max<int64_t>(body.inputs - 1, 0), 2);
-  e.add(op, "vectors in flight", (inFlight * body.inputBits).ceilDiv(32), 14);
-  e.add(op, "loop over the row, unrolled", one - tiles.isWhole, 175);
+  e.add(op, cost::ReductionBase, one);
+  e.add(op, cost::ReductionRow, kept);
+  e.add(op, cost::ReductionOtherRows, kept * std::max<int64_t>(body.inputs - 1, 0));
+  e.add(op, cost::ReductionVectors, (inFlight * body.inputBits).ceilDiv(32));
+  e.add(op, cost::ReductionLoop, one - tiles.isWhole);
   if (body.isLong())
-    e.add(op, "functions", tiles.lanes, 23);
+    e.add(op, cost::ReductionFunctions, tiles.lanes);
   if (!tiles.alongRows)
-    e.add(op, "places of partial results", one, 68);
+    e.add(op, cost::ReductionPlaces, one);
   e.fillSmIfNear(op, isKept);
 }
 
@@ -208,12 +217,12 @@ Expr warpEdge(const ResourceView &view, Expr rows, Expr columns) {
 }
 
 /// Registers a thread, when so many warps share an SM evenly.
-Expr evenShare(Expr warps) {
+Expr evenShare(Expr warps, const DeviceLimits &limits) {
   return warps.context()
-             .constant(registersPerSm / 128)
+             .constant(limits.registersPerSm / 128)
              .floorDiv(warps.ceilDiv(4))
              .floorDiv(8)
-             .min(mostOfAThread / 8) *
+             .min(limits.registersPerThread / 8) *
          8;
 }
 
@@ -222,7 +231,7 @@ Expr evenShare(Expr warps) {
 void addCopyingWarps(Estimate &e, OpId op, Expr needed) {
   constexpr int64_t ownRegisters = 40, mostMoved = 240, mostWarps = 32;
   const Expr warps = e.warps, groups = warps.floorDiv(4).max(1), one = e.view.constant(1);
-  const Expr even = evenShare(warps + 1), shared = evenShare(warps + 4);
+  const Expr even = evenShare(warps + 1, e.limits), shared = evenShare(warps + 4, e.limits);
   const Expr moved = (shared * (groups + 1) - ownRegisters).max(0).floorDiv(groups).floorDiv(8) * 8;
   const Expr moves = isAtLeast(needed, even + 1) * isAtLeast(moved, even + 1) *
                      isAtLeast(e.view.constant(mostMoved), needed) *
@@ -240,11 +249,11 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
   const DType type = view.shapeOf(op.operands[0]).dtype;
   const int64_t bytes = std::max(1u, bitWidth(type) / 8);
   if (instruction == Instruction::Wgmma) {
-    constexpr int64_t beside = 30, reserved = 48;
+    constexpr int64_t reserved = 48;
     const WarpgroupTiles padded = warpgroupTiles(view, dot, tiles);
     const Expr sums = (padded.rows * padded.columns).ceilDiv(e.threads);
-    e.add(id, "accumulators", sums);
-    e.add(id, "descriptors, ring of stages, coordinates", view.constant(beside));
+    e.add(id, cost::WgmmaAccumulators, sums);
+    e.add(id, cost::WgmmaBeside, one);
     addCopyingWarps(e, id, sums + reserved);
     return;
   }
@@ -256,13 +265,13 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
     auto copies = [&](Expr across) {
       return (across * step * bytes).ceilDiv(e.threads * copyBytes);
     };
-    e.add(id, "block, thread, lane and bases", one, 241);
-    e.add(id, "accumulators", sums);
-    e.add(id, "on their way to the results", sums, 6);
-    e.add(id, "fragments of the operands", warpEdge(view, rows, columns).floorDiv(4), 10);
-    e.add(id, "addresses of copies", (copies(rows) + copies(columns)).min(mostCopies), 6);
-    e.add(id, "stages to read and to fill", isAtLeast(view.parameter("stages"), one * 2), 42);
-    e.add(id, "indices of tiles", griddedDims(view), 17);
+    e.add(id, cost::MmaBase, one);
+    e.add(id, cost::MmaAccumulators, sums);
+    e.add(id, cost::MmaResults, sums);
+    e.add(id, cost::MmaFragments, warpEdge(view, rows, columns).floorDiv(4));
+    e.add(id, cost::MmaCopies, (copies(rows) + copies(columns)).min(mostCopies));
+    e.add(id, cost::MmaStages, isAtLeast(view.parameter("stages"), one * 2));
+    e.add(id, cost::MmaIndices, griddedDims(view));
     e.addBlock(id);
     return;
   }
@@ -272,11 +281,11 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
   for (int64_t c = 1; c <= 1024; c *= 2)
     sums = sums.min((tiles.rows * c).ceilDiv(e.threads) * tiles.columns.ceilDiv(c) +
                     (one - isMultiple(e.threads, c)) * never);
-  e.add(id, "block, thread and bases", one, 235);
-  e.add(id, "accumulators", sums, 15);
-  e.add(id, "elements on their way to shared memory",
-        ((tiles.rows + tiles.columns) * tiles.step).ceilDiv(e.threads).min(most), 15);
-  e.add(id, "place of the split", isAtLeast(view.parameter("split_k"), one * 2), 67);
+  e.add(id, cost::FmaBase, one);
+  e.add(id, cost::FmaAccumulators, sums);
+  e.add(id, cost::FmaElements,
+        ((tiles.rows + tiles.columns) * tiles.step).ceilDiv(e.threads).min(most));
+  e.add(id, cost::FmaSplit, isAtLeast(view.parameter("split_k"), one * 2));
   e.addBlock(id);
 }
 
@@ -288,12 +297,11 @@ void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
   const Expr blocks = sizes.rows.ceilDiv(e.warps * 16); // of 16 rows, a warp
   const Expr scores = blocks * keys.floorDiv(2), sums = blocks * columns.floorDiv(2);
   const OpId id = dots.second;
-  e.add(dots.first, "scores", scores);
-  e.add(id, "their exponentials, packed", scores.floorDiv(2));
-  e.add(id, "accumulators", sums);
+  e.add(dots.first, cost::ChainScores, scores);
+  e.add(id, cost::ChainPacked, scores.floorDiv(2));
+  e.add(id, cost::ChainAccumulators, sums);
   if (isWgmma) {
-    constexpr int64_t beside = 36;
-    e.add(id, "descriptors, rings, maximum and sum of rows", view.constant(beside));
+    e.add(id, cost::ChainWgmmaBeside, view.constant(1));
     addCopyingWarps(e, id, e.raw);
     return;
   }
@@ -301,15 +309,16 @@ void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
   constexpr int64_t mostKept = 32, readAgain = 8;
   const Expr fragments = blocks * depth.floorDiv(4);
   const Expr isMuch = isAtLeast(fragments, view.constant(mostKept + 1));
-  e.add(dots.first, "fragments of the rows' operand",
+  e.add(dots.first, cost::ChainFragments,
         isMuch * readAgain + (view.constant(1) - isMuch) * fragments);
-  e.add(id, "addresses, masks, maximum and sum of rows", (e.raw * 2).ceilDiv(5));
+  e.add(id, cost::ChainBeside, (e.raw * 2).ceilDiv(5));
 }
 
 } // namespace
 
-void addRegisterItems(const ResourceView &view, const CodeChoice &code, Resources &out) {
-  Estimate e(view, out);
+void addRegisterItems(const ResourceView &view, const CodeChoice &code, const DeviceLimits &limits,
+                      Resources &out) {
+  Estimate e(view, limits, out);
   out.threads = e.threads;
   switch (code.kind) {
   case CodeKind::Elementwise:

@@ -90,6 +90,7 @@ WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotT
 /// Appends what the code takes of shared memory.
 void addSharedItems(const ResourceView &view, const CodeChoice &code, Resources &out);
 /// Appends the register estimate, and sets the threads.
-void addRegisterItems(const ResourceView &view, const CodeChoice &code, Resources &out);
+void addRegisterItems(const ResourceView &view, const CodeChoice &code, const DeviceLimits &limits,
+                      Resources &out);
 
 } // namespace tilewright

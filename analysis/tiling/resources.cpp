@@ -104,11 +104,13 @@ CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instr
   return code;
 }
 
-Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction instruction) {
-  return resourcesOf(graph, group, codeOf(graph, group, instruction));
+Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction instruction,
+                      const DeviceLimits &limits) {
+  return resourcesOf(graph, group, codeOf(graph, group, instruction), limits);
 }
 
-Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code) {
+Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
+                      const DeviceLimits &limits) {
   ResourceView view(graph, group);
   Resources out;
   out.grid = view.parameter("split_k");
@@ -117,7 +119,7 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeCho
       out.grid = out.grid * p.tileCount();
   addSharedItems(view, code, out);
   addAccumulators(view, out);
-  addRegisterItems(view, code, out);
+  addRegisterItems(view, code, limits, out);
   auto sumOf = [&](const std::vector<ResourceItem> &items) {
     Expr sum = view.constant(0);
     for (const ResourceItem &item : items)
@@ -174,7 +176,7 @@ int64_t registersBesideAccumulators(Instruction instruction, bool hasTurnedBytes
 
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
                             Instruction instruction) {
-  const Resources r = resourcesOf(graph, group, instruction);
+  const Resources r = resourcesOf(graph, group, instruction, limits);
   ExprContext &ctx = r.threads.context();
   auto atMost = [&](Expr amount, int64_t limit, Provenance from) {
     group.constraints.push_back({Formula::lessEqual(amount, ctx.constant(limit)), std::move(from)});

@@ -76,10 +76,12 @@ struct Resources {
 /// window elements: so many. Nothing where it does not.
 std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel);
 
-Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code);
+/// On a device with these limits: ptxas gives registers up to have more CTAs on an SM.
+Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
+                      const DeviceLimits &limits);
 /// Of the code that is chosen for `instruction`.
-Resources resourcesOf(const Graph &graph, const TiledGroup &group,
-                      Instruction instruction = Instruction::Fma);
+Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction instruction,
+                      const DeviceLimits &limits);
 
 /// Registers of a thread that the code for a dot has beside the accumulators, for fragments of
 /// operands and for addresses: with fewer it spills. So that tiles of dots and convolutions of up

@@ -60,7 +60,7 @@ const char *bigGemm = "  a = bf16[8192,4096] parameter(0)\n  b = bf16[4096,8192]
 
 TEST(Resources, StagesOfABigGemm) {
   Kernel k(bigGemm);
-  Resources r = resourcesOf(k.graph(), *k.group, Instruction::MmaSync);
+  Resources r = resourcesOf(k.graph(), *k.group, Instruction::MmaSync, DeviceLimits());
   struct Row {
     int64_t m, n, k, bytes, most[3];
   };
@@ -90,7 +90,7 @@ TEST(Resources, StagesOfABigGemm) {
 
 TEST(Resources, WarpgroupInstructionsAddBarriersAndWholeUnits) {
   Kernel k(bigGemm);
-  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Wgmma);
+  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Wgmma, DeviceLimits());
   for (int64_t stages = 1; stages <= 4; ++stages) {
     EXPECT_EQ(
         evaluate(r.sharedBytes,
@@ -133,8 +133,9 @@ TEST(Resources, AChainStagesItsRowsOnceAndItsScoresNowhere) {
                                  {"k1", 64},
                                  {"warps", row.warps},
                                  {"stages", row.stages}});
-        EXPECT_EQ(evaluate(resourcesOf(k.graph(), *k.group, instruction).sharedBytes, point),
-                  bytes);
+        EXPECT_EQ(
+            evaluate(resourcesOf(k.graph(), *k.group, instruction, limits).sharedBytes, point),
+            bytes);
         addResourceConstraints(k.graph(), *k.group, limits, instruction);
         bool isRefused = false;
         for (const std::string &text : k.violated(point))
@@ -169,7 +170,7 @@ TEST(Resources, SlicedHeadTransposeStagesItsWholeOperandTile) {
            "  body = bf16[2048,1024] slice(p), slice={[32:2080], [0:1024]}\n"
            "  turned = bf16[1024,2048] transpose(body), dimensions={1,0}\n"
            "  ROOT split = bf16[1024,16,128] bitcast(turned)\n");
-  Resources r = resourcesOf(k.graph(), *k.group);
+  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Fma, DeviceLimits());
   ASSERT_EQ(r.sharedItems.size(), 1u);
   EXPECT_EQ(r.sharedItems[0].name, "operand tile of %turned");
   for (int64_t a : {16, 32, 64})
@@ -184,7 +185,7 @@ TEST(Resources, SlicedHeadTransposeStagesItsWholeOperandTile) {
 TEST(Resources, RowsSharedByWarpsExchangeThroughSharedMemory) {
   Kernel k("  x = f32[64,1000] parameter(0)\n  zero = f32[] constant(0)\n"
            "  ROOT m = f32[64] reduce(x, zero), dimensions={1}, to_apply=add\n");
-  Resources r = resourcesOf(k.graph(), *k.group);
+  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Fma, DeviceLimits());
   auto bytes = [&](int64_t rows, int64_t warps) {
     return evaluate(r.sharedBytes, k.at({{"t0", rows}, {"warps", warps}}));
   };
@@ -198,7 +199,7 @@ TEST(Resources, RowsSharedByWarpsExchangeThroughSharedMemory) {
 
   Kernel columns("  x = f32[1000,64] parameter(0)\n  zero = f32[] constant(0)\n"
                  "  ROOT m = f32[64] reduce(x, zero), dimensions={0}, to_apply=add\n");
-  Resources across = resourcesOf(columns.graph(), *columns.group);
+  Resources across = resourcesOf(columns.graph(), *columns.group, Instruction::Fma, DeviceLimits());
   // 8 B a thread, unless every thread has a row of its own.
   for (auto [rows, warps, wanted] :
        {std::tuple(1, 1, 256), {17, 1, 0}, {16, 1, 256}, {32, 2, 512}, {33, 2, 0}, {64, 3, 768}})
@@ -247,7 +248,7 @@ TEST(Resources, RegistersAreTheSumOfTheirItems) {
                        40}};
   for (const Row &row : rows) {
     Kernel k(row.body);
-    Resources r = resourcesOf(k.graph(), *k.group, row.instruction);
+    Resources r = resourcesOf(k.graph(), *k.group, row.instruction, DeviceLimits());
     const Assignment point = k.at(row.point);
     int64_t sum = 0, accumulators = 0;
     for (const ResourceItem &item : r.registerItems) {
@@ -262,9 +263,38 @@ TEST(Resources, RegistersAreTheSumOfTheirItems) {
     EXPECT_LE(sum, row.most);
   }
   Kernel k(bigGemm);
-  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Wgmma);
+  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Wgmma, DeviceLimits());
   EXPECT_EQ(evaluate(r.threads, k.at({{"t0", 128}, {"t1", 128}, {"warps", 4}})), 5 * 32);
   EXPECT_EQ(evaluate(r.threads, k.at({{"t0", 128}, {"t1", 256}, {"warps", 8}})), 12 * 32);
+}
+
+/// What ptxas gives up depends on how many warps and CTAs an SM holds: with fewer, a full SM leaves
+/// each thread more.
+TEST(Resources, RegistersGivenUpFollowTheDevice) {
+  Kernel k("  a = f32[4096,4096] parameter(0)\n  ROOT n = f32[4096,4096] negate(a)\n");
+  const Assignment point = k.at({{"t0", 8}, {"t1", 4096}, {"warps", 8}});
+  auto registersOf = [&](int64_t warps, int64_t blocks, int64_t registers) {
+    DeviceLimits limits;
+    limits.warpsPerSm = warps;
+    limits.blocksPerSm = blocks;
+    limits.registersPerSm = registers;
+    Resources r = resourcesOf(k.graph(), *k.group, Instruction::Fma, limits);
+    return *evaluate(r.registersPerThread, point);
+  };
+  const int64_t full = registersOf(64, 32, 65536), few = registersOf(48, 24, 65536);
+  EXPECT_GT(few, full);
+  EXPECT_GT(registersOf(32, 16, 65536), few);
+  EXPECT_EQ(registersOf(64, 6, 65536), few); // six CTAs of eight warps are 48
+  EXPECT_LT(registersOf(64, 32, 32768), full);
+  // Accumulators take what they take wherever nothing is given up.
+  Kernel gemm(bigGemm);
+  const Assignment tile = gemm.at({{"t0", 128}, {"t1", 128}, {"warps", 4}});
+  for (int64_t warps : {64, 48}) {
+    DeviceLimits limits;
+    limits.warpsPerSm = warps;
+    Resources r = resourcesOf(gemm.graph(), *gemm.group, Instruction::Wgmma, limits);
+    EXPECT_EQ(evaluate(r.registerItems.front().amount, tile), 128);
+  }
 }
 
 TEST(Resources, MatrixInstructionsConstrainTheirTiles) {

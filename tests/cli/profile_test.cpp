@@ -168,6 +168,61 @@ TEST_F(Profile, MeasuresEachKernelColdAndWarmOnce) {
   EXPECT_NE(keysOf(folder / "c.csv"), keysOf(folder / "b.csv"));
 }
 
+/// Which card it was tells two of a machine apart, and nothing more.
+TEST_F(Profile, NoUuidIsWritten) {
+  ASSERT_EQ(profile("a.csv").exitCode, 0);
+  EXPECT_EQ(readBytes(folder / "a.csv").find("GPU-"), std::string::npos);
+  std::set<std::string> boards;
+  for (auto &row : readRows(folder / "a.csv"))
+    boards.insert(row["board"]);
+  ASSERT_EQ(boards.size(), 1u);
+  EXPECT_EQ(boards.begin()->size(), 8u);
+}
+
+/// The rows of a runner that is killed can be priced before it runs again.
+TEST_F(Profile, RowsOfAKilledRunnerCanBeEvaluated) {
+  std::string device = readBytes("datasets/devices/h100-sxm.json");
+  const std::string name = "NVIDIA H100 80GB HBM3";
+  device.replace(device.find(name), name.size(), "Stand-in GPU");
+  const std::string file = folder.write("stand-in.json", device);
+  ASSERT_EQ(profile("a.csv").exitCode, 0);
+  const Outcome whole = runTilewright({"evaluate", folder / "a.csv", "--device", file, "--json"});
+  ASSERT_FALSE(Json::parse(whole.out, nullptr, false).is_discarded()) << whole.describe();
+  const size_t rows = Json::parse(whole.out)["overall"]["rows"];
+  size_t most = 0;
+  for (unsigned call : {2u, 8u, 20u, 30u}) {
+    fs::remove(folder / "x.csv");
+    fs::remove(folder / "x.csv.problems.json");
+    Outcome killed = profile("x.csv", "launch:" + std::to_string(call) + "=kill");
+    ASSERT_EQ(killed.signal, 9) << killed.describe();
+    if (readBytes(folder / "x.csv").find("\nmeasure,") == std::string::npos)
+      continue;
+    Outcome outcome = runTilewright({"evaluate", folder / "x.csv", "--device", file, "--json"});
+    const Json document = Json::parse(outcome.out, nullptr, false);
+    ASSERT_FALSE(document.is_discarded()) << outcome.describe();
+    most = std::max<size_t>(most, document["overall"]["rows"].get<size_t>() +
+                                      document["left_out"].size());
+  }
+  EXPECT_GT(most, 0u);
+  EXPECT_LE(most, rows + 1);
+}
+
+/// What earlier rows are priced by is never replaced by less.
+TEST_F(Profile, ACutFileOfOpsIsRefused) {
+  ASSERT_EQ(profile("a.csv").exitCode, 0);
+  const std::string problems = folder / "a.csv.problems.json", whole = readBytes(problems),
+                    rows = readBytes(folder / "a.csv");
+  for (size_t length : {size_t(0), size_t(1), whole.size() / 2, whole.size() - 3}) {
+    folder.write("a.csv.problems.json", whole.substr(0, length));
+    Outcome outcome = profile("a.csv", "", {"--regimes", "cold,warm,graph"});
+    EXPECT_EQ(outcome.exitCode, 2) << outcome.describe();
+    EXPECT_NE(outcome.err.find("problems.json is damaged"), std::string::npos)
+        << outcome.describe();
+    EXPECT_EQ(readBytes(problems), whole.substr(0, length));
+    EXPECT_EQ(readBytes(folder / "a.csv"), rows);
+  }
+}
+
 TEST_F(Profile, KilledAtAnyPointNothingIsLostOrDoubled) {
   ASSERT_EQ(profile("straight.csv").exitCode, 0);
   const std::vector<std::string> expected = keysOf(folder / "straight.csv");

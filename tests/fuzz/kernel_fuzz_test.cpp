@@ -112,7 +112,7 @@ void KernelFuzz::expectResources(const KernelPlan &plan, const KernelSpec &spec,
     EXPECT_EQ(toString(kernel->code.instruction), toString(wanted.instruction))
         << plan.name << ":" << text;
   }
-  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, kernel->code);
+  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, kernel->code, DeviceLimits());
   EXPECT_EQ(evaluate(resources.sharedBytes, plan.assignment()), kernel->launch.sharedBytes)
       << plan.name << ":" << text << ": " << toString(kernel->code.kind);
   EXPECT_EQ(evaluate(resources.threads, plan.assignment()), kernel->launch.threads)

@@ -170,6 +170,9 @@ Exploration readExploration(Reader &reader, const Node &root) {
     device.l2Bytes = reader.number(node, "l2_bytes");
     device.peakFlopsPerS = reader.numbers(node, "peak_flops_per_s");
   });
+  reader.eachElement(root, "notes", Need::Optional, [&](const Node &note) {
+    result.notes.push_back(reader.text(note, "text", Need::Required));
+  });
   reader.eachElement(root, "models", Need::Required,
                      [&](const Node &model) { result.models.push_back(readModel(reader, model)); });
   reader.eachElement(root, "failures", Need::Optional, [&](const Node &failure) {
@@ -257,7 +260,7 @@ llvm::Expected<json> parse(const ReportInput &input) {
                     input.json.size(), maxBytes);
     return makeError(std::move(diag));
   }
-  if (llvm::Error error = checkJsonDepth(input.json, maxDepth, input.name))
+  if (llvm::Error error = checkJson(input.json, maxDepth, input.name))
     return error;
   try {
     return json::parse(input.json);

@@ -93,6 +93,7 @@ struct FailedModel {
 struct Exploration {
   std::string file, toolVersion, calibration; ///< calibration empty: priors only
   Device device;
+  std::vector<std::string> notes; ///< what a reader of its prices has to know of the device
   std::vector<Model> models;
   std::vector<FailedModel> failures;
 };

@@ -28,6 +28,8 @@ void summaryLines(std::string &out, const Exploration &exploration, const Model 
   if (model.simpleGroupingNs)
     put(out, ", simple grouping {}", timeText(model.simpleGroupingNs));
   put(out, ", {}.\n", counted(model.unsupported.size(), "unsupported op"));
+  for (const std::string &note : exploration.notes)
+    put(out, "\nNote: {}.\n", escapeMarkdown(note, 400));
   for (const std::string &warning : summary.warnings)
     put(out, "\nWarning: {}.\n", escapeMarkdown(warning, 400));
 }

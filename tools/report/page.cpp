@@ -51,6 +51,8 @@ void explorationLede(std::string &out, const Exploration &exploration) {
       exploration.calibration.empty() ? "Not calibrated"
                                       : "Calibration " + escapeHtml(exploration.calibration),
       escapeHtml(exploration.file));
+  for (const std::string &note : exploration.notes)
+    put(out, "<p class=\"warn\">{}.</p>", escapeHtml(note, 400));
   size_t failures = exploration.failures.size();
   if (failures == 0)
     return;

@@ -421,3 +421,14 @@ TEST(Report, ErrorsComeThrough) {
   EXPECT_EQ(takeDiag(renderReport({&bad, 1}).takeError()).cls, DiagClass::BadInput);
   EXPECT_EQ(takeDiag(renderMarkdown({&bad, 1}).takeError()).file, "bad.json");
 }
+
+/// What a reader of the prices has to know of the device stands in the page and in the Markdown.
+TEST(Report, NotesOnTheDeviceAreShown) {
+  std::string json = sampleExploration(sampleFiveKernels());
+  const std::string models = "\"models\":[";
+  json.insert(json.find(models), "\"notes\":[{\"kind\":\"unmodelled-instruction\",\"text\":"
+                                 "\"b200 has <tcgen05> & more\"}],");
+  EXPECT_TRUE(contains(render({json}), "b200 has &lt;tcgen05&gt; &amp; more"));
+  EXPECT_TRUE(contains(render({json}, true), "Note: b200 has"));
+  EXPECT_FALSE(contains(render({sampleExploration(sampleFiveKernels())}, true), "Note:"));
+}

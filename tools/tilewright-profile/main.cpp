@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <ctime>
 #include <new>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -61,14 +62,27 @@ Status writeProblems(const std::string &out, const std::vector<Pack> &packs) {
   for (const Pack &pack : packs)
     for (const PackProblem &problem : pack.problems)
       add(problem.hash, problem.hlo);
-  // Those of an earlier run into the same file stay.
-  if (auto old = readTextFile(path, 1u << 30)) {
+  // Those of an earlier run into the same file stay; one that can't be read is never replaced.
+  std::error_code ignored;
+  if (std::filesystem::exists(path, ignored)) {
+    auto old = readTextFile(path, 1u << 30);
+    if (!old)
+      return old.failure();
+    auto refuse = [&] {
+      return Failure{FailureKind::BadInput,
+                     path + " is damaged, and the rows of " + out +
+                         " can't be priced without it; restore it, or give another --out"};
+    };
     Json root = Json::parse(*old, nullptr, false);
-    if (root.is_object() && root.contains("problems") && root["problems"].is_array())
-      for (const Json &problem : root["problems"])
-        if (problem.is_object() && problem.contains("hash") && problem["hash"].is_string() &&
-            problem.contains("hlo") && problem["hlo"].is_string())
-          add(problem["hash"].get<std::string>(), problem["hlo"].get<std::string>());
+    if (!root.is_object() || root.value("schema", Json()) != "tilewright.problems" ||
+        !root.contains("problems") || !root["problems"].is_array())
+      return refuse();
+    for (const Json &problem : root["problems"]) {
+      if (!problem.is_object() || !problem.contains("hash") || !problem["hash"].is_string() ||
+          !problem.contains("hlo") || !problem["hlo"].is_string())
+        return refuse();
+      add(problem["hash"].get<std::string>(), problem["hlo"].get<std::string>());
+    }
   }
   if (problems.empty())
     return fine();
@@ -124,6 +138,12 @@ int measure(Options options) {
   if (journal->droppedBytes() > 0)
     std::fprintf(stderr, "note: %zu bytes of a row that was not whole were dropped from %s\n",
                  journal->droppedBytes(), options.out.c_str());
+  // Before the first row: those of a run that is killed can be priced, too.
+  std::error_code ignored;
+  const std::string problemsPath = options.out + ".problems.json";
+  const bool hadProblems = std::filesystem::exists(problemsPath, ignored);
+  if (Status failed = writeProblems(options.out, packs))
+    return fail(*failed);
   SessionEnd end = supervise(
       *journal, options.supervision,
       [&](Journal &rows, const SessionHooks &hooks) {
@@ -132,9 +152,8 @@ int measure(Options options) {
       [&](Journal &rows, const Step &step, const std::string &why) {
         return blameStep(items, options.session, rows, step, why);
       });
-  if (!journal->rows().empty())
-    if (Status failed = writeProblems(options.out, packs))
-      return fail(*failed);
+  if (journal->rows().empty() && !hadProblems)
+    std::filesystem::remove(problemsPath, ignored);
   bool lacksCounters = false;
   if (options.counters && end == SessionEnd::Done) {
     Result<Journal> counters = Journal::open(options.out + ".counters.csv", counterColumns());

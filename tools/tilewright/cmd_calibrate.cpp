@@ -16,10 +16,19 @@ namespace {
 
 struct CalibrateArguments : MeasuredOptions {
   std::string calibration, transferTo, plansTo;
+  std::vector<std::string> spreads; ///< measurements of our own kernels
   size_t design = 0;
 };
 
+/// Prints a calibration, and writes it where a file is named; one of a fit that did not end is
+/// neither.
 int showCalibration(const CalibrateArguments &options, const Calibration &calibration) {
+  if (calibration.isFitted() && !calibration.converged)
+    return fail(
+        makeError(DiagClass::Unsupported,
+                  "the fit did not converge in {} iterations over {} rows in {} groups, and "
+                  "nothing is written: look at the rows with evaluate --rows",
+                  calibration.iterations, calibration.rows, calibration.groups));
   if (!options.out.empty())
     if (llvm::Error error = writeFileAtomically(options.out, toJson(calibration)))
       return fail(std::move(error));
@@ -30,19 +39,9 @@ int showCalibration(const CalibrateArguments &options, const Calibration &calibr
   }
   if (!calibration.files.empty())
     say("device {}: {} rows in {} groups, {} iterations{}, MAPE {}%\n", calibration.device,
-        calibration.rows, calibration.groups, calibration.iterations,
-        calibration.converged ? "" : " (not converged)", percent(calibration.mape));
-  TextTable table;
-  table.head = {"parameter", "value", "unit", "± %", "prior", "status"};
-  for (size_t i = 0; i < calibration.parameters.size(); ++i) {
-    const CalibratedParameter &parameter = calibration.parameters[i];
-    const ParameterInfo &info = parameterInfos()[i];
-    table.rows.push_back({std::string(info.name), fmt::format("{:.3g}", parameter.value),
-                          std::string(info.unit), fmt::format("{:.1f}", 100 * parameter.sigmaLn),
-                          fmt::format("{:.3g}", parameter.prior),
-                          std::string(toString(parameter.status))});
-  }
-  say("{}", table.text());
+               calibration.rows, calibration.groups, calibration.iterations,
+               calibration.converged ? "" : " (not converged)", percent(calibration.mape));
+  say("{}", parameterTable(calibration).text());
   std::string weak;
   for (size_t i = 0; i < calibration.parameters.size(); ++i)
     if (calibration.parameters[i].status == CalibratedParameter::Status::NotIdentified)
@@ -60,9 +59,7 @@ int runTransfer(const CalibrateArguments &options) {
   if (!to)
     return failInput(to.takeError());
   llvm::Expected<Calibration> calibration =
-      options.calibration.empty()
-          ? defaultCalibration(*from, dataFolder("calibrations"))
-          : loadCalibration(options.calibration, dataFolder("calibrations"));
+      calibrationFor(*from, options.calibration, dataFolder("calibrations"));
   if (!calibration)
     return failInput(calibration.takeError());
   if (!options.files.empty()) {
@@ -179,12 +176,53 @@ int runPlanDesign(const CalibrateArguments &options) {
     print(document);
   else
     for (const std::string &line : candidates->unused)
-      fmt::print(stderr, "note: {}\n", line);
+      say(stderr, "note: {}\n", line);
   return rows.empty() ? AnswerIsNo : Fine;
 }
 #endif
 
+void printLeftOut(const Dataset &data) {
+  for (const std::string &note : leftOutNotes(data.leftOut, data.files))
+    say(stderr, "note: {}\n", note);
+}
+
+/// Takes the spreads of our own kernels from other measurements than the fit's.
+llvm::Error takeSpreads(const CalibrateArguments &options, const Device &device,
+                        Calibration &calibration) {
+  MeasuredOptions measured = options;
+  measured.files = options.spreads;
+  llvm::Expected<MeasuredInput> input = readMeasured(measured);
+  if (!input)
+    return input.takeError();
+  printLeftOut(input->data);
+  calibration.spreads = spreadsByKind(input->data, device, calibration);
+  calibration.spreadFiles = input->data.files;
+  if (calibration.spreads.empty())
+    return makeError(DiagClass::BadInput,
+                     "--spreads: none of the {} priced rows is of a kind of our own kernels of "
+                     "which there are enough; give files of tilewright-profile",
+                     input->data.rows.size());
+  return llvm::Error::success();
+}
+
+/// Keeps a calibration and takes its spreads anew.
+int runSpreads(const CalibrateArguments &options) {
+  llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
+  if (!device)
+    return failInput(device.takeError());
+  llvm::Expected<Calibration> calibration =
+      calibrationFor(*device, options.calibration, dataFolder("calibrations"));
+  if (!calibration)
+    return failInput(calibration.takeError());
+  *calibration = transferred(*calibration, *device);
+  if (llvm::Error error = takeSpreads(options, *device, *calibration))
+    return failInput(std::move(error));
+  return showCalibration(options, *calibration);
+}
+
 int runCalibrate(const CalibrateArguments &options) {
+  if (options.files.empty() && !options.spreads.empty())
+    return runSpreads(options);
   if (!options.transferTo.empty())
     return runTransfer(options);
 #ifdef TILEWRIGHT_HAS_CODEGEN
@@ -201,9 +239,13 @@ int runCalibrate(const CalibrateArguments &options) {
     return failInput(input.takeError());
   FitOptions fit;
   fit.all = options.allParameters;
+  printLeftOut(input->data);
   llvm::Expected<Calibration> calibration = calibrate(input->data, input->device, fit);
   if (!calibration)
     return failInput(calibration.takeError());
+  if (!options.spreads.empty())
+    if (llvm::Error error = takeSpreads(options, input->device, *calibration))
+      return failInput(std::move(error));
   return showCalibration(options, *calibration);
 }
 
@@ -218,7 +260,8 @@ void addCalibrate(CLI::App &app, Selection &selection) {
       "  tilewright calibrate measured.csv --device h100-sxm --out my-h100.json\n"
       "  tilewright calibrate planned.csv --design 16\n"
       "  tilewright calibrate plans/*.json measured.csv --design 64 --plans next\n"
-      "  tilewright calibrate --device h100-sxm --transfer-to h200-sxm --out h200.json");
+      "  tilewright calibrate --device h100-sxm --transfer-to h200-sxm --out h200.json\n"
+      "Exit code 1: the fit does not converge; nothing is written.");
   addMeasuredOptions(command, *options);
   CLI::Option *design =
       command
@@ -228,14 +271,21 @@ void addCalibrate(CLI::App &app, Selection &selection) {
               "times are not read. With --out, fit to them alone. Where FILEs are plans (.json, as "
               "explore --samples writes them), choose among these, given the measurements (.csv)")
           ->check(CLI::Range(1, 100000));
-  command
-      ->add_option("--transfer-to", options->transferTo,
-                   "Carry the calibration over to another device of the architecture, by its "
-                   "description")
-      ->excludes(design);
+  CLI::Option *transfer =
+      command
+          ->add_option("--transfer-to", options->transferTo,
+                       "Carry the calibration over to another device of the architecture, by its "
+                       "description")
+          ->excludes(design);
   command->add_option("--calibration", options->calibration,
-                      "With --transfer-to: the calibration to carry over (default: the device's, "
-                      "or a fit to FILE)");
+                      "With --transfer-to, or --spreads without FILE: the calibration to take "
+                      "(default: the device's, or a fit to FILE)");
+  command
+      ->add_option("--spreads", options->spreads,
+                   "Measurements of our own kernels, of which the spread of each kind of kernel "
+                   "is taken, but no parameter; without FILE, for a calibration that there is")
+      ->excludes(design)
+      ->excludes(transfer);
   command->add_option("--out", options->out, "Write the calibration to a file");
 #ifdef TILEWRIGHT_HAS_CODEGEN
   command
@@ -244,7 +294,7 @@ void addCalibrate(CLI::App &app, Selection &selection) {
       ->needs(design);
 #endif
   command->callback([options, &selection] {
-    if (options->files.empty() && options->transferTo.empty())
+    if (options->files.empty() && options->transferTo.empty() && options->spreads.empty())
       throw CLI::RequiredError("FILE");
     selection.run = [options] { return runCalibrate(*options); };
   });

@@ -1,4 +1,5 @@
 // tilewright data: measurements, taken in, listed and compared.
+#include "datasets/anonymous.h"
 #include "datasets/foreign_csv.h"
 #include "datasets/store.h"
 #include "tools/tilewright/command.h"
@@ -38,6 +39,22 @@ int runDataImport(const DataArguments &options) {
     return Fine;
   }
   if (llvm::Error error = writeFileAtomically(options.out, *rows))
+    return fail(std::move(error));
+  return Fine;
+}
+
+int runStrip(const DataArguments &options) {
+  llvm::Expected<Table> table = Table::read(options.files[0]);
+  if (!table)
+    return failInput(table.takeError());
+  llvm::Expected<std::string> text = withoutUuids(*table);
+  if (!text)
+    return failInput(text.takeError());
+  if (options.out.empty()) {
+    std::fwrite(text->data(), 1, text->size(), stdout);
+    return Fine;
+  }
+  if (llvm::Error error = writeFileAtomically(options.out, *text))
     return fail(std::move(error));
   return Fine;
 }
@@ -289,6 +306,7 @@ void addData(CLI::App &app, Selection &selection) {
       "'driver=580.*'.\n"
       "Examples:\n"
       "  tilewright data import ncu.csv --out rows.csv\n"
+      "  tilewright data strip old.csv --out new.csv\n"
       "  tilewright data list datasets/measurements/h100-sxm\n"
       "  tilewright data show measurements --where plan_hash=05ab51ad4bfee1d7\n"
       "  tilewright data diff before.csv after.csv\n"
@@ -309,6 +327,14 @@ void addData(CLI::App &app, Selection &selection) {
 };
 } // namespace tilewright::cli
 );
+
+CLI::App *strip = command->add_subcommand(
+    "strip", "A measurement file without its card's UUID: a short hash in its place");
+strip->add_option("FILE", options->files, "CSV, plain or gzip")->required()->expected(1);
+strip->add_option("--out", options->out, "File to write (default: standard output)");
+strip->callback([options, &selection] {
+  selection.run = [options] { return runStrip(*options); };
+});
 
 auto addCommon = [&](CLI::App *each) {
   each->add_option("--where", options->where, "Conditions that rows must meet, all of them");

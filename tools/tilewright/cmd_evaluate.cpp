@@ -32,9 +32,7 @@ llvm::Expected<EvaluationReport> reportFor(const EvaluateArguments &options,
   if (!options.baseline.empty())
     return evaluateBaseline(input.data, input.device, *parseBaseline(options.baseline));
   llvm::Expected<Calibration> calibration =
-      options.calibration.empty()
-          ? defaultCalibration(input.device, dataFolder("calibrations"))
-          : loadCalibration(options.calibration, dataFolder("calibrations"));
+      calibrationFor(input.device, options.calibration, dataFolder("calibrations"));
   if (!calibration)
     return calibration.takeError();
   return evaluate(input.data, input.device, *calibration);
@@ -147,6 +145,44 @@ int runAblation(const EvaluateArguments &options, const MeasuredInput &input) {
   return Fine;
 }
 
+/// Errors of one file's launches; null where there is no launch.
+Json countersJson(const std::string &file, const CounterReport &report) {
+  Json levels = Json::array();
+  for (TrafficLevel level : trafficLevels) {
+    const bool has = !report.errors.empty();
+    const LevelError error = has ? report.errors[size_t(level)] : LevelError{level};
+    auto orNull = [&](double value) { return has ? Json(value) : Json(); };
+    levels.push_back({{"level", toString(level)},
+                      {"median_ape", orNull(error.medianApe)},
+                      {"worst_ape", orNull(error.worstApe)},
+                      {"bias", orNull(error.bias)}});
+  }
+  Json unpriced = Json::array();
+  for (const UnpricedRows &rows : report.unpriced)
+    unpriced.push_back({{"family", rows.family}, {"reason", rows.reason}, {"rows", rows.rows}});
+  return {{"file", file},
+          {"launches", report.launches.size()},
+          {"unpriced_rows", report.unpricedRows()},
+          {"unpriced", std::move(unpriced)},
+          {"levels", std::move(levels)}};
+}
+
+void printCounters(const std::string &file, const CounterReport &report, bool markdown) {
+  if (report.errors.empty())
+    say("{}: no launch has a prediction, nothing is compared\n", file);
+  TextTable text;
+  text.head = {"bytes", "launches", "median error %", "worst %", "bias %"};
+  for (const LevelError &e : report.errors)
+    text.rows.push_back({std::string(toString(e.level)), fmt::format("{}", report.launches.size()),
+                         percent(e.medianApe), percent(e.worstApe),
+                         fmt::format("{:+.1f}", 100 * e.bias)});
+  if (!text.rows.empty())
+    say("{}", markdown ? text.markdown() : text.text());
+  for (const UnpricedRows &rows : report.unpriced)
+    say("{}not priced: {} rows of {}: {}\n", markdown ? "- " : "", rows.rows, rows.family,
+               rows.reason);
+}
+
 /// Predicted bytes against hardware counters.
 int runCounters(const EvaluateArguments &options) {
   llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
@@ -160,6 +196,7 @@ int runCounters(const EvaluateArguments &options) {
       return failInput(std::move(error));
   Json document = newDocument("evaluate.counters");
   document["files"] = Json::array();
+  size_t launches = 0;
   for (const std::string &file : options.files) {
     llvm::Expected<Table> table = Table::read(file);
     if (!table)
@@ -167,28 +204,14 @@ int runCounters(const EvaluateArguments &options) {
     llvm::Expected<CounterReport> report = compareCounters(*table, *templates, *device);
     if (!report)
       return failInput(report.takeError());
-    TextTable text;
-    text.head = {"bytes", "launches", "median error %", "worst %", "bias %"};
-    Json levels = Json::array();
-    for (const LevelError &e : report->errors) {
-      text.rows.push_back({std::string(toString(e.level)),
-                           fmt::format("{}", report->launches.size()), percent(e.medianApe),
-                           percent(e.worstApe), fmt::format("{:+.1f}", 100 * e.bias)});
-      levels.push_back({{"level", toString(e.level)},
-                        {"median_ape", e.medianApe},
-                        {"worst_ape", e.worstApe},
-                        {"bias", e.bias}});
-    }
-    document["files"].push_back({{"file", file},
-                                 {"launches", report->launches.size()},
-                                 {"unpriced_rows", report->unpriced},
-                                 {"levels", std::move(levels)}});
+    document["files"].push_back(countersJson(file, *report));
+    launches += report->launches.size();
     if (!options.json)
-      say("{}", options.markdown ? text.markdown() : text.text());
+      printCounters(file, *report, options.markdown);
   }
   if (options.json)
     print(document);
-  return Fine;
+  return launches > 0 ? Fine : AnswerIsNo;
 }
 
 int runEvaluate(const EvaluateArguments &options) {
@@ -226,7 +249,7 @@ int runEvaluate(const EvaluateArguments &options) {
         return fail(std::move(error));
     if (options.json) {
       print(document);
-      return Fine;
+      return input->data.rows.empty() ? AnswerIsNo : Fine;
     }
   }
   TextTable table = metricsTable(*report);
@@ -236,7 +259,7 @@ int runEvaluate(const EvaluateArguments &options) {
     say("\n");
   for (const std::string &note : notes)
     say("{}{}\n", options.markdown ? "- " : "", note);
-  return Fine;
+  return input->data.rows.empty() ? AnswerIsNo : Fine;
 }
 
 } // namespace
@@ -247,7 +270,8 @@ void addEvaluate(CLI::App &app, Selection &selection) {
       app.add_subcommand("evaluate", "Accuracy of predictions against measurements");
   command->footer("Examples:\n"
                   "  tilewright evaluate datasets/measurements/h100-sxm/gemm.csv.gz --left-out\n"
-                  "  tilewright evaluate mine.csv --device h200-sxm --calibration h100-sxm");
+                  "  tilewright evaluate mine.csv --device h200-sxm --calibration h100-sxm\n"
+                  "Exit code 1: no row has a price.");
   addMeasuredOptions(command, *options);
   command->get_option("FILE")->required();
   CLI::Option_group *how = command->add_option_group("How rows are priced (default: by the "

@@ -11,6 +11,7 @@
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/explore_folder.h"
 #include "tools/tilewright/isolated.h"
+#include "tools/tilewright/device_output.h"
 #include "tools/tilewright/resource_parts.h"
 
 #include <cmath>
@@ -276,9 +277,7 @@ int runExplore(const ExploreArguments &options) {
   if (!device)
     return failInput(device.takeError());
   llvm::Expected<Calibration> calibration =
-      options.calibration.empty()
-          ? defaultCalibration(*device, dataFolder("calibrations"))
-          : loadCalibration(options.calibration, dataFolder("calibrations"));
+      calibrationFor(*device, options.calibration, dataFolder("calibrations"));
   if (!calibration)
     return failInput(calibration.takeError());
   ExploreOptions exploring;
@@ -308,18 +307,15 @@ int runExplore(const ExploreArguments &options) {
       exploring.instruction = each;
 
   Json document = newDocument("explore");
+  const std::vector<DeviceNote> notes = notesOn(*device, *calibration);
   document["device"] = deviceJson(*device);
-  document["calibration"] = calibration->files.empty() ? Json() : Json(calibration->device);
+  document["calibration"] = calibration->isFitted() ? Json(calibration->device) : Json();
+  document["notes"] = notesJson(notes);
   document["models"] = Json::array();
   std::string settings =
       fmt::format("{} {} {} {} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget,
                   options.cache, options.instruction, options.samples, options.target);
   std::string calibrationText = toJson(*calibration);
-  llvm::Expected<std::string> deviceText = readFile(
-      options.device.ends_with(".json") ? options.device
-                                        : dataFolder("devices") + "/" + options.device + ".json");
-  if (!deviceText)
-    return failInput(deviceText.takeError());
   std::vector<BatchModel> models;
   for (const std::string &path : options.models)
     models.push_back({path, "", ""});
@@ -331,7 +327,8 @@ int runExplore(const ExploreArguments &options) {
       continue;
     }
     model.text = std::move(*text);
-    model.key = fingerprint({model.path, model.text, settings, *deviceText, calibrationText});
+    model.key = fingerprint({model.path, model.text, settings, device->name, device->digest,
+                             calibrationText});
   }
   std::optional<ExploreFolder> folder;
   if (!options.out.empty()) {
@@ -371,7 +368,8 @@ int runExplore(const ExploreArguments &options) {
     print(document);
   } else {
     say("device {}, calibration {}, {} caches\n", device->name,
-        calibration->files.empty() ? "none (priors)" : calibration->device, options.cache);
+               transferred(*calibration, *device).label(), options.cache);
+    printNotes(notes);
     for (const Json &model : document["models"])
       printModel(model, model["total_time_ns"].get<double>());
     if (!options.out.empty())

@@ -79,5 +79,7 @@ void addCalibrate(CLI::App &app, Selection &selection);
 void addEvaluate(CLI::App &app, Selection &selection);
 void addReport(CLI::App &app, Selection &selection);
 void addData(CLI::App &app, Selection &selection);
+void addDevices(CLI::App &app, Selection &selection);
+void addCalibrations(CLI::App &app, Selection &selection);
 
 } // namespace tilewright::cli

@@ -22,7 +22,7 @@ double sumOf(const std::vector<ResourcePart> &parts) {
 }
 
 void expect(const KernelPlan &plan, const DeviceLimits &limits, CompileFacts &facts) {
-  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, facts.code);
+  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, facts.code, limits);
   facts.registerParts = partsOf(resources.registerItems, plan.assignment());
   facts.sharedParts = partsOf(resources.sharedItems, plan.assignment());
   facts.expectedSharedBytes = sumOf(facts.sharedParts);

@@ -91,7 +91,9 @@ std::string describe(const EvaluationReport &report) {
   if (c == "family-out")
     return fmt::format("device {}: each family priced by a fit to the others", report.device);
   if (c == "prior")
-    return fmt::format("device {}: the description alone, no measurement", report.device);
+    return fmt::format(
+        "device {}, calibration none (priors): the description alone, no measurement",
+        report.device);
   if (parseBaseline(c))
     return fmt::format("device {}: baseline {}", report.device, c);
   return fmt::format("device {}, calibration {}", report.device, c);
@@ -112,6 +114,31 @@ TextTable metricsTable(const EvaluationReport &report) {
   return table;
 }
 
+TextTable parameterTable(const Calibration &calibration) {
+  TextTable table;
+  table.head = {"parameter", "value", "unit", "± %", "prior", "status"};
+  for (size_t i = 0; i < calibration.parameters.size(); ++i) {
+    const CalibratedParameter &parameter = calibration.parameters[i];
+    const ParameterInfo &info = parameterInfos()[i];
+    table.rows.push_back({std::string(info.name), fmt::format("{:.3g}", parameter.value),
+                          std::string(info.unit), percent(parameter.sigmaLn),
+                          fmt::format("{:.3g}", parameter.prior),
+                          std::string(toString(parameter.status))});
+  }
+  return table;
+}
+
+std::vector<std::string> leftOutNotes(std::span<const LeftOutRow> rows,
+                                      std::span<const std::string> files) {
+  constexpr size_t shown = 5;
+  std::vector<std::string> notes;
+  for (const LeftOutRow &row : rows.first(std::min(shown, rows.size())))
+    notes.push_back(fmt::format("left out: {}:{}: {}", files[row.table], row.line, row.reason));
+  if (rows.size() > shown)
+    notes.push_back(fmt::format("left out: {} rows more; --json lists them", rows.size() - shown));
+  return notes;
+}
+
 std::vector<std::string> notesOf(const EvaluationReport &report) {
   std::vector<std::string> notes;
   for (const UnpricedRows &rows : report.unpriced)
@@ -120,6 +147,8 @@ std::vector<std::string> notesOf(const EvaluationReport &report) {
   if (report.failedRows)
     notes.push_back(
         fmt::format("left out: {} rows that failed when they were measured", report.failedRows));
+  for (std::string &note : leftOutNotes(report.leftOut, report.files))
+    notes.push_back(std::move(note));
   return notes;
 }
 

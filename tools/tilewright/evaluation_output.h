@@ -19,8 +19,13 @@ std::string describe(const EvaluationReport &report);
 
 /// One row a family and one for all: errors with their intervals, and what choosing would cost.
 TextTable metricsTable(const EvaluationReport &report);
-/// Lines on rows that have no price.
+/// The parameters of a calibration, one row each.
+TextTable parameterTable(const Calibration &calibration);
+/// Lines on rows that have no price, or whose times are not believed.
 std::vector<std::string> notesOf(const EvaluationReport &report);
+/// The first rows that are not believed, with files and lines.
+std::vector<std::string> leftOutNotes(std::span<const LeftOutRow> rows,
+                                      std::span<const std::string> files);
 
 /// One row a number of measurements.
 TextTable curveTable(const LearningCurve &curve);

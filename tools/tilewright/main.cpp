@@ -72,6 +72,8 @@ int main(int argc, char **argv) {
   addEvaluate(app, selection);
   addReport(app, selection);
   addData(app, selection);
+  addDevices(app, selection);
+  addCalibrations(app, selection);
 
   try {
     app.parse(argc, argv);

@@ -1,5 +1,6 @@
 #include "tools/tilewright/measured_input.h"
 
+#include <cmath>
 #include <fmt/format.h>
 
 namespace tilewright::cli {
@@ -39,6 +40,8 @@ Json rowJson(const DatasetRow &row) {
       {"family", row.identity.family}, {"group", row.identity.group}, {"plan", std::move(plan)}};
 }
 
-std::string percent(double fraction) { return fmt::format("{:.1f}", 100 * fraction); }
+std::string percent(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.1f}", 100 * fraction) : "-";
+}
 
 } // namespace tilewright::cli

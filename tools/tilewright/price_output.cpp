@@ -1,5 +1,7 @@
 #include "tools/tilewright/price_output.h"
 
+#include "tools/tilewright/device_output.h"
+
 #include <cmath>
 #include <fmt/format.h>
 
@@ -25,15 +27,17 @@ llvm::Expected<PlanPrice> priceOf(const KernelPlan &plan, const Device &device,
     return influences.takeError();
   price.estimate = std::move(*estimate);
   price.influences = std::move(*influences);
-  price.parameters = parametersFor(calibration, device);
-  if (!calibration.files.empty())
-    price.calibration =
-        calibration.transferredFrom.empty() ? calibration.device : calibration.transferredFrom;
+  const Calibration used = transferred(calibration, device);
+  price.parameters = used.values();
+  if (used.isFitted())
+    price.calibration = used.transferredFrom.empty() ? used.device : used.transferredFrom;
+  price.notes = notesOn(device, calibration);
   price.instruction = toString(plan.instruction);
   return price;
 }
 
 void printPrice(const PlanPrice &price) {
+  printNotes(price.notes);
   const Estimate &e = price.estimate;
   if (!(e.timeNs < INFINITY)) {
     say("price     none: a block needs more than one SM has ({})\n", e.resources.occupancyLimiter);
@@ -79,6 +83,7 @@ Json priceJson(const PlanPrice &price) {
                    {"parameter_sigma_ln", parameterSpread(price.influences)},
                    {"calibration", price.calibration},
                    {"instruction", price.instruction},
+                   {"notes", notesJson(price.notes)},
                    {"limiter", e.limiter},
                    {"roofline_ns", e.rooflineNs}};
   document["terms_ns"] = Json::object();

@@ -1,6 +1,7 @@
 // The price of one plan, taken apart.
 #pragma once
 
+#include "costmodel/calibration.h"
 #include "costmodel/influence.h"
 #include "tools/tilewright/command.h"
 
@@ -11,6 +12,7 @@ struct PlanPrice {
   std::vector<ParameterInfluence> influences;
   Parameters parameters;   ///< as they price the device
   std::string calibration; ///< the device that it was fitted on; empty: priors
+  std::vector<DeviceNote> notes;
   std::string instruction;
 };
 

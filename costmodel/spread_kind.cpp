@@ -1,0 +1,17 @@
+#include "costmodel/spread_kind.h"
+
+#include "analysis/tiling/resources.h"
+
+namespace tilewright {
+
+std::string spreadKindOf(const KernelPlan &plan) {
+  if (plan.compiler != Compiler::Own)
+    return "";
+  const CodeChoice code = codeOf(plan.ops(), *plan.tiled, plan.instruction);
+  std::string kind(toString(code.kind));
+  if (code.kind == CodeKind::Dot || code.kind == CodeKind::Chain)
+    kind += " " + std::string(toString(code.instruction));
+  return kind;
+}
+
+} // namespace tilewright
