@@ -92,8 +92,11 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["terms"] = Json::object();
   for (const EstimateTerm &term : estimate.terms)
     entry["terms"][term.name] = term.ns;
+  if (!kernel.notes.empty())
+    entry["notes"] = kernel.notes;
   entry["flops"] = kernel.flops;
   entry["transcendentals"] = kernel.transcendentals;
+  entry["issued_flops"] = estimate.issuedFlops;
   if (!kernel.uncounted.empty())
     entry["uncounted"] = kernel.uncounted;
   entry["bytes"] = std::llround(estimate.compulsoryBytes);
@@ -232,6 +235,9 @@ void printModel(const Json &model, double total) {
                total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
                sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]),
                runs == 1 ? "" : fmt::format(" | {} runs", runs));
+    if (kernel.contains("notes"))
+      for (const Json &note : kernel["notes"])
+        fmt::print("    {}\n", note.get<std::string>());
   }
   for (const Json &split : model["split_groups"])
     fmt::print("  taken apart: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
