@@ -100,11 +100,12 @@ TEST(Monotone, OneOpMoreIsNeverCheaper) {
       op = int(random() % 5);
     const size_t place = random() % (ops.size() + 1);
     const auto extra = std::pair(place, int(random() % 5));
-    std::string numbers = fmt::format("t0={} warps={}", pick({1, 16, 64, 128}), pick({1, 4, 8}));
+    std::string numbers =
+        fmt::format("t0={} warps={}", std::min(rows, pick({1, 16, 64, 128})), pick({1, 4, 8}));
     if (kind != Kind::Reduction)
-      numbers += fmt::format(" t1={}", pick({16, 64, 256}));
+      numbers += fmt::format(" t1={}", std::min(columns, pick({16, 64, 256})));
     if (kind == Kind::Reduction)
-      numbers += fmt::format(" r0={}", pick({32, 512, columns}));
+      numbers += fmt::format(" r0={}", std::min(columns, pick({32, 512, columns})));
     if (kind == Kind::Dot)
       numbers += fmt::format(" k0=32 stages={}", pick({2, 4}));
     KernelPlan less = planOf(groupText(kind, rows, columns, ops, {}));

@@ -36,7 +36,7 @@ void expectInPlace(const ExploredModel &model, double bytes) {
   const ExploredKernel *kernel = find(model, "put");
   ASSERT_TRUE(kernel);
   EXPECT_NE(notesOf(*kernel).find("in place"), std::string::npos) << notesOf(*kernel);
-  EXPECT_LE(bytesOf(*kernel), 3 * bytes);
+  EXPECT_LE(bytesOf(*kernel), 3 * bytes + 64); // starts, too
   EXPECT_GE(bytesOf(*kernel), bytes);
   EXPECT_LT(kernel->plans.front().estimate.timeNs, 5000);
 }
@@ -248,16 +248,17 @@ TEST(InPlace, ScattersReadAndWriteWhatTheyHit) {
 
 // Rows of a window lie apart by the rows of what it is a window of.
 TEST(InPlace, NarrowWindowsAreWrittenInPieces) {
-  auto time = [](int64_t rows, int64_t columns) {
+  auto partialSectors = [](int64_t rows, int64_t columns) {
     ExploredModel model = explored(fmt::format(
         "ENTRY main {{\n  p = f32[16384,1024] parameter(0)\n  w = f32[{0},{1}] parameter(1)\n"
         "  at = s32[] parameter(2)\n  z = s32[] constant(0)\n"
         "  b = f32[16384,1024] exponential(p)\n"
         "  ROOT put = f32[16384,1024] dynamic-update-slice(b, w, at, z)\n}}\n",
         rows, columns));
-    return find(model, "put")->plans.front().estimate.timeNs;
+    return find(model, "put")->plans.front().estimate.term("partial sectors");
   };
-  EXPECT_GT(time(16384, 4), 1.5 * time(64, 1024)); // a sector each for 16 bytes
+  EXPECT_EQ(partialSectors(64, 1024), 0);
+  EXPECT_GT(partialSectors(16384, 4), 0); // a sector each for 16 bytes
 }
 
 } // namespace
