@@ -38,7 +38,12 @@ void compare(const KernelSpec &spec, const Expected &expected = {}) {
   } else {
     EXPECT_GE(read, features->readBytes);
   }
-  EXPECT_EQ(static_cast<double>(counts.globalWrittenBytes), features->writeBytes);
+  // A counter goes back to 0 once its tile is done.
+  const double resets =
+      4 * features->ctas * features->counterAtomics / double(spec.schedule.splitK);
+  EXPECT_EQ(static_cast<double>(counts.globalWrittenBytes),
+            features->writeBytes + features->workspaceBytes + resets);
+  EXPECT_EQ(static_cast<double>(counts.atomics), features->ctas * features->counterAtomics);
   if (spec.schedule.instruction != Instruction::Fma) {
     EXPECT_EQ(static_cast<double>(counts.matrixFlops), features->flops);
   }
@@ -96,6 +101,31 @@ TEST(Counts, Dots) {
   compare(named(dotSpec(matmul(128, 64, 128, false, true), {32, 64}, 64, 2, 2), "mma.sync turned"));
   compare(named(dotSpec(matmul(128, 128, 128, true, true), {64, 64}, 64, 4, 2, Instruction::Wgmma),
                 "wgmma"));
+}
+
+// Partial sums through memory: written by all, read by the last; one count a tile and split.
+TEST(Counts, SplitK) {
+  for (int64_t splits : {2, 4}) {
+    KernelSpec spec = dotSpec(matmul(128, 64, 256, true, false), {64, 32}, 32, 4, 3);
+    spec.schedule.splitK = splits;
+    compare(named(std::move(spec), "mma.sync"));
+    spec = dotSpec(matmul(128, 128, 256, true, true), {64, 64}, 64, 4, 2, Instruction::Wgmma);
+    spec.schedule.splitK = splits;
+    compare(named(std::move(spec), "wgmma"));
+    spec = dotSpec(matmul(64, 64, 128, true, true, "f32", "f32"), {32, 32}, 16, 4, 2,
+                   Instruction::Fma);
+    spec.schedule.splitK = splits;
+    compare(named(std::move(spec), "fma"));
+  }
+  KernelSpec batched = dotSpec(R"(HloModule m
+ENTRY main {
+  a = bf16[4,64,128] parameter(0)
+  b = bf16[4,64,128] parameter(1)
+  ROOT d = f32[4,64,64] dot(a, b), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={2}
+})",
+                               {2, 32, 32}, 32, 4, 2);
+  batched.schedule.splitK = 2;
+  compare(named(std::move(batched), "two batches a CTA"));
 }
 
 TEST(Counts, DotsOfEveryType) {

@@ -15,6 +15,10 @@ int64_t KernelSpec::sequentialSize(std::string_view op, unsigned dim, int64_t ot
 }
 
 llvm::Expected<KernelSpec> specOf(const KernelPlan &plan) {
+  if (!plan.tiled->group.within.empty())
+    return makeError(DiagClass::Unsupported,
+                     "it writes a window of a tensor in place, and there is code for whole results "
+                     "alone");
   KernelSpec spec;
   spec.name = plan.name;
   spec.schedule = plan.schedule();

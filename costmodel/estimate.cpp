@@ -1,5 +1,6 @@
 #include "costmodel/estimate.h"
 
+#include "analysis/indexing/op_cost.h"
 #include "costmodel/price.h"
 #include "costmodel/resources.h"
 #include "costmodel/spread_kind.h"
@@ -141,11 +142,11 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
   e.ctas = f.ctas;
   e.iterations = f.iterations;
   e.waves = f.ctas / (device.smCount * std::max(f.occupancy, 1.0));
-  e.flops = f.flops;
-  e.specialOps = f.ctas * (f.iterations * f.sfuOps + f.outsideSfuOps);
+  e.issuedFlops = f.issuedFlops;
+  e.issuedSpecialOps = f.ctas * (f.iterations * f.sfuOps + f.outsideSfuOps);
   e.compulsoryBytes = given.readBytes + given.writeBytes;
   e.dramReadBytes = formula::bytesRead(f, device, wave);
-  e.dramWriteBytes = f.writeBytes;
+  e.dramWriteBytes = f.writeBytes + f.workspaceBytes;
   e.l2Bytes = f.ctas * (f.iterations * f.loadBytes * formula::fetchesOf(f, device, wave) / wave +
                         f.outsideLoadBytes + f.storeBytes) +
               formula::crossingShare * (e.dramReadBytes + e.dramWriteBytes);
@@ -177,6 +178,9 @@ llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &devi
     return features.takeError();
   Estimate e = estimateTime(*features, device, parametersFor(calibration, device),
                             calibration.spreadOf(spreadKindOf(plan)), options);
+  const WorkOfOps useful = workOf(*plan.module, plan.ops(), plan.tiled->group.ops);
+  e.usefulFlops = double(useful.flops);
+  e.usefulSpecialOps = double(useful.transcendentals);
   addParts(plan, device.limits, e.resources);
   return e;
 }

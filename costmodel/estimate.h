@@ -63,7 +63,9 @@ struct Estimate {
   std::string limiter;             ///< name of the largest term
   EstimateResources resources;
   double ctas = 0, iterations = 0, waves = 0;
-  double flops = 0, specialOps = 0;
+  /// What the ops ask for (op_cost.h), and what the tiles of the plan do: whole ones, repeated
+  /// where the plan repeats them, without the steps that a mask lets it skip.
+  double usefulFlops = 0, usefulSpecialOps = 0, issuedFlops = 0, issuedSpecialOps = 0;
   double compulsoryBytes = 0; ///< what is read once and written once, wherever it lies at the start
   double dramReadBytes = 0, dramWriteBytes = 0, l2Bytes = 0, sharedTrafficBytes = 0;
   double rooflineNs = 0; ///< no kernel for this group can be faster: peak FLOP/s, compulsory bytes

@@ -1,3 +1,4 @@
+#include "analysis/indexing/op_cost.h"
 #include "analysis/tiling/resources.h"
 #include "analysis/tiling/strided_view.h"
 #include "costmodel/access.h"
@@ -22,6 +23,9 @@ constexpr double unrolledWords = 4, unrolledSteps = 4;
 constexpr double registersOfWord = 1.15, registersOfPacked = 1.43;
 /// Multiplication by a reciprocal, with the scaling that keeps it in range.
 constexpr double sharedDivisorOps = 3;
+/// Trips to L2 of a CTA that has left its partial sums in a workspace: they are there for all, it
+/// is counted.
+constexpr double fenceAndCount = 2;
 
 /// The schedule of a plan as numbers.
 template <class Q> struct ScheduleOf { Q warps = 4, stages = 1, splitK = 1, groupM = 1; };
@@ -96,6 +100,8 @@ private:
       registers.relayoutWords += w.relayoutWords;
       registers.innerAccumulators += registers.accumulators;
       registers.accumulators = w.accumulators;
+      flopsInLoop += times * (2.0 * double(d.shape.products)) * d.shape.repeats(f.warps) *
+                     (d.shape.batch * d.shape.rows * d.shape.columns * d.shape.depth);
       f.tensorFlops = f.tensorFlops || w.fmaClocks == Q(0);
       f.flopType = d.shape.type;
       registers.gathered = registers.gathered || d.isPacked;
@@ -106,10 +112,19 @@ private:
                 double(graph[op.operands[1]].shape.dims[size_t(op.attrs.conv.kernelInput)]);
       for (int64_t dim : op.attrs.dot.lhsContracting)
         depth *= double(graph[op.operands[0]].shape.dims[dim]);
-      f.flops += 2 * double(op.shape.elementCount().value_or(0)) * depth;
+      f.flops += stepShare(v) * (2 * double(op.shape.elementCount().value_or(0)) * depth);
     }
     registers.dots = int(dots.dots.size());
     registers.instruction = instruction;
+  }
+
+  /// Of the steps of an op's loops, those that masks leave to be taken.
+  Q stepShare(const InstanceView &v) const {
+    Q share = 1;
+    if (hasUnevenLoops(*plan.tiled))
+      for (unsigned loop : v.loops)
+        share *= smaller(Q(1), view.parameters[loop].meanSteps / view.parameters[loop].tiles);
+    return share;
   }
 
   // Inputs -------------------------------------------------------------------------------------
@@ -423,6 +438,9 @@ private:
       registers.masked = registers.masked || v.op->opcode == Opcode::Iota;
       const LaneOps cost = costOf(v);
       const Q done = elements * rowRepeats(v);
+      const double flops = double(workPerElement(*plan.module, *v.op).flops);
+      (view.isOutside(v) ? flopsOutside : flopsInLoop) +=
+          view.isOutside(v) ? flops * done : view.perIteration(v) * (flops * done);
       if (view.isOutside(v)) {
         f.outsideAluOps += cost.alu * done;
         f.outsideHalfRateOps += cost.half * done;
@@ -471,7 +489,9 @@ private:
     Q products = v.elements * windowElements(*v.op);
     for (unsigned p : v.instance->reduces)
       products *= view.parameters[p].size;
-    f.fmaClocks += larger(view.perIteration(v), Q(0)) * products / device.fmaPerClock;
+    const Q times = larger(view.perIteration(v), Q(0));
+    f.fmaClocks += times * products / device.fmaPerClock;
+    flopsInLoop += times * (2.0 * products);
     registers.accumulators = larger(registers.accumulators, v.elements / (32.0 * f.warps));
   }
 
@@ -533,30 +553,65 @@ private:
   // Outputs ------------------------------------------------------------------------------------
 
   void addOutputs() {
-    bool split = schedule.splitK > 1;
+    const bool split = schedule.splitK > 1;
     for (unsigned root : plan.tiled->roots) {
       const InstanceView &v = view.instances[root];
-      // Sums over slices of K are kept in the accumulation type.
-      double width = split ? 4 : bitWidth(v.op->shape.dtype) / 8.0;
-      const Q perThread = v.elements * (1.0 / (32.0 * f.warps));
-      f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
+      const double width = bitWidth(v.op->shape.dtype) / 8.0;
       f.outputElements += f.matrix ? v.elements : Q(0);
-      if (split) {
-        f.atomicsPerThread += perThread * v.valid;
-        continue;
-      }
-      f.storeBytes += v.elements * width * v.valid;
-      const Q run = v.contiguousElements() * width;
-      if (!v.isOneRow()) {
-        f.writeSegment = smaller(f.writeSegment, !f.matrix ? run : smaller(run, Q(lineBytes)));
-        if (run < sectorBytes && !f.matrix)
-          f.partialSectors += v.elements * width / run * v.valid;
-      }
-      if (f.matrix)
-        f.epilogueSharedBytes += 2 * v.elements * width;
-      else if (isTransposed(v))
-        addTransposition(v, width);
+      if (split && plan.compiler == Compiler::Triton)
+        addAtomics(v);
+      else if (split)
+        addPartialSums(v, width);
+      else
+        addStores(v, width);
     }
+  }
+
+  /// A split-K that adds each element to the result: sums are kept in the accumulation type.
+  void addAtomics(const InstanceView &v) {
+    f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * sumBytes(v);
+    f.atomicsPerThread += v.elements * (1.0 / (32.0 * f.warps)) * v.valid;
+  }
+
+  static double sumBytes(const InstanceView &v) {
+    return std::max(4.0, bitWidth(v.op->shape.dtype) / 8.0);
+  }
+
+  /// A split-K whose CTAs leave their sums in a workspace. Each passes a fence and counts itself,
+  /// the last of a tile reads those of all, split by split, and writes the result.
+  void addPartialSums(const InstanceView &v, double width) {
+    const Q sums = v.elements * sumBytes(v);
+    const Q share = 1.0 / schedule.splitK;
+    f.workspaceBytes += f.ctas * sums;
+    f.outsideLoadBytes += sums;
+    f.lastLoadBytes += (schedule.splitK - 1.0) * sums;
+    for (const PlanDot<Q> &d : dots.dots) { // batches one after the other
+      f.counterAtomics += d.shape.batch;
+      f.lastRoundTrips += d.shape.batch * (fenceAndCount + schedule.splitK);
+    }
+    f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
+    f.storeBytes += sums + v.elements * width * v.valid * share;
+    f.epilogueSharedBytes += 2 * v.elements * width * share;
+    noteSegment(v, width);
+  }
+
+  void addStores(const InstanceView &v, double width) {
+    f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
+    f.storeBytes += v.elements * width * v.valid;
+    noteSegment(v, width);
+    if (f.matrix)
+      f.epilogueSharedBytes += 2 * v.elements * width;
+    else if (isTransposed(v))
+      addTransposition(v, width);
+  }
+
+  void noteSegment(const InstanceView &v, double width) {
+    if (v.isOneRow())
+      return;
+    const Q run = v.contiguousElements() * width;
+    f.writeSegment = smaller(f.writeSegment, !f.matrix ? run : smaller(run, Q(lineBytes)));
+    if (run < sectorBytes && !f.matrix)
+      f.partialSectors += v.elements * width / run * v.valid;
   }
 
   /// The result's fastest dim is not the fastest one of what is read: the tile turns in shared
@@ -603,6 +658,7 @@ private:
       f.roundTrips = smaller(larger(Q(1), registers.wordRegisters / loop.forLoads),
                              larger(f.loadsPerThread * f.unroll, Q(1)));
     }
+    f.issuedFlops = f.ctas * (f.iterations * flopsInLoop + flopsOutside);
     f.pipelined = f.matrix;
     f.inFlight = misaligned ? Q(1) : larger(schedule.stages - 1.0, Q(1));
   }
@@ -620,6 +676,7 @@ private:
   bool neighboursByRow = false, misaligned = false;
   double misalignedFactor = 1;
   Q copies = 0;
+  Q flopsInLoop = 0, flopsOutside = 0; ///< issued by a CTA: of an iteration, and once
 };
 
 template <class Q>

@@ -67,7 +67,11 @@ template <class Q> struct FeatureNumbers {
   Q storeBytes = 0;
   Q epilogueSharedBytes = 0;
   Q atomicsPerThread = 0;
-  Q exchanges = 0;      ///< trips between warps through shared memory
+  Q exchanges = 0; ///< trips between warps through shared memory
+  /// Of the CTA of a split-K that adds up the sums of all: trips to L2 one after the other, and
+  /// bytes that it reads beyond the mean, which is in outsideLoadBytes.
+  Q lastRoundTrips = 0, lastLoadBytes = 0;
+  Q counterAtomics = 0; ///< additions to counters in memory, by all threads of a CTA
   Q partialSectors = 0; ///< 32-byte sectors that are written in part
 
   // The whole kernel.
@@ -80,7 +84,9 @@ template <class Q> struct FeatureNumbers {
   /// Mean of (32 / contiguous bytes)² over what is read; twice that where the rest of a row is read
   /// by later iterations.
   Q readPieces = 0;
-  Q flops = 0; ///< useful ones, for the roofline
+  Q workspaceBytes = 0; ///< partial sums of a split-K that pass through memory
+  Q flops = 0;          ///< of dots, in the steps that are taken: for the roofline
+  Q issuedFlops = 0;    ///< of all ops by their tiles: whole ones, repeated where they are
 
   // Order of the CTAs over the last two parallel dims ("rows" and "columns" of tiles), repeated
   // for every tile of the others. A row operand moves with the row only, a column operand with the

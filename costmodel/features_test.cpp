@@ -227,6 +227,46 @@ TEST(Features, AttentionKeepsQueriesAndWalksOverKeys) {
   EXPECT_EQ(f.sharedPerCta, 128 * 64 * 2 + 3 * 2 * 64 * 64 * 2);
 }
 
+/// Rows of [a, b, c] that are divided by their sums along b; the result flattened or as it is.
+Features normalised(int64_t a, int64_t b, int64_t c, bool isFlat, const std::string &numbers) {
+  const std::string whole = fmt::format("f32[{},{},{}]", a, b, c);
+  std::string text =
+      "HloModule m\nsum { p = f32[] parameter(0)\n q = f32[] parameter(1)\n"
+      " ROOT r = f32[] add(p, q) }\nENTRY e {\n x = " +
+      whole + " parameter(0)\n z = f32[] constant(0)\n s = " + fmt::format("f32[{},{}]", a, c) +
+      " reduce(x, z), dimensions={1}, to_apply=sum\n b = " + whole +
+      " broadcast(s), dimensions={0,2}\n" + (isFlat ? " d = " : " ROOT d = ") + whole +
+      " divide(x, b)\n" +
+      (isFlat ? fmt::format(" ROOT y = f32[{},{}] reshape(d)\n", a, b * c) : "") + "}\n";
+  auto module = llvm::cantFail(importBuffer(std::make_shared<SourceBuffer>("(test)", text)));
+  KernelPlan plan = llvm::cantFail(planOfEntry(std::make_shared<const Module>(std::move(module))));
+  llvm::cantFail(assignText(plan, numbers));
+  return llvm::cantFail(featuresOf(plan, h100()));
+}
+
+/// A CTA reads what its tile needs, under whatever shape the result has: tiles of the sums come
+/// again in every tile of a row.
+TEST(Features, AReshapedResultReadsWhatThePlainOneReads) {
+  for (auto [a, b, c] : {std::tuple(64, 256, 4), {16, 1024, 8}, {8, 96, 2}})
+    for (int64_t rows : {1, 4})
+      for (int64_t part : {8, 32})
+        for (int64_t step : {32, b}) {
+          Features plain = normalised(
+              a, b, c, false, fmt::format("t0={} t1={} t2={} r0={} warps=4", rows, part, c, step));
+          Features flat = normalised(
+              a, b, c, true, fmt::format("t0={} t1={} r0={} warps=4", rows, part * c, step));
+          auto read = [](const Features &f) {
+            return f.ctas * (f.iterations * f.loadBytes + f.outsideLoadBytes);
+          };
+          EXPECT_EQ(flat.ctas, plain.ctas);
+          EXPECT_EQ(read(flat), read(plain))
+              << a << " " << b << " " << c << ": " << rows << " " << part << " " << step;
+          EXPECT_EQ(flat.readBytes, plain.readBytes);
+          // For the sums alone, a CTA reads all of its rows.
+          EXPECT_GE(read(flat), flat.ctas * double(rows * b * c) * 4);
+        }
+}
+
 TEST(Features, EmptyResultLaunchesNothing) {
   EXPECT_TRUE(featuresFrom(memoryHeader + "bcast2d,bf16,0,4096,4,256,,4\n").empty);
 }

@@ -213,11 +213,12 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
                      f.outsideSfuOps / (d.sfuPerClock * clock)) +
                    f.epilogueSharedBytes / sharedPerNs / p.sharedRate;
   const T epilogue = (f.matrix ? one : none) * p.matrixCta + f.atomicsPerThread * p.atomicLatency +
-                     f.exchanges * p.exchange +
+                     f.exchanges * p.exchange + f.lastRoundTrips * p.stageHit +
+                     f.lastLoadBytes / (loadPort * clock) +
                      select(f.outsideLoadBytes > 0.0, one, none) * p.directLoad + output;
 
   // DRAM.
-  const Q moved = read + f.writeBytes;
+  const Q moved = read + f.writeBytes + f.workspaceBytes;
   const Q readShare = select(moved > 0.0, read / larger(moved, Q(1e-9)), one);
   const Q writePieces = 32.0 / larger(f.writeSegment, one);
   // A fixed cost of each piece that is written.
@@ -301,7 +302,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   t.dispatch = T(G * d.ctaDispatch);
   t.partialSectors = G * f.partialSectors * f.writeBytes /
                      (f.writeBytes + writeGatherShare * d.l2Bytes) * p.partialSector;
-  t.atomics = G * f.atomicsPerThread * lanes * W * p.atomicInterval;
+  t.atomics = G * (f.atomicsPerThread * lanes * W + f.counterAtomics) * p.atomicInterval;
   t.total = t.launch + t.fillDrain +
             norm<T>({t.dirtyLines + norm<T>(t.smSide - t.fillDrain, stream, p.kernelOverlap),
                      t.dispatch, t.dirtyLines + t.partialSectors, t.atomics},

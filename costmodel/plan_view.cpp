@@ -188,6 +188,8 @@ private:
     v.instance = &instance;
     v.op = &graph[instance.op];
     v.isInput = instance.isInput;
+    auto within = tiled.group.within.find(instance.op);
+    v.extents = within == tiled.group.within.end() ? &v.op->shape.dims : &within->second;
     const auto &dims = v.op->shape.dims;
     for (size_t d = 0; d < instance.tile.dims.size(); ++d) {
       const TileDim &dim = instance.tile.dims[d];
@@ -204,8 +206,12 @@ private:
           tiles *= view.parameters[it->second].tiles;
         }
       std::sort(movers.begin(), movers.end());
-      if (d < dims.size() && *size > 0.0 && tiles > 0.0)
+      if (d < dims.size() && *size > 0.0 && tiles > 0.0) {
+        // Tiles that come again (behind a reshape) or overlap don't stick out any further.
+        if (movers.size() != 1 || tiled.space.parameters[movers[0]].size != dim.size)
+          tiles = smaller(tiles, ceilOf(double(dims[d]) / *size));
         v.valid *= smaller(Q(1), double(dims[d]) / (tiles * *size));
+      }
       for (unsigned m : movers)
         if (view.parameters[m].tiles > 1.0)
           v.movedBy.push_back(m);
@@ -303,7 +309,7 @@ template <class Q> bool InstanceViewOf<Q>::isMovedBy(unsigned parameter) const {
 
 template <class Q> int InstanceViewOf<Q>::minorDim() const {
   for (int64_t dim : op->shape.minorToMajorOrDefault())
-    if (size_t(dim) < op->shape.dims.size() && op->shape.dims[dim] > 1)
+    if (size_t(dim) < extents->size() && (*extents)[dim] > 1)
       return int(dim);
   return -1;
 }
@@ -321,10 +327,10 @@ template <class Q> Q InstanceViewOf<Q>::contiguousElements() const {
     return 1;
   Q run = 1;
   for (int64_t dim : op->shape.minorToMajorOrDefault()) {
-    if (size_t(dim) >= sizes.size())
+    if (size_t(dim) >= sizes.size() || (*extents)[dim] == INT64_MAX)
       break;
     run *= sizes[dim];
-    if (!(sizes[dim] == double(op->shape.dims[dim]))) // a part of it, or padded beyond it
+    if (!(sizes[dim] == double((*extents)[dim]))) // a part of it, or padded beyond it
       break;
   }
   return run;
@@ -332,13 +338,13 @@ template <class Q> Q InstanceViewOf<Q>::contiguousElements() const {
 
 template <class Q> int64_t InstanceViewOf<Q>::rowPitch() const {
   int minor = minorDim();
-  return minor < 0 ? 1 : op->shape.dims[minor];
+  return minor < 0 ? 1 : (*extents)[minor];
 }
 
 template <class Q> bool InstanceViewOf<Q>::isOneRow() const {
   int minor = minorDim();
-  for (size_t d = 0; d < op->shape.dims.size(); ++d)
-    if (int(d) != minor && op->shape.dims[d] > 1)
+  for (size_t d = 0; d < extents->size(); ++d)
+    if ((*extents)[d] == INT64_MAX || (int(d) != minor && (*extents)[d] > 1))
       return false;
   return true;
 }

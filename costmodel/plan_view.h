@@ -36,6 +36,7 @@ template <class Q> struct ParameterViewOf {
 template <class Q> struct InstanceViewOf {
   const TileInstance *instance = nullptr;
   const Op *op = nullptr;
+  const std::vector<int64_t> *extents = nullptr; ///< of the tensor in memory; see Group::within
   bool isInput = false;
   int sameAs = -1; ///< an earlier instance of the op with the same tile at these sizes, or -1
   std::vector<Q> sizes;

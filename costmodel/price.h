@@ -22,11 +22,11 @@ template <class Q> void applyCache(FeaturesOf<Q> &f, const Device &device, Cache
   if (cache == CacheState::Warm) {
     // Reads and writes that stay in L2 from one kernel to the next: all of them up to one
     // footprint, none from another on, since a cyclic walk evicts what it will need next.
-    Q footprint = f.readBytes + f.writeBytes;
+    Q footprint = f.readBytes + f.writeBytes + f.workspaceBytes;
     Q kept = smaller(Q(1.0), larger(Q(0.0), (formula::thrashShare * device.l2Bytes - footprint) /
                                                 ((formula::thrashShare - formula::residentShare) *
                                                  device.l2Bytes)));
-    f.cachedBytes = kept * footprint;
+    f.cachedBytes = kept * (f.readBytes + f.writeBytes);
     f.writtenBack = (1.0 - kept) * f.writeBytes;
     f.readBytes = (1.0 - kept) * f.readBytes;
   }

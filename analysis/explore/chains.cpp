@@ -79,6 +79,8 @@ public:
     std::set<OpId> counted, all;
     for (size_t k : chain.kernels) {
       counted.insert(kernels[k].ops.begin(), kernels[k].ops.end());
+      chain.whole.notes.insert(chain.whole.notes.end(), kernels[k].notes.begin(),
+                               kernels[k].notes.end());
       std::vector<OpId> ops = opsOf(kernels[k]);
       all.insert(ops.begin(), ops.end());
     }
@@ -107,17 +109,23 @@ private:
 
   bool feedsOneOperand(const DotChain &chain, const std::set<OpId> &all) const {
     std::set<OpId> dependent{chain.first}; // of the first dot, not through the second
+    std::set<OpId> whole{chain.first};     // nor through a reduction
     for (OpId id : all) {
       if (id == chain.second)
         continue;
       const std::vector<OpId> &operands = graph.op(id).operands;
-      if (std::any_of(operands.begin(), operands.end(),
-                      [&](OpId operand) { return dependent.count(operand) != 0; }))
+      auto readsOf = [&](const std::set<OpId> &set) {
+        return std::any_of(operands.begin(), operands.end(),
+                           [&](OpId operand) { return set.count(operand) != 0; });
+      };
+      if (readsOf(dependent))
         dependent.insert(id);
+      if (graph.op(id).opcode != Opcode::Reduce && readsOf(whole))
+        whole.insert(id);
     }
     const std::vector<OpId> &operands = graph.op(chain.second).operands;
     return operands.size() == 2 && dependent.count(operands[0]) != dependent.count(operands[1]) &&
-           !dependent.count(chain.whole.root);
+           !whole.count(chain.whole.root);
   }
 
   const Graph &graph;

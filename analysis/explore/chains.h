@@ -25,7 +25,8 @@ struct DotChain {
 
 /// The chains of a graph's kernels: each kernel from the first dot to the second is read by the
 /// next ones alone, one operand of the second dot depends on the first dot, and what follows the
-/// second dot reads the first one's result only through it.
+/// second dot reads the first one's result only through it and through reductions: a softmax may
+/// divide by its sum before the second dot or behind it.
 std::vector<DotChain> dotChains(const Graph &graph, std::span<const KernelGroup> kernels);
 
 /// Chains that save the most together, of chains that save `gains` each; a kernel is in one chosen

@@ -106,6 +106,50 @@ TEST(DotChains, AttentionIsOne) {
   EXPECT_EQ(chains[0].whole.ops.size(), 11u);
 }
 
+namespace {
+
+/// The same with the division behind the second dot.
+std::string dividedLast() {
+  const std::string all = softmax;
+  std::string middle = all.substr(0, all.find("  sums ="));
+  middle += "  n = f32[8,256,512]{2,1,0} copy(x)\n";
+  return attention(middle, R"(
+  wide = f32[8,256,64]{2,1,0} convert(o)
+  sums = f32[8,256,64]{2,1,0} broadcast(sum), dimensions={0,1}
+  mean = f32[8,256,64]{2,1,0} divide(wide, sums)
+  ROOT out = bf16[8,256,64]{2,1,0} convert(mean)
+})");
+}
+
+} // namespace
+
+// Rows of sums may be read behind the second dot, rows of the first one's result may not.
+TEST(DotChains, ASoftmaxMayDivideLast) {
+  std::vector<DotChain> chains = chainsOf(parseVerified(dividedLast()));
+  ASSERT_EQ(chains.size(), 1u);
+  std::string scores = dividedLast();
+  scores.replace(scores.find("broadcast(sum), dimensions={0,1}"), 32,
+                 "slice(x), slice={[0:8], [0:256], [0:64]}");
+  EXPECT_TRUE(chainsOf(parseVerified(scores)).empty());
+}
+
+// Where the division stands in the text makes no difference to what runs.
+TEST(DotChains, DividingFirstOrLastTakesTheSameTime) {
+  Device device = llvm::cantFail(loadDevice("h100-sxm"));
+  ExploreOptions options;
+  options.search.maxPriced = 300;
+  std::vector<double> times;
+  for (const std::string &text : {attention(softmax), dividedLast()}) {
+    auto model = llvm::cantFail(
+        exploreModel(parseVerified(text), device, priorCalibration(device), options));
+    ASSERT_EQ(model.kernels.size(), 1u);
+    ASSERT_EQ(model.chains.size(), 1u);
+    EXPECT_TRUE(model.chains[0].isTaken);
+    times.push_back(model.totalTimeNs);
+  }
+  EXPECT_NEAR(times[1], times[0], 0.1 * times[0]);
+}
+
 TEST(DotChains, WhatOthersReadIsWritten) {
   // The scores are a result, too; or a third dot reads what is between.
   EXPECT_TRUE(chainsOf(parseVerified(attention(softmax, R"(

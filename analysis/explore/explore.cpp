@@ -1,12 +1,14 @@
 #include "analysis/explore/explore.h"
 
 #include "analysis/explore/chains.h"
+#include "analysis/explore/in_place.h"
 #include "analysis/explore/lower_bound.h"
 #include "analysis/explore/parts.h"
 #include "analysis/indexing/collective_traffic.h"
 #include "analysis/indexing/library_call.h"
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/fold_empty.h"
+#include "analysis/ir/free_view.h"
 #include "analysis/ir/inline.h"
 #include "analysis/support/checked.h"
 #include "analysis/tiling/chain_constraints.h"
@@ -53,13 +55,6 @@ void parallelFor(size_t count, unsigned jobs, const std::function<void(size_t)> 
     std::rethrow_exception(thrown);
 }
 
-/// Dims of 1 may stand anywhere.
-bool isRowMajor(const Shape &shape) {
-  std::vector<int64_t> order = shape.minorToMajorOrDefault();
-  std::erase_if(order, [&](int64_t dim) { return shape.dims[static_cast<size_t>(dim)] == 1; });
-  return std::is_sorted(order.rbegin(), order.rend());
-}
-
 /// Plans of one group, priced together.
 class BatchScorer : public PlanScorer {
 public:
@@ -88,7 +83,7 @@ public:
            const Calibration &calibration, const ExploreOptions &options)
       : module(std::move(module)), device(device), calibration(calibration), options(options) {}
 
-  llvm::Expected<ExploredModel> run();
+  llvm::Expected<ExploredModel> run(std::vector<ModelPart> parts);
 
 private:
   /// What became of one kernel of the grouping: kernels, or ops without one.
@@ -121,6 +116,7 @@ private:
   Outcome exploreOrSplit(GraphId id, const KernelGroup &kernel) const;
   std::optional<Outcome> exploreCut(GraphId id, const KernelCut &cut) const;
   bool movesNoData(const Graph &graph, const KernelGroup &kernel) const;
+  void noteUnsplitReduction(ExploredKernel &kernel) const;
   void countArithmetic(const Graph &graph, const KernelGroup &group, ExploredKernel &kernel) const;
 
   std::shared_ptr<const Module> module;
@@ -148,17 +144,25 @@ void Explorer::countArithmetic(const Graph &graph, const KernelGroup &group,
                                ExploredKernel &kernel) const {
   std::vector<OpId> ops(group.ops);
   ops.insert(ops.end(), group.recomputed.begin(), group.recomputed.end());
-  for (OpId id : ops) {
-    OpCost cost = opCost(*module, graph, id);
-    if (!cost.isCounted) {
-      kernel.uncounted.push_back(graph.op(id).name + ": " + cost.reason);
-      continue;
-    }
-    if (__builtin_add_overflow(kernel.flops, cost.flops, &kernel.flops) ||
-        __builtin_add_overflow(kernel.transcendentals, cost.transcendentals,
-                               &kernel.transcendentals))
-      kernel.uncounted.push_back(graph.op(id).name + ": the count leaves 64 bits");
-  }
+  WorkOfOps work = workOf(*module, graph, ops);
+  kernel.flops = work.flops;
+  kernel.transcendentals = work.transcendentals;
+  kernel.uncounted = std::move(work.uncounted);
+}
+
+/// Sums of few results, which few CTAs make.
+void Explorer::noteUnsplitReduction(ExploredKernel &kernel) const {
+  const RankedPlan &best = kernel.plans.front();
+  const Estimate &estimate = best.estimate;
+  constexpr double worthANote = 5000, wellAbove = 1.25;
+  const double warps = estimate.ctas * estimate.resources.warps;
+  const double room = device.smCount * static_cast<double>(device.limits.warpsPerSm);
+  if (kernel.kind != KernelKind::Reduce || estimate.timeNs < worthANote ||
+      estimate.timeNs < wellAbove * estimate.rooflineNs || 2 * warps > room)
+    return;
+  kernel.notes.push_back(
+      fmt::format("{:.0f} CTAs of {:.0f} warps on {:.0f} SMs: a reduction is not split over CTAs",
+                  estimate.ctas, estimate.resources.warps, static_cast<double>(device.smCount)));
 }
 
 llvm::Expected<ExploredKernel> Explorer::exploreKernel(GraphId id, const KernelGroup &group) const {
@@ -200,8 +204,11 @@ llvm::Expected<ExploredKernel> Explorer::exploreKernel(GraphId id, const KernelG
   kernel->computation = computationName(id);
   kernel->ops = namesOf(graph, group.ops);
   kernel->recomputed = namesOf(graph, group.recomputed);
-  kernel->rootShape = graph.op(group.root).shape.str(false);
+  const Graph &made = group.ops.empty() ? module->graph(source->graph) : graph;
+  kernel->rootShape = made.op(group.ops.empty() ? made.root() : group.root).shape.str(false);
+  kernel->notes = group.notes;
   countArithmetic(graph, group, *kernel);
+  noteUnsplitReduction(*kernel);
   return kernel;
 }
 
@@ -384,24 +391,22 @@ Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &g
   return outcome;
 }
 
-/// Whether a kernel only gives bytes that already lie in memory another shape. An argument that is
-/// a result must be copied.
+/// Whether a kernel only gives bytes that already lie in memory another shape. A copy of an
+/// argument that is a result is meant to be one.
 bool Explorer::movesNoData(const Graph &graph, const KernelGroup &kernel) const {
-  bool readsLeaf = false, isResult = false;
+  bool copiesLeaf = false, isResult = false;
   const Op &result = graph.op(graph.root());
   for (OpId id : kernel.ops) {
     const Op &op = graph.op(id);
-    if (op.opcode != Opcode::Bitcast && op.opcode != Opcode::Reshape)
+    if (!movesNoByte(graph, id, isScheduled(*module)))
       return false;
-    const Op &source = graph.op(op.operands[0]);
-    if (op.opcode == Opcode::Reshape && !(isRowMajor(op.shape) && isRowMajor(source.shape)))
-      return false;
-    readsLeaf |= opClass(source.opcode) == OpClass::Leaf;
+    copiesLeaf |=
+        op.opcode == Opcode::Copy && opClass(graph.op(op.operands[0]).opcode) == OpClass::Leaf;
     isResult |= id == graph.root() || (result.opcode == Opcode::Tuple &&
                                        std::find(result.operands.begin(), result.operands.end(),
                                                  id) != result.operands.end());
   }
-  return kernel.recomputed.empty() && !(readsLeaf && isResult);
+  return kernel.recomputed.empty() && !kernel.ops.empty() && !(copiesLeaf && isResult);
 }
 
 /// Ops that nothing here prices but whose work is on all of their operands, once at least.
@@ -496,11 +501,9 @@ void linkKernels(const Graph &graph, std::span<ExploredKernel> kernels, size_t f
   }
 }
 
-llvm::Expected<ExploredModel> Explorer::run() {
+llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
   ExploredModel model;
   model.ops = module->entry().size();
-  model.computations = module->all().size();
-  std::vector<ModelPart> parts = modelParts(*module);
   for (ModelPart &part : parts) {
     const Graph &graph = graphOf(part.id);
     std::erase_if(part.grouping.kernels, [&](const KernelGroup &kernel) {
@@ -634,10 +637,16 @@ llvm::Expected<ExploredModel> exploreModel(const Module &original, const Device 
   llvm::Expected<Module> inlined = inlineCalls(original);
   if (!inlined)
     return inlined.takeError();
-  auto module = std::make_shared<const Module>(foldEmptyContractions(*inlined));
-  llvm::Expected<ExploredModel> explored = Explorer(module, device, calibration, options).run();
-  if (explored) // without the constants that were added
+  Module module = foldEmptyContractions(*inlined);
+  std::vector<ModelPart> parts = modelParts(module);
+  planUpdates(module, parts);
+  llvm::Expected<ExploredModel> explored =
+      Explorer(std::make_shared<const Module>(std::move(module)), device, calibration, options)
+          .run(std::move(parts));
+  if (explored) { // without the constants and graphs that were added
     explored->ops = inlined->entry().size();
+    explored->computations = inlined->all().size();
+  }
   return explored;
 }
 

@@ -48,6 +48,7 @@ struct ExploredKernel {
   bool isExhaustive = false;
   int64_t flops = 0, transcendentals = 0; ///< of one run
   std::vector<std::string> uncounted;     ///< ops whose arithmetic is not known, with the reason
+  std::vector<std::string> notes;         ///< what a reader of the price should know
   std::vector<size_t> reads; ///< kernels of the model whose results it reads, ascending
   TileMap tileMap;           ///< of the best plan; empty unless asked for
 };

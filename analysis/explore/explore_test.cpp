@@ -4,6 +4,7 @@
 #include "analysis/tiling/numeric_tile.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -275,8 +276,8 @@ ENTRY e {
                   .empty());
 }
 
-// Another shape for bytes that lie in memory costs nothing, unless an argument must become a
-// result.
+// Bytes that stay where they are cost nothing under another shape, an argument's as well; a copy
+// that makes an argument a result is one.
 TEST(Explore, FreeViewsNeedNoKernel) {
   Explored explored;
   Module module = parseVerified(R"(HloModule m
@@ -286,17 +287,83 @@ ENTRY e {
   call = f32[96,64]{1,0} custom-call(view), custom_call_target="x"
   flat = f32[6144]{0} reshape(call)
   turned = f32[96,64]{0,1} reshape(call)
-  copied = f32[6144]{0} reshape(a)
-  ROOT t = (f32[6144]{0}, f32[96,64]{0,1}, f32[6144]{0}) tuple(flat, turned, copied)
+  seen = f32[6144]{0} reshape(a)
+  other = f32[96,64]{0,1} transpose(a), dimensions={1,0}
+  moved = f32[96,64]{1,0} transpose(a), dimensions={1,0}
+  kept = f32[64,96]{1,0} copy(a)
+  ROOT t = (f32[6144]{0}, f32[96,64]{0,1}, f32[6144]{0}, f32[96,64]{0,1}, f32[96,64]{1,0}, f32[64,96]{1,0}) tuple(flat, turned, seen, other, moved, kept)
 })");
   ExploredModel model = explored.run(module);
-  std::vector<std::string> kernels;
+  std::set<std::string> kernels;
   for (const ExploredKernel &kernel : model.kernels)
-    kernels.push_back(kernel.name);
-  EXPECT_EQ(kernels, (std::vector<std::string>{"copied", "turned"}));
+    kernels.insert(kernel.name);
+  EXPECT_EQ(kernels, (std::set<std::string>{"kept", "moved", "turned"}));
+  // Nothing runs, and the bound knows it.
+  ExploredModel still = explored.run(parseVerified(R"(HloModule m
+ENTRY e {
+  a = bf16[1024,32000]{1,0} parameter(0)
+  ROOT t = bf16[32000,1024]{0,1} transpose(a), dimensions={1,0}
+})"));
+  EXPECT_TRUE(still.kernels.empty());
+  EXPECT_EQ(still.totalTimeNs, 0);
+  EXPECT_EQ(still.lowerBoundNs, 0);
   std::map<std::string, int> seen = accounts(model);
   for (const Op &op : module.entry().all())
     EXPECT_EQ(seen[op.name], 1) << op.name;
+}
+
+// Sums of few results are made by few CTAs, which a reader should know; many are not worth a word.
+TEST(Explore, SaysThatReductionsAreNotSplit) {
+  Explored explored;
+  auto notes = [&](int64_t rows, int64_t columns) {
+    ExploredModel model = explored.run(parseVerified(
+        fmt::format("HloModule m\nadd {{\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+                    "  ROOT s = f32[] add(x, y)\n}}\nENTRY e {{\n  i = f32[{0},{1}] parameter(0)\n"
+                    "  z = f32[] constant(0)\n  ROOT r = f32[{1}] reduce(i, z), dimensions={{0}}, "
+                    "to_apply=add\n}}\n",
+                    rows, columns)));
+    return model.kernels.at(0).notes;
+  };
+  ASSERT_EQ(notes(1048576, 32).size(), 1u);
+  EXPECT_NE(notes(1048576, 32)[0].find("a reduction is not split over CTAs"), std::string::npos);
+  EXPECT_TRUE(notes(32, 1048576).empty());
+  EXPECT_TRUE(notes(64, 32).empty()); // over in no time
+}
+
+// A transpose of what is divided by a sum: read twice by one kernel, in bad pieces, or by two.
+TEST(Explore, SumsBeforeATransposeMayBeWrittenFirst) {
+  Explored explored;
+  const std::string head = R"(HloModule m
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+)",
+                    sum = "f32[4,1024] reduce(e, z), dimensions={1}, to_apply=add\n",
+                    rest = R"(  b = f32[4,1024,1024] broadcast(s), dimensions={0,2}
+  p = f32[4,1024,1024] divide(e, b)
+  ROOT t = f32[1024,1024,4] transpose(p), dimensions={2,1,0}
+}
+)";
+  Module whole = parseVerified(head +
+                               "ENTRY m {\n  e = f32[4,1024,1024] parameter(0)\n"
+                               "  z = f32[] constant(0)\n  s = " +
+                               sum + rest);
+  Module apart = parseVerified(
+      head +
+      "sums {\n  e = f32[4,1024,1024] parameter(0)\n  z = f32[] constant(0)\n  ROOT s = " + sum +
+      "}\nturn {\n  e = f32[4,1024,1024] parameter(0)\n  s = f32[4,1024] parameter(1)\n" + rest +
+      "ENTRY m {\n  e = f32[4,1024,1024] parameter(0)\n"
+      "  s = f32[4,1024] fusion(e), kind=kInput, calls=sums\n"
+      "  ROOT t = f32[1024,1024,4] fusion(e, s), kind=kLoop, calls=turn\n}\n");
+  EXPECT_LE(explored.run(whole).totalTimeNs, explored.run(apart).totalTimeNs);
+  const Grouping grouping = groupSimply(whole.entry());
+  ASSERT_EQ(grouping.kernels.size(), 1u);
+  const std::vector<KernelCut> cuts = kernelCuts(whole.entry(), grouping.kernels[0]);
+  ASSERT_EQ(cuts.size(), 1u);
+  ASSERT_EQ(cuts[0].size(), 2u);
+  EXPECT_EQ(whole.entry().op(cuts[0][0].root).name, "s");
 }
 
 // Only what must happen counts: rows that are looked up, not the table; slices, not what they cut.

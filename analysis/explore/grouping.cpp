@@ -34,7 +34,7 @@ enum class Role : uint8_t {
   View,       ///< moves indices only: broadcast, reshape, transpose, slice, pad, concatenate …
   Reduce,
   Dot,
-  Alone, ///< a kernel of its own: fusions, windows, gathers
+  Alone, ///< a kernel of its own: fusions, windows, gathers, updates
 };
 
 Role roleByOpcode(const Op &op) {
@@ -64,6 +64,7 @@ Role roleByOpcode(const Op &op) {
   case Opcode::Convolution:
   case Opcode::ReduceWindow:
   case Opcode::Gather:
+  case Opcode::Scatter:
     return op.shape.isTuple ? Role::Unmodelled : Role::Alone;
   case Opcode::Map:
   case Opcode::CopyDone:

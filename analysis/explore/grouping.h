@@ -15,6 +15,7 @@
 
 #include "analysis/ir/graph.h"
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,15 @@ namespace tilewright {
 enum class KernelKind : uint8_t { Elementwise, Reduce, Dot, Opaque };
 std::string_view toString(KernelKind kind); ///< "elementwise", "reduce", "dot", "opaque"
 
+struct PlacedKernel;
+
 struct KernelGroup {
   KernelKind kind = KernelKind::Elementwise;
   std::vector<OpId> ops;        ///< computed here and counted here, ascending
   std::vector<OpId> recomputed; ///< cheap ops that another group counts, ascending
   OpId root;                    ///< the op whose value leaves the kernel
+  std::shared_ptr<const PlacedKernel> placed; ///< what runs in place of the ops (in_place.h), or null
+  std::vector<std::string> notes;             ///< what a reader of its price should know
 };
 
 /// Why an op is in no kernel.

@@ -1,5 +1,6 @@
 #include "analysis/explore/kernels.h"
 
+#include "analysis/explore/in_place.h"
 #include "analysis/tiling/chain_constraints.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -199,7 +200,43 @@ llvm::Expected<KernelSource> kernelOfOp(const Module &module, GraphId graphId, O
 
 } // namespace
 
+/// After the sums of a kernel that rearranges what it makes of them. None where a sum leaves it.
+static std::vector<KernelCut> cutAfterReductions(const Graph &graph, const KernelGroup &kernel) {
+  std::vector<OpId> ops = allOps(kernel), sums;
+  std::set<OpId> afterSum;
+  bool rearrangesSums = false;
+  for (OpId id : ops) {
+    const Op &op = graph.op(id);
+    const bool depends = std::any_of(op.operands.begin(), op.operands.end(),
+                                     [&](OpId operand) { return afterSum.count(operand) > 0; });
+    if (op.opcode == Opcode::Reduce)
+      sums.push_back(id);
+    if (depends || op.opcode == Opcode::Reduce)
+      afterSum.insert(id);
+    rearrangesSums |= depends && rearranges(op.opcode);
+  }
+  if (!rearrangesSums || sums.size() > maxCutPoints ||
+      std::find(sums.begin(), sums.end(), kernel.root) != sums.end())
+    return {};
+  KernelCut cut;
+  std::vector<OpId> counted;
+  sums.push_back(kernel.root);
+  for (OpId root : sums) {
+    std::vector<OpId> written(sums.begin(), std::find(sums.begin(), sums.end(), root));
+    KernelGroup part = partOf(graph, kernel, root, written, counted);
+    if (root == kernel.root)
+      part.kind = KernelKind::Elementwise;
+    counted.insert(counted.end(), part.ops.begin(), part.ops.end());
+    cut.push_back(std::move(part));
+  }
+  return {std::move(cut)};
+}
+
 std::vector<KernelCut> kernelCuts(const Graph &graph, const KernelGroup &kernel) {
+  if (kernel.placed)
+    return {};
+  if (kernel.kind == KernelKind::Reduce)
+    return cutAfterReductions(graph, kernel);
   std::vector<OpId> ops = allOps(kernel), points;
   std::set<OpId> hasDot; // dots and what depends on one
   OpId last;
@@ -250,8 +287,25 @@ std::vector<KernelCut> kernelCuts(const Graph &graph, const KernelGroup &kernel)
   return cuts;
 }
 
+/// A placed kernel is all of its graph.
+static llvm::Expected<KernelSource> placedSource(const Module &module, const PlacedKernel &placed) {
+  const Graph &graph = module.graph(placed.graph);
+  std::vector<OpId> ops;
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    if (graph.op(OpId{i}).opcode != Opcode::Parameter)
+      ops.push_back(OpId{i});
+  llvm::Expected<Group> group = makeGroup(graph, ops, placed.roots);
+  if (!group)
+    return group.takeError();
+  group->within = placed.within;
+  const KernelKind kind = kindOf(graph, *group);
+  return KernelSource{placed.name, kind, placed.graph, std::move(*group)};
+}
+
 llvm::Expected<KernelSource> kernelSource(const Module &module, GraphId graphId,
                                           const KernelGroup &kernel) {
+  if (kernel.placed)
+    return placedSource(module, *kernel.placed);
   const Graph &graph = module.graph(graphId);
   const Op &root = graph.op(kernel.root);
   if (root.opcode == Opcode::Fusion)

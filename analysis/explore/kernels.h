@@ -32,12 +32,13 @@ llvm::Expected<KernelSource> kernelSource(const Module &module, GraphId graph,
 /// modelled.
 llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view name);
 
-/// A kernel taken apart around its dots: each part writes its root to memory, where the later ones
-/// read it.
+/// A kernel taken apart around its dots or sums: each part writes its root to memory, where the
+/// later ones read it.
 using KernelCut = std::vector<KernelGroup>;
 
 /// The ways to take a dot's kernel apart: after the views of one or more operands, and after the
-/// last dot where what follows rearranges its result. None for other kernels. Following a transpose
+/// last dot where what follows rearranges its result. A kernel of reductions whose results are
+/// rearranged: after all of them. None for other kernels. Following a transpose
 /// or the halves of a rotation costs a dot nothing where they leave it large tiles and contiguous
 /// loads, and most of its speed where they don't, so these have to be priced beside the kernel as a
 /// whole.

@@ -1,6 +1,7 @@
 #include "analysis/explore/lower_bound.h"
 
 #include "analysis/indexing/op_cost.h"
+#include "analysis/ir/free_view.h"
 
 #include <algorithm>
 #include <map>
@@ -56,11 +57,12 @@ void Needs::visit(OpId id) {
     OpCost cost = opCost(module, graph, id);
     flops += static_cast<double>(cost.isCounted ? cost.flops : 0);
   }
-  switch (op.opcode) {
-  case Opcode::Tuple: // moves nothing itself
+  if (op.opcode == Opcode::Tuple || movesNoByte(graph, id)) {
     for (OpId operand : op.operands)
       whole[operand.index] = true;
     return;
+  }
+  switch (op.opcode) {
   case Opcode::GetTupleElement:
     if (graph.op(op.operands[0]).opcode != Opcode::Parameter)
       whole[op.operands[0].index] = true;
@@ -70,7 +72,6 @@ void Needs::visit(OpId id) {
   case Opcode::Dot:
   case Opcode::Reduce:
   case Opcode::Reshape:
-  case Opcode::Bitcast:
   case Opcode::Reverse:
   case Opcode::Transpose:
     for (OpId operand : op.operands)
@@ -108,6 +109,10 @@ double writtenBytes(const Module &module, const Graph &graph, OpId id) {
   const Op &op = graph.op(id);
   if (op.opcode == Opcode::DynamicUpdateSlice)
     return bytesOf(graph.op(op.operands[1]));
+  if (op.opcode == Opcode::Scatter) // may be done in place, at places that values decide
+    return 0;
+  if (movesNoByte(graph, id))
+    return writtenBytes(module, graph, op.operands[0]);
   if (op.opcode == Opcode::Fusion) {
     const Graph *body = nullptr;
     OpId root = fusedRoot(module, op, body);
@@ -122,7 +127,7 @@ double writtenBytes(const Module &module, const Graph &graph, OpId id) {
     return bytes;
   }
   bool isMade = cls == OpClass::Elementwise || cls == OpClass::Structured;
-  return isMade && op.opcode != Opcode::Bitcast && op.opcode != Opcode::Reshape ? bytesOf(op) : 0;
+  return isMade ? bytesOf(op) : 0;
 }
 
 } // namespace

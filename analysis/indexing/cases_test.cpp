@@ -177,6 +177,54 @@ TEST(OpCost, WindowHitsMatchEnumeration) {
         }
 }
 
+// A window that meets holes or padding only does nothing, one that meets n elements combines n - 1
+// times: against an enumeration of every position, over strides, dilations and paddings.
+TEST(OpCost, WindowsCombineWhatTheyMeet) {
+  int withEmpty = 0;
+  for (int size : {1, 2, 3})
+    for (int stride : {1, 2, 3})
+      for (int base : {1, 2, 5})
+        for (int dilation : {1, 2})
+          for (int low : {-2, 0, 3}) {
+            const int extent = 6, high = 4;
+            const int padded = (extent - 1) * base + 1 + low + high;
+            const int positions = (padded - ((size - 1) * dilation + 1)) / stride + 1;
+            // Beside it a dim of 4 in windows of 2 without holes, 2 of them.
+            int expected = 0, empty = 0;
+            for (int o = 0; o < positions; ++o) {
+              int hits = 0;
+              for (int k = 0; k < size; ++k) {
+                int p = o * stride + k * dilation - low;
+                hits += p >= 0 && p % base == 0 && p / base < extent;
+              }
+              expected += 2 * std::max(0, 2 * hits - 1);
+              empty += hits == 0;
+            }
+            withEmpty += empty > 0;
+            auto twice = [](int a, int b) { return fmt::format("{}x{}", a, b); };
+            HloGraph g(fmt::format(
+                "x = f32[4,6] parameter(0)\n z = f32[] constant(0)\n"
+                "ROOT w = f32[2,{}] reduce-window(x, z), window={{size={} stride={} pad=0_0x{}_{} "
+                "lhs_dilate={} rhs_dilate={}}}, to_apply=add",
+                positions, twice(2, size), twice(2, stride), low, high, twice(1, base),
+                twice(1, dilation)));
+            EXPECT_EQ(opCost(g.module, g.graph(), g.find("w")).flops, expected)
+                << size << " " << stride << " " << base << " " << dilation << " " << low;
+          }
+  EXPECT_GT(withEmpty, 50);
+}
+
+TEST(OpCost, WorkOfOpsIsTheirSum) {
+  HloGraph g("x = f32[8,4] parameter(0)\n e = f32[8,4] exponential(x)\n"
+             "a = f32[8,4] add(e, x)\n ROOT s = f32[8,4] custom-call(a), custom_call_target=\"c\"");
+  const OpId ops[] = {g.find("e"), g.find("a"), g.find("s")};
+  WorkOfOps work = workOf(g.module, g.graph(), ops);
+  EXPECT_EQ(work.flops, 32);
+  EXPECT_EQ(work.transcendentals, 32);
+  ASSERT_EQ(work.uncounted.size(), 1u);
+  EXPECT_TRUE(work.uncounted[0].starts_with("s: ")) << work.uncounted[0];
+}
+
 namespace {
 
 void forEachBundledModel(const std::function<void(const Module &)> &visit) {

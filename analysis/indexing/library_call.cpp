@@ -1,11 +1,10 @@
 #include "analysis/indexing/library_call.h"
 
 #include "analysis/indexing/indexing_internal.h"
+#include "analysis/indexing/window_hits.h"
 #include "analysis/support/checked.h"
 
 #include "llvm/ADT/StringRef.h"
-
-#include <numeric>
 
 namespace tilewright {
 
@@ -68,40 +67,6 @@ std::optional<int64_t> productsOfConvolution(const Graph &graph, const Op &op, c
 
 } // namespace
 
-std::optional<int64_t> windowHits(const WindowDim &w, int64_t positions, int64_t extent) {
-  constexpr int64_t maxWork = 1 << 20;
-  std::optional<int64_t> last = checkedMul(extent - 1, w.baseDilation);
-  if (extent <= 0 || positions <= 0)
-    return 0;
-  if (!last || w.size > maxWork || w.stride < 1 || w.baseDilation < 1 ||
-      w.baseDilation > maxWork / std::max<int64_t>(w.size, 1))
-    return std::nullopt;
-  int64_t hits = 0;
-  for (int64_t k = 0; k < w.size; ++k) {
-    // position·stride + shift in [0, last] and a multiple of the base dilation.
-    std::optional<int64_t> at = checkedMul(k, w.windowDilation);
-    std::optional<int64_t> shift = at ? checkedSub(*at, w.padLow) : std::nullopt;
-    std::optional<int64_t> room = shift ? checkedSub(*last, *shift) : std::nullopt;
-    if (!shift || *shift == INT64_MIN || !room)
-      return std::nullopt;
-    int64_t low = std::max<int64_t>(0, *checkedCeilDiv(-*shift, w.stride));
-    int64_t high = std::min(positions - 1, *checkedFloorDiv(*room, w.stride));
-    int64_t step = w.baseDilation / std::gcd(w.stride, w.baseDilation);
-    for (int64_t i = 0; i < step && low + i <= high; ++i) {
-      // Residues modulo the dilation, so that nothing overflows.
-      __int128 value = static_cast<__int128>(low + i) * w.stride + *shift;
-      if (value % w.baseDilation != 0)
-        continue;
-      std::optional<int64_t> sum = checkedAdd(hits, (high - low - i) / step + 1);
-      if (!sum)
-        return std::nullopt;
-      hits = *sum;
-      break;
-    }
-  }
-  return hits;
-}
-
 std::optional<int64_t> convolutionProducts(const OpAttributes &attrs, const Shape &input,
                                            const Shape &kernel, const Shape &output) {
   const ConvDims &dims = attrs.conv;
@@ -120,10 +85,12 @@ std::optional<int64_t> convolutionProducts(const OpAttributes &attrs, const Shap
   std::optional<int64_t> n = output.dims[static_cast<size_t>(dims.outputBatch)];
   n = checkedMul(n, output.dims[static_cast<size_t>(dims.outputFeature)]);
   n = checkedMul(n, kernel.dims[static_cast<size_t>(dims.kernelInput)]);
-  for (size_t i = 0; i < spatial; ++i)
-    n = checkedMul(n, windowHits(attrs.window[i],
-                                 output.dims[static_cast<size_t>(dims.outputSpatial[i])],
-                                 input.dims[static_cast<size_t>(dims.inputSpatial[i])]));
+  for (size_t i = 0; i < spatial; ++i) {
+    std::optional<WindowHits> met =
+        windowHits(attrs.window[i], output.dims[static_cast<size_t>(dims.outputSpatial[i])],
+                   input.dims[static_cast<size_t>(dims.inputSpatial[i])]);
+    n = met ? checkedMul(n, met->hits) : std::nullopt;
+  }
   return n;
 }
 

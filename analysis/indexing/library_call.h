@@ -24,7 +24,4 @@ std::optional<LibraryCall> libraryCall(const Graph &graph, OpId op);
 std::optional<int64_t> convolutionProducts(const OpAttributes &attrs, const Shape &input,
                                            const Shape &kernel, const Shape &output);
 
-/// How many (position, element) pairs of a window dim meet an input of this extent.
-std::optional<int64_t> windowHits(const WindowDim &window, int64_t positions, int64_t extent);
-
 } // namespace tilewright

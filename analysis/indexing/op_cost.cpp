@@ -3,6 +3,7 @@
 #include "analysis/indexing/indexing.h"
 #include "analysis/indexing/library_call.h"
 #include "analysis/indexing/trip_count.h"
+#include "analysis/indexing/window_hits.h"
 #include "analysis/ir/contraction_dims.h"
 #include "analysis/support/checked.h"
 
@@ -35,7 +36,7 @@ OpCost plus(const OpCost &a, const OpCost &b) {
 
 enum class Work { None, Flop, TwoFlops, Transcendental };
 
-Work workOf(Opcode opcode) {
+Work kindOfWork(Opcode opcode) {
   switch (opcode) {
   case Opcode::BitcastConvert:
   case Opcode::Complex:
@@ -78,32 +79,28 @@ Work workOf(Opcode opcode) {
   }
 }
 
+/// Of one element that an elementwise op makes.
+OpCost elementwiseWork(Opcode opcode) {
+  switch (kindOfWork(opcode)) {
+  case Work::None:
+    return {};
+  case Work::Flop:
+    return {1, 0, true, {}};
+  case Work::TwoFlops:
+    return {2, 0, true, {}};
+  case Work::Transcendental:
+    return {0, 1, true, {}};
+  }
+  return {};
+}
+
 class Counter {
 public:
   explicit Counter(const Module &module) : module(module) {}
 
-  OpCost graphCost(GraphId id, int depth) {
-    // Computations may not call themselves; the bound is for those that do all the same.
-    constexpr int maxDepth = 64;
-    if (!id.isValid() || id.index >= module.all().size())
-      return notCounted("it calls a computation that is not there");
-    if (depth > maxDepth)
-      return notCounted("computations call each other too deeply");
-    if (memo.size() < module.all().size())
-      memo.resize(module.all().size());
-    if (memo[id.index])
-      return *memo[id.index];
-    const Graph &graph = module.graph(id);
-    OpCost total;
-    for (uint32_t i = 0; i < graph.size(); ++i)
-      total = plus(total, cost(graph, OpId{i}, depth + 1));
-    memo[id.index] = total;
-    return total;
-  }
-
   OpCost cost(const Graph &graph, OpId id, int depth);
 
-private:
+  /// Of one run of the computation that an op calls in this role.
   OpCost called(const Op &op, CallRole role, int depth) {
     for (const CalledGraph &call : op.called)
       if (call.role == role)
@@ -111,124 +108,171 @@ private:
     return notCounted("it calls no computation");
   }
 
+private:
+  OpCost graphCost(GraphId id, int depth);
+  OpCost dot(const Graph &graph, const Op &op) const;
+  OpCost reduction(const Graph &graph, const Op &op, int depth);
+  OpCost window(const Graph &graph, const Op &op, int depth);
+  OpCost selectAndScatter(const Graph &graph, const Op &op, int depth);
+  OpCost loop(const Graph &graph, OpId id, int depth);
+  OpCost conditional(const Op &op, int depth);
+  OpCost byClass(const Graph &graph, OpId id) const;
+
   const Module &module;
   std::vector<std::optional<OpCost>> memo;
 };
 
+const Shape &operandShape(const Graph &graph, const Op &op, size_t i) {
+  return graph.op(op.operands[i]).shape;
+}
+
+/// Of a variadic op all results have the same dims.
+const Shape &resultOf(const Op &op) {
+  return op.shape.isTuple && !op.shape.elements.empty() ? op.shape.elements[0] : op.shape;
+}
+
+std::optional<int64_t> elementsOf(const Op &op) { return resultOf(op).elementCount(); }
+
+OpCost Counter::graphCost(GraphId id, int depth) {
+  // Computations may not call themselves; the bound is for those that do all the same.
+  constexpr int maxDepth = 64;
+  if (!id.isValid() || id.index >= module.all().size())
+    return notCounted("it calls a computation that is not there");
+  if (depth > maxDepth)
+    return notCounted("computations call each other too deeply");
+  if (memo.size() < module.all().size())
+    memo.resize(module.all().size());
+  if (memo[id.index])
+    return *memo[id.index];
+  const Graph &graph = module.graph(id);
+  OpCost total;
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    total = plus(total, cost(graph, OpId{i}, depth + 1));
+  memo[id.index] = total;
+  return total;
+}
+
+OpCost Counter::dot(const Graph &graph, const Op &op) const {
+  std::optional<int64_t> n = elementsOf(op);
+  // Here the groups share out the contracted dim.
+  const std::vector<int64_t> &dims = op.shape.dims;
+  std::optional<RaggedDims> ragged = raggedDims(op);
+  if (ragged && ragged->mode == RaggedDims::Mode::Contracting && !dims.empty() && dims[0] > 0 && n)
+    n = *n / dims[0];
+  for (int64_t d : op.attrs.dot.lhsContracting)
+    n = checkedMul(n, operandShape(graph, op, 0).dims[static_cast<size_t>(d)]);
+  return times({2, 0, true, {}}, n);
+}
+
+OpCost Counter::reduction(const Graph &graph, const Op &op, int depth) {
+  std::optional<int64_t> in = operandShape(graph, op, 0).elementCount(), out = elementsOf(op);
+  if (!in || !out)
+    return tooLarge();
+  return times(called(op, CallRole::ToApply, depth), *in == 0 ? 0 : *in - *out);
+}
+
+OpCost Counter::window(const Graph &graph, const Op &op, int depth) {
+  std::optional<WindowHits> met =
+      windowHits(op.attrs.window, resultOf(op).dims, operandShape(graph, op, 0).dims);
+  return met ? times(called(op, CallRole::ToApply, depth), met->hits - met->positions) : tooLarge();
+}
+
+OpCost Counter::selectAndScatter(const Graph &graph, const Op &op, int depth) {
+  const Shape &source = operandShape(graph, op, 1);
+  std::optional<WindowHits> met =
+      windowHits(op.attrs.window, source.dims, operandShape(graph, op, 0).dims);
+  if (!met)
+    return tooLarge();
+  return plus(times(called(op, CallRole::Select, depth), met->hits - met->positions),
+              times(called(op, CallRole::Scatter, depth), source.elementCount()));
+}
+
+OpCost Counter::loop(const Graph &graph, OpId id, int depth) {
+  const Op &op = graph.op(id);
+  TripCount trips = tripCount(module, graph, id);
+  if (!trips.count)
+    return notCounted(fmt::format("how often the loop runs is not known: {}", trips.reason));
+  OpCost once = plus(called(op, CallRole::Body, depth), called(op, CallRole::Condition, depth));
+  return plus(times(once, *trips.count), called(op, CallRole::Condition, depth));
+}
+
+OpCost Counter::conditional(const Op &op, int depth) {
+  OpCost most;
+  for (const CalledGraph &call : op.called) {
+    if (call.role != CallRole::Branch)
+      continue;
+    OpCost branch = graphCost(call.graph, depth);
+    if (!branch.isCounted)
+      return branch;
+    if (std::tie(branch.flops, branch.transcendentals) > std::tie(most.flops, most.transcendentals))
+      most = branch;
+  }
+  return most;
+}
+
 OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
   const Op &op = graph.op(id);
   const OpAttributes &attrs = op.attrs;
-  const Shape *out = resultShape(op, {});
-  std::optional<int64_t> elements = out ? out->elementCount() : std::optional<int64_t>(0);
-  auto operand = [&](size_t i) -> const Shape & { return graph.op(op.operands[i]).shape; };
   switch (op.opcode) {
   case Opcode::Dot:
   case Opcode::ScaledDot:
-  case Opcode::RaggedDot: { // with the contracted dim shared out among the groups
-    std::optional<RaggedDims> ragged = raggedDims(op);
-    if (ragged && ragged->mode == RaggedDims::Mode::Contracting && out && !out->dims.empty() &&
-        out->dims[0] > 0 && elements)
-      elements = *elements / out->dims[0];
-    std::optional<int64_t> n = elements;
-    for (int64_t d : attrs.dot.lhsContracting)
-      n = checkedMul(n, operand(0).dims[static_cast<size_t>(d)]);
-    return times({2, 0, true, {}}, n);
-  }
+  case Opcode::RaggedDot:
+    return dot(graph, op);
   case Opcode::Convolution:
-    return times({2, 0, true, {}}, convolutionProducts(attrs, operand(0), operand(1), *out));
-  case Opcode::Reduce: {
-    std::optional<int64_t> in = operand(0).elementCount();
-    if (!in || !elements)
-      return tooLarge();
-    return times(called(op, CallRole::ToApply, depth), std::max<int64_t>(*in - *elements, 0));
-  }
-  case Opcode::ReduceWindow: {
-    std::optional<int64_t> hits = 1;
-    for (size_t i = 0; i < attrs.window.size(); ++i)
-      hits = checkedMul(hits, windowHits(attrs.window[i], out->dims[i], operand(0).dims[i]));
-    if (!hits || !elements)
-      return tooLarge();
-    return times(called(op, CallRole::ToApply, depth), std::max<int64_t>(*hits - *elements, 0));
-  }
-  case Opcode::SelectAndScatter: {
-    std::optional<int64_t> source = operand(1).elementCount(), window = 1;
-    for (const WindowDim &dim : attrs.window)
-      window = checkedMul(window, dim.size);
-    std::optional<int64_t> compared =
-        checkedMul(source, window ? std::optional(std::max<int64_t>(*window - 1, 0)) : window);
-    return plus(times(called(op, CallRole::Select, depth), compared),
-                times(called(op, CallRole::Scatter, depth), source));
-  }
+    return times({2, 0, true, {}}, convolutionProducts(attrs, operandShape(graph, op, 0),
+                                                       operandShape(graph, op, 1), op.shape));
+  case Opcode::Reduce:
+    return reduction(graph, op, depth);
+  case Opcode::ReduceWindow:
+    return window(graph, op, depth);
+  case Opcode::SelectAndScatter:
+    return selectAndScatter(graph, op, depth);
   case Opcode::Scan: {
-    std::optional<int64_t> steps = operand(0).dims[static_cast<size_t>(attrs.dimensions[0])];
+    int64_t steps = operandShape(graph, op, 0).dims[static_cast<size_t>(attrs.dimensions[0])];
     return times(called(op, CallRole::ToApply, depth), steps);
   }
   case Opcode::Scatter:
     return times(called(op, CallRole::ToApply, depth),
-                 operand(op.operands.size() / 2 + 1).elementCount());
+                 operandShape(graph, op, op.operands.size() / 2 + 1).elementCount());
   case Opcode::Map:
-    return times(called(op, CallRole::ToApply, depth), elements);
+    return times(called(op, CallRole::ToApply, depth), elementsOf(op));
   case Opcode::Fusion:
     return called(op, CallRole::Calls, depth);
   case Opcode::Call:
     return called(op, CallRole::ToApply, depth);
   case Opcode::AllReduce:
   case Opcode::AllReduceStart:
-    return notCounted("its work depends on the number of replicas");
   case Opcode::ReduceScatter:
     return notCounted("its work depends on the number of replicas");
-  case Opcode::While: {
-    TripCount trips = tripCount(module, graph, id);
-    if (!trips.count)
-      return notCounted(fmt::format("how often the loop runs is not known: {}", trips.reason));
-    OpCost once = plus(called(op, CallRole::Body, depth), called(op, CallRole::Condition, depth));
-    return plus(times(once, *trips.count), called(op, CallRole::Condition, depth));
-  }
-  case Opcode::Conditional: {
-    OpCost most;
-    for (const CalledGraph &call : op.called) {
-      if (call.role != CallRole::Branch)
-        continue;
-      OpCost branch = graphCost(call.graph, depth);
-      if (!branch.isCounted)
-        return branch;
-      if (std::tie(branch.flops, branch.transcendentals) >
-          std::tie(most.flops, most.transcendentals))
-        most = branch;
-    }
-    return most;
-  }
+  case Opcode::While:
+    return loop(graph, id, depth);
+  case Opcode::Conditional:
+    return conditional(op, depth);
   default:
-    break;
+    return byClass(graph, id);
   }
+}
+
+/// Of the ops that have no rule of their own.
+OpCost Counter::byClass(const Graph &graph, OpId id) const {
+  const Op &op = graph.op(id);
   switch (opClass(op.opcode)) {
   case OpClass::Elementwise:
-    switch (workOf(op.opcode)) {
-    case Work::None:
-      return {};
-    case Work::Flop:
-      return times({1, 0, true, {}}, elements);
-    case Work::TwoFlops:
-      return times({2, 0, true, {}}, elements);
-    case Work::Transcendental:
-      return times({0, 1, true, {}}, elements);
-    }
-    return {};
+    return times(elementwiseWork(op.opcode), elementsOf(op));
   case OpClass::Structured: // the rest of them move elements
   case OpClass::Leaf:
   case OpClass::Tuple:
+  case OpClass::Collective: // the others move elements; collectiveTraffic() knows how many
     return {};
   case OpClass::Call:
   case OpClass::Opaque:
     break;
-  case OpClass::Collective: // the others move elements; collectiveTraffic() knows how many
-    return {};
   }
   if (std::optional<LibraryCall> call = libraryCall(graph, id))
     return {call->flops, 0, true, {}};
   if (op.opcode == Opcode::CustomCall)
     return notCounted(
-        fmt::format("what custom call \"{}\" does is not known", attrs.customCallTarget));
+        fmt::format("what custom call \"{}\" does is not known", op.attrs.customCallTarget));
   return notCounted(fmt::format("the work of {} is not modelled", toString(op.opcode)));
 }
 
@@ -236,6 +280,36 @@ OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
 
 OpCost opCost(const Module &module, const Graph &graph, OpId op) {
   return Counter(module).cost(graph, op, 0);
+}
+
+WorkOfOps workOf(const Module &module, const Graph &graph, std::span<const OpId> ops) {
+  WorkOfOps all;
+  Counter counter(module);
+  for (OpId id : ops) {
+    const OpCost cost = counter.cost(graph, id, 0);
+    std::optional<int64_t> flops = checkedAdd(all.flops, cost.flops);
+    std::optional<int64_t> special = checkedAdd(all.transcendentals, cost.transcendentals);
+    if (!cost.isCounted || !flops || !special) {
+      all.uncounted.push_back(graph.op(id).name + ": " +
+                              (cost.isCounted ? tooLarge().reason : cost.reason));
+      continue;
+    }
+    all.flops = *flops;
+    all.transcendentals = *special;
+  }
+  return all;
+}
+
+OpCost workPerElement(const Module &module, const Op &op) {
+  switch (op.opcode) {
+  case Opcode::Map:
+  case Opcode::Reduce:
+  case Opcode::ReduceWindow:
+  case Opcode::Scan:
+    return Counter(module).called(op, CallRole::ToApply, 0);
+  default:
+    return opClass(op.opcode) == OpClass::Elementwise ? elementwiseWork(op.opcode) : OpCost();
+  }
 }
 
 } // namespace tilewright

@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <algorithm>
+
 namespace tilewright {
 
 using namespace indexing;
@@ -188,6 +190,25 @@ TripCount tripCount(const Module &module, const Graph &graph, OpId id) {
   if (std::optional<int64_t> count = stepsUntilExit(*exit, *first, *step))
     return {count, {}};
   return unknown("its counter passes the bound or wraps around");
+}
+
+std::vector<bool> followsFromStep(const Graph &body) {
+  std::vector<bool> follows(body.size());
+  for (uint32_t i = 0; i < body.size(); ++i) {
+    const Op &op = body.op(OpId{i});
+    if (!op.shape.isScalar() || (!isInteger(op.shape.dtype) && op.shape.dtype != DType::Pred))
+      continue;
+    if (op.opcode == Opcode::Constant) {
+      follows[i] = true;
+    } else if (op.opcode == Opcode::GetTupleElement) {
+      std::optional<int64_t> element = stateElement(body, OpId{i});
+      follows[i] = element && stepOf(body, *element);
+    } else if (opClass(op.opcode) == OpClass::Elementwise && !op.operands.empty()) {
+      follows[i] = std::all_of(op.operands.begin(), op.operands.end(),
+                               [&](OpId operand) { return follows[operand.index]; });
+    }
+  }
+  return follows;
 }
 
 } // namespace tilewright

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace tilewright {
 
@@ -20,5 +21,9 @@ struct TripCount {
 /// tuples, their elements and copies are looked through. A counter that would wrap around before
 /// the loop ends is not counted.
 TripCount tripCount(const Module &module, const Graph &graph, OpId whileOp);
+
+/// Of the ops of a loop's body: scalar integers and predicates that the number of the step decides,
+/// such as counters and what is computed of them and of constants alone.
+std::vector<bool> followsFromStep(const Graph &body);
 
 } // namespace tilewright

@@ -3,6 +3,7 @@
 
 #include "analysis/ir/graph.h"
 
+#include <map>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct Group {
   std::vector<OpId> ops;    ///< ascending
   std::vector<OpId> roots;  ///< ops of the group whose value is used outside it or is the result
   std::vector<OpId> inputs; ///< what is read from memory: ascending, not in `ops`
+  /// Of roots that are windows of larger tensors, which are updated in place: the extents of the
+  /// tensor by dim of the root. INT64_MAX where values say which places the elements take.
+  std::map<OpId, std::vector<int64_t>> within;
 
   bool contains(OpId id) const;
 };

@@ -104,6 +104,8 @@ Kernel readKernel(Reader &reader, const Node &node) {
   kernel.termsNs = reader.numbers(node, "terms");
   kernel.flops = reader.number(node, "flops");
   kernel.transcendentals = reader.number(node, "transcendentals");
+  kernel.issuedFlops = reader.number(node, "issued_flops");
+  kernel.notes = reader.texts(node, "notes");
   kernel.dramBytes = reader.number(node, "dram_bytes");
   kernel.l2Bytes = reader.number(node, "l2_bytes");
   reader.object(node, "resources", Need::Optional, [&](const Node &resources) {

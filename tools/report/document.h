@@ -57,7 +57,9 @@ struct Kernel {
   Quantity timeNs;  ///< one execution
   Quantity sigmaLn; ///< standard deviation of ln(time)
   std::vector<std::pair<std::string, double>> termsNs;
-  Quantity flops, transcendentals, dramBytes, l2Bytes; ///< one execution
+  Quantity flops, transcendentals, dramBytes, l2Bytes; ///< one execution; work is useful work
+  Quantity issuedFlops;                                ///< by the tiles of the plan
+  std::vector<std::string> notes;
   Quantity registersPerThread, sharedBytes, threads, blocksPerSm;
   Quantity rawCandidates, feasibleCandidates, pricedCandidates;
   std::vector<Alternative> alternatives; ///< best first

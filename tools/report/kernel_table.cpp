@@ -57,7 +57,8 @@ std::string factList(const Kernel &kernel) {
     fact(out, "68 % band",
          fmt::format("{} to {}", timeText(*kernel.timeNs * std::exp(-*kernel.sigmaLn)),
                      timeText(*kernel.timeNs * std::exp(*kernel.sigmaLn))));
-  fact(out, "Work", rateText(kernel.flops, "FLOP"));
+  fact(out, "Useful work", rateText(kernel.flops, "FLOP"));
+  fact(out, "Issued work", rateText(kernel.issuedFlops, "FLOP"));
   if (kernel.transcendentals.value_or(0) > 0)
     fact(out, "Transcendentals", rateText(kernel.transcendentals, "op"));
   fact(out, "DRAM traffic", bytesText(kernel.dramBytes));
@@ -68,6 +69,8 @@ std::string factList(const Kernel &kernel) {
   if (perByte)
     fact(out, "Intensity", threeDigits(perByte) + " FLOP/byte");
   fact(out, "Threads a block", count(kernel.threads));
+  for (const std::string &note : kernel.notes)
+    fact(out, "Note", escapeHtml(note, 400));
   return out + "</dl>";
 }
 

@@ -71,6 +71,14 @@ void kernelRows(std::string &out, const Model &model, const Summary &summary) {
         counted(summary.byTime.size() - rows, "cheaper kernel"), percent(hidden));
 }
 
+void kernelNotes(std::string &out, const Model &model) {
+  size_t listed = 0;
+  for (size_t k = 0; k < model.kernels.size() && listed < maxListed; ++k)
+    for (const std::string &note : model.kernels[k].notes)
+      put(out, "{}- {}: {}\n", listed++ ? "" : "\nNotes:\n\n",
+          escapeMarkdown(model.kernels[k].name), escapeMarkdown(note, 400));
+}
+
 void unsupportedList(std::string &out, const Model &model) {
   if (model.unsupported.empty())
     return;
@@ -185,6 +193,7 @@ llvm::Expected<std::string> renderMarkdown(std::span<const ReportInput> inputs) 
       summaryLines(out, exploration, model, summary);
       kernelRows(out, model, summary);
       takenApartList(out, model);
+      kernelNotes(out, model);
       unsupportedList(out, model);
     }
   }

@@ -39,8 +39,8 @@ int showCalibration(const CalibrateArguments &options, const Calibration &calibr
   }
   if (!calibration.files.empty())
     say("device {}: {} rows in {} groups, {} iterations{}, MAPE {}%\n", calibration.device,
-               calibration.rows, calibration.groups, calibration.iterations,
-               calibration.converged ? "" : " (not converged)", percent(calibration.mape));
+        calibration.rows, calibration.groups, calibration.iterations,
+        calibration.converged ? "" : " (not converged)", percent(calibration.mape));
   say("{}", parameterTable(calibration).text());
   std::string weak;
   for (size_t i = 0; i < calibration.parameters.size(); ++i)
@@ -176,14 +176,14 @@ int runPlanDesign(const CalibrateArguments &options) {
     print(document);
   else
     for (const std::string &line : candidates->unused)
-      say(stderr, "note: {}\n", line);
+      fmt::print(stderr, "note: {}\n", line);
   return rows.empty() ? AnswerIsNo : Fine;
 }
 #endif
 
 void printLeftOut(const Dataset &data) {
   for (const std::string &note : leftOutNotes(data.leftOut, data.files))
-    say(stderr, "note: {}\n", note);
+    fmt::print(stderr, "note: {}\n", note);
 }
 
 /// Takes the spreads of our own kernels from other measurements than the fit's.

@@ -35,14 +35,13 @@ Json descriptionJson(const Device &device) {
 
 void printDevice(const Device &device) {
   say("device {}, compute capability {}{}{}\n", device.name, device.computeCapability,
-             device.driverNames.empty() ? "" : ", for the driver ",
-             fmt::join(device.driverNames, " or "));
+      device.driverNames.empty() ? "" : ", for the driver ", fmt::join(device.driverNames, " or "));
   size_t widest = 0;
   for (const DeviceNumber &number : device.numbers)
     widest = std::max(widest, number.key.size());
   for (const DeviceNumber &number : device.numbers) {
     say("{:<{}}  {:.10g}{}: {}\n", number.key, widest, number.value,
-               number.unit == "1" ? "" : fmt::format(" {}", number.unit), number.meaning);
+        number.unit == "1" ? "" : fmt::format(" {}", number.unit), number.meaning);
     say("{:<{}}    {}\n", "", widest, number.source);
   }
 }
@@ -136,8 +135,8 @@ int runCalibrations(const DeviceArguments &options) {
     return code;
   }
   for (const Calibration &each : calibrations) {
-    say("calibration of {} ({}): {} rows in {} groups, MAPE {} %\n", each.device,
-               standingOf(each), each.rows, each.groups, percent(each.mape));
+    say("calibration of {} ({}): {} rows in {} groups, MAPE {} %\n", each.device, standingOf(each),
+        each.rows, each.groups, percent(each.mape));
     TextTable spreads;
     spreads.head = {"  spread of", "±%", "rows", "inside %", "bias %"};
     spreads.rows.push_back({"  the fitted rows", percent(std::expm1(each.sigmaLn)),

@@ -180,7 +180,7 @@ void printCounters(const std::string &file, const CounterReport &report, bool ma
     say("{}", markdown ? text.markdown() : text.text());
   for (const UnpricedRows &rows : report.unpriced)
     say("{}not priced: {} rows of {}: {}\n", markdown ? "- " : "", rows.rows, rows.family,
-               rows.reason);
+        rows.reason);
 }
 
 /// Predicted bytes against hardware counters.

@@ -9,9 +9,9 @@
 #endif
 #include "tools/tilewright/batch.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/device_output.h"
 #include "tools/tilewright/explore_folder.h"
 #include "tools/tilewright/isolated.h"
-#include "tools/tilewright/device_output.h"
 #include "tools/tilewright/resource_parts.h"
 
 #include <cmath>
@@ -92,8 +92,11 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["terms"] = Json::object();
   for (const EstimateTerm &term : estimate.terms)
     entry["terms"][term.name] = term.ns;
+  if (!kernel.notes.empty())
+    entry["notes"] = kernel.notes;
   entry["flops"] = kernel.flops;
   entry["transcendentals"] = kernel.transcendentals;
+  entry["issued_flops"] = estimate.issuedFlops;
   if (!kernel.uncounted.empty())
     entry["uncounted"] = kernel.uncounted;
   entry["bytes"] = std::llround(estimate.compulsoryBytes);
@@ -229,6 +232,9 @@ void printModel(const Json &model, double total) {
         total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
         sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]),
         runs == 1 ? "" : fmt::format(" | {} runs", runs));
+    if (kernel.contains("notes"))
+      for (const Json &note : kernel["notes"])
+        say("    {}\n", note.get<std::string>());
   }
   for (const Json &split : model["split_groups"])
     say("  taken apart: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
@@ -327,8 +333,8 @@ int runExplore(const ExploreArguments &options) {
       continue;
     }
     model.text = std::move(*text);
-    model.key = fingerprint({model.path, model.text, settings, device->name, device->digest,
-                             calibrationText});
+    model.key = fingerprint(
+        {model.path, model.text, settings, device->name, device->digest, calibrationText});
   }
   std::optional<ExploreFolder> folder;
   if (!options.out.empty()) {
@@ -368,7 +374,7 @@ int runExplore(const ExploreArguments &options) {
     print(document);
   } else {
     say("device {}, calibration {}, {} caches\n", device->name,
-               transferred(*calibration, *device).label(), options.cache);
+        transferred(*calibration, *device).label(), options.cache);
     printNotes(notes);
     for (const Json &model : document["models"])
       printModel(model, model["total_time_ns"].get<double>());

@@ -83,8 +83,7 @@ int main(int argc, char **argv) {
     app.exit(error); // --help and --version
   }
   // Else LLVM would print a line of its own and abort.
-  llvm::install_bad_alloc_error_handler(
-      [](void *, const char *, bool) { throw std::bad_alloc(); });
+  llvm::install_bad_alloc_error_handler([](void *, const char *, bool) { throw std::bad_alloc(); });
   int code = selection.run ? runSelected(selection) : Fine;
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     std::fputs("error: cannot write the result to standard output\n", stderr);

@@ -45,7 +45,7 @@ void printPrice(const PlanPrice &price) {
   }
   say("price     {}{}, {}: 68 % of such kernels take {} to {} (± {:.0f} %; ± {:.1f} % of "
       "it by the parameters)\n",
-      timeText(e.timeNs), e.flops > 0 ? " by " + price.instruction : "",
+      timeText(e.timeNs), e.term("tensor") + e.term("fma") > 0 ? " by " + price.instruction : "",
       price.calibration.empty() ? "the device description alone"
                                 : "calibrated on " + price.calibration,
       timeText(e.timeNs * std::exp(-e.sigmaLn)), timeText(e.timeNs * std::exp(e.sigmaLn)),
@@ -59,7 +59,8 @@ void printPrice(const PlanPrice &price) {
   say("  bytes   DRAM read {}, written {} (at least {} in all), L2 {}, shared memory {}\n",
       bytesText(e.dramReadBytes), bytesText(e.dramWriteBytes), bytesText(e.compulsoryBytes),
       bytesText(e.l2Bytes), bytesText(e.sharedTrafficBytes));
-  say("  work    {:.3g} FLOP, {:.3g} special functions\n", e.flops, e.specialOps);
+  say("  work    useful {:.3g} FLOP, {:.3g} special functions; issued {:.3g}, {:.3g}\n",
+      e.usefulFlops, e.usefulSpecialOps, e.issuedFlops, e.issuedSpecialOps);
   say("  blocks  {:.0f} in {:.3g} waves, {:.3g} iterations; an SM holds {:.0f}: by registers "
       "{:.0f}, shared memory {:.0f}, warps {:.0f}, blocks {:.0f}\n",
       e.ctas, e.waves, e.iterations, e.resources.ctasPerSm, e.resources.byRegisters,
@@ -94,8 +95,10 @@ Json priceJson(const PlanPrice &price) {
                        {"dram_written", e.dramWriteBytes},
                        {"l2", e.l2Bytes},
                        {"shared_memory", e.sharedTrafficBytes}};
-  document["flops"] = e.flops;
-  document["special_functions"] = e.specialOps;
+  document["flops"] = e.usefulFlops;
+  document["transcendentals"] = e.usefulSpecialOps;
+  document["issued_flops"] = e.issuedFlops;
+  document["special_functions"] = e.issuedSpecialOps;
   document["blocks"] = e.ctas;
   document["iterations"] = e.iterations;
   document["waves"] = e.waves;
