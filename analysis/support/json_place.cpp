@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <set>
 #include <vector>
 
 namespace tilewright {
@@ -100,28 +99,6 @@ size_t jsonPlace(std::string_view text, std::string_view path) {
     at = found;
   }
   return std::min(at, text.size());
-}
-
-std::optional<DuplicateKey> duplicateKey(std::string_view text) {
-  std::vector<std::set<std::string_view>> open; // keys of the objects around, none for arrays
-  for (size_t at = 0; at < text.size();) {
-    char c = text[at];
-    if (c == '"') {
-      size_t end = skipString(text, at);
-      std::string_view token = text.substr(at, end - at);
-      if (size_t next = skipSpace(text, end); next < text.size() && text[next] == ':')
-        if (!open.empty() && !open.back().insert(token).second)
-          return DuplicateKey{std::string(token.substr(1, token.size() - 2)), at};
-      at = end;
-      continue;
-    }
-    if (c == '{' || c == '[')
-      open.emplace_back();
-    else if ((c == '}' || c == ']') && !open.empty())
-      open.pop_back();
-    ++at;
-  }
-  return std::nullopt;
 }
 
 std::string withoutSpace(std::string_view text) {

@@ -22,7 +22,7 @@ inline llvm::Error jsonError(const std::string &file, const std::string &text,
 template <typename Json>
 llvm::Expected<Json> parseJson(const std::string &file, const std::string &text,
                                unsigned maxDepth) {
-  if (auto error = checkJsonDepth(text, maxDepth, file))
+  if (auto error = checkJson(text, maxDepth, file))
     return error;
   auto fail = [&](size_t offset, std::string message) {
     SourceLoc where{static_cast<uint32_t>(std::min<size_t>(offset, UINT32_MAX - 1))};
@@ -36,8 +36,6 @@ llvm::Expected<Json> parseJson(const std::string &file, const std::string &text,
   } catch (const typename Json::exception &) { // a number too large for a double
     return fail(0, "not usable JSON: a number is too large");
   }
-  if (auto twice = duplicateKey(text))
-    return fail(twice->offset, fmt::format("'{}' is there twice; remove one", twice->key));
   return root;
 }
 
