@@ -20,7 +20,7 @@ namespace {
 constexpr double unrolledWords = 4, unrolledSteps = 4;
 /// Registers that a loaded word fills until it is used, and one of narrow elements, which are
 /// unpacked.
-constexpr double registersOfWord = 1.15, registersOfPacked = 1.43;
+constexpr double registersOfWord = 1.15, registersOfPacked = 1.3;
 /// Multiplication by a reciprocal, with the scaling that keeps it in range.
 constexpr double sharedDivisorOps = 3;
 /// Trips to L2 of a CTA that has left its partial sums in a workspace: they are there for all, it
@@ -390,6 +390,7 @@ private:
       f.tags += larger(times, Q(0)) * f.warps * a.perThread * lines * v.valid;
       const Q words = larger(v.elements / threads, Q(1)) * width / 4.0;
       registers.loadedWords += words;
+      registers.packed = registers.packed || width < 4;
       registers.wordRegisters += words * (width < 4 ? registersOfPacked : registersOfWord);
     }
     bytes *= strideSpread(v, sectorBytes);
@@ -407,7 +408,23 @@ private:
           larger(registers.rows, smaller(v.elements / v.contiguousElements(), Q(a.perThread)));
     f.loadBytes += times * bytes;
     f.loadsPerThread += times * perThread;
+    loadsWithData += times * perThread * shareWithData(v, a.vector);
     f.loadInstructions += times * f.warps * perThread;
+  }
+
+  /// Of the loads that a thread makes along a row of the tile, those that do not lie beyond the end
+  /// of the tensor: others are masked off and wait for nothing.
+  Q shareWithData(const InstanceView &v, const Q &vector) const {
+    const int minor = v.minorDim();
+    if (minor < 0)
+      return 1;
+    const Q run = v.sizes[size_t(minor)];
+    Q tiles = 1;
+    for (unsigned p : v.dimParameters[size_t(minor)])
+      tiles *= view.parameters[p].tiles;
+    const Q loads = larger(Q(1), run / (32.0 * f.warps * vector));
+    const Q valid = smaller(Q(1), double(v.op->shape.dims[size_t(minor)]) / (tiles * run));
+    return ceilOf(loads * valid) / loads;
   }
 
   /// Whether a loop moves the tile along its contiguous dim.
@@ -453,8 +470,8 @@ private:
       }
     }
     if (!f.matrix)
-      f.aluOps += largestBody(); // addresses, packing
-    else if (f.serial)           // running sums are rescaled when the maximum of a row grows
+      f.aluOps += f.looped ? largestBody() : Q(0); // masks and zeros of every step
+    else if (f.serial) // running sums are rescaled when the maximum of a row grows
       f.aluOps += dots.dots.back().shape.batch * dots.dots.back().shape.rows *
                   dots.dots.back().shape.columns;
   }
@@ -656,7 +673,7 @@ private:
       registers.walksRows = f.rowWalk > 0.0;
       const LoopRegisters<Q> loop = loopRegisters(registers, f.warps, device.limits);
       f.roundTrips = smaller(larger(Q(1), registers.wordRegisters / loop.forLoads),
-                             larger(f.loadsPerThread * f.unroll, Q(1)));
+                             larger(loadsWithData * f.unroll, Q(1)));
     }
     f.issuedFlops = f.ctas * (f.iterations * flopsInLoop + flopsOutside);
     f.pipelined = f.matrix;
@@ -677,6 +694,7 @@ private:
   double misalignedFactor = 1;
   Q copies = 0;
   Q flopsInLoop = 0, flopsOutside = 0; ///< issued by a CTA: of an iteration, and once
+  Q loadsWithData = 0; ///< of loadsPerThread, those that bring something
 };
 
 template <class Q>

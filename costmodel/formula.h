@@ -91,6 +91,9 @@ constexpr double residentShare = 0.7, thrashShare = 0.95;
 /// Clocks per instruction of a lone warp whose instructions hardly wait for one another: sums over
 /// the steps of a loop have an accumulator for each element.
 constexpr double independentClocks = 2;
+/// What a kernel without dots spills it reads again in each of its passes (a maximum, a sum, the
+/// result), where a loop of dots reads it once an iteration.
+constexpr double spilledPasses = 2;
 /// f32 FMA pipes reach this share of their peak in a well-fed inner loop.
 constexpr double fmaRate = 0.85;
 /// Exponent that joins kernel-wide limits, which hardly overlap where they meet.
@@ -152,8 +155,9 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T fma = T(f.fmaClocks / (fmaRate * clock));
   const T relayout = f.relayoutClocks / clock / p.relayoutRate;
   const T scatter = f.scatterClocks / clock / p.relayoutRate;
-  const T spills = larger(none, f.rawRegisters - double(d.limits.registersPerThread)) * W *
-                   (f.matrix ? 1.0 : 0.0) / d.schedulersPerSm * p.spill;
+  const Q spilled = f.matrix ? larger(none, f.rawRegisters - double(d.limits.registersPerThread))
+                             : spilledPasses * larger(none, f.rawRegisters - f.registers);
+  const T spills = spilled * W / d.schedulersPerSm * p.spill;
   const T shared = f.sharedBytes / sharedPerNs / p.sharedRate + relayout + scatter + spills;
   const T instructions = (f.matrix ? W : none) * p.loopInstructions +
                          (f.loadInstructions * (f.matrix ? copyInstructions : loadInstructions) +
@@ -192,11 +196,14 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T released = f.serial ? dependent * p.tensorWait
                               : dependent - select(f.serialGroups > 0.0, none, f.wgmmaClocks) /
                                                 (p.wgmmaRate * clock) * (1.0 - p.tensorWait);
+  // What L2 holds from the start (warm caches) is a shorter way off.
+  const Q found = f.cachedBytes / larger(f.cachedBytes + f.readBytes + f.writtenBack, one);
+  const T directLoad = p.directLoad * (1.0 - found * (1.0 - d.l2Latency / d.dramLatency));
   // A loop of direct loads.
   T directMemory(0.0), directChain(0.0);
   if (!f.pipelined) {
     directMemory =
-        p.directLoad * f.roundTrips / f.unroll * select(f.rowWalk > 0.0, T(p.rowWalk), T(1.0));
+        directLoad * f.roundTrips / f.unroll * select(f.rowWalk > 0.0, T(p.rowWalk), T(1.0));
     directChain = directMemory + select(I > 1.0, one, none) * p.iteration +
                   instructions / W * (f.looped ? P(independentClocks) : p.issueClocks) / clock +
                   fma;
@@ -215,7 +222,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T epilogue = (f.matrix ? one : none) * p.matrixCta + f.atomicsPerThread * p.atomicLatency +
                      f.exchanges * p.exchange + f.lastRoundTrips * p.stageHit +
                      f.lastLoadBytes / (loadPort * clock) +
-                     select(f.outsideLoadBytes > 0.0, one, none) * p.directLoad + output;
+                     select(f.outsideLoadBytes > 0.0, one, none) * directLoad + output;
 
   // DRAM.
   const Q moved = read + f.writeBytes + f.workspaceBytes;

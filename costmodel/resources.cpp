@@ -13,14 +13,15 @@ template <class Q> Q fullSmRegisters(const Q &warps, const DeviceLimits &l) {
 template <class Q>
 LoopRegisters<Q> loopRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimits &l) {
   // Fitted to the counts of ptxas and to times of one iteration of measured reductions.
-  constexpr double fixed = 16.7, step = 0.8, address = 2.9, perAccumulator = 0.148, perRow = 4.8,
-                   fewRows = 5.1;
+  constexpr double fixed = 16.7, step = 0.7, address = 2.9, perAccumulator = 0.148, perRow = 4.8,
+                   fewRows = 5.1, unpacking = 3;
+  const double least = f.packed ? 4 - unpacking : 4; // a vector of 16 bytes, or what is left of it
   const Q busy = fixed + step * (f.unroll - 1.0) + f.loopAccumulators + address * f.rows;
   const Q few =
       f.walksRows ? perAccumulator * f.loopAccumulators : perRow * larger(f.rows - fewRows, Q(0));
   LoopRegisters<Q> r;
   r.all = smaller(
-      smaller(busy + 1.0 + f.loadedWords, larger(fullSmRegisters(warps, l), busy + 1.0 + few)),
+      smaller(busy + 1.0 + f.loadedWords, larger(fullSmRegisters(warps, l), busy + least + few)),
       Q(double(l.registersPerThread)));
   r.forLoads = larger(r.all - busy, Q(1));
   return r;
@@ -43,8 +44,9 @@ Q estimateRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimit
   }
   if (f.loop)
     return loopRegisters(f, warps, limits).all;
-  const Q raw = 13.7 + 0.68 * f.loopAccumulators + 0.88 * f.loadedWords + 0.81 * f.keptElements +
-                0.42 * f.broadcastElements + (f.tables ? 7.8 : 0.0);
+  const Q raw = f.keptElements > 0.0 ? 11.0 + 1.17 * f.keptElements
+                                     : 13.7 + 0.68 * f.loopAccumulators + 0.88 * f.loadedWords +
+                                           0.42 * f.broadcastElements + (f.tables ? 7.8 : 0.0);
   // The compiler spends a few registers less where that fills the SM.
   const Q full = fullSmRegisters(warps, limits);
   return raw > full && raw <= full + 8.0 ? full : raw;

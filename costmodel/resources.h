@@ -22,6 +22,7 @@ template <class Q> struct RegisterFacts {
   // Without a dot:
   Q loadedWords = 0;      ///< 32-bit words of the loads of an iteration, or of those unrolled
   Q wordRegisters = 0;    ///< registers that they take until they are used
+  bool packed = false;    ///< words of several elements, which take registers to be unpacked
   Q loopAccumulators = 0; ///< of a reduction over a loop
   Q keptElements = 0;     ///< f32 that stay live over a reduction inside the CTA
   Q broadcastElements = 0;
