@@ -213,16 +213,20 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const Q around = f.matrix ? W * (setupInstructions + copySetup * f.loadsPerThread) +
                                   f.outputElements / lanes * outputInstructions
                             : none;
+  const Q outsideInstructions =
+      larger(f.outsideAluOps + f.outsideSfuOps, 2.0 * f.outsideHalfRateOps) / lanes;
   const T output = T(around / (d.schedulersPerSm * clock) + f.storeBytes / (storePort * clock) +
                      f.outsideLoadBytes / (loadPort * clock) +
-                     larger(f.outsideAluOps + f.outsideSfuOps, 2.0 * f.outsideHalfRateOps) / lanes /
-                         (d.schedulersPerSm * clock) +
+                     outsideInstructions / (d.schedulersPerSm * clock) +
                      f.outsideSfuOps / (d.sfuPerClock * clock)) +
                    f.epilogueSharedBytes / sharedPerNs / p.sharedRate;
-  const T epilogue = (f.matrix ? one : none) * p.matrixCta + f.atomicsPerThread * p.atomicLatency +
-                     f.exchanges * p.exchange + f.lastRoundTrips * p.stageHit +
-                     f.lastLoadBytes / (loadPort * clock) +
-                     select(f.outsideLoadBytes > 0.0, one, none) * directLoad + output;
+  const T epilogue =
+      (f.matrix ? one : none) * p.matrixCta + f.atomicsPerThread * p.atomicLatency +
+      f.exchanges * p.exchange + f.lastRoundTrips * p.stageHit +
+      f.lastLoadBytes / (loadPort * clock) +
+      select(f.outsideLoadBytes > 0.0, one, none) * directLoad + output +
+      // Fewer warps than keep the schedulers busy: each waits for its own results.
+      larger(none, outsideInstructions / clock * (independentClocks / W - 1.0 / d.schedulersPerSm));
 
   // DRAM.
   const Q moved = read + f.writeBytes + f.workspaceBytes;

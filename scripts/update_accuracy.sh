@@ -79,6 +79,19 @@ TEXT
   evaluate --left-out | tail -n +3
   cat <<'TEXT'
 
+### Where it was worst
+
+Kinds of kernels that were priced worst, before and after what model.md says of masked loads, of registers
+of kept rows and of unpacking, and of addresses; Triton's with shapes left out. No measured row has an odd
+length; those counted here have one that is no multiple of 128 bytes. Of products with transcendental
+functions in their epilogues there are only those of our own code, cold and warm, one plan each.
+
+`scripts/accuracy_classes.sh`
+
+TEXT
+  scripts/accuracy_classes.sh "${1:-build/release}"
+  cat <<'TEXT'
+
 ## A family that no fit has seen
 
 Each family is priced by a fit to all others (target: MAPE 12 %, top-1 95 %). Twins (the same product in
