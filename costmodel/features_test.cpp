@@ -192,6 +192,23 @@ TEST(Features, Reductions) {
   EXPECT_EQ(column.iterations, 64);
 }
 
+TEST(Features, LoadsBeyondTheTensorWaitForNothing) {
+  // A thread makes four loads along the 2048 columns of the tile.
+  auto roundTrips = [](int64_t columns) {
+    return featuresFrom(memoryHeader + fmt::format("colreduce,f32,4096,{},1,2048,,4\n", columns))
+        .roundTrips;
+  };
+  EXPECT_EQ(roundTrips(320), 1);
+  EXPECT_LE(roundTrips(1024), 2);
+  EXPECT_GT(roundTrips(8192), roundTrips(1024));
+}
+
+TEST(Features, RowsThatAreKeptTakeRegisters) {
+  // As ptxas reports them: 154 registers for 128 elements of a row a thread, 85 for 64.
+  EXPECT_EQ(featuresFrom(memoryHeader + "softmax2d,bf16,16384,4096,1,4096,,1\n").occupancy, 12);
+  EXPECT_EQ(featuresFrom(memoryHeader + "softmax2d,bf16,16384,4096,1,4096,,2\n").occupancy, 10);
+}
+
 TEST(Features, SoftmaxReadsItsRowOnce) {
   Features f = featuresFrom(memoryHeader + "softmax2d,bf16,128,8192,1,8192,,8\n");
   EXPECT_EQ(f.ctas, 128);

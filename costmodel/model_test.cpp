@@ -87,6 +87,36 @@ TEST(Model, CacheStatesAreOrdered) {
   }
 }
 
+TEST(Model, PriorsOfWritesAndAtomicsScaleWithTheDevice) {
+  Device device = h100();
+  const Parameters before = priorParameters(device);
+  device.dramBandwidth *= 2;
+  device.l2Bandwidth *= 4;
+  device.l2Latency *= 0.5;
+  const Parameters after = priorParameters(device);
+  EXPECT_DOUBLE_EQ(after.partialSector, before.partialSector / 2);
+  EXPECT_DOUBLE_EQ(after.atomicInterval, before.atomicInterval / 4);
+  EXPECT_DOUBLE_EQ(after.atomicLatency, before.atomicLatency / 2);
+}
+
+TEST(Model, WarmLoadsTakeTheLatencyOfL2) {
+  Device device = h100();
+  const Parameters p = bundled().values();
+  Features f;
+  f.ctas = 132;
+  f.looped = true;
+  f.iterations = 100;
+  f.loadBytes = 4096;
+  f.loadsPerThread = f.loadInstructions = 1;
+  f.readBytes = 132 * 100 * 4096.0 / 8;
+  f.registers = 32;
+  const Features warm = underCache(f, device, CacheState::Warm);
+  const double chain = kernelTime(f, device, p).latency,
+               warmChain = kernelTime(warm, device, p).latency;
+  EXPECT_NEAR(chain - warmChain, 100 * p.directLoad * (1 - device.l2Latency / device.dramLatency),
+              1e-6 * chain);
+}
+
 TEST(Model, DerivativesMatchDifferences) {
   constexpr int n = parameterCount;
   Device device = h100();
