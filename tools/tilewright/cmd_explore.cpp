@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <new>
 
 namespace tilewright::cli {
 
@@ -258,12 +259,27 @@ bool hasCode(const KernelPlan &plan, const std::string &target) {
 
 #endif
 
+/// The hash of a model's text. Texts are not kept: a batch needs the memory of one at a time.
+llvm::Expected<std::string> hashOfModel(const std::string &path) {
+  try {
+    llvm::Expected<std::string> text = readFile(path);
+    return text ? llvm::Expected<std::string>(fingerprint({*text})) : text.takeError();
+  } catch (const std::bad_alloc &) {
+    return makeError(DiagClass::BudgetSpent, "{}: out of memory while it was read", path);
+  }
+}
+
 /// Reads and explores a model; the text is its entry of the document, and its files are written.
 llvm::Expected<std::string> exploreFile(const BatchModel &model, size_t index, const Device &device,
                                         const Calibration &calibration, ExploreOptions exploring,
                                         std::optional<ExploreFolder> &folder) {
+  llvm::Expected<std::string> text = readFile(model.path);
+  if (!text)
+    return text.takeError();
+  if (fingerprint({*text}) != model.hash)
+    return makeError(DiagClass::BadInput, "{}: was changed while the batch ran", model.path);
   llvm::Expected<Module> module =
-      importBuffer(std::make_shared<SourceBuffer>(model.path, model.text));
+      importBuffer(std::make_shared<SourceBuffer>(model.path, std::move(*text)));
   if (!module)
     return module.takeError();
   Progress progress("explored kernels");
@@ -327,14 +343,14 @@ int runExplore(const ExploreArguments &options) {
     models.push_back({path, "", ""});
   Batch batch("models");
   for (BatchModel &model : models) {
-    llvm::Expected<std::string> text = readFile(model.path);
-    if (!text) {
-      batch.fail(model.path, text.takeError());
+    llvm::Expected<std::string> hash = hashOfModel(model.path);
+    if (!hash) {
+      batch.fail(model.path, hash.takeError());
       continue;
     }
-    model.text = std::move(*text);
+    model.hash = std::move(*hash);
     model.key = fingerprint(
-        {model.path, model.text, settings, device->name, device->digest, calibrationText});
+        {model.path, model.hash, settings, device->name, device->digest, calibrationText});
   }
   std::optional<ExploreFolder> folder;
   if (!options.out.empty()) {

@@ -111,11 +111,9 @@ int runImport(const ImportArguments &options) {
     *module = std::move(*inlined);
   }
   if (options.text) {
-    std::string text = printHlo(*module);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    say("{}", printHlo(*module));
   } else if (options.dot) {
-    std::string text = toDot(*module);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    say("{}", toDot(*module));
   } else if (options.json) {
     print(toJson(summarize(*module)));
   } else {

@@ -12,8 +12,9 @@ namespace tilewright::cli {
 
 /// One model of a batch.
 struct BatchModel {
-  std::string path, text;
-  std::string key; ///< a hash of all that its result depends on; empty where it could not be read
+  std::string path;
+  std::string hash; ///< of its text
+  std::string key;  ///< a hash of all that its result depends on; empty where it could not be read
 };
 
 class ExploreFolder {
