@@ -1,5 +1,5 @@
-// Many files at once, and folders that are used again: one bad file costs itself, and results of two
-// runs never mix.
+// Many files at once, and folders that are used again: one bad file costs itself, and results of
+// two runs never mix.
 #include "tests/cli/run_program.h"
 
 #include <algorithm>
@@ -14,8 +14,9 @@ using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
 std::string model(const std::string &name, const std::string &op) {
-  return "HloModule " + name + "\nENTRY e {\n  x = f32[64,64] parameter(0)\n  s = f32[64,64] sort(x), "
-                               "dimensions={1}, to_apply=lt\n  a = f32[64,64] " +
+  return "HloModule " + name +
+         "\nENTRY e {\n  x = f32[64,64] parameter(0)\n  s = f32[64,64] sort(x), "
+         "dimensions={1}, to_apply=lt\n  a = f32[64,64] " +
          op + "(x)\n  ROOT y = f32[64,64] " + op +
          "(s)\n}\nlt {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
          "  ROOT c = pred[] compare(a, b), direction=LT\n}\n";
@@ -48,19 +49,17 @@ protected:
 };
 
 bool holds(const std::vector<std::string> &names, const std::string &part) {
-  return std::any_of(names.begin(), names.end(), [&](const std::string &name) {
-    return name.find(part) != std::string::npos;
-  });
+  return std::any_of(names.begin(), names.end(),
+                     [&](const std::string &name) { return name.find(part) != std::string::npos; });
 }
 
 } // namespace
 
 TEST_F(Batches, OneBadModelCostsTheBatchThatModel) {
-  std::vector<std::string> models = {write("good.hlo.txt", "negate"),
-                                     folder / "missing.hlo.txt",
-                                     folder.write("bad.hlo.txt", "HloModule b\nENTRY e {\n  oops\n}\n"),
-                                     folder.write("other.mlir", "module {\n}\n"),
-                                     write("fine.hlo.txt", "abs")};
+  std::vector<std::string> models = {
+      write("good.hlo.txt", "negate"), folder / "missing.hlo.txt",
+      folder.write("bad.hlo.txt", "HloModule b\nENTRY e {\n  oops\n}\n"),
+      folder.write("other.mlir", "module {\n}\n"), write("fine.hlo.txt", "abs")};
   std::string first;
   for (const char *jobs : {"1", "2"}) {
     Outcome outcome = explore(models, {"--json", "--jobs", jobs});
@@ -159,8 +158,7 @@ TEST_F(Batches, OutputsThatAreNoFiles) {
   ASSERT_EQ(runTilewright({"report", folder / "out", "--csv", "--out", folder / "t"}).exitCode, 0);
   EXPECT_TRUE(holds(filesIn("t"), "kernels.csv"));
   folder.write("empty.json", R"({"schema":"tilewright.explore","schema_version":1,"models":[]})");
-  Outcome csv =
-      runTilewright({"report", folder / "empty.json", "--csv", "--out", folder / "t"});
+  Outcome csv = runTilewright({"report", folder / "empty.json", "--csv", "--out", folder / "t"});
   EXPECT_EQ(csv.exitCode, 0) << csv.describe();
   EXPECT_FALSE(holds(filesIn("t"), "kernels.csv"));
 }
@@ -170,13 +168,25 @@ TEST_F(Batches, NoNameReachesTheTerminalRaw) {
   std::string named = folder.write("m\x1b[31m.hlo.txt", "HloModule m\nENTRY e {\n  oops\n}\n");
   std::string longName = "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT y = f32[4] " +
                          std::string(5'000'000, 'n') + "(x)\n}\n";
+  // A string of a model that is read.
+  std::string strings = folder.write(
+      "s.hlo.txt", "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT c = f32[4] "
+                   "custom-call(x), custom_call_target=\"" +
+                       hostile + "\", metadata={op_name=\"" + hostile + "\"}\n}\n");
   const std::vector<std::vector<std::string>> commands = {
+      {"import", strings},
+      {"import", strings, "--text"},
+      {"import", strings, "--dot"},
+      {"index", strings, "--op", "c"},
+      {"explore", strings},
       {"import", named},
       {"explore", named, folder / "missing\x1b[2J"},
-      {"import", folder.write("op.hlo.txt", "HloModule m\nENTRY e {\n  x = f32[4] " + hostile + "(x)\n}")},
+      {"import",
+       folder.write("op.hlo.txt", "HloModule m\nENTRY e {\n  x = f32[4] " + hostile + "(x)\n}")},
       {"import", folder.write("long.hlo.txt", longName)},
       {"evaluate", folder.write("m.csv", "family,time_ns\n" + hostile + ",1\n" + hostile + ",2\n")},
-      {"emit", folder.write("plan.json", "{\"schema\": \"" + hostile + "\"}"), "--out", folder / "p"},
+      {"emit", folder.write("plan.json", "{\"schema\": \"" + hostile + "\"}"), "--out",
+       folder / "p"},
       {"report", folder.write("e.json", "{\"schema\": \"" + std::string(5'000'000, 'n') + "\"}")},
       {"tile", write("t.hlo.txt", "negate"), "--root", hostile},
       {hostile},
@@ -187,7 +197,8 @@ TEST_F(Batches, NoNameReachesTheTerminalRaw) {
     std::string shown = outcome.out + outcome.err;
     EXPECT_LT(shown.size(), 20'000u) << command[0];
     for (char c : shown)
-      ASSERT_TRUE(c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 0x20) << outcome.describe();
+      ASSERT_TRUE(c == '\n' || c == '\t' || static_cast<unsigned char>(c) >= 0x20)
+          << outcome.describe();
   }
 }
 

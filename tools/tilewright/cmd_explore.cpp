@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <fmt/format.h>
+#include <new>
 
 namespace tilewright::cli {
 
@@ -306,12 +307,34 @@ std::vector<std::string> modulesOf(const std::string &path, const std::string &t
   return {""};
 }
 
+/// What a file of a batch holds. Texts are not kept: a batch needs the memory of one at a time.
+struct FileOfBatch {
+  std::string hash; ///< of its text
+  std::vector<std::string> modules;
+};
+
+llvm::Expected<FileOfBatch> lookInto(const std::string &path, const std::string &wanted) {
+  try {
+    llvm::Expected<std::string> text = readFile(path);
+    if (!text)
+      return text.takeError();
+    return FileOfBatch{fingerprint({*text}), modulesOf(path, *text, wanted)};
+  } catch (const std::bad_alloc &) {
+    return makeError(DiagClass::BudgetSpent, "{}: out of memory while it was read", path);
+  }
+}
+
 /// Reads and explores a model; the text is its entry of the document, and its files are written.
 llvm::Expected<std::string> exploreFile(const BatchModel &model, size_t index, const Device &device,
                                         const Calibration &calibration, ExploreOptions exploring,
                                         std::optional<ExploreFolder> &folder) {
+  llvm::Expected<std::string> text = readFile(model.path);
+  if (!text)
+    return text.takeError();
+  if (fingerprint({*text}) != model.hash)
+    return makeError(DiagClass::BadInput, "{}: was changed while the batch ran", model.path);
   llvm::Expected<Module> module =
-      importBuffer(std::make_shared<SourceBuffer>(model.path, model.text), model.module);
+      importBuffer(std::make_shared<SourceBuffer>(model.path, std::move(*text)), model.module);
   if (!module)
     return module.takeError();
   Progress progress("explored kernels");
@@ -373,15 +396,16 @@ int runExplore(const ExploreArguments &options) {
   std::vector<BatchModel> models;
   Batch batch("models");
   for (const std::string &path : options.models) {
-    llvm::Expected<std::string> text = readFile(path);
-    if (!text) {
-      batch.fail(path, text.takeError());
-      models.push_back({path, {}, "", ""});
+    llvm::Expected<FileOfBatch> file = lookInto(path, options.module);
+    if (!file) {
+      batch.fail(path, file.takeError());
+      models.push_back({path, {}, {}, {}});
       continue;
     }
-    for (std::string &module : modulesOf(path, *text, options.module)) {
-      BatchModel model{path, std::move(module), *text, ""};
-      model.key = fingerprint({model.name(), model.text, settings, device->name, device->digest, calibrationText});
+    for (std::string &module : file->modules) {
+      BatchModel model{path, std::move(module), file->hash, {}};
+      model.key = fingerprint(
+          {model.name(), model.hash, settings, device->name, device->digest, calibrationText});
       models.push_back(std::move(model));
     }
   }

@@ -143,8 +143,7 @@ int runImport(const ImportArguments &options) {
   for (const Module &module : *modules) {
     const bool isFirst = &module == &modules->front();
     if (options.text || options.dot) {
-      std::string out = options.text ? printHlo(module) : toDot(module);
-      std::fwrite(out.data(), 1, out.size(), stdout);
+      say("{}", options.text ? printHlo(module) : toDot(module));
       continue;
     }
     const ModuleSummary summary = summarize(module);

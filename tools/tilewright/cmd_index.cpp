@@ -164,7 +164,7 @@ public:
     if (json)
       print(document);
     else
-      std::fwrite(text.data(), 1, text.size(), stdout);
+      say("{}", text);
   }
 
 private:
