@@ -7,12 +7,16 @@
 
 namespace tilewright {
 
-enum class Mask { None, Causal, Window, Added };
+/// Keys that rows see. LeftPadding: causal, without the first 20 keys, so that the first 20 rows
+/// see none. Steep: those from 3·row + 10 on, so that later rows see none and rows of one tile meet
+/// their first key in different steps. Nothing: none at all.
+enum class Mask { None, Causal, Window, Added, LeftPadding, Steep, Nothing };
 
-/// Attention of `heads` heads; P is normalised before the second dot or its result is.
+/// Attention of `heads` heads; P is normalised before the second dot or its result is. Scores that
+/// a mask leaves out are `fill`.
 inline std::string attention(int64_t heads, int64_t queries, int64_t keys, int64_t depth,
                              int64_t columns, Mask mask = Mask::None, bool isNormalisedFirst = true,
-                             const std::string &type = "bf16") {
+                             const std::string &type = "bf16", const std::string &fill = "-inf") {
   auto three = [&](const std::string &t, int64_t x, int64_t y) {
     return fmt::format("{}[{},{},{}]", t, heads, x, y);
   };
@@ -43,18 +47,36 @@ inline std::string attention(int64_t heads, int64_t queries, int64_t keys, int64
     std::string integers = three("s32", queries, keys), flags = three("pred", queries, keys);
     line("row = " + integers + " iota(), iota_dimension=1");
     line("column = " + integers + " iota(), iota_dimension=2");
-    line("seen = " + flags + " compare(row, column), direction=GE");
-    line("lows = " + s + " broadcast(low), dimensions={}");
+    line("fill = f32[] constant(" + fill + ")");
+    line("fills = " + s + " broadcast(fill), dimensions={}");
+    auto number = [&](const std::string &name, int64_t value) {
+      line(name + "s = s32[] constant(" + std::to_string(value) + ")");
+      line(name + " = " + integers + " broadcast(" + name + "s), dimensions={}");
+    };
     std::string condition = "seen";
+    if (mask == Mask::Steep || mask == Mask::Nothing) {
+      number("three", mask == Mask::Steep ? 3 : 0);
+      number("start", mask == Mask::Steep ? 10 : keys);
+      line("steep = " + integers + " multiply(row, three)");
+      line("from = " + integers + " add(steep, start)");
+      line("seen = " + flags + " compare(column, from), direction=GE");
+    } else {
+      line("seen = " + flags + " compare(row, column), direction=GE");
+    }
+    if (mask == Mask::LeftPadding) {
+      number("pad", 20);
+      line("kept = " + flags + " compare(column, pad), direction=GE");
+      line("both = " + flags + " and(seen, kept)");
+      condition = "both";
+    }
     if (mask == Mask::Window) {
-      line("w = s32[] constant(20)");
-      line("wb = " + integers + " broadcast(w), dimensions={}");
-      line("far = " + integers + " subtract(row, wb)");
+      number("w", 20);
+      line("far = " + integers + " subtract(row, w)");
       line("near = " + flags + " compare(column, far), direction=GT");
       line("both = " + flags + " and(seen, near)");
       condition = "both";
     }
-    line("masked = " + s + " select(" + condition + ", scaled, lows)");
+    line("masked = " + s + " select(" + condition + ", scaled, fills)");
     x = "masked";
   }
   line("top = " + rows + " reduce(" + x + ", low), dimensions={2}, to_apply=max");

@@ -4,6 +4,7 @@
 #include "codegen/chain_lowering.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilewright {
 
@@ -66,6 +67,9 @@ llvm::Expected<std::optional<Values>> ChainLowering::supply(OpId op, const Coord
         return elsewhere();
       return Values(count, currentRow[i]);
     }
+  // Where a conversion would make -inf of the lowest number, that would be NaN of -inf less it.
+  if (shift && op == *shift && currentShift)
+    return Values(count, currentShift);
   if (areMasksTrue)
     for (const Mask &mask : masks)
       if (op == mask.predicate && mask.isCertain &&
@@ -354,6 +358,63 @@ llvm::Error ChainLowering::emitStep(Expr step, llvm::Value *stage, Values &outpu
   return llvm::Error::success();
 }
 
+/// Is the op made of exponentials that take the shift?
+bool ChainLowering::isExponentialOf(OpId op) const {
+  const Graph &graph = lowering->graph;
+  for (uint32_t i = 0; i <= op.index; ++i) {
+    const Op &made = graph[OpId{i}];
+    if (made.opcode == Opcode::Exp && graph[made.operands[0]].opcode == Opcode::Subtract &&
+        graph[made.operands[0]].operands[1] == *shift && dependsOn(op, OpId{i}))
+      return true;
+  }
+  return false;
+}
+
+/// And of all of them, with none put out of account by a select?
+bool ChainLowering::isAlwaysExponential(OpId op) const {
+  for (uint32_t i = 0; i <= op.index; ++i)
+    if (lowering->graph[OpId{i}].opcode == Opcode::Select && dependsOn(op, OpId{i}) &&
+        isExponentialOf(OpId{i}))
+      return false;
+  return isExponentialOf(op);
+}
+
+/// The complete reductions of a line, and what its outputs are multiplied by.
+llvm::Error ChainLowering::takeRow(int64_t line, const Values &state) {
+  ScalarOps &ops = lowering->emitter.scalars();
+  KernelBuilder &k = lowering->k;
+  llvm::IRBuilder<> &b = k.b;
+  for (size_t i = 0; i < reductions.size(); ++i) {
+    const Reduction &reduction = reductions[i];
+    llvm::Value *held = state[static_cast<size_t>(line) * reductions.size() + i];
+    if (reduction.combiner == Combiner::Add) // each lane has added up its own keys
+      held = acrossQuad(Combiner::Add, reduction.type, held);
+    else if (scaling)
+      held = b.CreateFMul(held, k.cf(factor));
+    currentRow[i] = ops.round(reduction.type, held);
+  }
+  currentScale = nullptr;
+  if (shift) {
+    // Scores of -inf less a shift of -inf: the ops make NaNs of them, the steps have made zeros.
+    auto last = rowValue(*shift, rowOf(line));
+    if (!last)
+      return last.takeError();
+    llvm::Value *isDefined =
+        b.CreateFCmpOGT((*last)[0], ops.identity(Combiner::Maximum, DType::F32));
+    llvm::Value *none = k.cf(std::numeric_limits<double>::quiet_NaN());
+    for (size_t i = 1; i < reductions.size(); ++i)
+      if (isAlwaysExponential(reductions[i].input))
+        currentRow[i] = b.CreateSelect(isDefined, currentRow[i], none);
+    if (!divisor && isAlwaysExponential(scores))
+      currentScale = b.CreateSelect(isDefined, k.cf(1), none);
+  }
+  for (size_t i = 0; i < reductions.size(); ++i)
+    currentReciprocal[i] = b.CreateFDiv(k.cf(1), currentRow[i]);
+  if (divisor)
+    currentScale = currentReciprocal[*divisor];
+  return llvm::Error::success();
+}
+
 llvm::Error ChainLowering::emitResults(const Values &outputs, const Values &state) {
   ValueEmitter &emitter = lowering->emitter;
   ScalarOps &ops = emitter.scalars();
@@ -366,18 +427,8 @@ llvm::Error ChainLowering::emitResults(const Values &outputs, const Values &stat
   for (int64_t line = 0; line < lines(); ++line) {
     ValueEmitter::Scope scope(emitter);
     Expr row = rowOf(line);
-    for (size_t i = 0; i < reductions.size(); ++i) {
-      const Reduction &reduction = reductions[i];
-      llvm::Value *held = state[static_cast<size_t>(line) * reductions.size() + i];
-      if (reduction.combiner == Combiner::Add) // each lane has added up its own keys
-        held = acrossQuad(Combiner::Add, reduction.type, held);
-      else if (scaling)
-        held = b.CreateFMul(held, k.cf(factor));
-      currentRow[i] = ops.round(reduction.type, held);
-    }
-    for (size_t i = 0; i < reductions.size(); ++i)
-      currentReciprocal[i] = b.CreateFDiv(k.cf(1), currentRow[i]);
-    llvm::Value *share = divisor ? currentReciprocal[*divisor] : nullptr;
+    if (auto error = takeRow(line, state))
+      return error;
     for (int64_t j = 0; j < columnEights; ++j) {
       emitter.setLanes(2);
       Expr column = emitter.simplify(lowering->tid.mod(4) * 2 + emitter.lane() + j * 8);
@@ -391,7 +442,8 @@ llvm::Error ChainLowering::emitResults(const Values &outputs, const Values &stat
       for (int64_t lane = 0; lane < 2; ++lane) {
         llvm::Value *sum =
             outputs[static_cast<size_t>((line / 2 * columnEights + j) * 4 + line % 2 * 2 + lane)];
-        currentOutput.push_back(ops.round(secondType, share ? b.CreateFMul(sum, share) : sum));
+        currentOutput.push_back(
+            ops.round(secondType, currentScale ? b.CreateFMul(sum, currentScale) : sum));
       }
       for (size_t r = 0; r < lowering->results.size(); ++r) {
         OpId id = lowering->results[r];

@@ -12,7 +12,7 @@
 //
 // Where the argument of the exponential is c·S (masked or not) with a constant c > 0, everything up
 // to there is reckoned without the factor, the maximum too: e^(c·s - c·m) = 2^((s - m)·c·log2 e) is
-// one multiply-add and one exp2 a score.
+// one subtraction, one product and one exp2 a score, and exactly 1 where s is the maximum.
 #pragma once
 
 #include "analysis/tiling/masks.h"
@@ -38,6 +38,7 @@ private:
     size_t dim = 0; ///< the reduced one, of the input
     Coordinates at; ///< over the placeholders
     DType type = DType::F32;
+    double start = 0; ///< what it is of nothing
   };
   /// A select's predicate that is true where all conditions are at least 0.
   struct Mask {
@@ -104,6 +105,12 @@ private:
   Coordinates firstAt(const Coordinates &scores) const; ///< of S, for coordinates of P
   llvm::Error emitResults(const Values &outputs, const Values &state);
   llvm::Expected<Values> rowValue(OpId op, Expr row);
+  llvm::Value *atLeastLowest(DType type, llvm::Value *value);
+  llvm::Value *powerOf(llvm::Value *x);
+  llvm::Expected<llvm::Value *> moveShift(Expr row, llvm::Value *&held);
+  llvm::Error takeRow(int64_t line, const Values &state);
+  bool isExponentialOf(OpId op) const;
+  bool isAlwaysExponential(OpId op) const;
   Expr rowOf(int64_t line) const;
   llvm::Value *acrossQuad(Combiner combiner, DType type, llvm::Value *value);
   llvm::Expected<std::optional<Values>> supply(OpId op, const Coordinates &at, unsigned count);
@@ -149,9 +156,10 @@ private:
   Guard currentGuard;
   bool areMasksTrue = false;
   std::map<std::vector<uint32_t>, Values> currentExponentials; ///< of a line, by coordinates
-  llvm::Value *currentShift = nullptr;                         ///< -log2 e · factor · shift
+  llvm::Value *currentShift = nullptr; ///< at least the lowest finite number
   Values currentSums, currentOutput;
   std::vector<llvm::Value *> currentRow, currentReciprocal; ///< by reduction
+  llvm::Value *currentScale = nullptr;                      ///< of the second dot; null: 1
 };
 
 /// The chain with the plan's instruction, or with mma.sync where that can't take it.

@@ -1,7 +1,16 @@
 // What a chain does with the scores of a step: P, and the running maximum and sums of its rows.
+//
+// With the shift h of a row so far, s a score and c a constant, P is made of 2^((s - h)·c): exactly
+// 1 at s = h, whatever fill a mask has put there. 2^(s·c - h·c) by a multiply-add is not: the
+// product h·c is rounded, and at -1e9 that is a factor of up to 2^64. While nothing but -inf has
+// been met, h is the lowest finite number: 2^((-inf - h)·c) = 0, and what is multiplied by
+// 2^((old h - new h)·c) are sums that are 0.
+#include "analysis/ir/numeric.h"
+#include "analysis/tiling/carried_state.h"
 #include "codegen/chain_lowering.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilewright {
 
@@ -9,15 +18,22 @@ namespace {
 constexpr double log2OfE = 1.4426950408889634;
 } // namespace
 
+/// The value, or the lowest finite number of its type in place of -inf.
+llvm::Value *ChainLowering::atLeastLowest(DType type, llvm::Value *value) {
+  ScalarOps &ops = lowering->emitter.scalars();
+  return ops.combine(Combiner::Maximum, type, value, ops.constant(type, lowestFinite(type)));
+}
+
 /// By line and reduction its value, then by line the shift.
 Values ChainLowering::initialState() {
   ScalarOps &ops = lowering->emitter.scalars();
   Values state;
   for (int64_t line = 0; line < lines(); ++line)
     for (const Reduction &reduction : reductions)
-      state.push_back(ops.identity(reduction.combiner, reduction.type));
+      state.push_back(ops.constant(reduction.type, reduction.start));
   if (shift)
-    state.insert(state.end(), static_cast<size_t>(lines()), lowering->k.cf(0));
+    state.insert(state.end(), static_cast<size_t>(lines()),
+                 lowering->k.cf(lowestFinite(DType::F32)));
   return state;
 }
 
@@ -41,6 +57,28 @@ llvm::Value *ChainLowering::acrossQuad(Combiner combiner, DType type, llvm::Valu
   return value;
 }
 
+/// e^(factor · x)
+llvm::Value *ChainLowering::powerOf(llvm::Value *x) {
+  KernelBuilder &k = lowering->k;
+  return k.approx(KernelBuilder::Approx::Exp2Flushed, k.b.CreateFMul(x, k.cf(log2OfE * factor)));
+}
+
+/// Moves the shift of a line on to that of its maximum so far; gives what sums are multiplied by.
+llvm::Expected<llvm::Value *> ChainLowering::moveShift(Expr row, llvm::Value *&held) {
+  KernelBuilder &k = lowering->k;
+  auto now = rowValue(*shift, row);
+  if (!now)
+    return now.takeError();
+  currentShift = atLeastLowest(DType::F32, (*now)[0]);
+  llvm::Value *change = powerOf(k.b.CreateFSub(held, currentShift));
+  // A shift that is no maximum may fall, and what is still 0 must stay 0.
+  if (withoutMovement(lowering->graph, *shift) != reductions[0].op)
+    change =
+        k.intrinsic(llvm::Intrinsic::minnum, {k.f32}, {change, k.cf(-lowestFinite(DType::F32))});
+  held = currentShift;
+  return change;
+}
+
 /// Values of an exponential of something less the shift; none where it is another one.
 llvm::Expected<Values> ChainLowering::exponentials(const Op &op, const Coordinates &at,
                                                    unsigned count) {
@@ -60,9 +98,7 @@ llvm::Expected<Values> ChainLowering::exponentials(const Op &op, const Coordinat
     return values;
   KernelBuilder &k = lowering->k;
   for (llvm::Value *&value : *values)
-    value = k.approx(
-        KernelBuilder::Approx::Exp2Flushed,
-        k.intrinsic(llvm::Intrinsic::fma, {k.f32}, {value, k.cf(log2OfE * factor), currentShift}));
+    value = powerOf(k.b.CreateFSub(value, currentShift));
   currentExponentials.emplace(std::move(key), *values);
   return values;
 }
@@ -163,22 +199,16 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
       auto highest = reduce(0);
       if (!highest)
         return highest.takeError();
-      llvm::Value *before = held[0];
-      held[0] = ops.combine(Combiner::Maximum, reductions[0].type, before,
-                            acrossQuad(Combiner::Maximum, reductions[0].type, *highest));
-      // A row of which nothing has counted so far: any finite number will do.
-      llvm::Value *nothing = ops.identity(Combiner::Maximum, reductions[0].type);
-      currentRow[0] = b.CreateSelect(b.CreateFCmpOEQ(held[0], nothing), k.cf(0), held[0]);
+      DType topType = reductions[0].type;
+      held[0] = ops.combine(Combiner::Maximum, topType, held[0],
+                            acrossQuad(Combiner::Maximum, topType, *highest));
+      // That of a whole row is what the ops say; of others, only -inf may have been met so far.
+      currentRow[0] = whole.empty() ? atLeastLowest(topType, held[0]) : held[0];
       if (shift) {
-        auto now = rowValue(*shift, row);
-        if (!now)
-          return now.takeError();
-        llvm::Value *&old = state[shifts + static_cast<size_t>(line)];
-        llvm::Value *power = b.CreateFMul(b.CreateFSub(old, (*now)[0]), k.cf(log2OfE * factor));
-        change = b.CreateSelect(b.CreateFCmpOEQ(before, nothing), k.cf(0),
-                                k.approx(KernelBuilder::Approx::Exp2Flushed, power));
-        old = (*now)[0];
-        currentShift = b.CreateFMul((*now)[0], k.cf(-log2OfE * factor));
+        auto moved = moveShift(row, state[shifts + static_cast<size_t>(line)]);
+        if (!moved)
+          return moved.takeError();
+        change = *moved;
       }
     }
     for (size_t i = hasMaximum ? 1 : 0; i < perLine; ++i) {

@@ -8,29 +8,6 @@
 
 namespace tilewright {
 
-namespace {
-
-/// Do the reader's conditions hold only where the predicate is true?
-bool isExactly(MaskReader &masks, const Graph &graph, OpId predicate) {
-  const Op &op = graph[predicate];
-  switch (op.opcode) {
-  case Opcode::And:
-    return isExactly(masks, graph, op.operands[0]) && isExactly(masks, graph, op.operands[1]);
-  case Opcode::Compare:
-    return masks.conditionsOf(predicate).size() ==
-           (op.attrs.comparison == Comparison::Eq ? 2u : 1u);
-  case Opcode::Broadcast:
-  case Opcode::Transpose:
-  case Opcode::Reshape:
-    return masks.conditionsOf(predicate).size() == masks.conditionsOf(op.operands[0]).size() &&
-           isExactly(masks, graph, op.operands[0]);
-  default:
-    return false;
-  }
-}
-
-} // namespace
-
 /// The range of the loop over the keys; nothing known: all steps.
 void ChainLowering::analyseSteps() {
   const Graph &graph = spec.graph();
@@ -123,8 +100,7 @@ void ChainLowering::findMasks() {
     mask.predicate = op.operands[0];
     auto isKnown = [&](const Mask &other) { return other.predicate == mask.predicate; };
     if (graph[mask.predicate].shape.rank() == 0 || dependsOn(mask.predicate, first) ||
-        std::any_of(masks.begin(), masks.end(), isKnown) ||
-        !isExactly(reader, graph, mask.predicate))
+        std::any_of(masks.begin(), masks.end(), isKnown) || !reader.isExact(mask.predicate))
       continue;
     mask.conditions = reader.conditionsOf(mask.predicate);
     auto at = lowering->emitter.readAt(scores, scoresPlaceholders, mask.predicate, closed);

@@ -110,7 +110,8 @@ llvm::Error ChainLowering::collectReductions() {
                           carried.isMaximum ? Combiner::Maximum : Combiner::Add,
                           carried.dim,
                           {},
-                          graph[carried.op].shape.dtype});
+                          graph[carried.op].shape.dtype,
+                          carried.start});
   shift = state->shift;
   divisor = state->divisor;
   whole = state->whole;
@@ -123,7 +124,8 @@ llvm::Error ChainLowering::collectReductions() {
 /// maximum, and is nothing else done with c·S?
 void ChainLowering::findFactor() {
   const Graph &graph = spec.graph();
-  if (!shift || withoutMovement(graph, *shift) != reductions[0].op)
+  if (!shift || withoutMovement(graph, *shift) != reductions[0].op ||
+      reductions[0].start != -std::numeric_limits<double>::infinity())
     return;
   auto usersOf = [&](OpId op) {
     std::vector<OpId> users;

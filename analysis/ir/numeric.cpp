@@ -179,6 +179,13 @@ double decodeFloat(DType type, uint64_t bits) {
   return decodeIn(floatFormat(type), bits);
 }
 
+double lowestFinite(DType type) {
+  const FloatFormat format = floatFormat(type);
+  if (format.specials == FloatSpecials::ScaleOnly)
+    return decodeIn(format, 0);
+  return -decodeIn(format, maxFinite(format));
+}
+
 double roundFloat(DType type, double value) {
   if (type == DType::F64)
     return value;

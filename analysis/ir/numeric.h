@@ -44,6 +44,9 @@ double decodeFloat(DType type, uint64_t bits);
 /// `value` rounded to a float type. Precondition: isFloat(type).
 double roundFloat(DType type, double value);
 
+/// The lowest finite value of a float type. Precondition: isFloat(type).
+double lowestFinite(DType type);
+
 /// Rounds to `exponentBits` and `mantissaBits` in the way of reduce-precision: overflow to
 /// infinity, results below the smallest normal number to a zero of the same sign, NaN stays.
 double reducePrecision(double value, unsigned exponentBits, unsigned mantissaBits);

@@ -107,6 +107,20 @@ TEST(Numeric, RandomSixteenBitRoundingPicksTheNearest) {
   }
 }
 
+TEST(Numeric, LowestFiniteIsTheLowestOfAllEncodings) {
+  for (DType type : {DType::F4E2M1FN, DType::F8E3M4, DType::F8E4M3, DType::F8E4M3FN,
+                     DType::F8E4M3B11FNUZ, DType::F8E4M3FNUZ, DType::F8E5M2, DType::F8E5M2FNUZ,
+                     DType::F8E8M0FNU, DType::F16, DType::BF16}) {
+    double lowest = inf;
+    for (uint64_t code = 0; code < uint64_t(1) << bitWidth(type); ++code)
+      if (double value = decodeFloat(type, code); std::isfinite(value))
+        lowest = std::min(lowest, value);
+    EXPECT_EQ(lowestFinite(type), lowest) << toString(type);
+  }
+  EXPECT_EQ(lowestFinite(DType::F32), double(std::numeric_limits<float>::lowest()));
+  EXPECT_EQ(lowestFinite(DType::F64), std::numeric_limits<double>::lowest());
+}
+
 TEST(Numeric, SpecialsOfEachType) {
   EXPECT_EQ(encodeFloat(DType::F8E4M3FN, 464), 0x7eu); // a tie between 448 and the NaN
   EXPECT_EQ(encodeFloat(DType::F8E4M3FN, 465), 0x7fu);

@@ -5,6 +5,7 @@
 #include "analysis/support/diag.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -86,13 +87,15 @@ private:
                          "%{}: between two dots, reductions are sums or a maximum of floats",
                          op.name);
       std::optional<double> start = scalarConstant(graph, op.operands[1]);
-      if (!start || (isSum ? *start != 0 : *start > -3e38))
+      if (!start || (isSum && *start != 0) || std::isnan(*start))
         return makeError(DiagClass::Unsupported,
-                         "%{}: between two dots, sums start at 0 and a maximum at -inf", op.name);
+                         "%{}: between two dots, sums start at 0 and a maximum at a constant",
+                         op.name);
       if (isMaximum && !state.reductions.empty())
         return makeError(DiagClass::Unsupported,
                          "%{}: a maximum after another reduction between two dots", op.name);
-      state.reductions.push_back({id, isMaximum, static_cast<size_t>(op.attrs.dimensions[0])});
+      state.reductions.push_back(
+          {id, isMaximum, static_cast<size_t>(op.attrs.dimensions[0]), *start});
     }
     return llvm::Error::success();
   }

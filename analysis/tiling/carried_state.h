@@ -31,6 +31,7 @@ struct CarriedReduction {
   OpId op;
   bool isMaximum = false; ///< else a sum
   size_t dim = 0;         ///< the reduced one, of its operand
+  double start = 0;       ///< what it is of nothing
 };
 
 struct CarriedState {
@@ -46,7 +47,7 @@ struct CarriedState {
 /// The reductions between `first` and `second`, dots among `ops` (ascending) of which the second
 /// depends on the first. Unsupported: a reduction that no loop over the columns of P can carry,
 /// complete or not: over several dims, of something else than floats up to 32 bits, not a sum from
-/// 0 or a maximum from -inf, of the second dot's result, a maximum after another reduction.
+/// 0 or a maximum from a constant, of the second dot's result, a maximum after another reduction.
 llvm::Expected<CarriedState> carriedState(const Module &module, const Graph &graph,
                                           std::span<const OpId> ops, OpId first, OpId second);
 

@@ -15,11 +15,14 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Combinations of program ids that loopSteps() visits one by one.
 constexpr int64_t maxPrograms = int64_t(1) << 16;
 
-/// Mask values that exponentials turn into 0 whatever is subtracted from them. f16 has no room for
-/// -1e9, so half of a type's range counts, too.
-double asMaskValue(double value, DType type) {
-  const bool isNarrow = type == DType::F16;
-  return value <= (isNarrow ? -32752.0 : -1e9) && isFloat(type) ? -infinity : value;
+/// Does a masked score of this value count for nothing in every row? -inf alone: with any other, a
+/// row of nothing else has a finite maximum, and all of its scores count alike.
+bool isAbsorbing(double fill) { return fill == -infinity; }
+
+/// Does it count for nothing beside a score that is kept? Scores are taken to lie above -1e9, or in
+/// the upper half of a type that has no room for that.
+bool vanishesBesideScores(double fill, DType type) {
+  return isFloat(type) && fill <= (type == DType::F16 ? -32752.0 : -1e9);
 }
 
 /// What an elementwise op makes of operands that are constant or not known. 0 · x = 0 and
@@ -72,8 +75,10 @@ public:
       ownConstants.push_back(uniformConstant(graph[instance.op]));
   }
 
-  /// Is everything that runs over the loop then given only what does not change its result?
-  bool isIdle(unsigned parameter, unsigned select, double value) const {
+  /// Is everything that runs over the loop then given only what does not change its result? Where
+  /// each row has better scores, constants up to `floor` are as good as -inf.
+  bool isIdle(unsigned parameter, unsigned select, double value, double floor) const {
+    auto floored = [&](double constant) { return constant <= floor ? -infinity : constant; };
     std::vector<std::optional<double>> values(group.instances.size());
     bool isUsed = false;
     for (unsigned i = 0; i < group.instances.size(); ++i) {
@@ -85,7 +90,9 @@ public:
       isUsed |= runs;
       // What runs over the loop has seen other steps, too.
       if (i == select)
-        values[i] = value;
+        values[i] = floored(value);
+      else if (!runs && ownConstants[i])
+        values[i] = floored(*ownConstants[i]);
       else if (!runs)
         values[i] = valueOf(i, isNeutral, values);
     }
@@ -95,7 +102,8 @@ public:
 private:
   using Values = std::vector<std::optional<double>>;
 
-  /// A reduce of its initial value, a dot with zeros.
+  /// A reduce of its initial value, a dot with zeros. Whatever the reduce does: 0 and infinities
+  /// are the same however often they come, as 1 added to 1 is not.
   bool getsNothing(const TileInstance &instance, const Values &values) const {
     const Op &op = graph[instance.op];
     auto at = [&](size_t operand) {
@@ -107,7 +115,7 @@ private:
       return false;
     const size_t inputs = instance.operands.size() / 2;
     for (size_t k = 0; k < inputs; ++k)
-      if (!at(k) || at(k) != at(inputs + k))
+      if (!at(k) || at(k) != at(inputs + k) || (*at(k) != 0 && !std::isinf(*at(k))))
         return false;
     return inputs > 0;
   }
@@ -115,8 +123,6 @@ private:
   std::optional<double> valueOf(unsigned number, bool isNeutral, const Values &values) const {
     const TileInstance &instance = group.instances[number];
     const Op &op = graph[instance.op];
-    if (ownConstants[number])
-      return asMaskValue(*ownConstants[number], op.shape.dtype);
     if (instance.operands.empty())
       return std::nullopt;
     Values in;
@@ -174,12 +180,55 @@ private:
     if (conditions.empty())
       return;
     for (unsigned loop : instance.loops) {
-      if (!flow.isIdle(loop, select, asMaskValue(*other, op.shape.dtype)))
+      double floor = -infinity;
+      if (!isAbsorbing(*other) && vanishesBesideScores(*other, op.shape.dtype) &&
+          everyRowKeepsAScore(loop, instance))
+        floor = *other;
+      if (!flow.isIdle(loop, select, *other, floor))
         continue;
       for (const AffineValue &condition : conditions)
         if (condition.coefficients.size() == instance.tile.dims.size())
           narrow(ranges[loop], group.space.parameters[loop], condition, instance.tile);
     }
+  }
+
+  /// The dim of a tile that a loop goes along, if it is one alone and the loop goes over all of it.
+  std::optional<size_t> dimOf(unsigned loop, const TileInstance &instance) const {
+    const TileParameter &parameter = group.space.parameters[loop];
+    std::optional<size_t> found;
+    for (size_t d = 0; d < instance.tile.dims.size(); ++d) {
+      const Expr parts[] = {instance.tile.dims[d].offset, instance.tile.dims[d].stride};
+      const std::vector<VarId> used = variablesOf(parts);
+      if (!std::binary_search(used.begin(), used.end(), parameter.index.variable()))
+        continue;
+      if (found)
+        return std::nullopt;
+      found = d;
+    }
+    const std::vector<int64_t> &dims = graph[instance.op].shape.dims;
+    return found && *found < dims.size() && dims[*found] == parameter.extent ? found : std::nullopt;
+  }
+
+  /// Do all selects over the loop together leave a score to each of their rows, as a causal mask
+  /// leaves the diagonal? False where that is not known.
+  bool everyRowKeepsAScore(unsigned loop, const TileInstance &instance) {
+    const std::vector<int64_t> &dims = graph[instance.op].shape.dims;
+    const std::optional<size_t> along = dimOf(loop, instance);
+    if (!along)
+      return false;
+    std::vector<AffineValue> conditions;
+    for (const TileInstance &each : group.instances) {
+      const Op &op = graph[each.op];
+      if (each.isInput || op.opcode != Opcode::Select ||
+          std::find(each.loops.begin(), each.loops.end(), loop) == each.loops.end())
+        continue;
+      if (op.shape.isTuple || op.shape.dims != dims || dimOf(loop, each) != along ||
+          !masks.isExact(op.operands[0]))
+        return false;
+      for (AffineValue &condition : masks.conditionsOf(op.operands[0]))
+        conditions.push_back(std::move(condition));
+    }
+    return alwaysHoldSomewhere(conditions, dims, *along);
   }
 
   std::optional<double> constantOf(OpId id) const {

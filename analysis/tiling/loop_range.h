@@ -9,8 +9,11 @@
 // A step is left out when some select over affine conditions on the indices takes the constant of
 // its other side throughout the step's tile, and every reduction and dot that runs over the loop
 // is then given only what does not change its result: the initial value of a reduce, zeros on one
-// side of a dot. Inputs are taken as finite (as kernels do that stop at the diagonal), and a mask
-// value of -1e9 or less, or in the lowest half of its type's range, as -inf.
+// side of a dot. Inputs are taken as finite (as kernels do that stop at the diagonal).
+//
+// Of masks' values, -inf counts for nothing anywhere. A finite one of -1e9 or less, or in the
+// lowest half of its type's range, does so beside a score that is kept, but in a row of nothing
+// else all scores count alike: steps are left out only where every row is shown to keep one.
 #pragma once
 
 #include "analysis/tiling/tiled_group.h"

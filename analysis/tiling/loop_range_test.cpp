@@ -3,7 +3,9 @@
 #include "analysis/tiling/masks.h"
 #include "analysis/tiling/tile_test_util.h"
 
+#include <algorithm>
 #include <functional>
+#include <map>
 
 using namespace tilewright;
 
@@ -117,8 +119,27 @@ TEST(LoopRanges, AgreeWithTheMaskElementByElement) {
   expectStepsByCounting(attention(24, 24, "LE", 0), 24, 24, [](int q, int k) { return q <= k; });
   expectStepsByCounting(attention(32, 32, "GE", 0, 6), 32, 32,
                         [](int q, int k) { return q >= k && q - k < 6; });
-  expectStepsByCounting(attention(24, 24, "GE", 0, 0, "-1e9"), 24, 24,
-                        [](int q, int k) { return q >= k; });
+  for (const char *low : {"-1e9", "-1e30", "-3.4028235e38"}) {
+    expectStepsByCounting(attention(24, 24, "GE", 0, 0, low), 24, 24,
+                          [](int q, int k) { return q >= k; });
+    expectStepsByCounting(attention(32, 32, "GE", 0, 6, low), 32, 32,
+                          [](int q, int k) { return q >= k && q - k < 6; });
+  }
+}
+
+// A row of nothing but a finite mask value is the mean of all keys.
+TEST(LoopRanges, RowsWithoutAScoreTakeAllStepsUnlessTheMaskIsInfinite) {
+  for (const char *low : {"-1e9", "-1e30", "-3.4028235e38"})
+    for (const std::string &body :
+         {attention(24, 24, "GE", -5, 0, low), attention(24, 24, "LT", 0, 0, low),
+          attention(32, 24, "LE", 0, 0, low), attention(24, 24, "GE", 4, 3, low)}) {
+      TiledText t = tileText(body);
+      const unsigned loop = keyLoop(t);
+      std::vector<int64_t> values = t.filled({1, 4, 16, 4, 16});
+      const LoopSteps steps = loopSteps(t.group, values)[loop];
+      EXPECT_EQ(steps.smallest, 6) << low;
+      EXPECT_EQ(steps.largest, 6) << low;
+    }
 }
 
 TEST(LoopRanges, WholeLoopsWhereSomethingIsStillDone) {
@@ -153,6 +174,50 @@ TEST(LoopRanges, ManyProgramsAreSampledEvenly) {
   EXPECT_EQ(steps.smallest, 1);
   EXPECT_EQ(steps.largest, 2000);
   EXPECT_NEAR(steps.average, 1000.5, 0.1);
+}
+
+TEST(Masks, AlwaysHoldSomewhereIsWhatCountingSays) {
+  uint64_t state = 1;
+  auto draw = [&](int64_t low, int64_t high) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return low + int64_t(state >> 33) % (high - low + 1);
+  };
+  size_t always = 0, known = 0;
+  for (int round = 0; round < 4000; ++round) {
+    const std::vector<int64_t> dims{draw(1, 4), draw(1, 4), draw(1, 6)};
+    const auto along = size_t(draw(0, 2));
+    std::vector<AffineValue> conditions(size_t(draw(0, 3)));
+    for (AffineValue &condition : conditions) {
+      for (int d = 0; d < 3; ++d)
+        condition.coefficients.push_back(draw(-1, 1));
+      condition.constant = draw(-3, 6);
+    }
+    auto holds = [&](int64_t i, int64_t j, int64_t k) {
+      for (const AffineValue &c : conditions)
+        if (c.coefficients[0] * i + c.coefficients[1] * j + c.coefficients[2] * k + c.constant < 0)
+          return false;
+      return true;
+    };
+    // For all indices of the other two dims.
+    std::map<std::pair<int64_t, int64_t>, bool> found;
+    for (int64_t i = 0; i < dims[0]; ++i)
+      for (int64_t j = 0; j < dims[1]; ++j)
+        for (int64_t k = 0; k < dims[2]; ++k) {
+          auto others = along == 0   ? std::pair(j, k)
+                        : along == 1 ? std::pair(i, k)
+                                     : std::pair(i, j);
+          found[others] |= holds(i, j, k);
+        }
+    const bool expected =
+        std::all_of(found.begin(), found.end(), [](const auto &each) { return each.second; });
+    const bool said = alwaysHoldSomewhere(conditions, dims, along);
+    EXPECT_EQ(said, expected) << "round " << round; // exact where coefficients are 1, 0 or -1
+    always += expected;
+    known += said;
+  }
+  EXPECT_GT(always, 500u);
+  EXPECT_LT(always, 3500u);
+  EXPECT_EQ(always, known);
 }
 
 TEST(Masks, AffineValuesStayWithinTheirType) {

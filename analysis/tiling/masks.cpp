@@ -213,4 +213,66 @@ std::vector<AffineValue> MaskReader::conditions(OpId id, unsigned depth) {
   }
 }
 
+bool MaskReader::isExact(OpId predicate) {
+  const Op &op = graph[predicate];
+  switch (op.opcode) {
+  case Opcode::And:
+    return isExact(op.operands[0]) && isExact(op.operands[1]);
+  case Opcode::Compare:
+    return conditionsOf(predicate).size() == (op.attrs.comparison == Comparison::Eq ? 2u : 1u);
+  case Opcode::Broadcast:
+  case Opcode::Transpose:
+  case Opcode::Reshape:
+    return conditionsOf(predicate).size() == conditionsOf(op.operands[0]).size() &&
+           isExact(op.operands[0]);
+  default:
+    return false;
+  }
+}
+
+bool alwaysHoldSomewhere(const std::vector<AffineValue> &conditions,
+                         const std::vector<int64_t> &dims, size_t along) {
+  // x + rest ≥ 0 bounds x from below, -x + rest ≥ 0 from above. An integer x fulfils all of them
+  // iff every pair's sum, which is free of x, is at least 0.
+  AffineValue first, last;
+  first.coefficients.assign(dims.size(), 0);
+  last = first;
+  first.coefficients[along] = 1;
+  last.coefficients[along] = -1;
+  last.constant = dims[along] - 1;
+  std::vector<AffineValue> below{first}, above{last}, sums;
+  for (const AffineValue &condition : conditions) {
+    if (condition.coefficients.size() != dims.size())
+      return false;
+    switch (condition.coefficients[along]) {
+    case 0:
+      sums.push_back(condition);
+      break;
+    case 1:
+      below.push_back(condition);
+      break;
+    case -1:
+      above.push_back(condition);
+      break;
+    default: // an integer between fractions would have to be found
+      return false;
+    }
+  }
+  for (const AffineValue &low : below)
+    for (const AffineValue &high : above) {
+      std::optional<AffineValue> sum = combine(low, high, 1);
+      if (!sum)
+        return false;
+      sums.push_back(std::move(*sum));
+    }
+  return std::all_of(sums.begin(), sums.end(), [&](const AffineValue &sum) {
+    std::optional<int64_t> least = sum.constant;
+    for (size_t i = 0; least && i < dims.size(); ++i) {
+      std::optional<int64_t> reach = checkedMul(sum.coefficients[i], dims[i] - 1);
+      least = reach ? checkedAdd(*least, std::min<int64_t>(*reach, 0)) : std::nullopt;
+    }
+    return least && *least >= 0;
+  });
+}
+
 } // namespace tilewright

@@ -30,6 +30,9 @@ public:
   /// Conditions `≥ 0`, all of which hold wherever the predicate is true. Empty: none is known.
   std::vector<AffineValue> conditionsOf(OpId predicate) { return conditions(predicate, 0); }
 
+  /// Is the predicate true wherever all of conditionsOf() hold?
+  bool isExact(OpId predicate);
+
 private:
   std::optional<AffineValue> value(OpId op, unsigned depth);
   std::optional<AffineValue> computeValue(OpId id, unsigned depth);
@@ -39,6 +42,11 @@ private:
   const Graph &graph;
   std::map<OpId, std::optional<AffineValue>> values;
 };
+
+/// Can it be shown that for any indices of the other dims some index of dim `along` fulfils all
+/// conditions? `dims` are the extents of the dims that the conditions are over.
+bool alwaysHoldSomewhere(const std::vector<AffineValue> &conditions,
+                         const std::vector<int64_t> &dims, size_t along);
 
 /// The value of a scalar constant; of any constant whose elements are all the same.
 std::optional<double> uniformConstant(const Op &op);
