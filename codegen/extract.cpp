@@ -11,19 +11,25 @@ class Extraction {
 public:
   Extraction(const Module &from, Module &to) : from(from), to(to) {}
 
-  /// The copy of a called computation, made on first use after what it calls itself.
+  /// The copy of a called computation, made on first use after those that it calls. A walk with its
+  /// own stack: how deep calls nest is the input's choice.
   GraphId copyCalled(GraphId id) {
-    if (auto done = copies.find(id); done != copies.end())
-      return done->second;
-    const Graph &original = from.graph(id);
-    Graph copy(original.name());
-    for (const Op &op : original.all())
-      copy.add(withCopiedCalls(op));
-    copy.setRoot(original.root());
-    copy.signature = original.signature;
-    GraphId made = to.add(std::move(copy));
-    copies.emplace(id, made);
-    return made;
+    std::vector<GraphId> open{id};
+    while (!open.empty()) {
+      const GraphId next = open.back();
+      const size_t before = open.size();
+      if (!copies.count(next))
+        for (const Op &op : from.graph(next).all())
+          for (const CalledGraph &called : op.called)
+            if (!copies.count(called.graph))
+              open.push_back(called.graph);
+      if (open.size() > before)
+        continue;
+      open.pop_back();
+      if (!copies.count(next))
+        copies.emplace(next, copyOf(from.graph(next)));
+    }
+    return copies.at(id);
   }
 
   Op withCopiedCalls(Op op) {
@@ -36,6 +42,16 @@ public:
   }
 
 private:
+  /// Precondition: there are copies of what it calls.
+  GraphId copyOf(const Graph &original) {
+    Graph copy(original.name());
+    for (const Op &op : original.all())
+      copy.add(withCopiedCalls(op));
+    copy.setRoot(original.root());
+    copy.signature = original.signature;
+    return to.add(std::move(copy));
+  }
+
   const Module &from;
   Module &to;
   std::map<GraphId, GraphId> copies;

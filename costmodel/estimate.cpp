@@ -185,23 +185,11 @@ llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &devi
   return e;
 }
 
-llvm::Expected<Estimate> estimateStreaming(const Graph &graph, const Group &group,
-                                           const Device &device, const Calibration &calibration,
-                                           double passes, const EstimateOptions &options) {
+Estimate estimateStreaming(double readBytes, double writtenBytes, const Device &device,
+                           const Calibration &calibration, const EstimateOptions &options) {
   Features f;
-  auto add = [&](OpId id, double &sum) -> llvm::Error {
-    auto bytes = graph[id].shape.byteSize();
-    if (!bytes)
-      return makeError(DiagClass::Unsupported, "%{} has no size in bytes", graph[id].name);
-    sum += passes * double(*bytes);
-    return llvm::Error::success();
-  };
-  for (OpId input : group.inputs)
-    if (auto error = add(input, f.readBytes))
-      return error;
-  for (OpId root : group.roots)
-    if (auto error = add(root, f.writeBytes))
-      return error;
+  f.readBytes = readBytes;
+  f.writeBytes = writtenBytes;
   f.empty = f.readBytes + f.writeBytes == 0;
   // A well-shaped streaming kernel: CTAs of 4 warps, 16 bytes a thread in each of 4 accesses.
   constexpr double bytesPerCta = 128 * 16 * 4;

@@ -89,10 +89,9 @@ llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &devi
 Estimate estimateTime(const Features &features, const Device &device, const Parameters &parameters,
                       BaseSpread base, const EstimateOptions &options = {});
 
-/// A group that has no tiles (a sort, a library call): its inputs and results move through DRAM
-/// once, in `passes` passes. Unsupported for shapes without a size.
-llvm::Expected<Estimate> estimateStreaming(const Graph &graph, const Group &group,
-                                           const Device &device, const Calibration &calibration,
-                                           double passes = 1, const EstimateOptions &options = {});
+/// Something without tiles of which no more is known than the bytes that it reads and writes, which
+/// move as those of a copy do.
+Estimate estimateStreaming(double readBytes, double writtenBytes, const Device &device,
+                           const Calibration &calibration, const EstimateOptions &options = {});
 
 } // namespace tilewright

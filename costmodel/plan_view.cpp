@@ -188,6 +188,10 @@ private:
     v.instance = &instance;
     v.op = &graph[instance.op];
     v.isInput = instance.isInput;
+    // All that follows asks for the extents, the layout and the bytes of one tensor.
+    if (v.op->shape.isTuple)
+      return makeError(DiagClass::Unsupported, "%{} ({}) has several results, which no price is for",
+                       v.op->name, toString(v.op->opcode));
     auto within = tiled.group.within.find(instance.op);
     v.extents = within == tiled.group.within.end() ? &v.op->shape.dims : &within->second;
     const auto &dims = v.op->shape.dims;

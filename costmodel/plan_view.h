@@ -82,7 +82,8 @@ template <class Q> struct PlanViewOf {
 template <class Q>
 std::optional<Q> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers, Expr expr);
 
-/// Internal errors for a plan whose values do not fit its space.
+/// Internal errors for a plan whose values do not fit its space; Unsupported for a group with ops of
+/// several results.
 template <class Q>
 llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers);
 

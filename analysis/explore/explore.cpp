@@ -1,5 +1,6 @@
 #include "analysis/explore/explore.h"
 
+#include "analysis/explore/assumed.h"
 #include "analysis/explore/chains.h"
 #include "analysis/explore/in_place.h"
 #include "analysis/explore/lower_bound.h"
@@ -10,9 +11,11 @@
 #include "analysis/ir/fold_empty.h"
 #include "analysis/ir/free_view.h"
 #include "analysis/ir/inline.h"
+#include "analysis/ir/run_time_extents.h"
 #include "analysis/support/checked.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
+#include "analysis/tiling/separate_roots.h"
 #include "costmodel/plan_batch.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -90,6 +93,7 @@ private:
   struct Outcome {
     std::vector<ExploredKernel> kernels;
     std::vector<UnsupportedOp> unsupported;
+    std::vector<AssumedOp> assumed;
     std::vector<SplitGroup> split;
     std::string refusal; ///< why there is no kernel of all ops
     std::optional<Diag> bug;
@@ -99,6 +103,8 @@ private:
     double timeNs = outcome.unsupported.empty() ? 0 : std::numeric_limits<double>::infinity();
     for (const ExploredKernel &kernel : outcome.kernels)
       timeNs += kernel.plans.front().estimate.timeNs;
+    for (const AssumedOp &op : outcome.assumed)
+      timeNs += op.timeNs;
     return timeNs;
   }
 
@@ -108,7 +114,14 @@ private:
   }
   UnsupportedOp rowOf(GraphId id, const OpReason &entry) const;
 
+  std::optional<AssumedOp> assumedOf(GraphId id, OpId op, const std::string &reason) const;
+
   llvm::Expected<ExploredKernel> exploreKernel(GraphId id, const KernelGroup &kernel) const;
+  /// The plans of one kernel of the group: of all of it, or of a part of a fusion.
+  llvm::Expected<ExploredKernel> exploreSource(GraphId id, const KernelGroup &kernel,
+                                               const KernelSource &source) const;
+  std::optional<Outcome> exploreRootsApart(GraphId id, const KernelGroup &kernel,
+                                           const std::string &refusal) const;
   /// Plans of a tiled group whose dots use one kind of instruction. MmaSync stands for tensor
   /// cores where the instruction is left to us: its tiles are those that wgmma takes, too.
   llvm::Expected<ExploredKernel> explorePlans(KernelPlan prototype, Instruction instruction) const;
@@ -117,7 +130,8 @@ private:
   std::optional<Outcome> exploreCut(GraphId id, const KernelCut &cut) const;
   bool movesNoData(const Graph &graph, const KernelGroup &kernel) const;
   void noteUnsplitReduction(ExploredKernel &kernel) const;
-  void countArithmetic(const Graph &graph, const KernelGroup &group, ExploredKernel &kernel) const;
+  void countArithmetic(const Graph &graph, const std::vector<OpId> &ops,
+                       ExploredKernel &kernel) const;
 
   std::shared_ptr<const Module> module;
   const Device &device;
@@ -140,10 +154,14 @@ std::string cutNames(const Graph &graph, const KernelCut &cut) {
   return names;
 }
 
-void Explorer::countArithmetic(const Graph &graph, const KernelGroup &group,
-                               ExploredKernel &kernel) const {
+std::vector<OpId> allOps(const KernelGroup &group) {
   std::vector<OpId> ops(group.ops);
   ops.insert(ops.end(), group.recomputed.begin(), group.recomputed.end());
+  return ops;
+}
+
+void Explorer::countArithmetic(const Graph &graph, const std::vector<OpId> &ops,
+                               ExploredKernel &kernel) const {
   WorkOfOps work = workOf(*module, graph, ops);
   kernel.flops = work.flops;
   kernel.transcendentals = work.transcendentals;
@@ -166,21 +184,29 @@ void Explorer::noteUnsplitReduction(ExploredKernel &kernel) const {
 }
 
 llvm::Expected<ExploredKernel> Explorer::exploreKernel(GraphId id, const KernelGroup &group) const {
-  const Graph &graph = graphOf(id);
   llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
   if (!source)
     return source.takeError();
-  llvm::Expected<TiledKernel> tiledKernel = tileKernel(*module, *source);
+  llvm::Expected<ExploredKernel> kernel = exploreSource(id, group, *source);
+  if (kernel)
+    countArithmetic(graphOf(id), allOps(group), *kernel);
+  return kernel;
+}
+
+llvm::Expected<ExploredKernel> Explorer::exploreSource(GraphId id, const KernelGroup &group,
+                                                       const KernelSource &source) const {
+  const Graph &graph = graphOf(id);
+  llvm::Expected<TiledKernel> tiledKernel = tileKernel(*module, source);
   if (!tiledKernel)
     return tiledKernel.takeError();
 
   KernelPlan prototype;
-  prototype.name = source->name;
+  prototype.name = source.name;
   prototype.module = module;
-  prototype.graph = source->graph;
+  prototype.graph = source.graph;
   prototype.context = tiledKernel->context;
   prototype.tiled = tiledKernel->tiled;
-  bool hasDot = source->kind == KernelKind::Dot ||
+  bool hasDot = source.kind == KernelKind::Dot ||
                 std::any_of(group.ops.begin(), group.ops.end(),
                             [&](OpId op) { return graph.op(op).opcode == Opcode::Convolution; });
   Instruction first =
@@ -199,15 +225,14 @@ llvm::Expected<ExploredKernel> Explorer::exploreKernel(GraphId id, const KernelG
   }
   if (!kernel)
     return kernel.takeError();
-  kernel->name = source->name;
-  kernel->kind = source->kind;
+  kernel->name = source.name;
+  kernel->kind = source.kind;
   kernel->computation = computationName(id);
   kernel->ops = namesOf(graph, group.ops);
   kernel->recomputed = namesOf(graph, group.recomputed);
-  const Graph &made = group.ops.empty() ? module->graph(source->graph) : graph;
+  const Graph &made = group.ops.empty() ? module->graph(source.graph) : graph;
   kernel->rootShape = made.op(group.ops.empty() ? made.root() : group.root).shape.str(false);
   kernel->notes = group.notes;
-  countArithmetic(graph, group, *kernel);
   noteUnsplitReduction(*kernel);
   return kernel;
 }
@@ -358,8 +383,51 @@ Explorer::Outcome Explorer::exploreWhole(GraphId graphId, const KernelGroup &gro
   return outcome;
 }
 
+/// A fusion whose results have different shapes as a kernel for each set of results that can share
+/// tiles. Nothing where there is one set only, or where a set has no plan.
+std::optional<Explorer::Outcome> Explorer::exploreRootsApart(GraphId graphId,
+                                                             const KernelGroup &group,
+                                                             const std::string &refusal) const {
+  llvm::Expected<KernelSource> source = kernelSource(*module, graphId, group);
+  if (!source || source->group.roots.size() < 2) {
+    llvm::consumeError(source.takeError());
+    return std::nullopt;
+  }
+  const Graph &body = graphOf(source->graph);
+  llvm::Expected<std::vector<SeparateTiles>> parts = tileRootsApart(body, source->group);
+  if (!parts || parts->size() < 2) {
+    llvm::consumeError(parts.takeError());
+    return std::nullopt;
+  }
+  Outcome outcome;
+  for (const SeparateTiles &part : *parts) {
+    KernelSource own = *source;
+    own.group = part.tiled.group;
+    own.kind = kindOf(body, own.group);
+    own.name = fmt::format("{}.{}", source->name, body.op(own.group.roots.back()).name);
+    llvm::Expected<ExploredKernel> kernel = exploreSource(graphId, group, own);
+    if (!kernel) {
+      Diag diag = takeDiag(kernel.takeError());
+      if (diag.cls != DiagClass::Internal)
+        return std::nullopt;
+      outcome.bug = std::move(diag);
+      return outcome;
+    }
+    countArithmetic(body, own.group.ops, *kernel);
+    kernel->rootShape = body.op(own.group.roots.back()).shape.str(false);
+    if (!outcome.kernels.empty()) {
+      kernel->partOf = graphOf(graphId).op(group.root).name;
+      kernel->ops.clear();
+    }
+    outcome.kernels.push_back(std::move(*kernel));
+  }
+  outcome.split.push_back(
+      {graphOf(graphId).op(group.root).name, refusal, source->group.ops.size()});
+  return outcome;
+}
+
 /// A group with no plan as a whole falls back to one kernel an op; what can't be tiled alone either
-/// is unsupported.
+/// is priced by its bytes, or unsupported.
 Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &group) const {
   const Graph &graph = graphOf(graphId);
   Outcome outcome = exploreWhole(graphId, group);
@@ -369,7 +437,14 @@ Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &g
   all.insert(all.end(), group.recomputed.begin(), group.recomputed.end());
   std::sort(all.begin(), all.end());
   if (all.size() == 1) {
-    if (!group.ops.empty())
+    if (graph.op(group.root).opcode == Opcode::Fusion)
+      if (std::optional<Outcome> apart = exploreRootsApart(graphId, group, outcome.refusal))
+        return std::move(*apart);
+    if (group.ops.empty())
+      return outcome;
+    if (std::optional<AssumedOp> assumed = assumedOf(graphId, group.root, outcome.refusal))
+      outcome.assumed.push_back(std::move(*assumed));
+    else
       outcome.unsupported.push_back(rowOf(graphId, {group.root, outcome.refusal}));
     return outcome;
   }
@@ -387,6 +462,8 @@ Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &g
       outcome.kernels.push_back(std::move(kernel));
     for (UnsupportedOp &op : part.unsupported)
       outcome.unsupported.push_back(std::move(op));
+    for (AssumedOp &op : part.assumed)
+      outcome.assumed.push_back(std::move(op));
   }
   return outcome;
 }
@@ -415,23 +492,40 @@ bool readsAllItsOperands(const Op &op) {
   case Opcode::Scatter:
   case Opcode::SelectAndScatter:
   case Opcode::Sort:
-  case Opcode::TopK:
   case Opcode::Fft:
   case Opcode::Cholesky:
   case Opcode::TriangularSolve:
   case Opcode::RngBitGenerator:
-  case Opcode::BatchNormGrad:
-  case Opcode::BatchNormInference:
-  case Opcode::BatchNormTraining:
     return true;
   default:
     return false;
   }
 }
 
+std::optional<AssumedOp> Explorer::assumedOf(GraphId id, OpId op, const std::string &reason) const {
+  const Graph &graph = graphOf(id);
+  std::optional<AssumedTraffic> traffic = assumedTraffic(*module, graph, op);
+  if (!traffic)
+    return std::nullopt;
+  Estimate estimate = estimateStreaming(traffic->readBytes, traffic->writtenBytes, device,
+                                        calibration, options.estimate);
+  AssumedOp row{graph.op(op).name,
+                fmt::format("{}; {}", reason, traffic->text),
+                computationName(id),
+                1,
+                true,
+                traffic->readBytes,
+                traffic->writtenBytes,
+                estimate.timeNs,
+                estimate.sigmaLn};
+  return row;
+}
+
 UnsupportedOp Explorer::rowOf(GraphId id, const OpReason &entry) const {
   const Graph &graph = graphOf(id);
   UnsupportedOp row{graph.op(entry.op).name, entry.reason, computationName(id), {}, {}, {}};
+  if (runTimeExtentRefusal(graph, graph.op(entry.op)))
+    return row;
   if (std::optional<LibraryCall> call = libraryCall(graph, entry.op)) {
     row.flops = call->flops;
     row.bytes = call->bytes;
@@ -463,19 +557,24 @@ void linkKernels(const Graph &graph, std::span<ExploredKernel> kernels, size_t f
   std::map<std::string_view, OpId> ids;
   for (uint32_t i = 0; i < graph.size(); ++i)
     ids.emplace(graph.op(OpId{i}).name, OpId{i});
-  std::vector<std::optional<size_t>> writer(graph.size());
+  std::vector<std::vector<size_t>> writers(graph.size()); // several of a fusion in parts
   auto opsOf = [&](const ExploredKernel &kernel) {
     std::set<OpId> ops;
     for (const std::vector<std::string> *names : {&kernel.ops, &kernel.recomputed})
       for (const std::string &name : *names)
         ops.insert(ids.at(name));
+    if (!kernel.partOf.empty())
+      ops.insert(ids.at(kernel.partOf));
     return ops;
   };
   // Only a kernel's root leaves it, and users see no other op of it; so all its ops may point to
   // it.
-  for (size_t k = 0; k < kernels.size(); ++k)
+  for (size_t k = 0; k < kernels.size(); ++k) {
     for (const std::string &name : kernels[k].ops)
-      writer[ids.at(name).index] = k;
+      writers[ids.at(name).index].push_back(k);
+    if (!kernels[k].partOf.empty())
+      writers[ids.at(kernels[k].partOf).index].push_back(k);
+  }
   for (size_t k = 0; k < kernels.size(); ++k) {
     std::set<OpId> own = opsOf(kernels[k]), seen;
     std::set<size_t> reads;
@@ -489,8 +588,9 @@ void linkKernels(const Graph &graph, std::span<ExploredKernel> kernels, size_t f
       work.pop_back();
       if (!seen.insert(id).second)
         continue;
-      if (writer[id.index]) {
-        reads.insert(firstIndex + *writer[id.index]);
+      if (!writers[id.index].empty()) {
+        for (size_t writer : writers[id.index])
+          reads.insert(firstIndex + writer);
         continue;
       }
       const std::vector<OpId> &operands = graph.op(id).operands;
@@ -515,6 +615,14 @@ llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
       return true;
     });
   }
+  std::vector<std::vector<AssumedOp>> assumed(parts.size());
+  for (size_t p = 0; p < parts.size(); ++p)
+    std::erase_if(parts[p].grouping.unsupported, [&](const OpReason &entry) {
+      std::optional<AssumedOp> row = assumedOf(parts[p].id, entry.op, entry.reason);
+      if (row)
+        assumed[p].push_back(std::move(*row));
+      return row.has_value();
+    });
   std::vector<std::pair<size_t, size_t>> work; // part, kernel
   for (size_t p = 0; p < parts.size(); ++p)
     for (size_t k = 0; k < parts[p].grouping.kernels.size(); ++k)
@@ -550,9 +658,15 @@ llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
         return makeError(std::move(*outcome.bug));
 
   auto addTimes = [&](std::vector<ModelPart> &to) {
-    for (size_t i = 0; i < outcomes.size(); ++i)
+    for (size_t i = 0; i < outcomes.size(); ++i) {
       for (const ExploredKernel &kernel : outcomes[i].kernels)
         to[work[i].first].timeNs += kernel.plans.front().estimate.timeNs;
+      for (const AssumedOp &op : outcomes[i].assumed)
+        to[work[i].first].timeNs += op.timeNs;
+    }
+    for (size_t p = 0; p < assumed.size(); ++p)
+      for (const AssumedOp &op : assumed[p])
+        to[p].timeNs += op.timeNs;
     countRuns(*module, to);
   };
   std::vector<ModelPart> simple = parts;
@@ -602,14 +716,25 @@ llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
     for (size_t i = first; i < end; ++i) {
       for (ExploredKernel &kernel : outcomes[i].kernels) {
         kernel.tripCount = part.runs;
+        kernel.isTripCountKnown = part.isCounted;
         model.kernels.push_back(std::move(kernel));
       }
+      for (AssumedOp &op : outcomes[i].assumed)
+        assumed[p].push_back(std::move(op));
       for (SplitGroup &split : outcomes[i].split)
         model.split.push_back(std::move(split));
       for (UnsupportedOp &op : outcomes[i].unsupported)
         model.unsupported.push_back(std::move(op));
     }
     end = first;
+    for (AssumedOp &op : assumed[p]) {
+      op.tripCount = part.runs;
+      op.isTripCountKnown = part.isCounted;
+      model.assumed.push_back(std::move(op));
+    }
+    for (const OpReason &entry : part.notes)
+      model.notes.push_back(
+          {graphOf(part.id).op(entry.op).name, entry.reason, computationName(part.id), {}, {}, {}});
     linkKernels(graphOf(part.id), std::span(model.kernels).subspan(firstKernel), firstKernel);
     for (const OpReason &entry : part.grouping.unsupported)
       model.unsupported.push_back(rowOf(part.id, entry));
@@ -625,7 +750,7 @@ llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
                                 {}});
   }
   model.totalTimeNs = parts.back().timeNs;
-  model.lowerBoundNs = lowerBoundNs(*module, module->entry(), device, options.estimate.cache);
+  model.lowerBoundNs = lowerBoundNs(*module, module->entryId, device, options.estimate.cache);
   return model;
 }
 

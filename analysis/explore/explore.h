@@ -39,6 +39,10 @@ struct ExploredKernel {
   /// How often it runs for each run of the model: more than once in the body of a loop, not at all
   /// in a branch that is not the costliest of its conditional.
   int64_t tripCount = 1;
+  bool isTripCountKnown = true; ///< false: in a loop of unknown length, of which one trip counts
+  /// Where a fusion's results have nothing in common that one kernel's tiles could follow, each set
+  /// of them is a kernel: of all but the first that lists the fusion in `ops`, its name.
+  std::string partOf;
   std::vector<std::string> ops;        ///< of that computation, counted here
   std::vector<std::string> recomputed; ///< counted in another kernel
   std::string rootShape;
@@ -59,6 +63,16 @@ struct UnsupportedOp {
   /// What is known of the work of a library call or a collective: FLOPs, bytes moved on the device,
   /// bytes sent over the link.
   std::optional<int64_t> flops, bytes, linkBytes;
+};
+
+/// An op without a kernel of ours, priced by the bytes that it is taken to move (assumed.h).
+struct AssumedOp {
+  std::string op, reason;
+  std::string computation; ///< empty: the entry's
+  int64_t tripCount = 1;   ///< as of a kernel
+  bool isTripCountKnown = true;
+  double readBytes = 0, writtenBytes = 0;
+  double timeNs = 0, sigmaLn = 0; ///< of one run
 };
 
 /// A group that could not be one kernel and was taken apart.
@@ -82,9 +96,12 @@ struct ExploredModel {
   /// In execution order within each computation, callers before the loops and branches they run.
   std::vector<ExploredKernel> kernels;
   std::vector<UnsupportedOp> unsupported, noKernel;
+  std::vector<AssumedOp> assumed;
+  std::vector<UnsupportedOp> notes; ///< where the file contradicts itself, and what is taken
   std::vector<SplitGroup> split;
   std::vector<ExploredChain> chains;
-  /// Of the kernels, as often as they run: complete only if nothing is unsupported.
+  /// Of the kernels and of `assumed`, as often as they run: complete only if nothing is
+  /// unsupported.
   double totalTimeNs = 0;
   double simpleGroupingNs = 0; ///< the same without chains
   double lowerBoundNs = 0;     ///< see lower_bound.h
@@ -93,8 +110,9 @@ struct ExploredModel {
 
 /// Explores the entry computation (calls inlined) and the loops and branches that it runs. Bodies
 /// of loops whose trip count can be read off are explored as graphs of their own; their conditions
-/// need no kernels then. All branches of a conditional are explored, the costliest is counted.
-/// Every op of these ends up in exactly one kernel, in `unsupported`, or in `noKernel`. Errors:
+/// need no kernels then. Of other loops, which are `unsupported`, one trip counts. All branches of
+/// a conditional are explored, the costliest is counted. Every op of these ends up in exactly one
+/// kernel, in `assumed`, in `unsupported`, or in `noKernel`. Errors:
 /// Internal ones only; what can't be done is a row.
 llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &device,
                                            const Calibration &calibration,

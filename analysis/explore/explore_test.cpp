@@ -57,6 +57,8 @@ std::map<std::string, int> accounts(const ExploredModel &model) {
     ++seen[op.op];
   for (const UnsupportedOp &op : model.noKernel)
     ++seen[op.op];
+  for (const AssumedOp &op : model.assumed)
+    ++seen[op.op];
   return seen;
 }
 
@@ -392,7 +394,7 @@ TEST(Explore, TheLowerBoundIsOne) {
   // Where everything must be read and written, all of it counts.
   Module copy = parseVerified("HloModule m\nENTRY e {\n  t = f32[65536,1024] parameter(0)\n"
                               "  ROOT n = f32[65536,1024] negate(t)\n}\n");
-  EXPECT_DOUBLE_EQ(lowerBoundNs(copy, copy.entry(), explored.device, CacheState::Clean),
+  EXPECT_DOUBLE_EQ(lowerBoundNs(copy, copy.entryId, explored.device, CacheState::Clean),
                    2.0 * 65536 * 1024 * 4 / explored.device.dramBandwidth);
 }
 
@@ -504,11 +506,213 @@ TEST(Explore, ALoopOfUnknownLengthIsListed) {
   text.replace(text.find("s32[] constant(1)"), 17, "s32[] constant(0)");
   Explored explored;
   ExploredModel model = explored.run(parseVerified(text));
-  ASSERT_EQ(model.kernels.size(), 1u);
   std::map<std::string, std::string> reasons;
   for (const UnsupportedOp &op : model.unsupported)
     reasons[op.op] = op.reason;
   EXPECT_NE(reasons["loop"].find("not known"), std::string::npos) << reasons["loop"];
+  EXPECT_NE(reasons["loop"].find("one trip is priced"), std::string::npos) << reasons["loop"];
+  // A trip of it, its condition included, is listed and counts.
+  std::set<std::string> computations;
+  double sum = 0;
+  for (const ExploredKernel &kernel : model.kernels) {
+    computations.insert(kernel.computation);
+    EXPECT_EQ(kernel.tripCount, 1) << kernel.name;
+    EXPECT_EQ(kernel.isTripCountKnown, kernel.computation.empty()) << kernel.name;
+    sum += kernel.plans.front().estimate.timeNs;
+  }
+  EXPECT_EQ(computations, (std::set<std::string>{"", "body", "cond"}));
+  EXPECT_DOUBLE_EQ(model.totalTimeNs, sum);
+  EXPECT_FALSE(model.isComplete());
+  std::map<std::string, int> seen = accounts(model);
+  for (const char *op : {"i", "v", "one", "j", "w", "o", "ci", "n", "c", "loop", "out"})
+    EXPECT_EQ(seen[op], 1) << op;
+}
+
+/// What the file states of a loop is taken only where the loop itself says nothing.
+TEST(Explore, AStatedTripCountThatIsWrongIsSaid) {
+  auto text = [](const std::string &step, int stated) {
+    return fmt::format(R"(HloModule m
+cond {{ s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  b = s32[] constant(8)
+  ROOT c = pred[] compare(i, b), direction=LT }}
+body {{ s = (s32[], f32[64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  x = f32[64] get-tuple-element(s), index=1
+  y = f32[64] negate(x)
+  k = s32[] constant(2)
+  j = s32[] {}(i, k)
+  ROOT r = (s32[], f32[64]) tuple(j, y) }}
+ENTRY e {{ x = f32[64] parameter(0)
+  n = s32[] constant(0)
+  t = (s32[], f32[64]) tuple(n, x)
+  ROOT loop = (s32[], f32[64]) while(t), condition=cond, body=body, backend_config={{"known_trip_count":{{"n":"{}"}}}}
+}}
+)",
+                       step, stated);
+  };
+  Explored explored;
+  struct Case {
+    const char *step;
+    int stated;
+    int64_t runs;
+    bool isNoted;
+  };
+  for (const Case &c :
+       {Case{"add", 17, 4, true}, {"add", 4, 4, false}, {"multiply", 17, 17, false}}) {
+    ExploredModel model = explored.run(parseVerified(text(c.step, c.stated)));
+    for (const ExploredKernel &kernel : model.kernels)
+      EXPECT_EQ(kernel.tripCount, c.runs) << c.step << " " << c.stated;
+    ASSERT_EQ(model.notes.size(), c.isNoted ? 1u : 0u);
+    if (c.isNoted) {
+      EXPECT_EQ(model.notes[0].op, "loop");
+      EXPECT_NE(model.notes[0].reason.find("17"), std::string::npos);
+      EXPECT_NE(model.notes[0].reason.find("make 4"), std::string::npos) << model.notes[0].reason;
+    }
+  }
+}
+
+/// Extents that are known at run time only: nothing is priced, and why is said once for each op.
+TEST(Explore, RunTimeExtentsAreRefused) {
+  Explored explored;
+  for (const char *dim : {"<=8", "?"}) {
+    ExploredModel model = explored.run(parseVerified(fmt::format(R"(HloModule m
+plus {{ a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b) }}
+ENTRY e {{
+  x = f32[{0},4] parameter(0)
+  y = f32[4] parameter(1)
+  z = f32[] constant(0)
+  n = f32[{0},4] negate(x)
+  s = f32[4] reduce(n, z), dimensions={{0}}, to_apply=plus
+  ROOT o = f32[4] add(s, y)
+}})",
+                                                                 dim)));
+    std::set<std::string> refused;
+    for (const UnsupportedOp &op : model.unsupported) {
+      refused.insert(op.op);
+      EXPECT_NE(op.reason.find("known at run time only"), std::string::npos) << op.reason;
+    }
+    EXPECT_EQ(refused, (std::set<std::string>{"n", "s"}));
+    ASSERT_EQ(model.kernels.size(), 1u); // of the sum, which has four elements
+    EXPECT_EQ(model.kernels[0].name, "o");
+    EXPECT_LT(model.lowerBoundNs, model.totalTimeNs);
+  }
+}
+
+/// Results of different shapes: a kernel for each, all of the one fusion.
+TEST(Explore, AFusionOfUnlikeResultsIsSeveralKernels) {
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(R"(HloModule m
+body { x = f32[256,512] parameter(0)
+  y = f32[128,512] parameter(1)
+  a = f32[256,512] negate(x)
+  c = f32[256,512] exponential(a)
+  b = f32[128,512] negate(y)
+  ROOT t = (f32[256,512], f32[128,512], f32[256,512]) tuple(a, b, c) }
+ENTRY e { x = f32[256,512] parameter(0)
+  y = f32[128,512] parameter(1)
+  f = (f32[256,512], f32[128,512], f32[256,512]) fusion(x, y), kind=kLoop, calls=body
+  v = f32[128,512] get-tuple-element(f), index=1
+  w = f32[256,512] get-tuple-element(f), index=0
+  r = f32[128,512] sine(v)
+  q = f32[256,512] sine(w)
+  ROOT o = (f32[128,512], f32[256,512]) tuple(r, q) })"));
+  EXPECT_TRUE(model.unsupported.empty());
+  ASSERT_EQ(model.kernels.size(), 4u);
+  EXPECT_EQ(accounts(model)["f"], 1);
+  std::set<std::string> shapes;
+  int64_t flops = 0;
+  for (size_t k : {size_t(0), size_t(1)}) {
+    shapes.insert(model.kernels[k].rootShape);
+    flops += model.kernels[k].flops;
+    EXPECT_EQ(model.kernels[k].partOf, k == 0 ? "" : "f");
+  }
+  EXPECT_EQ(shapes, (std::set<std::string>{"f32[256,512]", "f32[128,512]"}));
+  EXPECT_EQ(flops, 256 * 512 + 128 * 512); // the exponential is no FLOP
+  for (size_t k : {size_t(2), size_t(3)})
+    EXPECT_EQ(model.kernels[k].reads, (std::vector<size_t>{0, 1})) << "either may have made it";
+}
+
+/// What a copy of so many bytes takes, with a spread that says how little is known.
+TEST(Explore, OpsWithoutAKernelArePricedByTheirBytes) {
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(R"(HloModule m
+best { av = f32[] parameter(0)
+  ai = s32[] parameter(1)
+  bv = f32[] parameter(2)
+  bi = s32[] parameter(3)
+  g = pred[] compare(av, bv), direction=GE
+  v = f32[] select(g, av, bv)
+  i = s32[] select(g, ai, bi)
+  ROOT t = (f32[], s32[]) tuple(v, i) }
+inner { p = f32[4096,1024] parameter(0)
+  n = s32[4096,1024] iota(), iota_dimension=1
+  low = f32[] constant(-inf)
+  none = s32[] constant(0)
+  ROOT arg = (f32[4096], s32[4096]) reduce(p, n, low, none), dimensions={1}, to_apply=best }
+ENTRY e { x = f32[4096,1024] parameter(0)
+  s = f32[1024] parameter(1)
+  train = (f32[4096,1024], f32[1024], f32[1024]) batch-norm-training(x, s, s), epsilon=0.01, feature_index=1
+  infer = f32[4096,1024] batch-norm-inference(x, s, s, s, s), epsilon=0.01, feature_index=1
+  top = (f32[4096,8], s32[4096,8]) topk(x), k=8, largest=true
+  arg = (f32[4096], s32[4096]) fusion(x), kind=kInput, calls=inner
+  ROOT o = ((f32[4096,1024], f32[1024], f32[1024]), f32[4096,1024], (f32[4096,8], s32[4096,8]), (f32[4096], s32[4096])) tuple(train, infer, top, arg) })"));
+  EXPECT_TRUE(model.isComplete());
+  EXPECT_TRUE(model.kernels.empty());
+  std::map<std::string, AssumedOp> rows;
+  double sum = 0;
+  for (const AssumedOp &op : model.assumed) {
+    rows[op.op] = op;
+    EXPECT_GE(op.sigmaLn, 0.5) << op.op;
+    sum += op.timeNs;
+  }
+  EXPECT_DOUBLE_EQ(model.totalTimeNs, sum);
+  constexpr double whole = 4096.0 * 1024 * 4, row = 1024 * 4;
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows["train"].readBytes, 2 * whole + 2 * row);
+  EXPECT_EQ(rows["train"].writtenBytes, whole + 2 * row);
+  EXPECT_EQ(rows["infer"].readBytes, whole + 4 * row);
+  EXPECT_EQ(rows["top"].writtenBytes, 4096 * 8 * 8);
+  EXPECT_EQ(rows["arg"].readBytes, whole);
+  EXPECT_GT(rows["train"].timeNs, rows["infer"].timeNs);
+}
+
+TEST(Explore, AnnotationsAreTheIdentity) {
+  Explored explored;
+  auto text = [](const std::string &target, const std::string &layout) {
+    return fmt::format(R"(HloModule m
+ENTRY e {{ x = f32[512,256]{{1,0}} parameter(0)
+  n = f32[512,256]{{1,0}} negate(x)
+  s = f32[512,256]{} custom-call(n), custom_call_target="{}", sharding={{devices=[1,1]0}}
+  ROOT o = f32[512,256]{{1,0}} exponential(s) }})",
+                       layout, target);
+  };
+  for (const char *target : {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"}) {
+    ExploredModel model = explored.run(parseVerified(text(target, "{1,0}")));
+    EXPECT_TRUE(model.unsupported.empty()) << target;
+    EXPECT_EQ(model.kernels.size(), 1u) << target; // what is around it is one kernel
+  }
+  EXPECT_TRUE(explored.run(parseVerified(text("LayoutConstraint", "{0,1}"))).unsupported.empty());
+  EXPECT_EQ(explored.run(parseVerified(text("vendor", "{1,0}"))).unsupported.size(), 1u);
+}
+
+/// Fusions in fusions: the work is that of the text, not of what it would unfold to.
+TEST(Explore, NestedFusionsTakeTimeByTheirText) {
+  std::string text = "HloModule m\nf0 {\n a = f32[8] parameter(0)\n ROOT b = f32[8] negate(a)\n}\n";
+  constexpr int levels = 2000; // 2^2000 ops
+  for (int i = 1; i < levels; ++i)
+    text += fmt::format("f{0} {{\n a = f32[8] parameter(0)\n b = f32[8] fusion(a), kind=kLoop, "
+                        "calls=f{1}\n ROOT c = f32[8] fusion(b), kind=kLoop, calls=f{1}\n}}\n",
+                        i, i - 1);
+  text += fmt::format("ENTRY e {{\n a = f32[8] parameter(0)\n ROOT b = f32[8] fusion(a), "
+                      "kind=kLoop, calls=f{}\n}}\n",
+                      levels - 1);
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(text));
+  ASSERT_EQ(model.unsupported.size(), 1u);
+  EXPECT_NE(model.unsupported[0].reason.find("fusion"), std::string::npos);
 }
 
 // Loops in loops multiply; of branches the costliest counts, and all are listed.

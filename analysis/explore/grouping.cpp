@@ -1,6 +1,7 @@
 #include "analysis/explore/grouping.h"
 
 #include "analysis/ir/graph_algorithms.h"
+#include "analysis/ir/run_time_extents.h"
 
 #include <algorithm>
 #include <cassert>
@@ -65,6 +66,7 @@ Role roleByOpcode(const Op &op) {
   case Opcode::ReduceWindow:
   case Opcode::Gather:
   case Opcode::Scatter:
+  case Opcode::SelectAndScatter:
     return op.shape.isTuple ? Role::Unmodelled : Role::Alone;
   case Opcode::Map:
   case Opcode::CopyDone:
@@ -113,10 +115,17 @@ bool mayDoMoreThanItsValue(const Op &op) {
 /// A result of no elements needs no kernel, whatever the op.
 bool makesNothing(const Op &op) { return isEmpty(op.shape) && !mayDoMoreThanItsValue(op); }
 
-Role roleOf(const Op &op) { return makesNothing(op) ? Role::None : roleByOpcode(op); }
+Role roleOf(const Graph &graph, const Op &op) {
+  if (makesNothing(op))
+    return Role::None;
+  const Role role = roleByOpcode(op);
+  return role != Role::None && runTimeExtentRefusal(graph, op) ? Role::Unmodelled : role;
+}
 
-std::string reasonOf(const Op &op) {
+std::string reasonOf(const Graph &graph, const Op &op) {
   std::string name(toString(op.opcode));
+  if (std::optional<std::string> refusal = runTimeExtentRefusal(graph, op))
+    return fmt::format("{}: {}", name, *refusal);
   switch (opClass(op.opcode)) {
   case OpClass::Call:
     return fmt::format("{}: the computations that it runs are not explored yet", name);
@@ -128,7 +137,8 @@ std::string reasonOf(const Op &op) {
                          op.attrs.customCallTarget);
     return fmt::format("{}: has no index map", name);
   default:
-    return fmt::format("{}: not supported yet", name);
+    return op.shape.isTuple ? fmt::format("{}: several results are not supported yet", name)
+                            : fmt::format("{}: not supported yet", name);
   }
 }
 
@@ -371,7 +381,7 @@ void Grouper::leaveOutWhatServesNothing() {
 
 Grouping Grouper::run() {
   for (const Op &op : graph.all())
-    roles.push_back(roleOf(op));
+    roles.push_back(roleOf(graph, op));
   leaveOutWhatServesNothing();
   findRepeatable();
   groupOf.assign(graph.size(), -1);
@@ -395,9 +405,9 @@ Grouping Grouper::run() {
   for (uint32_t i = 0; i < graph.size(); ++i) {
     OpId id{i};
     if (roles[i] == Role::Unmodelled)
-      result.unsupported.push_back({id, reasonOf(op(id))});
+      result.unsupported.push_back({id, reasonOf(graph, op(id))});
     else if (roles[i] == Role::None)
-      result.noKernel.push_back({id, servesNothing[i] && roleOf(op(id)) != Role::None
+      result.noKernel.push_back({id, servesNothing[i] && roleOf(graph, op(id)) != Role::None
                                          ? (users[i].empty() ? "its value is not used"
                                                              : "its value is read only where "
                                                                "nothing is computed")
@@ -409,6 +419,11 @@ Grouping Grouper::run() {
 }
 
 } // namespace
+
+std::optional<std::string> notModelled(const Graph &graph, OpId id) {
+  const Op &op = graph.op(id);
+  return roleOf(graph, op) == Role::Unmodelled ? std::optional(reasonOf(graph, op)) : std::nullopt;
+}
 
 Grouping groupSimply(const Graph &graph) { return Grouper(graph, true).run(); }
 Grouping groupSingly(const Graph &graph) { return Grouper(graph, false).run(); }

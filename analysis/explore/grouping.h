@@ -16,6 +16,7 @@
 #include "analysis/ir/graph.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,10 @@ struct Grouping {
   std::vector<OpReason> unsupported; ///< does work that is not modelled
   std::vector<OpReason> noKernel;    ///< needs none: parameters, constants, tuples, empty results
 };
+
+/// Why no kernel here does an op's work, whether the op stands in a fusion or by itself. Nothing
+/// where one does, and for ops that need none.
+std::optional<std::string> notModelled(const Graph &graph, OpId op);
 
 /// Every op of the graph is in exactly one of: a kernel's `ops`, `unsupported`, `noKernel`.
 /// Fusions become kernels of their own, as the compiler that made them decided.

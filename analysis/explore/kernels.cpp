@@ -39,6 +39,10 @@ llvm::Expected<KernelSource> fusionSource(const Module &module, const Op &fusion
     const Op &op = body.op(OpId{i});
     if (op.opcode == Opcode::Parameter || op.opcode == Opcode::Tuple)
       continue;
+    if (std::optional<std::string> reason = notModelled(body, OpId{i}))
+      return makeError(module.diagAt(
+          op.loc, fmt::format("fusion %{}: its body has %{}: {}", fusion.name, op.name, *reason),
+          DiagClass::Unsupported));
     if (opClass(op.opcode) != OpClass::Elementwise && opClass(op.opcode) != OpClass::Structured &&
         opClass(op.opcode) != OpClass::Leaf)
       return makeError(

@@ -10,7 +10,6 @@ namespace tilewright {
 /// longer. Only what must happen counts: ops of which the results need every element (not what is
 /// dead, sliced or looked up), arguments that are read whole, results that are written. What L2
 /// may hold where the cache is warm comes at L2's bandwidth.
-double lowerBoundNs(const Module &module, const Graph &graph, const Device &device,
-                    CacheState cache);
+double lowerBoundNs(const Module &module, GraphId graph, const Device &device, CacheState cache);
 
 } // namespace tilewright

@@ -31,6 +31,7 @@ public:
 private:
   static constexpr unsigned maxDepth = 64;
 
+  /// False, with the reason, where nobody knows how often it runs.
   bool addLoop(ModelPart &part, OpId id, std::string &reason);
   void addConditional(ModelPart &part, OpId id, std::vector<GraphId> branches);
 
@@ -38,14 +39,24 @@ private:
   std::set<GraphId> seen, conditions;
 };
 
-/// False, with the reason, where the loop can't be counted.
 bool Discovery::addLoop(ModelPart &part, OpId id, std::string &reason) {
   const Graph &graph = module.graph(part.id);
   const Op &op = graph.op(id);
   TripCount trips = tripCount(module, graph, id);
   std::vector<GraphId> body = calleesOf(op, CallRole::Body);
-  if (!trips.count || body.empty()) {
-    reason = fmt::format("while: how often it runs is not known: {}", trips.reason);
+  if (!trips.note.empty())
+    part.notes.push_back({id, trips.note});
+  if (!trips.count) {
+    // One trip: the condition, which has to be evaluated, and the body.
+    for (CallRole role : {CallRole::Condition, CallRole::Body})
+      for (GraphId callee : calleesOf(op, role))
+        part.loops.push_back({callee, 1, false});
+    reason =
+        fmt::format("while: how often it runs is not known: {}; one trip is priced", trips.reason);
+    return false;
+  }
+  if (body.empty()) {
+    reason = "while: it has no body";
     return false;
   }
   part.loops.push_back({body.front(), *trips.count});
@@ -137,8 +148,13 @@ void countRuns(const Module &module, std::vector<ModelPart> &parts) {
   };
   add(module.entryId, 1);
   for (size_t p = parts.size(); p-- > 0;) {
-    for (const ModelPart::Loop &loop : parts[p].loops)
+    for (const ModelPart::Loop &loop : parts[p].loops) {
       add(loop.body, checkedMul(loop.trips, parts[p].runs).value_or(INT64_MAX));
+      parts[number.at(loop.body)].isCounted &= loop.isCounted && parts[p].isCounted;
+    }
+    for (const std::vector<GraphId> &branches : parts[p].conditionals)
+      for (GraphId branch : branches)
+        parts[number.at(branch)].isCounted &= parts[p].isCounted;
     for (GraphId branch : chosen[p])
       add(branch, parts[p].runs);
   }

@@ -14,6 +14,7 @@ struct ModelPart {
   struct Loop {
     GraphId body;
     int64_t trips = 0;
+    bool isCounted = true; ///< false: nobody knows how often it runs, one trip is taken
   };
   /// An op of a computation that is no part: the condition of a loop.
   struct Condition {
@@ -27,13 +28,16 @@ struct ModelPart {
   std::vector<std::vector<GraphId>> conditionals; ///< the branches of each
   std::vector<size_t> conditionalRows;            ///< their rows in `grouping.noKernel`
   std::vector<Condition> conditions;
+  std::vector<OpReason> notes; ///< what the file says otherwise than is taken
 
-  double timeNs = 0; ///< of one run; countRuns() adds what its loops and branches take
-  int64_t runs = 0;  ///< for each run of the model, by countRuns()
+  double timeNs = 0;     ///< of one run; countRuns() adds what its loops and branches take
+  int64_t runs = 0;      ///< for each run of the model, by countRuns()
+  bool isCounted = true; ///< false in a loop of unknown length: `runs` is for one trip of it
 };
 
 /// The parts, those that are run before those that run them; the entry is the last. A loop whose
-/// trip count can't be read off stays in `grouping.unsupported`, with the reason. Each computation
+/// trip count can't be read off stays in `grouping.unsupported`, with the reason; its body and its
+/// condition are parts that run once. Each computation
 /// is one part, however many ops run it; computations nest no deeper than 64.
 std::vector<ModelPart> modelParts(const Module &module);
 

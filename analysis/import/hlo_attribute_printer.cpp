@@ -114,6 +114,8 @@ std::string padText(const std::vector<PadDim> &dims) {
   return fmt::format("{}", fmt::join(parts, "x"));
 }
 
+/// What an op without an attribute's text is read as is left out: text that is read back then
+/// prints as it was.
 class AttributeList {
 public:
   void add(std::string_view name, std::string text) {
@@ -138,6 +140,7 @@ void addByOpcode(const Op &op, AttributeList &out) {
   switch (op.opcode) {
   case Opcode::Broadcast:
   case Opcode::Transpose:
+    return out.addIfAny("dimensions", attrs.dimensions);
   case Opcode::Reduce:
   case Opcode::Concatenate:
   case Opcode::Sort:
@@ -160,9 +163,9 @@ void addByOpcode(const Op &op, AttributeList &out) {
   case Opcode::ScaledDot:
   case Opcode::RaggedDot:
     out.addIfAny("lhs_batch_dims", attrs.dot.lhsBatch);
-    out.addList("lhs_contracting_dims", attrs.dot.lhsContracting);
+    out.addIfAny("lhs_contracting_dims", attrs.dot.lhsContracting);
     out.addIfAny("rhs_batch_dims", attrs.dot.rhsBatch);
-    return out.addList("rhs_contracting_dims", attrs.dot.rhsContracting);
+    return out.addIfAny("rhs_contracting_dims", attrs.dot.rhsContracting);
   case Opcode::Convolution:
     if (!attrs.window.empty())
       out.add("window", windowText(attrs.window));
@@ -171,7 +174,9 @@ void addByOpcode(const Op &op, AttributeList &out) {
     return out.addUnless("batch_group_count", attrs.batchGroupCount, 1);
   case Opcode::ReduceWindow:
   case Opcode::SelectAndScatter:
-    return out.add("window", windowText(attrs.window));
+    if (!attrs.window.empty())
+      out.add("window", windowText(attrs.window));
+    return;
   case Opcode::Gather:
     out.addList("offset_dims", attrs.gather.offsetDims);
     out.addList("collapsed_slice_dims", attrs.gather.collapsedSliceDims);
@@ -192,9 +197,11 @@ void addByOpcode(const Op &op, AttributeList &out) {
       out.add("padding", padText(attrs.padding));
     return;
   case Opcode::Slice:
-    return out.add("slice", sliceText(attrs.slice));
+    if (!attrs.slice.empty())
+      out.add("slice", sliceText(attrs.slice));
+    return;
   case Opcode::DynamicSlice:
-    return out.addList("dynamic_slice_sizes", attrs.dynamicSliceSizes);
+    return out.addIfAny("dynamic_slice_sizes", attrs.dynamicSliceSizes);
   case Opcode::GetTupleElement:
     return out.add("index", std::to_string(attrs.tupleIndex));
   case Opcode::ReducePrecision:

@@ -216,10 +216,93 @@ bool needsEqualGroups(Opcode opcode) {
          opcode == Opcode::ReduceScatter || opcode == Opcode::AllToAll;
 }
 
-/// `{{0,1},{2,3}}`, `{}`, `[2,4]<=[8]` or `[2,4]<=[4,2]T(1,0)`.
+/// `'x'`, the name of a mesh's axis.
+bool readAxisName(HloLexer &in, std::string_view &out) {
+  if (!in.expect('\''))
+    return false;
+  out = in.word();
+  return (!out.empty() || in.failExpected("an axis's name")) && in.expect('\'');
+}
+
+/// `{'x','y'}` behind a mesh, also a part of an axis: `'x':(2)4` has 4 replicas that lie 2 apart.
+bool readGroupAxes(HloLexer &in, const std::vector<std::pair<std::string_view, int64_t>> &mesh,
+                   int64_t &size) {
+  size = 1;
+  std::vector<std::string_view> whole; // axes that are taken as a whole
+  if (!in.expect('{'))
+    return false;
+  for (bool isFirst = true; in.peek() != '}'; isFirst = false) {
+    std::string_view name;
+    if (!isFirst && !in.expect(','))
+      return false;
+    const uint32_t begin = in.place();
+    if (!readAxisName(in, name))
+      return false;
+    auto axis = std::find_if(mesh.begin(), mesh.end(), [&](auto &a) { return a.first == name; });
+    if (axis == mesh.end())
+      return in.fail(begin, fmt::format("the mesh has no axis '{}'", name.substr(0, 40)));
+    if (std::find(whole.begin(), whole.end(), name) != whole.end())
+      return in.fail(begin, fmt::format("axis '{}' is listed twice", name));
+    int64_t part = axis->second, apart = 1;
+    if (in.peek() != ':')
+      whole.push_back(name);
+    if (in.consume(':') && (!in.expect('(') || !in.integer(apart, "a size") || !in.expect(')') ||
+                            !in.integer(part, "a size")))
+      return false;
+    std::optional<int64_t> stepped = checkedMul(part, apart);
+    if (part < 1 || apart < 1 || !stepped || axis->second % *stepped != 0)
+      return in.fail(begin, fmt::format("axis '{}' of {} replicas has no part of {} that lie {} "
+                                        "apart",
+                                        name, axis->second, part, apart));
+    std::optional<int64_t> product = checkedMul(size, part);
+    if (!product)
+      return in.fail(begin, "the group's replicas do not fit in 64 bits");
+    size = *product;
+  }
+  return in.expect('}');
+}
+
+/// `mesh['x'=2,'y'=4] {'x'}`: replicas along some axes of a mesh form a group. Which they are is
+/// not kept.
+bool readMeshGroups(HloLexer &in, ReplicaGroups &out) {
+  const uint32_t begin = in.offset();
+  std::vector<std::pair<std::string_view, int64_t>> mesh;
+  int64_t all = 1;
+  in.word(); // mesh
+  if (!in.expect('['))
+    return false;
+  while (in.peek() != ']') {
+    auto &[name, size] = mesh.emplace_back();
+    if ((mesh.size() > 1 && !in.expect(',')) || !readAxisName(in, name) || !in.expect('=') ||
+        !in.integer(size, "an axis's size"))
+      return false;
+    std::optional<int64_t> product = size < 1 ? std::nullopt : checkedMul(all, size);
+    if (!product)
+      return in.fail(begin, fmt::format("axis '{}' of {} replicas is out of range", name, size));
+    all = *product;
+  }
+  in.advance(); // ']'
+  if (in.consume(',')) {
+    in.word(); // device_ids
+    if (!in.expect('=') || (in.peek() != '(' && in.peek() != '[') || !in.skipBalanced())
+      return in.failExpected("the devices of the mesh");
+  }
+  int64_t size;
+  if (!readGroupAxes(in, mesh, size))
+    return false;
+  if (all % size != 0)
+    return in.fail(begin,
+                   fmt::format("groups of {} do not divide the mesh's {} replicas", size, all));
+  out = {all / size, size};
+  return true;
+}
+
+/// `{{0,1},{2,3}}`, `{}`, `[2,4]<=[8]`, `[2,4]<=[4,2]T(1,0)` or `mesh['x'=2,'y'=4] {'x'}`.
 bool readReplicaGroups(HloLexer &in, Opcode opcode, ReplicaGroups &out) {
   out = {};
   uint32_t begin = in.place();
+  if (in.peekWord() == "mesh")
+    return readMeshGroups(in, out);
   if (in.consume('[')) {
     int64_t count, size;
     if (!in.integer(count, "the number of groups") || !in.expect(',') ||

@@ -45,6 +45,8 @@ void HloLexer::skipTrivia() {
   while (pos < text.size()) {
     if (isSpace(text[pos])) {
       ++pos;
+    } else if (text.substr(pos).starts_with(byteOrderMark)) {
+      pos += static_cast<uint32_t>(byteOrderMark.size());
     } else if (text[pos] == '/' && peekRaw(1) == '/') {
       size_t newline = text.find('\n', pos);
       pos = static_cast<uint32_t>(newline == std::string_view::npos ? text.size() : newline);
@@ -175,9 +177,28 @@ bool HloLexer::skipBalanced() {
   }
 }
 
+bool HloLexer::skipMesh() {
+  advance(4); // "mesh"
+  if (!skipBalanced())
+    return false;
+  if (uint32_t end = pos; consume(',')) {
+    if (word() != "device_ids" || !consume('=')) {
+      pos = end; // another attribute
+      return failExpected("the mesh's axes in braces");
+    }
+    if (peek() != '(' && peek() != '[')
+      return failExpected("'('");
+    if (!skipBalanced())
+      return false;
+  }
+  return peek() == '{' ? skipBalanced() : failExpected("the mesh's axes in braces");
+}
+
 bool HloLexer::skipValue() {
   skipTrivia();
   uint32_t begin = pos;
+  if (text.substr(std::min<size_t>(pos, text.size())).starts_with("mesh["))
+    return skipMesh();
   while (pos < text.size()) {
     char c = text[pos];
     if (c == '"') {

@@ -24,6 +24,9 @@ constexpr size_t shapeNodes = 1u << 22; ///< tensors and tuples of all shapes to
 constexpr size_t attributesOfAnOp = 256;
 } // namespace hlo_limits
 
+/// U+FEFF in UTF-8, with which some editors begin a file. No text, wherever it stands.
+constexpr std::string_view byteOrderMark = "\xef\xbb\xbf";
+
 /// The first thing that went wrong. Later ones follow from it and are dropped.
 struct HloParseError {
   bool isSet = false;
@@ -52,7 +55,7 @@ public:
   bool failExpected(std::string_view what);
   bool hasFailed() const { return error.isSet; }
 
-  /// Skips white space, `// …` and `/* … */`.
+  /// Skips white space, `// …`, `/* … */` and byte-order marks.
   void skipTrivia();
   /// Offset of the next character that is not trivia.
   uint32_t place() {
@@ -91,10 +94,13 @@ public:
   bool skipString();
   /// At '(', '[' or '{': moves behind its partner. Brackets in strings and comments don't count.
   bool skipBalanced();
-  /// An attribute's value: text up to white space or a comma outside all brackets and strings.
+  /// An attribute's value: text up to white space or a comma outside all brackets and strings. One
+  /// that begins `mesh[` goes on to its axes: `mesh['x'=2,'y'=2], device_ids=(…) {'x'}`.
   bool skipValue();
 
 private:
+  bool skipMesh();
+
   std::string_view text;
   uint32_t pos;
   HloParseError &error;

@@ -2,6 +2,7 @@
 #include "analysis/import/hlo_attributes.h"
 #include "analysis/import/hlo_shape.h"
 #include "analysis/import/hlo_text.h"
+#include "analysis/ir/infer_shape.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -29,11 +30,14 @@ std::optional<Opcode> parseAsyncOpcode(std::string_view text, std::optional<Opco
 
 class HloParser {
 public:
-  explicit HloParser(std::shared_ptr<const SourceBuffer> source)
+  /// Reads the module that begins at `begin`.
+  HloParser(std::shared_ptr<const SourceBuffer> source, uint32_t begin)
       : source(std::move(source)), text(this->source->text()),
-        lexer(text, 0, static_cast<uint32_t>(text.size()), error) {}
+        lexer(text, begin, static_cast<uint32_t>(text.size()), error) {}
 
   llvm::Expected<Module> run();
+  /// Where the next module begins, or the text's end.
+  uint32_t next() { return lexer.place(); }
 
 private:
   /// A call whose computation is looked up at the end.
@@ -64,7 +68,9 @@ private:
   bool parseSignature(Scope &scope, std::string &signature);
   bool checkSignature(const Scope &scope, const Graph &graph);
   bool parseOp(Scope &scope);
-  bool parseOpcodeAndOperands(Scope &scope, Op &op);
+  bool startsOpcode();
+  bool findShape(const Scope &scope, Op &op);
+  bool parseOpcodeAndOperands(Scope &scope, Op &op, bool hasShape);
   bool parseLiteral(Op &op);
   bool parseOperands(Scope &scope, Op &op);
   bool parseOpAttributes(Scope &scope, Op &op, std::vector<HloCallReference> &calls);
@@ -86,9 +92,7 @@ private:
 
 llvm::Expected<Module> HloParser::run() {
   module.source = source;
-  if (text.size() > hlo_limits::bytes)
-    return makeError(DiagClass::BadInput, "{}: {} bytes, at most {} are read", source->name(),
-                     text.size(), hlo_limits::bytes);
+  module.loc = SourceLoc{lexer.place()};
   // Errors in comments are recorded without stopping, hence the second question.
   if (!parseModule() || error.isSet)
     return makeError(diagAt(*source, SourceLoc{error.offset}, std::move(error.message), error.cls));
@@ -102,8 +106,7 @@ bool HloParser::parseModule() {
     uint32_t begin = lexer.offset();
     std::string_view word = lexer.peekWord();
     if (word == "HloModule")
-      return lexer.fail(begin, "a second module begins here; a file holds one, split it in front "
-                               "of each HloModule line");
+      break; // the next one
     bool isTable = false;
     if (isTableName(word)) {
       lexer.word();
@@ -296,9 +299,13 @@ bool HloParser::parseOp(Scope &scope) {
   if (isRoot)
     scope.root = id;
   std::vector<HloCallReference> calls;
-  if (!lexer.expect('=') || !parseShape(lexer, op.shape, shapeNodes) ||
-      !parseOpcodeAndOperands(scope, op) || !parseOpAttributes(scope, op, calls) ||
-      !hasNeededAttributes(lexer, op))
+  if (!lexer.expect('='))
+    return false;
+  // `y = abs(x)`: the shape may be left out where operands and attributes tell it.
+  const bool hasShape = !startsOpcode();
+  if ((hasShape && !parseShape(lexer, op.shape, shapeNodes)) ||
+      !parseOpcodeAndOperands(scope, op, hasShape) || !parseOpAttributes(scope, op, calls) ||
+      !hasNeededAttributes(lexer, op) || !(hasShape || findShape(scope, op)))
     return false;
   for (const HloCallReference &call : calls)
     scope.calls.emplace_back(id.index, call);
@@ -306,7 +313,29 @@ bool HloParser::parseOp(Scope &scope) {
   return true;
 }
 
-bool HloParser::parseOpcodeAndOperands(Scope &scope, Op &op) {
+bool HloParser::startsOpcode() {
+  std::string_view word = lexer.peekWord();
+  std::optional<Opcode> runs;
+  return lexer.peekRaw(static_cast<uint32_t>(word.size())) == '(' &&
+         (parseOpcode(word) || parseAsyncOpcode(word, runs));
+}
+
+bool HloParser::findShape(const Scope &scope, Op &op) {
+  std::vector<const Shape *> operands;
+  for (OpId id : op.operands)
+    operands.push_back(&scope.read[id.index].shape);
+  std::optional<Shape> shape = inferShape(op, operands);
+  if (!shape || (!shape->isTuple && !shape->isUnbounded() && !shape->byteSize()))
+    return lexer.fail(op.loc.offset,
+                      fmt::format("%{} has no shape, and what {} results in does not follow from "
+                                  "its operands; write the shape in front of {}",
+                                  op.name, toString(op.opcode), toString(op.opcode)));
+  shapeNodes += 1 + shape->elements.size();
+  op.shape = std::move(*shape);
+  return true;
+}
+
+bool HloParser::parseOpcodeAndOperands(Scope &scope, Op &op, bool hasShape) {
   uint32_t begin = lexer.place();
   std::string_view word = lexer.word();
   if (word.empty())
@@ -319,6 +348,8 @@ bool HloParser::parseOpcodeAndOperands(Scope &scope, Op &op) {
   op.opcode = *opcode;
   if (lexer.peek() != '(')
     return lexer.failExpected("'('");
+  if (!hasShape && (op.opcode == Opcode::Constant || op.opcode == Opcode::Parameter))
+    return lexer.fail(begin, fmt::format("a {} needs its shape in front of it", word));
   if (op.opcode == Opcode::Constant)
     return parseLiteral(op);
   lexer.advance();
@@ -479,8 +510,32 @@ bool HloParser::resolveCalls() {
 
 } // namespace
 
+llvm::Expected<std::vector<Module>> parseHloModules(std::shared_ptr<const SourceBuffer> source) {
+  if (source->text().size() > hlo_limits::bytes)
+    return makeError(DiagClass::BadInput, "{}: {} bytes, at most {} are read", source->name(),
+                     source->text().size(), hlo_limits::bytes);
+  std::vector<Module> modules;
+  for (uint32_t begin = 0; modules.empty() || begin < source->text().size();) {
+    HloParser parser(source, begin);
+    llvm::Expected<Module> module = parser.run();
+    if (!module)
+      return module.takeError();
+    modules.push_back(std::move(*module));
+    begin = parser.next();
+  }
+  return modules;
+}
+
 llvm::Expected<Module> parseHlo(std::shared_ptr<const SourceBuffer> source) {
-  return HloParser(std::move(source)).run();
+  llvm::Expected<std::vector<Module>> modules = parseHloModules(source);
+  if (!modules)
+    return modules.takeError();
+  if (modules->size() > 1)
+    return makeError(
+        diagAt(*source, (*modules)[1].loc,
+               fmt::format("a second module begins here, of {} in the text; one is expected",
+                           modules->size())));
+  return std::move(modules->front());
 }
 
 } // namespace tilewright

@@ -97,11 +97,10 @@ bool parseTensorShape(HloLexer &lexer, Shape &out, bool layoutAfterSpace) {
     if (!out.dims.empty() && !lexer.expect(','))
       return false;
     uint32_t place = lexer.place();
-    if (lexer.peek() == '?')
-      return lexer.fail(place, "a dynamic dim needs a bound, as in <=128", DiagClass::Unsupported);
-    bool isDynamic = lexer.consume("<=");
-    int64_t extent;
-    if (!lexer.integer(extent, "an extent"))
+    const bool isUnbounded = lexer.consume('?');
+    const bool isDynamic = isUnbounded || lexer.consume("<=");
+    int64_t extent = Shape::unbounded;
+    if (!isUnbounded && !lexer.integer(extent, "an extent"))
       return false;
     if (extent < 0)
       return lexer.fail(place, fmt::format("extent {} is negative", extent));
@@ -115,11 +114,22 @@ bool parseTensorShape(HloLexer &lexer, Shape &out, bool layoutAfterSpace) {
       out.dynamic.push_back(isDynamic);
   }
   lexer.advance(); // ']'
-  if (!out.byteSize())
+  if (!out.isUnbounded() && !out.byteSize())
     return lexer.fail(begin,
                       fmt::format("{} takes more bytes than 64 bits can count", out.str(false)));
   char next = layoutAfterSpace ? lexer.peek() : lexer.peekRaw();
   return next != '{' || parseLayout(lexer, out);
+}
+
+/// `b(`, without space: a word that an opening parenthesis follows is no name.
+bool startsBuffer(HloLexer &lexer) { return lexer.peekWord() == "b" && lexer.peekRaw(1) == '('; }
+
+bool parseBufferShape(HloLexer &lexer, Shape &out) {
+  lexer.advance(2); // "b("
+  if (!parseTensorShape(lexer, out, true))
+    return false;
+  out.isBuffer = true;
+  return lexer.expect(')');
 }
 
 bool parseShapeAt(HloLexer &lexer, Shape &out, size_t &nodes, bool layoutAfterSpace,
@@ -128,6 +138,8 @@ bool parseShapeAt(HloLexer &lexer, Shape &out, size_t &nodes, bool layoutAfterSp
     return lexer.fail(lexer.offset(),
                       fmt::format("the shapes of the module hold over {} tensors and tuples",
                                   hlo_limits::shapeNodes));
+  if (startsBuffer(lexer))
+    return parseBufferShape(lexer, out);
   if (lexer.peek() != '(')
     return parseTensorShape(lexer, out, layoutAfterSpace);
   if (depth == hlo_limits::depth)
@@ -148,6 +160,8 @@ bool parseShapeAt(HloLexer &lexer, Shape &out, size_t &nodes, bool layoutAfterSp
 
 bool looksLikeShape(HloLexer &lexer) {
   uint32_t begin = lexer.place();
+  if (startsBuffer(lexer))
+    return true;
   while (lexer.consume('('))
     ;
   const bool isTuple = lexer.offset() != begin;

@@ -12,16 +12,21 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tilewright {
 
-/// Reads one module. The first thing wrong is returned as a located BadInput (Unsupported for
-/// unbounded dynamic dims and ranks over the limit). Checks the syntax, names, literals, layouts
-/// and computation signatures; what the ops mean is verify()'s business (ir/verifier.h).
+/// Reads the modules of a text, one or more, each after the other. The first thing wrong is
+/// returned as a located BadInput (Unsupported for ranks over the limit). Checks the syntax, names,
+/// literals, layouts and computation signatures; what the ops mean is verify()'s business
+/// (ir/verifier.h). An op may be written without its shape where that follows from its operands.
 ///
-/// The `HloModule` line may be missing (the module's name is then empty). Without an ENTRY the last
+/// The first `HloModule` line may be missing (the name is then empty). Without an ENTRY the last
 /// computation is the entry, without a ROOT the last op of a computation is its root. Computations
 /// may be called before they are defined; operands must be defined before they are used.
+llvm::Expected<std::vector<Module>> parseHloModules(std::shared_ptr<const SourceBuffer> source);
+
+/// The same for a text of one module; BadInput where a second begins.
 llvm::Expected<Module> parseHlo(std::shared_ptr<const SourceBuffer> source);
 
 /// HLO text that reads back to an equal module. Ops without verbatim attributes (made by hand or

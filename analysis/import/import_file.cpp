@@ -1,11 +1,15 @@
 #include "analysis/import/import_file.h"
 
+#include "analysis/import/hlo_lexer.h"
 #include "analysis/import/hlo_text.h"
 #include "analysis/ir/verifier.h"
 
 #include "llvm/Support/ConvertUTF.h"
 
 #include <algorithm>
+#include <cctype>
+#include <fmt/format.h>
+#include <set>
 
 namespace tilewright {
 
@@ -14,6 +18,8 @@ namespace {
 /// The text from its first word on; HLO and MLIR both have `//` comments.
 std::string_view skipToWord(std::string_view text) {
   while (true) {
+    while (text.starts_with(byteOrderMark))
+      text.remove_prefix(byteOrderMark.size());
     size_t begin = text.find_first_not_of(" \t\r\n\v\f");
     if (begin == std::string_view::npos)
       return {};
@@ -32,6 +38,32 @@ size_t firstBinaryByte(std::string_view bytes) {
   return it == bytes.end() ? std::string_view::npos : static_cast<size_t>(it - bytes.begin());
 }
 
+/// Letters, digits and '_' at the beginning.
+std::string_view identifierAt(std::string_view text) {
+  return text.substr(0, std::find_if_not(text.begin(), text.end(), [](unsigned char c) {
+                          return std::isalnum(c) || c == '_';
+                        }) - text.begin());
+}
+
+/// A protocol buffer as text, behind its `#` comments: `name: "m"`, or a message `hlo_module { … }`
+/// with such a field, or another message, right behind the brace.
+bool isProtoText(std::string_view text) {
+  while (text.starts_with('#'))
+    text = skipToWord(text.substr(std::min(text.find('\n'), text.size())));
+  for (unsigned depth = 0; depth < 8; ++depth) {
+    std::string_view field = identifierAt(text);
+    text = skipToWord(text.substr(field.size()));
+    if (field.empty() || text.empty())
+      return false;
+    if (text.front() == ':')
+      return true;
+    if (text.front() != '{')
+      return false;
+    text = skipToWord(text.substr(1));
+  }
+  return false;
+}
+
 } // namespace
 
 ModelFormat detectFormat(std::string_view bytes) {
@@ -45,6 +77,8 @@ ModelFormat detectFormat(std::string_view bytes) {
   std::string_view text = skipToWord(bytes);
   if (text.empty())
     return ModelFormat::Empty;
+  if (isProtoText(text))
+    return ModelFormat::HloProtoText;
   std::string_view word = text.substr(0, text.find_first_of(" \t\r\n{(="));
   if (word == "module" || word == "func.func" || word.starts_with('#') || word.starts_with('!') ||
       word.starts_with('"'))
@@ -52,51 +86,113 @@ ModelFormat detectFormat(std::string_view bytes) {
   return ModelFormat::HloText;
 }
 
-llvm::Expected<Module> importBuffer(std::shared_ptr<const SourceBuffer> source) {
-  auto refuse = [&](SourceLoc where, std::string message, DiagClass cls) {
-    return makeError(diagAt(*source, where, std::move(message), cls));
+namespace {
+
+/// What is wrong with bytes that are no HLO text; success for those that may be.
+llvm::Error checkFormat(const SourceBuffer &source) {
+  auto refuse = [&](std::string message, DiagClass cls) {
+    return makeError(diagAt(source, {}, std::move(message), cls));
   };
-  std::string_view text = source->text();
+  std::string_view text = source.text();
   switch (detectFormat(text)) {
+  case ModelFormat::HloProtoText:
+    return refuse("this is a protocol buffer in text form; print the module as HLO text (its "
+                  "ToString(), or hlo-translate) and give that",
+                  DiagClass::Unsupported);
   case ModelFormat::Mlir:
-    return refuse({}, "this is MLIR text; StableHLO is not supported yet, give HLO text",
+    return refuse("this is MLIR text; StableHLO is not supported yet, give HLO text",
                   DiagClass::Unsupported);
   case ModelFormat::MlirBytecode:
-    return refuse({}, "this is MLIR bytecode; it is not supported yet, give HLO text",
+    return refuse("this is MLIR bytecode; it is not supported yet, give HLO text",
                   DiagClass::Unsupported);
   case ModelFormat::Onnx:
-    return refuse({}, "this looks like an ONNX model; it is not supported yet, give HLO text",
+    return refuse("this looks like an ONNX model; it is not supported yet, give HLO text",
                   DiagClass::Unsupported);
   case ModelFormat::OtherBinary: {
     size_t at = firstBinaryByte(text);
-    return refuse({},
-                  fmt::format("this is no text: byte {} is {:#04x}; give HLO text", at,
+    return refuse(fmt::format("this is no text: byte {} is {:#04x}; give HLO text", at,
                               static_cast<unsigned char>(text[at])),
                   DiagClass::BadInput);
   }
   case ModelFormat::Empty:
-    return refuse({}, "the file holds no model", DiagClass::BadInput);
+    return refuse("the file holds no model", DiagClass::BadInput);
   case ModelFormat::HloText:
     break;
   }
   const auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.data());
   const llvm::UTF8 *stop = begin;
   if (!llvm::isLegalUTF8String(&stop, begin + text.size()))
-    return refuse(SourceLoc{static_cast<uint32_t>(stop - begin)}, "this byte is not UTF-8",
-                  DiagClass::BadInput);
-  llvm::Expected<Module> module = parseHlo(source);
-  if (!module)
-    return module.takeError();
-  if (llvm::Error error = verify(*module))
-    return error;
-  return module;
+    return makeError(
+        diagAt(source, SourceLoc{static_cast<uint32_t>(stop - begin)}, "this byte is not UTF-8"));
+  return llvm::Error::success();
 }
 
-llvm::Expected<Module> importFile(const std::string &path) {
+/// "main, main.2 and 7 more"
+std::string listed(const std::vector<std::string> &names) {
+  constexpr size_t most = 8;
+  std::string out;
+  for (size_t i = 0; i < std::min(most, names.size()); ++i)
+    out += (i ? ", " : "") + names[i];
+  return names.size() > most ? fmt::format("{} and {} more", out, names.size() - most) : out;
+}
+
+} // namespace
+
+std::vector<std::string> moduleNames(std::span<const Module> modules) {
+  std::set<std::string> taken;
+  std::vector<std::string> names;
+  for (const Module &module : modules) {
+    const std::string base = module.name.empty() ? "module" : module.name;
+    std::string name = base;
+    for (size_t number = 2; !taken.insert(name).second; ++number)
+      name = fmt::format("{}.{}", base, number);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBuffer> source,
+                                                  std::string_view name) {
+  if (llvm::Error error = checkFormat(*source))
+    return error;
+  llvm::Expected<std::vector<Module>> modules = parseHloModules(source);
+  if (!modules)
+    return modules.takeError();
+  if (!name.empty()) {
+    const std::vector<std::string> names = moduleNames(*modules);
+    auto it = std::find(names.begin(), names.end(), name);
+    if (it == names.end())
+      return makeError(diagAt(
+          *source, {},
+          fmt::format("there is no module '{}', there is {}", name.substr(0, 80), listed(names))));
+    Module chosen = std::move((*modules)[static_cast<size_t>(it - names.begin())]);
+    modules->clear();
+    modules->push_back(std::move(chosen));
+  }
+  for (const Module &module : *modules)
+    if (llvm::Error error = verify(module))
+      return error;
+  return modules;
+}
+
+llvm::Expected<Module> importBuffer(std::shared_ptr<const SourceBuffer> source,
+                                    std::string_view name) {
+  llvm::Expected<std::vector<Module>> modules = importModules(source, name);
+  if (!modules)
+    return modules.takeError();
+  if (modules->size() > 1)
+    return makeError(diagAt(*source, (*modules)[1].loc,
+                            fmt::format("a second module begins here; of the {} choose one with "
+                                        "--module: {}",
+                                        modules->size(), listed(moduleNames(*modules)))));
+  return std::move(modules->front());
+}
+
+llvm::Expected<Module> importFile(const std::string &path, std::string_view module) {
   llvm::Expected<std::string> bytes = readFile(path);
   if (!bytes)
     return bytes.takeError();
-  return importBuffer(std::make_shared<const SourceBuffer>(path, std::move(*bytes)));
+  return importBuffer(std::make_shared<const SourceBuffer>(path, std::move(*bytes)), module);
 }
 
 } // namespace tilewright

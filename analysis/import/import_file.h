@@ -6,20 +6,34 @@
 #include "llvm/Support/Error.h"
 
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace tilewright {
 
-enum class ModelFormat { HloText, Mlir, MlirBytecode, Onnx, OtherBinary, Empty };
+enum class ModelFormat { HloText, HloProtoText, Mlir, MlirBytecode, Onnx, OtherBinary, Empty };
 
 /// What the bytes look like; names and suffixes of files don't count.
 ModelFormat detectFormat(std::string_view bytes);
 
 /// Reads (gzip is unpacked), parses and verifies a model file. HLO text is read; other formats are
 /// refused as Unsupported, other bytes as BadInput.
-llvm::Expected<Module> importFile(const std::string &path);
+/// A file may hold several modules: `module` says which is wanted, by its name in moduleNames().
+/// With an empty name it must be the only one.
+llvm::Expected<Module> importFile(const std::string &path, std::string_view module = {});
 
 /// The same for text that is in memory already; `source->name()` stands in errors.
-llvm::Expected<Module> importBuffer(std::shared_ptr<const SourceBuffer> source);
+llvm::Expected<Module> importBuffer(std::shared_ptr<const SourceBuffer> source,
+                                    std::string_view module = {});
+
+/// All modules of a text, at least one, or with a name that one.
+llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBuffer> source,
+                                                  std::string_view module = {});
+
+/// What the modules of one file are called, each in its own way: by their names, a name's second
+/// occurrence with ".2" behind it and so on; "module" where there is no name.
+std::vector<std::string> moduleNames(std::span<const Module> modules);
 
 } // namespace tilewright

@@ -1,5 +1,6 @@
 #include "analysis/import/summary.h"
 
+#include "analysis/ir/annotation.h"
 #include "analysis/support/checked.h"
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 
 namespace tilewright {
 
-std::string opaqueReason(const Op &op) {
+std::string opaqueReason(const Graph &graph, const Op &op) {
+  if (isAnnotation(graph, op))
+    return "";
   std::string_view opcode = toString(op.opcode);
   switch (opClass(op.opcode)) {
   case OpClass::Elementwise:
@@ -51,7 +54,7 @@ ModuleSummary summarize(const Module &module) {
         add(summary.constantBytes, op.shape);
         summary.elidedConstants += op.isElidedConstant();
       }
-      if (std::string reason = opaqueReason(op); !reason.empty())
+      if (std::string reason = opaqueReason(graph, op); !reason.empty())
         summary.opaque.push_back({graph.name(), op.name, std::move(reason), op.loc});
     }
   }

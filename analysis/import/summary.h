@@ -40,6 +40,6 @@ ModuleSummary summarize(const Module &module);
 
 /// Why an op has no index map: "sort along dim 1", "custom-call to \"cublas$gemm\"",
 /// "while: runs computations". Empty for ops that have one.
-std::string opaqueReason(const Op &op);
+std::string opaqueReason(const Graph &graph, const Op &op);
 
 } // namespace tilewright

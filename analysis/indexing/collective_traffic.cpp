@@ -27,10 +27,11 @@ Opcode synchronous(const Op &op) {
 
 /// Starts hold their operands before their results, but for all-reduce-start.
 const Shape *resultsOf(const Op &op) {
-  if (op.opcode != Opcode::AllGatherStart && op.opcode != Opcode::CollectivePermuteStart &&
-      op.opcode != Opcode::AsyncStart)
+  if ((op.opcode != Opcode::AllGatherStart && op.opcode != Opcode::CollectivePermuteStart &&
+       op.opcode != Opcode::AsyncStart) ||
+      !op.shape.isTuple) // an all-gather-start may be written as its result alone
     return &op.shape;
-  return op.shape.isTuple && op.shape.elements.size() > 1 ? &op.shape.elements[1] : nullptr;
+  return op.shape.elements.size() > 1 ? &op.shape.elements[1] : nullptr;
 }
 
 int64_t countOfModule(const Module &module, llvm::StringRef name) {

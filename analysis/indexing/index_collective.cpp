@@ -185,13 +185,15 @@ Maps collectiveMaps(const OpView &v) {
     return allReduce(v, which);
   case Opcode::AllReduceDone:
     return passed(v, v.path);
-  case Opcode::AllGatherStart:
-    return started(v, Opcode::AllGather);
+  case Opcode::AllGatherStart: // (operands, results), or the result alone
+    return v.op.shape.isTuple ? started(v, Opcode::AllGather)
+                              : collective(v, Opcode::AllGather, which);
   case Opcode::CollectivePermuteStart:
     return started(v, Opcode::CollectivePermute);
   case Opcode::AllGatherDone:
   case Opcode::CollectivePermuteDone:
-    return passed(v, below(1, v.path));
+    return v.operandCount() == 1 && !v.operand(0).isTuple ? passed(v, v.path)
+                                                          : passed(v, below(1, v.path));
   default:
     return collective(v, v.op.opcode, which);
   }

@@ -1,6 +1,8 @@
 #include "analysis/indexing/indexing.h"
 
 #include "analysis/indexing/indexing_internal.h"
+#include "analysis/ir/annotation.h"
+#include "analysis/ir/run_time_extents.h"
 
 namespace tilewright {
 
@@ -165,6 +167,8 @@ Maps indexing::mapsOf(const Graph &graph, OpId id, ExprContext &context, const R
     }
     return makeError(DiagClass::BadInput, "%{} has no such tuple element", op.name);
   }
+  if (std::optional<std::string> refusal = runTimeExtentRefusal(graph, op))
+    return opaque(std::move(*refusal));
   OpView view{graph, op, context, *out, path, only};
   llvm::Expected<OpIndexing> result = [&]() -> Maps {
     if (op.opcode == Opcode::CopyDone) {
@@ -194,6 +198,8 @@ Maps indexing::mapsOf(const Graph &graph, OpId id, ExprContext &context, const R
     case OpClass::Collective:
       return collectiveMaps(view);
     case OpClass::Opaque:
+      if (isAnnotation(graph, op))
+        return elementwiseMaps(view);
       if (op.opcode == Opcode::CustomCall)
         return opaque(
             fmt::format("what custom call \"{}\" reads is not known", op.attrs.customCallTarget));

@@ -4,7 +4,9 @@
 #include "analysis/indexing/library_call.h"
 #include "analysis/indexing/trip_count.h"
 #include "analysis/indexing/window_hits.h"
+#include "analysis/ir/annotation.h"
 #include "analysis/ir/contraction_dims.h"
+#include "analysis/ir/run_time_extents.h"
 #include "analysis/support/checked.h"
 
 #include <optional>
@@ -212,6 +214,8 @@ OpCost Counter::conditional(const Op &op, int depth) {
 
 OpCost Counter::cost(const Graph &graph, OpId id, int depth) {
   const Op &op = graph.op(id);
+  if (std::optional<std::string> refusal = runTimeExtentRefusal(graph, op))
+    return notCounted(std::move(*refusal));
   const OpAttributes &attrs = op.attrs;
   switch (op.opcode) {
   case Opcode::Dot:
@@ -268,6 +272,8 @@ OpCost Counter::byClass(const Graph &graph, OpId id) const {
   case OpClass::Opaque:
     break;
   }
+  if (isAnnotation(graph, op))
+    return {};
   if (std::optional<LibraryCall> call = libraryCall(graph, id))
     return {call->flops, 0, true, {}};
   if (op.opcode == Opcode::CustomCall)

@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tilewright {
 
@@ -159,11 +160,12 @@ std::optional<int64_t> stepsUntilExit(const Exit &exit, int64_t first, int64_t s
 
 } // namespace
 
-TripCount tripCount(const Module &module, const Graph &graph, OpId id) {
+namespace {
+
+/// What the loop's own condition, body and start say.
+TripCount derivedCount(const Module &module, const Graph &graph, OpId id) {
   const Op &op = graph.op(id);
-  if (std::optional<int64_t> stated = statedCount(op))
-    return {stated, {}};
-  auto unknown = [](std::string reason) { return TripCount{std::nullopt, std::move(reason)}; };
+  auto unknown = [](std::string reason) { return TripCount{std::nullopt, std::move(reason), {}}; };
   const Graph *condition = nullptr, *body = nullptr;
   for (const CalledGraph &call : op.called) {
     if (!call.graph.isValid() || call.graph.index >= module.all().size())
@@ -188,8 +190,24 @@ TripCount tripCount(const Module &module, const Graph &graph, OpId id) {
   if (!first)
     return unknown("its counter does not start as a constant");
   if (std::optional<int64_t> count = stepsUntilExit(*exit, *first, *step))
-    return {count, {}};
+    return {count, {}, {}};
   return unknown("its counter passes the bound or wraps around");
+}
+
+} // namespace
+
+TripCount tripCount(const Module &module, const Graph &graph, OpId id) {
+  TripCount derived = derivedCount(module, graph, id);
+  std::optional<int64_t> stated = statedCount(graph.op(id));
+  if (!stated)
+    return derived;
+  if (!derived.count)
+    return {stated, {}, {}};
+  if (*stated != *derived.count)
+    derived.note = fmt::format("known_trip_count says {} trips, the loop's own bounds make {}, "
+                               "which is taken",
+                               *stated, *derived.count);
+  return derived;
 }
 
 std::vector<bool> followsFromStep(const Graph &body) {

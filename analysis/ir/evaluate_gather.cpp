@@ -6,10 +6,6 @@
 namespace tilewright::eval {
 
 namespace {
-bool contains(const std::vector<int64_t> &list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 /// How gather and scatter read their index tensor: its batch positions (all dims but the index
 /// vector's) and, for each, the start along every operand dim.
 struct IndexReader {

@@ -24,10 +24,6 @@ struct Layout {
   int64_t groups = 1, rows = 0, groupStride = 0;
 };
 
-bool contains(const std::vector<int64_t> &list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-
 llvm::Expected<Layout> layoutOf(const OpRun &run) {
   std::optional<RaggedDims> ragged = raggedDims(run.op);
   if (!ragged || run.operands.size() != 3 || run.op.shape.isTuple)

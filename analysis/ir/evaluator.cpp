@@ -1,6 +1,8 @@
 #include "analysis/ir/evaluator.h"
 
+#include "analysis/ir/annotation.h"
 #include "analysis/ir/evaluator_impl.h"
+#include "analysis/ir/run_time_extents.h"
 #include "analysis/support/checked.h"
 
 #include <algorithm>
@@ -63,6 +65,8 @@ llvm::Expected<Value> dispatch(OpRun &run) {
   case Opcode::GetDimensionSize:
     return evaluateLeaf(run);
   case Opcode::CustomCall:
+    if (isAnnotation(run.graph, run.op))
+      return Value{std::make_shared<Tensor>(run.operand(0).withShape(run.op.shape))};
     return run.error(DiagClass::Unsupported, "custom call to \"{}\" is not evaluated",
                      run.op.attrs.customCallTarget);
   case Opcode::Call:
@@ -168,6 +172,12 @@ Context::GraphInfo &Context::info(GraphId id) {
     if (result.uses[i] > 0)
       for (OpId operand : graph.all()[i].operands)
         ++result.uses[operand.index];
+  for (uint32_t i = 0; i < graph.size() && result.refusal.empty(); ++i)
+    if (result.uses[i] > 0)
+      if (std::optional<std::string> refusal = runTimeExtentRefusal(graph, graph.all()[i])) {
+        result.refusal = std::move(*refusal);
+        result.refused = OpId{i};
+      }
   return result;
 }
 
@@ -192,6 +202,12 @@ llvm::Expected<Value> Context::runGraph(GraphId id, std::span<const Value> argum
   ++depth;
   const Graph &graph = module.graph(id);
   GraphInfo &graphInfo = info(id);
+  if (!graphInfo.refusal.empty()) {
+    const Op &op = graph.op(graphInfo.refused);
+    return makeError(module.diagAt(
+        op.loc, fmt::format("{} %{}: {}", toString(op.opcode), op.name, graphInfo.refusal),
+        DiagClass::Unsupported));
+  }
   uint64_t runNumber = graphInfo.runs++;
   std::vector<uint32_t> uses = graphInfo.uses;
   std::vector<Value> values(graph.size());

@@ -4,6 +4,7 @@
 #include "analysis/ir/evaluator.h"
 #include "analysis/ir/evaluator_scalar.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -41,6 +42,8 @@ private:
   struct GraphInfo {
     std::vector<uint32_t> uses; ///< by live ops, plus one for the root; 0: not needed
     uint64_t runs = 0;
+    std::string refusal; ///< why it can't be run; empty if it can
+    OpId refused;        ///< the op that the refusal is about
   };
   GraphInfo &info(GraphId graph);
 
@@ -166,6 +169,10 @@ llvm::Expected<std::vector<std::shared_ptr<Tensor>>> newAccumulators(const OpRun
 
 /// A reducer of `results` accumulators and as many elements, checked.
 llvm::Expected<ScalarProgram *> reducerOf(const OpRun &run, CallRole role, size_t results);
+
+inline bool contains(const std::vector<int64_t> &list, int64_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 /// Is `list` made of distinct numbers in [0, rank)?
 bool areDistinctDims(const std::vector<int64_t> &list, size_t rank);

@@ -17,12 +17,13 @@ public:
   llvm::Expected<Slots> inlineGraph(GraphId id, const std::vector<Slots> &arguments) {
     // Calls nest without bound only if the module is wrong, but calls that fan out at each level
     // make exponentially many steps from a short file.
-    if (++depth > maxDepth || program.steps.size() > maxSteps)
+    const Graph &graph = module.graph(id);
+    opCount += graph.size();
+    if (++depth > maxDepth || opCount > maxOps)
       return makeError(DiagClass::Unsupported,
                        "computation is too large to run on scalars: over {} ops or calls nested "
                        "over {} deep",
-                       maxSteps, maxDepth);
-    const Graph &graph = module.graph(id);
+                       maxOps, maxDepth);
     std::vector<Slots> values(graph.size());
     for (uint32_t i = 0; i < graph.size(); ++i) {
       llvm::Expected<Slots> slots = compileOp(graph, graph.all()[i], values, arguments);
@@ -48,7 +49,7 @@ public:
 
 private:
   static constexpr unsigned maxDepth = 64;
-  static constexpr size_t maxSteps = 100000;
+  static constexpr size_t maxOps = 100000;
 
   llvm::Error refuse(const Op &op, std::string_view why) const {
     return makeError(module.diagAt(op.loc,
@@ -149,6 +150,7 @@ private:
   Rounding rounding;
   ScalarProgram &program;
   unsigned depth = 0;
+  size_t opCount = 0;
 };
 
 llvm::Expected<ScalarProgram> ScalarProgram::compile(const Module &module, GraphId id,

@@ -64,6 +64,7 @@ public:
   std::string name;
   std::vector<RawAttribute> attributes;       ///< of the HloModule line, in order
   std::string preamble;                       ///< stack-frame tables and the like, verbatim
+  SourceLoc loc;                              ///< where it begins in its file
   std::shared_ptr<const SourceBuffer> source; ///< for diagnostics; null for graphs built by hand
 
   const Graph &graph(GraphId id) const { return graphs[id.index]; }

@@ -1,5 +1,6 @@
 #include "analysis/ir/inline.h"
 
+#include "analysis/ir/annotation.h"
 #include "analysis/ir/call_graph.h"
 
 #include <unordered_map>
@@ -92,7 +93,7 @@ bool GraphInliner::run(size_t &opsLeft) {
                ops[operands[0].index].opcode == Opcode::Tuple) {
       place[i] = ops[operands[0].index].operands[static_cast<size_t>(op.attrs.tupleIndex)];
     } else {
-      Op copy = op;
+      Op copy = isAnnotation(source, op) ? withoutAnnotation(source, op) : op;
       copy.operands = std::move(operands);
       place[i] = append(std::move(copy), false);
     }

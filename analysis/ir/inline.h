@@ -15,8 +15,9 @@ struct InlineOptions {
   size_t maxOps = 1 << 20; ///< of the result; nested calls can multiply ops without bound
 };
 
-/// A module that computes the same without those ops, to any depth of nesting. While bodies,
-/// branches and reductions' bodies stay computations; what nothing calls any more is dropped.
+/// A module that computes the same without those ops, to any depth of nesting, and without
+/// annotations (annotation.h). While bodies, branches and reductions' bodies stay computations;
+/// what nothing calls any more is dropped.
 ///
 /// The op that computes a call's value takes the call's name; the others keep theirs, with a number
 /// behind it where it is taken. All keep their places in the source. A tuple that a callee returns

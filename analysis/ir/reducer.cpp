@@ -10,7 +10,10 @@ std::optional<Opcode> reducerOpcode(const Graph &reducer) {
       id = reducer[id].operands[0];
     return id;
   };
-  const Op &root = reducer[behindConverts(reducer.root())];
+  OpId result = reducer.root();
+  if (reducer[result].opcode == Opcode::Tuple && reducer[result].operands.size() == 1)
+    result = reducer[result].operands[0];
+  const Op &root = reducer[behindConverts(result)];
   if (root.operands.size() != 2)
     return std::nullopt;
   const Op &first = reducer[behindConverts(root.operands[0])];

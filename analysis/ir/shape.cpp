@@ -22,8 +22,22 @@ Shape Shape::tuple(std::vector<Shape> elements) {
   return shape;
 }
 
+bool Shape::isDynamic() const {
+  return std::find(dynamic.begin(), dynamic.end(), true) != dynamic.end() ||
+         std::any_of(elements.begin(), elements.end(),
+                     [](const Shape &element) { return element.isDynamic(); });
+}
+
+bool Shape::isUnbounded() const {
+  for (size_t i = 0; i < dims.size() && i < dynamic.size(); ++i)
+    if (dynamic[i] && dims[i] == unbounded)
+      return true;
+  return std::any_of(elements.begin(), elements.end(),
+                     [](const Shape &element) { return element.isUnbounded(); });
+}
+
 std::optional<int64_t> Shape::elementCount() const {
-  if (isTuple)
+  if (isTuple || isUnbounded())
     return std::nullopt;
   // A zero extent makes the tensor empty even when the product of the others overflows.
   if (std::find(dims.begin(), dims.end(), 0) != dims.end())
@@ -63,7 +77,8 @@ std::vector<int64_t> Shape::minorToMajorOrDefault() const {
 }
 
 bool Shape::sameDimsAndType(const Shape &other) const {
-  if (isTuple != other.isTuple || elements.size() != other.elements.size())
+  if (isTuple != other.isTuple || isBuffer != other.isBuffer ||
+      elements.size() != other.elements.size())
     return false;
   if (!isTuple)
     return dtype == other.dtype && dims == other.dims;
@@ -80,11 +95,14 @@ std::string Shape::str(bool withLayout) const {
       out += (i ? ", " : "") + elements[i].str(withLayout);
     return out + ")";
   }
-  std::string out(toString(dtype));
+  std::string out = isBuffer ? "b(" : "";
+  out += toString(dtype);
   out += '[';
   for (size_t i = 0; i < dims.size(); ++i) {
-    bool isDynamic = i < dynamic.size() && dynamic[i];
-    out += fmt::format("{}{}{}", i ? "," : "", isDynamic ? "<=" : "", dims[i]);
+    const bool isDynamic = i < dynamic.size() && dynamic[i];
+    out += i ? "," : "";
+    out +=
+        isDynamic && dims[i] == unbounded ? "?" : (isDynamic ? "<=" : "") + std::to_string(dims[i]);
   }
   out += ']';
   if (withLayout && layout && (!layout->minorToMajor.empty() || !layout->annotations.empty())) {
@@ -93,7 +111,7 @@ std::string Shape::str(bool withLayout) const {
       out += ":" + layout->annotations;
     out += "}";
   }
-  return out;
+  return isBuffer ? out + ")" : out;
 }
 
 std::string briefText(const Shape &shape) {

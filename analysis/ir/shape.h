@@ -23,11 +23,16 @@ struct Layout {
 /// A tensor shape, or a tuple of shapes.
 struct Shape {
   DType dtype = DType::F32;
-  std::vector<int64_t> dims; ///< extents, each ≥ 0; for a bounded dynamic dim its bound
-  std::vector<bool> dynamic; ///< empty, or one flag a dim: true for `<=N`
+  /// Extents, each ≥ 0: for a bounded dynamic dim its bound, for one without a bound `unbounded`.
+  std::vector<int64_t> dims;
+  std::vector<bool> dynamic; ///< empty, or one flag a dim: true for `<=N` and `?`
   std::optional<Layout> layout;
   bool isTuple = false;
+  bool isBuffer = false;       ///< `b(f32[4])`: a tensor that stays in one place in memory
   std::vector<Shape> elements; ///< of a tuple
+
+  /// Extent of a dim that is written `?`.
+  static constexpr int64_t unbounded = INT64_MAX;
 
   static Shape tensor(DType dtype, std::vector<int64_t> dims);
   static Shape tuple(std::vector<Shape> elements);
@@ -35,7 +40,13 @@ struct Shape {
   unsigned rank() const { return static_cast<unsigned>(dims.size()); }
   bool isScalar() const { return !isTuple && dims.empty(); }
 
-  /// Number of elements of a tensor (1 for a scalar). Nothing for a tuple or on overflow.
+  /// Whether an extent is known at run time only, in a tuple that of any element.
+  bool isDynamic() const;
+  /// … and nothing bounds it.
+  bool isUnbounded() const;
+
+  /// Number of elements of a tensor (1 for a scalar), of a dynamic one as many as there can be.
+  /// Nothing for a tuple, without a bound, or on overflow.
   std::optional<int64_t> elementCount() const;
 
   /// Bytes of a tensor when packed, of a tuple the sum of its leaves. Nothing on overflow.
@@ -44,7 +55,7 @@ struct Shape {
   /// The layout's order, or row-major where none is given.
   std::vector<int64_t> minorToMajorOrDefault() const;
 
-  /// Same dtype and dims (recursively); layouts are not looked at.
+  /// Same dtype and dims (recursively); layouts and which dims are dynamic are not looked at.
   bool sameDimsAndType(const Shape &other) const;
 
   bool operator==(const Shape &) const = default;

@@ -45,10 +45,10 @@ bool OpCheck::combines(GraphId id, std::string_view attribute, const std::vector
   both.insert(both.end(), types.begin(), types.end());
   if (!takesScalars(id, attribute, both))
     return false;
-  if (types.size() == 1)
-    return resultsInScalar(id, attribute, types[0]);
   const Graph &callee = module.graph(id);
   const Shape &root = callee.op(callee.root()).shape;
+  if (types.size() == 1 && !root.isTuple) // a tuple of one is as good
+    return resultsInScalar(id, attribute, types[0]);
   bool fits = root.isTuple && root.elements.size() == types.size();
   for (size_t i = 0; fits && i < types.size(); ++i)
     fits = root.elements[i].isScalar() && typesAgree(root.elements[i].dtype, types[i]);

@@ -14,8 +14,9 @@ bool OpCheck::collectives(bool &handled) {
   switch (op.opcode) {
   case Opcode::AllGather:
     return gatherLike(op.shape, false);
-  case Opcode::AllGatherStart:
-    return startResult() && gatherLike(op.shape.elements[1], false);
+  case Opcode::AllGatherStart: // (operands, results), or the result alone
+    return op.shape.isTuple ? startResult() && gatherLike(op.shape.elements[1], false)
+                            : gatherLike(op.shape, false);
   case Opcode::ReduceScatter:
     return reducesWith() && gatherLike(op.shape, true);
   case Opcode::AllReduce:
@@ -24,6 +25,8 @@ bool OpCheck::collectives(bool &handled) {
   case Opcode::AllReduceDone:
     return operandCount(1) && isResultOf({Opcode::AllReduceStart}) && resultIs(operand(0));
   case Opcode::AllGatherDone:
+    if (operands() == 1 && !operand(0).isTuple)
+      return isResultOf({Opcode::AllGatherStart}) && resultIs(operand(0));
     return elementOf(1, Opcode::AllGatherStart);
   case Opcode::CollectivePermuteDone:
     return elementOf(1, Opcode::CollectivePermuteStart);

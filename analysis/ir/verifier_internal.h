@@ -103,6 +103,8 @@ public:
   bool resultsInOwn(GraphId callee, std::string_view attribute);
 
 private:
+  /// Whether an extent of its result or of an operand is `?`.
+  bool isAboutUnbounded() const;
   bool elementwise();
   bool convertLike();
   bool shapeOps(bool &handled);
@@ -131,9 +133,8 @@ private:
   bool reduceWindow();
   bool selectAndScatter();
   bool windowMakesSense();
-  bool windowPositions(std::vector<int64_t> &out);
+  bool positionsOfWindow(std::vector<int64_t> &out);
   static std::vector<int64_t> dimsOf(int64_t a, int64_t b, const std::vector<int64_t> &spatial);
-  std::optional<int64_t> windowOutput(size_t dim, int64_t extent) const;
 
   bool indexed(bool &handled);
   bool gather();

@@ -71,7 +71,8 @@ bool OpCheck::triangularSolve() {
     return fail("{} does not hold square matrices", name(0));
   if (b.rank() != rank || !std::equal(a.dims.begin(), a.dims.end() - 2, b.dims.begin()))
     return fail("{} and {} differ in batch dims", name(0), name(1));
-  const size_t dim = rawText("left_side") == "false" ? rank - 1 : rank - 2;
+  // XLA's text leaves out what is false.
+  const size_t dim = rawText("left_side") == "true" ? rank - 2 : rank - 1;
   if (b.dims[dim] != a.dims[dim])
     return fail("dim {} of {} must be {} as {} needs", dim, name(1), a.dims[dim], name(0));
   return resultIs(b);

@@ -1,6 +1,6 @@
 // Ops with windows: convolution, reduce-window, select-and-scatter.
+#include "analysis/ir/infer_shape.h"
 #include "analysis/ir/verifier_internal.h"
-#include "analysis/support/checked.h"
 
 namespace tilewright {
 
@@ -29,29 +29,6 @@ bool OpCheck::windowMakesSense() {
         return failIn("window", "the window's {} {} in dim {} must be at least 1", what, value, i);
   }
   return true;
-}
-
-/// Positions of the window in an extent (XLA's shape inference of windows):
-///   dilated(n, d) = n > 0 ? (n - 1) · d + 1 : 0
-///   padded = dilated(extent, base dilation) + low + high
-///   positions = padded ≥ dilated window ? (padded - dilated window) / stride + 1 : 0
-std::optional<int64_t> OpCheck::windowOutput(size_t i, int64_t extent) const {
-  const WindowDim &dim = op.attrs.window[i];
-  auto dilated = [](int64_t n, int64_t by) -> std::optional<int64_t> {
-    if (n <= 0)
-      return 0;
-    std::optional<int64_t> product = checkedMul(n - 1, by);
-    return product ? checkedAdd(*product, 1) : std::nullopt;
-  };
-  std::optional<int64_t> window = dilated(dim.size, dim.windowDilation);
-  std::optional<int64_t> padded = dilated(extent, dim.baseDilation);
-  for (int64_t part : {dim.padLow, dim.padHigh})
-    padded = padded ? checkedAdd(*padded, part) : std::nullopt;
-  if (!window || !padded)
-    return std::nullopt;
-  if (*padded < *window)
-    return 0;
-  return (*padded - *window) / dim.stride + 1; // both ≥ 0
 }
 
 bool OpCheck::convolution() {
@@ -101,7 +78,8 @@ bool OpCheck::convolution() {
     if (int64_t size = extent(kernel, dims.kernelSpatial[i]); size != op.attrs.window[i].size)
       return failIn("window", "the window's size {} in dim {} is not {}'s, which is {}",
                     op.attrs.window[i].size, i, name(1), size);
-    std::optional<int64_t> out = windowOutput(i, extent(input, dims.inputSpatial[i]));
+    std::optional<int64_t> out =
+        windowPositions(op.attrs.window[i], extent(input, dims.inputSpatial[i]));
     if (!out)
       return failIn("window", "the window's dim {} does not fit in 64 bits", i);
     expected[static_cast<size_t>(dims.outputSpatial[i])] = *out;
@@ -116,7 +94,7 @@ std::vector<int64_t> OpCheck::dimsOf(int64_t a, int64_t b, const std::vector<int
   return all;
 }
 
-bool OpCheck::windowPositions(std::vector<int64_t> &out) {
+bool OpCheck::positionsOfWindow(std::vector<int64_t> &out) {
   const Shape &input = operand(0);
   if (op.attrs.window.size() != input.rank())
     return failIn("window", "needs a window of {} dims as {} has, {} given", input.rank(), name(0),
@@ -124,7 +102,7 @@ bool OpCheck::windowPositions(std::vector<int64_t> &out) {
   if (!windowMakesSense())
     return false;
   for (size_t i = 0; i < input.rank(); ++i) {
-    std::optional<int64_t> positions = windowOutput(i, input.dims[i]);
+    std::optional<int64_t> positions = windowPositions(op.attrs.window[i], input.dims[i]);
     if (!positions)
       return failIn("window", "the window's dim {} does not fit in 64 bits", i);
     out.push_back(*positions);
@@ -137,7 +115,7 @@ bool OpCheck::reduceWindow() {
     return false;
   size_t count = operands() / 2;
   std::vector<int64_t> expected;
-  if (!windowPositions(expected))
+  if (!positionsOfWindow(expected))
     return false;
   GraphId body = callee(CallRole::ToApply, "to_apply");
   return body.isValid() && combines(body, "to_apply", operandTypes(count)) &&
@@ -149,7 +127,7 @@ bool OpCheck::selectAndScatter() {
   if (!operandCount(3) || !areTensors(0, 3) || !isScalar(2))
     return false;
   std::vector<int64_t> positions;
-  if (!windowPositions(positions))
+  if (!positionsOfWindow(positions))
     return false;
   if (operand(1).dims != positions)
     return fail("{} must have the window's positions, {}", name(1),

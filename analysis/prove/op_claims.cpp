@@ -377,7 +377,9 @@ std::string describe(const ClaimResult &result) {
 }
 
 ResultPath resultPathOf(const Op &op) {
-  if (op.opcode == Opcode::AllGatherStart || op.opcode == Opcode::CollectivePermuteStart)
+  const bool isStart =
+      op.opcode == Opcode::AllGatherStart || op.opcode == Opcode::CollectivePermuteStart;
+  if (isStart && op.shape.isTuple)
     return {1}; // (operand, result)
   return op.shape.isTuple ? ResultPath{0} : ResultPath{};
 }

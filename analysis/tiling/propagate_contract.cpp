@@ -1,4 +1,5 @@
 // Tile rules of ops that read several elements for one result: reduce, dot, windows, gather.
+#include "analysis/support/checked.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/propagate.h"
 
@@ -125,10 +126,20 @@ FactoredDim TilePropagator::window(OpId id, int dim, const FactoredTile &tile, c
                                    int64_t extent, OperandTile &out) {
   // Positions in the (base-dilated) operand: {stride·i} + {dilation·j} - padLow.
   const bool isPadded = w.padLow > 0 || w.padHigh > 0;
-  if (w.size == 1 && w.stride == 1 && w.baseDilation == 1) {
-    if (!isPadded && w.padLow == 0 && w.padHigh == 0)
-      return tile.dims[dim];
-    return placed(id, dim, tile, w.padLow, extent, out.tile);
+  if (w.size == 1 && w.baseDilation == 1) {
+    // A slice with a step of those positions that lie in the operand.
+    const int64_t positions = resultDims(graph[id])[static_cast<size_t>(dim)];
+    const int64_t first = ceilDiv(std::max<int64_t>(w.padLow, 0), w.stride);
+    const int64_t last =
+        std::min(positions - 1, checkedFloorDiv(extent - 1 + w.padLow, w.stride).value_or(0));
+    if (first <= last) {
+      const int64_t count = last - first + 1, start = w.stride * first - w.padLow;
+      const FactoredDim inside =
+          count == positions ? tile.dims[dim] : placed(id, dim, tile, first, count, out.tile);
+      if (w.stride == 1 && count == extent)
+        return inside;
+      return factory.shift(inside, count, extent, start, w.stride, dim, sinkFor(id, -1));
+    }
   }
   const TileOrigin o = originOf(id, tile, static_cast<size_t>(dim));
   TileDim t = o.tile;
@@ -153,7 +164,7 @@ FactoredDim TilePropagator::window(OpId id, int dim, const FactoredTile &tile, c
   hull.upper = (t.upper - 1) * w.stride + (reach + 1 - w.padLow);
   int64_t step = 1;
   const bool touch = w.windowDilation == 1 && w.stride <= w.size; // windows leave no gaps
-  if (w.size == 1 && w.baseDilation == 1) {
+  if (w.size == 1 && w.baseDilation == 1) {                       // that meet padding only
     step = w.stride;
     hull.size = t.size;
   } else if (touch) {

@@ -1,6 +1,7 @@
 #include "analysis/tiling/tiled_group.h"
 
 #include "analysis/affine/simplify.h"
+#include "analysis/ir/run_time_extents.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/loop_range.h"
 #include "analysis/tiling/propagate.h"
@@ -421,6 +422,10 @@ llvm::Expected<TiledGroup> GroupTiler::run() {
   if (graph[mainRoot].shape.isTuple && !isTiledByFirstResult(graph[mainRoot]))
     return makeError(DiagClass::Unsupported, "%{} ({}) can't be tiled: its result is a tuple",
                      graph[mainRoot].name, toString(graph[mainRoot].opcode));
+  for (OpId id : group.ops)
+    if (std::optional<std::string> refusal = runTimeExtentRefusal(graph, graph[id]))
+      return makeError(DiagClass::Unsupported, "%{} ({}) can't be tiled: {}", graph[id].name,
+                       toString(graph[id].opcode), *refusal);
   for (OpId id : group.ops)
     if (!resultDims(graph[id]).empty() && !graph[id].shape.isTuple &&
         !graph[id].shape.elementCount())

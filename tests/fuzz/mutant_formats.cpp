@@ -4,6 +4,7 @@ namespace tilewright::test {
 
 std::vector<MutantFormat> mutantFormats() {
   return {
+      hloFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
       planFormat(),
       packFormat(),

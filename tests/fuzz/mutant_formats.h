@@ -5,6 +5,7 @@
 
 namespace tilewright::test {
 
+MutantFormat hloFormat(); ///< and everything that asks about a module
 MutantFormat planFormat();
 MutantFormat packFormat(); ///< the manifest, as check and as tilewright-profile read it
 

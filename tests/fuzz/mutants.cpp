@@ -101,7 +101,7 @@ private:
 } // namespace
 
 std::string mutantOf(const MutantFormat &format, uint64_t seed) {
-  return Mutation(format, seed).make();
+  return format.mutant ? format.mutant(seed) : Mutation(format, seed).make();
 }
 
 MutantRun runMutants(const MutantFormat &format, size_t count, uint64_t seed,

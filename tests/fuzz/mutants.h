@@ -22,6 +22,8 @@ struct MutantFormat {
   std::vector<std::string> words;     ///< pieces that mean something in the format
   /// Reads a text from memory, and does with it what a command would; the value is dropped.
   std::function<llvm::Error(const std::string &)> read;
+  /// A mutant of a format that has its own kind of damage; null: that of mutantOf().
+  std::function<std::string(uint64_t seed)> mutant = {};
 };
 
 /// The formats of this build.

@@ -174,6 +174,54 @@ Totals checkAll(uint64_t steps) {
 
 } // namespace
 
+/// A window of one element takes every so many of its operand, some of them padding: a slice with a
+/// step, which may be followed through reshapes.
+TEST(TilingsByDefinition, WindowsOfOneElement) {
+  Totals totals;
+  struct Case {
+    const char *operand; ///< of [24] or [2,3,6]
+    int64_t positions;
+    const char *window;
+  };
+  for (const Case &c : {Case{"r = f32[24] reshape(x)", 12, "size=1 stride=2"},
+                        {"r = f32[24] reshape(x)", 8, "size=1 stride=3"},
+                        {"r = f32[24] reshape(x)", 5, "size=1 stride=5"},
+                        {"r = f32[24] reshape(x)", 13, "size=1 stride=2 pad=1_1"},
+                        {"r = f32[24] reshape(x)", 26, "size=1 pad=1_1"},
+                        {"r = f32[24] reshape(x)", 8, "size=1 stride=3 pad=-2_0"},
+                        {"r = f32[24] reshape(x)", 3, "size=1 stride=24 pad=24_24"},
+                        {"r = f32[24] reshape(x)", 3, "size=1 stride=40 pad=30_30"},
+                        {"t = f32[6,4] transpose(x), dimensions={1,0}\n r = f32[24] reshape(t)", 12,
+                         "size=1 stride=2"}}) {
+    const std::string text = fmt::format(
+        "HloModule m\nadd {{\n a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+        " ROOT c = f32[] add(a, b)\n}}\nENTRY main {{\n x = f32[4,6] parameter(0)\n {}\n"
+        " z = f32[] constant(0)\n ROOT w = f32[{}] reduce-window(r, z), window={{{}}}, "
+        "to_apply=add\n}}\n",
+        c.operand, c.positions, c.window);
+    auto parsed = parseHlo(std::make_shared<SourceBuffer>("window", text));
+    ASSERT_TRUE(bool(parsed)) << takeDiag(parsed.takeError()).str();
+    Small small;
+    small.module = std::make_shared<const Module>(std::move(*parsed));
+    auto whole = planOfEntry(small.module);
+    ASSERT_TRUE(bool(whole)) << takeDiag(whole.takeError()).str();
+    small.context = whole->context;
+    small.tiled = whole->tiled;
+    CandidatePlan plan = CandidatePlan::standard();
+    plan.tiles.kind = CandidateRule::Kind::All;
+    for (auto &[name, rule] : plan.byName)
+      rule.list = {1};
+    auto system = makeSystem(small.tiled->space, small.tiled->constraints, plan);
+    ASSERT_TRUE(bool(system)) << takeDiag(system.takeError()).str();
+    small.system = std::move(*system);
+    const uint64_t before = totals.accepted;
+    walk(fmt::format("{} {}", c.operand, c.window), small, UINT64_MAX, totals);
+    EXPECT_GT(totals.accepted, before) << text;
+  }
+  EXPECT_EQ(totals.walked, 9u);
+  EXPECT_GT(totals.refused, 10u);
+}
+
 /// TILEWRIGHT_DEFINITION_STEPS programs and steps of each kernel.
 TEST(TilingsByDefinition, BundledModels) {
   const char *steps = std::getenv("TILEWRIGHT_DEFINITION_STEPS");

@@ -147,6 +147,12 @@ Model readModel(Reader &reader, const Node &node) {
   });
   model.unsupported = readNotes(reader, node, "unsupported");
   model.noKernel = readNotes(reader, node, "no_kernel");
+  model.notes = readNotes(reader, node, "notes");
+  reader.eachElement(node, "assumed", Need::Optional, [&](const Node &op) {
+    model.assumed.push_back({reader.text(op, "op", Need::Required), reader.text(op, "reason"),
+                             reader.number(op, "time_ns"),
+                             reader.number(op, "trip_count").value_or(1)});
+  });
   reader.eachElement(node, "split_groups", Need::Optional, [&](const Node &split) {
     model.split.push_back({reader.text(split, "root", Need::Required), reader.text(split, "reason"),
                            reader.number(split, "ops")});

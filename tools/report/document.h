@@ -71,6 +71,13 @@ struct OpNote {
   std::string op, reason;
 };
 
+/// An op without a plan, priced by the bytes that it moves.
+struct AssumedNote {
+  std::string op, reason;
+  Quantity timeNs;      ///< one execution
+  double tripCount = 1; ///< as of a kernel
+};
+
 /// A group of ops that could not be one kernel.
 struct SplitNote {
   std::string root, reason;
@@ -82,6 +89,8 @@ struct Model {
   Quantity ops, computations;
   std::vector<Kernel> kernels;
   std::vector<OpNote> unsupported, noKernel;
+  std::vector<OpNote> notes; ///< where the file contradicts itself
+  std::vector<AssumedNote> assumed;
   std::vector<SplitNote> split;
   Quantity totalNs, simpleGroupingNs, lowerBoundNs;
   bool totalIsComplete = true;

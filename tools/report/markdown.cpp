@@ -79,6 +79,21 @@ void kernelNotes(std::string &out, const Model &model) {
           escapeMarkdown(model.kernels[k].name), escapeMarkdown(note, 400));
 }
 
+void assumedList(std::string &out, const Model &model) {
+  if (model.assumed.empty())
+    return;
+  out += "\nPriced by their bytes:\n\n";
+  size_t shown = std::min(model.assumed.size(), maxListed);
+  for (size_t i = 0; i < shown; ++i) {
+    const AssumedNote &op = model.assumed[i];
+    put(out, "- {}: {}{}: {}\n", escapeMarkdown(op.op, 80), timeText(op.timeNs),
+        op.tripCount == 1 ? "" : fmt::format(", {} times", count(op.tripCount)),
+        op.reason.empty() ? "no reason given" : escapeMarkdown(op.reason, 400));
+  }
+  if (shown < model.assumed.size())
+    put(out, "- and {} more\n", count(static_cast<double>(model.assumed.size() - shown)));
+}
+
 void unsupportedList(std::string &out, const Model &model) {
   if (model.unsupported.empty())
     return;
@@ -194,6 +209,7 @@ llvm::Expected<std::string> renderMarkdown(std::span<const ReportInput> inputs) 
       kernelRows(out, model, summary);
       takenApartList(out, model);
       kernelNotes(out, model);
+      assumedList(out, model);
       unsupportedList(out, model);
     }
   }

@@ -106,6 +106,30 @@ std::string takenApart(const Model &model) {
   return out;
 }
 
+/// Ops whose time is that of the bytes that they are taken to move.
+std::string assumedTable(const Model &model) {
+  if (model.assumed.empty())
+    return {};
+  std::string out = "<h3>Priced by their bytes</h3><table class=\"plain\" aria-label=\"Ops priced "
+                    "by their bytes\"><thead><tr><th scope=\"col\">Op</th><th scope=\"col\" "
+                    "class=\"num\">Time</th><th scope=\"col\">Why it has no plan</th></tr></thead>"
+                    "<tbody>";
+  size_t shown = std::min(model.assumed.size(), maxReasons);
+  for (size_t i = 0; i < shown; ++i) {
+    const AssumedNote &op = model.assumed[i];
+    Quantity time = op.timeNs ? Quantity(*op.timeNs * op.tripCount) : std::nullopt;
+    put(out,
+        "<tr><th scope=\"row\" class=\"mono\">{}</th><td class=\"num\">{}</td><td>{}</td></tr>",
+        escapeHtml(op.op, 80), timeText(time),
+        op.reason.empty() ? "no reason given" : escapeHtml(op.reason, 400));
+  }
+  out += "</tbody></table>";
+  if (shown < model.assumed.size())
+    put(out, "<p class=\"note\">{} more not listed.</p>",
+        counted(model.assumed.size() - shown, "op"));
+  return out;
+}
+
 std::string notModelled(const Exploration &exploration, const Model &model) {
   std::string out = "<h3>Not in the total</h3>";
   if (!model.unsupported.empty())
@@ -157,6 +181,9 @@ std::string modelSection(const Exploration &exploration, const Model &model, Mod
   out += factsOf(model, summary);
   for (const std::string &warning : summary.warnings)
     put(out, "<p class=\"warn\">{}</p>", escapeHtml(warning, 400));
+  for (const OpNote &note : model.notes)
+    put(out, "<p class=\"warn\">{}: {}</p>", escapeHtml(note.op, 80),
+        escapeHtml(note.reason, 400));
   out += limiterBar(summary);
   std::string graph = graphFigure(model, summary, limits.graph, fmt::format("{}-g", id));
   if (!graph.empty())
@@ -167,6 +194,7 @@ std::string modelSection(const Exploration &exploration, const Model &model, Mod
   put(out, "<h3 id=\"{}-k-h\">Kernels</h3>", id);
   out += kernelTable(model, summary, limits.table, fmt::format("{}-k", id));
   out += takenApart(model);
+  out += assumedTable(model);
   out += notModelled(exploration, model);
   return out + "</section>";
 }

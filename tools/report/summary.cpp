@@ -49,6 +49,11 @@ Summary summarise(const Model &model) {
     result.sumNs += *time;
     byTerm[static_cast<size_t>(termOf(kernel.limiter))] += *time;
   }
+  for (const AssumedNote &op : model.assumed) { // bytes that are moved as those of a copy
+    const double time = op.timeNs.value_or(0) * op.tripCount;
+    result.sumNs += time;
+    byTerm[static_cast<size_t>(termOf("DRAM"))] += time;
+  }
   for (size_t term = 0; term < termCount; ++term)
     if (byTerm[term] > 0)
       result.limiterNs.emplace_back(static_cast<Term>(term), byTerm[term]);
@@ -65,7 +70,7 @@ Summary summarise(const Model &model) {
 
   if (model.totalNs && anyTime &&
       std::abs(*model.totalNs - result.sumNs) > 0.01 * std::max(*model.totalNs, result.sumNs))
-    result.warnings.push_back(fmt::format("the document's total is {}, its kernels sum up to {}",
+    result.warnings.push_back(fmt::format("the document's total is {}, what it lists sums up to {}",
                                           timeText(model.totalNs), timeText(result.sumNs)));
   if (result.totalNs && model.lowerBoundNs && result.gaps.empty() &&
       *model.lowerBoundNs > *result.totalNs * 1.01)

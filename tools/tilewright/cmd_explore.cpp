@@ -23,6 +23,7 @@ namespace {
 
 struct ExploreArguments {
   std::vector<std::string> models;
+  std::string module;
   std::string device = "h100-sxm", calibration, out, target;
   size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
@@ -83,6 +84,9 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["root_shape"] = kernel.rootShape;
   entry["kind"] = toString(kernel.kind);
   entry["trip_count"] = kernel.tripCount;
+  entry["trip_count_is_known"] = kernel.isTripCountKnown;
+  if (!kernel.partOf.empty())
+    entry["part_of"] = kernel.partOf;
   if (!kernel.computation.empty())
     entry["computation"] = kernel.computation;
   entry["plan"] = planJson(best.plan);
@@ -155,6 +159,21 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
     return result;
   };
   entry["unsupported"] = list(model.unsupported);
+  entry["assumed"] = Json::array();
+  for (const AssumedOp &op : model.assumed) {
+    Json row = {{"op", op.op},
+                {"reason", op.reason},
+                {"read_bytes", std::llround(op.readBytes)},
+                {"written_bytes", std::llround(op.writtenBytes)},
+                {"time_ns", op.timeNs},
+                {"sigma_ln", op.sigmaLn},
+                {"trip_count", op.tripCount},
+                {"trip_count_is_known", op.isTripCountKnown}};
+    if (!op.computation.empty())
+      row["computation"] = op.computation;
+    entry["assumed"].push_back(std::move(row));
+  }
+  entry["notes"] = list(model.notes);
   entry["no_kernel"] = list(model.noKernel);
   entry["split_groups"] = Json::array();
   for (const SplitGroup &split : model.split)
@@ -231,11 +250,20 @@ void printModel(const Json &model, double total) {
     say("  {:<32} {:>9} {:>5.1f}%  {:<14} {} | {}{}\n", name, timeText(time),
         total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
         sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]),
-        runs == 1 ? "" : fmt::format(" | {} runs", runs));
+        !kernel["trip_count_is_known"].get<bool>() ? " | a trip of a loop of unknown length"
+        : runs == 1                                ? ""
+                                                   : fmt::format(" | {} runs", runs));
     if (kernel.contains("notes"))
       for (const Json &note : kernel["notes"])
         say("    {}\n", note.get<std::string>());
   }
+  for (const Json &op : model["assumed"])
+    say("  assumed: %{}: {} (a factor of {:.1f} either way){}: {}\n", op["op"].get<std::string>(),
+        timeText(op["time_ns"].get<double>()), std::exp(op["sigma_ln"].get<double>()),
+        op["trip_count"] == 1 ? "" : fmt::format(", {} runs", op["trip_count"].get<int64_t>()),
+        op["reason"].get<std::string>());
+  for (const Json &note : model["notes"])
+    say("  note: %{}: {}\n", note["op"].get<std::string>(), note["reason"].get<std::string>());
   for (const Json &split : model["split_groups"])
     say("  taken apart: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
         split["root"].get<std::string>(), split["reason"].get<std::string>());
@@ -258,12 +286,32 @@ bool hasCode(const KernelPlan &plan, const std::string &target) {
 
 #endif
 
+/// The modules of a file that are to be explored, by name; of one that holds a single module, or
+/// can't be read, an empty name.
+std::vector<std::string> modulesOf(const std::string &path, const std::string &text,
+                                   const std::string &wanted) {
+  if (!wanted.empty())
+    return {wanted};
+  size_t headers = 0;
+  for (size_t at = text.find("HloModule"); at != std::string::npos;
+       at = text.find("HloModule", at + 1))
+    headers += at == 0 || text[at - 1] == '\n';
+  if (headers > 1) {
+    llvm::Expected<std::vector<Module>> modules =
+        importModules(std::make_shared<SourceBuffer>(path, text));
+    if (modules && modules->size() > 1)
+      return moduleNames(*modules);
+    llvm::consumeError(modules.takeError()); // exploring it says what is wrong
+  }
+  return {""};
+}
+
 /// Reads and explores a model; the text is its entry of the document, and its files are written.
 llvm::Expected<std::string> exploreFile(const BatchModel &model, size_t index, const Device &device,
                                         const Calibration &calibration, ExploreOptions exploring,
                                         std::optional<ExploreFolder> &folder) {
   llvm::Expected<Module> module =
-      importBuffer(std::make_shared<SourceBuffer>(model.path, model.text));
+      importBuffer(std::make_shared<SourceBuffer>(model.path, model.text), model.module);
   if (!module)
     return module.takeError();
   Progress progress("explored kernels");
@@ -271,7 +319,7 @@ llvm::Expected<std::string> exploreFile(const BatchModel &model, size_t index, c
   llvm::Expected<ExploredModel> explored = exploreModel(*module, device, calibration, exploring);
   if (!explored)
     return explored.takeError();
-  Json entry = modelJson(model.path, *explored);
+  Json entry = modelJson(model.name(), *explored);
   if (folder)
     if (llvm::Error error = folder->write(index, *explored, entry))
       return error;
@@ -323,18 +371,19 @@ int runExplore(const ExploreArguments &options) {
                   options.cache, options.instruction, options.samples, options.target);
   std::string calibrationText = toJson(*calibration);
   std::vector<BatchModel> models;
-  for (const std::string &path : options.models)
-    models.push_back({path, "", ""});
   Batch batch("models");
-  for (BatchModel &model : models) {
-    llvm::Expected<std::string> text = readFile(model.path);
+  for (const std::string &path : options.models) {
+    llvm::Expected<std::string> text = readFile(path);
     if (!text) {
-      batch.fail(model.path, text.takeError());
+      batch.fail(path, text.takeError());
+      models.push_back({path, {}, "", ""});
       continue;
     }
-    model.text = std::move(*text);
-    model.key = fingerprint(
-        {model.path, model.text, settings, device->name, device->digest, calibrationText});
+    for (std::string &module : modulesOf(path, *text, options.module)) {
+      BatchModel model{path, std::move(module), *text, ""};
+      model.key = fingerprint({model.name(), model.text, settings, device->name, device->digest, calibrationText});
+      models.push_back(std::move(model));
+    }
   }
   std::optional<ExploreFolder> folder;
   if (!options.out.empty()) {
@@ -353,7 +402,7 @@ int runExplore(const ExploreArguments &options) {
           [&] { return exploreFile(models[i], i, *device, *calibration, exploring, folder); },
           options.modelLimit);
       if (!text) {
-        batch.fail(models[i].path, text.takeError());
+        batch.fail(models[i].name(), text.takeError());
         if (folder)
           folder->forget(i);
         continue;
@@ -396,6 +445,8 @@ void addExplore(CLI::App &app, Selection &selection) {
       "A model that fails costs the batch that model: it is listed at the end (exit code 2, or 70\n"
       "for a bug of ours), and under `failures` in JSON.");
   command->add_option("MODEL", options->models, "HLO text files, plain or gzip")->required();
+  command->add_option("--module", options->module,
+                      "Of files that hold several modules this one (default: all, as FILE#MODULE)");
   command->add_option("--device", options->device, "Device name or JSON file")
       ->capture_default_str();
   command->add_option("--calibration", options->calibration,

@@ -1,6 +1,7 @@
 // tilewright import: parse, verify, summarise.
 #include "analysis/import/hlo_text.h"
 #include "analysis/import/summary.h"
+#include "analysis/indexing/trip_count.h"
 #include "analysis/ir/inline.h"
 #include "tools/tilewright/command.h"
 
@@ -11,13 +12,28 @@ namespace tilewright::cli {
 namespace {
 
 struct ImportArguments {
-  std::string model;
+  std::string model, module;
   bool json = false, dot = false, text = false;
   std::string inlining = "none";
 };
 
-Json toJson(const ModuleSummary &summary) {
-  Json document = newDocument("import");
+/// What the file says otherwise than is taken.
+struct Note {
+  std::string computation, op, text;
+};
+
+std::vector<Note> notesOf(const Module &module) {
+  std::vector<Note> notes;
+  for (const Graph &graph : module.all())
+    for (uint32_t i = 0; i < graph.size(); ++i)
+      if (const Op &op = graph.op(OpId{i}); op.opcode == Opcode::While)
+        if (TripCount trips = tripCount(module, graph, OpId{i}); !trips.note.empty())
+          notes.push_back({graph.name(), op.name, std::move(trips.note)});
+  return notes;
+}
+
+Json toJson(const ModuleSummary &summary, const std::vector<Note> &notes) {
+  Json document;
   document["module"] = summary.module;
   document["entry"] = summary.entry;
   document["computations"] = summary.computations;
@@ -38,10 +54,14 @@ Json toJson(const ModuleSummary &summary) {
   for (const ModuleSummary::OpaqueOp &op : summary.opaque)
     document["opaque"].push_back(
         {{"computation", op.computation}, {"op", op.name}, {"reason", op.reason}});
+  document["notes"] = Json::array();
+  for (const Note &note : notes)
+    document["notes"].push_back(
+        {{"computation", note.computation}, {"op", note.op}, {"text", note.text}});
   return document;
 }
 
-void printTable(const ModuleSummary &summary) {
+void printTable(const ModuleSummary &summary, const std::vector<Note> &notes) {
   say("module      {}\n", summary.module.empty() ? "(unnamed)" : summary.module);
   say("entry       {}: {} ops; {} ops in {} computations\n", summary.entry, summary.entryOps,
       summary.ops, summary.computations);
@@ -60,6 +80,8 @@ void printTable(const ModuleSummary &summary) {
     for (const ModuleSummary::OpaqueOp &op : summary.opaque)
       say("  {:<24} {}\n", "%" + op.name, op.reason);
   }
+  for (const Note &note : notes)
+    say("note        %{}: {}\n", note.op, note.text);
 }
 
 std::string dotString(std::string_view text) {
@@ -99,28 +121,46 @@ std::string toDot(const Module &module) {
 }
 
 int runImport(const ImportArguments &options) {
-  llvm::Expected<Module> module = importFile(options.model);
-  if (!module)
-    return failInput(module.takeError());
+  llvm::Expected<std::string> text = readFile(options.model);
+  if (!text)
+    return failInput(text.takeError());
+  llvm::Expected<std::vector<Module>> modules = importModules(
+      std::make_shared<const SourceBuffer>(options.model, std::move(*text)), options.module);
+  if (!modules)
+    return failInput(modules.takeError());
   if (options.inlining != "none") {
     InlineOptions inlining;
     inlining.fusions = options.inlining == "fusions";
-    llvm::Expected<Module> inlined = inlineCalls(*module, inlining);
-    if (!inlined)
-      return failInput(inlined.takeError());
-    *module = std::move(*inlined);
+    for (Module &module : *modules) {
+      llvm::Expected<Module> inlined = inlineCalls(module, inlining);
+      if (!inlined)
+        return failInput(inlined.takeError());
+      module = std::move(*inlined);
+    }
   }
-  if (options.text) {
-    std::string text = printHlo(*module);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  } else if (options.dot) {
-    std::string text = toDot(*module);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-  } else if (options.json) {
-    print(toJson(summarize(*module)));
-  } else {
-    printTable(summarize(*module));
+  // Of several modules the JSON lists each; the fields of the one are at the top otherwise.
+  Json document = newDocument("import");
+  for (const Module &module : *modules) {
+    const bool isFirst = &module == &modules->front();
+    if (options.text || options.dot) {
+      std::string out = options.text ? printHlo(module) : toDot(module);
+      std::fwrite(out.data(), 1, out.size(), stdout);
+      continue;
+    }
+    const ModuleSummary summary = summarize(module);
+    const std::vector<Note> notes = notesOf(module);
+    if (!options.json) {
+      if (!isFirst)
+        say("\n");
+      printTable(summary, notes);
+    } else if (modules->size() > 1) {
+      document["modules"].push_back(toJson(summary, notes));
+    } else {
+      document.update(toJson(summary, notes));
+    }
   }
+  if (options.json)
+    print(document);
   return Fine;
 }
 
@@ -131,6 +171,8 @@ void addImport(CLI::App &app, Selection &selection) {
   CLI::App *command = app.add_subcommand("import", "Read, verify and summarise a model file");
   command->footer("Example: tilewright import datasets/models/gpt2_block.hlo.txt");
   command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
+  command->add_option("--module", options->module,
+                      "Of a file that holds several modules this one (default: all)");
   auto *json = command->add_flag("--json", options->json, "Print JSON");
   auto *dot = command->add_flag("--dot", options->dot, "Print a Graphviz graph");
   auto *text = command->add_flag("--text", options->text, "Print the module as HLO text");

@@ -11,7 +11,7 @@ namespace tilewright::cli {
 namespace {
 
 struct IndexArguments {
-  std::string model, op, to;
+  std::string model, module, op, to;
   bool json = false, parameters = false;
 };
 
@@ -187,7 +187,7 @@ llvm::Error addMaps(Output &output, const Op &operand, llvm::Expected<OperandMap
 }
 
 int runIndex(const IndexArguments &options) {
-  llvm::Expected<Module> module = importFile(options.model);
+  llvm::Expected<Module> module = importFile(options.model, options.module);
   if (!module)
     return failInput(module.takeError());
   auto [graph, id] = options.op.empty() ? std::pair{&module->entry(), module->entry().root()}
@@ -256,6 +256,7 @@ void addIndex(CLI::App &app, Selection &selection) {
       "  tilewright index model.hlo.txt --op dot.3\n"
       "  tilewright index model.hlo.txt --op out --to x       composed along all paths");
   command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
+  command->add_option("--module", options->module, "Of a file that holds several modules this one");
   command->add_option("--op", options->op, "Name of the op (default: the entry's root)");
   auto *to = command->add_option("--to", options->to, "Compose down to this op");
   command->add_flag("--parameters", options->parameters, "Compose down to every parameter")

@@ -19,7 +19,7 @@ namespace tilewright::cli {
 namespace {
 
 struct TileArguments {
-  std::string model, root, tile, device, smtDump;
+  std::string model, module, root, tile, device, smtDump;
   std::vector<std::string> candidates;
   std::optional<double> registers;
   bool explain = false, list = false, price = false, json = false;
@@ -139,7 +139,7 @@ llvm::Error withSeparateRoots(Diag refusal, const Question &question) {
 
 llvm::Expected<Question> pose(const TileArguments &options) {
   Question question;
-  llvm::Expected<Module> module = importFile(options.model);
+  llvm::Expected<Module> module = importFile(options.model, options.module);
   if (!module)
     return module.takeError();
   llvm::Expected<Module> inlined = inlineCalls(*module);
@@ -311,6 +311,7 @@ void addTile(CLI::App &app, Selection &selection) {
                   "t1=x8\n"
                   "Exit code 1: infeasible.");
   command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
+  command->add_option("--module", options->module, "Of a file that holds several modules this one");
   command->add_option("--root", options->root, "Op whose kernel is tiled (default: the last)");
   command->add_option("--tile", options->tile,
                       "Sizes by position (64,32) or by name (t0=64,k0=32,stages=4); the rest is "

@@ -12,8 +12,12 @@ namespace tilewright::cli {
 
 /// One model of a batch.
 struct BatchModel {
-  std::string path, text;
+  std::string path;
+  std::string module; ///< of the file; empty: it holds no other
+  std::string text;
   std::string key; ///< a hash of all that its result depends on; empty where it could not be read
+
+  std::string name() const { return module.empty() ? path : path + "#" + module; }
 };
 
 class ExploreFolder {
