@@ -37,13 +37,6 @@ WindowDim resizedWindow(const WindowDim &window, int64_t size) {
   return result;
 }
 
-int64_t windowPositions(const WindowDim &window, int64_t extent) {
-  int64_t spread = extent > 0 ? (extent - 1) * window.baseDilation + 1 : 0;
-  int64_t reach = (window.size - 1) * window.windowDilation + 1;
-  int64_t room = spread + window.padLow + window.padHigh - reach;
-  return room < 0 ? 0 : room / window.stride + 1;
-}
-
 DimTies::DimTies(const Graph &graph) : graph(graph), groups(graph.size()) {
   for (const Op &op : graph.all()) {
     Lists lists;

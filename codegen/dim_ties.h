@@ -33,9 +33,6 @@ bool windowFollowsExtent(const WindowDim &window, int64_t extent);
 /// The same window when it has `size` elements: padding that reached to its end still does.
 WindowDim resizedWindow(const WindowDim &window, int64_t size);
 
-/// Window positions over `extent` elements; below 1 where it does not fit.
-int64_t windowPositions(const WindowDim &window, int64_t extent);
-
 class DimTies {
 public:
   explicit DimTies(const Graph &graph);

@@ -39,8 +39,10 @@ TEST(LowerChainFill, OtherTiles) {
        {Tiles{Instruction::MmaSync, 64, 32, 1, 1}, Tiles{Instruction::MmaSync, 32, 64, 2, 2},
         Tiles{Instruction::Wgmma, 64, 16, 4, 2}})
     for (const char *fill : {"-1e9", "-2.38e38", "-inf"})
-      for (Mask mask : masks)
-        expectPassOf(tiles, fill, mask, ++number % 2 ? "f16" : "bf16", number % 3 != 0);
+      for (Mask mask : masks) {
+        ++number;
+        expectPassOf(tiles, fill, mask, number % 2 ? "f16" : "bf16", number % 3 != 0);
+      }
 }
 
 /// Without a division, sums and products of rows without a score are what the ops make of them:

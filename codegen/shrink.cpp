@@ -1,5 +1,6 @@
 #include "codegen/shrink.h"
 
+#include "analysis/ir/infer_shape.h"
 #include "analysis/ir/literal.h"
 #include "analysis/ir/verifier.h"
 #include "analysis/support/checked.h"
@@ -114,7 +115,8 @@ private:
     case DimRelation::Kind::Pad:
       return padded(relation.pad, first);
     case DimRelation::Kind::Window:
-      return windowPositions(resizedWindow(relation.window, of(relation.sources[1])), first);
+      return windowPositions(resizedWindow(relation.window, of(relation.sources[1])), first)
+          .value_or(0);
     case DimRelation::Kind::AtMost:
       return first < 1 ? 0 : (first - 1) / relation.step + 1;
     }
@@ -154,7 +156,7 @@ private:
         return padded(relation.pad, source);
       bool follows = factors.leaves(relation.sources[0]) == factors.leaves(relation.sources[1]);
       int64_t size = follows ? source : of(relation.sources[1]);
-      return windowPositions(resizedWindow(relation.window, size), source);
+      return windowPositions(resizedWindow(relation.window, size), source).value_or(0);
     };
     int64_t low = 1, high = original(relation.sources[0]);
     while (low < high) { // no less comes of more
