@@ -4,9 +4,9 @@ namespace tilewright::test {
 
 std::vector<MutantFormat> mutantFormats() {
   return {
+      deviceFormat(), calibrationFormat(), tableFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
-      planFormat(),
-      packFormat(),
+      planFormat(),   packFormat(),
 #endif
   };
 }

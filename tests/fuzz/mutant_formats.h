@@ -5,6 +5,9 @@
 
 namespace tilewright::test {
 
+MutantFormat deviceFormat();
+MutantFormat calibrationFormat();
+MutantFormat tableFormat(); ///< measurements, as CSV
 MutantFormat planFormat();
 MutantFormat packFormat(); ///< the manifest, as check and as tilewright-profile read it
 
