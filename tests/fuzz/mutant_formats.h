@@ -6,6 +6,9 @@
 namespace tilewright::test {
 
 MutantFormat hloFormat(); ///< and everything that asks about a module
+MutantFormat deviceFormat();
+MutantFormat calibrationFormat();
+MutantFormat tableFormat(); ///< measurements, as CSV
 MutantFormat planFormat();
 MutantFormat packFormat(); ///< the manifest, as check and as tilewright-profile read it
 
