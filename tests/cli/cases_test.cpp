@@ -228,7 +228,7 @@ TEST(Cases, OpsWithoutMapsAreListedWithTheirReasons) {
     EXPECT_EQ(kernel["trip_count"], isBody ? 3 : 1);
     total += kernel["time_ns"].get<double>() * kernel["trip_count"].get<double>();
   }
-  EXPECT_EQ(model["kernels"].size(), 3u);
+  EXPECT_EQ(model["kernels"].size(), 2u); // the counter is known to whoever launches a step
   EXPECT_NEAR(model["total_time_ns"].get<double>(), total, 1e-9 * total);
 }
 
