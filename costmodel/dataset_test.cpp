@@ -273,10 +273,7 @@ TEST(Spreads, WhatIsNotKnownOfADeviceWidensThem) {
                               "gemm,bf16,4096,4096,4096,128,128,64,8,3,8\n",
                     copy = "kernel,dtype,d0,block,warps\ncopy1d,bf16,67108864,1024,4\n";
   double timeNs = 0;
-  // About 100 us are expected of tcgen05; no kernel can take less than 61.
-  const double wide = sigmaOn(b200, product, timeNs);
-  EXPECT_LT(timeNs * std::exp(-wide), 140e3) << timeNs;
-  EXPECT_GT(timeNs * std::exp(-wide), 40e3) << timeNs;
+  EXPECT_GT(sigmaOn(b200, product, timeNs), 1.05 * Calibration::unknownSigmaLn);
   EXPECT_DOUBLE_EQ(sigmaOn(b200, copy, timeNs), Calibration::unknownSigmaLn);
   const double clock = sigmaOn(l4, product, timeNs);
   EXPECT_GT(clock, std::hypot(Calibration::unknownSigmaLn, 0.5 * l4.clockSigmaLn));
