@@ -57,7 +57,8 @@ constexpr const char *compare = "x = f32[4] constant({0, -0, nan, 1})\n"
 constexpr const char *precision =
     "x = f32[64] parameter(0)\n ROOT r = f32[64] reduce-precision(x), $";
 constexpr const char *topK = "x = f32[8] parameter(0)\n ROOT r = (f32[2], s32[2]) topk(x), $";
-constexpr const char *loop = "x = (s32[], f32[4]) parameter(0)\n"
+constexpr const char *loop = "z = s32[] constant(0)\n y = f32[4] parameter(0)\n"
+                             " x = (s32[], f32[4]) tuple(z, y)\n"
                              " ROOT r = (s32[], f32[4]) while(x), $";
 constexpr const char *branch = "p = s32[] constant(0)\n x = f32[4] parameter(0)\n"
                                " ROOT r = f32[4] conditional(p, x, x), $";
