@@ -55,6 +55,10 @@ std::string toJson(const EvaluationReport &report) {
     unpriced.push_back(llvm::json::Object{{"family", llvm::json::fixUTF8(u.family)},
                                           {"reason", llvm::json::fixUTF8(u.reason)},
                                           {"rows", u.rows}});
+  for (const LeftOutRow &row : report.leftOut)
+    leftOut.push_back(llvm::json::Object{{"file", llvm::json::fixUTF8(report.files[row.table])},
+                                         {"line", int64_t(row.line)},
+                                         {"reason", llvm::json::fixUTF8(row.reason)}});
   llvm::json::Object root{{"schema", "tilewright.evaluate"},
                           {"schema_version", 1},
                           {"device", llvm::json::fixUTF8(report.device)},
@@ -65,10 +69,6 @@ std::string toJson(const EvaluationReport &report) {
                           {"unpriced", std::move(unpriced)},
                           {"failed_rows", report.failedRows},
                           {"left_out", std::move(leftOut)}};
-  for (const LeftOutRow &row : report.leftOut)
-    leftOut.push_back(llvm::json::Object{{"file", llvm::json::fixUTF8(report.files[row.table])},
-                                         {"line", int64_t(row.line)},
-                                         {"reason", llvm::json::fixUTF8(row.reason)}});
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << llvm::formatv("{0:2}", llvm::json::Value(std::move(root))) << "\n";
