@@ -110,6 +110,15 @@ llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
     if (!group.contains(root))
       return makeError(DiagClass::BadInput, "the root %{} is not in the group {}", graph[root].name,
                        namesOf(graph, group.ops));
+  // What no root needs is dead code: it has no tile, and what is made of the group must not count it.
+  std::vector<bool> isNeeded(graph.size());
+  for (OpId root : group.roots)
+    isNeeded[root.index] = true;
+  for (auto it = group.ops.rbegin(); it != group.ops.rend(); ++it)
+    if (isNeeded[it->index])
+      for (OpId operand : graph[*it].operands)
+        isNeeded[operand.index] = true;
+  std::erase_if(group.ops, [&](OpId id) { return !isNeeded[id.index]; });
   addInputsAndConstants(graph, group);
 
   // An input that needs a root's value would make the kernel wait for itself.

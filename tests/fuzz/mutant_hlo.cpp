@@ -20,21 +20,26 @@ namespace tilewright::test {
 
 namespace {
 
-/// Files small enough to be explored by the hundred.
+/// Good files, small enough to be explored by the hundred.
 std::vector<std::string> originals() {
   constexpr uintmax_t mostBytes = 8192;
   std::vector<std::string> paths, texts;
   for (const char *folder : {"tests/import", "tests/cases", "datasets/models"})
     for (const auto &entry : std::filesystem::directory_iterator(folder))
-      if (entry.path().string().ends_with(".hlo.txt") && entry.file_size() <= mostBytes &&
-          !entry.path().filename().string().starts_with("bad_"))
+      if (entry.path().string().ends_with(".hlo.txt") && entry.file_size() <= mostBytes)
         paths.push_back(entry.path().string());
   std::sort(paths.begin(), paths.end());
   for (const std::string &path : paths)
-    if (llvm::Expected<std::string> text = readFile(path))
-      texts.push_back(std::move(*text));
-    else
+    if (llvm::Expected<std::string> text = readFile(path)) {
+      llvm::Expected<std::vector<Module>> modules =
+          importModules(std::make_shared<SourceBuffer>(path, *text));
+      if (modules)
+        texts.push_back(std::move(*text));
+      else
+        llvm::consumeError(modules.takeError()); // some cases are bad on purpose
+    } else {
       llvm::consumeError(text.takeError());
+    }
   return texts;
 }
 
