@@ -32,7 +32,7 @@ llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
                                 const std::vector<std::vector<OpId>> &users);
 
 /// The same with the roots given: the other ops may have users outside, which compute them again
-/// for themselves. Errors: a root that is not among the ops, an input that depends on a root.
+/// for themselves. Ops that no root needs are left out. Errors: a root that is not among the ops, an input that depends on a root.
 llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
                                 std::span<const OpId> roots);
 
