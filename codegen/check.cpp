@@ -1,6 +1,7 @@
 #include "codegen/check.h"
 
 #include "analysis/ir/evaluator.h"
+#include "analysis/tiling/matrix_product.h"
 #include "codegen/extract.h"
 #include "codegen/locate.h"
 #include "codegen/lower.h"
@@ -180,11 +181,15 @@ std::string_view toString(CheckOutcome::Status status) {
   return "";
 }
 
-double toleranceOf(const Graph &graph) {
+double toleranceOf(const Graph &graph, Instruction instruction) {
   double tolerance = 0;
   for (const Op &op : graph.all()) {
     if (op.shape.isTuple)
       continue;
+    const bool isProduct = op.opcode == Opcode::Dot || op.opcode == Opcode::Convolution;
+    if (isProduct && instruction != Instruction::Fma &&
+        graph[op.operands[0]].shape.dtype == DType::F32 && tf32Products(graph, op) == 1)
+      tolerance = std::max(tolerance, 4e-3); // ten bits of mantissa; the rest is cut off
     switch (op.shape.dtype) {
     case DType::F64:
     case DType::C128:
@@ -240,7 +245,7 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
 
   CheckOutcome outcome;
   outcome.tolerance = options.tolerance > 0 ? options.tolerance
-                                            : std::max(module.tolerance, toleranceOf(spec.graph()));
+                                            : toleranceOf(spec.graph(), module.code.instruction);
   std::optional<WrongValueFinder> finder;
   if (module.mode() == CodeMode::Traced && !isSampled) {
     auto made = WrongValueFinder::make(spec, arguments, outcome.tolerance);

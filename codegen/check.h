@@ -35,9 +35,11 @@ struct CheckOutcome {
 };
 std::string_view toString(CheckOutcome::Status status); ///< "pass", "fail", "skipped"
 
-/// Relative error that rounding explains: a few units in the last place of the narrowest float
-/// type that occurs in the graph; nothing for integers.
-double toleranceOf(const Graph &graph);
+/// Relative error that rounding explains in code with this instruction for dots: a few units in the
+/// last place of the narrowest float type that occurs in the graph, of TF32 where a dot lets f32 be
+/// taken so and the instruction does; nothing for integers. What a dot asks for decides, whatever
+/// the code does: code that is less exact is wrong.
+double toleranceOf(const Graph &graph, Instruction instruction);
 
 /// Lowers the spec for emulation, runs it on deterministic inputs and compares every element that
 /// it writes. Elements that no block writes are a failure when the whole grid was run. After a

@@ -6,6 +6,40 @@
 
 namespace tilewright {
 
+namespace {
+/// The words of a fragment of f32, and what TF32 leaves out of them. Infinities and NaNs are 0 in
+/// both: they count in the product of the whole words alone.
+struct Tf32Parts {
+  Values taken, rest;
+};
+
+Tf32Parts partsOf(KernelBuilder &k, const Values &words) {
+  llvm::IRBuilder<> &b = k.b;
+  constexpr int64_t tf32Bits = -0x2000; // all but the low 13
+  Tf32Parts parts;
+  for (llvm::Value *word : words) {
+    llvm::Value *taken = b.CreateBitCast(b.CreateAnd(word, k.c32(tf32Bits)), k.f32);
+    llvm::Value *rest = b.CreateFSub(b.CreateBitCast(word, k.f32), taken);
+    llvm::Value *isFinite = b.CreateFCmpORD(rest, rest);
+    parts.taken.push_back(b.CreateSelect(isFinite, word, k.c32(0)));
+    parts.rest.push_back(b.CreateBitCast(b.CreateSelect(isFinite, rest, k.cf(0)), k.i32));
+  }
+  return parts;
+}
+} // namespace
+
+/// The sums of a 16x8 block with the products of two fragments.
+Values DotLowering::multiply(const Values &left, const Values &right, Values sums) {
+  KernelBuilder &k = lowering->k;
+  const MatrixTypes types(lhs.type, rhs.type);
+  if (products > 1) { // the small ones first
+    Tf32Parts a = partsOf(k, left), b = partsOf(k, right);
+    sums = k.mma(types, a.rest, b.taken, sums);
+    sums = k.mma(types, a.taken, b.rest, sums);
+  }
+  return k.mma(types, left, right, sums);
+}
+
 /// Fragment layouts: see staged_tile.h; sums are [row block][column block][4]. Every ldmatrix lane
 /// l gives the address of row l mod 8 of matrix l / 8.
 Values DotLowering::computeMma(llvm::Value *stageOffset, Values sums) {
@@ -38,8 +72,8 @@ Values DotLowering::computeMma(llvm::Value *stageOffset, Values sums) {
         // Back and forth, so that consecutive instructions share a fragment.
         int64_t j = i % 2 ? columnBlocks - 1 - step : step;
         auto sum = sums.begin() + (i * columnBlocks + j) * 4;
-        Values next = k.mma(inputType, a[static_cast<size_t>(i)],
-                            bFragments[static_cast<size_t>(j)], Values(sum, sum + 4));
+        Values next = multiply(a[static_cast<size_t>(i)], bFragments[static_cast<size_t>(j)],
+                               Values(sum, sum + 4));
         std::copy(next.begin(), next.end(), sum);
       }
   }

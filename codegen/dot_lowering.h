@@ -10,6 +10,10 @@
 //   wgmma     operands copied by the tensor memory accelerator; see tensor_operand.h, dot_wgmma.cpp
 //   fma       operands in the accumulator's type; each thread makes a grid of elements
 //
+// Where f32 operands are to be multiplied more exactly than TF32 does, mma.sync adds up three
+// products: those of the bits that TF32 leaves out of one operand with the other, then the large
+// one.
+//
 // A convolution is the product of its image's windows (a row for each batch and position, a column
 // for each window element and input feature) with its kernel; the windows are gathered as they are
 // copied to shared memory and nowhere else; what lies in the padding is zeros. See
@@ -44,7 +48,8 @@ private:
   /// One operand's tile in shared memory.
   struct OperandTile : StagedTile {
     Side side = Side::Rows;
-    TensorOperand tensor; ///< wgmma only
+    DType type = DType::F32; ///< of the elements in shared memory
+    TensorOperand tensor;    ///< wgmma only
   };
 
   llvm::Error analyse();
@@ -92,6 +97,8 @@ private:
   using PairBody = std::function<llvm::Error(int64_t row, int64_t column, const Values &pair)>;
   llvm::Error forPairs(const Values &sums, const PairBody &use) const;
 
+  unsigned inputBits() const { return bitWidth(lhs.type); } ///< the right operand's are as wide
+  Values multiply(const Values &left, const Values &right, Values sums);
   bool usesMma() const { return instruction == Instruction::MmaSync; }
   bool usesWgmma() const { return instruction == Instruction::Wgmma; }
   RootSide &side(Side which) { return sides[static_cast<size_t>(which)]; }
@@ -103,7 +110,8 @@ private:
   bool isWrongInstruction = false, isOneDot = false;
   std::unique_ptr<Lowering> lowering;
   OpId dot;
-  DType inputType = DType::F32, sumType = DType::F32;
+  DType sumType = DType::F32;
+  int products = 1; ///< of TF32 for one of f32, see tf32Products()
   std::vector<RootSide> sides;
   std::vector<int64_t> kExtents;
   int64_t kTotal = 1, kStep = 1, kPadded = 1, kTiles = 1;

@@ -72,7 +72,7 @@ void DotLowering::chooseOrientation(OperandTile &tile, Expr kTile) {
   if (!usesMma())
     across = side(tile.side).size;
   const Shape &shape = lowering->graph[tile.op].shape;
-  const unsigned lanes = usesMma() ? 128 / bitWidth(inputType) : 8;
+  const unsigned lanes = usesMma() ? 128 / inputBits() : 8;
   emitter.setLanes(lanes);
   auto isVector = [&](Expr position, Expr k) {
     return emitter
@@ -89,7 +89,7 @@ void DotLowering::chooseOrientation(OperandTile &tile, Expr kTile) {
   else
     tile.isKMinor = isContracted(tile, minor);
   if (usesMma()) {
-    tile.elementBytes = bitWidth(inputType) / 8;
+    tile.elementBytes = inputBits() / 8;
     tile.isTurned = tile.elementBytes == 1 && !tile.isKMinor;
     tile.isKMinor |= tile.isTurned;
   }
@@ -118,7 +118,7 @@ llvm::Error DotLowering::loadOperand(const OperandTile &tile, Expr kTile,
   };
   if (usesMma())
     return loadStagedTile(
-        *lowering, tile, inputType,
+        *lowering, tile, tile.type,
         [&](Expr row, Expr column) {
           return tile.isKMinor ? placeOf(row, column) : placeOf(column, row);
         },
@@ -146,10 +146,10 @@ llvm::Error DotLowering::loadOperand(const OperandTile &tile, Expr kTile,
       return values.takeError();
     Values stored, addresses;
     for (unsigned lane = 0; lane < lanes; ++lane) {
-      llvm::Value *value = ops.convert(type, inputType, (*values)[lane]);
+      llvm::Value *value = ops.convert(type, tile.type, (*values)[lane]);
       if (llvm::Value *valid = emitter.holdsAtLane(guard, lane))
-        value = b.CreateSelect(valid, value, ops.constant(inputType, int64_t(0)));
-      stored.push_back(ops.toMemory(inputType, value));
+        value = b.CreateSelect(valid, value, ops.constant(tile.type, int64_t(0)));
+      stored.push_back(ops.toMemory(tile.type, value));
     }
     auto bytes = static_cast<int64_t>(stored[0]->getType()->getPrimitiveSizeInBits() / 8);
     Expr element = emitter.simplify((kWithin * tile.columns + position) * bytes + tile.offset);

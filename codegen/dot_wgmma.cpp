@@ -14,7 +14,7 @@ constexpr int64_t registersBesideSums = 48;
 
 llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
   const Op &op = spec.graph()[dot];
-  int64_t elementBytes = bitWidth(inputType) / 8, warps = spec.schedule.warps;
+  int64_t elementBytes = inputBits() / 8, warps = spec.schedule.warps;
   if (warps % 4 != 0)
     return makeError(DiagClass::Unsupported, "%{}: {} warps are not whole warpgroups of four",
                      op.name, warps);
@@ -118,7 +118,7 @@ llvm::Error DotLowering::planTensorOperands() {
     tile->tensor = std::move(*tensor);
   }
   if (!rhs.tensor.isKMinor && columnsOfBlock < paddedColumns &&
-      columnsOfBlock * bitWidth(inputType) / 8 % rhs.tensor.lineBytes() != 0) {
+      columnsOfBlock * inputBits() / 8 % rhs.tensor.lineBytes() != 0) {
     isWrongInstruction = true;
     return makeError(DiagClass::Unsupported,
                      "%{}: {} columns in blocks of {}, which are no whole lines of {} bytes",
@@ -184,8 +184,8 @@ Values DotLowering::emitProducts(llvm::Value *group) {
   ScalarOps &ops = lowering->emitter.scalars();
   auto count = static_cast<size_t>(sumsPerThread);
   auto perBlock = static_cast<size_t>(columnsOfBlock / 2);
-  KernelBuilder::WarpgroupMma shape{inputType, columnsOfBlock, lhs.tensor.isKMinor,
-                                    rhs.tensor.isKMinor};
+  KernelBuilder::WarpgroupMma shape{MatrixTypes(lhs.type, rhs.type), columnsOfBlock,
+                                    lhs.tensor.isKMinor, rhs.tensor.isKMinor};
 
   llvm::Value *rowOffset =
       b.CreateMul(b.CreateURem(group, k.c32(groupRows)), k.c32(lhs.tensor.step(rowBlocks * 64, 0)));
@@ -211,7 +211,7 @@ Values DotLowering::emitProducts(llvm::Value *group) {
         llvm::Value *a = k.advanceDescriptor(left, stageOffset);
         llvm::Value *bMatrix = k.advanceDescriptor(right, stageOffset);
         k.warpgroupFence();
-        for (int64_t kBlock = 0; kBlock < kPadded * bitWidth(inputType) / 256; ++kBlock)
+        for (int64_t kBlock = 0; kBlock < kPadded * inputBits() / 256; ++kBlock)
           for (int64_t i = 0; i < rowBlocks; ++i)
             for (int64_t j = 0; j < columnBlocks; ++j) {
               auto number = static_cast<size_t>(i * columnBlocks + j);

@@ -45,7 +45,7 @@ public:
   struct Product {
     bool isCommit = false, isLhsKMinor = true, isRhsKMinor = true, isLhsInRegisters = false;
     bool isAccumulating = true;
-    DType inputs = DType::F16;
+    DType left = DType::F16, right = DType::F16; ///< of one width
     unsigned accumulator = 0;
     int columns = 0;
     uint64_t a = 0, b = 0;

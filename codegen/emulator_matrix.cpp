@@ -24,7 +24,7 @@ int AsyncUnits::operandAddress(const Product &product, bool isLhs, int across, i
   auto leading = static_cast<int64_t>(descriptor >> 16 & 0x3fff) << 4;
   auto stride = static_cast<int64_t>(descriptor >> 32 & 0x3fff) << 4;
   uint64_t layout = descriptor >> 62;
-  int64_t width = layout == 1 ? 128 : layout == 2 ? 64 : 32, bytes = elementBytesOf(product.inputs);
+  int64_t width = layout == 1 ? 128 : layout == 2 ? 64 : 32, bytes = elementBytesOf(product.left);
   int64_t address;
   if (isLhs ? product.isLhsKMinor : product.isRhsKMinor)
     address = start + across / 8 * stride + across % 8 * width + k * bytes;
@@ -39,9 +39,9 @@ int AsyncUnits::operandAddress(const Product &product, bool isLhs, int across, i
 template <typename Visit>
 void AsyncUnits::forOperand(const Product &product, bool isLhs, Visit visit) {
   int first = isLhs ? warp() % 4 * 16 : 0, count = isLhs ? 16 : product.columns;
-  auto perGranule = static_cast<int>(granule / elementBytesOf(product.inputs));
+  auto perGranule = static_cast<int>(granule / elementBytesOf(product.left));
   bool isKMinor = isLhs ? product.isLhsKMinor : product.isRhsKMinor;
-  int depth = depthOf(product.inputs);
+  int depth = depthOf(product.left);
   for (int across = first; across < first + count; across += isKMinor ? 1 : perGranule)
     for (int k = 0; k < depth; k += isKMinor ? perGranule : 1)
       visit(operandAddress(product, isLhs, across, k) / granule);
@@ -179,7 +179,7 @@ void AsyncUnits::finishProducts(unsigned pending) {
     --accumulator.inFlight;
     block.total.warpgroupProducts += self % 4 == 0;
     const Product &done = started.product; // a warp has 16 of the rows
-    block.total.matrixFlops += int64_t(2) * 16 * done.columns * depthOf(done.inputs);
+    block.total.matrixFlops += int64_t(2) * 16 * done.columns * depthOf(done.left);
     for (bool isLhs : {true, false})
       if (!isLhs || !started.product.isLhsInRegisters)
         forOperand(started.product, isLhs, [&](int i) {
@@ -223,8 +223,7 @@ double AsyncUnits::element(DType type, int address) const {
 /// g + 8 at columns 8·j + 2·t and the next.
 void AsyncUnits::compute(const Started &started, Accumulator &accumulator) {
   const Product &product = started.product;
-  DType type = product.inputs;
-  int depth = depthOf(type), firstRow = warp() % 4 * 16;
+  int depth = depthOf(product.left), firstRow = warp() % 4 * 16;
   std::vector<double> a(static_cast<size_t>(16 * depth)),
       b(static_cast<size_t>(product.columns * depth));
   for (int row = 0; row < 16; ++row)
@@ -235,16 +234,16 @@ void AsyncUnits::compute(const Started &started, Accumulator &accumulator) {
         uint32_t bits =
             started.a[static_cast<size_t>(lane)][static_cast<size_t>(word)] >> (k % 2 * 16) &
             0xffff;
-        value = matrixElement(type, bits);
+        value = matrixElement(product.left, bits);
       } else {
-        value = element(type, operandAddress(product, true, firstRow + row, k));
+        value = element(product.left, operandAddress(product, true, firstRow + row, k));
       }
       a[static_cast<size_t>(row * depth + k)] = value;
     }
   for (int column = 0; column < product.columns; ++column)
     for (int k = 0; k < depth; ++k)
       b[static_cast<size_t>(column * depth + k)] =
-          element(type, operandAddress(product, false, column, k));
+          element(product.right, operandAddress(product, false, column, k));
   for (size_t lane = 0; lane < warpSize; ++lane)
     for (int i = 0; i < product.columns / 2; ++i) {
       int row = static_cast<int>(lane) / 4 + i % 4 / 2 * 8;
@@ -253,7 +252,7 @@ void AsyncUnits::compute(const Started &started, Accumulator &accumulator) {
       if (!product.isAccumulating)
         word = 0;
       for (int k = 0; k < depth; ++k)
-        word = accumulated(type, word, a[static_cast<size_t>(row * depth + k)],
+        word = accumulated(product.left, word, a[static_cast<size_t>(row * depth + k)],
                            b[static_cast<size_t>(column * depth + k)]);
     }
 }

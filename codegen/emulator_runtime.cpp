@@ -20,7 +20,8 @@ using Lanes = std::span<LaneWords, warpSize>;
 
 EmulatedBlock &block() { return *EmulatedBlock::active(); }
 
-enum Kind : int { Shuffle = 0, Matrix = 64, Mma = 128 }; ///< Mma: plus the type of its inputs
+/// Mma: plus the types of its operands, left + 256 · right.
+enum Kind : int { Shuffle = 0, Matrix = 64, Mma = 1 << 16 };
 
 void completeShuffle(EmulatedBlock &, Lanes lanes, int kind) {
   std::array<uint32_t, warpSize> values;
@@ -61,10 +62,11 @@ void completeMatrix(EmulatedBlock &self, Lanes lanes, int kind) {
 /// g, g+8, g, g+8 at bytes 4t, 4t, 4t+16, 4t+16 (four each), b[0..1] column g at bytes 4t, 4t+16,
 /// and c[0..3] rows g, g, g+8, g+8 at columns 2t, 2t+1.
 void completeMma(EmulatedBlock &self, Lanes lanes, int kind) {
-  auto type = static_cast<DType>(kind - Mma);
-  unsigned bits = bitWidth(type), perWord = 32 / bits, depth = 256 / bits;
+  auto left = static_cast<DType>((kind - Mma) % 256),
+       right = static_cast<DType>((kind - Mma) / 256);
+  unsigned bits = bitWidth(left), perWord = 32 / bits, depth = 256 / bits;
   double a[16][32], b[32][8]; // 8, 16 or 32 of K are used
-  auto element = [&](uint32_t word, unsigned i) {
+  auto element = [&](DType type, uint32_t word, unsigned i) {
     return matrixElement(type, bits == 32 ? word : word >> (bits * i) & ((1u << bits) - 1));
   };
   for (unsigned lane = 0; lane < warpSize; ++lane) {
@@ -72,9 +74,9 @@ void completeMma(EmulatedBlock &self, Lanes lanes, int kind) {
     for (unsigned i = 0; i < perWord; ++i) {
       for (unsigned word = 0; word < 4; ++word)
         a[g + 8 * (word % 2)][t * perWord + depth / 2 * (word / 2) + i] =
-            element(lanes[lane][word], i);
+            element(left, lanes[lane][word], i);
       for (unsigned word = 0; word < 2; ++word)
-        b[t * perWord + depth / 2 * word + i][g] = element(lanes[lane][4 + word], i);
+        b[t * perWord + depth / 2 * word + i][g] = element(right, lanes[lane][4 + word], i);
     }
   }
   for (unsigned lane = 0; lane < warpSize; ++lane) {
@@ -83,7 +85,7 @@ void completeMma(EmulatedBlock &self, Lanes lanes, int kind) {
       unsigned row = g + 8 * (i / 2), column = 2 * t + i % 2;
       uint32_t word = lanes[lane][6 + i];
       for (unsigned k = 0; k < depth; ++k)
-        word = accumulated(type, word, a[row][k], b[k][column]);
+        word = accumulated(left, word, a[row][k], b[k][column]);
       lanes[lane][i] = word;
     }
   }
@@ -153,7 +155,8 @@ void warpgroupMma(int accumulator, int flags, int columns, uint64_t a, uint64_t 
   product.isLhsKMinor = flags & 1;
   product.isRhsKMinor = flags & 2;
   product.isLhsInRegisters = flags & 4;
-  product.inputs = static_cast<DType>(flags >> 8);
+  product.left = static_cast<DType>(flags >> 8 & 0xff);
+  product.right = static_cast<DType>(flags >> 16);
   product.isAccumulating = isAccumulating != 0;
   product.accumulator = static_cast<unsigned>(accumulator);
   product.columns = columns;
@@ -178,9 +181,9 @@ void loadMatrix(int offset, int count, int transposed, uint32_t *out) {
 }
 
 void mma(uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1, uint32_t c0,
-         uint32_t c1, uint32_t c2, uint32_t c3, int type, uint32_t *out) {
+         uint32_t c1, uint32_t c2, uint32_t c3, int left, int right, uint32_t *out) {
   LaneWords words{a0, a1, a2, a3, b0, b1, c0, c1, c2, c3};
-  words = block().warpMeeting(Mma + type, words, completeMma);
+  words = block().warpMeeting(Mma + left + 256 * right, words, completeMma);
   std::copy_n(words.begin(), 4, out);
 }
 

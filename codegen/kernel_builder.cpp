@@ -334,7 +334,7 @@ Values KernelBuilder::loadMatrix(llvm::Value *sharedOffset, unsigned count, bool
   return result;
 }
 
-Values KernelBuilder::mma(DType inputs, llvm::ArrayRef<llvm::Value *> a,
+Values KernelBuilder::mma(MatrixTypes inputs, llvm::ArrayRef<llvm::Value *> a,
                           llvm::ArrayRef<llvm::Value *> bRegisters,
                           llvm::ArrayRef<llvm::Value *> c) {
   Step step(*this, "mma.sync");
@@ -344,38 +344,43 @@ Values KernelBuilder::mma(DType inputs, llvm::ArrayRef<llvm::Value *> a,
   if (isEmulation()) {
     for (llvm::Value *sum : c)
       arguments.push_back(b.CreateBitCast(sum, i32));
-    arguments.push_back(c32(static_cast<int64_t>(inputs)));
+    arguments.push_back(c32(static_cast<int64_t>(inputs.left)));
+    arguments.push_back(c32(static_cast<int64_t>(inputs.right)));
     arguments.push_back(scratch());
     callEmulator("twEmuMma", b.getVoidTy(), arguments);
     for (unsigned i = 0; i < 4; ++i)
       result.push_back(b.CreateLoad(c[i]->getType(), b.CreateConstGEP1_32(i32, scratch(), i)));
     return result;
   }
-  if (inputs == DType::F16) {
+  if (inputs.left == DType::F16) {
     auto *pair = llvm::FixedVectorType::get(b.getHalfTy(), 2);
     for (llvm::Value *&argument : arguments)
       argument = b.CreateBitCast(argument, pair);
   }
   arguments.insert(arguments.end(), c.begin(), c.end());
   llvm::Value *sum;
-  switch (inputs) {
+  switch (inputs.left) {
   case DType::F8E4M3FN:
   case DType::F8E5M2: { // no intrinsic before LLVM 20
-    std::string type = inputs == DType::F8E5M2 ? "e5m2" : "e4m3";
-    sum = inlinePtx("mma.sync.aligned.m16n8k32.row.col.f32." + type + "." + type +
-                        ".f32 {$0,$1,$2,$3}, {$4,$5,$6,$7}, {$8,$9}, {$10,$11,$12,$13};",
-                    "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", arguments,
-                    llvm::StructType::get(f32, f32, f32, f32));
+    auto nameOf = [](DType type) { return type == DType::F8E5M2 ? ".e5m2" : ".e4m3"; };
+    sum = inlinePtx(
+        std::string("mma.sync.aligned.m16n8k32.row.col.f32") + nameOf(inputs.left) +
+            nameOf(inputs.right) + ".f32 {$0,$1,$2,$3}, {$4,$5,$6,$7}, {$8,$9}, {$10,$11,$12,$13};",
+        "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", arguments, llvm::StructType::get(f32, f32, f32, f32));
     break;
   }
   case DType::F32:
     sum = b.CreateIntrinsic(intr::nvvm_mma_m16n8k8_row_col_tf32, {}, arguments);
     break;
   case DType::S8:
-    sum = b.CreateIntrinsic(intr::nvvm_mma_m16n8k32_row_col_s8, {}, arguments);
+    sum = b.CreateIntrinsic(inputs.right == DType::S8 ? intr::nvvm_mma_m16n8k32_row_col_s8
+                                                      : intr::nvvm_mma_m16n8k32_row_col_s8_u8,
+                            {}, arguments);
     break;
   case DType::U8:
-    sum = b.CreateIntrinsic(intr::nvvm_mma_m16n8k32_row_col_u8, {}, arguments);
+    sum = b.CreateIntrinsic(inputs.right == DType::U8 ? intr::nvvm_mma_m16n8k32_row_col_u8
+                                                      : intr::nvvm_mma_m16n8k32_row_col_u8_s8,
+                            {}, arguments);
     break;
   case DType::F16:
     sum = b.CreateIntrinsic(intr::nvvm_mma_m16n8k16_row_col_f32_f32, {}, arguments);

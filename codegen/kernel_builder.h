@@ -23,6 +23,14 @@ namespace tilewright {
 
 using Values = std::vector<llvm::Value *>;
 
+/// Of the operands of a matrix instruction: alike, or two of one class and width, as e4m3 and e5m2.
+struct MatrixTypes {
+  DType left, right;
+  MatrixTypes(DType both) : left(both), right(both) {}
+  MatrixTypes(DType left, DType right) : left(left), right(right) {}
+  bool operator==(const MatrixTypes &) const = default;
+};
+
 /// The arguments of a kernel.
 struct KernelSignature {
   std::vector<bool> isOutput; ///< one entry a buffer parameter
@@ -99,7 +107,7 @@ public:
   /// D = A·B + C of 16x8 results and 32 bytes of K. a: 4, b: 2 registers (i32), c: 4 floats for
   /// inputs of f16, bf16, f32 (taken as tf32: the low 13 bits don't count), f8e4m3fn and f8e5m2
   /// (from sm_89 on), 4 i32 for s8 and u8.
-  Values mma(DType inputs, llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
+  Values mma(MatrixTypes inputs, llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
              llvm::ArrayRef<llvm::Value *> c);
 
   // --- sm_90a: barriers in shared memory, tensor memory accelerator, warpgroup matrices ---------
@@ -129,7 +137,7 @@ public:
   /// D[64, columns] += A[64, K]·B[columns, K]ᵀ by the four warps of a warpgroup, where K is 32
   /// bytes of elements. See WarpgroupMatrix for operands.
   struct WarpgroupMma {
-    DType inputs = DType::F16;
+    MatrixTypes inputs = DType::F16;
     int64_t columns = 8;
     bool isLhsKMinor = true, isRhsKMinor = true;
   };

@@ -253,6 +253,20 @@ Values KernelBuilder::warpgroupMma(const WarpgroupMma &shape, unsigned accumulat
   return startWarpgroupMma(shape, accumulator, a, bDescriptor, isAccumulating, sums);
 }
 
+/// A matrix operand's type in an instruction's name.
+static std::string ptxName(DType type) {
+  switch (type) {
+  case DType::F32:
+    return ".tf32";
+  case DType::F8E4M3FN:
+    return ".e4m3";
+  case DType::F8E5M2:
+    return ".e5m2";
+  default:
+    return "." + std::string(toString(type));
+  }
+}
+
 Values KernelBuilder::startWarpgroupMma(const WarpgroupMma &shape, unsigned accumulator,
                                         llvm::ArrayRef<llvm::Value *> a, llvm::Value *bDescriptor,
                                         llvm::Value *isAccumulating, const Values &sums) {
@@ -269,7 +283,8 @@ Values KernelBuilder::startWarpgroupMma(const WarpgroupMma &shape, unsigned accu
     for (unsigned i = 0; isInRegisters && i < 4; ++i)
       b.CreateStore(a[i], b.CreateConstGEP1_32(i32, words, 128 + i));
     int64_t flags = int64_t(shape.isLhsKMinor) | int64_t(shape.isRhsKMinor) << 1 |
-                    int64_t(isInRegisters) << 2 | static_cast<int64_t>(shape.inputs) << 8;
+                    int64_t(isInRegisters) << 2 | static_cast<int64_t>(shape.inputs.left) << 8 |
+                    static_cast<int64_t>(shape.inputs.right) << 16;
     callEmulator("twEmuWarpgroupMma", b.getVoidTy(),
                  {c32(accumulator), c32(flags), c32(shape.columns), isInRegisters ? c64(0) : a[0],
                   bDescriptor, scale, words});
@@ -277,28 +292,9 @@ Values KernelBuilder::startWarpgroupMma(const WarpgroupMma &shape, unsigned accu
       result.push_back(b.CreateLoad(type, b.CreateConstGEP1_32(i32, words, i)));
     return result;
   }
-  bool is16 = false;
-  std::string inputs, sumName = "f32";
-  int64_t depth = 32;
-  switch (shape.inputs) {
-  case DType::F16:
-  case DType::BF16:
-    inputs = shape.inputs == DType::F16 ? "f16" : "bf16";
-    is16 = true;
-    depth = 16;
-    break;
-  case DType::F32:
-    inputs = "tf32";
-    depth = 8;
-    break;
-  case DType::S8:
-  case DType::U8:
-    inputs = shape.inputs == DType::S8 ? "s8" : "u8";
-    sumName = "s32";
-    break;
-  default:
-    inputs = shape.inputs == DType::F8E5M2 ? "e5m2" : "e4m3";
-  }
+  const unsigned bits = bitWidth(shape.inputs.left);
+  const bool is16 = bits == 16;
+  const std::string sumName = isFloat(shape.inputs.left) ? "f32" : "s32";
   // Operands are numbered as the constraints are: sums, A, B, scale, then the tied sums.
   auto operand = [](size_t i) { return "$" + std::to_string(i); };
   std::string registers = repeated(count, operand), left;
@@ -309,8 +305,9 @@ Values KernelBuilder::startWarpgroupMma(const WarpgroupMma &shape, unsigned accu
   size_t next = count + a.size();
   std::string text = "{\n\t.reg .pred accumulate;\n\tsetp.ne.b32 accumulate, " + operand(next + 1) +
                      ", 0;\n\twgmma.mma_async.sync.aligned.m64n" + std::to_string(shape.columns) +
-                     "k" + std::to_string(depth) + "." + sumName + "." + inputs + "." + inputs +
-                     " {" + registers + "}, " + left + ", " + operand(next) + ", accumulate";
+                     "k" + std::to_string(256 / bits) + "." + sumName + ptxName(shape.inputs.left) +
+                     ptxName(shape.inputs.right) + " {" + registers + "}, " + left + ", " +
+                     operand(next) + ", accumulate";
   if (sumName == "f32")
     text += ", 1, 1";
   if (is16 && !isInRegisters)

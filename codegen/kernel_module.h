@@ -79,8 +79,6 @@ struct KernelInfo {
   PtxVersion oldestPtx;
   std::string kind; ///< "elementwise", "reduction", "dot", "chain"
   CodeChoice code;  ///< the lowering and the instruction of its dots
-  /// Relative error that its instructions bring, where that is more than its types explain.
-  double tolerance = 0;
   /// Names of its loads, copies, products, barriers and the like, in the order of the code; a step
   /// has the same number for a device and traced. Empty for CodeMode::Emulation.
   std::vector<std::string> steps;

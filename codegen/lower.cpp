@@ -1,6 +1,5 @@
 #include "codegen/lower.h"
 
-#include "analysis/ir/dot_algorithm.h"
 #include "analysis/support/checked.h"
 #include "analysis/tiling/element_work.h"
 #include "codegen/chain_lowering.h"
@@ -103,29 +102,10 @@ unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile) {
   return lanes;
 }
 
-namespace {
-
-/// Products on tensor cores are of whole operands, f32 ones as TF32; a dot that asks for more exact
-/// ones gets them of `fma` alone.
-llvm::Error checkAlgorithm(const KernelSpec &spec, const Op &op) {
-  auto algorithm = dotAlgorithm(op);
-  if (!algorithm || spec.schedule.instruction == Instruction::Fma ||
-      (algorithm->tensorCores && algorithm->products == 1))
-    return llvm::Error::success();
-  return makeError(DiagClass::Unsupported, "%{}: no code for algorithm={} with {}, only with fma",
-                   op.name, dotAlgorithmName(op), toString(spec.schedule.instruction));
-}
-
-} // namespace
-
 llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) {
   if (auto error = validate(spec))
     return error;
   const Graph &graph = spec.graph();
-  for (const Op &op : graph.all())
-    if (op.opcode == Opcode::Dot)
-      if (auto error = checkAlgorithm(spec, op))
-        return error;
   size_t dots = 0, reductions = 0, convolutions = 0;
   for (const Op &op : graph.all()) {
     dots += op.opcode == Opcode::Dot;

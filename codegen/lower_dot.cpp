@@ -1,4 +1,5 @@
 #include "analysis/support/checked.h"
+#include "analysis/tiling/matrix_product.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/dot_lowering.h"
 
@@ -69,17 +70,16 @@ llvm::Error DotLowering::analyse() {
       return makeError(DiagClass::Unsupported, "%{}: no code for elements of type {}", op.name,
                        toString(each));
   sumType = isFloat(type) && type != DType::F64 ? DType::F32 : type;
-  inputType = sumType;
+  lhs.type = rhs.type = sumType;
   if (usesMma() || usesWgmma()) {
-    if (!isMatrixProduct(lhsType, rhsType, type)) {
+    if (std::string why = whyNoMatrixProduct(graph, op, instruction); !why.empty()) {
       isWrongInstruction = true;
-      return makeError(DiagClass::Unsupported,
-                       "%{}: {} takes two f16, bf16, f8e4m3fn, f8e5m2 or f32 operands and sums in "
-                       "f32, or two s8 or u8 operands and sums in s32, not {} and {} in {}",
-                       op.name, toString(instruction), toString(lhsType), toString(rhsType),
-                       toString(type));
+      return makeError(DiagClass::Unsupported, "%{}: {} {}", op.name, toString(instruction), why);
     }
-    inputType = lhsType;
+    lhs.type = lhsType;
+    rhs.type = rhsType;
+    if (lhsType == DType::F32)
+      products = tf32Products(graph, op);
   }
   auto found = sidesOfRoot(spec, dot);
   if (!found)
@@ -122,7 +122,7 @@ llvm::Error DotLowering::chooseTiles() {
   int64_t threads = spec.schedule.warps * 32;
   if (usesMma()) {
     // Tiles are padded to whole fragments; the padding is zeros and is not stored.
-    elementBytes = bitWidth(inputType) / 8;
+    elementBytes = inputBits() / 8;
     kPadded = roundUp(kStep, 32 / elementBytes);
     int64_t best = -1, paddedRows = roundUp(rows, 16), paddedColumns = roundUp(columns, 8);
     for (int64_t r = 1; r <= spec.schedule.warps; ++r)
@@ -276,13 +276,10 @@ llvm::Expected<KernelModule> DotLowering::run() {
       {CodeKind::Dot, instruction}, *blocks, stageBytes * spec.schedule.stages + barrierBytes);
   if (isConvolution())
     kernel.kind = "convolution";
-  if (instruction != Instruction::Fma && inputType == DType::F32)
-    // tf32 has ten bits of mantissa; the rest is cut off
-    kernel.tolerance = 4e-3;
   kernel.tensorMaps = std::move(tensorMaps);
   if (usesWgmma())
     kernel.target = "sm_90a";
-  if (usesMma() && (inputType == DType::F8E4M3FN || inputType == DType::F8E5M2)) {
+  if (usesMma() && isFloat(lhs.type) && inputBits() == 8) {
     kernel.oldestArchitecture = 89; // PTX ISA, mma: .e4m3 and .e5m2
     kernel.oldestPtx = {8, 4};
   }

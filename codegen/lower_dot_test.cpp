@@ -259,8 +259,8 @@ TEST(LowerDot, OtherInstructionsStandInWithTheReason) {
   };
   EXPECT_EQ(
       notes(dotSpec(matmul(32, 32, 32, true, true, "f64", "f64"), {32, 32}, 16, 2, 2)),
-      "fma in place of mma.sync: %d: mma.sync takes two f16, bf16, f8e4m3fn, f8e5m2 or f32 "
-      "operands and sums in f32, or two s8 or u8 operands and sums in s32, not f64 and f64 in "
+      "fma in place of mma.sync: %d: mma.sync takes two operands of f16, bf16 or f32, or of "
+      "f8e4m3fn and f8e5m2, and sums in f32, or of s8 and u8, and sums in s32; not f64 and f64 in "
       "f64");
 }
 

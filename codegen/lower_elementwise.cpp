@@ -20,54 +20,6 @@ int64_t vectorsAtOnce(const Graph &graph, unsigned lanes) {
                              maxPendingVectors);
 }
 
-/// Times that a looping op may make each of its elements: overlapping windows of a pool ask for
-/// some of them more than once.
-constexpr double maxRepeats = 4;
-
-/// How often each op's elements are asked for, all together: at most, since equal questions are
-/// answered once. Refuses an op that loops for the same element again and again.
-llvm::Error checkLoops(const Graph &graph, const std::vector<OpId> &results) {
-  std::vector<double> asked(graph.size());
-  auto elements = [&](OpId id) {
-    const Shape &shape = graph[id].shape.isTuple && !graph[id].shape.elements.empty()
-                             ? graph[id].shape.elements[0]
-                             : graph[id].shape;
-    return static_cast<double>(shape.elementCount().value_or(1));
-  };
-  for (OpId id : results)
-    asked[id.index] = elements(id);
-  ExprContext context;
-  for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;) {
-    OpId id{i};
-    const Op &op = graph[id];
-    if (takesLoop(op.opcode) && asked[i] > maxRepeats * elements(id))
-      return makeError(DiagClass::Unsupported,
-                       "%{}: each of its elements would be made {:.3g} times, each time by a loop",
-                       op.name, asked[i] / elements(id));
-    if (asked[i] == 0 || op.operands.empty() || op.opcode == Opcode::Tuple)
-      continue;
-    if (op.opcode == Opcode::GetTupleElement) {
-      asked[op.operands[0].index] = std::max(asked[op.operands[0].index], asked[i]);
-      continue;
-    }
-    auto maps = outputToOperands(graph, id, context);
-    if (!maps)
-      return maps.takeError();
-    for (size_t j = 0; j < maps->operands.size(); ++j) {
-      double reads = 0;
-      for (const IndexMap &map : maps->operands[j].maps) {
-        double each = 1;
-        for (const MapVariable &range : map.variables(VarKind::Range))
-          each *= static_cast<double>(range.domain.hi - range.domain.lo + 1);
-        reads += each;
-      }
-      double &operand = asked[op.operands[j].index];
-      operand = std::max(operand, asked[i] * std::max(reads, 1.0));
-    }
-  }
-  return llvm::Error::success();
-}
-
 /// Of the element of a result that a thread makes beside element `at` of the root: the one in the
 /// same row-major place, so that each element is made once whatever the shapes are.
 Coordinates coordinatesIn(ValueEmitter &emitter, const Shape &result, const Shape &root,
@@ -88,14 +40,11 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   const Graph &graph = spec.graph();
   std::vector<OpId> results = resultsOf(graph);
   const Shape &shape = graph[results[0]].shape;
-  for (OpId id : results)
-    if (graph[id].shape.elementCount() != shape.elementCount())
-      return makeError(DiagClass::Unsupported,
-                       "%{} and %{} are results of one kernel but differ in size: {} and {}",
-                       graph[results[0]].name, graph[id].name, shape.str(false),
-                       graph[id].shape.str(false));
-  if (auto error = checkLoops(graph, results))
-    return error;
+  auto refusal = whyNotElementwise(graph, idsOf(graph), results);
+  if (!refusal)
+    return refusal.takeError();
+  if (!refusal->empty())
+    return makeError(DiagClass::Unsupported, "{}", *refusal);
   auto grid = tileCount(shape.dims, spec.rootTile);
   if (!grid)
     return grid.takeError();

@@ -30,25 +30,114 @@ CheckOutcome expectMma(const KernelSpec &spec, const std::string &what) {
   return expectPass(spec);
 }
 
-/// A dot that asks for more exact products than tensor cores make in one go is not made of worse
-/// ones.
-TEST(LowerMma, AlgorithmsOfSeveralProductsAreRefused) {
-  auto lowered = [](const char *algorithm, Instruction instruction) {
-    std::string hlo = matmul(64, 64, 128, false, false, "f32", "f32");
-    size_t end = hlo.find('\n', hlo.find(" dot("));
-    KernelSpec spec =
-        dotSpec(hlo.insert(end, std::string(", algorithm=") + algorithm), {32, 64}, 64, 4, 3);
-    spec.schedule.instruction = instruction;
-    auto kernel = lowerKernel(spec, CodeMode::Device);
-    return kernel ? std::string() : takeDiag(kernel.takeError()).message;
+/// What of f32 products is asked for, and what is then made by mma.sync and by wgmma: the
+/// instruction, and the error that a check allows.
+TEST(LowerMma, ProductsAreAsExactAsIsAskedFor) {
+  struct Case {
+    const char *attribute;
+    Instruction mma, wgmma;
+    double tolerance;
   };
-  for (const char *algorithm : {"dot_tf32_tf32_f32_x3", "dot_bf16_bf16_f32_x3",
-                                "dot_bf16_bf16_f32_x9", "dot_f32_f32_f32"}) {
-    EXPECT_NE(lowered(algorithm, Instruction::MmaSync).find(algorithm), std::string::npos);
-    EXPECT_EQ(lowered(algorithm, Instruction::Fma), "");
+  constexpr double tf32 = 4e-3, whole = 5e-5;
+  for (const Case &c : {
+           Case{"", Instruction::MmaSync, Instruction::Wgmma, tf32},
+           Case{"algorithm=dot_tf32_tf32_f32", Instruction::MmaSync, Instruction::Wgmma, tf32},
+           Case{"algorithm=dot_bf16_bf16_f32", Instruction::MmaSync, Instruction::Wgmma, tf32},
+           Case{"algorithm=dot_tf32_tf32_f32_x3", Instruction::MmaSync, Instruction::MmaSync,
+                whole},
+           Case{"algorithm=dot_bf16_bf16_f32_x3", Instruction::MmaSync, Instruction::MmaSync,
+                whole},
+           Case{"algorithm=dot_bf16_bf16_f32_x6", Instruction::Fma, Instruction::Fma, whole},
+           Case{"algorithm=dot_bf16_bf16_f32_x9", Instruction::Fma, Instruction::Fma, whole},
+           Case{"algorithm=dot_f32_f32_f32", Instruction::Fma, Instruction::Fma, whole},
+           Case{"operand_precision={default,default}", Instruction::MmaSync, Instruction::Wgmma,
+                tf32},
+           Case{"operand_precision={high,default}", Instruction::MmaSync, Instruction::MmaSync,
+                whole},
+           Case{"operand_precision={HIGH,HIGH}", Instruction::MmaSync, Instruction::MmaSync, whole},
+           Case{"operand_precision={highest,high}", Instruction::Fma, Instruction::Fma, whole},
+           Case{"operand_precision={default,highest}", Instruction::Fma, Instruction::Fma, whole},
+           // The algorithm comes first where both are given.
+           Case{"operand_precision={highest,highest}, algorithm=dot_tf32_tf32_f32",
+                Instruction::MmaSync, Instruction::Wgmma, tf32},
+       }) {
+    std::string hlo = matmul(64, 64, 128, true, true, "f32", "f32");
+    if (*c.attribute)
+      hlo.insert(hlo.find('\n', hlo.find(" dot(")), std::string(", ") + c.attribute);
+    KernelSpec spec = dotSpec(hlo, {64, 64}, 64, 4, 3);
+    for (Instruction asked : {Instruction::MmaSync, Instruction::Wgmma, Instruction::Fma}) {
+      SCOPED_TRACE(fmt::format("{} by {}", c.attribute, toString(asked)));
+      spec.schedule.instruction = asked;
+      auto kernel = lowerKernel(spec, CodeMode::Device);
+      ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+      const Instruction expected = asked == Instruction::MmaSync ? c.mma
+                                   : asked == Instruction::Wgmma ? c.wgmma
+                                                                 : Instruction::Fma;
+      EXPECT_EQ(toString(kernel->code.instruction), toString(expected));
+      EXPECT_EQ(kernel->notes.empty(), asked == expected);
+      CheckOutcome outcome = expectPass(spec);
+      EXPECT_EQ(outcome.tolerance, expected == Instruction::Fma ? whole : c.tolerance);
+    }
   }
-  EXPECT_EQ(lowered("dot_tf32_tf32_f32", Instruction::MmaSync), "");
-  EXPECT_EQ(lowered("dot_any_f8_any_f8_f32", Instruction::MmaSync), "");
+}
+
+/// Products of narrower operands are exact: what is asked for changes nothing.
+TEST(LowerMma, NarrowOperandsTakeAnyPrecision) {
+  for (const char *type : {"bf16", "f16", "f8e4m3fn"}) {
+    std::string hlo = matmul(64, 64, 128, true, true, type, "f32");
+    hlo.insert(hlo.find('\n', hlo.find(" dot(")), ", operand_precision={highest,highest}");
+    EXPECT_GT(expectMma(dotSpec(hlo, {32, 64}, 64, 4, 3), type).counts.mmaInstructions, 0);
+  }
+}
+
+/// Three products of TF32 come nearer than one, and infinities stay what they are.
+TEST(LowerMma, ThreeProductsOfTf32) {
+  auto errorOf = [](const std::string &attribute) {
+    std::string hlo = matmul(64, 64, 128, true, false, "f32", "f32");
+    hlo.insert(hlo.find('\n', hlo.find(" dot(")), attribute);
+    return expectMma(dotSpec(hlo, {32, 64}, 64, 4, 3), attribute).maxRelativeError;
+  };
+  const double one = errorOf(""), three = errorOf(", operand_precision={high,high}");
+  EXPECT_GT(one, 100 * three);
+  EXPECT_GT(three, 0);
+  expectMma(dotSpec("HloModule m\nENTRY main {\n x = f32[64,64] parameter(0)\n"
+                    " y = f32[64,64] parameter(1)\n z = f32[] constant(0.5)\n"
+                    " zs = f32[64,64] broadcast(z), dimensions={}\n"
+                    " p = pred[64,64] compare(x, zs), direction=GT\n"
+                    " i = f32[] constant(inf)\n is = f32[64,64] broadcast(i), dimensions={}\n"
+                    " a = f32[64,64] select(p, is, x)\n b = f32[64,64] abs(y)\n"
+                    " ROOT d = f32[64,64] dot(a, b), lhs_contracting_dims={1}, "
+                    "rhs_contracting_dims={0}, algorithm=dot_tf32_tf32_f32_x3\n}\n",
+                    {32, 64}, 64, 4, 2),
+            "infinities");
+}
+
+/// Two types of one class and width.
+TEST(LowerMma, MixedTypesOfEightBits) {
+  struct Pair {
+    const char *left, *right, *result, *name;
+  };
+  for (const Pair &pair :
+       {Pair{"f8e4m3fn", "f8e5m2", "f32", ".f32.e4m3.e5m2"},
+        Pair{"f8e5m2", "f8e4m3fn", "bf16", ".f32.e5m2.e4m3"}, Pair{"s8", "u8", "s32", ".s32.s8.u8"},
+        Pair{"u8", "s8", "s32", ".s32.u8.s8"}})
+    for (bool right : {true, false})
+      for (Instruction instruction : {Instruction::MmaSync, Instruction::Wgmma}) {
+        if (!right && instruction == Instruction::Wgmma)
+          continue; // operands of 8 bits are contiguous along k there
+        KernelSpec spec =
+            dotSpec(matmul(64, 64, 128, true, right, pair.left, pair.result, pair.right), {64, 64},
+                    64, 4, 2, instruction);
+        const std::string what = fmt::format("{} {} {}", pair.name, right, toString(instruction));
+        CheckOutcome outcome = expectMma(spec, what);
+        EXPECT_GT(outcome.counts.mmaInstructions + outcome.counts.warpgroupProducts, 0) << what;
+        auto kernel = lowerKernel(spec, CodeMode::Device);
+        ASSERT_TRUE(bool(kernel));
+        auto compiled = compileKernel(
+            *kernel, llvm::cantFail(findToolchain(llvm::cantFail(findTarget("sm_90a")), false)));
+        ASSERT_TRUE(bool(compiled)) << takeDiag(compiled.takeError()).message;
+        EXPECT_NE(compiled->ptx.find(pair.name), std::string::npos) << what;
+      }
 }
 
 TEST(LowerMma, AllOperandOrdersOfEveryType) {

@@ -133,7 +133,7 @@ llvm::Error PackMaker::compile(const KernelSpec &spec, const ManifestKernel *ass
   entry.llFile = base + ".ll";
   entry.ptxFile = base + ".ptx";
   entry.seed = options.seed;
-  entry.tolerance = std::max(kernel->tolerance, toleranceOf(spec.graph()));
+  entry.tolerance = toleranceOf(spec.graph(), kernel->code.instruction);
   entry.spec = spec;
   entry.minCtasPerSm = compiled->minCtasPerSm;
   result.files = {{entry.llFile, kernel->llvmText()}, {entry.ptxFile, compiled->ptx}};

@@ -1,7 +1,7 @@
 #include "costmodel/dot_analysis.h"
 
 #include "analysis/ir/dot_algorithm.h"
-#include "analysis/tiling/resources.h"
+#include "analysis/tiling/matrix_product.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ struct OperandSources {
 };
 
 template <class Q>
-OperandSources sourcesOf(const PlanViewOf<Q> &view, unsigned operand, Instruction instruction) {
+OperandSources sourcesOf(const PlanViewOf<Q> &view, unsigned operand, const CodeChoice &code) {
   OperandSources sources;
   std::vector<unsigned> work = {operand};
   std::set<unsigned> seen;
@@ -30,7 +30,7 @@ OperandSources sourcesOf(const PlanViewOf<Q> &view, unsigned operand, Instructio
     const InstanceViewOf<Q> &v = view.instances[i];
     if (v.isInput) {
       sources.inputs.push_back(v.sameAs >= 0 ? unsigned(v.sameAs) : i);
-    } else if (isProductOfTiles(*v.op, instruction) || v.op->opcode == Opcode::Reduce) {
+    } else if (isProductOfTiles(*v.op, code) || v.op->opcode == Opcode::Reduce) {
       sources.computed = true;
       if (v.op->opcode != Opcode::Reduce)
         sources.dots.push_back(i);
@@ -114,11 +114,38 @@ void setConvolution(PlanDot<Q> &dot, const InstanceViewOf<Q> &v, const InstanceV
 
 } // namespace
 
-bool isProductOfTiles(const Op &op, Instruction instruction) {
+CodeChoice codeOf(const KernelPlan &plan, Instruction instruction) {
+  if (plan.compiler == Compiler::Own)
+    return codeOf(plan.ops(), *plan.tiled, instruction);
+  return {CodeKind::Dot, instruction};
+}
+
+bool isProductOfTiles(const Op &op, const CodeChoice &code) {
+  if (code.kind != CodeKind::Dot && code.kind != CodeKind::Chain)
+    return false;
   if (op.opcode != Opcode::Convolution)
     return op.opcode == Opcode::Dot;
   return op.attrs.batchGroupCount == 1 &&
-         (op.attrs.featureGroupCount == 1 || instruction != Instruction::Fma);
+         (op.attrs.featureGroupCount == 1 || code.instruction != Instruction::Fma);
+}
+
+/// In what type operands are multiplied, and how often.
+template <class Q>
+static void setArithmetic(DotShape<Q> &shape, const KernelPlan &plan, const Op &op) {
+  const Graph &graph = plan.ops();
+  shape.type = graph[op.operands[0]].shape.dtype;
+  auto algorithm = dotAlgorithm(graph, op);
+  if (!algorithm)
+    return;
+  if (plan.compiler == Compiler::Own && shape.type == DType::F32) {
+    // Our code takes f32 as it is, or as TF32.
+    shape.products = std::max(1, tf32Products(graph, op));
+    shape.tensorCores = tf32Products(graph, op) > 0;
+    return;
+  }
+  shape.type = algorithm->product;
+  shape.tensorCores = algorithm->tensorCores;
+  shape.products = algorithm->products;
 }
 
 double windowElements(const Op &op) {
@@ -135,12 +162,14 @@ template <class Q> Q DotAnalysis<Q>::repeats(const Q &warps) const {
   return most;
 }
 
-template <class Q> DotAnalysis<Q> analyseDots(const PlanViewOf<Q> &view, Instruction instruction) {
+template <class Q>
+DotAnalysis<Q> analyseDots(const KernelPlan &plan, const PlanViewOf<Q> &view,
+                           const CodeChoice &code) {
   DotAnalysis<Q> result;
   std::set<unsigned> feeding;
   for (unsigned i = 0; i < view.instances.size(); ++i) {
     const InstanceViewOf<Q> &v = view.instances[i];
-    if (v.isInput || v.sameAs >= 0 || !isProductOfTiles(*v.op, instruction) ||
+    if (v.isInput || v.sameAs >= 0 || !isProductOfTiles(*v.op, code) ||
         v.instance->operands.size() < 2)
       continue;
     const DotDims &dims = v.op->attrs.dot;
@@ -149,12 +178,7 @@ template <class Q> DotAnalysis<Q> analyseDots(const PlanViewOf<Q> &view, Instruc
     PlanDot<Q> dot;
     dot.instance = i;
     DotShape<Q> &s = dot.shape;
-    s.type = lhs.op->shape.dtype;
-    if (auto algorithm = dotAlgorithm(*v.op)) {
-      s.type = algorithm->product;
-      s.tensorCores = algorithm->tensorCores;
-      s.products = algorithm->products;
-    }
+    setArithmetic(s, plan, *v.op);
     if (v.op->opcode == Opcode::Convolution) {
       setConvolution(dot, v, lhs, rhs);
     } else {
@@ -164,7 +188,7 @@ template <class Q> DotAnalysis<Q> analyseDots(const PlanViewOf<Q> &view, Instruc
       s.columns = freeSizeOf(rhs, dims.rhsBatch, dims.rhsContracting);
     }
     for (unsigned side : {0u, 1u}) {
-      OperandSources sources = sourcesOf(view, v.instance->operands[side], instruction);
+      OperandSources sources = sourcesOf(view, v.instance->operands[side], code);
       DotOperandShape shape = operandShape(view, v, side, sources);
       feeding.insert(sources.dots.begin(), sources.dots.end());
       if (shape.fromShared) {
@@ -183,7 +207,9 @@ template <class Q> DotAnalysis<Q> analyseDots(const PlanViewOf<Q> &view, Instruc
 
 template struct DotAnalysis<double>;
 template struct DotAnalysis<Traced>;
-template DotAnalysis<double> analyseDots(const PlanViewOf<double> &, Instruction);
-template DotAnalysis<Traced> analyseDots(const PlanViewOf<Traced> &, Instruction);
+template DotAnalysis<double> analyseDots(const KernelPlan &, const PlanViewOf<double> &,
+                                         const CodeChoice &);
+template DotAnalysis<Traced> analyseDots(const KernelPlan &, const PlanViewOf<Traced> &,
+                                         const CodeChoice &);
 
 } // namespace tilewright

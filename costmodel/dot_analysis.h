@@ -1,6 +1,7 @@
 // The dots of a plan and where their operands come from. Internal to the cost model.
 #pragma once
 
+#include "analysis/tiling/resources.h"
 #include "costmodel/plan_view.h"
 #include "costmodel/tensor_core.h"
 
@@ -33,13 +34,20 @@ template <class Q> struct DotAnalysis {
   Q repeats(const Q &warps) const;
 };
 
-/// Is it made of products of tiles? A dot is; so is a convolution, unless it has groups, whose
-/// tiles only the limits of a matrix instruction keep within one of them.
-bool isProductOfTiles(const Op &op, Instruction instruction);
+/// The code of a plan whose dots use `instruction`: what our code generation makes of that, or what
+/// another compiler was asked for.
+CodeChoice codeOf(const KernelPlan &plan, Instruction instruction);
+
+/// Is it made of products of tiles? A dot is, unless the kernel makes each of its elements by a
+/// loop; so is a convolution, unless it has groups, whose tiles only the limits of a matrix
+/// instruction keep within one of them.
+bool isProductOfTiles(const Op &op, const CodeChoice &code);
 
 /// The window elements that a convolution sums over for each input feature.
 double windowElements(const Op &op);
 
-template <class Q> DotAnalysis<Q> analyseDots(const PlanViewOf<Q> &view, Instruction instruction);
+template <class Q>
+DotAnalysis<Q> analyseDots(const KernelPlan &plan, const PlanViewOf<Q> &view,
+                           const CodeChoice &code);
 
 } // namespace tilewright

@@ -48,10 +48,10 @@ template <class Q> class Extractor {
 public:
   using InstanceView = InstanceViewOf<Q>;
 
-  Extractor(const KernelPlan &plan, Instruction instruction, const Device &device,
+  Extractor(const KernelPlan &plan, const CodeChoice &code, const Device &device,
             const ScheduleOf<Q> &schedule, PlanViewOf<Q> view)
-      : plan(plan), instruction(instruction), device(device), graph(plan.ops()),
-        view(std::move(view)), schedule(schedule), dots(analyseDots(this->view, instruction)) {}
+      : plan(plan), code(code), instruction(code.instruction), device(device), graph(plan.ops()),
+        view(std::move(view)), schedule(schedule), dots(analyseDots(plan, this->view, code)) {}
 
   FeaturesOf<Q> run() {
     f.ctas = view.ctas;
@@ -440,7 +440,7 @@ private:
 
   void addArithmetic() {
     for (const InstanceView &v : view.instances) {
-      if (v.isInput || v.sameAs >= 0 || isProductOfTiles(*v.op, instruction))
+      if (v.isInput || v.sameAs >= 0 || isProductOfTiles(*v.op, code))
         continue;
       Q elements = v.elements;
       if (v.op->opcode == Opcode::ReduceWindow)
@@ -448,8 +448,8 @@ private:
       else if (v.op->opcode == Opcode::Reduce)
         elements = v.instance->operands.empty() ? elements
                                                 : view.instances[v.instance->operands[0]].elements;
-      if (v.op->opcode == Opcode::Convolution) {
-        addConvolution(v);
+      if (v.op->opcode == Opcode::Convolution || v.op->opcode == Opcode::Dot) {
+        addLoops(v);
         continue;
       }
       registers.masked = registers.masked || v.op->opcode == Opcode::Iota;
@@ -501,14 +501,17 @@ private:
     return body;
   }
 
-  /// A convolution in groups: a loop for each element, FMAs from registers.
-  void addConvolution(const InstanceView &v) {
+  /// A dot or a convolution that is no product of tiles: a loop for each element. A thread loads
+  /// both operands of each product of a dot; those of a convolution in groups stay in registers.
+  void addLoops(const InstanceView &v) {
     Q products = v.elements * windowElements(*v.op);
     for (unsigned p : v.instance->reduces)
       products *= view.parameters[p].size;
     const Q times = larger(view.perIteration(v), Q(0));
     f.fmaClocks += times * products / device.fmaPerClock;
     flopsInLoop += times * (2.0 * products);
+    if (v.op->opcode == Opcode::Dot)
+      f.loadInstructions += times * 2.0 * products / 32.0;
     registers.accumulators = larger(registers.accumulators, v.elements / (32.0 * f.warps));
   }
 
@@ -681,6 +684,7 @@ private:
   }
 
   const KernelPlan &plan;
+  CodeChoice code;
   Instruction instruction;
   const Device &device;
   const Graph &graph;
@@ -700,7 +704,7 @@ private:
 template <class Q>
 Instruction preferredFor(const KernelPlan &plan, const PlanViewOf<Q> &view,
                          const ScheduleOf<Q> &schedule, const Device &device) {
-  DotAnalysis<Q> dots = analyseDots(view, plan.instruction);
+  DotAnalysis<Q> dots = analyseDots(plan, view, codeOf(plan, Instruction::MmaSync));
   bool tensor = false, warpGroup = false, isCopied = true;
   for (const PlanDot<Q> &d : dots.dots) {
     bool taken = d.shape.tensorCores && device.tensorFlopsPerClock(d.shape.type) > 0;
@@ -752,7 +756,7 @@ llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q
   if (!instruction)
     instruction = preferredFor(plan, *view, schedule, device);
   FeaturesOf<Q> features =
-      Extractor<Q>(plan, *instruction, device, schedule, std::move(*view)).run();
+      Extractor<Q>(plan, codeOf(plan, *instruction), device, schedule, std::move(*view)).run();
   if (features.empty)
     return features;
   if (plan.compiler == Compiler::Own)

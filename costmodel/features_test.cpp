@@ -81,7 +81,8 @@ TEST(Features, OperandsThatWgmmaCanNotRead) {
 }
 
 /// Features of a GEMM of f32 with what is said of its arithmetic.
-Features withAlgorithm(const std::string &algorithm, std::optional<Instruction> instruction = {}) {
+Features withAlgorithm(const std::string &algorithm, std::optional<Instruction> instruction = {},
+                       Compiler compiler = Compiler::Triton) {
   auto module = importBuffer(std::make_shared<SourceBuffer>(
       "(test)", "HloModule m\nENTRY e {\n a = f32[1024,512] parameter(0)\n"
                 " b = f32[512,1024] parameter(1)\n ROOT c = f32[1024,1024] dot(a, b), "
@@ -90,6 +91,7 @@ Features withAlgorithm(const std::string &algorithm, std::optional<Instruction> 
   KernelPlan plan = llvm::cantFail(
       planOfEntry(std::make_shared<const Module>(llvm::cantFail(std::move(module)))));
   llvm::cantFail(assignText(plan, "t0=128 t1=128 k0=32 warps=4 stages=3"));
+  plan.compiler = compiler;
   plan.instruction =
       instruction ? *instruction : llvm::cantFail(preferredInstruction(plan, h100()));
   return llvm::cantFail(featuresOf(plan, h100()));
@@ -121,6 +123,32 @@ TEST(Features, DotsOfSeveralProducts) {
   EXPECT_FALSE(whole.tensorFlops);
   const Features parts = withAlgorithm("");
   EXPECT_GT(parts.wgmmaClocks + parts.mmaSyncClocks, 0);
+}
+
+/// Our own code is priced as it is made: one product of TF32 or three of them, else whole f32.
+TEST(Features, OwnDotsAreMadeOfTf32) {
+  for (Instruction instruction : {Instruction::Wgmma, Instruction::MmaSync}) {
+    auto own = [&](const char *asked) { return withAlgorithm(asked, instruction, Compiler::Own); };
+    auto clocks = [&](const char *asked) {
+      Features f = own(asked);
+      return f.wgmmaClocks + f.mmaSyncClocks;
+    };
+    const double one = clocks("");
+    EXPECT_GT(one, 0);
+    EXPECT_EQ(clocks(", algorithm=dot_bf16_bf16_f32"), one);
+    EXPECT_EQ(clocks(", operand_precision={default,default}"), one);
+    for (const char *asked :
+         {", algorithm=dot_tf32_tf32_f32_x3", ", algorithm=dot_bf16_bf16_f32_x3",
+          ", operand_precision={high,high}"}) {
+      EXPECT_EQ(own(asked).mmaSyncClocks, 3 * one) << asked;
+      EXPECT_EQ(own(asked).wgmmaClocks, 0) << asked;
+    }
+    for (const char *asked : {", algorithm=dot_bf16_bf16_f32_x6", ", algorithm=dot_f32_f32_f32",
+                              ", operand_precision={highest,highest}"}) {
+      EXPECT_EQ(clocks(asked), 0) << asked;
+      EXPECT_EQ(own(asked).fmaClocks, own(", algorithm=dot_f32_f32_f32").fmaClocks) << asked;
+    }
+  }
 }
 
 TEST(Features, WgmmaThatTheCompilerSerialises) {

@@ -2,6 +2,7 @@
 
 #include "analysis/explore/in_place.h"
 #include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/code_constraints.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -373,6 +374,7 @@ llvm::Expected<TiledKernel> tileKernel(const Module &module, const KernelSource 
   if (!tiled)
     return tiled.takeError();
   addChainConstraints(module, module.graph(source.graph), *tiled);
+  addCodeConstraints(module.graph(source.graph), *tiled);
   result.tiled = std::make_shared<const TiledGroup>(std::move(*tiled));
   return result;
 }

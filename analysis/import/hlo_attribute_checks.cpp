@@ -1,5 +1,7 @@
 #include "analysis/import/hlo_attribute_checks.h"
 
+#include "llvm/ADT/StringRef.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <span>
@@ -20,7 +22,7 @@ constexpr std::string_view compareWords[] = {"FLOAT", "TOTALORDER", "SIGNED", "U
 
 constexpr std::string_view algorithmWords[] = {"rng_default", "rng_three_fry", "rng_philox"};
 
-Words wordsOf(std::string_view attribute, Opcode opcode) {
+const std::unordered_map<std::string_view, Words> &wordsTable() {
   static const std::unordered_map<std::string_view, Words> table = {
       {"fft_type", fftWords},
       {"distribution", distributionWords},
@@ -37,15 +39,20 @@ Words wordsOf(std::string_view attribute, Opcode opcode) {
       {"constrain_layout", boolWords},
       {"is_host_transfer", boolWords},
   };
-  if (attribute == "algorithm" && opcode == Opcode::RngBitGenerator)
-    return algorithmWords; // that of a dot is another list, which grows
-  auto it = table.find(attribute);
-  return it == table.end() ? Words() : it->second;
+  return table;
 }
 
+Words wordsOf(std::string_view attribute, Opcode opcode) {
+  if (attribute == "algorithm" && opcode == Opcode::RngBitGenerator)
+    return algorithmWords; // that of a dot is another list, which grows
+  auto it = wordsTable().find(attribute);
+  return it == wordsTable().end() ? Words() : it->second;
+}
+
+constexpr std::string_view numbers[] = {"k", "feature_index", "channel_id", "delta"};
+
 bool isNumber(std::string_view attribute) {
-  return attribute == "k" || attribute == "feature_index" || attribute == "channel_id" ||
-         attribute == "delta";
+  return std::find(std::begin(numbers), std::end(numbers), attribute) != std::end(numbers);
 }
 
 bool readOneOf(HloLexer &in, Words words) {
@@ -58,6 +65,23 @@ bool readOneOf(HloLexer &in, Words words) {
   for (std::string_view next : words.subspan(1))
     all += (next == words.back() ? " or " : ", ") + std::string(next);
   return in.failExpected(all);
+}
+
+/// `{high,highest}`: a word for each operand, in upper or lower case.
+bool readPrecisions(HloLexer &in) {
+  if (!in.expect('{'))
+    return false;
+  for (bool isFirst = true; in.peek() != '}'; isFirst = false) {
+    if (!isFirst && !in.expect(','))
+      return false;
+    uint32_t begin = in.place();
+    std::string word = llvm::StringRef(in.word()).lower();
+    if (word != "default" && word != "high" && word != "highest" && word != "packed_nibble") {
+      in.rewind(begin);
+      return in.failExpected("default, high, highest or packed_nibble");
+    }
+  }
+  return in.expect('}');
 }
 
 /// `{{0,1},{1,0}}`: no replica sends twice or receives twice.
@@ -165,9 +189,20 @@ bool checkAttributeValue(std::string_view name, HloLexer value, const Op &op) {
     isRead = value.integer(number, "an integer");
   else if (name == "source_target_pairs")
     isRead = readPermutations(value);
+  else if (name == "operand_precision")
+    isRead = readPrecisions(value);
   else
     return true;
   return isRead && (value.atEnd() || value.failExpected("the attribute's end"));
+}
+
+std::vector<std::string_view> checkedAttributeNames() {
+  std::vector<std::string_view> names(std::begin(numbers), std::end(numbers));
+  for (const auto &[name, words] : wordsTable())
+    names.push_back(name);
+  names.insert(names.end(), {"source_target_pairs", "operand_precision"});
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 bool hasNeededAttributes(HloLexer &lexer, const Op &op) {

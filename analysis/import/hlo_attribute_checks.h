@@ -11,6 +11,9 @@ namespace tilewright {
 /// it may be, no number, a pair that is none. An unknown attribute is left alone.
 bool checkAttributeValue(std::string_view name, HloLexer value, const Op &op);
 
+/// Names of all attributes that it looks at.
+std::vector<std::string_view> checkedAttributeNames();
+
 /// Has the op, whose attributes are all read, those that its opcode needs? The error stands at the
 /// op.
 bool hasNeededAttributes(HloLexer &lexer, const Op &op);

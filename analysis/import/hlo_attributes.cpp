@@ -493,6 +493,14 @@ const std::unordered_map<std::string_view, Reader> &readers() {
 
 } // namespace
 
+std::vector<std::string_view> typedAttributeNames() {
+  std::vector<std::string_view> names;
+  for (const auto &[name, reader] : readers())
+    names.push_back(name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 bool readTypedAttribute(std::string_view name, HloLexer value, Op &op,
                         std::vector<HloCallReference> &calls) {
   auto it = readers().find(name);

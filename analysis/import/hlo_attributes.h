@@ -20,4 +20,7 @@ struct HloCallReference {
 bool readTypedAttribute(std::string_view name, HloLexer value, Op &op,
                         std::vector<HloCallReference> &calls);
 
+/// Names of all attributes that it reads to fields; see also checkedAttributeNames().
+std::vector<std::string_view> typedAttributeNames();
+
 } // namespace tilewright

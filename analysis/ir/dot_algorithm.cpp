@@ -1,15 +1,20 @@
 #include "analysis/ir/dot_algorithm.h"
 
+#include "llvm/ADT/StringRef.h"
+
 namespace tilewright {
 
-std::string_view dotAlgorithmName(const Op &op) {
+namespace {
+
+/// In lower case: HLO takes both.
+std::string attributeOf(const Op &op, std::string_view name) {
   for (const RawAttribute &attribute : op.rawAttrs)
-    if (attribute.name == "algorithm")
-      return attribute.text;
-  return {};
+    if (attribute.name == name)
+      return llvm::StringRef(attribute.text).lower();
+  return "";
 }
 
-std::optional<DotAlgorithm> dotAlgorithm(const Op &op) {
+std::optional<DotAlgorithm> algorithmOf(std::string_view wanted) {
   // xla/xla_data.proto, PrecisionConfig.Algorithm. Those of f8 take any of its types.
   static constexpr struct {
     std::string_view name;
@@ -27,11 +32,37 @@ std::optional<DotAlgorithm> dotAlgorithm(const Op &op) {
       {"dot_f32_f32_f32", {DType::F32, false, 1}},
       {"dot_f64_f64_f64", {DType::F64, true, 1}},
   };
-  const std::string_view name = dotAlgorithmName(op);
   for (const auto &each : known)
-    if (each.name == name)
+    if (each.name == wanted)
       return each.algorithm;
   return std::nullopt;
+}
+
+/// `{high,highest}` names the precision of each operand; the higher one counts.
+std::optional<DotAlgorithm> algorithmOfPrecision(std::string_view precisions) {
+  if (precisions.find("highest") != std::string_view::npos)
+    return algorithmOf("dot_f32_f32_f32");
+  if (precisions.find("high") != std::string_view::npos)
+    return algorithmOf("dot_bf16_bf16_f32_x3");
+  return std::nullopt;
+}
+
+} // namespace
+
+std::optional<DotAlgorithm> dotAlgorithm(const Graph &graph, const Op &op) {
+  if (std::string name = attributeOf(op, "algorithm"); !name.empty())
+    return algorithmOf(name);
+  for (OpId operand : op.operands)
+    if (graph[operand].shape.isTuple || graph[operand].shape.dtype != DType::F32)
+      return std::nullopt;
+  return algorithmOfPrecision(attributeOf(op, "operand_precision"));
+}
+
+std::string askedFor(const Op &op) {
+  for (std::string_view name : {"algorithm", "operand_precision"})
+    if (std::string text = attributeOf(op, name); !text.empty())
+      return std::string(name) + "=" + text;
+  return "";
 }
 
 } // namespace tilewright

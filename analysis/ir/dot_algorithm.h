@@ -1,9 +1,10 @@
-// The arithmetic that an HLO dot asks for by `algorithm=`.
+// The arithmetic that an HLO dot or convolution asks for, by `algorithm=` or `operand_precision=`.
 #pragma once
 
-#include "analysis/ir/op.h"
+#include "analysis/ir/graph.h"
 
 #include <optional>
+#include <string>
 
 namespace tilewright {
 
@@ -16,10 +17,13 @@ struct DotAlgorithm {
   int products = 1;
 };
 
-/// Nothing where the op names none, or one that leaves the choice to the operands' types.
-std::optional<DotAlgorithm> dotAlgorithm(const Op &op);
+/// What the op names, or of two f32 operands what the higher of its precisions stands for: `high`
+/// for dot_bf16_bf16_f32_x3, `highest` for dot_f32_f32_f32. Products of narrower operands are exact
+/// anyway. Nothing where the choice is left to the operands' types.
+std::optional<DotAlgorithm> dotAlgorithm(const Graph &graph, const Op &op);
 
-/// Its name: "dot_bf16_bf16_f32_x3"; empty where there is none.
-std::string_view dotAlgorithmName(const Op &op);
+/// The attribute that says so: "algorithm=dot_bf16_bf16_f32_x3", "operand_precision={high,high}";
+/// empty where there is none.
+std::string askedFor(const Op &op);
 
 } // namespace tilewright

@@ -4,6 +4,7 @@
 #include "analysis/ir/graph.h"
 
 #include <span>
+#include <string>
 
 namespace tilewright {
 
@@ -17,6 +18,12 @@ int64_t workPerElement(const Graph &graph, std::span<const OpId> ops);
 /// gain nothing. 0 where one takes a loop: then it is one vector.
 int64_t pendingElements(const Graph &graph, std::span<const OpId> ops,
                         std::span<const OpId> inputs);
+/// Why no kernel can make each element of the results on its own: they differ in size, or an op
+/// would loop for the same element again and again. Empty if one can. Ops of the graph that are not
+/// among `ops` are read from memory. Errors: of the ops' index maps.
+llvm::Expected<std::string> whyNotElementwise(const Graph &graph, std::span<const OpId> ops,
+                                              std::span<const OpId> results);
+
 /// Vectors of elements that it has under way, at most: all their loads are issued before the first
 /// store.
 constexpr int64_t maxPendingVectors = 8;

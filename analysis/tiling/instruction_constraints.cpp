@@ -1,27 +1,10 @@
 // What matrix instructions need of a group's tiles.
+#include "analysis/tiling/matrix_product.h"
 #include "analysis/tiling/resource_view.h"
 
 #include <fmt/format.h>
 
 namespace tilewright {
-
-bool isMatrixProduct(DType left, DType right, DType result) {
-  if (left != right)
-    return false;
-  switch (left) {
-  case DType::F16:
-  case DType::BF16:
-  case DType::F8E4M3FN:
-  case DType::F8E5M2:
-  case DType::F32:
-    return isFloat(result) && result != DType::F64;
-  case DType::S8:
-  case DType::U8:
-    return result == DType::S32;
-  default:
-    return false;
-  }
-}
 
 void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction) {
   if (instruction == Instruction::Fma)
@@ -41,15 +24,14 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
         added.push_back({std::move(formula), std::move(from)});
     };
     const unsigned bits = bitWidth(view.dtype(dot.operands[0]));
-    const bool isKnown =
-        isMatrixProduct(view.dtype(dot.operands[0]), view.dtype(dot.operands[1]), view.dtype(i)) &&
-        (!isWgmma || bits < 32);
     const bool isConvolution = op.opcode == Opcode::Convolution;
-    if (!isKnown || (isConvolution && (isWgmma || op.attrs.batchGroupCount != 1))) {
-      need(Formula::constant(false),
-           fmt::format("{} does not take a {} of {}", toString(instruction), toString(op.opcode),
-                       toString(view.dtype(dot.operands[0]))),
-           {});
+    std::string whyNot = whyNoMatrixProduct(graph, op, instruction);
+    if (whyNot.empty() && ((isWgmma && (bits == 32 || isConvolution)) ||
+                           (isConvolution && op.attrs.batchGroupCount != 1)))
+      whyNot = fmt::format("does not take a {} of {}", toString(op.opcode),
+                           toString(view.dtype(dot.operands[0])));
+    if (!whyNot.empty()) {
+      need(Formula::constant(false), fmt::format("{} {}", toString(instruction), whyNot), {});
       continue;
     }
     // m and n: products over the free dims; batch tiles hold one.

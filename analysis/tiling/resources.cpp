@@ -1,6 +1,7 @@
 #include "analysis/tiling/resources.h"
 
 #include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/matrix_product.h"
 #include "analysis/tiling/resource_view.h"
 #include "analysis/tiling/strided_view.h"
 
@@ -84,7 +85,7 @@ CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instr
   if (dots > 0 && twoDots(graph, group.group)) {
     // Two dots in one kernel take matrix instructions.
     code = {CodeKind::Chain, instruction == Instruction::Fma ? Instruction::MmaSync : instruction};
-  } else if (dots > 0 || (convolutions == 1 && reductions == 0)) {
+  } else if (dots + convolutions == 1 && reductions == 0) {
     code = {CodeKind::Dot, instruction};
     for (OpId id : group.group.ops) {
       const Op &op = graph[id];
@@ -92,13 +93,15 @@ CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instr
         continue;
       if (op.attrs.batchGroupCount != 1 && op.opcode == Opcode::Convolution)
         return {CodeKind::Elementwise, Instruction::Fma};
-      if (!isMatrixProduct(graph[op.operands[0]].shape.dtype, graph[op.operands[1]].shape.dtype,
-                           op.shape.dtype))
-        code.instruction = Instruction::Fma;
-      else if (op.opcode == Opcode::Convolution && code.instruction == Instruction::Wgmma)
+      if (code.instruction == Instruction::Wgmma &&
+          (op.opcode == Opcode::Convolution ||
+           !whyNoMatrixProduct(graph, op, Instruction::Wgmma).empty()))
         code.instruction = Instruction::MmaSync;
+      if (code.instruction == Instruction::MmaSync &&
+          !whyNoMatrixProduct(graph, op, Instruction::MmaSync).empty())
+        code.instruction = Instruction::Fma;
     }
-  } else if (reductions > 0 && !hasVariadic) {
+  } else if (dots == 0 && reductions > 0 && !hasVariadic) {
     code.kind = CodeKind::Reduction;
   }
   return code;

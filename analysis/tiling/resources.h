@@ -100,14 +100,9 @@ bool hasTurnedBytes(const Graph &graph, const Group &group);
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
                             Instruction instruction = Instruction::Fma);
 
-/// Do matrix instructions take two operands of such types? Both are f16, bf16, f8e4m3fn, f8e5m2 or
-/// f32 (taken as tf32) and the result is a float that is summed in f32, or both are s8 or u8 and
-/// the result is s32.
-bool isMatrixProduct(DType left, DType right, DType result);
-
 /// Appends what an instruction needs of the tiles of every dot, rule "mma-shape":
 ///   mma.sync  m multiple of 16, n of 8, k of 32 bytes; the 16x8 results divided evenly among the
-///             warps; batch tiles of 1; types of isMatrixProduct()
+///             warps; batch tiles of 1; what whyNoMatrixProduct() takes
 ///             Convolutions, too: m is batch and positions, n the output features (of one group),
 ///             k the input features.
 ///   wgmma     m multiple of 64 and the 64-row results divided evenly among groups of four warps,
