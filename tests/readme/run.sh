@@ -33,7 +33,7 @@ finish() {
   local code=0 output plain=${command%%  \# *}
   # What measures needs a GPU, and so does what reads the measurements.
   if [[ $plain == tilewright-profile* ]]; then
-    measured=${plain##*--out }
+    measured=${plain##*--out } measured=${measured%% *}
   fi
   if [[ $plain == tilewright-profile* || (-n $measured && $plain == *"$measured"*) ]] ||
     { [[ $command == *"# "*minutes* ]] && ((!all)); }; then
