@@ -1,10 +1,14 @@
 #include "analysis/explore/lower_bound.h"
 
+#include "analysis/explore/mask_share.h"
 #include "analysis/indexing/op_cost.h"
+#include "analysis/ir/dot_algorithm.h"
 #include "analysis/ir/free_view.h"
+#include "analysis/tiling/masks.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace tilewright {
 
@@ -19,71 +23,168 @@ OpId fusedRoot(const Module &module, const Op &fusion, const Graph *&body) {
   return OpId();
 }
 
-/// What follows from a whole result, from the users back to what they read.
+bool isProduct(Opcode opcode) { return opcode == Opcode::Dot || opcode == Opcode::Convolution; }
+
+/// What follows from whole results, from the users back to what they read.
 class Needs {
 public:
-  Needs(const Module &module, const Graph &graph) : module(module), graph(graph) {
-    whole.assign(graph.size(), false);
+  /// `isInside`: ops that are computed; the others lie in memory.
+  Needs(const Module &module, const Graph &graph, std::vector<bool> isInside,
+        std::span<const OpId> roots)
+      : module(module), graph(graph), isInside(std::move(isInside)), masks(graph) {
+    needed.assign(graph.size(), {0, false});
     read.assign(graph.size(), false);
-    if (!graph.root().isValid())
-      return;
-    whole[graph.root().index] = true;
+    for (OpId root : roots)
+      needed[root.index] = {1, true};
     for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;)
-      if (whole[i])
+      if (needed[i].share > 0 && this->isInside[i])
         visit(OpId{i});
   }
 
-  std::vector<bool> whole; ///< every element of the op's value is needed
-  std::vector<bool> read;  ///< … by something that computes or moves it
-  double flops = 0;
+  /// Of everything but parameters and what they are made of, from the root.
+  static Needs ofGraph(const Module &module, const Graph &graph) {
+    std::vector<bool> inside(graph.size());
+    for (uint32_t i = 0; i < graph.size(); ++i) {
+      const Op &op = graph.op(OpId{i});
+      const bool isElement = op.opcode == Opcode::GetTupleElement &&
+                             graph.op(op.operands[0]).opcode == Opcode::Parameter;
+      inside[i] = op.opcode != Opcode::Parameter && !isElement;
+    }
+    std::vector<OpId> roots;
+    if (graph.root().isValid())
+      roots.push_back(graph.root());
+    return {module, graph, std::move(inside), roots};
+  }
+
+  /// Bytes that making a result writes: none for arguments passed on, the update for updates in
+  /// place, and none that we know of for scatters and for ops that are not modelled.
+  double writtenBytes(OpId id) const;
+
+  std::vector<bool> read; ///< every element is needed by something that computes or moves it
+  NeededWork work;        ///< its arithmetic
 
 private:
-  void need(OpId id) {
-    whole[id.index] = true;
-    read[id.index] = true;
+  /// How much of an op's value is needed at least.
+  using Need = MaskShare;
+
+  void need(OpId id, Need by = {}) {
+    Need &known = needed[id.index];
+    known = {std::max(known.share, by.share), known.isEveryLine || by.isEveryLine};
+    read[id.index] = read[id.index] || by.share == 1;
+  }
+  /// For an op that moves nothing itself.
+  void pass(OpId id, Need by) {
+    const bool isRead = read[id.index];
+    need(id, by);
+    read[id.index] = isRead;
+  }
+  void needAll(const Op &op) {
+    for (OpId operand : op.operands)
+      need(operand);
   }
   void visit(OpId id);
   void visitFusion(const Op &op);
+  void count(OpId id, double share);
+  std::optional<Need> leftBy(const Op &select);
+  double productShare(const Op &product);
 
   const Module &module;
   const Graph &graph;
+  std::vector<bool> isInside;
+  MaskReader masks;
+  std::vector<Need> needed;
 };
+
+/// Of a select's first choice. Nothing where only values decide.
+std::optional<Needs::Need> Needs::leftBy(const Op &select) {
+  if (select.shape.isTuple || select.operands.size() != 3)
+    return std::nullopt;
+  const std::vector<AffineValue> conditions = masks.conditionsOf(select.operands[0]);
+  const bool isKnown = std::all_of(conditions.begin(), conditions.end(), [&](const auto &each) {
+    return each.coefficients.size() == select.shape.rank();
+  });
+  if (conditions.empty() || !isKnown)
+    return std::nullopt;
+  return maskShare(conditions, select.shape.dims);
+}
+
+/// Of a product's multiplications, those that no mask on the way to an operand makes zero.
+double Needs::productShare(const Op &product) {
+  double share = 1;
+  std::vector<OpId> stack(product.operands);
+  std::set<OpId> seen;
+  while (!stack.empty()) {
+    const OpId id = stack.back();
+    stack.pop_back();
+    const Op &op = graph.op(id);
+    if (!isInside[id.index] || !seen.insert(id).second || isProduct(op.opcode))
+      continue;
+    if (op.opcode == Opcode::Select)
+      if (const std::optional<Need> left = leftBy(op))
+        share = std::min(share, left->share);
+    stack.insert(stack.end(), op.operands.begin(), op.operands.end());
+  }
+  return share;
+}
+
+void Needs::count(OpId id, double share) {
+  const Op &op = graph.op(id);
+  if (OpClass cls = opClass(op.opcode); cls == OpClass::Tuple || cls == OpClass::Leaf)
+    return;
+  const OpCost cost = opCost(module, graph, id);
+  const double flops = share * static_cast<double>(cost.isCounted ? cost.flops : 0);
+  if (!isProduct(op.opcode)) {
+    work.otherFlops += flops;
+    return;
+  }
+  NeededWork::Product product;
+  product.type = graph.op(op.operands[0]).shape.dtype;
+  product.flops = flops * productShare(op);
+  if (auto algorithm = dotAlgorithm(op)) {
+    product.type = algorithm->product;
+    product.tensorCores = algorithm->tensorCores;
+  }
+  work.products.push_back(product);
+}
 
 void Needs::visit(OpId id) {
   const Op &op = graph.op(id);
+  const Need mine = needed[id.index];
+  const bool isWhole = mine.share == 1;
   if (op.opcode == Opcode::Fusion)
-    return visitFusion(op);
-  if (OpClass cls = opClass(op.opcode); cls != OpClass::Tuple && cls != OpClass::Leaf) {
-    OpCost cost = opCost(module, graph, id);
-    flops += static_cast<double>(cost.isCounted ? cost.flops : 0);
-  }
-  if (op.opcode == Opcode::Tuple || movesNoByte(graph, id)) {
+    return isWhole ? visitFusion(op) : void();
+  count(id, mine.share);
+  if (op.opcode == Opcode::Tuple || movesNoByte(graph, id)) { // nothing is moved
     for (OpId operand : op.operands)
-      whole[operand.index] = true;
+      pass(operand, {mine.share, isWhole});
     return;
   }
   switch (op.opcode) {
   case Opcode::GetTupleElement:
-    if (graph.op(op.operands[0]).opcode != Opcode::Parameter)
-      whole[op.operands[0].index] = true;
+    if (isWhole)
+      needed[op.operands[0].index] = {1, true};
     return;
+  case Opcode::Dot: // an element of its result for each row and column
+    if (isWhole || mine.isEveryLine)
+      needAll(op);
+    return;
+  case Opcode::Transpose:
+  case Opcode::Reverse:
+    return need(op.operands[0], mine);
+  case Opcode::Reshape:
+    return need(op.operands[0], {mine.share, isWhole});
   case Opcode::Broadcast:
   case Opcode::Concatenate:
-  case Opcode::Dot:
   case Opcode::Reduce:
-  case Opcode::Reshape:
-  case Opcode::Reverse:
-  case Opcode::Transpose:
-    for (OpId operand : op.operands)
-      need(operand);
-    return;
+    return isWhole ? needAll(op) : void();
   case Opcode::DynamicUpdateSlice: // may be done in place
-    need(op.operands[1]);
-    return;
+    return isWhole ? need(op.operands[1]) : void();
+  case Opcode::Select:
+    return isWhole ? need(op.operands[1], leftBy(op).value_or(Need{0, false})) : void();
   default:
-    if (opClass(op.opcode) == OpClass::Elementwise && op.opcode != Opcode::Select)
+    if (opClass(op.opcode) == OpClass::Elementwise)
       for (OpId operand : op.operands)
-        need(operand);
+        need(operand, mine);
     return;
   }
 }
@@ -92,8 +193,9 @@ void Needs::visitFusion(const Op &op) {
   const Graph *body = nullptr;
   if (!fusedRoot(module, op, body).isValid())
     return;
-  Needs inner(module, *body);
-  flops += inner.flops;
+  Needs inner = ofGraph(module, *body);
+  work.otherFlops += inner.work.otherFlops;
+  work.products.insert(work.products.end(), inner.work.products.begin(), inner.work.products.end());
   for (OpId parameter : body->parameters())
     if (inner.read[parameter.index])
       need(op.operands[static_cast<size_t>(body->op(parameter).attrs.parameterNumber)]);
@@ -103,62 +205,107 @@ double bytesOf(const Op &op) {
   return op.shape.isTuple ? 0 : static_cast<double>(op.shape.byteSize().value_or(0));
 }
 
-/// Bytes that making a result writes: none for arguments passed on, the update for updates in
-/// place, and none that we know of for ops that are not modelled.
-double writtenBytes(const Module &module, const Graph &graph, OpId id) {
+double Needs::writtenBytes(OpId id) const {
   const Op &op = graph.op(id);
-  if (op.opcode == Opcode::DynamicUpdateSlice)
-    return bytesOf(graph.op(op.operands[1]));
-  if (op.opcode == Opcode::Scatter) // may be done in place, at places that values decide
+  const OpClass cls = opClass(op.opcode);
+  if (!isInside[id.index])
     return 0;
   if (movesNoByte(graph, id))
-    return writtenBytes(module, graph, op.operands[0]);
-  if (op.opcode == Opcode::Fusion) {
+    return writtenBytes(op.operands[0]);
+  switch (op.opcode) {
+  case Opcode::DynamicUpdateSlice:
+    return bytesOf(graph.op(op.operands[1]));
+  case Opcode::Fusion: {
     const Graph *body = nullptr;
-    OpId root = fusedRoot(module, op, body);
-    return root.isValid() ? writtenBytes(module, *body, root) : 0;
+    const OpId root = fusedRoot(module, op, body);
+    return root.isValid() ? ofGraph(module, *body).writtenBytes(root) : 0;
   }
-  OpClass cls = opClass(op.opcode);
-  if (op.opcode == Opcode::Tuple) {
+  case Opcode::Tuple: {
     double bytes = 0;
     for (OpId operand : op.operands)
       if (opClass(graph.op(operand).opcode) != OpClass::Tuple)
-        bytes += writtenBytes(module, graph, operand);
+        bytes += writtenBytes(operand);
     return bytes;
   }
-  bool isMade = cls == OpClass::Elementwise || cls == OpClass::Structured;
-  return isMade ? bytesOf(op) : 0;
+  case Opcode::Scatter: // may be done in place, at places that values decide
+    return 0;
+  default:
+    return cls == OpClass::Elementwise || cls == OpClass::Structured ? bytesOf(op) : 0;
+  }
+}
+
+/// What lies in memory and is read whole, each tensor once.
+double readBytes(const Graph &graph, const Needs &needs, const std::vector<bool> &isInput) {
+  std::map<std::pair<OpId, int64_t>, double> tensors;
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    const Op &op = graph.op(OpId{i});
+    if (!needs.read[i] || !isInput[i])
+      continue;
+    if (op.opcode == Opcode::GetTupleElement)
+      tensors[{op.operands[0], op.attrs.tupleIndex}] = bytesOf(op);
+    else
+      tensors[{OpId{i}, -1}] = bytesOf(op);
+  }
+  double bytes = 0;
+  for (const auto &[tensor, size] : tensors)
+    bytes += size;
+  return bytes;
+}
+
+double productNs(const NeededWork::Product &product, const Device &device, bool withTensorCores) {
+  const double peak =
+      std::max(device.peakFlops(product.type, withTensorCores && product.tensorCores),
+               device.peakFlops(product.type, false));
+  return peak > 0 ? product.flops / peak : 0;
 }
 
 } // namespace
 
-double lowerBoundNs(const Module &module, const Graph &graph, const Device &device,
-                    CacheState cache) {
-  double peak = 1;
+NeededWork neededWork(const Module &module, const Graph &graph) {
+  const Needs needs = Needs::ofGraph(module, graph);
+  NeededWork work = needs.work;
+  std::vector<bool> isInput(graph.size());
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    const Op &op = graph.op(OpId{i});
+    isInput[i] =
+        op.opcode == Opcode::Parameter || (op.opcode == Opcode::GetTupleElement &&
+                                           graph.op(op.operands[0]).opcode == Opcode::Parameter);
+  }
+  work.readBytes = readBytes(graph, needs, isInput);
+  if (graph.root().isValid())
+    work.writtenBytes = needs.writtenBytes(graph.root());
+  return work;
+}
+
+NeededWork neededWork(const Module &module, const Graph &graph, const Group &group) {
+  std::vector<bool> isInside(graph.size()), isInput(graph.size());
+  for (OpId id : group.ops)
+    isInside[id.index] = true;
+  for (OpId id : group.inputs)
+    isInput[id.index] = true;
+  const Needs needs(module, graph, isInside, group.roots);
+  NeededWork work = needs.work;
+  work.readBytes = readBytes(graph, needs, isInput);
+  for (OpId root : group.roots)
+    work.writtenBytes += needs.writtenBytes(root);
+  return work;
+}
+
+double lowerBoundNs(const NeededWork &work, const Device &device, CacheState cache,
+                    bool withTensorCores) {
+  double peak = 1, products = 0;
   for (DType type : {DType::F8E4M3FN, DType::BF16, DType::F32})
     peak = std::max({peak, device.peakFlops(type, true), device.peakFlops(type, false)});
-  Needs needs(module, graph);
-  double bytes = 0;
-  std::map<std::pair<OpId, int64_t>, double> elements; // of tuple arguments, each once
-  for (uint32_t i = 0; i < needs.read.size(); ++i) {
-    const Op &op = graph.op(OpId{i});
-    if (!needs.read[i])
-      continue;
-    if (op.opcode == Opcode::Parameter)
-      bytes += bytesOf(op);
-    else if (op.opcode == Opcode::GetTupleElement &&
-             graph.op(op.operands[0]).opcode == Opcode::Parameter)
-      elements[{op.operands[0], op.attrs.tupleIndex}] = bytesOf(op);
-  }
-  for (const auto &[element, size] : elements)
-    bytes += size;
-  if (graph.root().isValid())
-    bytes += writtenBytes(module, graph, graph.root());
-  double moved = bytes / device.dramBandwidth;
-  if (cache == CacheState::Warm)
+  for (const NeededWork::Product &product : work.products)
+    products += productNs(product, device, withTensorCores);
+  const double kept = std::max(work.writtenBytes - device.l2Bytes, 0.0);
+  double moved = (work.readBytes + kept) / device.dramBandwidth;
+  if (cache == CacheState::Warm) {
+    const double bytes = work.readBytes + work.writtenBytes;
     moved = std::max(std::max(bytes - device.l2Bytes, 0.0) / device.dramBandwidth,
                      bytes / device.l2Bandwidth);
-  return std::max(needs.flops / peak, moved);
+  }
+  return std::max({products, work.otherFlops / peak, moved});
 }
 
 } // namespace tilewright
