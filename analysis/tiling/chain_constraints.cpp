@@ -120,7 +120,7 @@ public:
     if (const int64_t whole = wholeRows(); whole % 16 != 0) {
       isEven = isEven || (Formula::lessEqual(ctx.constant(whole), rows) &&
                           Formula::lessEqual(warps, rows.ceilDiv(16)));
-      orAll = fmt::format(", or be all {}", whole);
+      orAll = fmt::format(", or be all {} with a row for each warp's 16", whole);
     }
     add(second, "search-chain", std::move(isEven),
         "the tile of {0} rows must divide evenly among the warps, 16 at least each, {1} in all" +
