@@ -9,6 +9,7 @@
 //
 // K and V have a ring of stages each, since a stage of K is given back a product earlier.
 #include "analysis/support/checked.h"
+#include "analysis/tiling/resources.h"
 #include "codegen/chain_lowering.h"
 
 #include <algorithm>
@@ -16,14 +17,13 @@
 namespace tilewright {
 
 namespace {
-/// Descriptors, rings, the rows' maximum and sums, and what a softmax has in flight.
-constexpr int64_t registersBeside = 36;
 enum AccumulatorKind : unsigned { Scores, Outputs }; ///< accumulator numbers: 2·row block + kind
 } // namespace
 
 /// P and O stay, S comes: the most that is live at once, a thread.
 int64_t ChainLowering::liveRegisters() const {
-  return rowBlocks() * (keyPadded / 2 + keyPadded / 4 + columnsPadded / 2) + registersBeside;
+  return rowBlocks() * (keyPadded / 2 + keyPadded / 4 + columnsPadded / 2) +
+         chainRegistersBesideSums;
 }
 
 llvm::Error ChainLowering::chooseWarpgroups() {

@@ -1,6 +1,7 @@
 #include "codegen/copying_warps.h"
 
 #include "analysis/support/checked.h"
+#include "analysis/tiling/resources.h"
 
 #include <algorithm>
 
@@ -22,7 +23,7 @@ CopyingWarps CopyingWarps::beside(int64_t multiplying, int64_t registers) {
   if (registers > result.evenRegisters) {
     // What the block is started with is all that there is to move.
     int64_t groups = multiplying / 4, pool = evenShare(multiplying + 4) * (groups + 1);
-    int64_t moved = (pool - ownRegisters) / groups / 8 * 8;
+    int64_t moved = (pool - copyingWarpRegisters) / groups / 8 * 8;
     if (moved > result.evenRegisters && multiplying + 4 <= 32) {
       result.warps = 4;
       result.groupRegisters = std::min<int64_t>(moved, 240);
@@ -43,7 +44,7 @@ void CopyingWarps::split(ValueEmitter &emitter, int64_t multiplying,
       [&] {
         ValueEmitter::Scope scope(emitter);
         if (groupRegisters)
-          k.setMaxRegisters(ownRegisters, false);
+          k.setMaxRegisters(copyingWarpRegisters, false);
         k.ifThen(b.CreateICmpEQ(k.threadId(), k.c32(multiplying * 32)), [&] {
           ValueEmitter::Scope inner(emitter);
           copy();

@@ -22,7 +22,6 @@ struct CopyingWarps {
   /// fit is left to the caller to find: available() is then less.
   static CopyingWarps beside(int64_t multiplying, int64_t registers);
   int64_t available() const { return groupRegisters ? groupRegisters : evenRegisters; }
-  static constexpr int64_t ownRegisters = 40; ///< that a thread of a whole copying warpgroup keeps
 
   /// Parts the block: `copy` by the first thread after those of the `multiplying` warps, `multiply`
   /// by these, which it tells the number of their warpgroup.

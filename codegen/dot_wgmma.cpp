@@ -2,14 +2,13 @@
 // copying_warps.h). Those keep one group of products in flight: a stage is given back when the
 // products of the next one have been started.
 #include "analysis/support/checked.h"
+#include "analysis/tiling/resources.h"
 #include "codegen/dot_lowering.h"
 
 namespace tilewright {
 
 namespace {
-/// Seen with ptxas 13.0: descriptors, the ring, coordinates and masks of the epilogue take 26
-/// to 45.
-constexpr int64_t registersBesideSums = 48;
+constexpr int64_t registersBesideSums = warpgroupRegistersBesideSums;
 } // namespace
 
 llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {

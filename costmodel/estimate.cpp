@@ -80,13 +80,16 @@ EstimateResources resourcesOf(const Features &f, const DeviceLimits &limits) {
   return r;
 }
 
-/// What our own code's registers and shared memory are made of.
-void addParts(const KernelPlan &plan, const DeviceLimits &limits, EstimateResources &resources) {
+/// What our own code's registers and shared memory are made of; of registers that are given nothing
+/// is known.
+void addParts(const KernelPlan &plan, const DeviceLimits &limits, EstimateResources &resources,
+              std::optional<double> registers) {
   if (plan.compiler != Compiler::Own)
     return;
   const Resources own = resourcesOf(plan.ops(), *plan.tiled, plan.instruction, limits);
   const Assignment point = plan.assignment();
-  resources.registerParts = partsOf(own.registerItems, point);
+  if (!registers)
+    resources.registerParts = partsOf(own.registerItems, point);
   resources.sharedParts = partsOf(own.sharedItems, point);
 }
 
@@ -98,6 +101,16 @@ std::vector<ResourcePart> partsOf(const std::vector<ResourceItem> &items, const 
     if (int64_t amount = evaluate(item.amount, point).value_or(0))
       parts.push_back({item.name, double(amount)});
   return parts;
+}
+
+llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device,
+                                    const EstimateOptions &options) {
+  auto features = featuresOf(plan, device);
+  if (features && options.registers) {
+    features->rawRegisters = *options.registers;
+    setOccupancy(*features, device.limits);
+  }
+  return features;
 }
 
 double Estimate::term(std::string_view name) const {
@@ -156,24 +169,18 @@ Estimate estimateTime(const Features &given, const Device &device, const Paramet
 
 llvm::Expected<EstimateResources> estimateResources(const KernelPlan &plan, const Device &device,
                                                     std::optional<double> registers) {
-  auto features = featuresOf(plan, device);
+  auto features = featuresOf(plan, device, EstimateOptions{.registers = registers});
   if (!features)
     return features.takeError();
-  if (registers) {
-    features->rawRegisters = *registers;
-    setOccupancy(*features, device.limits);
-  }
   EstimateResources resources = resourcesOf(*features, device.limits);
-  addParts(plan, device.limits, resources);
-  if (registers)
-    resources.registerParts.clear();
+  addParts(plan, device.limits, resources, registers);
   return resources;
 }
 
 llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &device,
                                       const Calibration &calibration,
                                       const EstimateOptions &options) {
-  auto features = featuresOf(plan, device);
+  auto features = featuresOf(plan, device, options);
   if (!features)
     return features.takeError();
   Estimate e = estimateTime(*features, device, parametersFor(calibration, device),
@@ -181,7 +188,7 @@ llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &devi
   const WorkOfOps useful = workOf(*plan.module, plan.ops(), plan.tiled->group.ops);
   e.usefulFlops = double(useful.flops);
   e.usefulSpecialOps = double(useful.transcendentals);
-  addParts(plan, device.limits, e.resources);
+  addParts(plan, device.limits, e.resources, options.registers);
   return e;
 }
 

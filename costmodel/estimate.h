@@ -24,6 +24,8 @@ enum class CacheState {
 
 struct EstimateOptions {
   CacheState cache = CacheState::Flushed;
+  /// Of a thread, in place of the estimate where they are known, as from an assembler's log.
+  std::optional<double> registers = {};
 };
 
 /// One part of the time: what that resource alone would need for the whole kernel. Parts overlap,
@@ -72,6 +74,10 @@ struct Estimate {
 
   double term(std::string_view name) const; ///< 0 if there is none
 };
+
+/// featuresOf() with the registers of the options.
+llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device,
+                                    const EstimateOptions &options);
 
 /// What a plan takes of an SM. `registers` of a thread stand in for the estimate where they are
 /// known, as from an assembler's log.

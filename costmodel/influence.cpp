@@ -12,7 +12,7 @@ llvm::Expected<std::vector<ParameterInfluence>> influencesOn(const KernelPlan &p
                                                              const Device &device,
                                                              const Calibration &calibration,
                                                              const EstimateOptions &options) {
-  auto features = featuresOf(plan, device);
+  auto features = featuresOf(plan, device, options);
   if (!features)
     return features.takeError();
   std::vector<ParameterInfluence> influences;

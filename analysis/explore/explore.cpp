@@ -13,10 +13,7 @@
 #include "analysis/ir/inline.h"
 #include "analysis/ir/run_time_extents.h"
 #include "analysis/support/checked.h"
-#include "analysis/tiling/chain_constraints.h"
-#include "analysis/tiling/resources.h"
 #include "analysis/tiling/separate_roots.h"
-#include "costmodel/plan_batch.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
 
@@ -58,28 +55,6 @@ void parallelFor(size_t count, unsigned jobs, const std::function<void(size_t)> 
     std::rethrow_exception(thrown);
 }
 
-/// Plans of one group, priced together.
-class BatchScorer : public PlanScorer {
-public:
-  BatchScorer(PlanBatch batch, const Parameters &parameters, CacheState cache)
-      : batch(std::move(batch)), parameters(parameters), cache(cache) {}
-
-  llvm::Error add(const KernelPlan &plan) override { return batch.add(plan.values); }
-
-  llvm::Expected<std::vector<double>> score() override {
-    std::vector<double> times(batch.size());
-    if (llvm::Error error = batch.score(parameters, cache, times))
-      return error;
-    batch.clear();
-    return times;
-  }
-
-private:
-  PlanBatch batch;
-  Parameters parameters;
-  CacheState cache;
-};
-
 class Explorer {
 public:
   Explorer(std::shared_ptr<const Module> module, const Device &device,
@@ -117,14 +92,13 @@ private:
   std::optional<AssumedOp> assumedOf(GraphId id, OpId op, const std::string &reason) const;
 
   llvm::Expected<ExploredKernel> exploreKernel(GraphId id, const KernelGroup &kernel) const;
-  /// The plans of one kernel of the group: of all of it, or of a part of a fusion.
+  /// One kernel of the group: of all of it, or of a part of a fusion.
   llvm::Expected<ExploredKernel> exploreSource(GraphId id, const KernelGroup &kernel,
                                                const KernelSource &source) const;
   std::optional<Outcome> exploreRootsApart(GraphId id, const KernelGroup &kernel,
                                            const std::string &refusal) const;
-  /// Plans of a tiled group whose dots use one kind of instruction. MmaSync stands for tensor
-  /// cores where the instruction is left to us: its tiles are those that wgmma takes, too.
-  llvm::Expected<ExploredKernel> explorePlans(KernelPlan prototype, Instruction instruction) const;
+  llvm::Expected<ExploredKernel> explorePlans(const KernelSource &source) const;
+  llvm::Error addSamples(const KernelPlans &plans, ExploredKernel &kernel) const;
   Outcome exploreWhole(GraphId id, const KernelGroup &kernel) const;
   Outcome exploreOrSplit(GraphId id, const KernelGroup &kernel) const;
   std::optional<Outcome> exploreCut(GraphId id, const KernelCut &cut) const;
@@ -196,33 +170,7 @@ llvm::Expected<ExploredKernel> Explorer::exploreKernel(GraphId id, const KernelG
 llvm::Expected<ExploredKernel> Explorer::exploreSource(GraphId id, const KernelGroup &group,
                                                        const KernelSource &source) const {
   const Graph &graph = graphOf(id);
-  llvm::Expected<TiledKernel> tiledKernel = tileKernel(*module, source);
-  if (!tiledKernel)
-    return tiledKernel.takeError();
-
-  KernelPlan prototype;
-  prototype.name = source.name;
-  prototype.module = module;
-  prototype.graph = source.graph;
-  prototype.context = tiledKernel->context;
-  prototype.tiled = tiledKernel->tiled;
-  bool hasDot = source.kind == KernelKind::Dot ||
-                std::any_of(group.ops.begin(), group.ops.end(),
-                            [&](OpId op) { return graph.op(op).opcode == Opcode::Convolution; });
-  Instruction first =
-      options.instruction.value_or(hasDot ? Instruction::MmaSync : Instruction::Fma);
-  llvm::Expected<ExploredKernel> kernel =
-      explorePlans(prototype, hasDot ? first : Instruction::Fma);
-  if (!kernel && hasDot && !options.instruction) {
-    // No tile that tensor cores take, or no such type: plain arithmetic.
-    llvm::Expected<ExploredKernel> plain = explorePlans(prototype, Instruction::Fma);
-    if (plain) {
-      llvm::consumeError(kernel.takeError());
-      kernel = std::move(plain);
-    } else {
-      llvm::consumeError(plain.takeError());
-    }
-  }
+  llvm::Expected<ExploredKernel> kernel = explorePlans(source);
   if (!kernel)
     return kernel.takeError();
   kernel->name = source.name;
@@ -237,94 +185,69 @@ llvm::Expected<ExploredKernel> Explorer::exploreSource(GraphId id, const KernelG
   return kernel;
 }
 
-llvm::Expected<ExploredKernel> Explorer::explorePlans(KernelPlan prototype,
-                                                      Instruction instruction) const {
-  const Graph &body = module->graph(prototype.graph);
-  auto tiled = std::make_shared<TiledGroup>(*prototype.tiled);
-  addResourceConstraints(body, *tiled, device.limits, instruction);
-  addInstructionConstraints(body, *tiled, instruction);
-  addSearchConstraints(body, *tiled);
-  addChainSearchConstraints(*module, body, *tiled);
-  prototype.tiled = tiled;
-  prototype.instruction = instruction;
-
-  const bool isOpen = !options.instruction && instruction != Instruction::Fma;
-  auto chooseInstruction = [&](KernelPlan &plan) -> llvm::Error {
-    plan.instruction = instruction;
-    if (isOpen) {
-      llvm::Expected<Instruction> preferred = preferredInstruction(plan, device);
-      if (!preferred)
-        return preferred.takeError();
-      plan.instruction = *preferred;
-    }
-    return llvm::Error::success();
-  };
-  auto estimateOf = [&](KernelPlan &plan) -> llvm::Expected<Estimate> {
-    if (llvm::Error error = chooseInstruction(plan))
-      return error;
-    return estimateTime(plan, device, calibration, options.estimate);
-  };
-  auto price = [&](const KernelPlan &candidate) -> llvm::Expected<double> {
-    KernelPlan plan = candidate;
-    llvm::Expected<Estimate> estimate = estimateOf(plan);
-    if (!estimate)
-      return estimate.takeError();
-    if (estimate->timeNs >= std::numeric_limits<double>::infinity())
-      return makeError(DiagClass::Unsupported, "a block needs more than one SM has ({})",
-                       estimate->resources.occupancyLimiter);
-    return estimate->timeNs;
-  };
-  BatchScorer scorer(
-      PlanBatch(prototype, device, isOpen ? std::nullopt : std::optional(instruction)),
-      parametersFor(calibration, device), options.estimate.cache);
-  llvm::Expected<PlanSearchResult> found = searchPlans(prototype, scorer, options.search);
-  if (!found)
-    return found.takeError();
-  if (found->best.empty())
-    return makeError(DiagClass::Unsupported, "{}", found->refusal);
+llvm::Expected<ExploredKernel> Explorer::explorePlans(const KernelSource &source) const {
+  llvm::Expected<KernelPlans> plans =
+      kernelPlans(module, source, device, calibration, options.plans);
+  if (!plans)
+    return plans.takeError();
+  llvm::Expected<PlanRanking> ranking = plans->search(options.search);
+  if (!ranking)
+    return ranking.takeError();
+  if (ranking->best.empty())
+    return makeError(DiagClass::Unsupported, "{}", ranking->refusal);
 
   ExploredKernel kernel;
-  kernel.raw = found->raw;
-  kernel.feasible = found->feasible;
-  kernel.priced = found->priced;
-  kernel.isExhaustive = found->isExhaustive;
-  for (const PricedPlan &best : found->best) {
-    KernelPlan plan = prototype;
-    plan.values = best.values;
-    llvm::Expected<Estimate> estimate = estimateOf(plan);
-    if (!estimate)
-      return estimate.takeError();
-    kernel.plans.push_back({std::move(plan), std::move(*estimate)});
-  }
-  if (options.samples) {
-    PlanSampleOptions sampling = *options.samples;
-    if (sampling.accepts)
-      sampling.accepts = [&](const KernelPlan &candidate) {
-        KernelPlan plan = candidate;
-        if (llvm::Error error = chooseInstruction(plan)) {
-          llvm::consumeError(std::move(error));
-          return false;
-        }
-        return options.samples->accepts(plan);
-      };
-    llvm::Expected<std::vector<PricedPlan>> sampled = samplePlans(prototype, scorer, sampling);
-    if (!sampled)
-      return sampled.takeError();
-    for (PricedPlan &each : *sampled) {
-      KernelPlan plan = prototype;
-      plan.values = std::move(each.values);
-      if (llvm::Error error = chooseInstruction(plan))
-        return error;
-      kernel.samples.push_back(std::move(plan));
-    }
-  }
+  kernel.raw = ranking->raw;
+  kernel.feasible = ranking->feasible;
+  kernel.priced = ranking->priced;
+  kernel.isExhaustive = ranking->isExhaustive;
+  kernel.plans = std::move(ranking->best);
+  kernel.lowerBoundNs = plans->boundNs();
+  if (options.samples)
+    if (llvm::Error error = addSamples(*plans, kernel))
+      return error;
   if (options.tileMaps) {
+    auto price = [&](const KernelPlan &candidate) -> llvm::Expected<double> {
+      llvm::Expected<Estimate> estimate = plans->price(candidate);
+      if (!estimate)
+        return estimate.takeError();
+      if (estimate->timeNs >= std::numeric_limits<double>::infinity())
+        return makeError(DiagClass::Unsupported, "a block needs more than one SM has ({})",
+                         estimate->resources.occupancyLimiter);
+      return estimate->timeNs;
+    };
     llvm::Expected<TileMap> map = tileMap(kernel.plans.front().plan, price);
     if (!map)
       return map.takeError();
     kernel.tileMap = std::move(*map);
   }
   return kernel;
+}
+
+/// Of each instruction as many, so that what is measured tells them apart; plain arithmetic only
+/// where it is the best.
+llvm::Error Explorer::addSamples(const KernelPlans &plans, ExploredKernel &kernel) const {
+  std::vector<KernelPlan> spaces = plans.spaces();
+  const Instruction best = kernel.plans.front().plan.instruction;
+  std::erase_if(spaces, [&](const KernelPlan &space) {
+    return space.instruction == Instruction::Fma && best != Instruction::Fma;
+  });
+  for (size_t i = 0; i < spaces.size(); ++i) {
+    const KernelPlan &prototype = spaces[i];
+    PlanSampleOptions sampling = *options.samples;
+    sampling.count = (sampling.count + spaces.size() - 1 - i) / spaces.size();
+    if (sampling.count == 0)
+      continue;
+    std::unique_ptr<PlanScorer> scorer = plans.scorer(prototype);
+    llvm::Expected<std::vector<PricedPlan>> sampled = samplePlans(prototype, *scorer, sampling);
+    if (!sampled)
+      return sampled.takeError();
+    for (PricedPlan &each : *sampled) {
+      kernel.samples.push_back(prototype);
+      kernel.samples.back().values = std::move(each.values);
+    }
+  }
+  return llvm::Error::success();
 }
 
 /// Nothing if a part has no plan, or if one would only give bytes in memory another shape.
@@ -508,7 +431,7 @@ std::optional<AssumedOp> Explorer::assumedOf(GraphId id, OpId op, const std::str
   if (!traffic)
     return std::nullopt;
   Estimate estimate = estimateStreaming(traffic->readBytes, traffic->writtenBytes, device,
-                                        calibration, options.estimate);
+                                        calibration, {.cache = options.plans.cache});
   AssumedOp row{graph.op(op).name,
                 fmt::format("{}; {}", reason, traffic->text),
                 computationName(id),
@@ -750,7 +673,8 @@ llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
                                 {}});
   }
   model.totalTimeNs = parts.back().timeNs;
-  model.lowerBoundNs = lowerBoundNs(*module, module->entryId, device, options.estimate.cache);
+  model.lowerBoundNs =
+      lowerBoundNs(neededWork(*module, module->entry()), device, options.plans.cache);
   return model;
 }
 

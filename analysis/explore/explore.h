@@ -2,11 +2,9 @@
 #pragma once
 
 #include "analysis/explore/grouping.h"
-#include "analysis/explore/kernels.h"
+#include "analysis/explore/kernel_plans.h"
 #include "analysis/explore/plan_sample.h"
-#include "analysis/explore/plan_search.h"
 #include "analysis/explore/tile_map.h"
-#include "costmodel/estimate.h"
 
 #include <functional>
 #include <optional>
@@ -17,19 +15,11 @@ namespace tilewright {
 
 struct ExploreOptions {
   PlanSearchOptions search;
-  EstimateOptions estimate{.cache = CacheState::Warm}; ///< as inside a running model
-  /// The matrix instruction of all dots. Nothing: tensor cores wherever type and tile allow, in the
-  /// way a compiler would choose, else fma.
-  std::optional<Instruction> instruction;
+  PlanOptions plans;
   bool tileMaps = false;                    ///< also the tile map of each kernel's best plan
   std::optional<PlanSampleOptions> samples; ///< also plans that are unlike each other
   unsigned jobs = 1;                        ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
-};
-
-struct RankedPlan {
-  KernelPlan plan;
-  Estimate estimate;
 };
 
 struct ExploredKernel {
@@ -50,6 +40,7 @@ struct ExploredKernel {
   std::vector<KernelPlan> samples; ///< see plan_sample.h; empty unless asked for
   uint64_t raw = 0, feasible = 0, priced = 0;
   bool isExhaustive = false;
+  double lowerBoundNs = 0;                ///< no kernel of these ops takes less
   int64_t flops = 0, transcendentals = 0; ///< of one run
   std::vector<std::string> uncounted;     ///< ops whose arithmetic is not known, with the reason
   std::vector<std::string> notes;         ///< what a reader of the price should know

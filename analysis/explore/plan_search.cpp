@@ -1,6 +1,7 @@
 #include "analysis/explore/plan_search.h"
 
 #include "analysis/solve/compiled.h"
+#include "analysis/tiling/plan_identity.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,20 +19,25 @@ bool isSchedule(const TileParameter &parameter) {
   return parameter.role == TileParameter::Role::Schedule;
 }
 
-/// Schedules that are rarely far from the best: what the first pass prices tilings under.
-CandidatePlan usualSchedules() {
-  CandidatePlan plan = CandidatePlan::standard();
-  auto list = [](std::vector<int64_t> values) {
-    CandidateRule rule;
-    rule.kind = CandidateRule::Kind::List;
-    rule.list = std::move(values);
-    return rule;
-  };
-  plan.byName["warps"] = list({1, 4, 8});
-  plan.byName["stages"] = list({3});
-  plan.byName["split_k"] = list({1});
-  plan.byName["group_m"] = list({8});
-  return plan;
+/// Schedules that are rarely far from the best: what the first pass prices tilings under. A
+/// parameter that has none of them keeps its candidates.
+ConstraintSystem underUsualSchedules(ConstraintSystem system, const TileSpace &space) {
+  const std::map<std::string, std::vector<int64_t>> usual = {
+      {"warps", {1, 4, 8}}, {"stages", {3}}, {"split_k", {1}}, {"group_m", {8}}};
+  for (size_t i = 0; i < space.parameters.size(); ++i) {
+    auto known = usual.find(space.parameters[i].name);
+    if (!isSchedule(space.parameters[i]) || known == usual.end())
+      continue;
+    std::vector<int64_t> &candidates = system.parameters[i].candidates, kept;
+    for (int64_t value : candidates)
+      if (std::any_of(known->second.begin(), known->second.end(), [&](int64_t each) {
+            return std::min(each, space.parameters[i].largest()) == value;
+          }))
+        kept.push_back(value);
+    if (!kept.empty())
+      candidates = std::move(kept);
+  }
+  return system;
 }
 
 uint64_t candidatePoints(const ConstraintSystem &system) {
@@ -50,16 +56,15 @@ public:
   llvm::Expected<PlanSearchResult> run();
 
 private:
-  llvm::Expected<ConstraintSystem> system(const CandidatePlan &candidates) const {
-    return makeSystem(plan.tiled->space, plan.tiled->constraints, candidates);
-  }
+  /// Counts what is feasible at all.
+  llvm::Error countFeasible(const ConstraintSystem &system);
   /// Prices the feasible points of a system, evenly thinned out to `budget` of them.
-  llvm::Error priceAll(const ConstraintSystem &system, size_t budget, bool isFirstPass);
+  llvm::Error priceAll(const ConstraintSystem &system, size_t budget);
   llvm::Error addOne(std::span<const int64_t> values);
   llvm::Error scoreAdded();
   std::vector<int64_t> tilingOf(const std::vector<int64_t> &values) const;
   std::vector<std::vector<int64_t>> bestTilings() const;
-  std::string refusal(const ConstraintSystem &system) const;
+  std::vector<std::string> refusal(const ConstraintSystem &system) const;
 
   KernelPlan plan;
   PlanScorer &scorer;
@@ -68,6 +73,7 @@ private:
   std::map<std::vector<int64_t>, double> times; ///< ordered: ties resolve by parameter values
   std::vector<std::vector<int64_t>> added;      ///< not scored yet
   std::string lastRefusal;
+  bool isCounted = false; ///< `feasible` is the whole number
 };
 
 llvm::Error Search::addOne(std::span<const int64_t> values) {
@@ -104,17 +110,26 @@ llvm::Error Search::scoreAdded() {
   return llvm::Error::success();
 }
 
-llvm::Error Search::priceAll(const ConstraintSystem &system, size_t budget, bool isFirstPass) {
+llvm::Error Search::countFeasible(const ConstraintSystem &system) {
+  llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system, SearchOrder::Tightest);
+  if (!compiled)
+    return compiled.takeError();
+  const SearchResult count = compiled->count();
+  result.raw = candidatePoints(system);
+  result.feasible = count.solutions;
+  isCounted = count.end == SearchResult::End::Exhausted && count.undecided == 0;
+  return llvm::Error::success();
+}
+
+llvm::Error Search::priceAll(const ConstraintSystem &system, size_t budget) {
+  if (budget == 0)
+    return llvm::Error::success();
   llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system);
   if (!compiled)
     return compiled.takeError();
   SearchResult count = compiled->count();
   uint64_t every =
       std::max<uint64_t>(1, (count.solutions + budget - 1) / std::max<size_t>(budget, 1));
-  if (isFirstPass) {
-    result.feasible = count.solutions;
-    result.isExhaustive = every == 1 && count.end == SearchResult::End::Exhausted;
-  }
   uint64_t index = 0;
   llvm::Error error = llvm::Error::success();
   compiled->enumerate([&](std::span<const int64_t> values) {
@@ -155,38 +170,36 @@ std::vector<std::vector<int64_t>> Search::bestTilings() const {
   return tilings;
 }
 
-std::string Search::refusal(const ConstraintSystem &system) const {
+std::vector<std::string> Search::refusal(const ConstraintSystem &system) const {
   if (result.feasible)
-    return lastRefusal;
+    return {lastRefusal};
   ExplainOptions explaining;
   explaining.findNearest = false;
   explaining.certify = false;
   llvm::Expected<Explanation> answer =
       explain(system, Choice(system.parameters.size()), explaining);
   if (!answer)
-    return takeDiag(answer.takeError()).message;
-  std::string text = "no feasible tiling";
+    return {takeDiag(answer.takeError()).message};
+  std::vector<std::string> lines;
   if (answer->core)
-    for (const std::string &line : answer->core->text)
-      text += "; " + line;
-  return text;
+    lines = answer->core->text;
+  return lines;
 }
 
 llvm::Expected<PlanSearchResult> Search::run() {
-  llvm::Expected<ConstraintSystem> whole = system(CandidatePlan::standard());
+  llvm::Expected<ConstraintSystem> whole = systemOf(plan, options);
   if (!whole)
     return whole.takeError();
-  result.raw = candidatePoints(*whole);
-  llvm::Expected<ConstraintSystem> usual = system(usualSchedules());
-  if (!usual)
-    return usual.takeError();
-  if (llvm::Error error = priceAll(*usual, options.maxPriced, true))
+  if (llvm::Error error = countFeasible(*whole))
+    return error;
+  const TileSpace &space = plan.tiled->space;
+  if (llvm::Error error = priceAll(underUsualSchedules(*whole, space), options.maxPriced))
     return error;
   if (times.empty()) // perhaps only unusual schedules fit
-    if (llvm::Error error = priceAll(*whole, options.maxPriced, true))
+    if (llvm::Error error = priceAll(*whole, options.maxPriced))
       return error;
 
-  const std::vector<TileParameter> &parameters = plan.tiled->space.parameters;
+  const std::vector<TileParameter> &parameters = space.parameters;
   std::vector<std::vector<int64_t>> tilings = bestTilings();
   for (const std::vector<int64_t> &tiling : tilings) {
     ConstraintSystem refined = *whole;
@@ -194,23 +207,23 @@ llvm::Expected<PlanSearchResult> Search::run() {
     for (size_t i = 0; i < parameters.size(); ++i)
       if (!isSchedule(parameters[i]))
         refined.parameters[i].candidates = {tiling[next++]};
-    if (llvm::Error error = priceAll(refined, options.maxPriced / tilings.size(), false))
+    if (llvm::Error error = priceAll(refined, options.maxPriced / tilings.size()))
       return error;
   }
+  result.isExhaustive = isCounted && result.priced == result.feasible;
 
   std::vector<PricedPlan> all;
   for (auto &[values, time] : times)
     all.push_back({values, time});
   std::stable_sort(all.begin(), all.end(),
                    [](const PricedPlan &a, const PricedPlan &b) { return a.timeNs < b.timeNs; });
-  // Schedules that change nothing (stages of a kernel without a loop) would fill the list: the
-  // first of a tiling's plans of one time stands for the others.
-  std::set<std::pair<double, std::vector<int64_t>>> seen;
-  for (PricedPlan &plan : all) {
+  const PlanIdentity identity(plan.ops(), *plan.tiled, plan.instruction);
+  std::set<std::vector<int64_t>> seen;
+  for (PricedPlan &each : all) {
     if (result.best.size() >= options.top)
       break;
-    if (seen.insert({plan.timeNs, tilingOf(plan.values)}).second)
-      result.best.push_back(std::move(plan));
+    if (seen.insert(identity.of(each.values)).second)
+      result.best.push_back(std::move(each));
   }
   if (result.best.empty())
     result.refusal = refusal(*whole);
@@ -218,6 +231,18 @@ llvm::Expected<PlanSearchResult> Search::run() {
 }
 
 } // namespace
+
+llvm::Expected<ConstraintSystem> systemOf(const KernelPlan &prototype,
+                                          const PlanSearchOptions &options) {
+  llvm::Expected<ConstraintSystem> system =
+      makeSystem(prototype.tiled->space, prototype.tiled->constraints, options.candidates);
+  if (!system)
+    return system.takeError();
+  for (size_t i = 0; i < options.choice.size(); ++i)
+    if (options.choice[i])
+      system->parameters[i].candidates = {*options.choice[i]};
+  return system;
+}
 
 llvm::Expected<PlanSearchResult> searchPlans(const KernelPlan &prototype, PlanScorer &scorer,
                                              const PlanSearchOptions &options) {
@@ -237,9 +262,17 @@ void addSearchConstraints(const Graph &graph, TiledGroup &group) {
     add(group.instances[root], group.instances[root].tile.elementCount(context),
         context.constant(maxRootElements), "search-tile-size",
         "a tile of {0} elements is over the {1} that the search considers");
-  for (const TileInstance &instance : group.instances) {
+  // A convolution gathers its operands step by step: nobody holds all of their windows.
+  std::vector<bool> isGathered(group.instances.size());
+  for (const TileInstance &instance : group.instances)
+    if (graph.op(instance.op).opcode == Opcode::Convolution)
+      for (unsigned operand : instance.operands)
+        isGathered[operand] = group.instances[operand].isInput;
+  for (size_t i = 0; i < group.instances.size(); ++i) {
+    const TileInstance &instance = group.instances[i];
     Opcode opcode = graph.op(instance.op).opcode;
-    if (opcode == Opcode::Constant || opcode == Opcode::Iota || opcode == Opcode::Broadcast)
+    if (opcode == Opcode::Constant || opcode == Opcode::Iota || opcode == Opcode::Broadcast ||
+        isGathered[i])
       continue;
     add(instance, instance.tile.elementCount(context), warps->size * (32 * maxElementsPerThread),
         "search-elements-per-thread",

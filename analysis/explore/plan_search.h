@@ -2,7 +2,8 @@
 //
 // Two passes. The first prices every feasible tiling under a few usual schedules; the second takes
 // the best tilings and prices all their schedules. What a budget leaves out is counted, and a
-// sample taken for it is evenly spread over the enumeration, never its first part.
+// sample taken for it is evenly spread over the enumeration, never its first part. Plans of which
+// the same kernel is made (plan_identity.h) are listed once.
 #pragma once
 
 #include "analysis/solve/explain.h"
@@ -15,8 +16,10 @@ namespace tilewright {
 
 struct PlanSearchOptions {
   size_t top = 5;             ///< plans to return
-  size_t maxPriced = 2000;    ///< plans priced in each of the two passes
+  size_t maxPriced = 2000;    ///< plans priced in each of the two passes; 0: none, they are counted
   size_t refinedTilings = 16; ///< tilings whose schedules are all priced
+  CandidatePlan candidates = CandidatePlan::standard();
+  Choice choice = {}; ///< values that are given, by parameter; empty: none
 };
 
 struct PricedPlan {
@@ -26,14 +29,14 @@ struct PricedPlan {
 
 struct PlanSearchResult {
   uint64_t raw = 0;          ///< candidate points, feasible or not; saturates
-  uint64_t feasible = 0;     ///< tilings that all constraints accept under the usual schedules
-  uint64_t priced = 0;       ///< plans given to the cost model
+  uint64_t feasible = 0;     ///< plans that all constraints accept
+  uint64_t priced = 0;       ///< of those, plans given to the cost model
   uint64_t refused = 0;      ///< of those, plans that the cost model could not price
-  bool isExhaustive = false; ///< every feasible tiling was priced in the first pass
-  /// Fastest first; equal times in parameter order. Of plans of one tiling and one time, only the
-  /// first: their schedules differ in what has no effect.
+  bool isExhaustive = false; ///< every feasible plan was priced
+  /// Fastest first; equal times in parameter order.
   std::vector<PricedPlan> best;
-  std::string refusal; ///< why there is no plan, when `best` is empty
+  /// Why there is no plan, when `best` is empty: a line each.
+  std::vector<std::string> refusal;
 };
 
 /// Prices plans many at a time.
@@ -47,6 +50,10 @@ public:
   virtual llvm::Expected<std::vector<double>> score() = 0;
 };
 
+/// The candidates of a plan's parameters and what it must satisfy.
+llvm::Expected<ConstraintSystem> systemOf(const KernelPlan &prototype,
+                                          const PlanSearchOptions &options);
+
 /// Searches the tilings and schedules of `prototype.tiled`, whose constraints must include the
 /// device's. The other fields of the prototype are copied into each plan. Errors: Internal ones of
 /// the solver and of the scorer.
@@ -54,7 +61,8 @@ llvm::Expected<PlanSearchResult> searchPlans(const KernelPlan &prototype, PlanSc
                                              const PlanSearchOptions &options = {});
 
 /// Bounds that keep a search among tiles that a program can hold, as constraints of "search":
-/// a root tile of at most 2^16 elements, and at most 256 elements of any tile a thread.
+/// a root tile of at most 2^16 elements, and at most 256 elements of any tile a thread, but for the
+/// operands of convolutions, of which a step is held.
 void addSearchConstraints(const Graph &graph, TiledGroup &group);
 
 } // namespace tilewright

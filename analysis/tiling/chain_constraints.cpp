@@ -113,9 +113,18 @@ public:
     }
     const auto [batch, rows, columns, step, depth] =
         chainSizes(graph, group, {first, second, scoresSide});
-    const Expr least = group.space.find("warps")->size * 16;
-    add(second, "search-chain", Formula::divides(least, rows),
-        "the tile of {0} rows must divide evenly among the warps, 16 at least each, {1} in all",
+    const Expr warps = group.space.find("warps")->size, least = warps * 16;
+    Formula isEven = Formula::divides(least, rows);
+    std::string orAll;
+    // Rows that are no whole blocks of 16 are padded, where there are no more.
+    if (const int64_t whole = wholeRows(); whole % 16 != 0) {
+      isEven = isEven || (Formula::lessEqual(ctx.constant(whole), rows) &&
+                          Formula::lessEqual(warps, rows.ceilDiv(16)));
+      orAll = fmt::format(", or be all {} with a row for each warp's 16", whole);
+    }
+    add(second, "search-chain", std::move(isEven),
+        "the tile of {0} rows must divide evenly among the warps, 16 at least each, {1} in all" +
+            orAll,
         {rows, least});
     const Expr registers = rows.ceilDiv(least) * (step.ceilDiv(16) + columns.ceilDiv(16)) * 8;
     add(second, "search-chain", Formula::lessEqual(registers, ctx.constant(chainRegisters)),
@@ -123,6 +132,20 @@ public:
   }
 
 private:
+  /// Rows of the second dot's result, of one batch.
+  int64_t wholeRows() const {
+    const DotDims &dims = graph[second].attrs.dot;
+    const OpId scores = graph[second].operands[scoresSide];
+    const auto &batch = scoresSide == 0 ? dims.lhsBatch : dims.rhsBatch;
+    const auto &contracted = scoresSide == 0 ? dims.lhsContracting : dims.rhsContracting;
+    int64_t rows = 1;
+    for (size_t dim = 0; dim < graph[scores].shape.rank(); ++dim)
+      if (std::find(batch.begin(), batch.end(), int64_t(dim)) == batch.end() &&
+          std::find(contracted.begin(), contracted.end(), int64_t(dim)) == contracted.end())
+        rows *= graph[scores].shape.dims[dim];
+    return rows;
+  }
+
   const std::vector<unsigned> &reducesOf(OpId op) const {
     return group.instances[group.instancesOf(op).front()].reduces;
   }

@@ -218,24 +218,19 @@ Expr warpEdge(const ResourceView &view, Expr rows, Expr columns) {
 
 /// Registers a thread, when so many warps share an SM evenly.
 Expr evenShare(Expr warps, const DeviceLimits &limits) {
-  return warps.context()
-             .constant(limits.registersPerSm / 128)
-             .floorDiv(warps.ceilDiv(4))
-             .floorDiv(8)
-             .min(limits.registersPerThread / 8) *
-         8;
+  const Expr share =
+      warps.context().constant(limits.registersPerSm / 128).floorDiv(warps.ceilDiv(4));
+  return (share.floorDiv(8) * 8).min(limits.registersPerThread);
 }
 
 /// The warp that copies, and where its block would have too few registers, three idle ones beside
 /// it that give theirs away (codegen/copying_warps.h): then all start with an even share.
 void addCopyingWarps(Estimate &e, OpId op, Expr needed) {
-  constexpr int64_t ownRegisters = 40, mostMoved = 240, mostWarps = 32;
-  const Expr warps = e.warps, groups = warps.floorDiv(4).max(1), one = e.view.constant(1);
+  const Expr warps = e.warps, one = e.view.constant(1);
   const Expr even = evenShare(warps + 1, e.limits), shared = evenShare(warps + 4, e.limits);
-  const Expr moved = (shared * (groups + 1) - ownRegisters).max(0).floorDiv(groups).floorDiv(8) * 8;
-  const Expr moves = isAtLeast(needed, even + 1) * isAtLeast(moved, even + 1) *
-                     isAtLeast(e.view.constant(mostMoved), needed) *
-                     isAtLeast(e.view.constant(mostWarps), warps + 4);
+  const Expr most = mostWarpgroupRegisters(warps, e.limits);
+  const Expr moves =
+      isAtLeast(needed, even + 1) * isAtLeast(most, even + 1) * isAtLeast(most, needed);
   e.add(op, "moved from the warps that copy", moves * (shared - e.raw));
   e.out.threads = (warps + one + moves * 3) * 32;
 }
@@ -249,12 +244,11 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
   const DType type = view.shapeOf(op.operands[0]).dtype;
   const int64_t bytes = std::max(1u, bitWidth(type) / 8);
   if (instruction == Instruction::Wgmma) {
-    constexpr int64_t reserved = 48;
     const WarpgroupTiles padded = warpgroupTiles(view, dot, tiles);
     const Expr sums = (padded.rows * padded.columns).ceilDiv(e.threads);
     e.add(id, cost::WgmmaAccumulators, sums);
     e.add(id, cost::WgmmaBeside, one);
-    addCopyingWarps(e, id, sums + reserved);
+    addCopyingWarps(e, id, sums + warpgroupRegistersBesideSums);
     return;
   }
   if (instruction == Instruction::MmaSync) {
@@ -315,6 +309,33 @@ void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
 }
 
 } // namespace
+
+Expr warpgroupSums(const ResourceView &view, const CodeChoice &code) {
+  const Expr warps = view.parameter("warps");
+  if (code.kind == CodeKind::Chain) {
+    const ChainSizes sizes =
+        chainSizes(view.graph, view.group, *twoDots(view.graph, view.group.group));
+    const Expr keys = roundUp(sizes.step, 16), columns = roundUp(sizes.columns, 16);
+    return sizes.rows.ceilDiv(warps * 16) *
+           (keys.floorDiv(2) + keys.floorDiv(4) + columns.floorDiv(2));
+  }
+  Expr sums = view.constant(0);
+  for (unsigned i = 0; i < view.group.instances.size(); ++i)
+    if (view.isDot(i)) {
+      const WarpgroupTiles padded = warpgroupTiles(view, i, dotTiles(view, i));
+      sums = sums.max((padded.rows * padded.columns).ceilDiv(warps * 32));
+    }
+  return sums;
+}
+
+Expr mostWarpgroupRegisters(Expr warps, const DeviceLimits &limits) {
+  constexpr int64_t mostMoved = 240, mostWarps = 32;
+  const Expr groups = warps.floorDiv(4).max(1), even = evenShare(warps + 1, limits);
+  const Expr shared = evenShare(warps + 4, limits);
+  const Expr moved =
+      (shared * (groups + 1) - copyingWarpRegisters).max(0).floorDiv(groups).floorDiv(8) * 8;
+  return even.max(moved.min(mostMoved) * isAtLeast(warps.context().constant(mostWarps), warps + 4));
+}
 
 void addRegisterItems(const ResourceView &view, const CodeChoice &code, const DeviceLimits &limits,
                       Resources &out) {

@@ -90,30 +90,41 @@ std::optional<int64_t> productsOf(const Graph &graph, OpId convolution) {
 }
 } // namespace
 
-DotTiles dotTiles(const ResourceView &view, unsigned dot) {
+std::vector<DotSide> dotSides(const ResourceView &view, unsigned dot) {
   const Op &op = view.op(dot);
   const TileInstance &instance = view.group.instances[dot];
-  const Expr one = view.constant(1);
-  DotTiles tiles{one, one, one, one};
   const size_t batch = op.attrs.dot.lhsBatch.size();
   const size_t lhsEnd =
       view.graph[op.operands[0]].shape.dims.size() - op.attrs.dot.lhsContracting.size();
-  // Root dims that no dim of the dot follows have one element, and count as batch dims.
-  std::vector<Expr *> sides(view.rootTile.size(), &tiles.batch);
+  std::vector<DotSide> sides(view.rootTile.size(), DotSide::Batch);
   for (size_t dim = 0; dim < instance.tile.dims.size(); ++dim) {
-    Expr *side = op.opcode == Opcode::Convolution
-                     ? (dim == static_cast<size_t>(op.attrs.conv.outputFeature) ? &tiles.columns
-                                                                                : &tiles.rows)
-                 : dim < batch  ? &tiles.batch
-                 : dim < lhsEnd ? &tiles.rows
-                                : &tiles.columns;
+    const DotSide side =
+        op.opcode == Opcode::Convolution
+            ? (dim == static_cast<size_t>(op.attrs.conv.outputFeature) ? DotSide::Columns
+                                                                       : DotSide::Rows)
+        : dim < batch  ? DotSide::Batch
+        : dim < lhsEnd ? DotSide::Rows
+                       : DotSide::Columns;
     for (VarId var : variablesOf(instance.tile.dims[dim].offset))
       for (size_t i = 0; i < sides.size(); ++i)
         if (view.group.space.parameters[i].index.variable() == var)
           sides[i] = side;
   }
-  for (size_t i = 0; i < sides.size(); ++i)
-    *sides[i] = *sides[i] * view.rootTile[i];
+  return sides;
+}
+
+DotTiles dotTiles(const ResourceView &view, unsigned dot) {
+  const Op &op = view.op(dot);
+  const TileInstance &instance = view.group.instances[dot];
+  const Expr one = view.constant(1);
+  DotTiles tiles{one, one, one, one};
+  const std::vector<DotSide> sides = dotSides(view, dot);
+  for (size_t i = 0; i < sides.size(); ++i) {
+    Expr &side = sides[i] == DotSide::Batch  ? tiles.batch
+                 : sides[i] == DotSide::Rows ? tiles.rows
+                                             : tiles.columns;
+    side = side * view.rootTile[i];
+  }
   std::optional<int64_t> packed;
   if (op.opcode == Opcode::Convolution)
     packed = packedConvolutionStep(op, view.graph[op.operands[1]].shape);

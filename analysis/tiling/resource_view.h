@@ -46,6 +46,11 @@ Expr isMultiple(Expr value, int64_t divisor);
 Expr roundUp(Expr value, int64_t unit);
 Expr roundUp(Expr value, Expr unit);
 
+/// Which side of a dot, or of a convolution as one, each root dim belongs to; those that no dim of
+/// the dot follows have one element, and count as batch dims.
+enum class DotSide : uint8_t { Batch, Rows, Columns };
+std::vector<DotSide> dotSides(const ResourceView &view, unsigned dot);
+
 /// The tiles of a dot, or of a convolution as one: products of the root's tile sizes by the side of
 /// the dot that each dim belongs to, and elements of K in a step.
 struct DotTiles {
@@ -86,6 +91,10 @@ struct WarpgroupTiles {
   Expr groupRows, rows, columns;
 };
 WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotTiles &tiles);
+
+/// Registers that a thread of the multiplying warps has for results of wgmma: its accumulators, and
+/// in a chain the scores and their exponentials.
+Expr warpgroupSums(const ResourceView &view, const CodeChoice &code);
 
 /// Appends what the code takes of shared memory.
 void addSharedItems(const ResourceView &view, const CodeChoice &code, Resources &out);

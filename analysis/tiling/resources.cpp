@@ -169,17 +169,36 @@ int64_t registersBesideAccumulators(Instruction instruction, bool hasTurnedBytes
   switch (instruction) {
   case Instruction::MmaSync:
     return hasTurnedBytes ? 135 : 95;
-  case Instruction::Wgmma:
-    return 55;
+  case Instruction::Wgmma: // see mostWarpgroupRegisters()
+    return warpgroupRegistersBesideSums;
   case Instruction::Fma:
     return 63;
   }
   return 0;
 }
 
+namespace {
+/// What the warps that multiply can have beside those that copy, as the code shares it out.
+Constraint warpgroupRegisters(const ResourceView &view, const CodeChoice &code,
+                              const DeviceLimits &limits) {
+  const int64_t beside =
+      code.kind == CodeKind::Chain ? chainRegistersBesideSums : warpgroupRegistersBesideSums;
+  const Expr warps = view.parameter("warps"), sums = warpgroupSums(view, code);
+  const Expr all = mostWarpgroupRegisters(warps, limits), most = all - beside;
+  return {Formula::lessEqual(sums, most),
+          ofDevice("registers",
+                   fmt::format("{{0}} registers a thread for sums, of at most {{1}} with wgmma: "
+                               "{{2}} warps beside those that copy can have {{3}} each, and {} are "
+                               "for other values",
+                               beside),
+                   {sums, most, warps, all})};
+}
+} // namespace
+
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
                             Instruction instruction) {
-  const Resources r = resourcesOf(graph, group, instruction, limits);
+  const CodeChoice code = codeOf(graph, group, instruction);
+  const Resources r = resourcesOf(graph, group, code, limits);
   ExprContext &ctx = r.threads.context();
   auto atMost = [&](Expr amount, int64_t limit, Provenance from) {
     group.constraints.push_back({Formula::lessEqual(amount, ctx.constant(limit)), std::move(from)});
@@ -200,17 +219,21 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
                                 limits.sharedBytesPerBlock, items),
                     std::move(args)));
   }
-  if (!r.accumulatorItems.empty()) {
+  if (r.accumulatorItems.empty())
+    return;
+  if (code.instruction == Instruction::Wgmma) {
+    group.constraints.push_back(warpgroupRegisters(ResourceView(graph, group), code, limits));
+  } else {
     std::vector<Expr> args{r.accumulatorRegistersPerThread};
     std::string items = itemText(r.accumulatorItems, "", args);
     const int64_t most =
         limits.registersPerThread -
-        registersBesideAccumulators(instruction, hasTurnedBytes(graph, group.group));
+        registersBesideAccumulators(code.instruction, hasTurnedBytes(graph, group.group));
     atMost(r.accumulatorRegistersPerThread, most,
            ofDevice("registers",
                     fmt::format("{{0}} registers a thread, of at most {} beside the operands of "
                                 "{}: {}",
-                                most, toString(instruction), items),
+                                most, toString(code.instruction), items),
                     args));
     const Expr all = r.accumulatorRegistersPerThread * group.space.find("warps")->size * 32;
     args[0] = all;

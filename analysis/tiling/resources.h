@@ -86,9 +86,21 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction i
 /// Registers of a thread that the code for a dot has beside the accumulators, for fragments of
 /// operands and for addresses: with fewer it spills. So that tiles of dots and convolutions of up
 /// to 160 (mma.sync) and 192 (fma) accumulators were compiled without spills, for sm_80 and sm_90a
-/// with one and with four stages, and of more were not. With wgmma, tiles of 200 were, over four
-/// warps; over more, what the warps that copy can give away may be less, and the code says so.
+/// with one and with four stages, and of more were not. What wgmma leaves of what its warps can
+/// have is warpgroupRegistersBesideSums.
 int64_t registersBesideAccumulators(Instruction instruction, bool hasTurnedBytes = false);
+
+/// Registers beside the sums of a thread that multiplies with wgmma: descriptors, the ring of
+/// stages, coordinates and masks of the epilogue took 26 to 45 with ptxas 13.0.
+constexpr int64_t warpgroupRegistersBesideSums = 48;
+/// The same in a chain of two dots, beside scores, their exponentials and sums.
+constexpr int64_t chainRegistersBesideSums = 36;
+/// Registers that a warpgroup of copying warps keeps of a thread when it gives the others away.
+constexpr int64_t copyingWarpRegisters = 40;
+/// Most registers that a thread of `warps` multiplying warps can have beside the warps that copy:
+/// an even share of an SM, or more where a whole warpgroup of copying warps gives its own away
+/// (setmaxnreg).
+Expr mostWarpgroupRegisters(Expr warps, const DeviceLimits &limits);
 
 /// Does a dot of the group have an operand of 8 bits whose contracted dim is not the contiguous
 /// one? mma.sync takes words of four along it: they are put together from bytes on the way to
@@ -101,13 +113,14 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
                             Instruction instruction = Instruction::Fma);
 
 /// Appends what an instruction needs of the tiles of every dot, rule "mma-shape":
-///   mma.sync  m multiple of 16, n of 8, k of 32 bytes; the 16x8 results divided evenly among the
-///             warps; batch tiles of 1; what whyNoMatrixProduct() takes
+///   mma.sync  m multiple of 16, n of 8, k of 32 bytes, or the whole dims, which are padded; the
+///             16x8 results divided evenly among the warps; batch tiles of 1; what
+///             whyNoMatrixProduct() takes
 ///             Convolutions, too: m is batch and positions, n the output features (of one group),
 ///             k the input features.
-///   wgmma     m multiple of 64 and the 64-row results divided evenly among groups of four warps,
-///             n multiple of 8; otherwise as above, 8 and 16 bits only
-///   fma       nothing
+///   wgmma     m multiple of 64 and the 64x8 results divided evenly among groups of four warps;
+///             operands that TMA can copy; otherwise as above, 8 and 16 bits only, no convolutions
+///   fma       no chain of two dots
 void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction);
 
 } // namespace tilewright

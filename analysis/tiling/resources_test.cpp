@@ -313,6 +313,55 @@ TEST(Resources, MatrixInstructionsConstrainTheirTiles) {
   EXPECT_FALSE(fits(Instruction::MmaSync, 128, 128, 8, 4));
   EXPECT_FALSE(fits(Instruction::MmaSync, 16, 8, 16, 4));
   EXPECT_TRUE(fits(Instruction::Wgmma, 128, 256, 64, 8));
-  EXPECT_FALSE(fits(Instruction::Wgmma, 64, 256, 64, 8));
+  EXPECT_TRUE(fits(Instruction::Wgmma, 64, 256, 64, 8)); // warpgroups side by side
+  EXPECT_FALSE(fits(Instruction::Wgmma, 64, 8, 64, 8));
+  EXPECT_FALSE(fits(Instruction::Wgmma, 32, 256, 64, 4));
   EXPECT_FALSE(fits(Instruction::Wgmma, 128, 256, 64, 2));
+}
+
+/// Dims that are no multiples are padded where the tile has all of them, and only there.
+TEST(Resources, MatrixInstructionsPadWhatIsWhole) {
+  const char *odd = "  a = bf16[24,100] parameter(0)\n  b = bf16[100,3] parameter(1)\n"
+                    "  ROOT c = bf16[24,3] dot(a, b), lhs_contracting_dims={1}, "
+                    "rhs_contracting_dims={0}\n";
+  auto fits = [&](int64_t m, int64_t n, int64_t kk, int64_t warps) {
+    Kernel k(odd);
+    addInstructionConstraints(k.graph(), *k.group, Instruction::MmaSync);
+    return k.violated(k.at({{"t0", m}, {"t1", n}, {"k0", kk}, {"warps", warps}})).empty();
+  };
+  EXPECT_TRUE(fits(24, 3, 100, 1));
+  EXPECT_TRUE(fits(24, 3, 16, 2)); // 32 x 8, of which two warps have 16 rows each
+  EXPECT_FALSE(fits(24, 3, 16, 4));
+  EXPECT_TRUE(fits(16, 3, 100, 1));
+  EXPECT_FALSE(fits(8, 3, 100, 1));
+  EXPECT_FALSE(fits(24, 2, 100, 1));
+  EXPECT_FALSE(fits(24, 3, 50, 1));
+}
+
+/// What warps that multiply can have is what the code shares out between them and those that copy:
+/// 240 registers at most, and 232 for each thread of two warpgroups beside a third.
+TEST(Resources, WarpgroupsHaveWhatTheCopyingWarpsLeave) {
+  auto most = [](int64_t warps) {
+    Kernel k(bigGemm);
+    return evaluate(mostWarpgroupRegisters(k.group->space.find("warps")->size, {}),
+                    k.at({{"warps", warps}}));
+  };
+  EXPECT_EQ(most(4), 255); // one warp more leaves a thread all that it can have
+  EXPECT_EQ(most(8), 232);
+  EXPECT_EQ(most(16), 104);
+  auto refused = [](int64_t n, int64_t warps, int64_t stages) {
+    Kernel k(bigGemm);
+    addResourceConstraints(k.graph(), *k.group, {}, Instruction::Wgmma);
+    return k.violated(
+        k.at({{"t0", 256}, {"t1", n}, {"k0", 64}, {"warps", warps}, {"stages", stages}}));
+  };
+  EXPECT_TRUE(refused(184, 8, 3).empty());
+  ASSERT_EQ(refused(208, 8, 3).size(), 1u);
+  EXPECT_EQ(refused(208, 8, 3)[0],
+            "device: 208 registers a thread for sums, of at most 184 with wgmma: 8 warps beside "
+            "those that copy can have 232 each, and 48 are for other values");
+  ASSERT_EQ(refused(208, 8, 4).size(), 2u);
+  EXPECT_NE(refused(208, 8, 4)[0].find("237632 B of shared memory a block, of at most 232448 B"),
+            std::string::npos)
+      << refused(208, 8, 4)[0];
 }

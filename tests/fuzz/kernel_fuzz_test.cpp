@@ -54,10 +54,10 @@ void KernelFuzz::run(const std::string &program, uint64_t seed) {
   ExploreOptions options;
   options.search.maxPriced = 40;
   options.search.top = 40;
-  options.instruction = seed % 4 == 0 ? Instruction::Fma : Instruction::MmaSync;
+  options.plans.instruction = seed % 4 == 0 ? Instruction::Fma : Instruction::MmaSync;
   auto explored = exploreModel(module, *device, *calibration, options);
   if (explored && !explored->isComplete()) { // a dot of a type or shape that has no such tile
-    options.instruction = Instruction::Fma;
+    options.plans.instruction = Instruction::Fma;
     explored = exploreModel(module, *device, *calibration, options);
   }
   ASSERT_TRUE(bool(explored)) << takeDiag(explored.takeError()).str();

@@ -8,10 +8,10 @@
 #include "codegen/target.h"
 #endif
 #include "tools/tilewright/batch.h"
-#include "tools/tilewright/command.h"
 #include "tools/tilewright/device_output.h"
 #include "tools/tilewright/explore_folder.h"
 #include "tools/tilewright/isolated.h"
+#include "tools/tilewright/plan_options.h"
 #include "tools/tilewright/resource_parts.h"
 
 #include <cmath>
@@ -25,12 +25,12 @@ namespace {
 struct ExploreArguments {
   std::vector<std::string> models;
   std::string module;
-  std::string device = "h100-sxm", calibration, out, target;
+  std::string device = "h100-sxm", out, target;
+  PlanChoices plans;
   size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
   unsigned modelLimit = 3600;
   bool resume = false, json = false;
-  std::string cache = "warm", instruction = "auto";
 };
 
 /// A hash that only has to notice changes.
@@ -93,6 +93,7 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["plan"] = planJson(best.plan);
   entry["time_ns"] = estimate.timeNs;
   entry["sigma_ln"] = estimate.sigmaLn;
+  entry["lower_bound_ns"] = kernel.lowerBoundNs;
   entry["limiter"] = estimate.limiter;
   entry["terms"] = Json::object();
   for (const EstimateTerm &term : estimate.terms)
@@ -353,8 +354,7 @@ int runExplore(const ExploreArguments &options) {
   llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
   if (!device)
     return failInput(device.takeError());
-  llvm::Expected<Calibration> calibration =
-      calibrationFor(*device, options.calibration, dataFolder("calibrations"));
+  llvm::Expected<Calibration> calibration = options.plans.calibrationOf(*device);
   if (!calibration)
     return failInput(calibration.takeError());
   ExploreOptions exploring;
@@ -374,24 +374,19 @@ int runExplore(const ExploreArguments &options) {
     };
   }
 #endif
-  if (options.cache == "flushed")
-    exploring.estimate.cache = CacheState::Flushed;
-  else if (options.cache == "clean")
-    exploring.estimate.cache = CacheState::Clean;
-
-  for (Instruction each : {Instruction::Fma, Instruction::MmaSync, Instruction::Wgmma})
-    if (options.instruction == toString(each))
-      exploring.instruction = each;
+  exploring.plans = options.plans.options();
 
   Json document = newDocument("explore");
   const std::vector<DeviceNote> notes = notesOn(*device, *calibration);
   document["device"] = deviceJson(*device);
   document["calibration"] = calibration->isFitted() ? Json(calibration->device) : Json();
+  document["cache"] = options.plans.cache;
+  document["instruction"] = options.plans.instruction;
   document["notes"] = notesJson(notes);
   document["models"] = Json::array();
   std::string settings =
       fmt::format("{} {} {} {} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget,
-                  options.cache, options.instruction, options.samples, options.target);
+                  options.plans.cache, options.plans.instruction, options.samples, options.target);
   std::string calibrationText = toJson(*calibration);
   std::vector<BatchModel> models;
   Batch batch("models");
@@ -446,8 +441,11 @@ int runExplore(const ExploreArguments &options) {
   if (options.json) {
     print(document);
   } else {
-    say("device {}, calibration {}, {} caches\n", device->name,
-        transferred(*calibration, *device).label(), options.cache);
+    say("device {}, calibration {}, {} caches{}\n", device->name,
+        transferred(*calibration, *device).label(), options.plans.cache,
+        options.plans.instruction == "auto"
+            ? ""
+            : fmt::format(", dots by {}", options.plans.instruction));
     printNotes(notes);
     for (const Json &model : document["models"])
       printModel(model, model["total_time_ns"].get<double>());
@@ -473,20 +471,13 @@ void addExplore(CLI::App &app, Selection &selection) {
                       "Of files that hold several modules this one (default: all, as FILE#MODULE)");
   command->add_option("--device", options->device, "Device name or JSON file")
       ->capture_default_str();
-  command->add_option("--calibration", options->calibration,
-                      "Calibration name or JSON file (default: the device's, else priors)");
+  addPlanChoices(*command, options->plans);
   command->add_option("--top", options->top, "Plans to keep for each kernel")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1000)));
   command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
-  command->add_option("--cache", options->cache, "What L2 holds at the start of a kernel")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"warm", "clean", "flushed"}));
-  command->add_option("--instruction", options->instruction, "Matrix instruction of all dots")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "fma", "mma.sync", "wgmma"}));
   command->add_option("--jobs", options->jobs, "Threads; the result does not depend on it")
       ->capture_default_str()
       ->check(CLI::Range(1u, 256u));

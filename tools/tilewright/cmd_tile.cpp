@@ -1,14 +1,12 @@
 // tilewright tile: the tiles of every op of a kernel, feasible or the reason why not.
-#include "analysis/explore/kernels.h"
+#include "analysis/explore/kernel_plans.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/inline.h"
 #include "analysis/solve/explain.h"
 #include "analysis/solve/tile_system.h"
-#include "analysis/tiling/resources.h"
 #include "analysis/tiling/separate_roots.h"
 #include "costmodel/device.h"
-#include "costmodel/estimate.h"
-#include "tools/tilewright/command.h"
+#include "tools/tilewright/plan_options.h"
 #include "tools/tilewright/tile_output.h"
 
 #include <charconv>
@@ -20,6 +18,7 @@ namespace {
 
 struct TileArguments {
   std::string model, module, root, tile, device, smtDump;
+  PlanChoices plans;
   std::vector<std::string> candidates;
   std::optional<double> registers;
   bool explain = false, list = false, price = false, json = false;
@@ -66,13 +65,19 @@ llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &te
   return choice;
 }
 
+/// What is asked, of a kernel and where there is one of a device.
 struct Question {
-  Module module;
+  std::shared_ptr<const Module> module;
   KernelSource source;
-  TiledKernel kernel;
-  ConstraintSystem system;
-  Choice choice;
   std::optional<Device> device;
+  std::optional<Calibration> calibration;
+  std::optional<KernelPlans> plans; ///< with a device
+  std::vector<KernelPlan> spaces;   ///< one an instruction of the dots; without a device one
+  PlanSearchOptions searching;      ///< the candidates and the choice
+  std::vector<TileSpaceAnswer> answers;
+
+  const Graph &graph() const { return module->graph(source.graph); }
+  const TileSpace &space() const { return spaces.front().tiled->space; }
 };
 
 /// Rules for all tile sizes ("x16") or for one parameter ("k0=x32"); later ones win.
@@ -118,7 +123,7 @@ void addDivisors(int64_t dim, std::vector<int64_t> &list) {
 
 /// Says of roots that can't share tile dims whether they can have dims of their own.
 llvm::Error withSeparateRoots(Diag refusal, const Question &question) {
-  const Graph &graph = question.module.graph(question.source.graph);
+  const Graph &graph = question.graph();
   const Group &group = question.source.group;
   if (refusal.cls == DiagClass::Unsupported && group.roots.size() > 1) {
     llvm::Expected<std::vector<SeparateTiles>> parts = tileRootsApart(graph, group);
@@ -137,124 +142,119 @@ llvm::Error withSeparateRoots(Diag refusal, const Question &question) {
   return makeError(std::move(refusal));
 }
 
-llvm::Expected<Question> pose(const TileArguments &options) {
-  Question question;
+/// The spaces of plans: of the tiles alone, or of each instruction on a device.
+llvm::Error addSpaces(const TileArguments &options, Question &question) {
+  if (options.device.empty()) {
+    llvm::Expected<TiledKernel> kernel = tileKernel(*question.module, question.source);
+    if (!kernel)
+      return withSeparateRoots(takeDiag(kernel.takeError()), question);
+    KernelPlan prototype;
+    prototype.context = kernel->context;
+    prototype.tiled = kernel->tiled;
+    question.spaces.push_back(std::move(prototype));
+    return llvm::Error::success();
+  }
+  llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
+  if (!device)
+    return device.takeError();
+  question.device = std::move(*device);
+  llvm::Expected<Calibration> calibration = options.plans.calibrationOf(*question.device);
+  if (!calibration)
+    return calibration.takeError();
+  question.calibration = std::move(*calibration);
+  PlanOptions planning = options.plans.options();
+  planning.registers = options.registers;
+  llvm::Expected<KernelPlans> plans = kernelPlans(
+      question.module, question.source, *question.device, *question.calibration, planning);
+  if (!plans)
+    return withSeparateRoots(takeDiag(plans.takeError()), question);
+  question.spaces = plans->spaces();
+  question.plans.emplace(std::move(*plans));
+  return llvm::Error::success();
+}
+
+llvm::Error pose(const TileArguments &options, Question &question) {
   llvm::Expected<Module> module = importFile(options.model, options.module);
   if (!module)
     return module.takeError();
   llvm::Expected<Module> inlined = inlineCalls(*module);
   if (!inlined)
     return inlined.takeError();
-  question.module = std::move(*inlined);
-  llvm::Expected<KernelSource> source = findKernel(question.module, options.root);
+  question.module = std::make_shared<const Module>(std::move(*inlined));
+  llvm::Expected<KernelSource> source = findKernel(*question.module, options.root);
   if (!source)
     return source.takeError();
   question.source = std::move(*source);
-  llvm::Expected<TiledKernel> kernel = tileKernel(question.module, question.source);
-  if (!kernel)
-    return withSeparateRoots(takeDiag(kernel.takeError()), question);
-  question.kernel = std::move(*kernel);
-
-  bool withDevice = !options.device.empty();
-  if (withDevice) {
-    llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
-    if (!device)
-      return device.takeError();
-    auto limited = std::make_shared<TiledGroup>(*question.kernel.tiled);
-    // Of the code with matrix instructions, where they take the types.
-    const Graph &graph = question.module.graph(question.source.graph);
-    addResourceConstraints(graph, *limited, device->limits,
-                           codeOf(graph, *limited, Instruction::MmaSync).instruction);
-    question.kernel.tiled = limited;
-    question.device = std::move(*device);
+  if (llvm::Error error = addSpaces(options, question))
+    return error;
+  llvm::Expected<CandidatePlan> candidates =
+      candidatesOf(options, question.space(), question.plans.has_value());
+  if (!candidates)
+    return candidates.takeError();
+  question.searching.candidates = std::move(*candidates);
+  for (const KernelPlan &space : question.spaces) {
+    llvm::Expected<ConstraintSystem> system = systemOf(space, question.searching);
+    if (!system) {
+      Diag diag = takeDiag(system.takeError());
+      diag.message = "--candidates: " + diag.message;
+      return makeError(std::move(diag));
+    }
+    question.answers.push_back({space.instruction, space.tiled, std::move(*system), {}});
   }
-  const TiledGroup &tiled = *question.kernel.tiled;
-  llvm::Expected<CandidatePlan> plan = candidatesOf(options, tiled.space, withDevice);
-  if (!plan)
-    return plan.takeError();
-  llvm::Expected<ConstraintSystem> system = makeSystem(tiled.space, tiled.constraints, *plan);
-  if (!system) {
-    Diag diag = takeDiag(system.takeError());
-    diag.message = "--candidates: " + diag.message;
-    return makeError(std::move(diag));
-  }
-  question.system = std::move(*system);
-  if (options.candidates.empty() && !options.list)
-    for (size_t i = 0; i < tiled.space.parameters.size(); ++i)
-      if (tiled.space.parameters[i].role != TileParameter::Role::Schedule)
-        addDivisors(tiled.space.parameters[i].largest(), question.system.parameters[i].candidates);
-  llvm::Expected<Choice> choice = parseChoice(tiled.space, options.tile);
+  llvm::Expected<Choice> choice = parseChoice(question.space(), options.tile);
   if (!choice)
     return choice.takeError();
-  question.choice = std::move(*choice);
-  return question;
-}
-
-int listFeasible(const TileArguments &options, const Question &question) {
-  ConstraintSystem system = question.system;
-  for (size_t i = 0; i < question.choice.size(); ++i)
-    if (question.choice[i])
-      system.parameters[i].candidates = {*question.choice[i]};
-  llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system);
-  if (!compiled)
-    return fail(compiled.takeError());
-  SearchResult total = compiled->count();
-  std::vector<std::vector<int64_t>> points;
-  compiled->enumerate([&](std::span<const int64_t> values) {
-    points.emplace_back(values.begin(), values.end());
-    return points.size() < options.limit;
-  });
-  // Where several schedules are considered, they tell rows apart.
-  Choice shown = question.choice;
-  for (size_t i = 0; i < shown.size(); ++i)
-    if (system.parameters[i].candidates.size() > 1)
-      shown[i] = system.parameters[i].candidates.front();
-  printFeasibleList(question.kernel.tiled->space, total, points, shown, options.json);
-  return total.verdict() == Verdict::Yes ? Fine : AnswerIsNo;
-}
-
-/// With the schedule's defaults where it is not given.
-llvm::Expected<KernelPlan> planOf(const Question &question, const std::vector<int64_t> &values) {
-  const TileSpace &space = question.kernel.tiled->space;
-  KernelPlan plan;
-  plan.name = question.source.name;
-  plan.module = std::make_shared<const Module>(question.module);
-  plan.graph = question.source.graph;
-  plan.context = question.kernel.context;
-  plan.tiled = question.kernel.tiled;
-  plan.values = values;
-  for (size_t i = 0; i < space.parameters.size(); ++i)
-    if (space.parameters[i].role == TileParameter::Role::Schedule && !question.choice[i])
-      plan.values[i] = space.parameters[i].name == "warps" ? Schedule().warps : 1;
-  llvm::Expected<Instruction> instruction = preferredInstruction(plan, *question.device);
-  if (!instruction)
-    return instruction.takeError();
-  plan.instruction = *instruction;
-  return plan;
-}
-
-/// What the answer's plan takes of an SM, and its price.
-llvm::Error addEstimates(TileReport &report, const TileArguments &options,
-                         const Question &question) {
-  llvm::Expected<KernelPlan> plan = planOf(question, report.answer.witness);
-  if (!plan)
-    return plan.takeError();
-  llvm::Expected<EstimateResources> resources =
-      estimateResources(*plan, *question.device, options.registers);
-  if (!resources)
-    return resources.takeError();
-  report.resources = *resources;
-  if (!options.price)
-    return llvm::Error::success();
-  llvm::Expected<Calibration> calibration =
-      defaultCalibration(*question.device, dataFolder("calibrations"));
-  if (!calibration)
-    return calibration.takeError();
-  llvm::Expected<PlanPrice> price = priceOf(*plan, *question.device, *calibration);
-  if (!price)
-    return price.takeError();
-  report.price = std::move(*price);
+  question.searching.choice = std::move(*choice);
   return llvm::Error::success();
+}
+
+/// Lists what all constraints accept.
+int listFeasible(const TileArguments &options, const Question &question) {
+  const Choice &choice = question.searching.choice;
+  TileList list{question.space(), choice, {}, 0, true, 0, options.limit};
+  for (const KernelPlan &space : question.spaces) {
+    llvm::Expected<ConstraintSystem> system = systemOf(space, question.searching);
+    if (!system)
+      return fail(system.takeError());
+    llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(*system);
+    if (!compiled)
+      return fail(compiled.takeError());
+    const SearchResult total = compiled->count();
+    list.feasible += total.solutions;
+    list.undecided += total.undecided;
+    list.isComplete &= total.end == SearchResult::End::Exhausted;
+    if (list.rows.size() < options.limit)
+      compiled->enumerate([&](std::span<const int64_t> values) {
+        list.rows.push_back({{values.begin(), values.end()}, {}, {}, {}});
+        if (question.spaces.size() > 1)
+          list.rows.back().instruction = toString(space.instruction);
+        return list.rows.size() < options.limit;
+      });
+    list.addShown(*system);
+  }
+  printList(list, options.json);
+  return list.feasible > 0 ? Fine : AnswerIsNo;
+}
+
+/// Lists the fastest of them, as explore ranks them.
+int listFastest(const TileArguments &options, const Question &question) {
+  PlanSearchOptions searching = question.searching;
+  searching.top = options.limit;
+  llvm::Expected<PlanRanking> ranking = question.plans->search(searching);
+  if (!ranking)
+    return fail(ranking.takeError());
+  TileList list{question.space(), searching.choice, {}, ranking->feasible, true, 0, options.limit};
+  list.priced = ranking->priced;
+  list.isExhaustive = ranking->isExhaustive;
+  for (const RankedPlan &each : ranking->best)
+    list.rows.push_back({each.plan.values, std::string(toString(each.plan.instruction)),
+                         each.estimate.timeNs, each.estimate.limiter});
+  for (const TileSpaceAnswer &answer : question.answers)
+    list.addShown(answer.system);
+  if (list.rows.empty())
+    list.refusal = ranking->refusal;
+  printList(list, options.json);
+  return list.rows.empty() ? AnswerIsNo : Fine;
 }
 
 /// Are all sizes of tiles given?
@@ -265,35 +265,75 @@ bool isWhole(const TileSpace &space, const Choice &choice) {
   return true;
 }
 
-int runTile(const TileArguments &options) {
-  llvm::Expected<Question> question = pose(options);
-  if (!question)
-    return fail(question.takeError());
-  if (options.list)
-    return listFeasible(options, *question);
+/// The fastest plan that the choice leaves: what it takes of an SM, and its price.
+llvm::Error addPlan(TileReport &report, const TileArguments &options, const Question &question) {
+  PlanSearchOptions searching = question.searching;
+  searching.top = 1;
+  llvm::Expected<PlanRanking> ranking = question.plans->search(searching);
+  if (!ranking)
+    return ranking.takeError();
+  if (ranking->best.empty()) {
+    report.refusal = ranking->refusal;
+    return llvm::Error::success();
+  }
+  const KernelPlan &plan = ranking->best.front().plan;
+  for (size_t i = 0; i < report.answers.size(); ++i)
+    if (report.answers[i].instruction == plan.instruction)
+      report.shown = i;
+  report.plan = plan;
+  report.plansToChooseFrom = ranking->feasible;
+  llvm::Expected<EstimateResources> resources = question.plans->resources(plan);
+  if (!resources)
+    return resources.takeError();
+  report.resources = *resources;
+  if (!options.price)
+    return llvm::Error::success();
+  llvm::Expected<PlanPrice> price = priceOf(*question.plans, plan);
+  if (!price)
+    return price.takeError();
+  price->cache = options.plans.cache;
+  report.price = std::move(*price);
+  return llvm::Error::success();
+}
 
+/// Asks each space whether the choice can be completed.
+llvm::Error answer(const TileArguments &options, Question &question) {
   ExplainOptions explaining;
   explaining.solver.rlimit = options.rlimit;
   explaining.solver.dumpDir = options.smtDump;
-  llvm::Expected<Explanation> answer = explain(question->system, question->choice, explaining);
-  if (!answer)
-    return fail(answer.takeError());
-  TileReport report{question->module.graph(question->source.graph),
-                    question->source,
-                    *question->kernel.tiled,
-                    question->system,
-                    question->choice,
-                    *answer};
-  if (question->device && answer->feasible == Verdict::Yes &&
-      isWhole(question->kernel.tiled->space, question->choice)) {
-    if (llvm::Error error = addEstimates(report, options, *question))
-      return fail(std::move(error));
+  for (TileSpaceAnswer &each : question.answers) {
+    const TileSpace &space = each.tiled->space;
+    for (size_t i = 0; i < space.parameters.size(); ++i)
+      if (options.candidates.empty() && space.parameters[i].role != TileParameter::Role::Schedule)
+        addDivisors(space.parameters[i].largest(), each.system.parameters[i].candidates);
+    llvm::Expected<Explanation> explained =
+        explain(each.system, question.searching.choice, explaining);
+    if (!explained)
+      return explained.takeError();
+    each.answer = std::move(*explained);
   }
+  return llvm::Error::success();
+}
+
+int runTile(const TileArguments &options) {
+  Question question;
+  if (llvm::Error error = pose(options, question))
+    return fail(std::move(error));
+  if (options.list)
+    return options.price ? listFastest(options, question) : listFeasible(options, question);
+  if (llvm::Error error = answer(options, question))
+    return fail(std::move(error));
+  TileReport report{question.graph(), question.source, question.answers, question.searching.choice};
+  report.show();
+  if (question.plans && report.feasible() == Verdict::Yes &&
+      (options.price || isWhole(question.space(), report.choice)))
+    if (llvm::Error error = addPlan(report, options, question))
+      return fail(std::move(error));
   if (options.json)
     print(toJson(report));
   else
     printTable(report, options.explain);
-  return answer->feasible == Verdict::Yes ? Fine : AnswerIsNo;
+  return report.feasible() == Verdict::Yes ? Fine : AnswerIsNo;
 }
 
 } // namespace
@@ -306,6 +346,8 @@ void addTile(CLI::App &app, Selection &selection) {
                   "  tilewright tile model.hlo.txt --root out\n"
                   "  tilewright tile model.hlo.txt --root out --tile 64,48 --explain\n"
                   "  tilewright tile model.hlo.txt --root out --tile 64,32 --device h100 --price\n"
+                  "  tilewright tile model.hlo.txt --root out --list --device h100 --price "
+                  "--limit 10\n"
                   "  tilewright tile model.hlo.txt --root out --list --candidates div\n"
                   "  tilewright tile model.hlo.txt --root out --list --candidates x16 --candidates "
                   "t1=x8\n"
@@ -328,18 +370,22 @@ void addTile(CLI::App &app, Selection &selection) {
           "may be given several times")
       ->expected(1)
       ->take_all();
-  command->add_option("--device", options->device,
-                      "Also respect the limits of a device: a name or a JSON file");
+  CLI::Option *device = command->add_option(
+      "--device", options->device, "Also respect the limits of a device: a name or a JSON file");
+  addPlanChoices(*command, options->plans);
+  for (CLI::Option *each : {options->plans.calibrationOption, options->plans.cacheOption,
+                            options->plans.instructionOption})
+    each->needs(device);
   command
       ->add_option("--registers", options->registers,
-                   "With --device: registers a thread, in place of the estimate, for the occupancy")
+                   "With --device: registers a thread, in place of the estimate")
       ->check(CLI::Range(1.0, 1024.0))
-      ->needs("--device");
+      ->needs(device);
   command
-      ->add_flag(
-          "--price", options->price,
-          "With --device and all sizes given: the predicted time, taken apart, with error bars")
-      ->needs("--device");
+      ->add_flag("--price", options->price,
+                 "With --device: the predicted time of the fastest plan that the choice leaves, "
+                 "taken apart, with error bars; with --list: plans by predicted time")
+      ->needs(device);
   command->add_option("--rlimit", options->rlimit, "Z3's resource units for one query")
       ->check(CLI::PositiveNumber);
   command->add_option("--smt-dump", options->smtDump, "Folder for the SMT-LIB text of queries");

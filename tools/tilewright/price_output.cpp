@@ -16,15 +16,19 @@ double percentOf(double sigmaLn) { return 100 * std::expm1(sigmaLn); }
 
 } // namespace
 
-llvm::Expected<PlanPrice> priceOf(const KernelPlan &plan, const Device &device,
-                                  const Calibration &calibration) {
+llvm::Expected<PlanPrice> priceOf(const KernelPlans &plans, const KernelPlan &plan) {
+  const Device &device = plans.device;
+  const Calibration &calibration = plans.calibration;
   PlanPrice price;
-  auto estimate = estimateTime(plan, device, calibration);
+  auto estimate = plans.price(plan);
   if (!estimate)
     return estimate.takeError();
-  auto influences = influencesOn(plan, device, calibration);
+  auto influences =
+      influencesOn(plan, device, calibration,
+                   {.cache = plans.options.cache, .registers = plans.options.registers});
   if (!influences)
     return influences.takeError();
+  price.boundNs = plans.boundNs();
   price.estimate = std::move(*estimate);
   price.influences = std::move(*influences);
   const Calibration used = transferred(calibration, device);
@@ -43,14 +47,16 @@ void printPrice(const PlanPrice &price) {
     say("price     none: a block needs more than one SM has ({})\n", e.resources.occupancyLimiter);
     return;
   }
-  say("price     {}{}, {}: 68 % of such kernels take {} to {} (± {:.0f} %; ± {:.1f} % of "
+  say("price     {}{}, {} caches, {}: 68 % of such kernels take {} to {} (± {:.0f} %; ± "
+      "{:.1f} % of "
       "it by the parameters)\n",
       timeText(e.timeNs), e.term("tensor") + e.term("fma") > 0 ? " by " + price.instruction : "",
+      price.cache,
       price.calibration.empty() ? "the device description alone"
                                 : "calibrated on " + price.calibration,
       timeText(e.timeNs * std::exp(-e.sigmaLn)), timeText(e.timeNs * std::exp(e.sigmaLn)),
       percentOf(e.sigmaLn), percentOf(parameterSpread(price.influences)));
-  say("  limit   {}; no kernel can take less than {}\n", e.limiter, timeText(e.rooflineNs));
+  say("  limit   {}; no kernel can take less than {}\n", e.limiter, timeText(price.boundNs));
   std::string terms;
   for (const EstimateTerm &term : e.terms)
     if (term.ns > 0)
@@ -86,7 +92,8 @@ Json priceJson(const PlanPrice &price) {
                    {"instruction", price.instruction},
                    {"notes", notesJson(price.notes)},
                    {"limiter", e.limiter},
-                   {"roofline_ns", e.rooflineNs}};
+                   {"roofline_ns", price.boundNs},
+                   {"cache", price.cache}};
   document["terms_ns"] = Json::object();
   for (const EstimateTerm &term : e.terms)
     document["terms_ns"][term.name] = runs ? Json(term.ns) : Json();

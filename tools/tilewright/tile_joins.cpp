@@ -26,12 +26,12 @@ std::vector<int64_t> boundariesOf(const Graph &graph, const Op &op, size_t dim) 
 
 /// Counts the tiles along one dim by looking at each.
 void countTiles(const TileReport &report, const TileDim &dim, int64_t extent, Join &join) {
-  const TileSpace &space = report.tiled.space;
+  const TileSpace &space = report.tiled().space;
   Assignment point;
   for (size_t i = 0; i < space.parameters.size(); ++i)
     if (report.choice[i])
       point.set(space.parameters[i].size, *report.choice[i]);
-  for (const RuntimeVariable &rt : report.tiled.runtime)
+  for (const RuntimeVariable &rt : report.tiled().runtime)
     point.set(rt.var, rt.range.lo);
   struct Mover {
     Expr index;
@@ -78,7 +78,7 @@ void countTiles(const TileReport &report, const TileDim &dim, int64_t extent, Jo
 std::vector<Join> joinsOf(const TileReport &report) {
   std::vector<Join> result;
   std::set<uint32_t> seen;
-  for (const TileInstance &instance : report.tiled.instances) {
+  for (const TileInstance &instance : report.tiled().instances) {
     const Op &op = report.graph.op(instance.op);
     if (op.opcode != Opcode::Concatenate || instance.isInput ||
         !seen.insert(instance.op.index).second)

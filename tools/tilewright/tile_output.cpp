@@ -1,11 +1,13 @@
 #include "tools/tilewright/tile_output.h"
 
 #include "analysis/affine/simplify.h"
+#include "analysis/tiling/plan_text.h"
 #include "tools/tilewright/resource_parts.h"
 #include "tools/tilewright/tile_joins.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 namespace tilewright::cli {
@@ -29,8 +31,8 @@ std::string_view toString(Exactness exactness) {
 class Shown {
 public:
   explicit Shown(const TileReport &report) : report(report) {
-    const TileSpace &space = report.tiled.space;
-    Bounds bounds = report.tiled.bounds();
+    const TileSpace &space = report.tiled().space;
+    Bounds bounds = report.tiled().bounds();
     context = &space.parameters.front().size.context();
     replacement.resize(context->variableCount());
     for (size_t i = 0; i < space.parameters.size(); ++i) {
@@ -98,7 +100,7 @@ Json namedValues(const TileSpace &space, const std::vector<int64_t> &values) {
 
 /// Is the size of some tile left to us? Schedule parameters don't count.
 bool hasFreeSizes(const TileReport &report) {
-  const std::vector<TileParameter> &parameters = report.tiled.space.parameters;
+  const std::vector<TileParameter> &parameters = report.tiled().space.parameters;
   for (size_t i = 0; i < parameters.size(); ++i)
     if (!report.choice[i] && parameters[i].role != TileParameter::Role::Schedule)
       return true;
@@ -112,8 +114,47 @@ std::vector<size_t> refusing(const Explanation &answer) {
 
 } // namespace
 
+void TileReport::show() {
+  for (size_t i = answers.size(); i-- > 0;)
+    if (answers[i].answer.feasible == Verdict::Yes)
+      shown = i;
+}
+
+Verdict TileReport::feasible() const {
+  if (!refusal.empty() && !hasFreeSizes(*this))
+    return Verdict::No; // no constraint speaks against it, and yet it can't be launched
+  Verdict most = Verdict::No;
+  for (const TileSpaceAnswer &each : answers)
+    if (each.answer.feasible == Verdict::Yes ||
+        (each.answer.feasible == Verdict::Unknown && most == Verdict::No))
+      most = each.answer.feasible;
+  return most;
+}
+
+namespace {
+
+Json coreJson(const TileReport &report, const TileSpaceAnswer &of) {
+  const TileSpace &space = of.tiled->space;
+  Assignment point;
+  for (size_t i = 0; i < report.choice.size(); ++i)
+    if (report.choice[i])
+      point.set(space.parameters[i].size, *report.choice[i]);
+  Json core = Json::array();
+  for (size_t index : refusing(of.answer)) {
+    const Constraint &constraint = of.system.constraints[index];
+    core.push_back({{"op", withoutSigil(constraint.from.opName)},
+                    {"operand", constraint.from.operand},
+                    {"dim", constraint.from.dim},
+                    {"rule", constraint.from.rule},
+                    {"text", constraint.describe(point)}});
+  }
+  return core;
+}
+
+} // namespace
+
 Json toJson(const TileReport &report) {
-  const TileSpace &space = report.tiled.space;
+  const TileSpace &space = report.tiled().space;
   Json document = newDocument("tile");
   document["root"] = report.source.name;
   document["kind"] = tilewright::toString(report.source.kind);
@@ -127,37 +168,34 @@ Json toJson(const TileReport &report) {
          {"extent", parameter.extent},
          {"value", report.choice[i] ? Json(*report.choice[i]) : Json()}});
   }
-  document["feasible"] = tilewright::toString(report.answer.feasible);
-  if (!report.answer.reason.empty())
-    document["reason"] = report.answer.reason;
-  document["solver"] = {{"spent_rlimit", report.answer.spent},
-                        {"allowed_rlimit", report.answer.allowed},
-                        {"is_reproducible", report.answer.isReproducible}};
-  if (!report.answer.witness.empty())
-    document["witness"] = namedValues(space, report.answer.witness);
+  document["feasible"] = tilewright::toString(report.feasible());
+  if (!report.refusal.empty())
+    document["reason"] = report.refusal;
+  else if (!report.answer().reason.empty())
+    document["reason"] = report.answer().reason;
+  document["solver"] = {{"spent_rlimit", report.answer().spent},
+                        {"allowed_rlimit", report.answer().allowed},
+                        {"is_reproducible", report.answer().isReproducible}};
+  if (!report.answer().witness.empty())
+    document["witness"] = namedValues(space, report.answer().witness);
 
-  document["core"] = Json::array();
-  Assignment point;
-  for (size_t i = 0; i < report.choice.size(); ++i)
-    if (report.choice[i])
-      point.set(space.parameters[i].size, *report.choice[i]);
-  for (size_t index : refusing(report.answer)) {
-    const Constraint &constraint = report.system.constraints[index];
-    document["core"].push_back({{"op", withoutSigil(constraint.from.opName)},
-                                {"operand", constraint.from.operand},
-                                {"dim", constraint.from.dim},
-                                {"rule", constraint.from.rule},
-                                {"text", constraint.describe(point)}});
+  document["core"] = coreJson(report, report.answers[report.shown]);
+  if (report.answer().core) {
+    document["core_is_smallest"] = report.answer().core->isSmallest;
+    document["core_is_certified"] = report.answer().core->isCertified;
   }
-  if (report.answer.core) {
-    document["core_is_smallest"] = report.answer.core->isSmallest;
-    document["core_is_certified"] = report.answer.core->isCertified;
+  if (report.answers.size() > 1) {
+    document["instructions"] = Json::array();
+    for (const TileSpaceAnswer &each : report.answers)
+      document["instructions"].push_back({{"instruction", tilewright::toString(each.instruction)},
+                                          {"feasible", tilewright::toString(each.answer.feasible)},
+                                          {"core", coreJson(report, each)}});
   }
 
   Shown shown(report);
   document["tiles"] = Json::array();
-  for (const TileInstance &instance : report.tiled.instances) {
-    if (report.answer.feasible == Verdict::No)
+  for (const TileInstance &instance : report.tiled().instances) {
+    if (report.feasible() == Verdict::No)
       break; // the formulas of the tiles hold only where the constraints do
     Json entry = {{"op", report.graph.op(instance.op).name},
                   {"shape", report.graph.op(instance.op).shape.str(false)},
@@ -181,6 +219,11 @@ Json toJson(const TileReport &report) {
     }
     document["tiles"].push_back(std::move(entry));
   }
+  if (report.plan) {
+    document["plan"] = namedValues(space, report.plan->values);
+    document["plan"]["instruction"] = tilewright::toString(report.plan->instruction);
+    document["plans_to_choose_from"] = report.plansToChooseFrom;
+  }
   if (report.resources) {
     const EstimateResources &r = *report.resources;
     document["resources"] = {{"warps", r.warps},
@@ -195,7 +238,7 @@ Json toJson(const TileReport &report) {
   if (report.price)
     document["price"] = priceJson(*report.price);
   document["joins"] = Json::array();
-  if (report.answer.feasible != Verdict::No)
+  if (report.feasible() != Verdict::No)
     for (const Join &join : joinsOf(report))
       document["joins"].push_back(
           {{"op", report.graph.op(join.op).name},
@@ -204,7 +247,7 @@ Json toJson(const TileReport &report) {
            {"tiles", join.tiles ? Json(*join.tiles) : Json()},
            {"straddling_tiles", join.straddling ? Json(*join.straddling) : Json()}});
   document["runtime"] = Json::array();
-  for (const RuntimeVariable &rt : report.tiled.runtime) {
+  for (const RuntimeVariable &rt : report.tiled().runtime) {
     Json element = Json::array();
     for (Expr index : rt.element)
       element.push_back(shown(index).str());
@@ -214,8 +257,8 @@ Json toJson(const TileReport &report) {
                                    {"least", rt.range.lo},
                                    {"most", rt.range.hi}});
   }
-  if (report.answer.nearest) {
-    const Nearest &nearest = *report.answer.nearest;
+  if (report.answer().nearest) {
+    const Nearest &nearest = *report.answer().nearest;
     document["nearest"] = {{"found", tilewright::toString(nearest.found)},
                            {"values", namedValues(space, nearest.values)},
                            {"steps", nearest.steps},
@@ -246,7 +289,7 @@ void printTiles(const TileReport &report) {
   std::set<std::string> printed;
   const size_t longest = hasFreeSizes(report) ? longestTile : longestAskedTile;
   bool isCut = false;
-  for (const TileInstance &instance : report.tiled.instances) {
+  for (const TileInstance &instance : report.tiled().instances) {
     const Op &op = report.graph.op(instance.op);
     const Tile tile = shown(instance.tile);
     std::string text = tile.str(op.shape.dims);
@@ -285,7 +328,7 @@ std::string elementText(const RuntimeVariable &rt, Shown &shown) {
 
 /// What the names in tiles mean: "t0 of 64, t1 of 128: dims of %out", "k0 of 512: loop of %dot".
 void printNames(const TileReport &report) {
-  const TileSpace &space = report.tiled.space;
+  const TileSpace &space = report.tiled().space;
   std::string line;
   for (size_t i = 0; i < space.parameters.size(); ++i) {
     const TileParameter &p = space.parameters[i];
@@ -305,19 +348,19 @@ void printNames(const TileReport &report) {
   if (!line.empty())
     say("sizes     {}\n", line.substr(0, line.size() - 2));
   Shown shown(report);
-  for (const RuntimeVariable &rt : report.tiled.runtime)
+  for (const RuntimeVariable &rt : report.tiled().runtime)
     say("values    {} is that of %{}{} when the program runs, in [{}, {}]\n", rt.var.str(),
         report.graph.op(rt.source).name, elementText(rt, shown), rt.range.lo, rt.range.hi);
 }
 
 /// "yes, exact": of a feasible tiling, how well the tiles are known.
 std::string feasibleText(const TileReport &report) {
-  std::string text(tilewright::toString(report.answer.feasible));
-  if (report.answer.feasible != Verdict::Yes)
+  std::string text(tilewright::toString(report.feasible()));
+  if (report.feasible() != Verdict::Yes)
     return text;
   Exactness worst = Exactness::Exact;
   Shown shown(report);
-  for (const TileInstance &instance : report.tiled.instances)
+  for (const TileInstance &instance : report.tiled().instances)
     worst = std::max(worst, shown.exactness(instance));
   switch (worst) {
   case Exactness::Exact:
@@ -330,34 +373,133 @@ std::string feasibleText(const TileReport &report) {
   return text;
 }
 
+/// "wgmma and mma.sync".
+std::string namesOf(const std::vector<const TileSpaceAnswer *> &answers) {
+  std::string names;
+  for (size_t i = 0; i < answers.size(); ++i)
+    names += fmt::format("{}{}",
+                         i == 0                    ? ""
+                         : i + 1 == answers.size() ? " and "
+                                                   : ", ",
+                         tilewright::toString(answers[i]->instruction));
+  return names;
+}
+
+/// Limits of the device that the choice breaks, beside those that the core names: whoever would
+/// change it wants to know all of them.
+std::vector<std::string> otherLimits(const TileReport &report, const TileSpaceAnswer &of) {
+  std::vector<std::string> lines;
+  if (!of.answer.core)
+    return lines;
+  Assignment point;
+  for (size_t i = 0; i < report.choice.size(); ++i)
+    if (report.choice[i])
+      point.set(of.tiled->space.parameters[i].size, *report.choice[i]);
+  for (size_t i = 0; i < of.system.constraints.size(); ++i) {
+    const Constraint &constraint = of.system.constraints[i];
+    const std::vector<size_t> &named = of.answer.core->constraints;
+    if (constraint.from.opName == "device" && constraint.formula.evaluate(point) == false &&
+        std::find(named.begin(), named.end(), i) == named.end())
+      lines.push_back(constraint.describe(point));
+  }
+  return lines;
+}
+
+/// Why each instruction is refused: a line for each reason, then what it conflicts with.
+void printReasons(const TileReport &report) {
+  std::vector<std::string> reasons, choices;
+  std::map<std::string, std::vector<const TileSpaceAnswer *>> of;
+  for (const TileSpaceAnswer &each : report.answers) {
+    std::vector<std::string> lines;
+    size_t constraints = 0;
+    if (each.answer.core) {
+      lines = each.answer.core->text;
+      constraints = each.answer.core->constraints.size();
+    } else if (!each.answer.reason.empty()) {
+      lines = {each.answer.reason};
+      constraints = 1;
+    }
+    for (size_t i = 0; i < lines.size(); ++i) {
+      std::vector<std::string> &all = i < constraints ? reasons : choices;
+      if (std::find(all.begin(), all.end(), lines[i]) == all.end())
+        all.push_back(lines[i]);
+      of[lines[i]].push_back(&each);
+    }
+  }
+  for (const TileSpaceAnswer &each : report.answers)
+    for (const std::string &line : otherLimits(report, each)) {
+      if (std::find(reasons.begin(), reasons.end(), line) == reasons.end())
+        reasons.push_back(line);
+      of[line].push_back(&each);
+    }
+  for (const std::string &line : reasons)
+    say("  {}because {}\n",
+        of[line].size() == report.answers.size() ? "" : fmt::format("with {} ", namesOf(of[line])),
+        line);
+  for (const std::string &line : choices)
+    say("  {}\n", line);
+  for (const TileSpaceAnswer &each : report.answers)
+    if (each.answer.core && !each.answer.core->isCertified) {
+      say("  found by search; Z3 could not confirm it within its {} resource units "
+          "(--rlimit)\n",
+          each.answer.allowed);
+      break;
+    }
+}
+
+void printRefusal(const TileReport &report) {
+  if (!report.refusal.empty()) {
+    say("  because {}\n", report.refusal);
+    return;
+  }
+  printReasons(report);
+  const TileSpaceAnswer *nearest = nullptr;
+  bool isNone = false;
+  for (const TileSpaceAnswer &each : report.answers) {
+    if (!each.answer.nearest)
+      continue;
+    isNone |= each.answer.nearest->found == Verdict::No;
+    if (each.answer.nearest->found == Verdict::Yes &&
+        (!nearest || each.answer.nearest->steps < nearest->answer.nearest->steps))
+      nearest = &each;
+  }
+  if (nearest)
+    say("nearest   {}{}\n",
+        valuesText(report.tiled().space, asChoice(nearest->answer.nearest->values), report.choice),
+        report.answers.size() == 1
+            ? ""
+            : fmt::format(" with {}", tilewright::toString(nearest->instruction)));
+  else if (isNone)
+    say("nearest   none: no candidate tiling is feasible\n");
+}
+
+/// The plan that resources and price are of.
+void printPlan(const TileReport &report) {
+  if (!report.plan) {
+    if (!report.refusal.empty())
+      say("plan      none: {}\n", report.refusal);
+    return;
+  }
+  const bool isOnlyOne = report.plansToChooseFrom == 1;
+  say("plan      {}{}\n", planText(*report.plan),
+      isOnlyOne ? ""
+                : fmt::format(", the fastest of {} by predicted time", report.plansToChooseFrom));
+}
+
 } // namespace
 
 void printTable(const TileReport &report, bool everything) {
-  const TileSpace &space = report.tiled.space;
-  const Explanation &answer = report.answer;
+  const TileSpace &space = report.tiled().space;
+  const Explanation &answer = report.answer();
   say("kernel    %{} ({}), {} ops, {}\n", report.source.name,
-      tilewright::toString(report.source.kind), report.tiled.group.ops.size(),
-      report.graph.op(report.tiled.group.roots.back()).shape.str(false));
+      tilewright::toString(report.source.kind), report.tiled().group.ops.size(),
+      report.graph.op(report.tiled().group.roots.back()).shape.str(false));
   printNames(report);
   say("tile      {}\n", valuesText(space, report.choice, report.choice));
   say("feasible  {}\n", feasibleText(report));
-  if (answer.feasible == Verdict::No) {
-    if (answer.core) {
-      for (size_t i = 0; i < answer.core->text.size(); ++i)
-        say("  {}{}\n", i < answer.core->constraints.size() ? "because " : "",
-            answer.core->text[i]);
-      if (!answer.core->isCertified)
-        say("  found by search; Z3 could not confirm it within its {} resource units "
-            "(--rlimit)\n",
-            answer.allowed);
-    } else if (!answer.reason.empty()) {
-      say("  {}\n", answer.reason);
-    }
-    if (answer.nearest && answer.nearest->found == Verdict::Yes)
-      say("nearest   {}\n", valuesText(space, asChoice(answer.nearest->values), report.choice));
-    else if (answer.nearest && answer.nearest->found == Verdict::No)
-      say("nearest   none: no candidate tiling is feasible\n");
-  } else if (answer.feasible == Verdict::Unknown) {
+  if (report.feasible() == Verdict::No) {
+    printRefusal(report);
+  } else if (report.feasible() == Verdict::Unknown) {
     say("  {}\n  Z3 spent {} of {} resource units (--rlimit){}\n", answer.reason, answer.spent,
         answer.allowed,
         answer.isReproducible ? "" : ", and ended by the clock: another run may differ");
@@ -370,21 +512,22 @@ void printTable(const TileReport &report, bool everything) {
     for (size_t i = 0; i < report.choice.size(); ++i)
       if (report.choice[i])
         point.set(space.parameters[i].size, *report.choice[i]);
-    for (const Constraint &constraint : report.system.constraints) {
+    for (const Constraint &constraint : report.system().constraints) {
       std::optional<bool> value = constraint.formula.evaluate(point);
       say("  {} {} [{}]\n", value ? (*value ? "holds   " : "violated") : "open    ",
           constraint.describe(point), constraint.from.rule);
     }
-    if (report.system.constraints.empty())
+    if (report.system().constraints.empty())
       say("  none: every tiling is exact\n");
     say("solver    {}\n", answer.spent == 0
                               ? "not needed, the search decided"
                               : fmt::format("Z3 spent {} resource units of at most {} a query",
                                             answer.spent, answer.allowed));
   }
-  if (answer.feasible == Verdict::No)
+  if (report.feasible() == Verdict::No)
     return; // the formulas of the tiles hold only where the constraints do
   printTiles(report);
+  printPlan(report);
   if (report.resources) {
     const EstimateResources &r = *report.resources;
     say("resources {:.0f} threads a block, {:.0f} registers a thread, {:.0f} B of shared "
@@ -402,30 +545,68 @@ void printTable(const TileReport &report, bool everything) {
     printPrice(*report.price);
 }
 
-void printFeasibleList(const TileSpace &space, const SearchResult &total,
-                       const std::vector<std::vector<int64_t>> &points, const Choice &shown,
-                       bool json) {
-  if (json) {
-    Json document = newDocument("tile.list");
-    document["feasible_count"] = total.solutions;
-    document["is_complete"] = total.end == SearchResult::End::Exhausted && total.undecided == 0;
-    document["parameters"] = Json::array();
-    for (const TileParameter &parameter : space.parameters)
-      document["parameters"].push_back(parameter.name);
-    document["tilings"] = points;
-    print(document);
-    return;
+void TileList::addShown(const ConstraintSystem &system) {
+  for (size_t i = 0; i < shown.size(); ++i)
+    if (!shown[i] && system.parameters[i].candidates.size() > 1)
+      shown[i] = system.parameters[i].candidates.front();
+}
+
+namespace {
+
+Json listJson(const TileList &list) {
+  Json document = newDocument("tile.list");
+  document["feasible_count"] = list.feasible;
+  document["is_complete"] = list.isComplete && list.undecided == 0;
+  document["parameters"] = Json::array();
+  for (const TileParameter &parameter : list.space.parameters)
+    document["parameters"].push_back(parameter.name);
+  document["tilings"] = Json::array();
+  for (const TileList::Row &row : list.rows)
+    document["tilings"].push_back(row.values);
+  if (!list.rows.empty() && !list.rows.front().instruction.empty()) {
+    document["instructions"] = Json::array();
+    for (const TileList::Row &row : list.rows)
+      document["instructions"].push_back(row.instruction);
   }
-  say("{} feasible tiling{}", total.solutions, total.solutions == 1 ? "" : "s");
-  if (total.end != SearchResult::End::Exhausted)
+  if (list.priced) {
+    document["priced_count"] = *list.priced;
+    document["is_exhaustive"] = list.isExhaustive;
+    document["times_ns"] = Json::array();
+    document["limiters"] = Json::array();
+    for (const TileList::Row &row : list.rows) {
+      document["times_ns"].push_back(*row.timeNs);
+      document["limiters"].push_back(row.limiter);
+    }
+  }
+  return document;
+}
+
+} // namespace
+
+void printList(const TileList &list, bool json) {
+  if (json)
+    return print(listJson(list));
+  say("{} feasible tiling{}", list.feasible, list.feasible == 1 ? "" : "s");
+  if (!list.isComplete)
     say(" found before the search's budget was spent");
-  if (total.undecided)
-    say(", {} candidates undecided", total.undecided);
+  if (list.undecided)
+    say(", {} candidates undecided", list.undecided);
+  if (list.priced)
+    say(", {} priced, the fastest first", *list.priced);
   say("\n");
-  for (const std::vector<int64_t> &point : points)
-    say("  {}\n", valuesText(space, asChoice(point), shown));
-  if (points.size() < total.solutions)
-    say("  … {} more; see --limit\n", total.solutions - points.size());
+  if (!list.refusal.empty())
+    say("  none: {}\n", list.refusal);
+  for (const TileList::Row &row : list.rows) {
+    const std::string instruction =
+        row.instruction.empty() ? "" : " instruction=" + row.instruction;
+    if (row.timeNs)
+      say("  {:>9}  {:<14} {}{}\n", timeText(*row.timeNs), row.limiter,
+          valuesText(list.space, asChoice(row.values), list.shown), instruction);
+    else
+      say("  {}{}\n", valuesText(list.space, asChoice(row.values), list.shown), instruction);
+  }
+  if (list.rows.size() < list.feasible && list.rows.size() == list.limit)
+    say("  … {} more; see --limit\n", list.feasible - list.rows.size());
 }
 
 } // namespace tilewright::cli

@@ -1,0 +1,198 @@
+#include "analysis/explore/kernel_plans.h"
+
+#include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/resources.h"
+#include "costmodel/plan_batch.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace tilewright {
+
+namespace {
+
+/// Plans of one group, priced together.
+class BatchScorer : public PlanScorer {
+public:
+  BatchScorer(PlanBatch batch, const Parameters &parameters, CacheState cache)
+      : batch(std::move(batch)), parameters(parameters), cache(cache) {}
+
+  llvm::Error add(const KernelPlan &plan) override { return batch.add(plan.values); }
+
+  llvm::Expected<std::vector<double>> score() override {
+    std::vector<double> times(batch.size());
+    if (llvm::Error error = batch.score(parameters, cache, times))
+      return error;
+    batch.clear();
+    return times;
+  }
+
+private:
+  PlanBatch batch;
+  Parameters parameters;
+  CacheState cache;
+};
+
+/// Plans one by one, with registers that are given.
+class SingleScorer : public PlanScorer {
+public:
+  explicit SingleScorer(const KernelPlans &plans) : plans(plans) {}
+
+  llvm::Error add(const KernelPlan &plan) override {
+    llvm::Expected<Estimate> estimate = plans.price(plan);
+    if (!estimate)
+      return estimate.takeError();
+    times.push_back(estimate->timeNs);
+    return llvm::Error::success();
+  }
+  llvm::Expected<std::vector<double>> score() override { return std::exchange(times, {}); }
+
+private:
+  const KernelPlans &plans;
+  std::vector<double> times;
+};
+
+bool hasTensorCores(const Graph &graph, const Group &group, const Device &device) {
+  return std::any_of(group.ops.begin(), group.ops.end(), [&](OpId id) {
+    const Op &op = graph[id];
+    return (op.opcode == Opcode::Dot || op.opcode == Opcode::Convolution) &&
+           device.tensorFlopsPerClock(graph[op.operands[0]].shape.dtype) > 0;
+  });
+}
+
+} // namespace
+
+std::vector<Instruction> instructionsOf(const Graph &graph, const TiledGroup &group,
+                                        const Device &device) {
+  const CodeChoice code = codeOf(graph, group, Instruction::Wgmma);
+  if (code.kind != CodeKind::Dot && code.kind != CodeKind::Chain)
+    return {Instruction::Fma};
+  std::vector<Instruction> result;
+  if (hasTensorCores(graph, group.group, device)) {
+    if (device.warpgroupMma && code.instruction == Instruction::Wgmma)
+      result.push_back(Instruction::Wgmma);
+    result.push_back(Instruction::MmaSync);
+  }
+  if (code.kind == CodeKind::Dot || result.empty())
+    result.push_back(Instruction::Fma);
+  return result;
+}
+
+llvm::Expected<KernelPlans> kernelPlans(std::shared_ptr<const Module> module,
+                                        const KernelSource &source, const Device &device,
+                                        const Calibration &calibration,
+                                        const PlanOptions &options) {
+  llvm::Expected<TiledKernel> kernel = tileKernel(*module, source);
+  if (!kernel)
+    return kernel.takeError();
+  const Graph &graph = module->graph(source.graph);
+  std::vector<Instruction> instructions = instructionsOf(graph, *kernel->tiled, device);
+  const CodeKind kind = codeOf(graph, *kernel->tiled, Instruction::Fma).kind;
+  if (options.instruction && (kind == CodeKind::Dot || kind == CodeKind::Chain))
+    instructions = {*options.instruction};
+
+  KernelPlans plans(device, calibration, options);
+  for (Instruction instruction : instructions) {
+    auto tiled = std::make_shared<TiledGroup>(*kernel->tiled);
+    addResourceConstraints(graph, *tiled, device.limits, instruction);
+    addInstructionConstraints(graph, *tiled, instruction);
+    addSearchConstraints(graph, *tiled);
+    addChainSearchConstraints(*module, graph, *tiled);
+    KernelPlan prototype;
+    prototype.name = source.name;
+    prototype.module = module;
+    prototype.graph = source.graph;
+    prototype.context = kernel->context;
+    prototype.tiled = std::move(tiled);
+    prototype.instruction = instruction;
+    plans.prototypes.push_back(std::move(prototype));
+  }
+  plans.work = neededWork(*module, graph, source.group);
+  return plans;
+}
+
+llvm::Expected<Estimate> KernelPlans::price(const KernelPlan &plan) const {
+  return estimateTime(plan, device, calibration,
+                      {.cache = options.cache, .registers = options.registers});
+}
+
+llvm::Expected<EstimateResources> KernelPlans::resources(const KernelPlan &plan) const {
+  return estimateResources(plan, device, options.registers);
+}
+
+std::unique_ptr<PlanScorer> KernelPlans::scorer(const KernelPlan &prototype) const {
+  if (options.registers)
+    return std::make_unique<SingleScorer>(*this);
+  return std::make_unique<BatchScorer>(PlanBatch(prototype, device, prototype.instruction),
+                                       parametersFor(calibration, device), options.cache);
+}
+
+llvm::Expected<PlanRanking> KernelPlans::search(const PlanSearchOptions &searching) const {
+  PlanRanking ranking;
+  ranking.isExhaustive = true;
+  std::vector<std::pair<Instruction, std::vector<std::string>>> refusals;
+  for (const KernelPlan &prototype : prototypes) {
+    PlanSearchOptions mine = searching;
+    // Plain arithmetic that can't be among the best is counted, not priced.
+    if (prototype.instruction == Instruction::Fma && prototypes.size() > 1 &&
+        ranking.best.size() >= searching.top &&
+        lowerBoundNs(work, device, options.cache, false) > ranking.best.back().estimate.timeNs)
+      mine.maxPriced = 0;
+    std::unique_ptr<PlanScorer> score = scorer(prototype);
+    llvm::Expected<PlanSearchResult> found = searchPlans(prototype, *score, mine);
+    if (!found)
+      return found.takeError();
+    ranking.raw += found->raw;
+    ranking.feasible += found->feasible;
+    ranking.priced += found->priced;
+    ranking.isExhaustive &= found->isExhaustive;
+    for (PricedPlan &each : found->best) {
+      KernelPlan plan = prototype;
+      plan.values = std::move(each.values);
+      llvm::Expected<Estimate> estimate = price(plan);
+      if (!estimate)
+        return estimate.takeError();
+      ranking.best.push_back({std::move(plan), std::move(*estimate)});
+    }
+    std::stable_sort(ranking.best.begin(), ranking.best.end(),
+                     [](const RankedPlan &a, const RankedPlan &b) {
+                       return a.estimate.timeNs < b.estimate.timeNs;
+                     });
+    if (ranking.best.size() > searching.top)
+      ranking.best.resize(searching.top);
+    refusals.emplace_back(prototype.instruction, std::move(found->refusal));
+  }
+  if (ranking.best.empty()) {
+    ranking.refusal = joinReasons(refusals);
+    if (ranking.feasible == 0)
+      ranking.refusal =
+          ranking.refusal.empty() ? "no feasible tiling" : "no feasible tiling; " + ranking.refusal;
+  }
+  return ranking;
+}
+
+std::string joinReasons(const std::vector<std::pair<Instruction, std::vector<std::string>>> &of) {
+  auto isCommon = [&](const std::string &line) {
+    return std::all_of(of.begin(), of.end(), [&](const auto &each) {
+      return std::find(each.second.begin(), each.second.end(), line) != each.second.end();
+    });
+  };
+  std::string text;
+  auto add = [&](const std::string &line) { text += (text.empty() ? "" : "; ") + line; };
+  if (!of.empty())
+    for (const std::string &line : of.front().second)
+      if (isCommon(line))
+        add(line);
+  for (const auto &[instruction, lines] : of) {
+    std::string own;
+    for (const std::string &line : lines)
+      if (!isCommon(line))
+        own += (own.empty() ? "" : "; ") + line;
+    if (!own.empty())
+      add(of.size() > 1 ? fmt::format("with {}: {}", toString(instruction), own) : own);
+  }
+  return text;
+}
+
+} // namespace tilewright
