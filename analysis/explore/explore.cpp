@@ -150,7 +150,8 @@ void Explorer::noteUnsplitReduction(ExploredKernel &kernel) const {
   const double warps = estimate.ctas * estimate.resources.warps;
   const double room = device.smCount * static_cast<double>(device.limits.warpsPerSm);
   if (kernel.kind != KernelKind::Reduce || estimate.timeNs < worthANote ||
-      estimate.timeNs < wellAbove * estimate.rooflineNs || 2 * warps > room)
+      estimate.timeNs < wellAbove * estimate.rooflineNs || 2 * warps > room ||
+      estimate.ctas >= static_cast<double>(device.smCount))
     return;
   kernel.notes.push_back(
       fmt::format("{:.0f} CTAs of {:.0f} warps on {:.0f} SMs: a reduction is not split over CTAs",

@@ -81,7 +81,6 @@ TEST(Explore, RanksPlansAndCountsArithmetic) {
   EXPECT_GE(model.totalTimeNs, model.lowerBoundNs);
   EXPECT_TRUE(model.isComplete());
 }
-
 // Stages mean nothing to a kernel without a loop: its best plans are different tilings or warps.
 TEST(Explore, BestPlansDifferInMoreThanTheirStages) {
   Explored explored;
@@ -98,7 +97,6 @@ ENTRY e {
         seen.insert({plan.plan.value("t0"), plan.plan.value("t1"), plan.plan.value("warps")})
             .second);
 }
-
 TEST(Explore, TheNumberOfThreadsChangesNothing) {
   Explored explored;
   Module module = parseVerified(R"(HloModule m
@@ -120,7 +118,6 @@ ENTRY e {
       EXPECT_EQ(a.kernels[i].plans[p].plan.values, b.kernels[i].plans[p].plan.values);
   }
 }
-
 // A device without room for a dot's operands: the group is taken apart, what is left of it runs,
 // and the dot is listed with the reason.
 TEST(Explore, AGroupThatCantBeOneKernelIsTakenApart) {
@@ -139,7 +136,6 @@ TEST(Explore, AGroupThatCantBeOneKernelIsTakenApart) {
   for (const Op &op : module.entry().all())
     EXPECT_EQ(seen[op.name], 1) << op.name;
 }
-
 // Patches of an image as rows of a matrix: the dot can follow the views of its operand or read what
 // a kernel before it wrote, and the faster of both is taken. Every op stays in one kernel.
 TEST(Explore, AViewThatCostsADotItsTilesIsTakenOut) {
@@ -162,7 +158,6 @@ ENTRY e {
   for (auto &[name, count] : accounts(model))
     EXPECT_EQ(count, 1) << name;
 }
-
 // Every cell is the plan with two sizes changed: its time where all constraints accept it, else the
 // constraint that does not. The plan's own cell is there and no cell of the map is faster than the
 // best plan, whose search was exhaustive.
@@ -197,7 +192,6 @@ TEST(Explore, TileMapsSayWhatOtherSizesWouldDo) {
   EXPECT_GT(feasible, 1u);
   EXPECT_LT(feasible, map.cells.size());
 }
-
 // What a kernel reads is seen through ops that need no kernel.
 TEST(Explore, KernelsNameTheKernelsThatTheyRead) {
   Explored explored;
@@ -229,7 +223,6 @@ ENTRY e {
   EXPECT_TRUE(reads["alone"].empty());
   EXPECT_EQ(reads["d"], std::set<std::string>{"both"});
 }
-
 // The ways to take a kernel apart: each part's operands are leaves, results of earlier parts, or
 // its own ops; every op is counted once; and nothing is cut where the dot reads memory directly.
 TEST(KernelCuts, PartsReadWhatEarlierPartsWrite) {
@@ -274,7 +267,6 @@ ENTRY e {
                          groupSimply(parseVerified(denseLayer).entry()).kernels.front())
                   .empty());
 }
-
 // Bytes that stay where they are cost nothing under another shape, an argument's as well; a copy
 // that makes an argument a result is one.
 TEST(Explore, FreeViewsNeedNoKernel) {
@@ -310,7 +302,6 @@ ENTRY e {
   for (const Op &op : module.entry().all())
     EXPECT_EQ(seen[op.name], 1) << op.name;
 }
-
 // Sums of few results are made by few CTAs, which a reader should know; many are not worth a word.
 TEST(Explore, SaysThatReductionsAreNotSplit) {
   Explored explored;
@@ -328,7 +319,6 @@ TEST(Explore, SaysThatReductionsAreNotSplit) {
   EXPECT_TRUE(notes(32, 1048576).empty());
   EXPECT_TRUE(notes(64, 32).empty()); // over in no time
 }
-
 // A transpose of what is divided by a sum: read twice by one kernel, in bad pieces, or by two.
 TEST(Explore, SumsBeforeATransposeMayBeWrittenFirst) {
   Explored explored;
@@ -364,7 +354,6 @@ add {
   ASSERT_EQ(cuts[0].size(), 2u);
   EXPECT_EQ(whole.entry().op(cuts[0][0].root).name, "s");
 }
-
 // Only what must happen counts: rows that are looked up, not the table; slices, not what they cut.
 TEST(Explore, TheLowerBoundIsOne) {
   Explored explored;
@@ -395,7 +384,6 @@ TEST(Explore, TheLowerBoundIsOne) {
                    (2.0 * 65536 * 1024 * 4 - explored.device.l2Bytes) /
                        explored.device.dramBandwidth);
 }
-
 // Arithmetic that the counts know and the price forgets shows as a kernel above the peak.
 TEST(Explore, NoWindowIsFasterThanThePeak) {
   Explored explored;
@@ -427,7 +415,6 @@ ENTRY e {
     EXPECT_GE(kernel.plans.front().estimate.timeNs, static_cast<double>(kernel.flops) / peak) << op;
   }
 }
-
 TEST(Explore, EmptyTensorsTakeNoTime) {
   Explored explored;
   ExploredModel model = explored.run(parseVerified(R"(HloModule m
@@ -498,7 +485,6 @@ TEST(Explore, ALoopIsItsBodyAsOftenAsItRuns) {
     unsupported.insert(op.op);
   EXPECT_EQ(unsupported, (std::set<std::string>{"sorted", "cc", "start", "done"}));
 }
-
 TEST(Explore, ALoopOfUnknownLengthIsListed) {
   std::string text = thingsWithoutMaps;
   text.replace(text.find("s32[] constant(1)"), 17, "s32[] constant(0)");
