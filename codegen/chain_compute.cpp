@@ -1,4 +1,4 @@
-// The program of a chain of two dots.
+// The code of a chain of two dots.
 #include "analysis/support/checked.h"
 #include "analysis/tiling/carried_state.h"
 #include "codegen/chain_lowering.h"
@@ -99,8 +99,8 @@ llvm::Expected<std::optional<Values>> ChainLowering::supply(OpId op, const Coord
   return std::nullopt;
 }
 
-/// Quotients of f32 by a sum of the row, by way of its reciprocal; none where it is another
-/// division.
+/// Division of f32 by one of the row's sums, as a multiplication by its reciprocal; empty for any
+/// other division.
 llvm::Expected<Values> ChainLowering::quotients(const Op &op, const Coordinates &at,
                                                 unsigned count) {
   OpId bottom = withoutMovement(lowering->graph, op.operands[1]);
@@ -178,21 +178,20 @@ llvm::Error ChainLowering::loadKeys(Expr step, llvm::Value *stageOffset) {
       stageOffset);
 }
 
-/// Which tile this program makes, and how.
-void ChainLowering::placeProgram() {
+/// Which tile this CTA makes, and how.
+void ChainLowering::placeCta() {
   ValueEmitter &emitter = lowering->emitter;
   int64_t planes = sides[1].tiles * sides[2].tiles;
-  Expr block = lowering->blockVariable(sides[0].tiles * planes);
+  Expr cta = lowering->ctaVariable(sides[0].tiles * planes);
   Expr batch, rowTile, columnTile;
-  if (laterRowsAreLonger) { // the last rows of all batches, then those before
-    batch = emitter.simplify(block.mod(sides[0].tiles));
-    rowTile =
-        emitter.simplify(emitter.constant(sides[1].tiles - 1) - block.floorDiv(sides[0].tiles));
+  if (laterRowsAreLonger) { // the last rows of all batches first, then the ones before them
+    batch = emitter.simplify(cta.mod(sides[0].tiles));
+    rowTile = emitter.simplify(emitter.constant(sides[1].tiles - 1) - cta.floorDiv(sides[0].tiles));
     columnTile = emitter.constant(0);
   } else {
     std::tie(rowTile, columnTile) =
-        rasterizeTiles(emitter, block, sides[1].tiles, sides[2].tiles, spec.schedule.groupM);
-    batch = emitter.simplify(block.floorDiv(planes));
+        rasterizeTiles(emitter, cta, sides[1].tiles, sides[2].tiles, spec.schedule.groupM);
+    batch = emitter.simplify(cta.floorDiv(planes));
   }
   const Expr linear[] = {batch, rowTile, columnTile};
   for (size_t s = 0; s < sides.size(); ++s)
@@ -208,7 +207,7 @@ llvm::Error ChainLowering::emitProgram() {
   ValueEmitter &emitter = lowering->emitter;
   KernelBuilder &k = lowering->k;
   llvm::IRBuilder<> &b = k.b;
-  // Tiles lie so that their lines are contiguous in memory.
+  // Each tile is laid out along the dim that is contiguous in memory.
   auto orient = [&](StagedTile &tile, OpId op, int64_t across, int64_t along, bool isLeft,
                     OpId dot) {
     tile.op = op;
@@ -245,7 +244,7 @@ llvm::Error ChainLowering::emitProgram() {
   if (error)
     return error;
   int64_t kBlocks = depthPadded / 16;
-  // The queries have landed with the first group; kept in registers where they fit.
+  // The queries land with the first group of copies; they stay in registers where they fit.
   if (static_cast<size_t>(rowBlocks() * kBlocks) <= maxKeptFragments) {
     k.copyAsyncWait(static_cast<unsigned>(std::max<int64_t>(stages - 2, 0)));
     k.barrier();
@@ -338,7 +337,8 @@ llvm::Error ChainLowering::emitStep(Expr step, llvm::Value *stage, Values &outpu
   ValueEmitter &emitter = lowering->emitter;
   Expr warp = emitter.variable(VarKind::ProgramId, "warp", Interval::ofExtent(spec.schedule.warps),
                                k.uniform(k.b.CreateLShr(k.threadId(), 5)));
-  auto softened = softenStep(step, emitter.simplify(warp * rowsOfWarp), rowsOfWarp, sums, state);
+  auto softened =
+      maskedSoftmaxStep(step, emitter.simplify(warp * rowsOfWarp), rowsOfWarp, sums, state);
   if (!softened)
     return softened.takeError();
   rescale(outputs, softened->factors);
@@ -387,7 +387,7 @@ llvm::Error ChainLowering::takeRow(int64_t line, const Values &state) {
   for (size_t i = 0; i < reductions.size(); ++i) {
     const Reduction &reduction = reductions[i];
     llvm::Value *held = state[static_cast<size_t>(line) * reductions.size() + i];
-    if (reduction.combiner == Combiner::Add) // each lane has added up its own keys
+    if (reduction.combiner == Combiner::Add) // each lane holds the sum over its own keys
       held = acrossQuad(Combiner::Add, reduction.type, held);
     else if (scaling)
       held = b.CreateFMul(held, k.cf(factor));

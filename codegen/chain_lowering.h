@@ -1,24 +1,26 @@
-// The lowering of two dots in a row, of which the first's result never leaves the registers.
+// Lowering of back-to-back dots: the result of the first stays in registers as an operand of the
+// second.
 //
 //     S = Q·Kᵀ,   P = f(S),   O = P·V
 //
-// f may reduce over the second dot's contracted dim ("keys"), as a softmax does. The keys are gone
-// through in one pass, in steps; what is known of the reductions so far is corrected as they grow
-// (analysis/tiling/carried_state.h). Where that can't be done, all keys are one step.
+// f may reduce over the second dot's contracted dim ("keys"), as a softmax does. One pass visits
+// the keys in steps and corrects the running reductions after each step (online softmax, see
+// analysis/tiling/carried_state.h). Reductions without an online form take all keys as one step.
 //
-// Each warp has some of the rows, all of their keys and all columns of O: rows are reduced by
-// shuffles within four lanes. Q stands in shared memory once, K and V in stages. P goes from the
-// first product's registers to the second's: the fragments agree, of mma.sync and of wgmma.
+// Each warp owns some of the rows, with all of their keys and all columns of O, so that rows are
+// reduced by shuffles within four lanes. Shared memory holds Q once, and K and V in stages. P goes
+// from the first product's registers straight to the second's: accumulator and operand fragments
+// agree, for mma.sync and for wgmma.
 //
-// Where the argument of the exponential is c·S (masked or not) with a constant c > 0, everything up
-// to there is reckoned without the factor, the maximum too: e^(c·s - c·m) = 2^((s - m)·c·log2 e) is
-// one subtraction, one product and one exp2 a score, and exactly 1 where s is the maximum.
+// Where the argument of the exponential is c·S (masked or not) with a constant c > 0, scores and
+// their maximum are computed without the factor: e^(c·s - c·m) = 2^((s - m)·c·log2 e) is one
+// subtraction, one product and one exp2 a score, and exactly 1 where s is the maximum.
 #pragma once
 
 #include "analysis/tiling/masks.h"
 #include "analysis/tiling/tiled_group.h"
-#include "codegen/copying_warps.h"
 #include "codegen/dot_sides.h"
+#include "codegen/producer_warps.h"
 #include "codegen/staged_tile.h"
 #include "codegen/tensor_operand.h"
 
@@ -40,12 +42,12 @@ private:
     DType type = DType::F32;
     double start = 0; ///< what it is of nothing
   };
-  /// A select's predicate that is true where all conditions are at least 0.
+  /// A select's predicate: true where all conditions are at least 0.
   struct Mask {
     OpId predicate;
     std::vector<AffineValue> conditions;
     Coordinates at;         ///< over the placeholders
-    bool isCertain = false; ///< in the step that isWhole() was last asked about, if that holds
+    bool isCertain = false; ///< true in every step for which the last isWhole() condition holds
   };
 
   llvm::Error analyse();
@@ -60,7 +62,7 @@ private:
   void analyseSteps();
   void findMasks();
   void findSteps();
-  void placeProgram();
+  void placeCta();
   llvm::Value *isWhole(Expr step, Expr firstRow, int64_t rows);
   int64_t rowBlocks() const { return rowsOfWarp / 16; }
   int64_t lines() const { return rowBlocks() * 2; }
@@ -81,21 +83,22 @@ private:
   llvm::Error emitProducts(llvm::Value *group);
   Values startScores(llvm::Value *group, llvm::Value *stage);
   Values startOutputs(llvm::Value *stage, const std::vector<Values> &fragments, Values outputs);
-  void holdBackUntil(const Values &state, const std::function<void()> &never);
+  void keepBehind(const Values &state, const std::function<void()> &never);
   Values waitFor(unsigned pending, bool isScores, const Values &started);
   // Between the dots
-  /// P, and what running sums are to be multiplied by.
-  struct Softened {
+  /// P, and the factors by which running sums are rescaled.
+  struct SoftmaxStep {
     Values scores;  ///< as computeScores() has them: [row block][8 keys][4]
-    Values factors; ///< by line; none: 1
+    Values factors; ///< by line; empty: all are 1
   };
   /// P as left operands: [row block · key blocks + key block], four words.
   std::vector<Values> fragmentsOf(const Values &scores);
   Values initialState();
   std::vector<bool> provisionalOps() const;
-  llvm::Expected<Softened> soften(Expr step, const Values &sums, Values &state, bool isWhole);
-  llvm::Expected<Softened> softenStep(Expr step, Expr firstRow, int64_t rows, const Values &sums,
-                                      Values &state);
+  llvm::Expected<SoftmaxStep> onlineSoftmaxStep(Expr step, const Values &sums, Values &state,
+                                                bool isWhole);
+  llvm::Expected<SoftmaxStep> maskedSoftmaxStep(Expr step, Expr firstRow, int64_t rows,
+                                                const Values &sums, Values &state);
   void rescale(Values &outputs, const Values &factors);
   llvm::Expected<Values> quotients(const Op &op, const Coordinates &at, unsigned count);
   llvm::Expected<Values> exponentials(const Op &op, const Coordinates &at, unsigned count);
@@ -126,10 +129,11 @@ private:
   std::vector<Reduction> reductions; ///< a maximum, if there is one, then sums
   std::optional<OpId> shift;         ///< what exponentials subtract, a value of the row
   std::optional<size_t> divisor;     ///< the sum that P is divided by
-  std::string whole;                 ///< why the keys must be one step; empty: they need not be
-  std::vector<OpId> closed;          ///< the reductions: their results are supplied
-  std::optional<OpId> scaling;       ///< the op that multiplies by `factor`, left out
-  OpId unscaled;                     ///< what it multiplies
+  std::string whyNotOnline;          ///< why the reductions have no online form; empty if they have
+  std::vector<OpId>
+      closed; ///< ops that are not expanded: the reductions, whose results are supplied
+  std::optional<OpId> scaling; ///< the op that multiplies by `factor`; it is skipped
+  OpId unscaled;               ///< what it multiplies
   double factor = 1;
   std::vector<Mask> masks;
   std::optional<TiledGroup> tiling; ///< with the range of the loop over the keys
@@ -143,7 +147,7 @@ private:
   int64_t queryBytes = 0, stageBytes = 0;
   // wgmma
   TensorOperand queryTensor, keyTensor, valueTensor;
-  CopyingWarps copying;
+  ProducerWarps producers;
   StageRing keyRing, valueRing;
   Expr stepPlaceholder;
 
@@ -151,7 +155,7 @@ private:
   llvm::Value *firstStep = nullptr, *endStep = nullptr;
   std::vector<Values> queryFragments; ///< [row block · K blocks + K block], where they are kept
 
-  // What is being made, for supply().
+  // Values at hand, for supply().
   Coordinates currentScores, currentFirst, currentSecond;
   Guard currentGuard;
   bool areMasksTrue = false;
@@ -162,10 +166,11 @@ private:
   llvm::Value *currentScale = nullptr;                      ///< of the second dot; null: 1
 };
 
-/// The chain with the plan's instruction, or with mma.sync where that can't take it.
+/// Lowers the chain with the plan's instruction, or with mma.sync where that instruction can't take
+/// it.
 llvm::Expected<KernelModule> lowerChain(const KernelSpec &spec, CodeMode mode);
 
-/// Does the spec's graph have two dots, one of which reads the other's result?
+/// True if the spec's graph has two dots and one reads the other's result.
 bool isChain(const Graph &graph);
 
 } // namespace tilewright

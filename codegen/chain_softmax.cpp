@@ -1,4 +1,5 @@
-// What a chain does with the scores of a step: P, and the running maximum and sums of its rows.
+// The online softmax of a chain: from the scores of a step to P and the running maximum and sums of
+// the rows.
 //
 // With the shift h of a row so far, s a score and c a constant, P is made of 2^((s - h)·c): exactly
 // 1 at s = h, whatever fill a mask has put there. 2^(s·c - h·c) by a multiply-add is not: the
@@ -24,7 +25,7 @@ llvm::Value *ChainLowering::atLeastLowest(DType type, llvm::Value *value) {
   return ops.combine(Combiner::Maximum, type, value, ops.constant(type, lowestFinite(type)));
 }
 
-/// By line and reduction its value, then by line the shift.
+/// Values by line and reduction, then the shifts by line.
 Values ChainLowering::initialState() {
   ScalarOps &ops = lowering->emitter.scalars();
   Values state;
@@ -37,7 +38,7 @@ Values ChainLowering::initialState() {
   return state;
 }
 
-/// A row value, such as the shift, with the reductions that are supplied now.
+/// A row value, such as the shift, computed from the reductions supplied at this point.
 llvm::Expected<Values> ChainLowering::rowValue(OpId op, Expr row) {
   ValueEmitter &emitter = lowering->emitter;
   ValueEmitter::Scope scope(emitter);
@@ -79,7 +80,8 @@ llvm::Expected<llvm::Value *> ChainLowering::moveShift(Expr row, llvm::Value *&h
   return change;
 }
 
-/// Values of an exponential of something less the shift; none where it is another one.
+/// Values of an exponential whose argument is something minus the shift; empty for any other
+/// exponential.
 llvm::Expected<Values> ChainLowering::exponentials(const Op &op, const Coordinates &at,
                                                    unsigned count) {
   const Graph &graph = lowering->graph;
@@ -103,8 +105,8 @@ llvm::Expected<Values> ChainLowering::exponentials(const Op &op, const Coordinat
   return values;
 }
 
-/// Ops whose values while a row is gone through differ from those of the whole row: its reductions
-/// and what is left unscaled, with all that comes of them.
+/// Ops whose values are provisional until the whole row was visited: the reductions, the unscaled
+/// scores, and everything computed from them.
 std::vector<bool> ChainLowering::provisionalOps() const {
   const Graph &graph = lowering->graph;
   std::vector<bool> result(graph.size());
@@ -120,8 +122,8 @@ std::vector<bool> ChainLowering::provisionalOps() const {
   return result;
 }
 
-llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const Values &sums,
-                                                              Values &state, bool isWhole) {
+llvm::Expected<ChainLowering::SoftmaxStep>
+ChainLowering::onlineSoftmaxStep(Expr step, const Values &sums, Values &state, bool isWhole) {
   ValueEmitter &emitter = lowering->emitter;
   ScalarOps &ops = emitter.scalars();
   KernelBuilder &k = lowering->k;
@@ -132,10 +134,10 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
   bool hasMaximum = perLine > 0 && reductions[0].combiner == Combiner::Maximum;
 
   emitter.setUntraced(provisionalOps());
-  Softened result;
+  SoftmaxStep result;
   result.scores.assign(sums.size(), nullptr);
   for (int64_t line = 0; line < lines(); ++line) {
-    ValueEmitter::Scope scope(emitter); // values of a row are not needed beyond it
+    ValueEmitter::Scope scope(emitter); // a row's values are not reused for other rows
     currentExponentials.clear();
     currentShift = nullptr;
     Expr row = rowOf(line);
@@ -144,7 +146,8 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
     auto keyAt = [&](int64_t j) {
       return emitter.simplify(step * keyStep + lowering->tid.mod(4) * 2 + emitter.lane() + j * 8);
     };
-    /// Values of an op at the two keys of eight `j`, with `otherwise` where there are none.
+    /// Values of an op at this lane's two keys in group `j` of eight; `otherwise` past the end of
+    /// the keys.
     auto pair = [&](OpId op, const Reduction *reduction, int64_t j,
                     llvm::Value *otherwise) -> llvm::Expected<Values> {
       emitter.setLanes(2);
@@ -176,11 +179,11 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
           (*made)[lane] = b.CreateSelect(condition, (*made)[lane], otherwise);
       return made;
     };
-    /// Everything of the row that a reduction goes over and this thread has, combined.
+    /// This thread's part of a reduction over the row.
     auto reduce = [&](size_t i) -> llvm::Expected<llvm::Value *> {
       const Reduction &reduction = reductions[i];
       llvm::Value *identity = ops.identity(reduction.combiner, reduction.type);
-      // Two at a time, so that each waits for half as many.
+      // Two chains at a time: halves the length of the dependent chain.
       Values halves(2, nullptr);
       for (int64_t j = 0; j < eights; ++j) {
         auto two = pair(reduction.input, &reduction, j, identity);
@@ -203,7 +206,7 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
       held[0] = ops.combine(Combiner::Maximum, topType, held[0],
                             acrossQuad(Combiner::Maximum, topType, *highest));
       // That of a whole row is what the ops say; of others, only -inf may have been met so far.
-      currentRow[0] = whole.empty() ? atLeastLowest(topType, held[0]) : held[0];
+      currentRow[0] = whyNotOnline.empty() ? atLeastLowest(topType, held[0]) : held[0];
       if (shift) {
         auto moved = moveShift(row, state[shifts + static_cast<size_t>(line)]);
         if (!moved)
@@ -217,16 +220,17 @@ llvm::Expected<ChainLowering::Softened> ChainLowering::soften(Expr step, const V
         return sum.takeError();
       llvm::Value *before = change ? b.CreateFMul(held[i], change) : held[i];
       held[i] = b.CreateFAdd(before, *sum);
-      if (!whole.empty()) // complete after this one step, in the four threads together
+      if (!whyNotOnline
+               .empty()) // complete after this one step, once combined over the four threads
         currentRow[i] =
             ops.round(reductions[i].type, acrossQuad(Combiner::Add, reductions[i].type, held[i]));
     }
     if (change)
       result.factors.push_back(change);
-    // The division by a sum comes at the end.
+    // The division by a sum is deferred to the end.
     if (divisor)
       currentRow[*divisor] = k.cf(1);
-    // What P is rounded from, where it is: packing rounds.
+    // Takes P before rounding where it has a rounding op: packing rounds.
     const Op &rounding = lowering->graph[scores];
     bool isRounded = rounding.opcode == Opcode::Convert &&
                      lowering->graph[rounding.operands[0]].shape.dtype == DType::F32;
@@ -252,21 +256,21 @@ std::vector<Values> ChainLowering::fragmentsOf(const Values &scores) {
   return fragments;
 }
 
-/// The same, without masks where none has an effect on these rows.
-llvm::Expected<ChainLowering::Softened> ChainLowering::softenStep(Expr step, Expr firstRow,
-                                                                  int64_t rows, const Values &sums,
-                                                                  Values &state) {
+/// The same, with a branch that skips the masks in steps where none has an effect on these rows.
+llvm::Expected<ChainLowering::SoftmaxStep>
+ChainLowering::maskedSoftmaxStep(Expr step, Expr firstRow, int64_t rows, const Values &sums,
+                                 Values &state) {
   ValueEmitter &emitter = lowering->emitter;
   llvm::Value *condition = isWhole(step, firstRow, rows);
   if (!condition)
-    return soften(step, sums, state, true);
+    return onlineSoftmaxStep(step, sums, state, true);
   llvm::Error error = llvm::Error::success();
-  Softened shape;
+  SoftmaxStep shape;
   auto body = [&](bool isWhole) {
     return [&, isWhole]() -> Values {
       ValueEmitter::Scope scope(emitter);
       Values mine = state;
-      auto softened = soften(step, sums, mine, isWhole);
+      auto softened = onlineSoftmaxStep(step, sums, mine, isWhole);
       if (!softened) {
         error = llvm::joinErrors(std::move(error), softened.takeError());
         return {};

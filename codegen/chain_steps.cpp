@@ -1,5 +1,5 @@
-// Which steps over the keys a program of a chain takes: under a causal or windowed mask, fewer.
-// And which of them no mask and no end of the keys touches.
+// The range of steps over the keys that a CTA of a chain takes (a causal or windowed mask shortens
+// it), and the steps in which no mask and no end of the keys has an effect.
 #include "analysis/affine/linear_form.h"
 #include "analysis/support/checked.h"
 #include "codegen/chain_lowering.h"
@@ -8,7 +8,7 @@
 
 namespace tilewright {
 
-/// The range of the loop over the keys; nothing known: all steps.
+/// The range of the loop over the keys; all steps where nothing is known.
 void ChainLowering::analyseSteps() {
   const Graph &graph = spec.graph();
   std::vector<OpId> ops;
@@ -30,7 +30,7 @@ void ChainLowering::analyseSteps() {
     return;
   keyLoop = loops[0];
   tiling = std::move(*tiled);
-  // Longer programs first where the rows alone decide how long they are.
+  // CTAs with longer loops start first, where the rows alone decide the length.
   std::vector<VarId> rows;
   for (const TileParameter &parameter : tiling->space.parameters)
     if (parameter.index && parameter.role == TileParameter::Role::Parallel)
@@ -80,7 +80,7 @@ void ChainLowering::findSteps() {
   if (!isKnown)
     return;
   if (usesWgmma() && emitter.range(end - first).lo < 1) {
-    // Its program takes one step at least: one that could be left out does no harm.
+    // Each CTA takes at least one step: a superfluous step is harmless.
     first = emitter.simplify(first.min(keySteps - 1));
     end = emitter.simplify(end.max(first + 1));
   }
@@ -104,11 +104,11 @@ void ChainLowering::findMasks() {
       continue;
     mask.conditions = reader.conditionsOf(mask.predicate);
     auto at = lowering->emitter.readAt(scores, scoresPlaceholders, mask.predicate, closed);
-    if (!at) { // at several places: they are not left out
+    if (!at) { // read at several places: the mask is kept
       llvm::consumeError(at.takeError());
       continue;
     }
-    // Only read by a reduction: at the same place as the input of one.
+    // Read by a reduction only: use the place of the reduction's input.
     if (!*at)
       continue;
     mask.at = std::move(**at);
@@ -116,8 +116,8 @@ void ChainLowering::findMasks() {
   }
 }
 
-/// Is every mask true, and every key there, for all rows `firstRow` … + rows - 1 in a step? Null:
-/// always.
+/// Condition that in a step every mask is true and every key exists for rows firstRow … firstRow +
+/// rows - 1. Null: always true.
 llvm::Value *ChainLowering::isWhole(Expr step, Expr firstRow, int64_t rows) {
   ValueEmitter &emitter = lowering->emitter;
   KernelBuilder &k = lowering->k;

@@ -1,13 +1,13 @@
-// The program of a chain of two dots for wgmma: a thread that copies (copying_warps.h), and
-// warpgroups that multiply, each 64 rows or a multiple of them.
+// The code of a chain of two dots for wgmma: a producer thread (producer_warps.h), and
+// consumer warpgroups, each 64 rows or a multiple of them.
 //
 //     S₀ = Q·K₀ᵀ;  P = f(S₀)
 //     for j = 1 …:   start S = Q·Kⱼᵀ;  start O += P·Vⱼ₋₁
-//                    when S is there:  P' = f(S), while the matrix unit goes on with O
+//                    when S is there:  P' = f(S), while the tensor cores work on O
 //                    when O is there:  rescale it;  P = P'
 //     O += P·V
 //
-// K and V have a ring of stages each, since a stage of K is given back a product earlier.
+// K and V have separate rings of stages, since a stage of K is released one product earlier.
 #include "analysis/support/checked.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/chain_lowering.h"
@@ -20,7 +20,7 @@ namespace {
 enum AccumulatorKind : unsigned { Scores, Outputs }; ///< accumulator numbers: 2·row block + kind
 } // namespace
 
-/// P and O stay, S comes: the most that is live at once, a thread.
+/// Registers a thread has live at the peak: P and O, and the S that is being made.
 int64_t ChainLowering::liveRegisters() const {
   return rowBlocks() * (keyPadded / 2 + keyPadded / 4 + columnsPadded / 2) +
          chainRegistersBesideSums;
@@ -38,19 +38,19 @@ llvm::Error ChainLowering::chooseWarpgroups() {
   if (keySteps > 1 && keyStep != keyPadded)
     return makeError(DiagClass::Unsupported, "%{}: {} keys a step are no multiple of 16", name,
                      keyStep);
-  copying = CopyingWarps::beside(warps, liveRegisters());
-  if (warps + copying.warps > 32)
+  producers = ProducerWarps::beside(warps, liveRegisters());
+  if (warps + producers.warps > 32)
     return makeError(DiagClass::Unsupported, "%{}: {} warps and {} for copies, at most 32", name,
-                     warps, copying.warps);
-  if (liveRegisters() > copying.available())
+                     warps, producers.warps);
+  if (liveRegisters() > producers.available())
     return makeError(DiagClass::Unsupported,
                      "%{}: a tile of {} x {} with {} keys over {} warps takes {} registers a "
                      "thread, there are {}",
                      name, rowsOfWarp * warps, columnsPadded, keyPadded, warps, liveRegisters(),
-                     copying.available());
+                     producers.available());
   extras.tensorMaps = 3;
-  extras.extraThreads = copying.warps * 32;
-  extras.movesRegisters = copying.groupRegisters > 0;
+  extras.extraThreads = producers.warps * 32;
+  extras.movesRegisters = producers.groupRegisters > 0;
   return llvm::Error::success();
 }
 
@@ -67,8 +67,8 @@ llvm::Expected<TensorOperand> ChainLowering::tensorOf(const char *what, TensorTi
   if (operand)
     return operand;
   Diag diag = takeDiag(operand.takeError());
-  diag.message = fmt::format("the {} %{} can't be copied by the tensor memory accelerator: {}",
-                             what, lowering->graph[tile.op].name, diag.message);
+  diag.message = fmt::format("the {} %{} can't be copied by TMA: {}", what,
+                             lowering->graph[tile.op].name, diag.message);
   return makeError(std::move(diag));
 }
 
@@ -78,7 +78,7 @@ llvm::Error ChainLowering::planTensors() {
   auto digit = [&](int64_t size) {
     return emitter.variable(VarKind::Dim, "digit", Interval::ofExtent(size), lowering->k.c32(0));
   };
-  // Rows of Q and columns of V: a digit for each root dim.
+  // Rows of Q and columns of V as digits, one for each root dim.
   auto ofSide = [&](const RootSide &side, OpId op, int64_t padded, Coordinates &at) {
     TensorTile tile;
     tile.op = op;
@@ -161,7 +161,7 @@ llvm::Error ChainLowering::emitWarpgroupProgram() {
   });
   k.barrier();
   llvm::Error error = llvm::Error::success();
-  copying.split(
+  producers.split(
       emitter, warps, [&] { emitCopies(); },
       [&](llvm::Value *group) { error = emitProducts(group); });
   return error;
@@ -235,7 +235,7 @@ Values ChainLowering::startOutputs(llvm::Value *stage, const std::vector<Values>
       k.advanceDescriptor(valueTensor.descriptor(k, k.c32(queryBytes + keyTensor.bytes)),
                           b.CreateMul(stage, k.c32(stageBytes)));
   KernelBuilder::WarpgroupMma shape{type, columnsPadded, true, valueTensor.isKMinor};
-  // Whatever made P and rescaled O comes before.
+  // Ordered after the arithmetic that made P and rescaled O.
   Values fenced = outputs;
   for (const Values &words : fragments)
     fenced.insert(fenced.end(), words.begin(), words.end());
@@ -259,7 +259,7 @@ Values ChainLowering::startOutputs(llvm::Value *stage, const std::vector<Values>
   return outputs;
 }
 
-/// The registers of all row blocks once at most `pending` groups are at work.
+/// The accumulators of all row blocks, read once at most `pending` groups are in flight.
 Values ChainLowering::waitFor(unsigned pending, bool isScores, const Values &started) {
   auto perBlock = static_cast<std::ptrdiff_t>((isScores ? keyPadded : columnsPadded) / 2);
   Values result;
@@ -272,11 +272,11 @@ Values ChainLowering::waitFor(unsigned pending, bool isScores, const Values &sta
   return result;
 }
 
-/// Keeps what follows behind the arithmetic of the rows' sums. ptxas moves independent arithmetic
-/// past a wait for products, and then little is left to do while they are at work. It does not move
-/// the wait past a branch that depends on the arithmetic: on a NaN that none makes, `never` is
-/// done.
-void ChainLowering::holdBackUntil(const Values &state, const std::function<void()> &never) {
+/// Keeps the code that follows behind the arithmetic of the rows' sums. ptxas would move
+/// independent arithmetic past a wait for products, leaving little to overlap with them; it does
+/// not move the wait past a branch that depends on the arithmetic. The branch tests for a NaN that
+/// no arithmetic makes, so `never` is never run.
+void ChainLowering::keepBehind(const Values &state, const std::function<void()> &never) {
   KernelBuilder &k = lowering->k;
   constexpr int64_t signallingNan = 0x7fa5a5a5;
   llvm::Value *all = nullptr;
@@ -310,7 +310,7 @@ llvm::Error ChainLowering::emitProducts(llvm::Value *group) {
   Values sums = waitFor(0, true, startScores(group, k.c32(0)));
   giveBack(keyRing, k.c32(0));
   Values state = initialState();
-  auto begin = softenStep(stepVariable(firstStep), firstRow, rows, sums, state);
+  auto begin = maskedSoftmaxStep(stepVariable(firstStep), firstRow, rows, sums, state);
   if (!begin)
     return begin.takeError();
 
@@ -349,14 +349,15 @@ llvm::Error ChainLowering::emitProducts(llvm::Value *group) {
     sumsOfRows = startOutputs(stage, fragments, sumsOfRows);
     Values scoresOfStep = waitFor(1, true, started);
     giveBack(keyRing, next);
-    auto softened = softenStep(stepVariable(counter), firstRow, rows, scoresOfStep, rowState);
+    auto softened =
+        maskedSoftmaxStep(stepVariable(counter), firstRow, rows, scoresOfStep, rowState);
     if (!softened) {
       error = llvm::joinErrors(std::move(error), softened.takeError());
       return before;
     }
-    // All of that before the wait, and the registers that hold P change only behind it.
+    // All of this comes before the wait; the registers that hold P change only after it.
     Values newScores = k.pinned(softened->scores);
-    holdBackUntil(rowState, [&, stage = stage, parity = parity] {
+    keepBehind(rowState, [&, stage = stage, parity = parity] {
       k.waitBarrier(valueRing.full(k, stage), parity);
     });
     sumsOfRows = waitFor(0, false, sumsOfRows);

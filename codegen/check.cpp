@@ -53,16 +53,15 @@ CheckOutcome fromError(llvm::Error error) {
   return outcome;
 }
 
-/// Blocks in the order in which they are worth running: the first, the last, then by bisection,
-/// so that any prefix is spread over the grid.
-/// Those that belong together stay together.
-std::vector<int64_t> spreadBlocks(int64_t blocks, int64_t together, int64_t most) {
-  int64_t grid = blocks / together;
+/// The order in which CTAs are run: first, last, then by bisection, so that any prefix is spread
+/// over the grid. CTAs that share a tile stay together.
+std::vector<int64_t> spreadCtas(int64_t ctas, int64_t together, int64_t most) {
+  int64_t grid = ctas / together;
   std::vector<int64_t> order{0};
   std::set<int64_t> seen{0};
-  auto add = [&](int64_t block) {
-    if (seen.insert(block).second)
-      order.push_back(block);
+  auto add = [&](int64_t cta) {
+    if (seen.insert(cta).second)
+      order.push_back(cta);
   };
   add(grid - 1);
   for (int64_t parts = 2; static_cast<int64_t>(order.size()) < std::min(grid, most); parts *= 2)
@@ -82,7 +81,7 @@ struct Difference {
   int64_t unwritten = -1; ///< first element that was not written
 };
 
-/// Elements (logical row-major) that were written, and the first that was not.
+/// The elements (logical row-major) that were written; the first one that was not.
 std::vector<int64_t> writtenElements(const Shape &shape, const std::vector<bool> &written,
                                      int64_t &unwritten) {
   std::vector<int64_t> order = physicalOrder(shape), result;
@@ -105,7 +104,7 @@ std::complex<double> valueAt(const Tensor &tensor, int64_t element) {
 bool isNan(std::complex<double> x) { return std::isnan(x.real()) || std::isnan(x.imag()); }
 bool isFinite(std::complex<double> x) { return std::isfinite(x.real()) && std::isfinite(x.imag()); }
 
-/// The number; both parts of it where it has an imaginary one.
+/// The number as text, with its imaginary part if it has one.
 std::string shown(std::complex<double> x) {
   return x.imag() == 0 ? fmt::format("{:.9g}", x.real())
                        : fmt::format("({:.9g}, {:.9g})", x.real(), x.imag());
@@ -218,7 +217,7 @@ CheckOutcome checkKernel(const KernelSpec &spec, const CheckOptions &options) {
   CheckOutcome outcome = run(CodeMode::Emulation);
   if (outcome.status != CheckOutcome::Status::Fail)
     return outcome;
-  // Once more, to say where it goes wrong.
+  // Run once more, traced, to say where it goes wrong.
   CheckOutcome traced = run(CodeMode::Traced);
   return traced.status == CheckOutcome::Status::Fail ? traced : outcome;
 }
@@ -233,7 +232,7 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
                                  "too large to emulate: more than {} elements in memory",
                                  maxElements));
   std::vector<Tensor> arguments = fillArguments(*spec.module, spec.module->entryId, options.seed);
-  // Whole tensors where that is cheap, else single elements of what is written.
+  // Whole tensors where that is cheap, else single elements of those that were written.
   bool isSampled = evaluationWork(spec.graph()) > options.maxReferenceWork;
   std::vector<Tensor> references;
   if (!isSampled) {
@@ -282,11 +281,11 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
     buffers.push_back({memory.back().data, workspace.bytes, false, nullptr, true});
   }
 
-  outcome.blocks = compiled->launch().grid;
+  outcome.ctas = compiled->launch().grid;
   EmulationOptions emulation;
   emulation.maxEvents = options.maxEvents;
-  if (outcome.blocks > 64)
-    emulation.blocks = spreadBlocks(outcome.blocks, compiled->blocksTogether(), int64_t(1) << 20);
+  if (outcome.ctas > 64)
+    emulation.ctas = spreadCtas(outcome.ctas, compiled->ctasTogether(), int64_t(1) << 20);
   emulation.stopWhenSpent = true;
   emulation.weakenWaits = options.weakenWaits;
   if (finder)
@@ -295,10 +294,10 @@ CheckOutcome checkKernel(const KernelSpec &spec, KernelModule module, const Chec
   if (!run)
     return fromError(run.takeError());
   outcome.counts = *run;
-  outcome.blocksRun = run->blocks;
-  bool isWhole = outcome.blocksRun == outcome.blocks;
+  outcome.ctasRun = run->ctas;
+  bool isWhole = outcome.ctasRun == outcome.ctas;
   if (!isWhole)
-    outcome.reason = fmt::format("{} of {} blocks were run", outcome.blocksRun, outcome.blocks);
+    outcome.reason = fmt::format("{} of {} CTAs were run", outcome.ctasRun, outcome.ctas);
   if (isSampled)
     outcome.reason +=
         outcome.reason.empty() ? "compared at sampled elements" : ", compared at sampled elements";

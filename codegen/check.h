@@ -1,4 +1,5 @@
-// Checks a kernel for numbers: its IR on the CPU emulator against the reference evaluator.
+// Checks a kernel's numbers: runs its IR on the CPU emulator and compares with the reference
+// evaluator.
 #pragma once
 
 #include "codegen/emulator.h"
@@ -12,7 +13,7 @@ struct CheckOptions {
   /// of the elements that were written are compared, each made on its own.
   uint64_t maxReferenceWork = uint64_t(1) << 25;
   /// Memory operations and rendezvous that emulation may take; where the whole grid would take
-  /// more, the first, the last and blocks in between are run until it is spent.
+  /// more, the first, the last and CTAs in between are run until it is spent.
   uint64_t maxEvents = uint64_t(1) << 25;
   /// Allowed relative error; 0: by the types of the results, see toleranceOf().
   double tolerance = 0;
@@ -25,8 +26,8 @@ struct CheckOutcome {
   /// Largest |value - reference| / max(|reference|, root mean square of the references).
   double maxRelativeError = 0;
   double tolerance = 0;
-  std::string reason; ///< of a failure or a skip, or what of the grid was run
-  int64_t blocks = 0, blocksRun = 0;
+  std::string reason; ///< why it failed or was skipped, or which part of the grid was run
+  int64_t ctas = 0, ctasRun = 0;
   EmulationCounts counts;
   /// Of a kernel lowered with CodeMode::Traced, where the whole result is compared: values of ops
   /// that were compared, and the first op with a wrong one (see WrongValueFinder::describe()).
@@ -42,12 +43,12 @@ std::string_view toString(CheckOutcome::Status status); ///< "pass", "fail", "sk
 double toleranceOf(const Graph &graph, Instruction instruction);
 
 /// Lowers the spec for emulation, runs it on deterministic inputs and compares every element that
-/// it writes. Elements that no block writes are a failure when the whole grid was run. After a
+/// it writes. Elements that no CTA writes are a failure when the whole grid was run. After a
 /// failure it is run once more, traced: the reason names the step, or the first op of which the
 /// kernel has a wrong value (locate.h).
 CheckOutcome checkKernel(const KernelSpec &spec, const CheckOptions &options = {});
 
-/// The same for IR that is there already, for example with a fault injected.
+/// The same for given IR, for example with a fault injected.
 CheckOutcome checkKernel(const KernelSpec &spec, KernelModule kernel, const CheckOptions &options);
 
 } // namespace tilewright

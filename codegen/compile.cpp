@@ -40,16 +40,16 @@ std::string targetProblem(const KernelInfo &kernel, const Toolchain &toolchain) 
 
 llvm::Expected<CompiledKernel> compileKernel(KernelModule &kernel, const Toolchain &toolchain,
                                              int64_t minCtasPerSm) {
-  constexpr int64_t perThread = 255, perBlock = 65536; // on all targets
+  constexpr int64_t perThread = 255, perCta = 65536; // on all targets
   bool asks = !toolchain.ptxas && minCtasPerSm > 0;
   if (!asks) {
     auto result = compileOnce(kernel, toolchain);
     if (!result || !result->assembled || !result->assembled->report.spills() ||
         result->assembled->report.registers >=
-            std::min(perThread, perBlock / kernel.launch.threads / 8 * 8))
+            std::min(perThread, perCta / kernel.launch.threads / 8 * 8))
       return result;
   }
-  kernel.asksForOneBlock();
+  kernel.setMinCtasPerSm(1);
   auto result = compileOnce(kernel, toolchain);
   if (result)
     result->minCtasPerSm = 1;

@@ -1,4 +1,4 @@
-// From a lowered kernel to what a device runs: PTX, and a cubin where there is ptxas.
+// Compiles a lowered kernel to PTX, and to a cubin where ptxas is found.
 #pragma once
 
 #include "codegen/kernel_module.h"
@@ -8,21 +8,20 @@ namespace tilewright {
 
 struct CompiledKernel {
   std::string ptx;
-  std::string optimisedIr;            ///< as it is after LLVM's passes
-  std::optional<Assembled> assembled; ///< nothing without ptxas, or where it refused
-  std::string assemblyError;          ///< what it said then
+  std::string optimisedIr;            ///< the IR after LLVM's passes
+  std::optional<Assembled> assembled; ///< empty without ptxas, or where it failed
+  std::string assemblyError;          ///< ptxas's message where it failed
   int64_t minCtasPerSm = 0;           ///< that the kernel was made to ask for; 0: nothing
 };
 
 /// Why a toolchain's target has no such kernel: "needs sm_89 or newer and PTX 8.4, not sm_80 and
-/// PTX 8.5"; empty where it has.
+/// PTX 8.5"; empty if it has one.
 std::string targetProblem(const KernelInfo &kernel, const Toolchain &toolchain);
 
-/// A kernel for the toolchain's target. Where ptxas spills only to have more blocks on a
-/// multiprocessor (it does for small blocks: 8 bytes of 40 registers, for 32), the kernel is made
-/// to ask for one, and compiled again. Without ptxas it asks for what `minCtasPerSm` says, so that
-/// what one machine found out can be had on another.
-/// Errors: those of emitPtx().
+/// Compiles a kernel for the toolchain's target. Where ptxas spills only to fit more CTAs on an SM
+/// (it does for small CTAs: 8 bytes of 40 registers, to get to 32), the kernel is compiled again
+/// with a minimum of one CTA an SM. Without ptxas it asks for what `minCtasPerSm` says, so that
+/// what one machine found out can be had on another. Errors: those of emitPtx().
 llvm::Expected<CompiledKernel> compileKernel(KernelModule &kernel, const Toolchain &toolchain,
                                              int64_t minCtasPerSm = 0);
 

@@ -1,8 +1,8 @@
 // Kernels through the real assembler, where there is one: no spills, nothing serialised.
-#include "codegen/attention_hlo.h"
 #include "codegen/compile.h"
 #include "codegen/lower.h"
-#include "codegen/matmul_hlo.h"
+#include "codegen/testing/attention.h"
+#include "codegen/testing/matmul.h"
 
 namespace tilewright {
 namespace {
@@ -186,8 +186,8 @@ ENTRY main {{
     }
 }
 
-// With small blocks ptxas would rather spill than have fewer blocks on a multiprocessor.
-TEST(Compile, SmallBlocksKeepTheirRegisters) {
+// With small CTAs ptxas would rather spill than have fewer CTAs on a multiprocessor.
+TEST(Compile, SmallCtasKeepTheirRegisters) {
   KernelSpec spec = specFromHlo(R"(HloModule m
 ENTRY main {
   x = bf16[8,1024,768] parameter(0)

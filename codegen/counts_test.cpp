@@ -1,10 +1,10 @@
 // What the emulator counts against what the analysis and the cost model say of the same plan: bytes
 // from and to global memory, products of tensor cores, shared memory.
 #include "analysis/tiling/resources.h"
-#include "codegen/attention_hlo.h"
 #include "codegen/extract.h"
 #include "codegen/lower.h"
-#include "codegen/matmul_hlo.h"
+#include "codegen/testing/attention.h"
+#include "codegen/testing/matmul.h"
 #include "costmodel/features.h"
 
 namespace tilewright {
@@ -98,7 +98,8 @@ ENTRY main {
 
 TEST(Counts, Dots) {
   compare(named(dotSpec(matmul(128, 64, 128, true, false), {64, 32}, 32, 4, 3), "mma.sync"));
-  compare(named(dotSpec(matmul(128, 64, 128, false, true), {32, 64}, 64, 2, 2), "mma.sync turned"));
+  compare(
+      named(dotSpec(matmul(128, 64, 128, false, true), {32, 64}, 64, 2, 2), "mma.sync transposed"));
   compare(named(dotSpec(matmul(128, 128, 128, true, true), {64, 64}, 64, 4, 2, Instruction::Wgmma),
                 "wgmma"));
 }

@@ -25,7 +25,7 @@ llvm::Expected<CheckOutcome> checkReduced(const KernelSpec &spec, ShrunkSizes si
   if (!small)
     return small.takeError();
   CheckOutcome outcome = checkKernel(*small, options.check);
-  if (outcome.status == CheckOutcome::Status::Skipped) { // one block may take loops within loops
+  if (outcome.status == CheckOutcome::Status::Skipped) { // one CTA may take loops within loops
     CheckOptions patient = options.check;
     patient.maxEvents *= 16;
     outcome = checkKernel(*small, patient);

@@ -42,7 +42,7 @@ void DimFactors::freeze(const List &list) {
 }
 
 void DimFactors::unify(const List &a, const List &b) {
-  List left = leaves(a), right = leaves(b); // their minor ends are compared first
+  List left = leaves(a), right = leaves(b); // compared from the minor end
   while (!left.empty() && !right.empty()) {
     int l = left.back(), r = right.back();
     if (l == r) {
@@ -65,7 +65,7 @@ void DimFactors::unify(const List &a, const List &b) {
       break;
     }
   }
-  freeze(left); // nothing is left where the two sides fit
+  freeze(left); // empty where the two sides match
   freeze(right);
 }
 

@@ -30,7 +30,7 @@ public:
 private:
   struct Factor {
     int64_t size = 1;
-    int same = -1; ///< the factor that this one turned out to be
+    int same = -1; ///< the factor that this one was unified with
     List parts;    ///< major to minor, once split
     bool isFrozen = false;
   };

@@ -6,7 +6,7 @@ namespace tilewright {
 
 namespace {
 
-/// Of a tuple: the shape of its tensors where they all have the same dims, else nothing.
+/// For a tuple: the shape of its tensors if all have the same dims, else empty.
 const Shape *tensorShape(const Op &op) {
   if (!op.shape.isTuple)
     return &op.shape;
@@ -127,7 +127,8 @@ void DimTies::tieConvolution(OpId id) {
     return freezeAround(id);
   same(out[at(conv.outputBatch)], input[at(conv.inputBatch)]);
   same(out[at(conv.outputFeature)], kernel[at(conv.kernelOutput)]);
-  // Input features are groups of the kernel's, output features are groups of their own.
+  // The input has `groups` times the kernel's input features; output features are split into
+  // groups, too.
   int group = dims.add(groupCount);
   groups[id.index] = {group};
   DimFactors::List features{group};
@@ -142,7 +143,7 @@ void DimTies::tieConvolution(OpId id) {
                          {input[at(conv.inputSpatial[i])], kernel[at(conv.kernelSpatial[i])]},
                          {},
                          op.attrs.window[i]};
-    // Small windows are the structure; only those as long as a tensor's dim shrink.
+    // Small windows are part of the structure; only windows as long as a tensor's dim shrink.
     constexpr int64_t smallWindow = 16;
     if (op.attrs.window[i].size <= smallWindow)
       dims.freeze(relation.sources[1]);
@@ -153,7 +154,7 @@ void DimTies::tieConvolution(OpId id) {
 void DimTies::tieWindow(OpId id) {
   const Op &op = graph[id];
   const Lists &out = extents[id.index];
-  // select-and-scatter goes the other way: its result is what the window slides over.
+  // In select-and-scatter the window slides over the result.
   bool isScatter = op.opcode == Opcode::SelectAndScatter;
   size_t inputs = isScatter ? 1 : op.operands.size() / 2;
   for (size_t d = 0; d < out.size(); ++d) {

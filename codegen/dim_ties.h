@@ -1,7 +1,7 @@
 // DimTies: what an op says about the extents of its operands and of its result.
 //
-// Equalities go into DimFactors at once; the other relations are listed, each over factors, so that
-// whoever chooses smaller extents can check and repair them.
+// Equalities go into DimFactors at once; the other relations are kept as a list over factors, which
+// the choice of smaller extents (shrink.cpp) checks and repairs.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -27,10 +27,10 @@ struct DimRelation {
   int64_t step = 1;
 };
 
-/// A window over a whole dim, as in running sums: its size and padding grow with the dim.
+/// True for a window over a whole dim, as in running sums: its size and padding follow the dim.
 bool windowFollowsExtent(const WindowDim &window, int64_t extent);
 
-/// The same window when it has `size` elements: padding that reached to its end still does.
+/// The same window at `size` elements: padding that reached its end still does.
 WindowDim resizedWindow(const WindowDim &window, int64_t size);
 
 class DimTies {

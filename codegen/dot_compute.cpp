@@ -48,7 +48,7 @@ Values DotLowering::computeMma(llvm::Value *stageOffset, Values sums) {
   int64_t rowBlocks = rowsOfWarp / 16, columnBlocks = columnsOfWarp / 8;
   int64_t kBlocks = kPadded * lhs.elementBytes / 32;
   llvm::Value *warp = b.CreateLShr(k.threadId(), 5);
-  // Warps that are left over do the work of another and store nothing.
+  // Surplus warps repeat the work of another warp and store nothing.
   llvm::Value *warpRow = b.CreateURem(warp, k.c32(warpRows));
   llvm::Value *warpColumn = b.CreateURem(b.CreateUDiv(warp, k.c32(warpRows)), k.c32(warpColumns));
   auto plus = [&](llvm::Value *x, llvm::Value *y) { return b.CreateAdd(x, y, "", true, true); };
@@ -69,7 +69,7 @@ Values DotLowering::computeMma(llvm::Value *stageOffset, Values sums) {
     }
     for (int64_t i = 0; i < rowBlocks; ++i)
       for (int64_t step = 0; step < columnBlocks; ++step) {
-        // Back and forth, so that consecutive instructions share a fragment.
+        // Boustrophedon order, so that consecutive instructions share a fragment.
         int64_t j = i % 2 ? columnBlocks - 1 - step : step;
         auto sum = sums.begin() + (i * columnBlocks + j) * 4;
         Values next = multiply(a[static_cast<size_t>(i)], bFragments[static_cast<size_t>(j)],

@@ -1,9 +1,9 @@
 // Convolutions as products of matrices.
 //
-// K, what is summed over, is the window's elements and the input features of a group, features
-// fastest. Coordinates come from the op's index maps, whose range variables are K's digits and
-// whose constraints say where a window element lies in the padding, or between the elements of a
-// dilated image.
+// K consists of the window's elements and the input features of a group, features fastest.
+// Coordinates come from the op's index maps, whose range variables are K's digits and whose
+// constraints say where a window element lies in the padding, or between the elements of a dilated
+// image.
 #include "codegen/dot_lowering.h"
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 namespace tilewright {
 
 namespace {
-/// The variables that a convolution sums over, with what of each is not in the padding for all
-/// elements of the result; nothing where that is all.
+/// The variables that a convolution sums over, each with the sub-range that lies in the image for
+/// every element of the result; empty where that is the whole range.
 std::optional<std::vector<MapVariable>> sumOf(const OpIndexing &maps) {
   if (maps.isOpaque || maps.operands.size() != 2)
     return std::nullopt;
@@ -36,9 +36,7 @@ llvm::Error DotLowering::analyseConvolution() {
   const Op &op = graph[dot];
   if (usesWgmma()) {
     isWrongInstruction = true;
-    return makeError(DiagClass::Unsupported,
-                     "%{}: the tensor memory accelerator's copies of windows are not used",
-                     op.name);
+    return makeError(DiagClass::Unsupported, "%{}: TMA copies of windows are not used", op.name);
   }
   if (op.attrs.batchGroupCount != 1)
     return makeError(DiagClass::Unsupported, "%{}: {} batch groups, one is allowed", op.name,
@@ -58,14 +56,14 @@ llvm::Error DotLowering::analyseConvolution() {
     return maps.takeError();
   auto ranges = sumOf(*maps);
   if (!ranges)
-    return makeError(DiagClass::Unsupported, "%{}: its operands are not summed over alike",
+    return makeError(DiagClass::Unsupported, "%{}: lhs and rhs contract different extents",
                      op.name);
   for (const MapVariable &range : *ranges)
     kExtents.push_back(range.domain.hi - range.domain.lo + 1);
   return llvm::Error::success();
 }
 
-/// Once there is an emitter: the maps over its expressions.
+/// Rebuilds the maps over the emitter's expressions, once there is an emitter.
 llvm::Error DotLowering::planConvolution() {
   auto maps = outputToOperands(lowering->graph, dot, lowering->emitter.context());
   if (!maps)
@@ -99,7 +97,7 @@ Coordinates DotLowering::convolved(const OperandTile &tile, const Coordinates &a
   Coordinates result;
   for (Expr coordinate : substitute(map.results(), replacement))
     result.push_back(emitter.simplify(coordinate));
-  if (guard && tile.side == Side::Rows) // beside such an element the kernel's counts for nothing
+  if (guard && tile.side == Side::Rows) // a zero of the image cancels the kernel's element
     for (MapConstraint condition : map.constraints()) {
       condition.expr = emitter.simplify(substitute(condition.expr, replacement));
       guard->push_back(condition);

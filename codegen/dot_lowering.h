@@ -1,13 +1,13 @@
 // The lowering of groups with one dot or one convolution.
 //
-// A program makes one tile of the root, which is BM rows by BN columns of the dot: rows come from
-// the root dims that decide the dot's lhs dims, columns from those of its rhs dims. K, the
-// contracted dims as one, is gone through in steps of BK; each step's operand tiles stand in
-// shared memory, `stages` of them at a time, so that loads run ahead of the arithmetic.
+// A CTA makes one tile of the root, which is BM rows by BN columns of the dot: rows come from the
+// root dims that decide the dot's lhs dims, columns from those of its rhs dims. A loop visits K,
+// the contracted dims as one, in steps of BK; shared memory holds the operand tiles of `stages`
+// steps, so that loads run ahead of the arithmetic.
 //
 //   mma.sync  operands in 16-byte chunks, swizzled so that fragments are loaded without bank
 //             conflicts; see staged_tile.h
-//   wgmma     operands copied by the tensor memory accelerator; see tensor_operand.h, dot_wgmma.cpp
+//   wgmma     operands copied by TMA; see tensor_operand.h, dot_wgmma.cpp
 //   fma       operands in the accumulator's type; each thread makes a grid of elements
 //
 // Where f32 operands are to be multiplied more exactly than TF32 does, mma.sync adds up three
@@ -15,18 +15,17 @@
 // one.
 //
 // A convolution is the product of its image's windows (a row for each batch and position, a column
-// for each window element and input feature) with its kernel; the windows are gathered as they are
-// copied to shared memory and nowhere else; what lies in the padding is zeros. See
+// for each window element and input feature) with its kernel; the windows are gathered on the way
+// to shared memory and never written to global memory (implicit GEMM); padding is zeros. See
 // dot_convolution.cpp.
 //
-// For the first and the last, operands that are parameters (seen through transposes, slices and the
-// like) whose chunks are contiguous and aligned are copied with cp.async. Everything else
-// (unaligned rows, converted or computed operands) is evaluated element by element and stored to
-// shared memory.
+// For mma.sync and fma, operands that are parameters (seen through transposes, slices and the like)
+// with contiguous, aligned chunks are copied with cp.async. Everything else (unaligned rows,
+// converted or computed operands) is evaluated element by element and stored to shared memory.
 #pragma once
 
-#include "codegen/copying_warps.h"
 #include "codegen/dot_sides.h"
+#include "codegen/producer_warps.h"
 #include "codegen/staged_tile.h"
 #include "codegen/tensor_operand.h"
 
@@ -37,9 +36,10 @@ public:
   DotLowering(const KernelSpec &spec, Instruction instruction, CodeMode mode)
       : spec(spec), instruction(instruction), mode(mode) {}
   llvm::Expected<KernelModule> run();
-  /// After an error of run(): is the reason that the instruction can't take such operands?
+  /// After run() failed: true if the instruction can't take these operands.
   bool needsOtherInstruction() const { return isWrongInstruction; }
-  /// Is it that the group is none of one dot with rows and columns, whatever its tile?
+  /// After run() failed: true if the group is not a single dot with rows and columns (no tile would
+  /// help).
   bool isOtherGroup() const { return !isOneDot && !isWrongInstruction; }
 
 private:
@@ -81,7 +81,7 @@ private:
 
   llvm::Error planSplits();
   llvm::Error emitSplitResults(const Values &sums);
-  void blockBarrier();
+  void ctaBarrier();
   // Results, dot_results.cpp.
   struct Exchange;
   llvm::Error emitResults(const Values &sums);
@@ -92,8 +92,8 @@ private:
   llvm::Error emitResult(Expr row, Expr column, unsigned lanes, const Guard &extra,
                          const Values &sums);
 
-  /// Fragments of a matrix instruction's sums: calls `use` with the row and column in the tile (the
-  /// part that is the same for all threads) of each pair of neighbours.
+  /// Visits the accumulator fragments: calls `use` with the row and column in the tile (the part
+  /// that is the same for all threads) of each pair of neighbours.
   using PairBody = std::function<llvm::Error(int64_t row, int64_t column, const Values &pair)>;
   llvm::Error forPairs(const Values &sums, const PairBody &use) const;
 
@@ -118,7 +118,7 @@ private:
   OperandTile lhs, rhs;
   int64_t stageBytes = 0;
   int64_t sumsPerThread = 0;
-  int64_t splitTiles = 1, partialBytes = 0; ///< K steps of a split, bytes that one leaves behind
+  int64_t splitTiles = 1, partialBytes = 0; ///< K steps of a split, bytes of a split's partial sums
   Lowering::Extras extras;
   // mma.sync: warps in a grid, each with its rows and columns
   int64_t warpRows = 1, warpColumns = 1, rowsOfWarp = 16, columnsOfWarp = 8;
@@ -127,7 +127,7 @@ private:
   int64_t groupRows = 1, groupColumns = 1, rowBlocks = 1, columnBlocks = 1, columnsOfBlock = 8;
   int64_t columnsOfGroup() const { return columnBlocks * columnsOfBlock; }
   int64_t paddedRows = 64, paddedColumns = 8;
-  CopyingWarps copying;
+  ProducerWarps producers;
   StageRing ring;
   std::vector<TensorMap> tensorMaps;
   // fma: threads in a grid, each with every threadRows-th row
@@ -136,12 +136,12 @@ private:
   OpIndexing convolution;          ///< maps of the convolution
   std::vector<DotSide> dotSides;   ///< of the dot's dims
   Coordinates placeholders, dotAt; ///< where a root element reads the dot
-  std::vector<bool> mayMiss;       ///< dims of the dot that some root element reads outside of it
-  Coordinates currentDot;          ///< of the element that is being made
+  std::vector<bool> mayMiss;       ///< dims in which some root element reads outside the dot
+  Coordinates currentDot;          ///< of the current element
   Values currentSums;
   Expr batchPosition;
-  Expr tileOfBlock, splitOfBlock;
-  llvm::Value *firstStep = nullptr, *endStep = nullptr; ///< K steps of this block
+  Expr tileOfCta, splitOfCta;
+  llvm::Value *firstStep = nullptr, *endStep = nullptr; ///< K steps of this CTA
 };
 
 } // namespace tilewright

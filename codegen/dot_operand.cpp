@@ -6,8 +6,8 @@
 
 namespace tilewright {
 
-/// Coordinates in the dot of an element in row or column `position` of the tile; those of the other
-/// side don't matter.
+/// Coordinates in the dot of row or column `position` of the tile; coordinates of the other side
+/// are arbitrary.
 Coordinates DotLowering::dotPlace(const OperandTile &tile, Expr position) const {
   Coordinates root(placeholders.size(), lowering->emitter.constant(0));
   const RootSide &mine = side(tile.side), &batch = side(Side::Batch);
@@ -18,7 +18,7 @@ Coordinates DotLowering::dotPlace(const OperandTile &tile, Expr position) const 
     root[mine.dims[i]] = own[i];
   for (size_t i = 0; i < shared.size(); ++i)
     root[batch.dims[i]] = shared[i];
-  // Which group of features a window is read from is the same for all columns of the tile.
+  // All columns of the tile read their windows from the same group of features.
   if (isConvolution() && tile.side == Side::Rows)
     for (size_t i = 0; i < side(Side::Columns).dims.size(); ++i)
       root[side(Side::Columns).dims[i]] =
@@ -43,7 +43,7 @@ Guard DotLowering::operandGuard(const OperandTile &tile, Expr position, Expr kWi
               {k, Interval::ofExtent(kTotal), 1, 0}};
   emitter.addDomain(guard, mine.coordinates(emitter, position), mine.extents);
   emitter.addDomain(guard, batch.coordinates(emitter, batchPosition), batch.extents);
-  // Behind a pad or a concatenation some root elements have no element of the dot.
+  // A pad or a concatenation makes root elements that read no element of the dot.
   const Shape &result = lowering->graph[dot].shape;
   Coordinates at = dotPlace(tile, position);
   for (size_t i = 0; i < at.size(); ++i)
@@ -54,7 +54,7 @@ Guard DotLowering::operandGuard(const OperandTile &tile, Expr position, Expr kWi
   return guard;
 }
 
-/// Is this dim of the operand one of those that are summed over?
+/// True if this dim of the operand is contracted.
 bool DotLowering::isContracted(const OperandTile &tile, int64_t dim) const {
   const OpAttributes &attrs = lowering->graph[dot].attrs;
   bool isLeft = tile.side == Side::Rows;
@@ -65,7 +65,8 @@ bool DotLowering::isContracted(const OperandTile &tile, int64_t dim) const {
   return std::find(contracting.begin(), contracting.end(), dim) != contracting.end();
 }
 
-/// Lays the tile so that its rows are contiguous in memory, if either way is.
+/// Chooses the tile's layout so that its rows are contiguous in memory, if either layout makes them
+/// so.
 void DotLowering::chooseOrientation(OperandTile &tile, Expr kTile) {
   ValueEmitter &emitter = lowering->emitter;
   int64_t across = tile.side == Side::Rows ? rowsOfWarp * warpRows : columnsOfWarp * warpColumns;
@@ -90,10 +91,11 @@ void DotLowering::chooseOrientation(OperandTile &tile, Expr kTile) {
     tile.isKMinor = isContracted(tile, minor);
   if (usesMma()) {
     tile.elementBytes = inputBits() / 8;
-    tile.isTurned = tile.elementBytes == 1 && !tile.isKMinor;
-    tile.isKMinor |= tile.isTurned;
+    tile.isTransposed = tile.elementBytes == 1 && !tile.isKMinor;
+    tile.isKMinor |= tile.isTransposed;
   }
-  // For fma, shared memory is always K rows of the other side, whatever the loads look like.
+  // For fma, shared memory always holds K rows along the other side, whatever the order of the
+  // loads.
   bool columnsAreK = usesMma() && tile.isKMinor;
   tile.rows = columnsAreK ? across : kPadded;
   tile.columns = columnsAreK ? kPadded : across;

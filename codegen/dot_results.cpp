@@ -1,10 +1,10 @@
-// The results of a dot: from the registers that hold its sums, through the epilogue, to memory.
+// The epilogue of a dot: from accumulator registers through fused ops to memory.
 //
-// A lane of a matrix instruction holds two neighbours of a row, and a dozen such pairs all over the
-// tile. Stored like that, a warp's access would be pieces of 8 or 16 bytes, and the epilogue would
-// be written out for each pair. So the sums are rounded to the dot's type and left in the stages'
-// shared memory, which nothing needs any more, and all threads go through the tile in a loop, with
-// vectors of neighbours along the result's fastest dim. A tile that doesn't fit goes in passes.
+// A lane of a matrix instruction holds pairs of neighbours scattered over the tile. Stored
+// directly, they would not coalesce (pieces of 8 or 16 bytes), and the epilogue would be unrolled
+// for each pair. So the sums are rounded to the dot's type and staged in the shared memory of the
+// operand stages, which is free by then; all threads then loop over the tile with vectors along the
+// result's fastest dim. A tile that doesn't fit takes several passes.
 //
 //   line of shared memory   a row of the tile (a column, where the result is transposed), padded
 //                           so that eight lines of fragments lie in different banks
@@ -18,8 +18,8 @@ namespace tilewright {
 
 namespace {
 constexpr int64_t maxVectorBytes = 16;
-constexpr int64_t maxVectorsUnrolled = 4; // vectors of a thread that are under way at once
-constexpr int64_t maxPending = 256;       // scalar operations of them
+constexpr int64_t maxVectorsUnrolled = 4; // vectors of a thread in flight at once
+constexpr int64_t maxPending = 256;       // scalar operations in those vectors
 } // namespace
 
 /// The tile between the sums and the results. The tile's rows are those of `parts` warps (or
@@ -28,7 +28,7 @@ struct DotLowering::Exchange {
   DType type = DType::F32;
   int64_t elementBytes = 4;
   bool isTransposed = false; ///< lines are columns of the tile
-  unsigned lanes = 1;        ///< neighbours along a line that a thread takes at once
+  unsigned lanes = 1;        ///< width of a thread's vector along a line
   int64_t parts = 1, units = 1, unitRows = 8, columns = 8;
   int64_t unitsAtOnce = 1;
 
@@ -40,7 +40,7 @@ struct DotLowering::Exchange {
   int64_t pitch() const { return (length() + (length() / 8 % 2 == 0 ? 8 : 0)) * elementBytes; }
 };
 
-/// Nothing where not even one unit of rows fits.
+/// Empty if not even one unit of rows fits.
 std::optional<DotLowering::Exchange> DotLowering::planExchange() const {
   const Graph &graph = lowering->graph;
   Exchange exchange;
@@ -52,7 +52,7 @@ std::optional<DotLowering::Exchange> DotLowering::planExchange() const {
   exchange.units = usesWgmma() ? rowBlocks : rowsOfWarp / 8;
   exchange.columns = usesWgmma() ? paddedColumns : columnsOfWarp * warpColumns;
 
-  // Along the result's fastest dim, if it is the fastest of one side.
+  // Vectors run along the result's fastest dim if it is the fastest of one side.
   const Shape &root = graph[lowering->results[0]].shape;
   auto fastest = [&](const std::vector<int64_t> &order, auto dimOf) -> std::optional<size_t> {
     for (int64_t i : order)
@@ -139,9 +139,9 @@ llvm::Error DotLowering::emitExchange(const Exchange &exchange, const Values &su
   int64_t passes = exchange.units / exchange.unitsAtOnce, trips = ceilDiv(rounds, atOnce);
   llvm::Error error = llvm::Error::success();
   for (int64_t pass = 0; pass < passes && !error; ++pass) {
-    blockBarrier(); // the stages, or what was left by the pass before, are done with
+    ctaBarrier(); // the stages, or the previous pass's sums, are no longer read
     storeSums(exchange, pass, sums);
-    blockBarrier();
+    ctaBarrier();
     emitter.setLanes(exchange.lanes);
     if (trips == 1) {
       ValueEmitter::Scope scope(emitter);

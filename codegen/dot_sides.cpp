@@ -35,7 +35,7 @@ llvm::Expected<std::vector<RootSide>> sidesOfRoot(const KernelSpec &spec, OpId d
   const Op &op = graph[dot];
   OpId root = resultsOf(graph)[0];
   const Shape &shape = graph[root].shape;
-  // Where the root reads the dot, in a lowering that is thrown away.
+  // A throw-away lowering finds where the root reads the dot.
   Lowering probe(spec, CodeMode::Emulation, 1);
   Coordinates at;
   for (int64_t extent : shape.dims)
@@ -98,7 +98,8 @@ std::pair<Expr, Expr> rasterizeTiles(ValueEmitter &emitter, Expr linear, int64_t
     auto number = [&](int64_t value) {
       return llvm::ConstantInt::get(emitter.indexType(), static_cast<uint64_t>(value));
     };
-    llvm::Value *height = b.CreateSub(number(rowTiles), first); // the last group may be lower
+    llvm::Value *height =
+        b.CreateSub(number(rowTiles), first); // the last group may have fewer rows
     height = k.intrinsic(llvm::Intrinsic::smin, {emitter.indexType()}, {height, number(group)});
     row = b.CreateAdd(first, b.CreateURem(inGroup, height));
     column = b.CreateUDiv(inGroup, height);

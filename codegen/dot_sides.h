@@ -12,7 +12,7 @@ enum class DotSide : uint8_t { Batch, Rows, Columns };
 /// sense.
 std::vector<DotSide> sidesOfResult(const Graph &graph, OpId dot);
 
-/// The dims of the root that belong to one side, and a program's tile of them.
+/// The dims of the root that belong to one side, and a CTA's tile of them.
 struct RootSide {
   std::vector<size_t> dims;
   std::vector<int64_t> extents, tile, order; ///< order: positions, fastest-varying first
@@ -28,7 +28,7 @@ struct RootSide {
 /// Errors: Unsupported where a root dim runs over several sides, or repeats the dot's result.
 llvm::Expected<std::vector<RootSide>> sidesOfRoot(const KernelSpec &spec, OpId dot);
 
-/// Row and column tile of program `linear`, with `groupM` rows of tiles walked together.
+/// Row and column tile of CTA `linear`, with `groupM` rows of tiles walked together.
 std::pair<Expr, Expr> rasterizeTiles(ValueEmitter &emitter, Expr linear, int64_t rowTiles,
                                      int64_t columnTiles, int64_t groupM);
 

@@ -1,8 +1,8 @@
-// Split-K: several blocks make partial sums of one tile, the last to finish adds them up.
+// Split-K: several CTAs compute partial sums of one tile, and the last one to finish adds them up.
 //
-// Each leaves its sums in a workspace, passes a fence and counts itself; who finds all the others
-// counted reads every block's sums in the order of the splits, so that the result doesn't depend
-// on who was last, and goes on with the epilogue.
+// Each CTA writes its sums to a workspace, passes a fence and increments a counter. The one that
+// finds all others counted reads the sums of all CTAs in the order of the splits, so that the
+// result does not depend on which was last, and continues with the epilogue.
 #include "analysis/support/checked.h"
 #include "codegen/dot_lowering.h"
 
@@ -46,8 +46,8 @@ llvm::Error DotLowering::emitSplitResults(const Values &sums) {
   unsigned partials = lowering->workspaceBuffer(0), counters = lowering->workspaceBuffer(1);
 
   auto wide = [&](Expr expr) { return b.CreateZExtOrTrunc(emitter.index(expr), k.i64); };
-  llvm::Value *tile = b.CreateAdd(b.CreateMul(wide(tileOfBlock), k.c64(side(Side::Batch).size)),
-                                  wide(batchPosition));
+  llvm::Value *tile =
+      b.CreateAdd(b.CreateMul(wide(tileOfCta), k.c64(side(Side::Batch).size)), wide(batchPosition));
   llvm::Value *firstSlot = b.CreateMul(tile, k.c64(splits));
   llvm::Value *mine = b.CreateMul(b.CreateZExt(k.threadId(), k.i64), k.c64(vectorBytes));
   auto address = [&](llvm::Value *split, size_t group) {
@@ -59,18 +59,18 @@ llvm::Error DotLowering::emitSplitResults(const Values &sums) {
     llvm::Value *packed = llvm::Constant::getNullValue(vector);
     for (size_t i = 0; i < lanes && first + i < sums.size(); ++i)
       packed = b.CreateInsertElement(packed, ops.toMemory(sumType, sums[first + i]), i);
-    k.storeGlobal(packed, partials, address(wide(splitOfBlock), first / lanes), vectorBytes);
+    k.storeGlobal(packed, partials, address(wide(splitOfCta), first / lanes), vectorBytes);
   }
   k.fenceGlobal();
-  blockBarrier();
+  ctaBarrier();
   llvm::Value *isFirst = b.CreateICmpEQ(k.threadId(), k.c32(0));
   llvm::Value *counter = b.CreateMul(tile, k.c64(4));
-  // The stages are done with: their memory carries the count to all threads.
+  // The stages are free: their memory broadcasts the count to all threads.
   k.ifThen(isFirst, [&] {
     llvm::Value *before = k.atomicAdd(counters, counter, k.c32(1));
     k.storeShared(before, k.c32(0), 4);
   });
-  blockBarrier();
+  ctaBarrier();
   llvm::Value *before = k.loadShared(k.i32, k.c32(0), 4);
   llvm::Error error = llvm::Error::success();
   k.ifThen(b.CreateICmpEQ(before, k.c32(splits - 1)), [&] {
@@ -97,9 +97,9 @@ llvm::Error DotLowering::emitSplitResults(const Values &sums) {
   return error;
 }
 
-/// A barrier of the threads that do the arithmetic.
-void DotLowering::blockBarrier() {
-  if (usesWgmma()) // the copying warp has left
+/// A barrier of the consumer threads.
+void DotLowering::ctaBarrier() {
+  if (usesWgmma()) // the producer warp has left
     lowering->k.barrier(1, lowering->threads);
   else
     lowering->k.barrier();

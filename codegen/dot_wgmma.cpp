@@ -1,6 +1,6 @@
-// The dot's program for wgmma: a warp that copies, and warpgroups that multiply (see
-// copying_warps.h). Those keep one group of products in flight: a stage is given back when the
-// products of the next one have been started.
+// The dot's code for wgmma: a producer warp, and consumer warpgroups (see
+// producer_warps.h). Consumers keep one group of products in flight: they release a stage once the
+// products of the next stage have started.
 #include "analysis/support/checked.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/dot_lowering.h"
@@ -20,8 +20,8 @@ llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
   if (side(Side::Batch).size != 1)
     return makeError(DiagClass::Unsupported, "%{}: a tile of {} batches, wgmma takes one", op.name,
                      side(Side::Batch).size);
-  // Warpgroups that have no rows of their own share those of others, where they can part the
-  // columns at whole lines of 128 bytes.
+  // Warpgroups beyond the number of row blocks share rows with others and split the columns between
+  // them, where that is possible at whole lines of 128 bytes.
   int64_t groups = warps / 4;
   groupRows = groups;
   while (groupRows > 1 && (groups % groupRows != 0 || groupRows > ceilDiv(rows, int64_t(64))))
@@ -34,7 +34,7 @@ llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
   auto roundUp = [](int64_t value, int64_t to) { return ceilDiv(value, to) * to; };
   kPadded = roundUp(kStep, 32 / elementBytes);
   paddedRows = roundUp(rows, 64 * groupRows);
-  // Sums of integers come in other widths: PTX ISA, shapes of wgmma.mma_async.
+  // Integer products have fewer widths: PTX ISA, shapes of wgmma.mma_async.
   int64_t unit = isFloat(sumType) || columns <= 32 ? 8 : 16;
   paddedColumns = roundUp(columns, unit);
   rowBlocks = paddedRows / (64 * groupRows);
@@ -44,25 +44,25 @@ llvm::Error DotLowering::chooseWarpgroups(int64_t rows, int64_t columns) {
     ++columnBlocks;
   columnsOfBlock = columnsOfOne / columnBlocks;
   sumsPerThread = rowBlocks * columnBlocks * columnsOfBlock / 2;
-  copying = CopyingWarps::beside(warps, sumsPerThread + registersBesideSums);
-  if (warps + copying.warps > 32)
+  producers = ProducerWarps::beside(warps, sumsPerThread + registersBesideSums);
+  if (warps + producers.warps > 32)
     return makeError(DiagClass::Unsupported, "%{}: {} warps and {} for copies, at most 32", op.name,
-                     warps, copying.warps);
-  if (sumsPerThread + registersBesideSums > copying.available()) {
+                     warps, producers.warps);
+  if (sumsPerThread + registersBesideSums > producers.available()) {
     isWrongInstruction = true;
     return makeError(DiagClass::Unsupported,
                      "%{}: a tile of {} x {} over {} warps is {} sums a thread, at most {} are "
                      "allowed beside the other registers; use a smaller tile or more warps",
                      op.name, paddedRows, paddedColumns, warps, sumsPerThread,
-                     copying.available() - registersBesideSums);
+                     producers.available() - registersBesideSums);
   }
   extras.tensorMaps = 2;
-  extras.extraThreads = copying.warps * 32;
-  extras.movesRegisters = copying.groupRegisters > 0;
+  extras.extraThreads = producers.warps * 32;
+  extras.movesRegisters = producers.groupRegisters > 0;
   return llvm::Error::success();
 }
 
-/// What of an operand the program's tile covers; `padded` rows or columns are wanted.
+/// The part of an operand that the CTA's tile covers, padded to `padded` rows or columns.
 TensorTile DotLowering::tensorTile(const OperandTile &tile, int64_t padded) {
   ValueEmitter &emitter = lowering->emitter;
   const DotDims &dims = lowering->graph[dot].attrs.dot;
@@ -78,7 +78,7 @@ TensorTile DotLowering::tensorTile(const OperandTile &tile, int64_t padded) {
   result.sizes = mine.tile;
   result.order = mine.order;
   result.padded = padded;
-  // Where the tile's digits, one a root dim, lead in the operand.
+  // Operand coordinates of the tile's digits, one digit a root dim.
   for (int64_t size : mine.tile)
     result.digits.push_back(
         emitter.variable(VarKind::Dim, "digit", Interval::ofExtent(size), lowering->k.c32(0)));
@@ -97,7 +97,7 @@ TensorTile DotLowering::tensorTile(const OperandTile &tile, int64_t padded) {
   return result;
 }
 
-/// Errors, Unsupported: the operand can't be copied, or the stages don't fit.
+/// Unsupported where TMA can't copy the operand, or the stages don't fit.
 llvm::Error DotLowering::planTensorOperands() {
   const Graph &graph = spec.graph();
   for (auto [tile, padded] : {std::pair(&lhs, paddedRows), std::pair(&rhs, paddedColumns)}) {
@@ -107,8 +107,7 @@ llvm::Error DotLowering::planTensorOperands() {
       if (diag.cls != DiagClass::Unsupported)
         return makeError(std::move(diag));
       isWrongInstruction = true;
-      return makeError(DiagClass::Unsupported,
-                       "%{}: operand %{} can't be copied by the tensor memory accelerator: {}",
+      return makeError(DiagClass::Unsupported, "%{}: operand %{} can't be copied by TMA: {}",
                        graph[dot].name, graph[tile->op].name, diag.message);
     }
     tile->bytes = tensor->bytes;
@@ -131,7 +130,7 @@ llvm::Error DotLowering::planTensorOperands() {
   if (ring.offset + ring.bytes() > maxSharedBytes)
     return makeError(DiagClass::Unsupported,
                      "%{}: {} stages of {} bytes and their barriers are more than the {} bytes of "
-                     "shared memory that a block may have",
+                     "shared memory that a CTA may have",
                      graph[dot].name, stages, stageBytes, maxSharedBytes);
   return llvm::Error::success();
 }
@@ -150,7 +149,7 @@ llvm::Error DotLowering::emitWarpgroupProgram() {
   });
   k.barrier();
   llvm::Error error = llvm::Error::success();
-  copying.split(
+  producers.split(
       emitter, warps, [&] { emitCopies(); },
       [&](llvm::Value *group) {
         Values sums = emitProducts(group);
@@ -222,7 +221,7 @@ Values DotLowering::emitProducts(llvm::Value *group) {
               std::copy(next.begin(), next.end(), first);
             }
         k.warpgroupCommit();
-        // With one stage there is nothing to start before it is given back.
+        // With a single stage nothing can start before it is released.
         bool isSingle = spec.schedule.stages == 1;
         if (isSingle)
           sums = finishProducts(sums);
@@ -238,7 +237,7 @@ Values DotLowering::emitProducts(llvm::Value *group) {
   return finishProducts(carried);
 }
 
-/// All sums, once nothing is in flight any more.
+/// All sums, once no product is in flight.
 Values DotLowering::finishProducts(const Values &started) {
   auto perBlock = static_cast<std::ptrdiff_t>(columnsOfBlock / 2);
   Values sums;

@@ -1,5 +1,5 @@
 // Element types that are more, or less, than one number of whole bytes.
-#include "codegen/lowering_test_support.h"
+#include "codegen/testing/lowering.h"
 
 #include <fmt/format.h>
 

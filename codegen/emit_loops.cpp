@@ -1,7 +1,7 @@
-// ValueEmitter's direct loops: ops with an iteration of their own, element by element.
+// ValueEmitter's direct loops: ops with range variables, evaluated element by element.
 //
 // A result element of a dot, a convolution, a reduce, a windowed reduce, a scatter or a
-// select-and-scatter is made by going through the op's range variables, as its index maps say. A
+// select-and-scatter is computed by a loop nest over the range variables of the op's index maps. A
 // short inner part of the loop nest is unrolled (a 3x3 window, say), the rest are run-time loops
 // that carry one accumulator a lane.
 #include "codegen/value_emitter.h"
@@ -28,7 +28,7 @@ llvm::Error ValueEmitter::forRanges(const std::vector<MapVariable> &ranges, Valu
   if (std::any_of(ranges.begin(), ranges.end(),
                   [](const MapVariable &range) { return range.domain.isEmpty(); }))
     return llvm::Error::success();
-  // How many of the inner dims are unrolled.
+  // Unroll as many inner dims as fit.
   size_t loops = ranges.size();
   int64_t unrolled = 1;
   while (loops > 0) {
@@ -70,8 +70,8 @@ llvm::Error ValueEmitter::forRanges(const std::vector<MapVariable> &ranges, Valu
 }
 
 namespace {
-/// The loops of a map. One that reads nothing (a window in nothing but padding) has a range without
-/// values, so that its body is never emitted.
+/// The loops of a map. A map that reads nothing (a window that lies in the padding) has an empty
+/// range, so that its body is never emitted.
 std::vector<MapVariable> rangesOf(const IndexMap &map) {
   std::vector<MapVariable> ranges = map.variables(VarKind::Range);
   if (map.isKnownEmpty())
@@ -161,7 +161,7 @@ llvm::Expected<Values> ValueEmitter::fold(const Folding &folding, DType type, co
   return ops.applyGraph(*folding.reducer, arguments);
 }
 
-/// reduce and reduce-window, also of several operands: one value a result and lane, result by
+/// reduce and reduce-window, variadic ones too: one value for each result and lane, result by
 /// result.
 llvm::Expected<Values> ValueEmitter::emitFold(OpId id, const OpIndexing &maps,
                                               const Coordinates &coordinates, const Guard &guard,
@@ -224,8 +224,8 @@ llvm::Expected<Values> ValueEmitter::emitFold(OpId id, const OpIndexing &maps,
   return carried;
 }
 
-/// An element of the base, and every update that lands on it, in the order of the indices. So it
-/// needs no atomics and always adds up in the same order.
+/// Scatter as a gather: an element of the base combined with every update that lands on it, in the
+/// order of the indices. Needs no atomics and is deterministic.
 llvm::Expected<Values> ValueEmitter::emitScatter(OpId id, const OpIndexing &maps,
                                                  const Coordinates &coordinates, const Guard &guard,
                                                  unsigned lanes) {
@@ -240,7 +240,7 @@ llvm::Expected<Values> ValueEmitter::emitScatter(OpId id, const OpIndexing &maps
   auto base = throughMap(id, 0, maps.operands[0].maps[0], coordinates, guard, lanes, nullptr);
   if (!base)
     return base.takeError();
-  // Elements of updates that fall outside are dropped; clamped starts leave them outside.
+  // Update elements that fall outside are dropped.
   IndexMap map = maps.operands[2].maps[0];
   std::vector<MapVariable> variables = map.variables();
   int64_t largest = 1;
@@ -273,8 +273,8 @@ llvm::Expected<Values> ValueEmitter::emitScatter(OpId id, const OpIndexing &maps
   return sums;
 }
 
-/// For every window that covers the element, what the window selects is found by going through its
-/// elements; the window's source value is added where that is this element.
+/// For every window that covers the element: finds the element that the window selects, and adds
+/// the window's source value if that is this element.
 llvm::Expected<Values> ValueEmitter::emitSelectAndScatter(OpId id, const OpIndexing &maps,
                                                           const Coordinates &coordinates,
                                                           const Guard &guard, unsigned lanes) {
@@ -313,7 +313,7 @@ llvm::Expected<Values> ValueEmitter::emitSelectAndScatter(OpId id, const OpIndex
         auto added = throughMap(id, 1, source, coordinates, guard, lanes, &covered, at);
         if (!added)
           return added.takeError();
-        // Per lane: the value chosen so far and its position in the window; -1: none yet.
+        // By lane: the value chosen so far and its position in the window, -1 before the first.
         Values chosen(lanes, ops.constant(type, int64_t(0)));
         chosen.insert(chosen.end(), lanes, k.c32(-1));
         auto inner = forRanges(

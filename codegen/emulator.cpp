@@ -1,6 +1,6 @@
 #include "codegen/emulator.h"
 
-#include "codegen/emulator_block.h"
+#include "codegen/emulator_cta.h"
 #include "codegen/emulator_runtime.h"
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -15,7 +15,7 @@ namespace tilewright {
 
 struct EmulatedKernel::Impl {
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  EmulatedBlock::Entry entry = nullptr;
+  EmulatedCta::Entry entry = nullptr;
   KernelInfo info;
 };
 
@@ -30,7 +30,7 @@ const std::vector<KernelParameter> &EmulatedKernel::parameters() const {
 const std::vector<KernelWorkspace> &EmulatedKernel::workspaces() const {
   return impl->info.workspaces;
 }
-int64_t EmulatedKernel::blocksTogether() const { return impl->info.blocksTogether; }
+int64_t EmulatedKernel::ctasTogether() const { return impl->info.ctasTogether; }
 const LaunchShape &EmulatedKernel::launch() const { return impl->info.launch; }
 const std::vector<std::string> &EmulatedKernel::steps() const { return impl->info.steps; }
 
@@ -77,7 +77,7 @@ llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
   auto symbol = (*jit)->lookup(kernel.entry);
   if (!symbol)
     return asInternal(symbol.takeError());
-  impl->entry = symbol->toPtr<EmulatedBlock::Entry>();
+  impl->entry = symbol->toPtr<EmulatedCta::Entry>();
   impl->jit = std::move(*jit);
   return EmulatedKernel(std::move(impl));
 }
@@ -87,29 +87,29 @@ llvm::Expected<EmulationCounts> EmulatedKernel::run(std::span<const EmulatorBuff
   if (buffers.size() != impl->info.parameters.size() + impl->info.workspaces.size())
     return makeError(DiagClass::Internal, "{} buffers given for {} parameters and {} workspaces",
                      buffers.size(), impl->info.parameters.size(), impl->info.workspaces.size());
-  EmulatedBlock block(buffers, impl->info, impl->entry, options);
-  auto blockAt = [&](size_t i) {
-    return options.blocks.empty() ? static_cast<int64_t>(i) : options.blocks[i];
+  EmulatedCta cta(buffers, impl->info, impl->entry, options);
+  auto ctaAt = [&](size_t i) {
+    return options.ctas.empty() ? static_cast<int64_t>(i) : options.ctas[i];
   };
   size_t count =
-      options.blocks.empty() ? static_cast<size_t>(impl->info.launch.grid) : options.blocks.size();
-  auto together = static_cast<size_t>(impl->info.blocksTogether);
+      options.ctas.empty() ? static_cast<size_t>(impl->info.launch.grid) : options.ctas.size();
+  auto together = static_cast<size_t>(impl->info.ctasTogether);
   uint64_t before = 0;
   for (size_t i = 0; i < count; ++i) {
-    if (blockAt(i) < 0 || blockAt(i) >= impl->info.launch.grid)
-      return makeError(DiagClass::Internal, "block {} of a grid of {}", blockAt(i),
+    if (ctaAt(i) < 0 || ctaAt(i) >= impl->info.launch.grid)
+      return makeError(DiagClass::Internal, "CTA {} of a grid of {}", ctaAt(i),
                        impl->info.launch.grid);
     if (i % together == 0)
-      before = block.remainingEvents();
-    if (auto error = block.run(blockAt(i)))
+      before = cta.remainingEvents();
+    if (auto error = cta.run(ctaAt(i)))
       return error;
     if ((i + 1) % together != 0)
       continue;
-    uint64_t used = before - block.remainingEvents();
-    if (options.stopWhenSpent && block.remainingEvents() < used + used / 4)
+    uint64_t used = before - cta.remainingEvents();
+    if (options.stopWhenSpent && cta.remainingEvents() < used + used / 4)
       break;
   }
-  return block.counts();
+  return cta.counts();
 }
 
 } // namespace tilewright

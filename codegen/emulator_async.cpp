@@ -1,15 +1,15 @@
 #include "codegen/emulator_async.h"
 
-#include "codegen/emulator_block.h"
+#include "codegen/emulator_cta.h"
 
 #include <algorithm>
 #include <cstring>
 
 namespace tilewright {
 
-AsyncUnits::AsyncUnits(EmulatedBlock &block, std::span<const EmulatorBuffer> buffers,
+AsyncUnits::AsyncUnits(EmulatedCta &cta, std::span<const EmulatorBuffer> buffers,
                        const std::vector<TensorMap> &maps, const LaunchShape &launch)
-    : block(block), maps(maps), launch(launch),
+    : cta(cta), maps(maps), launch(launch),
       warpCount(static_cast<unsigned>(launch.threads) / warpSize) {
   for (const TensorMap &map : maps)
     sources.push_back(buffers[map.parameter].data + map.offsetBytes);
@@ -19,14 +19,14 @@ AsyncUnits::AsyncUnits(EmulatedBlock &block, std::span<const EmulatorBuffer> buf
     clocks[w][w] = 1;
 }
 
-void AsyncUnits::startBlock() {
+void AsyncUnits::startCta() {
   waitingThreads = 0;
   if (!isUsed)
     return;
   barriers.clear();
   std::fill(granules.begin(), granules.end(), Granule());
   warps.assign(warpCount, {});
-  // Everything of the block before is over: times go on, knowledge is complete.
+  // The previous CTA has ended: clocks continue, and every warp knows everything.
   Clock all(warpCount + maxBarriers, 0);
   for (unsigned w = 0; w < warpCount; ++w)
     all[w] = clocks[w][w];
@@ -37,15 +37,15 @@ void AsyncUnits::startBlock() {
   initIsFenced = true;
 }
 
-void AsyncUnits::fail(std::string what) { block.fail(std::move(what)); }
-int AsyncUnits::warp() const { return block.threadId() / static_cast<int>(warpSize); }
+void AsyncUnits::fail(std::string what) { cta.fail(std::move(what)); }
+int AsyncUnits::warp() const { return cta.threadId() / static_cast<int>(warpSize); }
 
 void AsyncUnits::join(Clock &into, const Clock &from) {
   for (size_t i = 0; i < into.size(); ++i)
     into[i] = std::max(into[i], from[i]);
 }
 
-/// Gives away what this warp knows; what it does from here on is later.
+/// Publishes this warp's clock and advances it.
 void AsyncUnits::release(Clock &into) {
   auto self = static_cast<unsigned>(warp());
   join(into, clocks[self]);
@@ -72,7 +72,7 @@ void AsyncUnits::afterBarrier(const std::vector<int> &threads) {
 // --- barriers -----------------------------------------------------------------------------------
 
 void AsyncUnits::initBarrier(int offset, int arrivals) {
-  block.checkShared(offset, 8, 8, "barrier");
+  cta.checkShared(offset, 8, 8, "barrier");
   if (!isUsed) {
     isUsed = true;
     readTimes.assign(granules.size() * warpCount, 0);
@@ -95,14 +95,14 @@ void AsyncUnits::initBarrier(int offset, int arrivals) {
 void AsyncUnits::fenceBarrierInit() { initIsFenced = true; }
 
 AsyncUnits::Barrier &AsyncUnits::barrierAt(int offset) {
-  block.countEvent();
+  cta.countEvent();
   auto found = barriers.find(offset);
   if (found == barriers.end())
     fail(fmt::format("there is no barrier at shared offset {}", offset));
   const Barrier &barrier = found->second;
   auto self = static_cast<size_t>(warp());
   if (self != barrier.maker && clocks[self][barrier.maker] < barrier.madeAt)
-    fail(fmt::format("uses the barrier at {}, which warp {} initialised, with no block barrier in "
+    fail(fmt::format("uses the barrier at {}, which warp {} initialised, with no CTA barrier in "
                      "between",
                      offset, barrier.maker));
   return found->second;
@@ -115,7 +115,7 @@ void AsyncUnits::endPhaseIfComplete(Barrier &barrier) {
   barrier.pending = barrier.arrivals;
   join(barrier.released, barrier.gathered);
   barrier.released[warpCount + barrier.index] = barrier.phase;
-  ++block.progress;
+  ++cta.progress;
 }
 
 void AsyncUnits::arrive(int offset, int bytes) {
@@ -126,20 +126,20 @@ void AsyncUnits::arrive(int offset, int bytes) {
   release(barrier.gathered);
   barrier.missingBytes += bytes;
   --barrier.pending;
-  ++block.progress;
+  ++cta.progress;
   endPhaseIfComplete(barrier);
 }
 
 void AsyncUnits::waitBarrier(int offset, int parity) {
   Barrier &barrier = barrierAt(offset);
-  // The phase of that parity is the running one as long as the numbers agree.
+  // The phase of that parity is still running while the parities agree.
   while ((barrier.phase & 1) == static_cast<uint32_t>(parity & 1)) {
     if (barrier.pending == 0 && !barrier.copies.empty()) {
       land(barrier);
       continue;
     }
     ++waitingThreads;
-    block.fibers.suspend();
+    cta.fibers.suspend();
     --waitingThreads;
   }
   join(clocks[static_cast<size_t>(warp())], barrier.released);
@@ -166,16 +166,15 @@ void AsyncUnits::copyTensor(int number, int to, int barrierOffset,
     fail(fmt::format("a box of {} bytes is wider than its swizzle of {}", inner, map.swizzleBytes));
   std::copy(coordinates.begin(), coordinates.end(), copy.coordinates.begin());
   // Swizzles repeat every eight rows.
-  block.checkShared(to, static_cast<unsigned>(copy.bytes),
-                    map.swizzleBytes ? static_cast<unsigned>(map.swizzleBytes * 8) : 128,
-                    "tensor copy");
+  cta.checkShared(to, static_cast<unsigned>(copy.bytes),
+                  map.swizzleBytes ? static_cast<unsigned>(map.swizzleBytes * 8) : 128, "TMA copy");
   for (int64_t at = to; at < to + copy.bytes; at += granule) {
     auto i = static_cast<int>(at / granule);
     if (granules[static_cast<size_t>(i)].copies)
       fail(fmt::format("copies to shared byte {} while another copy may still write it", at));
     requireReadersDone(i, "copies to");
     for (int64_t byte = at; byte < at + granule; ++byte)
-      block.requireOrdinaryDone(static_cast<int>(byte), "copies to");
+      cta.requireOrdinaryDone(static_cast<int>(byte), "copies to");
     ++granules[static_cast<size_t>(i)].copies;
   }
   barrier.copies.push_back(copy);
@@ -203,16 +202,16 @@ void AsyncUnits::land(Barrier &barrier) {
       int64_t to = copy.to + (line * map.box[0] + i) * elementBytes;
       if (map.swizzleBytes)
         to ^= (to >> 7 & mask) << 4;
-      std::byte *target = block.shared + to;
+      std::byte *target = cta.shared + to;
       if (!isInside || column < 0 || column >= map.dims[0]) {
         std::memset(target, 0, static_cast<size_t>(elementBytes));
         continue;
       }
       const std::byte *from = source + offset + column * elementBytes;
-      if (!block.bufferOf(from, static_cast<unsigned>(elementBytes)))
-        fail("a tensor copy reads outside every buffer");
+      if (!cta.bufferOf(from, static_cast<unsigned>(elementBytes)))
+        fail("a TMA copy reads outside every buffer");
       std::memcpy(target, from, static_cast<size_t>(elementBytes));
-      block.total.tensorCopyBytes += elementBytes;
+      cta.total.tensorCopyBytes += elementBytes;
     }
   }
   for (int64_t at = copy.to; at < copy.to + copy.bytes; at += granule) {
@@ -220,19 +219,19 @@ void AsyncUnits::land(Barrier &barrier) {
     --here.copies;
     here.barrier = static_cast<int16_t>(barrier.index);
     here.phase = barrier.phase + 1;
-    block.markCopied(static_cast<int>(at), granule);
+    cta.markCopied(static_cast<int>(at), granule);
   }
   barrier.missingBytes -= copy.bytes;
   if (barrier.missingBytes < 0)
     fail(fmt::format("copies bring {} bytes more than their barrier was told",
                      -barrier.missingBytes));
-  ++block.progress;
+  ++cta.progress;
   endPhaseIfComplete(barrier);
 }
 
 void AsyncUnits::fenceAsyncProxy() {
-  block.countEvent();
-  block.fenceOwnWrites();
+  cta.countEvent();
+  cta.fenceOwnWrites();
 }
 
 // --- who may touch what
@@ -241,12 +240,11 @@ void AsyncUnits::fenceAsyncProxy() {
 void AsyncUnits::requireKnown(int i, const char *what) {
   const Granule &here = granules[static_cast<size_t>(i)];
   if (here.copies)
-    fail(
-        fmt::format("{} shared byte {} while a tensor copy may still write it", what, i * granule));
+    fail(fmt::format("{} shared byte {} while a TMA copy may still write it", what, i * granule));
   if (here.barrier >= 0 &&
       clocks[static_cast<size_t>(warp())][warpCount + static_cast<size_t>(here.barrier)] <
           here.phase)
-    fail(fmt::format("{} shared byte {}, which a tensor copy wrote, with no wait for its barrier",
+    fail(fmt::format("{} shared byte {}, which a TMA copy wrote, with no wait for its barrier",
                      what, i * granule));
 }
 

@@ -1,14 +1,14 @@
-// The asynchronous units of sm_90a in an emulated block: barriers in shared memory, the tensor
-// memory accelerator, and the matrix units of warpgroups.
+// The asynchronous units of sm_90a in an emulated CTA: barriers in shared memory, TMA, and the
+// matrix units of warpgroups.
 //
-// What is asynchronous happens as late as the program allows. A copy lands when somebody waits for
-// its barrier and nothing else is missing. A product is made, and its operands are read, at the
-// wait that lets it be no longer in flight; until then its registers hold NaNs.
+// Asynchronous operations happen as late as the program allows. A copy lands when a thread waits
+// for its barrier and nothing else is missing. A product reads its operands and is computed at the
+// wait after which it may no longer be in flight; until then its registers hold NaNs.
 //
-// Who may touch what is decided by vector clocks, one a warp, with a component for each warp and
-// each barrier. Arriving at a barrier gives away what the warp knows; the end of a phase hands all
-// of that, and that the copies of the phase have landed, to whoever waits for it; block barriers
-// exchange what their threads know. So
+// Vector clocks decide who may touch what: one a warp, with a component for each warp and each
+// barrier. Arriving at a barrier publishes the warp's clock; the end of a phase passes all
+// published clocks, and the fact that the phase's copies have landed, to those who wait for it; CTA
+// barriers merge the clocks of their threads. So
 //   - bytes that a copy brought may be read only by warps that know of the end of its phase;
 //   - a copy may overwrite bytes only when its issuer knows that all their readers are done;
 //   - a product's operands must have been written so that this warp knows, with a proxy fence in
@@ -24,14 +24,14 @@
 
 namespace tilewright {
 
-class EmulatedBlock;
+class EmulatedCta;
 
 class AsyncUnits {
 public:
-  AsyncUnits(EmulatedBlock &block, std::span<const EmulatorBuffer> buffers,
+  AsyncUnits(EmulatedCta &cta, std::span<const EmulatorBuffer> buffers,
              const std::vector<TensorMap> &maps, const LaunchShape &launch);
 
-  void startBlock();
+  void startCta();
 
   // --- what the kernel calls, on the running fiber ---------------------------------------------
   void initBarrier(int offset, int arrivals);
@@ -57,7 +57,7 @@ public:
   void waitProducts(unsigned pending);
   void readAccumulator(unsigned accumulator, int count, uint32_t *registers);
 
-  // --- what the block tells ------------------------------------------------------------------
+  // --- what the CTA tells ------------------------------------------------------------------
   void beforeRead(int offset, unsigned bytes);
   void beforeWrite(int offset, unsigned bytes);
   void afterBarrier(const std::vector<int> &threads);
@@ -65,7 +65,7 @@ public:
 
 private:
   using Clock = std::vector<uint32_t>;
-  static constexpr int granule = 16; ///< bytes that are kept account of together
+  static constexpr int granule = 16; ///< bytes that share one record
   static constexpr unsigned maxBarriers = 64;
 
   struct Copy {
@@ -100,7 +100,7 @@ private:
     std::vector<std::array<uint32_t, 128>> registers, atWait; ///< by lane
   };
   struct Warp {
-    std::vector<Started> log; ///< products and commits since the block began
+    std::vector<Started> log; ///< products and commits since the CTA began
     size_t done = 0;          ///< of them
     int registers = 0;        ///< a thread; 0: as many as it started with
     std::array<size_t, 32> position{};
@@ -125,12 +125,12 @@ private:
   double element(DType type, int address) const;
   [[noreturn]] void fail(std::string what);
 
-  EmulatedBlock &block;
+  EmulatedCta &cta;
   std::vector<const std::byte *> sources; ///< by tensor map
   const std::vector<TensorMap> &maps;
   LaunchShape launch;
   unsigned warpCount;
-  bool isUsed = false; ///< a barrier was initialised or a product started in some block
+  bool isUsed = false; ///< a barrier was initialised or a product started in some CTA
   std::vector<Clock> clocks;
   std::map<int, Barrier> barriers; ///< by offset
   std::vector<Granule> granules;

@@ -21,7 +21,7 @@ void BankCounter::access(int thread, int offset, unsigned bytes) {
   warp[number].bytes = std::max(warp[number].bytes, bytes);
 }
 
-void BankCounter::finishBlock(EmulationCounts &counts) {
+void BankCounter::finishCta(EmulationCounts &counts) {
   for (std::vector<Access> &warp : warps) {
     for (const Access &access : warp) {
       size_t lanes = access.bytes > 8 ? 8 : access.bytes > 4 ? 16 : 32;

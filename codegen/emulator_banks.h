@@ -1,9 +1,9 @@
-// BankCounter: how many passes a block's accesses to shared memory take.
+// BankCounter: how many passes a CTA's accesses to shared memory take.
 //
-// 32 banks of 4-byte words; lanes of a warp that touch different words of one bank at the same
-// time take turns. Emulated threads run one after the other, so that "at the same time" is told by
-// number: the n-th access of each lane belongs together, which holds where lanes do not diverge.
-// Accesses of 8 and 16 bytes go by half and quarter warps.
+// 32 banks of 4-byte words; lanes of a warp that touch different words of one bank at the same time
+// are serialised. Emulated threads run one after the other, so "at the same time" is decided by
+// number: the n-th accesses of all lanes belong together, which is right as long as lanes do not
+// diverge. Accesses of 8 and 16 bytes are served by half and quarter warps.
 #pragma once
 
 #include "codegen/emulator.h"
@@ -20,7 +20,7 @@ public:
 
   void access(int thread, int offset, unsigned bytes);
   /// Adds what was seen to the counts and forgets it.
-  void finishBlock(EmulationCounts &counts);
+  void finishCta(EmulationCounts &counts);
 
 private:
   struct Access {

@@ -1,8 +1,8 @@
-// Products of warpgroups: descriptors, lateness and arithmetic.
+// Products of warpgroups: descriptors, late evaluation and arithmetic.
 #include "codegen/emulator_matrix.h"
 
 #include "codegen/emulator_async.h"
-#include "codegen/emulator_block.h"
+#include "codegen/emulator_cta.h"
 
 #include <algorithm>
 #include <cstring>
@@ -35,7 +35,7 @@ int AsyncUnits::operandAddress(const Product &product, bool isLhs, int across, i
   return static_cast<int>(address);
 }
 
-/// All granules of what this warp reads of an operand.
+/// All granules of an operand that this warp reads.
 template <typename Visit>
 void AsyncUnits::forOperand(const Product &product, bool isLhs, Visit visit) {
   int first = isLhs ? warp() % 4 * 16 : 0, count = isLhs ? 16 : product.columns;
@@ -53,14 +53,14 @@ void AsyncUnits::requireReadable(int i) {
   requireKnown(i, "a product reads");
   if (granules[static_cast<size_t>(i)].barrier < 0)
     for (int byte = i * granule; byte < (i + 1) * granule; ++byte)
-      block.requireFencedWrite(byte);
+      cta.requireFencedWrite(byte);
 }
 
-/// PTX ISA, "setmaxnreg": all warps of a warpgroup ask for the same number, and take no more than
-/// others have given back of what the block was started with: it waits until they have, for ever
-/// where they don't.
+/// PTX ISA, "setmaxnreg": all warps of a warpgroup ask for the same number. An increase waits until
+/// other warpgroups have released enough of the registers that the CTA was launched with, for ever
+/// if they don't.
 void AsyncUnits::setMaxRegisters(int count, bool isIncrease) {
-  block.countEvent();
+  cta.countEvent();
   constexpr int registersPerSm = 65536;
   if (warps.empty())
     warps.assign(warpCount, {});
@@ -81,21 +81,21 @@ void AsyncUnits::setMaxRegisters(int count, bool isIncrease) {
   }
   int there = started * static_cast<int>(launch.threads);
   if (total > there)
-    fail(fmt::format("waits for ever: {} registers are asked for, of {} that the block has", total,
+    fail(fmt::format("waits for ever: {} registers are asked for, of {} that the CTA has", total,
                      there));
 }
 
 void AsyncUnits::warpgroupFence() {
-  block.countEvent();
+  cta.countEvent();
   if (warps.empty())
     warps.assign(warpCount, {});
-  warps[static_cast<size_t>(warp())].isFenced[static_cast<size_t>(block.threadId()) % warpSize] =
+  warps[static_cast<size_t>(warp())].isFenced[static_cast<size_t>(cta.threadId()) % warpSize] =
       true;
 }
 
 /// The lane's next entry in its warp's log: the first lane to come makes it, the others must agree.
 void AsyncUnits::append(Warp &mine, const Product &product) {
-  size_t &position = mine.position[static_cast<size_t>(block.threadId()) % warpSize];
+  size_t &position = mine.position[static_cast<size_t>(cta.threadId()) % warpSize];
   if (position == mine.log.size())
     mine.log.push_back({product, false, {}});
   else if (!(mine.log[position].product == product))
@@ -104,10 +104,10 @@ void AsyncUnits::append(Warp &mine, const Product &product) {
 }
 
 void AsyncUnits::startProduct(const Product &product, uint32_t *registers) {
-  block.countEvent();
+  cta.countEvent();
   if (!isUsed)
     fail("starts a product without any barrier in shared memory");
-  auto lane = static_cast<size_t>(block.threadId()) % warpSize;
+  auto lane = static_cast<size_t>(cta.threadId()) % warpSize;
   Warp &mine = warps[static_cast<size_t>(warp())];
   bool isFirst = mine.position[lane] == mine.log.size();
   append(mine, product);
@@ -139,7 +139,7 @@ void AsyncUnits::startProduct(const Product &product, uint32_t *registers) {
 }
 
 void AsyncUnits::commit() {
-  block.countEvent();
+  cta.countEvent();
   Product mark;
   mark.isCommit = true;
   append(warps[static_cast<size_t>(warp())], mark);
@@ -147,14 +147,13 @@ void AsyncUnits::commit() {
 
 void AsyncUnits::waitProducts(unsigned pending) {
   constexpr int kind = 1024;
-  block.warpMeeting(
-      kind + static_cast<int>(pending), {},
-      [](EmulatedBlock &self, std::span<EmulatedBlock::LaneWords, warpSize>, int which) {
-        self.async().finishProducts(static_cast<unsigned>(which - kind));
-      });
+  cta.warpMeeting(kind + static_cast<int>(pending), {},
+                  [](EmulatedCta &self, std::span<EmulatedCta::LaneWords, warpSize>, int which) {
+                    self.async().finishProducts(static_cast<unsigned>(which - kind));
+                  });
 }
 
-/// On the last lane of the warp to arrive at a wait.
+/// Run on the warp's last lane to arrive at a wait.
 void AsyncUnits::finishProducts(unsigned pending) {
   auto self = static_cast<size_t>(warp());
   Warp &mine = warps[self];
@@ -177,9 +176,9 @@ void AsyncUnits::finishProducts(unsigned pending) {
     compute(started, accumulator);
     started.a.clear();
     --accumulator.inFlight;
-    block.total.warpgroupProducts += self % 4 == 0;
+    cta.total.warpgroupProducts += self % 4 == 0;
     const Product &done = started.product; // a warp has 16 of the rows
-    block.total.matrixFlops += int64_t(2) * 16 * done.columns * depthOf(done.left);
+    cta.total.matrixFlops += int64_t(2) * 16 * done.columns * depthOf(done.left);
     for (bool isLhs : {true, false})
       if (!isLhs || !started.product.isLhsInRegisters)
         forOperand(started.product, isLhs, [&](int i) {
@@ -188,8 +187,8 @@ void AsyncUnits::finishProducts(unsigned pending) {
         });
   }
   mine.isFenced.fill(false); // registers may change from here on
-  // What the registers hold now: lanes read them one after the other, and the first to go on may
-  // start the next product before the others have.
+  // A copy of the registers as of now: lanes read them one after the other, and the first to
+  // continue may start the next product before the others have read.
   for (auto &[number, accumulator] : mine.accumulators) {
     if (accumulator.inFlight)
       accumulator.atWait.clear();
@@ -202,20 +201,20 @@ void AsyncUnits::readAccumulator(unsigned number, int count, uint32_t *registers
   Warp &mine = warps[static_cast<size_t>(warp())];
   auto found = mine.accumulators.find(number);
   if (found == mine.accumulators.end())
-    return; // no product has used it: its registers are as they were
+    return; // no product has used it: its registers are unchanged
   if (found->second.columns / 2 != count)
     fail(fmt::format("accumulator {} has {} registers, not {}", number, found->second.columns / 2,
                      count));
-  if (found->second.atWait.empty()) // still at work
+  if (found->second.atWait.empty()) // still in flight
     std::fill_n(registers, count, 0xffffffffu);
   else
-    std::copy_n(found->second.atWait[static_cast<size_t>(block.threadId()) % warpSize].begin(),
-                count, registers);
+    std::copy_n(found->second.atWait[static_cast<size_t>(cta.threadId()) % warpSize].begin(), count,
+                registers);
 }
 
 double AsyncUnits::element(DType type, int address) const {
   uint32_t bits = 0;
-  std::memcpy(&bits, block.shared + address, static_cast<size_t>(elementBytesOf(type)));
+  std::memcpy(&bits, cta.shared + address, static_cast<size_t>(elementBytesOf(type)));
   return matrixElement(type, bits);
 }
 

@@ -2,7 +2,7 @@
 
 #include "analysis/ir/numeric.h"
 #include "analysis/ir/tensor.h"
-#include "codegen/emulator_block.h"
+#include "codegen/emulator_cta.h"
 #include "codegen/emulator_matrix.h"
 #include "codegen/kernel_builder.h"
 
@@ -15,15 +15,15 @@ namespace tilewright {
 
 namespace {
 
-using LaneWords = EmulatedBlock::LaneWords;
+using LaneWords = EmulatedCta::LaneWords;
 using Lanes = std::span<LaneWords, warpSize>;
 
-EmulatedBlock &block() { return *EmulatedBlock::active(); }
+EmulatedCta &cta() { return *EmulatedCta::active(); }
 
 /// Mma: plus the types of its operands, left + 256 · right.
 enum Kind : int { Shuffle = 0, Matrix = 64, Mma = 1 << 16 };
 
-void completeShuffle(EmulatedBlock &, Lanes lanes, int kind) {
+void completeShuffle(EmulatedCta &, Lanes lanes, int kind) {
   std::array<uint32_t, warpSize> values;
   for (unsigned lane = 0; lane < warpSize; ++lane)
     values[lane] = lanes[lane][0];
@@ -33,7 +33,7 @@ void completeShuffle(EmulatedBlock &, Lanes lanes, int kind) {
 
 /// Matrix m's row r is 16 bytes at the offset that lane 8·m + r gave. Lane i receives elements
 /// 2·(i mod 4) and the next of row i / 4; transposed, of column i / 4.
-void completeMatrix(EmulatedBlock &self, Lanes lanes, int kind) {
+void completeMatrix(EmulatedCta &self, Lanes lanes, int kind) {
   unsigned count = static_cast<unsigned>(kind - Matrix) / 2;
   bool transposed = (kind - Matrix) % 2 != 0;
   std::array<uint32_t, warpSize> offsets;
@@ -61,7 +61,7 @@ void completeMatrix(EmulatedBlock &self, Lanes lanes, int kind) {
 /// bits), alike when K is counted in bytes: with g = lane / 4 and t = lane mod 4, a[0..3] hold rows
 /// g, g+8, g, g+8 at bytes 4t, 4t, 4t+16, 4t+16 (four each), b[0..1] column g at bytes 4t, 4t+16,
 /// and c[0..3] rows g, g, g+8, g+8 at columns 2t, 2t+1.
-void completeMma(EmulatedBlock &self, Lanes lanes, int kind) {
+void completeMma(EmulatedCta &self, Lanes lanes, int kind) {
   auto left = static_cast<DType>((kind - Mma) % 256),
        right = static_cast<DType>((kind - Mma) / 256);
   unsigned bits = bitWidth(left), perWord = 32 / bits, depth = 256 / bits;
@@ -95,57 +95,57 @@ void completeMma(EmulatedBlock &self, Lanes lanes, int kind) {
 
 // --- called by kernels ------------------------------------------------------------------------
 
-void step(int number) { block().step(number); }
+void step(int number) { cta().step(number); }
 void value(int number, int64_t element, int isValid, uint64_t bits) {
   if (isValid)
-    block().value(number, element, bits);
+    cta().value(number, element, bits);
 }
 
-int threadId() { return block().threadId(); }
-int blockId() { return block().blockId(); }
+int threadId() { return cta().threadId(); }
+int ctaId() { return cta().ctaId(); }
 void globalRead(const std::byte *address, int bytes, int align) {
-  block().globalRead(address, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
+  cta().globalRead(address, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
 }
 void globalWrite(const std::byte *address, int bytes, int align) {
-  block().globalWrite(address, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
+  cta().globalWrite(address, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
 }
 void sharedRead(int offset, int bytes, int align) {
-  block().sharedRead(offset, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
+  cta().sharedRead(offset, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
 }
 void sharedWrite(int offset, int bytes, int align) {
-  block().sharedWrite(offset, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
+  cta().sharedWrite(offset, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
 }
 void copyAsync16(int offset, const std::byte *from, int bytes) {
-  block().copyAsync16(offset, from, bytes);
+  cta().copyAsync16(offset, from, bytes);
 }
-void copyAsyncCommit() { block().copyAsyncCommit(); }
-void copyAsyncWait(int pending) { block().copyAsyncWait(static_cast<unsigned>(pending)); }
-void barrier() { block().barrier(); }
+void copyAsyncCommit() { cta().copyAsyncCommit(); }
+void copyAsyncWait(int pending) { cta().copyAsyncWait(static_cast<unsigned>(pending)); }
+void barrier() { cta().barrier(); }
 
 int atomicAdd(std::byte *address, int value) {
-  return static_cast<int>(block().atomicAdd(address, static_cast<uint32_t>(value)));
+  return static_cast<int>(cta().atomicAdd(address, static_cast<uint32_t>(value)));
 }
-void fenceGlobal() { block().fenceGlobal(); }
+void fenceGlobal() { cta().fenceGlobal(); }
 
-void namedBarrier(int id, int count) { block().barrier(id, count); }
-void initBarrier(int barrier, int arrivals) { block().async().initBarrier(barrier, arrivals); }
-void fenceBarrierInit() { block().async().fenceBarrierInit(); }
-void arrive(int barrier, int bytes) { block().async().arrive(barrier, bytes); }
-void waitBarrier(int barrier, int parity) { block().async().waitBarrier(barrier, parity); }
-void fenceAsyncProxy() { block().async().fenceAsyncProxy(); }
+void namedBarrier(int id, int count) { cta().barrier(id, count); }
+void initBarrier(int barrier, int arrivals) { cta().async().initBarrier(barrier, arrivals); }
+void fenceBarrierInit() { cta().async().fenceBarrierInit(); }
+void arrive(int barrier, int bytes) { cta().async().arrive(barrier, bytes); }
+void waitBarrier(int barrier, int parity) { cta().async().waitBarrier(barrier, parity); }
+void fenceAsyncProxy() { cta().async().fenceAsyncProxy(); }
 void setMaxRegisters(int count, int isIncrease) {
-  block().async().setMaxRegisters(count, isIncrease != 0);
+  cta().async().setMaxRegisters(count, isIncrease != 0);
 }
-void warpgroupFence() { block().async().warpgroupFence(); }
-void warpgroupCommit() { block().async().commit(); }
-void warpgroupWait(int pending) { block().async().waitProducts(static_cast<unsigned>(pending)); }
+void warpgroupFence() { cta().async().warpgroupFence(); }
+void warpgroupCommit() { cta().async().commit(); }
+void warpgroupWait(int pending) { cta().async().waitProducts(static_cast<unsigned>(pending)); }
 void readAccumulator(int number, int count, uint32_t *out) {
-  block().async().readAccumulator(static_cast<unsigned>(number), count, out);
+  cta().async().readAccumulator(static_cast<unsigned>(number), count, out);
 }
 
 void copyTensor(int map, int to, int barrier, int rank, int x0, int x1, int x2, int x3, int x4) {
   const int coordinates[] = {x0, x1, x2, x3, x4};
-  block().async().copyTensor(map, to, barrier, std::span(coordinates, static_cast<size_t>(rank)));
+  cta().async().copyTensor(map, to, barrier, std::span(coordinates, static_cast<size_t>(rank)));
 }
 
 /// `flags` as KernelBuilder::startWarpgroupMma() packs them.
@@ -162,17 +162,17 @@ void warpgroupMma(int accumulator, int flags, int columns, uint64_t a, uint64_t 
   product.columns = columns;
   product.a = a;
   product.b = b;
-  block().async().startProduct(product, registers);
+  cta().async().startProduct(product, registers);
 }
 
 int shuffleXor(int value, int mask) {
   LaneWords words{static_cast<uint32_t>(value)};
-  return static_cast<int>(block().warpMeeting(Shuffle + mask, words, completeShuffle)[0]);
+  return static_cast<int>(cta().warpMeeting(Shuffle + mask, words, completeShuffle)[0]);
 }
 
 void loadMatrix(int offset, int count, int transposed, uint32_t *out) {
   // Lanes beyond 8·count give no address that counts, but their registers must hold something.
-  EmulatedBlock &self = block();
+  EmulatedCta &self = cta();
   if (self.threadId() % int(warpSize) < 8 * count)
     self.sharedRead(offset, 16, 16);
   LaneWords words{static_cast<uint32_t>(offset)};
@@ -183,12 +183,12 @@ void loadMatrix(int offset, int count, int transposed, uint32_t *out) {
 void mma(uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0, uint32_t b1, uint32_t c0,
          uint32_t c1, uint32_t c2, uint32_t c3, int left, int right, uint32_t *out) {
   LaneWords words{a0, a1, a2, a3, b0, b1, c0, c1, c2, c3};
-  words = block().warpMeeting(Mma + left + 256 * right, words, completeMma);
+  words = cta().warpMeeting(Mma + left + 256 * right, words, completeMma);
   std::copy_n(words.begin(), 4, out);
 }
 
-/// A result as wrong as the hardware may make it: the same for the same operands, by up to `error`
-/// either way for different ones. Results of which the bits are specified are left alone.
+/// Perturbs a result within the hardware's error bound: deterministic in the operands, by up to
+/// `error` either way. Results whose bits the manual specifies stay as they are.
 float asApproximate(double exact, double error, uint32_t x, uint32_t y = 0) {
   if (exact == 0 || !std::isfinite(exact))
     return static_cast<float>(exact);
@@ -248,7 +248,7 @@ std::span<const RuntimeFunction> emulatorRuntime() {
       {"twEmuStep", addressOf(step)},
       {"twEmuValue", addressOf(value)},
       {"twEmuThreadId", addressOf(threadId)},
-      {"twEmuBlockId", addressOf(blockId)},
+      {"twEmuCtaId", addressOf(ctaId)},
       {"twEmuGlobalRead", addressOf(globalRead)},
       {"twEmuGlobalWrite", addressOf(globalWrite)},
       {"twEmuSharedRead", addressOf(sharedRead)},

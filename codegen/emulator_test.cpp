@@ -17,7 +17,7 @@ struct Outcome {
   std::vector<float> output;
 };
 
-/// Builds a kernel (input: 1024 floats 0, 1, 2 …; output: 1024 floats) and runs one block.
+/// Builds a kernel (input: 1024 floats 0, 1, 2 …; output: 1024 floats) and runs one CTA.
 Outcome runKernel(int64_t sharedBytes, const std::function<void(KernelBuilder &)> &build) {
   KernelBuilder builder("kernel", CodeMode::Emulation, threads, {{false, true}});
   build(builder);
@@ -61,7 +61,7 @@ TEST(Emulator, OutOfBoundsIsCaught) {
     llvm::Value *element = k.b.CreateAdd(k.threadId(), k.c32(1024 - threads + 1));
     k.storeGlobal(k.cf(1), 1, bytes64(k, element), 4);
   });
-  EXPECT_EQ(outcome.error, "block 0, thread 63: writes 4 bytes outside every buffer");
+  EXPECT_EQ(outcome.error, "CTA 0, thread 63: writes 4 bytes outside every buffer");
 }
 
 TEST(Emulator, WritingAnInputIsCaught) {

@@ -10,8 +10,8 @@ WorkspaceOrder::WorkspaceOrder(std::span<const EmulatorBuffer> buffers, int64_t 
           {buffer.data, std::vector<Word>(static_cast<size_t>((buffer.bytes + 3) / 4))});
 }
 
-void WorkspaceOrder::startBlock(int64_t block) {
-  current = block;
+void WorkspaceOrder::startCta(int64_t cta) {
+  current = cta;
   atomics = 0;
   for (std::vector<Write> &writes : pending)
     writes.clear();
@@ -68,16 +68,16 @@ std::string WorkspaceOrder::read(const std::byte *address, unsigned bytes, int t
   size_t count = 0;
   const Word *words = const_cast<WorkspaceOrder *>(this)->wordsOf(address, bytes, count);
   for (size_t i = 0; words && i < count; ++i) {
-    if (words[i].block < 0 || words[i].block == current)
+    if (words[i].cta < 0 || words[i].cta == current)
       continue;
     if (!words[i].isPublished)
-      return fmt::format("reads what block {} wrote to a workspace with no fence and atomic "
+      return fmt::format("reads what CTA {} wrote to a workspace with no fence and atomic "
                          "operation behind it",
-                         words[i].block);
+                         words[i].cta);
     if (atomics == 0 || fencedAfter[static_cast<size_t>(thread)] < atomics)
-      return fmt::format("reads what block {} wrote to a workspace with no atomic operation and "
+      return fmt::format("reads what CTA {} wrote to a workspace with no atomic operation and "
                          "fence before it",
-                         words[i].block);
+                         words[i].cta);
   }
   return "";
 }

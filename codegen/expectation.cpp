@@ -110,7 +110,7 @@ KernelProblem makeProblem(const KernelSpec &spec, const ExpectationOptions &opti
   for (size_t r = 0; r < results.size(); ++r)
     chosen.push_back(chooseElements(graph[results[r]].shape.elementCount().value_or(0),
                                     options.elements, options.seed + r));
-  // Outputs take turns, so that a budget that ends covers all of them.
+  // Outputs are visited round-robin, so that a budget that runs out covers all of them.
   for (size_t i = 0; i < options.elements && stopped.empty(); ++i)
     for (size_t r = 0; r < results.size() && stopped.empty(); ++r) {
       if (i >= chosen[r].size())

@@ -1,4 +1,4 @@
-// Takes a group out of its graph, as a module of its own.
+// Extracts a group from its graph into a module of its own.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -10,8 +10,8 @@ namespace tilewright {
 
 /// A module whose entry computes the group: one parameter for each of the group's inputs in order,
 /// then one for each constant whose values the dump left out; the root is the group's root, or a
-/// tuple of its roots in order. Names of ops and of the computations that they call stay; so do
-/// layouts. Errors: Unsupported for an input that is a tuple or has no elements of numbers.
+/// tuple of its roots in order. Layouts and the names of ops and computations are kept. Errors:
+/// Unsupported for an input that is a tuple or has no elements of numbers.
 llvm::Expected<std::shared_ptr<const Module>> extractGroup(const Module &module, GraphId graph,
                                                            const Group &group);
 

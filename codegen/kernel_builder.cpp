@@ -45,7 +45,7 @@ KernelBuilder::KernelBuilder(const std::string &entry, CodeMode mode, int64_t th
     for (unsigned i = 0; i < signature.tensorMaps; ++i)
       tensorMaps.push_back(c32(i));
     tid = callEmulator("twEmuThreadId", i32, {});
-    bid = callEmulator("twEmuBlockId", i32, {});
+    bid = callEmulator("twEmuCtaId", i32, {});
     return;
   }
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -170,7 +170,7 @@ llvm::Value *KernelBuilder::loadGlobal(llvm::Type *type, unsigned buffer, llvm::
   if (isEmulation())
     callEmulator("twEmuGlobalRead", b.getVoidTy(), {address, bytesOf(type), c32(align)});
   auto *load = b.CreateAlignedLoad(type, address, llvm::Align(align));
-  if (!isEmulation() && !outputs[buffer]) // lets it go through the read-only cache
+  if (!isEmulation() && !outputs[buffer]) // allows the read-only cache
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context(), {}));
   return load;
 }
@@ -476,7 +476,7 @@ bool KernelBuilder::isRounded(DType type, llvm::Value *x) const {
 }
 
 llvm::Value *KernelBuilder::pack16(DType type, llvm::Value *low, llvm::Value *high) {
-  // Values that are of that type already: what they were rounded from.
+  // Values that are of that type already: use the float that they were rounded from.
   llvm::Value *before[] = {low, high};
   for (llvm::Value *&value : before)
     if (isRounded(type, value))
@@ -524,7 +524,7 @@ Values KernelBuilder::forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *
     llvm::MDNode *disable =
         llvm::MDNode::get(context(), llvm::MDString::get(context(), "llvm.loop.unroll.disable"));
     llvm::MDNode *loop = llvm::MDNode::getDistinct(context(), {nullptr, disable});
-    loop->replaceOperandWith(0, loop); // names itself, so that it is like no other
+    loop->replaceOperandWith(0, loop); // refers to itself, so that it is distinct
     back->setMetadata(llvm::LLVMContext::MD_loop, loop);
   }
   b.SetInsertPoint(after);

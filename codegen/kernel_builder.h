@@ -40,7 +40,7 @@ struct KernelSignature {
 
 class KernelBuilder {
 public:
-  /// Starts a kernel of that name with `threads` threads a block.
+  /// Starts a kernel of that name with `threads` threads a CTA.
   KernelBuilder(const std::string &entry, CodeMode mode, int64_t threads,
                 const KernelSignature &signature);
 
@@ -63,7 +63,7 @@ public:
   /// Base address of buffer parameter `i`.
   llvm::Value *buffer(unsigned i) { return buffers[i]; }
   llvm::Value *threadId() { return tid; }
-  llvm::Value *blockId() { return bid; }
+  llvm::Value *ctaId() { return bid; }
 
   // --- memory -------------------------------------------------------------------------------
   /// Loads from a buffer at a byte offset (i64). `type` may be a vector.
@@ -85,18 +85,18 @@ public:
   /// Waits until at most `pending` of this thread's committed groups are still in flight.
   void copyAsyncWait(unsigned pending);
 
-  // --- between blocks -------------------------------------------------------------------------
-  /// Adds to a 32-bit counter in a buffer at once for all blocks; gives what it held before.
+  // --- between CTAs -------------------------------------------------------------------------
+  /// Adds to a 32-bit counter in a buffer at once for all CTAs; gives what it held before.
   llvm::Value *atomicAdd(unsigned buffer, llvm::Value *byteOffset, llvm::Value *value);
-  /// Orders this thread's accesses to global memory before against those after, for all blocks.
+  /// Orders this thread's accesses to global memory before against those after, for all CTAs.
   void fenceGlobal();
 
   // --- cooperation --------------------------------------------------------------------------
   void barrier();
   /// A barrier of `count` threads alone, whole warps; 1 <= id <= 15.
   void barrier(unsigned id, int64_t count);
-  /// The value as the warp's first lane has it, so that the compiler knows it to be the same in
-  /// all of them.
+  /// Broadcasts the value of the warp's first lane: tells the compiler that it is uniform over the
+  /// warp.
   llvm::Value *uniform(llvm::Value *value);
   /// The value that lane (lane xor mask) of the warp holds. Any scalar type up to 64 bits.
   llvm::Value *shuffleXor(llvm::Value *value, unsigned mask);
@@ -110,11 +110,11 @@ public:
   Values mma(MatrixTypes inputs, llvm::ArrayRef<llvm::Value *> a, llvm::ArrayRef<llvm::Value *> b,
              llvm::ArrayRef<llvm::Value *> c);
 
-  // --- sm_90a: barriers in shared memory, tensor memory accelerator, warpgroup matrices ---------
+  // --- sm_90a: barriers in shared memory, TMA, warpgroup matrices ---------
   // Barriers and addresses are shared offsets (i32). A phase of a barrier ends when all arrivals
   // and all announced bytes are there.
   void initBarrier(llvm::Value *barrier, int64_t arrivals);
-  /// Makes initialised barriers known to the accelerator; a barrier() must follow.
+  /// Makes initialised barriers visible to TMA; a barrier() must follow.
   void fenceBarrierInit();
   void arrive(llvm::Value *barrier);
   /// Arrives, and announces that copies will bring so many bytes in this phase.
@@ -130,8 +130,8 @@ public:
   /// Orders this thread's own writes to shared memory before what copies and matrix instructions
   /// do after the next barrier.
   void fenceAsyncProxy();
-  /// Gives registers back, or takes them, so that each thread has `count`; by all warps of a
-  /// warpgroup together.
+  /// Releases or acquires registers until each thread has `count` (setmaxnreg); called by all warps
+  /// of a warpgroup.
   void setMaxRegisters(int64_t count, bool isIncrease);
 
   /// D[64, columns] += A[64, K]·B[columns, K]ᵀ by the four warps of a warpgroup, where K is 32
@@ -150,7 +150,8 @@ public:
   /// A descriptor moved on by a multiple of 16 bytes.
   llvm::Value *advanceDescriptor(llvm::Value *descriptor, llvm::Value *bytes);
   void warpgroupFence();
-  /// The same with registers that products behind it use: no change of them moves past it.
+  /// The same, as a compiler barrier for registers that later products use: no write to them moves
+  /// past it.
   Values warpgroupFence(const Values &registers);
   /// Starts a product into accumulator number `accumulator` of the kernel, whose registers are
   /// `sums` (columns / 2 of 32 bits). The result may be used as `sums` of further products; other
@@ -163,18 +164,18 @@ public:
                       llvm::ArrayRef<llvm::Value *> a, llvm::Value *b, llvm::Value *isAccumulating,
                       const Values &sums);
   void warpgroupCommit();
-  /// Waits until at most `pending` committed groups are still at work; gives the registers of
-  /// `accumulator` as they are then. They are good only when no group at work uses them.
+  /// Waits until at most `pending` committed groups are in flight; returns the registers of
+  /// `accumulator`, which are valid only if no group in flight uses them.
   Values warpgroupWait(unsigned pending, unsigned accumulator, const Values &sums);
   void warpgroupWait(unsigned pending);
-  /// The same values, of which no use moves up before what comes before here.
+  /// Returns the values behind a compiler barrier: no use is hoisted above this point.
   Values pinned(const Values &values);
 
   // --- arithmetic ---------------------------------------------------------------------------
   enum class Approx { Exp2, Exp2Flushed, Rsqrt, Sqrt, Reciprocal };
-  /// f32 functions of the special function unit, denormals kept where the hardware can; Exp2Flushed
-  /// takes them and makes them zeros, which saves three instructions. Relative
-  /// errors of at most relativeError(); the emulator errs by as much.
+  /// f32 functions of the special function unit. Denormals are kept where the hardware can;
+  /// Exp2Flushed flushes them to zero, which saves three instructions. Relative errors are at most
+  /// relativeError(), which the emulator simulates.
   llvm::Value *approx(Approx function, llvm::Value *x);
   /// x / y to 2 ulp over the full range (div.full.f32).
   llvm::Value *divideFull(llvm::Value *x, llvm::Value *y);
@@ -188,21 +189,21 @@ public:
   /// f32 to the bits (i16) of f16 or bf16, rounded to nearest even; and back, exactly.
   llvm::Value *to16(DType type, llvm::Value *x);
   llvm::Value *from16(DType type, llvm::Value *bits);
-  /// Is it a value of that type that was rounded in registers, for which pack16() is the better
-  /// way?
+  /// True if the value was rounded to that type in registers, so that pack16() needs no conversion.
   bool isRounded(DType type, llvm::Value *x) const;
   /// Both rounded like that, in one word.
   llvm::Value *pack16(DType type, llvm::Value *low, llvm::Value *high);
 
   // --- control ------------------------------------------------------------------------------
   /// for (i = low; i < high; i += step), carrying values; `body` returns their next values.
-  /// ptxas unrolls short loops, and then overlaps what was kept apart to have few registers alive.
+  /// Unrolling is disabled: ptxas would unroll short loops and overlap iterations, which keeps more
+  /// registers live.
   enum class Unrolling : uint8_t { Free, Never };
   Values forLoop(llvm::Value *low, llvm::Value *high, llvm::Value *step, const Values &initial,
                  const std::function<Values(llvm::Value *, const Values &)> &body,
                  Unrolling unrolling = Unrolling::Free);
   void ifThen(llvm::Value *condition, const std::function<void()> &body);
-  /// The values that one of the two gives, as many and of the same types.
+  /// The values of the branch that is taken; both return the same number and types.
   Values choose(llvm::Value *condition, const std::function<Values()> &body,
                 const std::function<Values()> &otherwise);
   void ifThenElse(llvm::Value *condition, const std::function<void()> &body,
@@ -212,14 +213,14 @@ public:
   bool isTraced() const { return codeMode == CodeMode::Traced; }
 
   // --- tracing, does nothing unless isTraced() -------------------------------------------------
-  /// Shows the emulator a value that the kernel holds: `number` and `element` say of what, `valid`
-  /// (an i1, null for "always") whether it counts. Floats and integers of any width.
+  /// Reports a value to the emulator: `number` and `element` name the op and its element, `valid`
+  /// (an i1, null for "always") tells whether it counts. Floats and integers of any width.
   void traceValue(int64_t number, llvm::Value *element, llvm::Value *valid, llvm::Value *value,
                   bool isSigned);
 
 private:
-  /// What is emitted while one lives is one step of the kernel, see KernelInfo::steps; but for
-  /// what is emitted within a step.
+  /// RAII: everything emitted in its lifetime is one step of the kernel, see KernelInfo::steps;
+  /// nested steps count as part of the outer one.
   class Step {
   public:
     Step(KernelBuilder &builder, const char *name);
@@ -248,7 +249,7 @@ private:
   Values startWarpgroupMma(const WarpgroupMma &shape, unsigned accumulator,
                            llvm::ArrayRef<llvm::Value *> a, llvm::Value *b,
                            llvm::Value *isAccumulating, const Values &sums);
-  llvm::AllocaInst *accumulatorScratch(); ///< 256 words for the same purpose
+  llvm::AllocaInst *accumulatorScratch(); ///< 256 words for accumulators
   llvm::AllocaInst *scratch();            ///< 64 bytes that emulator functions return values in
 
   llvm::Function *function;
@@ -259,7 +260,8 @@ private:
   llvm::Value *tid = nullptr, *bid = nullptr;
   llvm::AllocaInst *scratchSlot = nullptr, *accumulatorSlot = nullptr;
   llvm::DenseMap<llvm::Constant *, llvm::GlobalVariable *> tables;
-  /// Floats that came from 16 bits, with the bits: going back needs no conversion. Never iterated.
+  /// The 16-bit origin of floats that were unpacked: packing them again needs no conversion. Never
+  /// iterated.
   llvm::DenseMap<llvm::Value *, std::pair<DType, llvm::Value *>> bitsOf16;
   llvm::DenseMap<llvm::Value *, llvm::Value *> roundedFrom; ///< bits, and the float before
   std::vector<std::string> steps;

@@ -10,8 +10,8 @@ namespace tilewright {
 namespace intr = llvm::Intrinsic;
 
 void KernelBuilder::annotateTensorMaps(unsigned first, unsigned count) {
-  // By value, at an address that nobody may change: without "grid constant" LLVM would copy the
-  // map to local memory, where the accelerator can't read it.
+  // Passed by value as a grid constant: otherwise LLVM would copy the map to local memory, where
+  // TMA can't read it.
   std::vector<llvm::Metadata *> indices;
   for (unsigned i = first; i < first + count; ++i) {
     function->addParamAttr(
@@ -193,7 +193,7 @@ std::string repeated(size_t count, const std::function<std::string(size_t)> &ite
 
 } // namespace
 
-/// An instruction that all uses of these registers come before or after, as the code has them.
+/// A compiler barrier for these registers: their uses stay before or after it, as written.
 Values KernelBuilder::throughRegisters(const std::string &text, const Values &registers) {
   std::string outputs, inputs;
   std::vector<llvm::Type *> types;
@@ -226,7 +226,7 @@ Values KernelBuilder::warpgroupFence(const Values &registers) {
 
 Values KernelBuilder::warpgroupWait(unsigned pending, unsigned accumulator, const Values &sums) {
   Step step(*this, "wait for products");
-  if (!isEmulation()) // through the registers, so that no use of them can move up before the wait
+  if (!isEmulation()) // the registers pass through it, so that no use is hoisted above the wait
     return throughRegisters("wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";", sums);
   Values result;
   llvm::Type *type = sums[0]->getType();

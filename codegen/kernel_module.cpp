@@ -30,18 +30,19 @@ std::string KernelModule::llvmText() const {
   return text;
 }
 
-void KernelModule::asksForOneBlock() {
+void KernelModule::setMinCtasPerSm(int ctas) {
   if (codeMode != CodeMode::Device)
     return;
   llvm::Function *function = module->getFunction(entry);
   // A function attribute from LLVM 21 on, metadata before.
-  function->addFnAttr("nvvm.minctasm", "1");
+  function->addFnAttr("nvvm.minctasm", std::to_string(ctas));
 #if LLVM_VERSION_MAJOR < 21
-  auto *one = llvm::ConstantInt::get(llvm::Type::getInt32Ty(*context), 1);
+  auto *count =
+      llvm::ConstantInt::get(llvm::Type::getInt32Ty(*context), static_cast<unsigned>(ctas));
   module->getOrInsertNamedMetadata("nvvm.annotations")
       ->addOperand(llvm::MDNode::get(*context, {llvm::ValueAsMetadata::get(function),
                                                 llvm::MDString::get(*context, "minctasm"),
-                                                llvm::ConstantAsMetadata::get(one)}));
+                                                llvm::ConstantAsMetadata::get(count)}));
 #endif
 }
 

@@ -16,12 +16,12 @@ class Module;
 
 namespace tilewright {
 
-/// What the generated IR is for. Both kinds come from the same lowering; only the operations that
-/// are special to the GPU differ: NVVM intrinsics there, calls into the emulator here. Traced: for
-/// emulation, and every step and every value of an op is announced, see locate.h.
+/// What the IR is generated for. One lowering makes all modes; only GPU-specific operations differ:
+/// NVVM intrinsics for a device, calls into the emulator for emulation. Traced: emulation that also
+/// reports every step and every value of an op, see locate.h.
 enum class CodeMode { Device, Emulation, Traced };
 
-/// Kind of metadata on instructions of a kernel for a device: the number of the step that they are.
+/// Metadata kind on the instructions of a device kernel: the number of their step.
 inline constexpr const char *stepMetadata = "tilewright.step";
 
 /// A buffer that the kernel reads or writes: packed elements in the physical order of the shape.
@@ -31,7 +31,7 @@ struct KernelParameter {
   bool isOutput = false;
 };
 
-/// Memory that the blocks of a kernel share beside its results.
+/// Memory that the CTAs of a kernel share beside its results.
 struct KernelWorkspace {
   std::string name; ///< what it is for: "partial sums", …
   int64_t bytes = 0;
@@ -40,7 +40,7 @@ struct KernelWorkspace {
   bool isZeroed = false;
 };
 
-/// A view of a buffer that the tensor memory accelerator copies boxes of: the arguments of
+/// A view of a buffer that TMA copies boxes of: the arguments of
 /// cuTensorMapEncodeTiled. Lists run from the innermost dim, whose elements are contiguous.
 struct TensorMap {
   unsigned parameter = 0;  ///< index of the buffer parameter that it views
@@ -53,9 +53,9 @@ struct TensorMap {
 };
 
 struct LaunchShape {
-  int64_t grid = 1;        ///< blocks along x
-  int64_t threads = 32;    ///< a block, along x
-  int64_t sharedBytes = 0; ///< dynamic shared memory a block
+  int64_t grid = 1;        ///< CTAs along x
+  int64_t threads = 32;    ///< a CTA, along x
+  int64_t sharedBytes = 0; ///< dynamic shared memory a CTA
   bool operator==(const LaunchShape &) const = default;
 };
 
@@ -70,8 +70,8 @@ struct KernelInfo {
   /// One CUtensorMap argument each, by value (128 bytes), after the workspaces.
   std::vector<TensorMap> tensorMaps;
   LaunchShape launch;
-  /// Blocks n·i … n·(i + 1) - 1 make their results together: none is whole without the others.
-  int64_t blocksTogether = 1;
+  /// Number n of CTAs that make one result together: CTAs n·i … n·(i + 1) - 1.
+  int64_t ctasTogether = 1;
   /// The one target whose instructions it uses, "sm_90a"; empty: any.
   std::string target;
   /// The oldest architecture and version of PTX that have its instructions: 89 for sm_89; 0: any.
@@ -79,8 +79,8 @@ struct KernelInfo {
   PtxVersion oldestPtx;
   std::string kind; ///< "elementwise", "reduction", "dot", "chain"
   CodeChoice code;  ///< the lowering and the instruction of its dots
-  /// Names of its loads, copies, products, barriers and the like, in the order of the code; a step
-  /// has the same number for a device and traced. Empty for CodeMode::Emulation.
+  /// Names of its steps (loads, copies, products, barriers …) in the order of the code; the numbers
+  /// agree between CodeMode::Device and Traced. Empty for CodeMode::Emulation.
   std::vector<std::string> steps;
   /// What differs from the plan and why, in words: "fma in place of mma.sync: …".
   std::vector<std::string> notes;
@@ -98,11 +98,11 @@ public:
   std::string llvmText() const; ///< the module as .ll text
   const llvm::Module &ir() const { return *module; }
 
-  /// Says that one block on a multiprocessor is enough (".minnctapersm 1"), so that ptxas gives
-  /// threads the registers that they want, whatever other blocks would.
-  void asksForOneBlock();
+  /// The CTAs that an SM must have room for (".minnctapersm"): with 1, ptxas gives threads the
+  /// registers that they want instead of saving them for more CTAs.
+  void setMinCtasPerSm(int ctas);
 
-  /// Gives the IR away, for the JIT. The module is empty afterwards.
+  /// Moves the IR out, for the JIT. The module is empty afterwards.
   std::pair<std::unique_ptr<llvm::LLVMContext>, std::unique_ptr<llvm::Module>> takeIr();
 
 private:

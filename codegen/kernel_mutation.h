@@ -1,4 +1,4 @@
-// Faults for tests: kernels for emulation with calls left out.
+// Fault injection for tests: emulated kernels with calls removed.
 #pragma once
 
 #include "codegen/kernel_module.h"
@@ -7,8 +7,8 @@
 
 namespace tilewright {
 
-/// The kernel without the calls of an emulator function, or without number `which` of them in the
-/// order of the code. `removed` tells how many that were.
+/// The kernel without the calls of an emulator function, or without call number `which` in the
+/// order of the code. `removed` returns how many were removed.
 KernelModule withoutCalls(KernelModule kernel, const char *function, std::optional<size_t> which,
                           size_t &removed);
 

@@ -1,7 +1,7 @@
 // KernelSpec: a plan reduced to what code generation needs.
 //
-// It is self-contained: the group is a module of its own, and tile sizes are numbers. So it can be
-// written to a file and read back, and the same spec always gives the same code.
+// Self-contained: the group is a module of its own, and tile sizes are numbers. It can be written
+// to a file and read back, and the same spec always gives the same code.
 #pragma once
 
 #include "analysis/tiling/plan.h"
@@ -12,7 +12,7 @@ struct KernelSpec {
   std::string name;                     ///< also the kernel's symbol, once made into an identifier
   std::shared_ptr<const Module> module; ///< as extractGroup() makes it
   std::vector<int64_t> rootTile;        ///< a size for each dim of the first result
-  /// Sizes of the contracted or reduced dims, in steps of which the program goes through them.
+  /// Step sizes of the contracted or reduced dims.
   struct Sequential {
     std::string op;   ///< the contracting or reducing op
     unsigned dim = 0; ///< which of its reduction dims
@@ -23,7 +23,7 @@ struct KernelSpec {
   Schedule schedule;
 
   const Graph &graph() const { return module->entry(); }
-  /// The size for a reduction dim of an op, or `otherwise`.
+  /// The step size of an op's reduction dim, or `otherwise`.
   int64_t sequentialSize(std::string_view op, unsigned dim, int64_t otherwise) const;
 };
 

@@ -30,7 +30,7 @@ public:
   }
 
   std::string run() {
-    text = fmt::format("{}: {}, {} blocks of {} threads, {} bytes of shared memory\n", kernel.entry,
+    text = fmt::format("{}: {}, {} CTAs of {} threads, {} bytes of shared memory\n", kernel.entry,
                        kernel.kind, kernel.launch.grid, kernel.launch.threads,
                        kernel.launch.sharedBytes);
     for (const KernelParameter &parameter : kernel.parameters)
@@ -104,7 +104,7 @@ private:
       if (!branch->isConditional()) {
         llvm::BasicBlock *next = branch->getSuccessor(0);
         if (loop && loop->getHeader() == next)
-          return; // once round
+          return; // back at the loop's head
         block = next;
         continue;
       }
@@ -153,7 +153,7 @@ private:
     return fmt::format("workspace {}", number - kernel.parameters.size());
   }
 
-  /// The buffer and the byte in it that an address is; shared memory where it is that.
+  /// The buffer and byte offset of an address, or shared memory.
   std::pair<std::string, std::string> placeOf(llvm::Value *address) const {
     std::string offset;
     while (auto *gep = llvm::dyn_cast<llvm::GEPOperator>(address)) {
@@ -191,7 +191,7 @@ private:
   void called(llvm::CallInst &call, unsigned depth) {
     if (auto *code = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand())) {
       llvm::StringRef ptx = code->getAsmString();
-      // The instruction itself, without the declarations around some.
+      // The instruction itself, without surrounding declarations.
       size_t from = std::min(ptx.find("wgmma"), ptx.find("mbarrier"));
       if (from == llvm::StringRef::npos)
         from = 0;
@@ -228,7 +228,7 @@ private:
     }
   }
 
-  /// A value as a function of the thread, the block and counters; cut short where that is long.
+  /// A value as a function of the thread, the CTA and counters; cut short where that is long.
   std::string shown(llvm::Value *value) const {
     nodesLeft = maxNodes;
     std::string result = expression(value);
@@ -246,7 +246,7 @@ private:
     if (auto *call = llvm::dyn_cast<llvm::CallInst>(value)) {
       llvm::StringRef name = call->getCalledFunction() ? call->getCalledFunction()->getName() : "";
       if (name.contains("ctaid.x"))
-        return "block";
+        return "cta";
       if (name.contains("tid.x"))
         return "tid";
       if (name.contains("smin") || name.contains("smax"))

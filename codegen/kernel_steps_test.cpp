@@ -1,6 +1,6 @@
 #include "codegen/kernel_steps.h"
 #include "codegen/lower.h"
-#include "codegen/matmul_hlo.h"
+#include "codegen/testing/matmul.h"
 
 namespace tilewright {
 namespace {
@@ -20,13 +20,13 @@ ENTRY main {
   ROOT s = f32[64,256] add(a, c)
 })",
                                 {1, 256}, 2)),
-            R"(tw_kernel: elementwise, 64 blocks of 64 threads, 0 bytes of shared memory
+            R"(tw_kernel: elementwise, 64 CTAs of 64 threads, 0 bytes of shared memory
   input  %a f32[64,256]
   input  %b bf16[64,256]
   result %s f32[64,256]
-    0  load 4 of f32 from %a: (block*256 + tid*4)*4
-    1  load 4 of 16 bits from %b: (block*256 + tid*4)*2
-    2  store 4 of f32 to %s: (block*256 + tid*4)*4
+    0  load 4 of f32 from %a: (cta*256 + tid*4)*4
+    1  load 4 of 16 bits from %b: (cta*256 + tid*4)*2
+    2  store 4 of f32 to %s: (cta*256 + tid*4)*4
 )");
 }
 

@@ -98,11 +98,11 @@ std::string WrongValueFinder::describe(const std::vector<std::string> &steps) co
     std::string step = op.first.step < 0 ? "before the first step"
                                          : fmt::format("after step {} ({})", op.first.step,
                                                        steps[static_cast<size_t>(op.first.step)]);
-    return fmt::format("%{}[{}] is {:.9g}, expected {:.9g}, in block {}, thread {}, {}; {} of {} "
+    return fmt::format("%{}[{}] is {:.9g}, expected {:.9g}, in CTA {}, thread {}, {}; {} of {} "
                        "values of it are wrong{}",
                        spec->graph()[OpId{index}].name, fmt::join(at, ", "), op.got,
-                       op.reference.asDouble(op.first.element), op.first.block, op.first.thread,
-                       step, op.wrong, op.seen, operandsOf(OpId{index}));
+                       op.reference.asDouble(op.first.element), op.first.cta, op.first.thread, step,
+                       op.wrong, op.seen, operandsOf(OpId{index}));
   }
   return "";
 }

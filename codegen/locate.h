@@ -1,9 +1,9 @@
-// Where a wrong kernel first goes wrong.
+// Finds the op at which a wrong kernel first goes wrong.
 //
-// A kernel that was lowered with CodeMode::Traced shows every value that it has of an op's element,
-// and says which step it is at. Each value is compared with the evaluator's, of the same element of
-// the same op. The first op of the graph with a wrong value, whose operands were right, is where to
-// look; the step says where in the kernel's steps (kernel_steps.h).
+// A kernel lowered with CodeMode::Traced reports every value that it computes for an element of an
+// op, and its current step. Each is compared with the evaluator's value. The fault lies at the
+// first op in graph order that has a wrong value while its operands are right; the step locates it
+// in the kernel's steps (kernel_steps.h).
 #pragma once
 
 #include "analysis/ir/tensor.h"
@@ -22,13 +22,13 @@ public:
   static llvm::Expected<WrongValueFinder> make(const KernelSpec &spec,
                                                std::span<const Tensor> arguments, double tolerance);
 
-  /// Takes one value of the kernel.
+  /// Records one value of the kernel.
   void see(const TracedValue &value);
 
   int64_t seen() const; ///< values that were compared
 
-  /// "%exp.3[0, 5] is 1.2, expected 2.4, in block 0, thread 37, after step 14 (exchange); …".
-  /// Empty where all values seen are right. `steps` are those of KernelInfo.
+  /// "%exp.3[0, 5] is 1.2, expected 2.4, in CTA 0, thread 37, after step 14 (exchange); …".
+  /// Empty if all values seen are right. `steps` are those of KernelInfo.
   std::string describe(const std::vector<std::string> &steps) const;
 
 private:

@@ -1,10 +1,10 @@
 // Faults of known place: a kernel is made of one graph and checked against another, in which one op
 // differs.
-#include "codegen/attention_hlo.h"
 #include "codegen/kernel_mutation.h"
 #include "codegen/locate.h"
 #include "codegen/lower.h"
-#include "codegen/matmul_hlo.h"
+#include "codegen/testing/attention.h"
+#include "codegen/testing/matmul.h"
 
 #include <algorithm>
 

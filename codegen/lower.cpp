@@ -12,7 +12,7 @@ namespace tilewright {
 
 namespace {
 
-/// A name that PTX and C both accept.
+/// A name valid in both PTX and C.
 std::string identifier(const std::string &name) {
   std::string result = "tw_";
   for (char c : name)
@@ -38,8 +38,8 @@ Lowering::Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes, Extras
       emitter(k, *spec.module, lanes),
       tid(emitter.variable(VarKind::ProgramId, "tid", Interval::ofExtent(threads), k.threadId())) {}
 
-Expr Lowering::blockVariable(int64_t grid) {
-  return emitter.variable(VarKind::ProgramId, "block", Interval::ofExtent(grid), k.blockId());
+Expr Lowering::ctaVariable(int64_t grid) {
+  return emitter.variable(VarKind::ProgramId, "ctaid", Interval::ofExtent(grid), k.ctaId());
 }
 
 Coordinates Lowering::decodeTiles(Expr linear, const std::vector<int64_t> &extents,
@@ -50,7 +50,8 @@ Coordinates Lowering::decodeTiles(Expr linear, const std::vector<int64_t> &exten
     order.insert(order.begin(), static_cast<int64_t>(i));
   }
   Coordinates decoded = emitter.delinearize(linear, counts, order);
-  // As variables of their own, so that everything behind them simplifies over small ranges.
+  // Tile numbers become variables of their own, so that later expressions simplify over small
+  // ranges.
   Coordinates result;
   for (size_t i = 0; i < decoded.size(); ++i)
     result.push_back(counts[i] == 1 ? emitter.constant(0)
@@ -63,7 +64,7 @@ Coordinates Lowering::decodeTiles(Expr linear, const std::vector<int64_t> &exten
 KernelModule Lowering::finish(CodeChoice code, int64_t grid, int64_t sharedBytes) && {
   KernelModule kernel = std::move(k).finish();
   if (extras.movesRegisters)
-    kernel.asksForOneBlock();
+    kernel.setMinCtasPerSm(1);
   kernel.kind = toString(code.kind);
   kernel.code = code;
   kernel.launch = {grid, threads + extras.extraThreads, sharedBytes};
@@ -77,12 +78,12 @@ KernelModule Lowering::finish(CodeChoice code, int64_t grid, int64_t sharedBytes
 
 llvm::Expected<int64_t> tileCount(const std::vector<int64_t> &extents,
                                   const std::vector<int64_t> &tile) {
-  constexpr int64_t maxBlocks = 2147483647;
+  constexpr int64_t maxCtas = 2147483647;
   int64_t count = 1;
   for (size_t i = 0; i < extents.size(); ++i) {
     auto product = checkedMul(count, ceilDiv(extents[i], tile[i]));
-    if (!product || *product > maxBlocks)
-      return makeError(DiagClass::Unsupported, "a grid of more than {} blocks", maxBlocks);
+    if (!product || *product > maxCtas)
+      return makeError(DiagClass::Unsupported, "a grid of more than {} CTAs", maxCtas);
     count = *product;
   }
   return count;
@@ -121,9 +122,9 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
     if (kernel)
       return kernel;
     Diag refusal = takeDiag(kernel.takeError());
-    // Products with tiles that don't fit are refused. What is no product of tiles (a dot whose rows
-    // and columns are one dim of the root, a depthwise convolution) is made by a loop for each
-    // element, if none is made twice then.
+    // A dot whose tiles don't fit is refused. A group that is not a product of tiles (a dot whose
+    // rows and columns are one dim of the root, a depthwise convolution) becomes a loop for each
+    // element, if no element is computed twice then.
     if (refusal.cls != DiagClass::Unsupported || (dots > 0 && !isOtherGroup))
       return makeError(std::move(refusal));
     note =
@@ -153,8 +154,8 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
     return kernel;
   Diag refusal = takeDiag(kernel.takeError());
   if (refusal.cls == DiagClass::Unsupported) {
-    // Rows of another shape, several operands: each element by a loop of its own, if no element
-    // is made twice then.
+    // Rows of another shape, several operands: a loop for each element, if no element is computed
+    // twice then.
     kernel = lowerElementwise(spec, mode);
     if (kernel) {
       kernel->notes.push_back("each element by a loop of one thread: " + refusal.message);

@@ -1,7 +1,7 @@
 // From a KernelSpec to LLVM IR.
 //
 // Four kinds of group have code, each in general form:
-//   elementwise  no reduction, no dot: one program a root tile, threads walk its elements
+//   elementwise  no reduction, no dot: one CTA a root tile, threads walk its elements
 //   reduction    reduces over the same rows, with anything elementwise before, between and after
 //   dot          one dot with elementwise work on its operands and on its result
 //   chain        two dots of which one reads the other's result, elementwise or through a softmax
@@ -18,7 +18,7 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode);
 /// The same for a plan.
 llvm::Expected<KernelModule> lowerPlan(const KernelPlan &plan, CodeMode mode);
 
-/// Dynamic shared memory that any target allows a block, at most.
+/// Dynamic shared memory that any target allows a CTA, at most.
 constexpr int64_t maxSharedBytes = 227 * 1024;
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-// What is what in a chain of two dots, and its tiles.
+// Analysis and tiling of back-to-back dots.
 #include "analysis/support/checked.h"
 #include "analysis/tiling/carried_state.h"
 #include "analysis/tiling/chain_constraints.h"
@@ -11,7 +11,7 @@ namespace tilewright {
 
 namespace {
 
-/// Ops that each op depends on, by position.
+/// For each op, the ops that it depends on, by position.
 std::vector<std::vector<bool>> dependencies(const Graph &graph) {
   std::vector<std::vector<bool>> result(graph.size(), std::vector<bool>(graph.size()));
   for (uint32_t i = 0; i < graph.size(); ++i) {
@@ -114,14 +114,14 @@ llvm::Error ChainLowering::collectReductions() {
                           carried.start});
   shift = state->shift;
   divisor = state->divisor;
-  whole = state->whole;
-  if (whole.empty())
+  whyNotOnline = state->whyNotOnline;
+  if (whyNotOnline.empty())
     findFactor();
   return llvm::Error::success();
 }
 
-/// Is the maximum that of c·S, masked with -inf or not, which exponentials then take less the
-/// maximum, and is nothing else done with c·S?
+/// True if the maximum is that of c·S (masked with -inf or not), exponentials subtract it from c·S,
+/// and c·S has no other use.
 void ChainLowering::findFactor() {
   const Graph &graph = spec.graph();
   if (!shift || withoutMovement(graph, *shift) != reductions[0].op ||
@@ -146,7 +146,7 @@ void ChainLowering::findFactor() {
           (graph[next].opcode != Opcode::Exp || graph[next].shape.dtype != DType::F32))
         return;
   }
-  for (const Op &op : graph.all()) // no other exponentials that take the shift
+  for (const Op &op : graph.all()) // no other exponential subtracts the shift
     if (op.opcode == Opcode::Subtract && op.operands[1] == *shift && op.operands[0] != masked)
       return;
   for (;;) {
@@ -161,7 +161,7 @@ void ChainLowering::findFactor() {
       std::optional<double> left = scalarConstant(graph, op.operands[0]),
                             right = scalarConstant(graph, op.operands[1]);
       double constant = right ? *right : left && !isDivision ? *left : 0;
-      // Neither products nor quotients of usual scores leave the range of floats.
+      // Products and quotients of usual scores stay in the range of floats.
       if (!(constant >= 1e-6 && constant <= 1e6))
         return;
       scaling = masked;
@@ -186,11 +186,11 @@ llvm::Error ChainLowering::chooseTiles() {
   keyStep = std::min(keyCount, keyStep == 0 ? 64 : keyStep);
   keyPadded = roundUp(keyStep, 16);
   keySteps = ceilDiv(keyCount, keyStep);
-  if (keySteps > 1 && !whole.empty())
+  if (keySteps > 1 && !whyNotOnline.empty())
     return makeError(DiagClass::Unsupported,
                      "%{}: a step of {} of {} columns is not the whole row, and {}", name, keyStep,
-                     keyCount, whole);
-  if (!whole.empty()) { // what is reduced is complete: nothing is corrected later
+                     keyCount, whyNotOnline);
+  if (!whyNotOnline.empty()) { // reductions are complete: nothing is corrected later
     shift.reset();
     divisor.reset();
   }
@@ -225,19 +225,20 @@ llvm::Error ChainLowering::checkSharedBytes() const {
   if (sharedBytes() > maxSharedBytes)
     return makeError(DiagClass::Unsupported,
                      "%{}: {} bytes and {} stages of {} are more than the {} bytes of shared "
-                     "memory that a block may have",
+                     "memory that a CTA may have",
                      spec.graph()[second].name, queryBytes, spec.schedule.stages, stageBytes,
                      maxSharedBytes);
   return llvm::Error::success();
 }
 
-/// What stands in shared memory: Q, the stages, barriers.
+/// Shared-memory layout: Q, the stages, barriers.
 int64_t ChainLowering::sharedBytes() const {
   int64_t tiles = queryBytes + stageBytes * spec.schedule.stages;
   return usesWgmma() ? tiles + keyRing.bytes() + valueRing.bytes() + 8 : tiles;
 }
 
-/// Where the root reads the second dot, P the first, and reductions are read, over placeholders.
+/// Coordinates over placeholders at which the root reads the second dot, P reads the first, and
+/// reductions are read.
 llvm::Error ChainLowering::locate() {
   const Graph &graph = spec.graph();
   ValueEmitter &emitter = lowering->emitter;
@@ -273,7 +274,7 @@ llvm::Error ChainLowering::locate() {
   auto keyDim = static_cast<size_t>(isScoresLeft ? dims.lhsContracting[0] : dims.rhsContracting[0]);
   VarId key =
       scoresPlaceholders[keyDim].isVariable() ? scoresPlaceholders[keyDim].variable() : VarId{};
-  // Which operand of the first dot goes along the keys, and which along the rows?
+  // Find the operand of the first dot that runs along the keys, and the one along the rows.
   const DotDims &inner = graph[first].attrs.dot;
   size_t batches = inner.lhsBatch.size();
   size_t rows =
@@ -296,9 +297,10 @@ llvm::Error ChainLowering::locate() {
     reduction.at.clear();
     if (*read) {
       reduction.at = **read;
-    } else { // only the epilogue reads it: the same rows, without the dim of the keys
+    } else { // read by the epilogue only: the same rows, without the dim of the keys
       if (graph[reduction.op].shape.rank() + 1 != scoresPlaceholders.size())
-        return makeError(DiagClass::Unsupported, "%{} has not the dims of %{} without the keys",
+        return makeError(DiagClass::Unsupported,
+                         "%{} must have the dims of %{} without the contracted one",
                          graph[reduction.op].name, graph[scores].name);
       for (size_t i = 0; i < scoresPlaceholders.size(); ++i)
         if (i != keyDim)
@@ -309,7 +311,7 @@ llvm::Error ChainLowering::locate() {
         if (var == key)
           return makeError(DiagClass::Unsupported, "%{} is read along the keys",
                            graph[reduction.op].name);
-    // Its input, with the keys along the reduced dim, must be what P has at the same place.
+    // Its input, with the keys along the reduced dim, must be P's element at the same place.
     Coordinates input = reduction.at;
     input.insert(input.begin() + static_cast<std::ptrdiff_t>(reduction.dim),
                  scoresPlaceholders[keyDim]);
@@ -344,7 +346,7 @@ llvm::Expected<KernelModule> ChainLowering::run() {
     return error;
   findMasks();
   analyseSteps();
-  placeProgram();
+  placeCta();
   if (auto error = usesWgmma() ? emitWarpgroupProgram() : emitProgram())
     return error;
   KernelModule kernel =

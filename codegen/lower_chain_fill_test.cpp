@@ -1,7 +1,7 @@
 // Attention under masks of any fill: rows of which the first steps, the last ones or all have no
 // score that is kept.
-#include "codegen/attention_hlo.h"
 #include "codegen/lower.h"
+#include "codegen/testing/attention.h"
 
 namespace tilewright {
 namespace {

@@ -1,6 +1,6 @@
 // Two dots in one kernel: attention and other chains.
-#include "codegen/attention_hlo.h"
 #include "codegen/lower.h"
+#include "codegen/testing/attention.h"
 
 namespace tilewright {
 namespace {

@@ -1,8 +1,8 @@
 // Two dots in one kernel with wgmma: numbers, traffic, masks, refusals, and what the emulator
 // notices when a step of the protocol is left out.
-#include "codegen/attention_hlo.h"
 #include "codegen/kernel_mutation.h"
 #include "codegen/lower.h"
+#include "codegen/testing/attention.h"
 
 namespace tilewright {
 namespace {
@@ -88,16 +88,16 @@ TEST(LowerChainWgmma, WhatItCanNotTakeSaysWhy) {
   };
   // Rows of 34 bytes can't be copied by the accelerator.
   EXPECT_EQ(note(wgmmaChain(attention(1, 64, 64, 17, 16), {1, 64, 16}, 32, 4, 2)),
-            "mma.sync in place of wgmma: the left operand %q can't be copied by the tensor memory "
-            "accelerator: a stride of 34 bytes is not a positive multiple of 16");
+            "mma.sync in place of wgmma: the left operand %q can't be copied by TMA: a stride of "
+            "34 bytes is not a positive multiple of 16");
   EXPECT_EQ(note(wgmmaChain(attention(1, 64, 64, 16, 16), {1, 64, 16}, 24, 4, 2)),
             "mma.sync in place of wgmma: %o: 24 keys a step are no multiple of 16");
   std::string hlo = attention(1, 64, 64, 16, 16);
   hlo.replace(hlo.find("k = bf16[1,64,16] parameter(1)"), 30,
               "kf = f32[1,64,16] parameter(1)\n  k = bf16[1,64,16] convert(kf)");
   EXPECT_EQ(note(wgmmaChain(hlo, {1, 64, 16}, 32, 4, 2)),
-            "mma.sync in place of wgmma: the right operand %k can't be copied by the tensor memory "
-            "accelerator: %k is computed, not read from memory");
+            "mma.sync in place of wgmma: the right operand %k can't be copied by TMA: %k is "
+            "computed, not read from memory");
 }
 
 /// What the emulator says when calls of a function are left out.
@@ -113,7 +113,7 @@ std::string without(const char *function, std::optional<size_t> which = std::nul
 }
 
 TEST(LowerChainWgmma, EveryStepOfTheProtocolIsMissed) {
-  // The copying thread's waits for stages of keys and of values, then those for what it copied:
+  // The producer thread's waits for stages of keys and of values, then those for what it copied:
   // queries, first keys; next keys, values in the loop. (The wait that never happens, and the one
   // for the last values, come after.)
   for (size_t wait : {0, 1, 2, 3, 4, 5})

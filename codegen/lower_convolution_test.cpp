@@ -1,6 +1,6 @@
 #include "codegen/extract.h"
 #include "codegen/lower.h"
-#include "codegen/lowering_test_support.h"
+#include "codegen/testing/lowering.h"
 
 #include <fmt/format.h>
 

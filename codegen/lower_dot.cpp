@@ -16,7 +16,7 @@ constexpr int64_t maxSumsPerThread = 256;
 
 llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, bool &isOtherGroup) {
   isOtherGroup = false;
-  // What an instruction can't take, the next simpler one may.
+  // Falls back to the next simpler instruction where one can't take the dot.
   Instruction asked = spec.schedule.instruction;
   std::vector<Instruction> ladder{Instruction::Wgmma, Instruction::MmaSync, Instruction::Fma};
   ladder.erase(ladder.begin(), std::find(ladder.begin(), ladder.end(), asked));
@@ -43,7 +43,7 @@ llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, boo
   return makeError(std::move(*refusal));
 }
 
-/// Finds the dot, its types, and which side of it each root dim belongs to.
+/// Finds the dot, its types, and the side of each root dim.
 llvm::Error DotLowering::analyse() {
   const Graph &graph = spec.graph();
   for (uint32_t i = 0; i < graph.size(); ++i) {
@@ -129,7 +129,7 @@ llvm::Error DotLowering::chooseTiles() {
       for (int64_t c = 1; r * c <= spec.schedule.warps; ++c) {
         if (paddedRows % (16 * r) != 0 || paddedColumns % (8 * c) != 0)
           continue;
-        // Most warps at work first, then the least to load for each warp's share.
+        // Prefer the most busy warps, then the fewest operand loads a warp.
         int64_t score = r * c * maxEdge * 4 - (paddedRows / r + paddedColumns / c);
         if (best >= 0 && score <= best)
           continue;
@@ -174,7 +174,7 @@ llvm::Error DotLowering::chooseTiles() {
   if (stageBytes > maxSharedBytes / spec.schedule.stages)
     return makeError(DiagClass::Unsupported,
                      "%{}: {} stages of {} bytes are more than the {} bytes of shared memory that "
-                     "a block may have",
+                     "a CTA may have",
                      op.name, spec.schedule.stages, stageBytes, maxSharedBytes);
   return planSplits();
 }
@@ -196,9 +196,9 @@ llvm::Expected<KernelModule> DotLowering::run() {
                        "%{}: as a result beside a dot its shape {} should be {}", graph[id].name,
                        graph[id].shape.str(false), root.str(false));
 
-  auto blocks = checkedMul(*grid, spec.schedule.splitK);
-  if (!blocks || *blocks > INT32_MAX)
-    return makeError(DiagClass::Unsupported, "a grid of more than {} blocks", INT32_MAX);
+  auto ctas = checkedMul(*grid, spec.schedule.splitK);
+  if (!ctas || *ctas > INT32_MAX)
+    return makeError(DiagClass::Unsupported, "a grid of more than {} CTAs", INT32_MAX);
 
   lowering = std::make_unique<Lowering>(spec, mode, 16, extras);
   ValueEmitter &emitter = lowering->emitter;
@@ -218,21 +218,21 @@ llvm::Expected<KernelModule> DotLowering::run() {
     mayMiss.push_back(range.lo < 0 || range.hi >= graph[dot].shape.dims[i]);
   }
 
-  // The splits of a tile follow each other, so that they run at the same time.
-  Expr block = lowering->blockVariable(*blocks);
-  splitOfBlock = emitter.simplify(block.mod(spec.schedule.splitK));
-  block = tileOfBlock = emitter.simplify(block.floorDiv(spec.schedule.splitK));
+  // The splits of a tile have consecutive CTAs, so that they run concurrently.
+  Expr cta = lowering->ctaVariable(*ctas);
+  splitOfCta = emitter.simplify(cta.mod(spec.schedule.splitK));
+  cta = tileOfCta = emitter.simplify(cta.floorDiv(spec.schedule.splitK));
   firstStep = k.c32(0);
   endStep = k.c32(kTiles);
   if (spec.schedule.splitK > 1) {
-    firstStep = k.b.CreateTrunc(emitter.index(splitOfBlock * splitTiles), k.i32);
+    firstStep = k.b.CreateTrunc(emitter.index(splitOfCta * splitTiles), k.i32);
     endStep = k.intrinsic(llvm::Intrinsic::smin, {k.i32},
                           {k.b.CreateAdd(firstStep, k.c32(splitTiles)), endStep});
   }
-  auto [rowTile, columnTile] = rasterizeTiles(emitter, block, side(Side::Rows).tiles,
+  auto [rowTile, columnTile] = rasterizeTiles(emitter, cta, side(Side::Rows).tiles,
                                               side(Side::Columns).tiles, spec.schedule.groupM);
   int64_t planes = side(Side::Rows).tiles * side(Side::Columns).tiles;
-  side(Side::Batch).pids = lowering->decodeTiles(emitter.simplify(block.floorDiv(planes)),
+  side(Side::Batch).pids = lowering->decodeTiles(emitter.simplify(cta.floorDiv(planes)),
                                                  side(Side::Batch).extents, side(Side::Batch).tile);
   side(Side::Rows).pids =
       lowering->decodeTiles(rowTile, side(Side::Rows).extents, side(Side::Rows).tile);
@@ -273,7 +273,7 @@ llvm::Expected<KernelModule> DotLowering::run() {
     return error;
   int64_t barrierBytes = usesWgmma() ? ring.bytes() : 0;
   KernelModule kernel = std::move(*lowering).finish(
-      {CodeKind::Dot, instruction}, *blocks, stageBytes * spec.schedule.stages + barrierBytes);
+      {CodeKind::Dot, instruction}, *ctas, stageBytes * spec.schedule.stages + barrierBytes);
   if (isConvolution())
     kernel.kind = "convolution";
   kernel.tensorMaps = std::move(tensorMaps);
@@ -283,7 +283,7 @@ llvm::Expected<KernelModule> DotLowering::run() {
     kernel.oldestArchitecture = 89; // PTX ISA, mma: .e4m3 and .e5m2
     kernel.oldestPtx = {8, 4};
   }
-  kernel.blocksTogether = spec.schedule.splitK;
+  kernel.ctasTogether = spec.schedule.splitK;
   return kernel;
 }
 
@@ -335,7 +335,7 @@ llvm::Error DotLowering::emitProgram(Expr batch) {
     }
     if (error)
       return error;
-    // Carried beside the sums: offsets of the stage to read and of the one to fill.
+    // Carried beside the sums: offsets of the stages to read and to fill.
     carried.push_back(k.c32(0));
     carried.push_back(k.c32((stages - 1) * stageBytes));
     carried = k.forLoop(

@@ -1,6 +1,6 @@
 #include "codegen/lower.h"
-#include "codegen/lowering_test_support.h"
-#include "codegen/matmul_hlo.h"
+#include "codegen/testing/lowering.h"
+#include "codegen/testing/matmul.h"
 
 namespace tilewright {
 namespace {
@@ -207,7 +207,7 @@ TEST(LowerDot, SplitsAddUpInOrder) {
             dotSpec(matmul(40, 24, 100, true, false), {32, 16}, 16, 2, stages, instruction, 2);
         spec.schedule.splitK = splits;
         CheckOutcome outcome = expectPass(spec);
-        EXPECT_EQ(outcome.blocks, 4 * splits);
+        EXPECT_EQ(outcome.ctas, 4 * splits);
         EXPECT_EQ(outcome.counts.atomics, 4 * splits);
       }
   KernelSpec batched = dotSpec(R"(HloModule m
@@ -226,15 +226,15 @@ ENTRY main {
   expectPass(integers);
 }
 
-// More blocks than are run: the splits of one tile must be run together.
+// More CTAs than are run: the splits of one tile must be run together.
 TEST(LowerDot, SplitsOfSomeTiles) {
   KernelSpec spec = dotSpec(matmul(512, 512, 64, true, true), {32, 32}, 16, 1, 2);
   spec.schedule.splitK = 3;
   CheckOptions options;
   options.maxEvents = 1 << 17;
   CheckOutcome outcome = expectPass(spec, options);
-  EXPECT_LT(outcome.blocksRun, outcome.blocks);
-  EXPECT_EQ(outcome.blocksRun % 3, 0);
+  EXPECT_LT(outcome.ctasRun, outcome.ctas);
+  EXPECT_EQ(outcome.ctasRun % 3, 0);
 }
 
 TEST(LowerDot, TooWeakAWaitIsCaught) {

@@ -1,8 +1,8 @@
-// Groups whose elements are made each on its own: one program a root tile.
+// Elementwise groups: each CTA makes one root tile.
 //
 // A tile's elements are numbered in the root's physical order and dealt out to threads in vectors
-// of `lanes`, so that a warp's accesses to the root are contiguous. Ops with an iteration of their
-// own (windows, convolutions, scatters) take a loop for each element of theirs that is asked for.
+// of `lanes`, so that a warp's accesses to the root coalesce. Ops with range variables (windows,
+// convolutions, scatters) become a loop for each of their elements that is read.
 #include "analysis/support/checked.h"
 #include "analysis/tiling/element_work.h"
 #include "codegen/lowering.h"
@@ -13,15 +13,15 @@
 namespace tilewright {
 
 namespace {
-/// Vectors of `lanes` elements that a thread makes at once: fewer where each takes much work, one
-/// where it takes a loop.
+/// Vectors of `lanes` elements that a thread interleaves: fewer the more work each takes, one where
+/// it takes a loop.
 int64_t vectorsAtOnce(const Graph &graph, unsigned lanes) {
   return std::clamp<int64_t>(pendingElements(graph, idsOf(graph), graph.parameters()) / lanes, 1,
                              maxPendingVectors);
 }
 
-/// Of the element of a result that a thread makes beside element `at` of the root: the one in the
-/// same row-major place, so that each element is made once whatever the shapes are.
+/// Coordinates of the result element that a thread makes beside element `at` of the root: the one
+/// at the same row-major position, so that each element is made once whatever the shapes.
 Coordinates coordinatesIn(ValueEmitter &emitter, const Shape &result, const Shape &root,
                           const Coordinates &at) {
   if (result.dims == root.dims)
@@ -52,7 +52,7 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   std::vector<int64_t> order = shape.minorToMajorOrDefault();
   unsigned lanes =
       order.empty() ? 1 : lanesFor(graph, shape.dims[order[0]], spec.rootTile[order[0]]);
-  const auto most = static_cast<unsigned>(mostLanes(graph, idsOf(graph), graph.parameters()));
+  const auto most = static_cast<unsigned>(maxLanes(graph, idsOf(graph), graph.parameters()));
   lanes = std::min(lanes, std::max(most, leastLanes(graph, results)));
   Lowering lowering(spec, mode, lanes);
   StagedInputs staged(lowering, spec.rootTile);
@@ -62,7 +62,7 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   int64_t atOnce = vectorsAtOnce(graph, lanes);
   KernelBuilder &k = lowering.k;
   ValueEmitter &emitter = lowering.emitter;
-  Coordinates pids = lowering.decodeTiles(lowering.blockVariable(*grid), shape.dims, spec.rootTile);
+  Coordinates pids = lowering.decodeTiles(lowering.ctaVariable(*grid), shape.dims, spec.rootTile);
 
   if (!staged.isEmpty())
     if (auto error = staged.emitLoads(pids, lanes))
@@ -74,7 +74,7 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   for (int64_t extent : box)
     vectors *= extent;
 
-  // Emits vectors first, first + step, … (`count` of them): values first, then stores.
+  // Emits vectors first, first + step, … (`count` of them): all values, then the stores.
   auto emitVectors = [&](Expr first, int64_t step, int64_t count) -> llvm::Error {
     struct Pending {
       Guard guard;
@@ -111,7 +111,7 @@ llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode m
   };
 
   int64_t rounds = ceilDiv(vectors, lowering.threads);
-  atOnce = ceilDiv(rounds, ceilDiv(rounds, atOnce)); // trips alike
+  atOnce = ceilDiv(rounds, ceilDiv(rounds, atOnce)); // equal trips
   if (rounds <= atOnce) {
     if (auto error = emitVectors(lowering.tid, lowering.threads, rounds))
       return error;

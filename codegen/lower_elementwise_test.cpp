@@ -1,5 +1,5 @@
 #include "codegen/lower.h"
-#include "codegen/lowering_test_support.h"
+#include "codegen/testing/lowering.h"
 
 namespace tilewright {
 namespace {
@@ -120,7 +120,7 @@ TEST(LowerElementwise, TransposesMeetNoBankConflicts) {
       EmulatorBuffer buffers[] = {{aligned(from), bytes, false}, {aligned(to), bytes, true}};
       EmulationOptions options;
       options.countBankConflicts = true;
-      options.blocks = {0};
+      options.ctas = {0};
       EmulationCounts counts = llvm::cantFail(kernel->run(buffers, options));
       EXPECT_GT(counts.sharedAccesses, 0);
       double passes =

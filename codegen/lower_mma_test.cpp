@@ -2,7 +2,7 @@
 // convolutions, on the emulator; and through ptxas, where there is one.
 #include "codegen/compile.h"
 #include "codegen/lower.h"
-#include "codegen/matmul_hlo.h"
+#include "codegen/testing/matmul.h"
 
 namespace tilewright {
 namespace {
@@ -151,7 +151,7 @@ TEST(LowerMma, AllOperandOrdersOfEveryType) {
                       what);
         int64_t depth = 32 / types.bytes;
         EXPECT_EQ(outcome.counts.mmaInstructions, 64 / 16 * (64 / 8) * (128 / depth)) << what;
-        // Everything by cp.async, but bytes that are turned on the way; nothing in conflict.
+        // Everything by cp.async, but bytes that are transposed on the way; nothing in conflict.
         int64_t a = 64 * 128 * types.bytes, b = 2 * a;
         int64_t copied = (types.bytes > 1 || left ? a : 0) + (types.bytes > 1 || right ? b : 0);
         EXPECT_EQ(outcome.counts.asyncCopyBytes, copied) << what;
@@ -184,8 +184,8 @@ TEST(LowerMma, SplitK) {
     }
 }
 
-/// Operands that are computed, and moved, on the way; a result that is used and turned.
-std::string fused(const char *input, const char *sum, const char *wide, bool isTurned) {
+/// Operands that are computed, and moved, on the way; a result that is used and transposed.
+std::string fused(const char *input, const char *sum, const char *wide, bool isTransposed) {
   return fmt::format(R"(HloModule m
 ENTRY main {{
   x = {0}[96,40] parameter(0)
@@ -200,8 +200,8 @@ ENTRY main {{
   e = {1}[40,56] add(d, rows)
   ROOT o = {1}[{3}] {4}
 }})",
-                     input, sum, wide, isTurned ? "56,40" : "40,56",
-                     isTurned ? "transpose(e), dimensions={1,0}" : "negate(e)");
+                     input, sum, wide, isTransposed ? "56,40" : "40,56",
+                     isTransposed ? "transpose(e), dimensions={1,0}" : "negate(e)");
 }
 
 TEST(LowerMma, ProloguesAndEpilogues) {
@@ -211,10 +211,10 @@ TEST(LowerMma, ProloguesAndEpilogues) {
                                   {"u8", "s32", "s32"},
                                   {"f8e4m3fn", "f32", "f32"},
                                   {"f8e5m2", "bf16", "f32"}})
-    for (bool isTurned : {false, true}) {
-      KernelSpec spec =
-          dotSpec(fused(input, sum, wide, isTurned),
-                  isTurned ? std::vector<int64_t>{56, 32} : std::vector<int64_t>{32, 56}, 32, 4, 2);
+    for (bool isTransposed : {false, true}) {
+      KernelSpec spec = dotSpec(
+          fused(input, sum, wide, isTransposed),
+          isTransposed ? std::vector<int64_t>{56, 32} : std::vector<int64_t>{32, 56}, 32, 4, 2);
       expectMma(spec, input);
     }
 }

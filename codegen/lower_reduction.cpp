@@ -33,7 +33,7 @@ llvm::Error ReductionLowering::collect() {
       combiner = ScalarOps::inspectReducer(spec.module->graph(op.called[0].graph));
     if (!combiner)
       return makeError(DiagClass::Unsupported,
-                       "%{}: its reducer is none of add, multiply, minimum, maximum, and, or",
+                       "%{}: its reducer is not one of add, multiply, minimum, maximum, and, or",
                        op.name);
     const Shape &input = graph[op.operands[0]].shape;
     Reduction reduction{OpId{i}, op.operands[0], op.operands[1], *combiner, {}, {}, {}, 1, 1, {},
@@ -69,13 +69,13 @@ llvm::Error ReductionLowering::collect() {
   return llvm::Error::success();
 }
 
-/// Which root dims are rows: those that decide which element of a reduction is read.
+/// Root dims are rows if they decide which element of a reduction is read.
 llvm::Error ReductionLowering::findRows() {
   const Graph &graph = spec.graph();
   std::vector<OpId> results = resultsOf(graph);
   const Shape &root = graph[results[0]].shape;
   isRowDim.assign(root.rank(), false);
-  // Traced in a lowering of its own: how many lanes there are depends on what is found.
+  // Traced in a throw-away lowering: the number of lanes depends on the result.
   Lowering probe(spec, CodeMode::Emulation, 1);
   Coordinates at;
   for (int64_t extent : root.dims)
@@ -123,7 +123,7 @@ llvm::Error ReductionLowering::chooseThreads() {
   alongRows = input.rank() == 0 || first.order.empty() ||
               first.dims[static_cast<size_t>(first.order[0])] == input.minorToMajorOrDefault()[0];
 
-  // Lanes must divide every run of columns that they are to lie in.
+  // Lanes must divide every run of columns.
   int64_t common = 0;
   for (const Reduction &reduction : reductions) {
     longest = std::max(longest, reduction.length);
@@ -140,7 +140,7 @@ llvm::Error ReductionLowering::chooseThreads() {
 
   int64_t threads = spec.schedule.warps * 32;
   for (size_t d : rowDims)
-    rowsPerProgram *= spec.rootTile[d];
+    rowsPerCta *= spec.rootTile[d];
   auto powerDividing = [&](int64_t most) {
     int64_t power = 1;
     while (threads % (power * 2) == 0 && power * 2 <= most)
@@ -153,12 +153,11 @@ llvm::Error ReductionLowering::chooseThreads() {
   if (alongRows) {
     int64_t wanted = roundedUp(ceilDiv(longest, lanes));
     threadsPerRow = powerDividing(wanted);
-    while (threadsPerRow > std::min<int64_t>(32, wanted) &&
-           threads / threadsPerRow < rowsPerProgram)
+    while (threadsPerRow > std::min<int64_t>(32, wanted) && threads / threadsPerRow < rowsPerCta)
       threadsPerRow /= 2;
     rowsAtOnce = threads / threadsPerRow;
   } else {
-    rowsAtOnce = powerDividing(roundedUp(rowsPerProgram));
+    rowsAtOnce = powerDividing(roundedUp(rowsPerCta));
     threadsPerRow = threads / rowsAtOnce;
   }
   std::vector<OpId> ops;
@@ -168,11 +167,11 @@ llvm::Error ReductionLowering::chooseThreads() {
       graph, ops, resultsOf(graph), [&](OpId id) { return graph[id].opcode == Opcode::Parameter; });
   maxHeldValues =
       std::max<int64_t>(std::min(maxHeldRegisters, heldRegistersOfSm / threads) / perColumn, lanes);
-  // A step of the plan's that leaves threads idle is taken with others; one that would hold more
-  // values than a thread can is taken in parts.
+  // Steps of the plan that leave threads idle are merged; a step with more values than a thread can
+  // hold is split.
   for (Reduction &reduction : reductions) {
     int64_t least = threadsPerRow * lanes, most = threadsPerRow * (maxHeldValues / lanes) * lanes;
-    if (reduction.length > most) // parts as equal as can be
+    if (reduction.length > most) // parts as equal as possible
       most = ceilDiv(ceilDiv(reduction.length, ceilDiv(reduction.length, most)), least) * least;
     reduction.chunk = std::clamp(reduction.chunk, std::min(least, reduction.length), most);
   }
@@ -209,7 +208,7 @@ llvm::Expected<KernelModule> ReductionLowering::run() && {
     auto at = emitter.readAt(lowering->results[0], placeholders, reduction.op);
     if (!at)
       return at.takeError();
-    if (!*at) { // only another result needs it: its rows are then found there, by position
+    if (!*at) { // only another result reads it: its rows are found there, by position
       Coordinates rows;
       for (size_t d : rowDims)
         rows.push_back(placeholders[d]);
@@ -223,7 +222,7 @@ llvm::Expected<KernelModule> ReductionLowering::run() && {
     reduction.rowAt = **at;
   }
 
-  pids = lowering->decodeTiles(lowering->blockVariable(*grid), root.dims, spec.rootTile);
+  pids = lowering->decodeTiles(lowering->ctaVariable(*grid), root.dims, spec.rootTile);
   auto split = [&](int64_t divisor, bool quotient) {
     return emitter.simplify(quotient ? lowering->tid.floorDiv(divisor)
                                      : lowering->tid.mod(divisor));
@@ -240,7 +239,7 @@ llvm::Expected<KernelModule> ReductionLowering::run() && {
   emitter.setSupplier(
       [this](OpId op, const Coordinates &at, unsigned count) { return supply(op, at, count); });
 
-  int64_t trips = ceilDiv(rowsPerProgram, rowsAtOnce);
+  int64_t trips = ceilDiv(rowsPerCta, rowsAtOnce);
   llvm::Error error = llvm::Error::success();
   if (trips == 1) {
     error = emitRows(rowSlot);
@@ -250,7 +249,7 @@ llvm::Expected<KernelModule> ReductionLowering::run() && {
           ValueEmitter::Scope scope(emitter);
           Expr trip = emitter.variable(VarKind::Step, "rows", Interval::ofExtent(trips), counter);
           error = emitRows(trip * rowsAtOnce + rowSlot);
-          if (sharedBytes > 0) // the exchange area is used again
+          if (sharedBytes > 0) // the exchange area is reused
             k.barrier();
           return {};
         });
@@ -285,7 +284,7 @@ llvm::Error ReductionLowering::emitRows(Expr row) {
   for (size_t i = 0; i < rowDims.size(); ++i)
     rowCoordinates[i] =
         emitter.simplify(pids[rowDims[i]] * spec.rootTile[rowDims[i]] + rowCoordinates[i]);
-  rowGuard = {{row, Interval::ofExtent(rowsPerProgram), 1, 0}};
+  rowGuard = {{row, Interval::ofExtent(rowsPerCta), 1, 0}};
   emitter.addDomain(rowGuard, rowCoordinates, extents);
   for (Reduction &reduction : reductions) {
     reduction.at.clear();
@@ -434,7 +433,7 @@ llvm::Value *ReductionLowering::combineThreads(size_t index, llvm::Value *partia
     llvm::Value *value = k.loadShared(stored->getType(), offset, align);
     return isPred ? b.CreateTrunc(value, k.i1) : value;
   };
-  // All threads add up the parts in the same order, so that all have the same value.
+  // All threads add up the parts in the same order, so that all get the same value.
   constexpr int64_t maxUnrolled = 32;
   if (parts <= maxUnrolled) {
     llvm::Value *sum = load(address(emitter.constant(0)));

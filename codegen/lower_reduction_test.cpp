@@ -1,5 +1,5 @@
 #include "codegen/lower.h"
-#include "codegen/lowering_test_support.h"
+#include "codegen/testing/lowering.h"
 
 namespace tilewright {
 namespace {

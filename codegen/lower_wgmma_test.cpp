@@ -1,9 +1,9 @@
-// wgmma with tensor copies: operand orders, tails, views, and what the emulator notices when a
+// wgmma with TMA copies: operand orders, tails, views, and what the emulator notices when a
 // step of the protocol is left out.
 #include "codegen/kernel_mutation.h"
 #include "codegen/lower.h"
-#include "codegen/lowering_test_support.h"
-#include "codegen/matmul_hlo.h"
+#include "codegen/testing/lowering.h"
+#include "codegen/testing/matmul.h"
 
 namespace tilewright {
 namespace {
@@ -65,7 +65,7 @@ TEST(LowerWgmma, StagesWarpgroupsAndRaster) {
   expectWgmma(wgmmaSpec(matmul(128, 320, 64, true, true), {64, 320}, 64, 4, 2)); // two products
 }
 
-TEST(LowerWgmma, ManySumsGetTheRegistersOfTheCopyingWarps) {
+TEST(LowerWgmma, ManySumsGetTheRegistersOfTheProducerWarps) {
   KernelSpec spec = wgmmaSpec(matmul(128, 256, 128, true, false), {128, 256}, 64, 8, 2);
   expectWgmma(spec);
   auto kernel = lowerKernel(spec, CodeMode::Device);
@@ -77,7 +77,7 @@ TEST(LowerWgmma, ManySumsGetTheRegistersOfTheCopyingWarps) {
   expectPass(wgmmaSpec(matmul(192, 256, 64, true, true), {192, 128}, 64, 12, 2));
 }
 
-// A warpgroup that asks for more than the block was started with waits for ever.
+// A warpgroup that asks for more than the CTA was started with waits for ever.
 TEST(LowerWgmma, RegistersThatMoveAreThere) {
   size_t moved = 0;
   for (int64_t warps : {4, 8, 12, 16, 20, 24})
@@ -234,8 +234,8 @@ TEST(LowerWgmma, OtherInstructionsStandInWithTheReason) {
   };
   // Rows of 66 bytes can't be copied by the accelerator.
   EXPECT_EQ(notes(wgmmaSpec(matmul(64, 32, 33, true, true), {64, 32}, 16, 4, 2)),
-            "mma.sync in place of wgmma: %d: operand %a can't be copied by the tensor memory "
-            "accelerator: a stride of 66 bytes is not a positive multiple of 16");
+            "mma.sync in place of wgmma: %d: operand %a can't be copied by TMA: a stride of 66 "
+            "bytes is not a positive multiple of 16");
   EXPECT_EQ(notes(wgmmaSpec(R"(HloModule m
 ENTRY main {
   x = f32[64,64] parameter(0)
@@ -244,8 +244,8 @@ ENTRY main {
   ROOT d = f32[64,32] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 })",
                             {64, 32}, 32, 4, 2)),
-            "mma.sync in place of wgmma: %d: operand %a can't be copied by the tensor memory "
-            "accelerator: %a is computed, not read from memory");
+            "mma.sync in place of wgmma: %d: operand %a can't be copied by TMA: %a is computed, "
+            "not read from memory");
 }
 
 /// What the emulator says when calls of a function are left out.
@@ -266,7 +266,7 @@ TEST(LowerWgmma, EveryStepOfTheProtocolIsMissed) {
   auto expect = [](const std::string &reason, const char *part) {
     EXPECT_NE(reason.find(part), std::string::npos) << reason;
   };
-  // Waits, in the order of the code: the copying thread for empty, the others for full.
+  // Waits, in the order of the code: the producer thread for empty, the others for full.
   expect(without("twEmuWaitBarrier", 0), "more than the 1 arrivals");
   expect(without("twEmuWaitBarrier", 1), "which nothing has written");
   // Arrivals: that with the bytes, then that which gives a stage back.
@@ -274,7 +274,7 @@ TEST(LowerWgmma, EveryStepOfTheProtocolIsMissed) {
   expect(without("twEmuArrive", 1), "wait for a phase of a barrier in shared memory to end");
   expect(without("twEmuWarpgroupFence"), "no wgmma.fence");
   expect(without("twEmuFenceBarrierInit"), "before the initialised barriers are fenced");
-  expect(without("twEmuBarrier"), "initialised, with no block barrier in between");
+  expect(without("twEmuBarrier"), "initialised, with no CTA barrier in between");
   expect(without("twEmuWarpgroupCommit"), "product may still read it");
   // Stages given back too early, and sums read too early.
   expect(without("twEmuWarpgroupWait", 0), "product may still read it");

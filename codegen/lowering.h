@@ -1,4 +1,4 @@
-// What the lowerings of all kinds share.
+// Shared by the lowerings of all kinds.
 #pragma once
 
 #include "codegen/extract.h"
@@ -10,12 +10,12 @@ namespace tilewright {
 /// One kernel in the making.
 class Lowering {
 public:
-  /// What a kernel has beside the parameters of its group.
+  /// Resources of a kernel beyond the parameters of its group.
   struct Extras {
     std::vector<KernelWorkspace> workspaces;
     unsigned tensorMaps = 0;
-    int64_t extraThreads = 0; ///< beside those that the schedule's warps are
-    /// Warps move registers between each other (setMaxRegisters): ptxas must then know how many
+    int64_t extraThreads = 0; ///< beside the threads of the schedule's warps
+    /// Warps move registers between each other (setMaxRegisters): ptxas must know how many
     /// registers a thread starts with.
     bool movesRegisters = false;
   };
@@ -26,7 +26,7 @@ public:
   const KernelSpec &spec;
   const Graph &graph;
   std::vector<OpId> results;
-  int64_t threads; ///< that the schedule's warps are
+  int64_t threads; ///< threads of the schedule's warps
 
 private:
   Extras extras;
@@ -44,23 +44,23 @@ public:
   /// with the last dim fastest.
   Coordinates decodeTiles(Expr linear, const std::vector<int64_t> &extents,
                           const std::vector<int64_t> &tile);
-  /// The block id as a variable; grid blocks.
-  Expr blockVariable(int64_t grid);
+  /// The CTA id as a variable; grid CTAs.
+  Expr ctaVariable(int64_t grid);
 
   KernelModule finish(CodeChoice code, int64_t grid, int64_t sharedBytes) &&;
 };
 
-/// ⌈extent / tile⌉ over all dims; Unsupported over the 2^31 - 1 blocks that a grid may have.
+/// ⌈extent / tile⌉ over all dims; Unsupported over the 2^31 - 1 CTAs that a grid may have.
 llvm::Expected<int64_t> tileCount(const std::vector<int64_t> &extents,
                                   const std::vector<int64_t> &tile);
 
-/// Elements of `shape`'s type and the types of the inputs that fit in 16 bytes: how many
-/// neighbours one thread should make at once. A power of two that divides `extent` and `tile`.
+/// The number of neighbours that one thread should make at once: how many elements of `shape`'s
+/// type and the inputs' types fit in 16 bytes. A power of two that divides `extent` and `tile`.
 unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile);
 
 llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode);
 llvm::Expected<KernelModule> lowerReduction(const KernelSpec &spec, CodeMode mode);
-/// `isOtherGroup`, after an error: is it the group that has no such code, whatever the tile?
+/// `isOtherGroup`, after an error: set if no tile would help, because the group has no such code.
 llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, bool &isOtherGroup);
 
 } // namespace tilewright

@@ -64,8 +64,8 @@ ValueEmitter::AccessPattern ValueEmitter::accessPattern(const Shape &shape,
   pattern.isSame = isSame;
   if (isSame || !isNext)
     return pattern;
-  // As wide as alignment is known. Masked-off accesses go to offset 0, so that the whole tensor
-  // must hold one.
+  // Accesses are as wide as the known alignment. Masked-off accesses go to offset 0, so the tensor
+  // must hold at least one access.
   int64_t divisor = simplifier->knownDivisor(pattern.offset);
   int64_t most = std::min<int64_t>(lanes, maxVectorBytes * 8 / bitWidth(shape.dtype));
   unsigned width = 1;
@@ -124,7 +124,8 @@ Values ValueEmitter::load(OpId parameter, const Coordinates &coordinates, const 
     return result;
   }
   llvm::Value *valid = holds(guard);
-  // What a vector consists of: elements, or the parts of complex ones, or one integer of them all.
+  // The components of a vector: elements, the parts of complex ones, or one integer for all of
+  // them.
   auto *pair = llvm::dyn_cast<llvm::FixedVectorType>(ops.memoryType(type));
   llvm::Type *vectorType = b.getIntNTy(bits * pattern.width);
   if (!isPacked)

@@ -1,13 +1,13 @@
 // Micro-benchmarks: kernels that each show one property of a device, made by the same lowering as
 // everything else.
 //
-//   launch_G            one warp a block, G blocks: launch and block start
-//   copy_B, write_B     B bytes moved by blocks of 1, 4 or 8 warps: DRAM against bytes, latency and
+//   launch_G            one warp a CTA, G CTAs: launch and CTA start
+//   copy_B, write_B     B bytes moved by CTAs of 1, 4 or 8 warps: DRAM against bytes, latency and
 //                       bytes in flight
 //   read_B              row sums over B bytes; measured warm it shows L2's bandwidth up to its size
 //   chase_B_N           N loads, each at the address that the one before it read, in a table of B
 //                       bytes: latency of L1, L2 and DRAM from the difference of two N
-//   fma_W, exp_W, …     chains of one operation on W warps a block with 1 to 8 elements a thread:
+//   fma_W, exp_W, …     chains of one operation on W warps a CTA with 1 to 8 elements a thread:
 //                       rate and latency of a pipe
 //   loop_K, grid_G      a dot of one tile over K, and of G tiles over one K: time of an iteration,
 //                       prologue, waves and tail

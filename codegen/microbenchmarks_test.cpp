@@ -11,8 +11,8 @@ namespace tilewright {
 
 namespace {
 
-/// Counts of the first block of a kernel, over memory of ones.
-EmulationCounts firstBlock(const KernelSpec &spec) {
+/// Counts of the first CTA of a kernel, over memory of ones.
+EmulationCounts firstCta(const KernelSpec &spec) {
   auto kernel = EmulatedKernel::compile(llvm::cantFail(lowerKernel(spec, CodeMode::Emulation)));
   if (!kernel) {
     ADD_FAILURE() << takeDiag(kernel.takeError()).str();
@@ -33,7 +33,7 @@ EmulationCounts firstBlock(const KernelSpec &spec) {
   add(graph.root(), true);
   EmulationOptions options;
   options.countBankConflicts = true;
-  options.blocks = {0};
+  options.ctas = {0};
   return llvm::cantFail(kernel->run(buffers, options));
 }
 
@@ -54,7 +54,7 @@ TEST(Microbenchmarks, BanksAreHitAsOftenAsTheySay) {
   std::map<std::string, EmulationCounts> counts;
   for (const KernelSpec &spec : llvm::cantFail(microbenchmarks()))
     if (lanes.contains(spec.name))
-      counts[spec.name] = firstBlock(spec);
+      counts[spec.name] = firstCta(spec);
   ASSERT_EQ(counts.size(), lanes.size());
   for (const auto &[name, count] : counts) {
     SCOPED_TRACE(name);

@@ -12,9 +12,8 @@ std::string llvmVersion();                       ///< "LLVM 19.1.7"
 bool llvmKnowsProcessor(const std::string &cpu); ///< "sm_90a"
 std::vector<std::string> llvmFeatures();         ///< names in the subtarget table: "ptx85", …
 
-/// PTX text of a kernel lowered for a device. The module is left as it was. `optimised` gets the
-/// IR as it is after LLVM's passes.
-/// Errors: Internal when the IR is malformed or LLVM reports an error.
+/// PTX text of a kernel lowered for a device. The module is not changed. `optimised` gets the IR as
+/// it is after LLVM's passes. Errors: Internal when the IR is malformed or LLVM reports an error.
 llvm::Expected<std::string> emitPtx(const KernelModule &kernel, const Target &target,
                                     PtxVersion version, std::string *optimised = nullptr);
 

@@ -1,9 +1,9 @@
 // The cost model's instruction counts of ops (costmodel/op_cost.def) against the code that is made
 // for them.
 #include "codegen/lower.h"
-#include "codegen/lowering_test_support.h"
 #include "codegen/nvptx.h"
 #include "codegen/target.h"
+#include "codegen/testing/lowering.h"
 #include "costmodel/op_cost.h"
 
 #include <fmt/format.h>

@@ -15,23 +15,22 @@ namespace {
 
 constexpr uint64_t maxPackFile = 64 << 20;
 
-/// May `folder` be replaced by a pack?
+/// True if `folder` may be replaced by a pack.
 llvm::Error checkReplaceable(const std::string &folder) {
   if (!fs::exists(folder))
     return llvm::Error::success();
   if (!fs::is_directory(folder))
-    return makeError(DiagClass::BadInput, "{} is there and is not a folder", folder);
+    return makeError(DiagClass::BadInput, "{} exists and is not a folder", folder);
   std::error_code error;
   if (fs::directory_iterator(folder, error) == fs::directory_iterator() && !error)
     return llvm::Error::success();
   auto manifest = readFile(folder + "/manifest.json", maxPackFile);
   if (!manifest) {
     llvm::consumeError(manifest.takeError());
-    return makeError(DiagClass::BadInput, "{} is there and is neither empty nor a pack", folder);
+    return makeError(DiagClass::BadInput, "{} exists and is neither empty nor a pack", folder);
   }
   if (manifest->find("\"tilewright.pack\"") == std::string::npos)
-    return makeError(DiagClass::BadInput, "{} is there and its manifest is not that of a pack",
-                     folder);
+    return makeError(DiagClass::BadInput, "{} exists and its manifest is not a pack's", folder);
   return llvm::Error::success();
 }
 

@@ -2,9 +2,9 @@
 // $TILEWRIGHT_CORRUPTIONS says how many, $TILEWRIGHT_FUZZ_SEED which.
 #include "analysis/support/folder_digest.h"
 #include "analysis/support/json_place.h"
-#include "codegen/fake_ptxas.h"
-#include "codegen/lowering_test_support.h"
 #include "codegen/pack.h"
+#include "codegen/testing/fake_ptxas.h"
+#include "codegen/testing/lowering.h"
 
 #include <filesystem>
 #include <fstream>

@@ -157,7 +157,7 @@ llvm::Expected<KernelSpec> readSpec(Reader kernel, const Source &source, Problem
       isKnown = true;
     }
   if (!isKnown)
-    plan.complain("instruction", "is none of fma, mma.sync, wgmma");
+    plan.complain("instruction", "is not one of fma, mma.sync, wgmma");
   std::string hlo = kernel.text("hlo");
   if (!problem.message.empty())
     return source.errorOf(problem);

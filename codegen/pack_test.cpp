@@ -1,10 +1,10 @@
-#include "codegen/fake_ptxas.h"
 #include "codegen/lower.h"
-#include "codegen/lowering_test_support.h"
 #include "codegen/nvptx.h"
 #include "codegen/pack.h"
 #include "codegen/pack_manifest.h"
 #include "codegen/ptxas.h"
+#include "codegen/testing/fake_ptxas.h"
+#include "codegen/testing/lowering.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

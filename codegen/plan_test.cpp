@@ -2,7 +2,7 @@
 #include "analysis/import/hlo_text.h"
 #include "codegen/extract.h"
 #include "codegen/lower.h"
-#include "codegen/lowering_test_support.h"
+#include "codegen/testing/lowering.h"
 
 namespace tilewright {
 namespace {
@@ -137,8 +137,8 @@ ENTRY main {
   options.maxReferenceWork = 1 << 20;
   options.maxEvents = 1 << 18;
   CheckOutcome outcome = expectPass(specFromHlo(hlo, {1, 4096}, 8), options);
-  EXPECT_GT(outcome.blocksRun, 1);
-  EXPECT_LT(outcome.blocksRun, outcome.blocks);
+  EXPECT_GT(outcome.ctasRun, 1);
+  EXPECT_LT(outcome.ctasRun, outcome.ctas);
   EXPECT_NE(outcome.reason.find("sampled"), std::string::npos) << outcome.reason;
 
   KernelSpec product = specFromHlo(R"(HloModule m

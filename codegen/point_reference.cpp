@@ -31,11 +31,11 @@ struct PointReference::Impl {
     std::optional<eval::ScalarOp> scalar;
     std::optional<eval::ScalarProgram> reducer;
     std::optional<Tensor> constant;
-    // An op that is used twice is mostly asked for twice in a row at the same place.
+    // An op with two uses is usually requested twice in a row at the same place.
     bool hasLast = false;
     Point lastPoint;
     Scalar lastValue;
-    /// Results of reductions and dots, which are dear.
+    /// Results of reductions and dots, which are expensive.
     std::map<Point, Scalar> sums;
   };
   std::map<OpId, OpState> states;
@@ -189,10 +189,10 @@ struct PointReference::Impl {
     switch (op.opcode) {
     case Opcode::DynamicSlice:
     case Opcode::Gather:
-      order = {0}; // the others say where, and are read for that
+      order = {0}; // the other operands say where
       break;
     case Opcode::DynamicUpdateSlice:
-      order = {1, 0}; // what the update does not cover
+      order = {1, 0}; // the part that the update does not cover
       break;
     default:
       break;

@@ -1,8 +1,8 @@
 // Reference values of single elements of a big graph.
 //
-// The evaluator makes whole tensors; for a kernel over 4096 x 4096 x 4096 that is out of reach.
-// Here one element is made from the elements that the ops' index maps say it is made from, with
-// the evaluator's own scalar semantics, in doubles and rounded at each op.
+// The evaluator computes whole tensors, which is out of reach for a kernel over 4096 x 4096 x 4096.
+// Here one element is computed from the elements that the ops' index maps name, with the
+// evaluator's scalar semantics, in doubles and rounded at each op.
 #pragma once
 
 #include "analysis/indexing/indexing.h"
@@ -17,8 +17,8 @@ class PointReference {
 public:
   /// `graph` is the entry of `module`; arguments as for evaluate(). All must outlive this.
   PointReference(const Module &module, std::span<const Tensor> arguments, uint64_t maxWork);
-  /// The same with the arguments of fillArguments(), made element by element: nothing as large as
-  /// a tensor is held.
+  /// The same with the arguments of fillArguments(), generated element by element, so that no
+  /// tensor is held in memory.
   PointReference(const Module &module, uint64_t seed, uint64_t maxWork);
   ~PointReference();
 

@@ -51,7 +51,8 @@ int64_t numberBefore(std::string_view text, size_t at) {
 
 std::optional<std::pair<int, int>> parsePtxasRelease(std::string_view text) {
   llvm::StringRef all(text.data(), text.size());
-  // Both "release 12.4" and "V12.4.131" say it; wrappers may print lines of their own around.
+  // The version stands in both "release 12.4" and "V12.4.131"; wrappers may print lines of their
+  // own.
   for (llvm::StringRef marker : {"release ", " V"}) {
     for (size_t at = all.find(marker); at != llvm::StringRef::npos; at = all.find(marker, at + 1)) {
       llvm::StringRef rest = all.substr(at + marker.size());

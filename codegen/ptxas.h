@@ -15,9 +15,9 @@ struct Ptxas {
 /// "ptxas 13.0" and what it reads.
 PtxReader readerOf(const Ptxas &ptxas);
 
-/// Looks on PATH, then in $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin; the first file
-/// of that name is asked for its version. Nothing if there is none.
-/// Errors: Unsupported when the one found doesn't answer within ten seconds, or says no version.
+/// Searches PATH, then $CUDA_HOME/bin, $CUDA_PATH/bin and /usr/local/cuda/bin, and asks the first
+/// ptxas found for its version. Empty if there is none. Errors: Unsupported when the one found
+/// doesn't answer within ten seconds, or says no version.
 llvm::Expected<std::optional<Ptxas>> findPtxas();
 
 /// Reads "…release 12.4, V12.4.131…" from the text of `ptxas --version`.
@@ -38,7 +38,7 @@ AssemblyReport parseAssemblyLog(std::string_view log);
 
 struct Assembled {
   std::string cubin;
-  std::string log; ///< all that ptxas -v said
+  std::string log; ///< the whole output of ptxas -v
   AssemblyReport report;
 };
 
@@ -47,7 +47,7 @@ struct Assembled {
 llvm::Expected<Assembled> assemble(const Ptxas &ptxas, const Target &target,
                                    const std::string &ptx);
 
-/// What kernels are compiled with.
+/// The tools that compile kernels.
 struct Toolchain {
   Target target;
   PtxVersion version;

@@ -1,5 +1,5 @@
-// The results of a reduction: of the root's shape, of that of what is reduced, and one element a
-// row.
+// The results of a reduction: those with the root's shape, those with the shape of the reduced
+// input, and those with one element a row.
 #include "analysis/support/checked.h"
 #include "codegen/reduction_lowering.h"
 
@@ -7,7 +7,7 @@
 
 namespace tilewright {
 
-/// Is every element of the first reduction's input made of one of this op, and no two of the same?
+/// True if the first reduction's input reads each element of this op once, one to one.
 bool ReductionLowering::isUnderInput(OpId id) const {
   const Graph &graph = lowering->graph;
   auto count = graph[id].shape.elementCount();
@@ -133,7 +133,7 @@ llvm::Error ReductionLowering::emitResults() {
     }
     if (isOfInput(id)) {
       if (!needsReductions(id))
-        continue; // stored while its columns were gone through
+        continue; // stored during the pass over its columns
       const Reduction &first = reductions[0];
       Columns along{first.extents, first.order, first.length, first.chunk};
       Values nothing;

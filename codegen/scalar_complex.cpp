@@ -42,7 +42,7 @@ llvm::Value *ScalarOps::absComplex(llvm::Value *z) {
   llvm::Value *ratio = real(Opcode::Divide, {small, select(isPlain, large, literal(1))});
   llvm::Value *root = real(Opcode::Sqrt, {b.CreateFAdd(literal(1), b.CreateFMul(ratio, ratio))});
   llvm::Value *result = select(isPlain, b.CreateFMul(large, root), large);
-  // An infinite part wins over one that is no number, which wins over the rest.
+  // An infinite part wins over one that is not a number, which wins over the rest.
   llvm::Value *isNan = b.CreateFCmpUNO(x, y);
   llvm::Value *isInfinite = b.CreateFCmpOEQ(large, llvm::ConstantFP::getInfinity(x->getType()));
   return select(b.CreateAnd(isNan, b.CreateNot(isInfinite)), b.CreateFAdd(x, y), result);

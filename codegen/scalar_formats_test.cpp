@@ -1,7 +1,7 @@
 // Float types between memory and registers, against analysis/ir/numeric.
 #include "analysis/ir/numeric.h"
 #include "analysis/ir/tensor.h"
-#include "codegen/scalar_test_support.h"
+#include "codegen/testing/scalars.h"
 
 #include <bit>
 #include <cmath>

@@ -1,7 +1,7 @@
 // f64's elementary functions and those of both types that are made of others, over all kinds of
 // arguments, against the C library one precision up.
 #include "analysis/ir/evaluator_scalar.h"
-#include "codegen/scalar_test_support.h"
+#include "codegen/testing/scalars.h"
 
 #include <bit>
 #include <cfloat>

@@ -2,7 +2,7 @@
 // the special function unit err as much as it may, so that what holds here holds on a GPU.
 #include "analysis/ir/tensor.h"
 #include "codegen/lower.h"
-#include "codegen/lowering_test_support.h"
+#include "codegen/testing/lowering.h"
 
 #include <bit>
 #include <cmath>

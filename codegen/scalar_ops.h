@@ -4,7 +4,7 @@
 // f64 is a double, integers are iN and pred is an i1; a complex number is a vector of two floats.
 // Each op computes in that form and rounds its result to its own type, as the graph says. In
 // memory, narrower floats are integers of their width and pred is i8; types of less than a byte
-// have one each, as i8, which only buffers don't (memory_access.cpp packs them).
+// take one i8 each, except in buffers, where they are packed (memory_access.cpp).
 #pragma once
 
 #include "analysis/ir/graph.h"

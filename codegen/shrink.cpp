@@ -27,7 +27,7 @@ int64_t reduced(int64_t extent, int64_t most, bool odd) {
   }
   if (extent <= most)
     return extent;
-  // Small limits are below the modulus: then the largest power of two that fits.
+  // A limit below the modulus gives the largest power of two that fits.
   int64_t modulus = residueModulus;
   while (modulus > most)
     modulus /= 2;
@@ -40,7 +40,7 @@ class SizeChoice {
 public:
   SizeChoice(const Graph &graph, const DimTies &ties, const ShrinkOptions &options)
       : ties(ties), factors(ties.factors()), states(factors.count(), State::Frozen) {
-    for (size_t i = 0; i < factors.count(); ++i) // sizes of windows are in no tensor
+    for (size_t i = 0; i < factors.count(); ++i) // window sizes belong to no tensor
       values.push_back(factors.size(static_cast<int>(i)));
     for (uint32_t i = 0; i < graph.size(); ++i)
       for (const DimFactors::List &list : ties.of(OpId{i}))
@@ -65,8 +65,8 @@ public:
 
 private:
   enum class State : uint8_t {
-    Free,   ///< a choice that nobody has asked for
-    Wished, ///< asked for
+    Free,   ///< not requested
+    Wished, ///< requested
     Set,    ///< follows from others by a relation
     Frozen, ///< the original size
   };
@@ -80,7 +80,7 @@ private:
 
   void grant(const DimFactors::List &list, int64_t extent) {
     std::vector<int> leaves = factors.leaves(list);
-    // The minor factors are small already; the rest of the wish goes to the major ones.
+    // Minor factors are already small; the rest of the requested size goes to the major ones.
     for (size_t i = leaves.size(); i-- > 0;) {
       auto leaf = static_cast<size_t>(leaves[i]);
       if (states[leaf] == State::Free) {
@@ -102,7 +102,7 @@ private:
     }
   }
 
-  /// The result's extent that the sources give.
+  /// The result's extent that follows from the sources.
   int64_t forward(const DimRelation &relation) const {
     int64_t first = of(relation.sources[0]);
     switch (relation.kind) {
@@ -127,7 +127,8 @@ private:
     return pad.low + pad.high + extent + pad.interior * std::max<int64_t>(extent - 1, 0);
   }
 
-  /// Makes `list` come to `extent` by one factor of it that is no firmer than `atMost`.
+  /// Makes the product of `list` equal `extent` by changing one factor that is no firmer than
+  /// `atMost`.
   bool set(const DimFactors::List &list, int64_t extent, State atMost) {
     if (of(list) == extent)
       return true;
@@ -159,7 +160,7 @@ private:
       return windowPositions(resizedWindow(relation.window, size), source).value_or(0);
     };
     int64_t low = 1, high = original(relation.sources[0]);
-    while (low < high) { // no less comes of more
+    while (low < high) { // monotone
       int64_t middle = low + (high - low) / 2;
       if (at(middle) >= result)
         high = middle;
@@ -171,7 +172,7 @@ private:
 
   bool repairSum(const DimRelation &relation, State atMost) {
     int64_t result = of(relation.result), whole = original(relation.result), given = 0;
-    // In proportion, the last one taking what is left.
+    // In proportion; the last one takes the remainder.
     std::vector<int64_t> shares;
     for (const DimFactors::List &source : relation.sources) {
       int64_t share = std::max<int64_t>(
@@ -193,7 +194,7 @@ private:
 
   bool repairBy(const DimRelation &relation, State atMost) {
     if (relation.kind == DimRelation::Kind::AtMost) {
-      // A part keeps its share of the whole.
+      // Each part keeps its share of the whole.
       int64_t room = forward(relation);
       int64_t share = static_cast<int64_t>(static_cast<__int128>(of(relation.sources[0])) *
                                            original(relation.result) /
@@ -268,7 +269,7 @@ public:
   Rebuilding(const Graph &graph, const DimTies &ties, const SizeChoice &choice)
       : graph(graph), ties(ties), choice(choice) {}
 
-  /// The op over its new extents. An empty literal result: the constant can't be cut.
+  /// The op over its new extents. Empty if a constant's literal can't be cut.
   llvm::Expected<Op> rebuilt(OpId id) const {
     Op op = graph[id];
     std::vector<int64_t> dims = newDims(id);
@@ -349,7 +350,7 @@ private:
                      ? static_cast<int64_t>(static_cast<__int128>(slice.start) * extent / original)
                      : 0;
     start = std::clamp<int64_t>(start, 0, std::max<int64_t>(extent - span, 0));
-    // What ended at the end still does, where that gives as many elements.
+    // A slice that reached the end still does, if that gives the same number of elements.
     int64_t limit = start + span;
     if (slice.start == 0 && slice.limit == original && (extent - 1) / slice.step + 1 == size)
       limit = extent;
@@ -401,7 +402,7 @@ llvm::Expected<std::shared_ptr<const Module>> shrinkModule(const Module &module,
 
 namespace {
 
-/// Extents that are worth their time: two tiles of it, the second as full as the original's last.
+/// Useful extents: two tiles, the second as full as the original's last.
 int64_t twoTiles(int64_t extent, int64_t tile, int64_t tiles, bool odd) {
   int64_t wanted = std::min(extent, tile * tiles);
   if (odd) {
@@ -420,7 +421,7 @@ ShrinkOptions wishesOf(const KernelSpec &spec, const std::vector<int64_t> &tile,
   options.most = most;
   options.odd = odd;
   OpId root = resultsOf(graph)[0];
-  // Elements that share a byte are written together: no odd number of them in a row.
+  // Elements that share a byte are written together, so a row has a whole number of bytes.
   for (OpId id : resultsOf(graph)) {
     const Shape &shape = graph[id].shape;
     if (!odd || shape.rank() == 0 || bitWidth(shape.dtype) >= 8)

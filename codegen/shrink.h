@@ -1,16 +1,16 @@
 // Shrinking: the same graph over smaller tensors.
 //
-// A kernel over 4096 x 4096 elements can't be emulated whole, and sampled blocks see no tails. So
-// the graph is made again, op for op, with smaller extents: same opcodes, types, ranks, layouts
-// and attributes, other sizes. Dims that the index maps tie together shrink together:
+// A kernel over 4096 x 4096 elements can't be emulated whole, and sampled CTAs see no tails. So the
+// graph is rebuilt, op for op, with smaller extents: same opcodes, types, ranks, layouts and
+// attributes, other sizes. Dims that the index maps tie together shrink together:
 //
 //   equal        elementwise operands, broadcast and transposed dims, both sides of a dot
 //   factors      reshapes: 768 = 12·64 becomes 3·5 = 15 where both sides are given 3 and 5
 //   functions    concatenation (sum), pad, windows: the result's extent follows from the operand's
 //   at most      slices, dynamic slices, updates and gathers stay inside what they read
 //
-// Extents that no consistent smaller choice is found for keep their sizes; in the worst case that
-// is the whole graph. Starts of slices move in proportion. The result is verified.
+// Extents keep their sizes where no consistent smaller choice is found; in the worst case all do.
+// Starts of slices move in proportion. The result is verified.
 #pragma once
 
 #include "codegen/kernel_spec.h"
@@ -18,14 +18,14 @@
 namespace tilewright {
 
 struct ShrinkOptions {
-  /// What the dims of an op should become, if the graph allows it; earlier wishes win.
+  /// Requested dims of an op, granted if the graph allows it; earlier requests win.
   struct Wish {
     OpId op;
     unsigned dim = 0;
     int64_t extent = 1;
   };
   std::vector<Wish> wishes;
-  /// The most for other dims, aligned as the original (the same extent modulo 16) or odd.
+  /// Upper bound for other dims, aligned as the original (the same extent modulo 16) or odd.
   int64_t most = 16;
   bool odd = false;
 };
@@ -41,8 +41,8 @@ enum class ShrunkSizes : uint8_t {
 };
 
 /// The kernel over smaller tensors: about two tiles a dim and three steps of each sequential dim,
-/// or less, so that the evaluator needs at most `maxWork` element operations if that can be had.
-/// Tile sizes stay unless nothing else helps; then they are halved together.
+/// or less, so that the evaluator needs at most `maxWork` element operations where possible. Tile
+/// sizes stay unless nothing else helps; then all are halved together.
 llvm::Expected<KernelSpec> shrinkSpec(const KernelSpec &spec, ShrunkSizes sizes,
                                       uint64_t maxWork = uint64_t(1) << 22);
 

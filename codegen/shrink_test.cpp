@@ -1,8 +1,8 @@
 #include "analysis/ir/evaluator.h"
 #include "analysis/ir/inline.h"
-#include "codegen/lowering_test_support.h"
 #include "codegen/point_reference.h"
 #include "codegen/shrink.h"
+#include "codegen/testing/lowering.h"
 
 #include <filesystem>
 #include <fmt/ranges.h>

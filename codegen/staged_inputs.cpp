@@ -8,7 +8,7 @@ namespace tilewright {
 
 namespace {
 constexpr int64_t lineBytes = 128, wordBytes = 4; // all 32 banks
-constexpr int64_t maxLoadsUnrolled = 8;           // loads of a thread that are under way at once
+constexpr int64_t maxLoadsUnrolled = 8;           // loads of a thread in flight at once
 } // namespace
 
 void StagedInputs::find() {
@@ -37,13 +37,13 @@ void StagedInputs::find() {
     input.dims = std::move(across.dims);
     input.row = across.row;
     input.order = own.minorToMajorOrDefault();
-    // Dims of one element may stand anywhere in a layout.
+    // Dims of one element may have any place in a layout.
     std::stable_partition(input.order.begin(), input.order.end(),
                           [&](int64_t dim) { return own.dims[static_cast<size_t>(dim)] != 1; });
     input.elementBytes = across.elementBytes;
     inputs.push_back(std::move(input));
   }
-  // The largest elements first, so that all are aligned without gaps.
+  // Tiles with the largest elements come first, so that all are aligned without gaps.
   std::stable_sort(inputs.begin(), inputs.end(),
                    [](const Input &a, const Input &b) { return a.elementBytes > b.elementBytes; });
   for (Input &input : inputs) {
@@ -90,8 +90,9 @@ llvm::Value *StagedInputs::address(const Input &input, const Coordinates &local,
   return b.CreateTrunc(b.CreateAdd(bytes, emitter.indexAtLane(within, lane)), lowering.k.i32);
 }
 
-/// A warp reads `lanes` neighbours of 32 columns, or of fewer and several words of each; both are
-/// to fill different banks. The xor must be the same for all words of an aligned run of `span`.
+/// A warp reads `lanes` neighbours of 32 columns, or several words of fewer columns; either way
+/// they must hit different banks. The xor must be the same for all words of an aligned run of
+/// `span`.
 void StagedInputs::choosePermutation(Input &input, int64_t lanes) const {
   auto minor = static_cast<size_t>(input.order[0]);
   input.perWord = std::max<int64_t>(wordBytes / input.elementBytes, 1);

@@ -1,11 +1,11 @@
-// Inputs that lie across the root: read through shared memory.
+// Transposed inputs, staged through shared memory.
 //
-// Where neighbours of the root are far apart in an input (a transpose), the program's tile of the
-// input is staged: loaded along the input's rows, stored to shared memory, read along the root's.
-// The tile lies there as it does in memory, without padding, so that it takes as many bytes as the
-// analysis says; its words (4 bytes, or an element that is larger) are permuted within lines of all
-// banks by an xor with the number of the row, so that neither the rows nor the columns of a warp's
-// access meet in a bank:
+// Where the output's fastest dim is strided in an input, the CTA's tile of the input is staged:
+// loaded along the input's rows (coalesced), stored to shared memory, and read along the root's
+// rows. The tile keeps its layout in memory, without padding, so that it takes as many bytes as the
+// analysis says. Its words (4 bytes, or one larger element) are permuted within lines of all banks
+// by an xor with the row number, so that neither row nor column accesses of a warp have bank
+// conflicts:
 //
 //   word w of row b, W words a row:  (b·W + w) xor (⌊b / step⌋·scale mod span)
 #pragma once
@@ -20,16 +20,16 @@ public:
   StagedInputs(Lowering &lowering, const std::vector<int64_t> &rootTile)
       : lowering(lowering), rootTile(rootTile) {}
 
-  /// Finds the inputs that lie across (analysis/tiling/across_inputs.h) and of which the root's
-  /// tile is a box without gaps.
+  /// Finds the transposed inputs (analysis/tiling/across_inputs.h) whose tile is a box without
+  /// gaps.
   void find();
   bool isEmpty() const { return inputs.empty(); }
   int64_t bytes() const { return totalBytes; }
   /// Neighbours of the root that a thread should make at once: 4 bytes of a staged input.
   unsigned lanes(unsigned most) const;
 
-  /// Loads the tiles of the program with these tile numbers, with a barrier at the end, and makes
-  /// the emitter read them from shared memory from then on. `lanes` is what is used afterwards.
+  /// Loads the tiles of the CTA with these tile numbers, ends with a barrier, and makes the emitter
+  /// read them from shared memory from then on. `lanes` is the vector width of those reads.
   llvm::Error emitLoads(const Coordinates &pids, unsigned lanes);
 
 private:
@@ -42,7 +42,7 @@ private:
     size_t row = 0;                        ///< the dim that follows the root's fastest
     int64_t perWord = 1;                   ///< elements
     int64_t span = 1, step = 1, scale = 1; ///< of the permutation
-    Coordinates origin;                    ///< of the current program's tile
+    Coordinates origin;                    ///< of the current CTA's tile
   };
 
   void choosePermutation(Input &input, int64_t lanes) const;

@@ -18,7 +18,7 @@ llvm::Value *StagedTile::chunkAddress(KernelBuilder &k, llvm::Value *row,
                                       llvm::Value *chunk) const {
   llvm::IRBuilder<> &b = k.b;
   llvm::Value *swizzle = b.CreateLShr(row, k.c32(swizzleShift()));
-  if (isByWords()) // pairs of chunks change places
+  if (isByWords()) // pairs of chunks are swapped
     swizzle =
         b.CreateShl(b.CreateAnd(swizzle, k.c32(std::max<int64_t>(swizzlePeriod() / 2, 1) - 1)), 1);
   else
@@ -51,8 +51,8 @@ llvm::Value *StagedTile::loadWord(KernelBuilder &k, llvm::Value *stage, llvm::Va
   llvm::IRBuilder<> &b = k.b;
   llvm::Value *lane = b.CreateAnd(k.threadId(), k.c32(31));
   llvm::Value *group = b.CreateLShr(lane, 2), *inGroup = b.CreateAnd(lane, k.c32(3));
-  // Lines four apart are swizzled alike: what is the same for all instructions is added last, so
-  // that it becomes part of the load and few addresses stay in registers.
+  // Lines four apart are swizzled alike: the constant part is added last, so that it is folded into
+  // the load instruction and few addresses stay in registers.
   auto plus = [&](llvm::Value *x, llvm::Value *y) { return b.CreateAdd(x, y, "", true, true); };
   llvm::Value *position = plus(plus(across, group), k.c32(acrossHalf * 8));
   llvm::Value *chunk = chunkAddress(k, inGroup, b.CreateLShr(position, 2));
@@ -89,8 +89,8 @@ Values StagedTile::loadRight(KernelBuilder &k, llvm::Value *stage, llvm::Value *
   llvm::Value *matrix = b.CreateLShr(b.CreateAnd(k.threadId(), k.c32(31)), 3);
   llvm::Value *at =
       matrixAddress(k, across, b.CreateLShr(matrix, 1), b.CreateAnd(matrix, k.c32(1)), kBlock);
-  // A matrix of [n][k] rows is what mma wants of B as it is; [k][n] rows need the transposing
-  // load, just as [k][m] rows do for A.
+  // mma takes B from [n][k] rows directly; [k][n] rows need the transposing load, as do [k][m] rows
+  // for A.
   return k.loadMatrix(b.CreateAdd(stage, at, "", true, true), isPair ? 4 : 2, !isKMinor);
 }
 
@@ -116,8 +116,8 @@ llvm::Expected<Values> stagedValues(Lowering &lowering, const StagedTile &tile, 
   return values;
 }
 
-/// `body` for rounds 0 … rounds - 1. What goes through registers, address by address, is a loop:
-/// beside the sums of a product, many at once would spill.
+/// Runs `body` for rounds 0 … rounds - 1. Copies through registers stay a loop: unrolled, they
+/// would spill beside the accumulators.
 llvm::Error forRounds(Lowering &lowering, int64_t rounds, bool isFree,
                       const std::function<llvm::Error(Expr round)> &body) {
   constexpr int64_t maxUnrolled = 2;
@@ -141,11 +141,11 @@ llvm::Error forRounds(Lowering &lowering, int64_t rounds, bool isFree,
   return error;
 }
 
-/// A tile of bytes whose lines lie across those in memory. A thread takes runs of `lanes` bytes of
-/// four neighbours along K, and stores `lanes` words of four. Neighbouring threads take two runs
-/// (a sector), then what comes next along K, so that a warp's words lie in few lines.
-llvm::Error loadTurnedTile(Lowering &lowering, const StagedTile &tile, DType type,
-                           const StagedPlace &place, llvm::Value *stageOffset) {
+/// A tile of bytes that is transposed on its way to shared memory. A thread takes runs of `lanes`
+/// bytes of four neighbours along K, and stores `lanes` words of four. Neighbouring threads take
+/// two runs (a sector), then the next along K, so that a warp's words lie in few lines.
+llvm::Error loadTransposedTile(Lowering &lowering, const StagedTile &tile, DType type,
+                               const StagedPlace &place, llvm::Value *stageOffset) {
   ValueEmitter &emitter = lowering.emitter;
   KernelBuilder &k = lowering.k;
   llvm::IRBuilder<> &b = k.b;
@@ -198,8 +198,8 @@ llvm::Error loadTurnedTile(Lowering &lowering, const StagedTile &tile, DType typ
 
 llvm::Error loadStagedTile(Lowering &lowering, const StagedTile &tile, DType type,
                            const StagedPlace &place, llvm::Value *stageOffset) {
-  if (tile.isTurned)
-    return loadTurnedTile(lowering, tile, type, place, stageOffset);
+  if (tile.isTransposed)
+    return loadTransposedTile(lowering, tile, type, place, stageOffset);
   ValueEmitter &emitter = lowering.emitter;
   ScalarOps &ops = emitter.scalars();
   KernelBuilder &k = lowering.k;

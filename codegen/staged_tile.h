@@ -1,11 +1,11 @@
 // A tile of a matrix instruction's operand in shared memory, swizzled so that fragments are loaded
 // without bank conflicts.
 //
-// Fragments are the same for all types when bytes are counted (PTX ISA, "Matrix fragments for
+// Counted in bytes, fragments are the same for all types (PTX ISA, "Matrix fragments for
 // mma.m16n8k8, m16n8k16 and m16n8k32"): an instruction takes 32 bytes of K, and a register holds
-// four of them, of one row of A or column of B. Where K runs along the lines, ldmatrix brings
-// them. Where it runs across, ldmatrix can turn 16-bit elements; words are loaded one by one; and
-// tiles of bytes are never laid like that: they are turned on their way to shared memory.
+// four of them, of one row of A or column of B. Where K runs along the lines, ldmatrix brings them.
+// Where it runs across, ldmatrix can transpose 16-bit elements; words are loaded one by one; and
+// tiles of bytes are never laid like that: they are transposed on their way to shared memory.
 #pragma once
 
 #include "codegen/lowering.h"
@@ -18,7 +18,7 @@ struct StagedTile {
   OpId op;
   int64_t elementBytes = 2;      ///< 1, 2 or 4
   bool isKMinor = true;          ///< K runs along a line
-  bool isTurned = false;         ///< it does so here, but not in memory
+  bool isTransposed = false;     ///< K runs along a line here, but not in memory
   int64_t rows = 0, columns = 0; ///< lines, and elements of a line
   int64_t offset = 0, bytes = 0; ///< within a stage
 
@@ -27,13 +27,13 @@ struct StagedTile {
   /// Bits of the line number that are xored into the chunk: lines 8 apart are the same.
   int64_t swizzlePeriod() const;
   int64_t swizzleShift() const;
-  /// Are fragments loaded word by word? Then four lines and two chunks at a time.
+  /// True if fragments are loaded word by word: four lines and two chunks at a time.
   bool isByWords() const { return elementBytes == 4 && !isKMinor; }
 
   /// Shared offset, from the stage's start, of a chunk.
   llvm::Value *chunkAddress(KernelBuilder &k, llvm::Value *row, llvm::Value *chunk) const;
-  /// Where this lane's row of a matrix of 8 rows of 16 bytes is, for ldmatrix, which wants row lane
-  /// mod 8: at `across` + 8·acrossHalf, and byte 32·kBlock + 16·kHalf of K.
+  /// Address for ldmatrix of this lane's row (lane mod 8) of a matrix of 8 rows of 16 bytes: at
+  /// `across` + 8·acrossHalf, and byte 32·kBlock + 16·kHalf of K.
   llvm::Value *matrixAddress(KernelBuilder &k, llvm::Value *across, llvm::Value *acrossHalf,
                              llvm::Value *kHalf, int64_t kBlock) const;
 
@@ -48,11 +48,11 @@ struct StagedTile {
                    bool isPair) const;
 };
 
-/// Where element `column` of line `row` of a tile comes from, and when it counts: others are zeros.
+/// The source of element `column` of line `row` of a tile, with the guard outside which it is zero.
 using StagedPlace = std::function<std::pair<Coordinates, Guard>(Expr row, Expr column)>;
 
-/// Brings a tile to shared memory by all threads: with cp.async where chunks lie in memory as they
-/// are, element by element, converted to `type`, where they don't. The caller commits and waits.
+/// All threads load a tile to shared memory: with cp.async where its chunks are contiguous in
+/// memory, otherwise element by element, converted to `type`. The caller commits and waits.
 llvm::Error loadStagedTile(Lowering &lowering, const StagedTile &tile, DType type,
                            const StagedPlace &place, llvm::Value *stageOffset);
 

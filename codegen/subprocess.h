@@ -1,4 +1,4 @@
-// Runs a tool and waits for it, but not for ever.
+// Runs a tool and waits for it, with a timeout.
 #pragma once
 
 #include "analysis/support/diag.h"

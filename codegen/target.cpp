@@ -40,7 +40,7 @@ constexpr CudaRelease cudaReleases[] = {
     {12, 6, {8, 5}}, {12, 7, {8, 6}}, {12, 8, {8, 7}}, {12, 9, {8, 8}}, {13, 0, {9, 0}},
 };
 
-/// Who reads PTX on this machine; a ptxas that doesn't answer is left out.
+/// The consumers of PTX on this machine; a ptxas that doesn't answer is left out.
 std::vector<PtxReader> ptxReaders() {
   std::vector<PtxReader> readers;
   if (auto ptxas = findPtxas(); !ptxas)

@@ -1,4 +1,4 @@
-// Targets: which GPU architectures code can be made for, and in which version of PTX.
+// Targets: the GPU architectures that code can be generated for, and their PTX versions.
 //
 // LLVM only warns about an architecture it doesn't know, falls back to the oldest and then aborts
 // in instruction selection, so everything is checked here before code generation starts.
@@ -49,7 +49,7 @@ PtxVersion newestLlvmPtx();
 /// For a release newer than the table, that of the newest one in it; nothing before 11.0.
 std::optional<PtxVersion> ptxOfCudaRelease(int major, int minor);
 
-/// Something that PTX has to pass through, and the newest version that it knows.
+/// A consumer or producer of PTX, and the newest version that it knows.
 struct PtxReader {
   std::string name; ///< "LLVM 19.1.7", "ptxas 12.4", "driver 13.0"
   PtxVersion newest;
@@ -60,13 +60,12 @@ struct PtxChoice {
   std::string reason; ///< "PTX 8.4, the newest that ptxas 12.4 knows (LLVM 19.1.7: 8.5)"
 };
 
-/// The version to write: the newest that all of them know, which has to be at least the target's
-/// minimum. Errors: Unsupported, with the target's number and everybody's.
+/// The PTX version to write: the newest that all of them know. Unsupported if that is below the
+/// target's minimum, with all versions named.
 llvm::Expected<PtxChoice> choosePtxVersion(const Target &target,
                                            std::span<const PtxReader> readers);
 
-/// The driver of this machine, if there is one: what its compiler of PTX reads. libcuda.so.1 is
-/// loaded for the question.
+/// The PTX version that this machine's driver reads, if there is a driver. Loads libcuda.so.1.
 std::optional<PtxReader> findDriver();
 
 } // namespace tilewright

@@ -1,6 +1,6 @@
-#include "codegen/fake_ptxas.h"
 #include "codegen/ptxas.h"
 #include "codegen/target.h"
+#include "codegen/testing/fake_ptxas.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/FileSystem.h"

@@ -11,8 +11,8 @@ namespace {
 
 int64_t widestSwizzle(int64_t bytes) { return bytes % 128 == 0 ? 128 : bytes % 64 == 0 ? 64 : 32; }
 
-/// The dims that the tile's digits go through, as boxes, in the order in which the panel's lines
-/// (or the elements of a line) run; then batch dims. `order` is how the digits lie then.
+/// The dims that the tile's digits run over, as boxes, in the order of the panel's lines (or of a
+/// line's elements), then batch dims. `order` is the resulting order of the digits.
 llvm::Expected<std::vector<BoxDim>> sideBoxes(ValueEmitter &emitter, const TensorTile &tile,
                                               const StridedView &view,
                                               std::vector<int64_t> &order) {
@@ -20,7 +20,7 @@ llvm::Expected<std::vector<BoxDim>> sideBoxes(ValueEmitter &emitter, const Tenso
   struct FreeDim {
     BoxDim box;
     std::vector<int64_t> order; ///< digits, fastest first
-    size_t rank = 0;            ///< where its fastest digit was in the tile's order
+    size_t rank = 0;            ///< position of its fastest digit in the tile's order
   };
   std::vector<FreeDim> found;
   std::vector<BoxDim> fixed; // batch dims
@@ -62,7 +62,7 @@ llvm::Expected<std::vector<BoxDim>> sideBoxes(ValueEmitter &emitter, const Tenso
     if (shape.dims[d] > 1)
       found.push_back(std::move(dim));
   }
-  // The contiguous dim first, then as the root has it.
+  // The contiguous dim first, then in the root's order.
   std::stable_sort(found.begin(), found.end(), [](const FreeDim &a, const FreeDim &b) {
     return std::pair(a.box.stride != 1, a.rank) < std::pair(b.box.stride != 1, b.rank);
   });
@@ -74,7 +74,7 @@ llvm::Expected<std::vector<BoxDim>> sideBoxes(ValueEmitter &emitter, const Tenso
   }
   for (size_t i = 0; i < tile.digits.size(); ++i)
     if (!isUsed[i])
-      order.push_back(static_cast<int64_t>(i)); // one element: it doesn't matter where
+      order.push_back(static_cast<int64_t>(i)); // one element: any place will do
   if (boxes.empty())
     boxes.push_back({1, 1, 1, emitter.constant(0)});
   boxes.insert(boxes.end(), fixed.begin(), fixed.end());
@@ -111,12 +111,12 @@ llvm::Error TensorOperand::layOut(const TensorTile &tile, std::vector<BoxDim> bo
   int64_t size = 1;
   for (int64_t each : tile.sizes)
     size *= each;
-  // Dims that have more than one element in the tile first: they are what is padded and cut.
+  // Dims with more than one element in the tile come first: they are padded and cut.
   auto single = std::stable_partition(boxes.begin(), boxes.end(),
                                       [](const BoxDim &dim) { return dim.box > 1; });
   auto sideDims = static_cast<size_t>(single - boxes.begin());
   if (tile.padded != size) {
-    // The tile's rows go on into the next tile; what comes of them is not stored.
+    // The padded rows read into the next tile; their results are not stored.
     if (sideDims > 1)
       return makeError(DiagClass::Unsupported,
                        "its {} rows or columns come from several dims and are not {}", size,
@@ -135,7 +135,7 @@ llvm::Error TensorOperand::layOut(const TensorTile &tile, std::vector<BoxDim> bo
     panelBytes = tile.padded * width;
     for (int64_t i = 0; i < panels; ++i)
       steps.push_back({0, i * k.box});
-    while (dims[1].box > 256) { // in pieces, each one copy
+    while (dims[1].box > 256) { // in pieces of one copy each
       if (dims[1].box % 2 != 0 || sideDims > 1)
         return makeError(DiagClass::Unsupported, "a box of {} rows", dims[1].box);
       dims[1].box /= 2;
@@ -186,7 +186,7 @@ llvm::Error TensorOperand::layOut(const TensorTile &tile, std::vector<BoxDim> bo
     if (tile.kPadded > 256)
       return makeError(DiagClass::Unsupported, "a K step of {} lines, at most 256", tile.kPadded);
   }
-  // Dims of one element need no place in the map, but for the innermost.
+  // Dims of one element are left out of the map, except the innermost.
   std::vector<BoxDim> kept;
   for (size_t d = 0; d < dims.size(); ++d) {
     if (d > 0 && dims[d].extent == 1) {

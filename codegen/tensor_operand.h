@@ -1,9 +1,9 @@
-// Operand tiles of dots by the tensor memory accelerator, laid out as wgmma reads them.
+// Operand tiles of dots by TMA, laid out as wgmma reads them.
 //
-// A stage holds an operand as panels: lines of `width` bytes (the swizzle: 128, 64 or 32). K-minor
-// operands have a line for each row or column of the tile, width bytes of K in it, and a panel for
-// each such piece of the K step. Others have a line for each k, width bytes of rows or columns in
-// it, and a panel for each such piece of those. One copy brings one panel.
+// A stage holds an operand as panels: lines of `width` bytes (the swizzle: 128, 64 or 32). A
+// K-minor operand has a line for each row or column of the tile with `width` bytes of K, and a
+// panel for each such piece of the K step. A K-major operand has a line for each k with `width`
+// bytes of rows or columns, and a panel for each such piece of them. One copy loads one panel.
 #pragma once
 
 #include "codegen/lowering.h"
@@ -11,38 +11,39 @@
 
 namespace tilewright {
 
-/// What of an op a tile covers: a step of its contracted dims as one (K), and of the others what
-/// the digits say, variables of which each goes through `sizes` values.
+/// The part of an op that a tile covers: a step of its contracted dims as one (K), and in the other
+/// dims the values of the digits, variables that each take `sizes` values.
 struct TensorTile {
   OpId op;
   std::vector<int64_t> batch, contracted; ///< dims of the op; a batch dim has one element
   int64_t kExtent = 1, kStep = 1;
-  int64_t kPadded = 1; ///< elements of K that are laid out: whole products
+  int64_t kPadded = 1; ///< elements of K in shared memory: whole products
   Coordinates digits;
   std::vector<int64_t> sizes, order; ///< order: digits, fastest-varying first
   Coordinates at, first; ///< in the op, and with all digits zero; contracted dims don't matter
-  int64_t padded = 1;    ///< rows or columns that are laid out
+  int64_t padded = 1;    ///< rows or columns in shared memory
 };
 
 class TensorOperand {
 public:
-  /// Errors: Unsupported where the tile can't be copied so, with the reason.
+  /// Errors: Unsupported where TMA can't copy the tile, with the reason.
   static llvm::Expected<TensorOperand> plan(Lowering &lowering, const TensorTile &tile);
 
   bool isKMinor = true;
   int64_t bytes = 0;          ///< of shared memory, a multiple of 1024
-  std::vector<int64_t> order; ///< of the digits, as rows or columns lie: fastest first
+  std::vector<int64_t> order; ///< order of the digits along rows or columns, fastest first
   TensorMap map;
 
   int64_t copiedBytes() const { return panels * panelBytes; }
   int64_t lineBytes() const { return width; }
-  /// Starts the copies; by one thread. `translate` is applied to the tile's first coordinates.
+  /// Starts the copies; called by one thread. `translate` is applied to the tile's first
+  /// coordinates.
   void copy(ValueEmitter &emitter, unsigned mapNumber, llvm::Value *kFirst,
             llvm::Value *sharedOffset, llvm::Value *barrier,
             const std::function<Expr(Expr)> &translate = {}) const;
 
-  /// Bytes from the operand's first element to that of `across` (a multiple of 8 lines or of the
-  /// panels' width) and 32-byte step `kBlock`.
+  /// Byte offset in the operand of `across` (a multiple of 8 lines or of the panels' width) and
+  /// 32-byte step `kBlock` of K.
   int64_t step(int64_t across, int64_t kBlock) const;
   llvm::Value *descriptor(KernelBuilder &k, llvm::Value *sharedOffset) const;
 
@@ -65,7 +66,7 @@ private:
   int64_t pieces = 1;       ///< copies that a panel is brought in
   std::vector<Step> steps;  ///< where each panel starts
   std::vector<BoxDim> dims; ///< of the tensor map
-  size_t kDim = 0;          ///< which of them is K
+  size_t kDim = 0;          ///< position of K among them
 };
 
 } // namespace tilewright

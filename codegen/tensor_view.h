@@ -1,4 +1,4 @@
-// Tiles of strided views as boxes for the tensor memory accelerator.
+// Tiles of strided views as boxes for TMA.
 #pragma once
 
 #include "analysis/tiling/strided_view.h"
@@ -6,11 +6,11 @@
 
 namespace tilewright {
 
-/// One dim of a view as a copy sees it.
+/// One dim of a view, as TMA copies it.
 struct BoxDim {
   int64_t extent = 1; ///< elements
   int64_t stride = 1; ///< elements of the buffer
-  int64_t box = 1;    ///< elements that are copied at once
+  int64_t box = 1;    ///< elements of one copy
   Expr start;         ///< of the first box, in the view
 };
 

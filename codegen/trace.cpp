@@ -1,4 +1,4 @@
-// Questions of ValueEmitter about where values come from, answered without emitting anything.
+// ValueEmitter's queries about where values come from; emits nothing.
 #include "analysis/tiling/strided_view.h"
 #include "codegen/value_emitter.h"
 
@@ -83,7 +83,7 @@ llvm::Expected<std::optional<Coordinates>> ValueEmitter::readAt(OpId from,
         for (const MapVariable &variable : map.variables()) {
           if (exprs.info(variable.var.variable()).kind == VarKind::Dim)
             continue;
-          // The op's own iteration: kept apart from that of other ops.
+          // The op's own range variables, separate from those of other ops.
           Expr own = exprs.variable(VarKind::Range,
                                     ir[op].name + "/" + exprs.info(variable.var.variable()).name);
           bounds.set(own, variable.domain);

@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned maxDepth = 2000;       // ops on one path; bounds the recursion
 constexpr int64_t maxScalarOps = 100'000; // in one kernel; LLVM takes seconds for so many
 
-/// Can every offset into the graph's tensors be computed in 32 bits? Twice the largest tensor,
+/// True if 32 bits hold every offset into the graph's tensors, up to twice the largest tensor
 /// because masked-off tails reach past the end.
 bool fitsIn32Bits(const Graph &graph) {
   for (const Op &op : graph.all()) {
@@ -85,7 +85,7 @@ llvm::Value *ValueEmitter::emitIndex(Expr expr) {
   llvm::Value *x = emitIndex(expr.lhs()), *y = emitIndex(expr.rhs());
   bool isNatural = simplifier->range(expr.lhs()).lo >= 0;
   bool isNaturalRight = simplifier->range(expr.rhs()).lo >= 0;
-  // Said to LLVM, so that it can move constants and loop-invariant parts out of extensions.
+  // Flags let LLVM move constants and loop-invariant parts out of extensions.
   bool fits = Interval{INT32_MIN, INT32_MAX}.contains(simplifier->range(expr));
   auto one = llvm::ConstantInt::get(indices, 1), zero = llvm::ConstantInt::get(indices, 0);
   llvm::Value *result = nullptr;
@@ -443,8 +443,8 @@ llvm::Expected<Values> ValueEmitter::throughMap(OpId id, unsigned operand, const
     if (conditions)
       conditions->push_back(condition);
   };
-  const Shape &shape = *resultShape(op, {}); // of several results: they have the same dims
-  // A map that covers only a part of the op says so by tighter domains of the op's dims.
+  const Shape &shape = *resultShape(op, {}); // several results have the same dims
+  // A map that covers only a part of the op has tighter domains for the op's dims.
   for (const MapVariable &variable : map.variables())
     for (size_t i = 0; i < coordinates.size(); ++i)
       if (variable.var == exprs.dim(static_cast<unsigned>(i)) &&
@@ -474,7 +474,8 @@ llvm::Expected<Values> ValueEmitter::emitElementwise(OpId id, const OpIndexing &
   if (operands.empty())
     return makeError(DiagClass::Unsupported, "%{}: {} without operands", op.name,
                      toString(op.opcode));
-  // The type that the op works on is that of its last operand: select's first is its predicate.
+  // The op's working type is that of its last operand: the first operand of select is its
+  // predicate.
   DType operandType = ir[op.operands.back()].shape.dtype;
   Values result;
   for (unsigned lane = 0; lane < lanes; ++lane) {

@@ -1,15 +1,15 @@
 // ValueEmitter: code for "the value of this op at these coordinates".
 //
-// Coordinates are expressions over the kernel's own variables (block id, thread id, loop counters).
-// To emit an op, its operands are emitted at the coordinates that the op's index maps give, down
-// to parameters, which are loaded. Everything is memoized by op and coordinates, so that a value
-// that is needed twice is computed once and then stays in registers.
+// Coordinates are expressions over the kernel's own variables (CTA id, thread id, loop counters).
+// An op is emitted by emitting its operands at the coordinates that its index maps give, down to
+// parameters, which are loaded. Values are memoized by op and coordinates: one that is needed twice
+// is computed once and stays in registers.
 //
 // Lanes: a thread often makes `lanes` neighbouring elements at once. Their coordinates differ only
 // in the value of the lane variable, 0 … lanes - 1. Where the elements of a tensor lie one after
 // the other and are aligned, they are loaded and stored as vectors of up to 16 bytes.
 //
-// Guards: conditions under which a value counts. Where one doesn't hold, the value is anything,
+// Guards: conditions under which a value counts. Where one doesn't hold, the value is undefined,
 // but no memory outside the tensor is touched.
 #pragma once
 
@@ -41,7 +41,7 @@ public:
   /// A new variable with the values that it can have and its value as an i32.
   Expr variable(VarKind kind, const std::string &name, Interval domain, llvm::Value *value);
   Expr lane() const { return laneVariable; }
-  /// How many lanes are asked for from here on.
+  /// Sets how many lanes are requested from here on.
   void setLanes(unsigned lanes);
   Expr constant(int64_t value) { return exprs.constant(value); }
   Expr simplify(Expr expr);
@@ -54,7 +54,7 @@ public:
   /// The number, as i32 or i64 (see indexType()).
   llvm::Value *index(Expr expr);
   llvm::Type *indexType() const { return indices; }
-  /// An i1, or null when the guard always holds. The guard must not depend on the lane.
+  /// An i1, or null if the guard always holds. The guard must not depend on the lane.
   llvm::Value *holds(const Guard &guard);
   llvm::Value *holdsAtLane(const Guard &guard, unsigned lane) { return holds(atLane(guard, lane)); }
   llvm::Value *indexAtLane(Expr expr, unsigned lane) { return index(atLane(expr, lane)); }
@@ -63,30 +63,30 @@ public:
   bool dependsOnLane(Expr expr) const;
 
   // --- values -------------------------------------------------------------------------------
-  /// Values that the lowering supplies itself: called for every op that is asked for; gives
-  /// nothing for ops that are to be emitted in the usual way.
+  /// Values that the lowering supplies itself: called for every requested op; returns nothing for
+  /// ops that are emitted in the usual way.
   using Supplier = std::function<llvm::Expected<std::optional<Values>>(OpId, const Coordinates &,
                                                                        unsigned lanes)>;
   void setSupplier(Supplier newSupplier) { supplier = std::move(newSupplier); }
 
-  /// One value a lane; of an op with several results those of the first result, then those of the
-  /// second and so on. Errors: Unsupported, naming the op and why it has no code.
+  /// One value a lane; for an op with several results all lanes of the first, then of the second,
+  /// and so on. Errors: Unsupported, naming the op and why it has no code.
   llvm::Expected<Values> values(OpId op, const Coordinates &coordinates, const Guard &guard,
                                 unsigned lanes);
 
-  /// Ops whose values are, from here on, not what the op says: of a row that is not complete yet,
-  /// or with a factor left out until later. They are not shown to who traces the kernel.
+  /// Ops whose values are provisional from here on: of a row that is not complete yet, or without a
+  /// factor that is applied later. They are not traced.
   void setUntraced(std::vector<bool> byOp) { untraced = std::move(byOp); }
 
-  /// Stores one value a lane to an output buffer. Errors: Unsupported, where the lanes are less
-  /// than whole bytes.
+  /// Stores one value a lane to an output buffer. Errors: Unsupported where the lanes are not whole
+  /// bytes.
   llvm::Error store(unsigned buffer, const Shape &shape, const Coordinates &coordinates,
                     const Guard &guard, const Values &lanes);
 
   /// Offset of an element, in elements, in the physical order of the shape.
   static Expr offsetOf(const Shape &shape, const Coordinates &coordinates);
 
-  /// Code inside a loop or a branch: what is memoized there is forgotten at the end.
+  /// RAII for code inside a loop or a branch: values memoized in it are forgotten at its end.
   class Scope {
   public:
     explicit Scope(ValueEmitter &emitter);
@@ -96,17 +96,17 @@ public:
     ValueEmitter &emitter;
   };
 
-  /// If the op is a parameter seen through data movement alone, that parameter and the
-  /// coordinates in it; nothing otherwise.
+  /// If the op is a parameter seen through data movement alone: that parameter and the coordinates
+  /// in it. Otherwise empty.
   std::optional<std::pair<OpId, Coordinates>> seenThroughMovement(OpId op, Coordinates coordinates);
 
-  /// An op whose lanes lie one after the other in a buffer, aligned to all of them together.
+  /// An op whose lanes are contiguous in a buffer and aligned as one vector.
   struct DirectAccess {
     unsigned buffer;
     Expr offset; ///< of lane 0, in elements
     Guard guard; ///< the same for all lanes
   };
-  /// Nothing where the op is computed, or its lanes lie otherwise.
+  /// Empty if the op is computed, or its lanes are not contiguous.
   std::optional<DirectAccess> directAccess(OpId op, const Coordinates &coordinates,
                                            const Guard &guard, unsigned lanes);
 
@@ -135,12 +135,12 @@ private:
                                       unsigned lanes);
   Values emitIota(const Op &op, const Coordinates &coordinates, unsigned lanes);
   Values load(OpId parameter, const Coordinates &coordinates, const Guard &guard, unsigned lanes);
-  /// Operand values through one map of the op. Runtime variables are read first.
+  /// Operand values through one map of the op; reads its runtime variables first.
   llvm::Expected<Values> throughMap(OpId id, unsigned operand, const IndexMap &map,
                                     const Coordinates &coordinates, const Guard &guard,
                                     unsigned lanes, Guard *conditions,
                                     const std::vector<Binding> &ranges = {});
-  /// Do the lanes read different elements of an index operand?
+  /// True if the lanes read different elements of an index operand.
   bool readsIndicesByLane(const OpIndexing &maps, const Coordinates &coordinates);
 
   // Direct loops, emit_loops.cpp.
@@ -148,7 +148,7 @@ private:
   /// `body` for every point of the box of these variables, the last varying fastest.
   llvm::Error forRanges(const std::vector<MapVariable> &ranges, Values &carried,
                         const RangeBody &body);
-  /// A computation that folds values: one of the combiners where it is one.
+  /// A computation that folds values; a combiner if it is one of those.
   struct Folding {
     const Graph *reducer;
     std::optional<Combiner> combiner;
@@ -201,7 +201,7 @@ private:
   Expr laneVariable;
   unsigned laneCount;
   Supplier supplier;
-  std::vector<bool> untraced; ///< by op; what lies behind its end is traced
+  std::vector<bool> untraced; ///< by op; ops beyond its end are traced
   std::map<OpId, OpIndexing> indexings;
   struct Memo {
     std::map<std::vector<uint32_t>, Values> values;

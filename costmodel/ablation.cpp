@@ -25,7 +25,7 @@ std::optional<size_t> ablationIndex(std::string_view name) {
 }
 
 std::vector<std::string_view> parametersOf(size_t ablation, const Device &device) {
-  // Values that no term is neutral at.
+  // Values at which no term is neutral.
   std::array<double, parameterCount> before;
   for (int j = 0; j < parameterCount; ++j)
     before[size_t(j)] = 3.7 + j;
@@ -99,7 +99,7 @@ private:
   Ablator(const Dataset &data, const Device &device, const Ablator &as)
       : data(data), device(device), options(as.options), fold(as.fold), isFitted(as.isFitted) {}
 
-  /// Prices the rows of each fold by a fit to some rows of the others.
+  /// Prices the rows of each fold by a fit to a sample of the other folds' rows.
   template <class Fit> llvm::Expected<EvaluationReport> predict(const Fit &fit) const {
     std::vector<double> predicted(data.rows.size());
     for (int out = 0; out < options.folds; ++out) {

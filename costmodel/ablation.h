@@ -1,7 +1,7 @@
-// Ablation: what each term of the time formula is worth. A term is switched off, all parameters are
-// fitted again, and whole shapes that the fit has not seen are priced with and without it.
+// Ablation: how much each term of the time formula contributes. A term is switched off, all
+// parameters are refitted, and shapes held out of the fit are priced with and without it.
 //
-// Terms are data: ablations.def says for each what gives it its neutral value.
+// Terms are data: ablations.def gives the neutral value of each.
 #pragma once
 
 #include "costmodel/evaluation.h"
@@ -25,20 +25,20 @@ std::vector<std::string_view> parametersOf(size_t ablation, const Device &device
 
 struct TermWorth {
   size_t ablation = 0;
-  EvaluationReport without; ///< the rest fitted again, shapes left out
+  EvaluationReport without; ///< the other terms refitted, shapes left out
 };
 
 struct AblationReport {
   EvaluationReport all; ///< with all terms, fitted to the same rows
   std::vector<TermWorth> terms;
   int folds = 0;
-  int64_t fittedRows = 0; ///< of all rows, those that fits may see
+  int64_t fittedRows = 0; ///< rows that fits may see
 };
 
 struct AblationOptions {
   int folds = 5;
-  /// Fits see one of so many configurations of each problem (drawn by a hash, the first always);
-  /// all rows are priced.
+  /// Fits see one in `thinning` configurations of each problem (chosen by a hash; always the
+  /// first); all rows are priced.
   int thinning = 4;
   std::vector<size_t> terms; ///< empty: all
   FitOptions fit;

@@ -1,6 +1,6 @@
 #include "costmodel/ablation.h"
 #include "costmodel/formula.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <algorithm>
 #include <cmath>

@@ -12,20 +12,21 @@ double roofline(const Features &f, const Device &d) {
                   (f.readBytes + f.writeBytes) / d.dramBandwidth);
 }
 
-/// Blocks of one SM by what the policies know before compiling: shared memory and threads.
-double residentBlocks(const Features &f) {
-  return std::max(1.0, std::min({f.occupancyByShared, f.occupancyByWarps, f.occupancyByBlocks}));
+/// CTAs of one SM by shared memory and threads, which the policies know before compiling.
+double residentCtas(const Features &f) {
+  return std::max(1.0, std::min({f.occupancyByShared, f.occupancyByWarps, f.occupancyByCtas}));
 }
 
 double trafficWaves(const Features &f, const Device &d) {
   double traffic = f.iterations * f.loadBytes + f.outsideLoadBytes + f.storeBytes;
-  double waves = std::ceil(f.ctas / (d.smCount * residentBlocks(f)));
+  double waves = std::ceil(f.ctas / (d.smCount * residentCtas(f)));
   return (traffic + 1) * waves * d.smCount / d.dramBandwidth;
 }
 
 // OpenXLA --------------------------------------------------------------------------------------
 
-/// Time to move bytes from or to DRAM by the line through its table of derated bandwidths.
+/// Time to move bytes from or to DRAM, by a straight line through OpenXLA's table of derated
+/// bandwidths.
 double xlaDram(double bytes, const Device &d) {
   constexpr double fixedNs = 5460, share = 0.926;
   return fixedNs + bytes / (share * d.dramBandwidth);
@@ -47,7 +48,7 @@ double xlaDot(const Features &f, const Device &d) {
     loop = ahead * (memory + pipelineTaxNs) + std::max(f.iterations - ahead, 0.0) * steady +
            ahead * compute + write;
   }
-  double waves = std::ceil(f.ctas / (d.smCount * residentBlocks(f)));
+  double waves = std::ceil(f.ctas / (d.smCount * residentCtas(f)));
   double l2 =
       f.ctas * f.iterations * f.loadBytes / (l2Bandwidth * d.dramBandwidth / l2BandwidthAtDram) +
       f.iterations * l2IterationNs;

@@ -1,5 +1,5 @@
 #include "costmodel/baselines.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 namespace tilewright {
 namespace {
@@ -24,8 +24,8 @@ TEST(Baselines, RooflineOfACopyIsItsBytes) {
   EXPECT_NEAR(baselineTime(Baseline::Roofline, f, h100()), 2 * 4 * 67108864.0 / 3352, 40);
 }
 
-/// 2048² x 64 in 128² tiles: 256 blocks. Shared memory holds 2·128·64·2 B·3 stages, thus two blocks
-/// an SM and one wave; a block moves 2·128·2048·2 B and writes 128²·2 B.
+/// 2048² x 64 in 128² tiles: 256 CTAs. Shared memory holds 2·128·64·2 B·3 stages, thus two CTAs
+/// an SM and one wave; a CTA moves 2·128·2048·2 B and writes 128²·2 B.
 TEST(Baselines, TrafficTimesWaves) {
   Features f = featuresFrom(gemmHead + "gemm,bf16,2048,2048,2048,128,128,64,8,3,8\n");
   double traffic = 2 * 128 * 2048 * 2 + 128 * 128 * 2;

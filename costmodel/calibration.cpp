@@ -16,7 +16,8 @@ namespace tilewright {
 namespace {
 
 using Status = CalibratedParameter::Status;
-/// Weight of each row: groups count alike within a family, families by the root of their groups.
+/// Weight of each row: groups of a family weigh the same; a family weighs the square root of its
+/// number of groups.
 std::vector<double> rowWeights(const Dataset &data, std::span<const size_t> rows) {
   std::map<std::string_view, double> groupRows, familyGroups;
   for (size_t i : rows)
@@ -37,8 +38,8 @@ std::vector<double> rowWeights(const Dataset &data, std::span<const size_t> rows
   return weights;
 }
 
-/// A fitted value counts as identified if the data narrowed it well below the prior and it does
-/// not stand at a bound.
+/// A fitted value counts as identified if the data narrow it well below the prior and it is not at
+/// a bound.
 bool isIdentified(double log, double sigma, double lower, double upper, double priorSigma) {
   constexpr double atBound = 1e-3;
   return sigma < 0.5 * priorSigma && log - lower > atBound && upper - log > atBound;
@@ -150,7 +151,7 @@ llvm::Expected<Calibration> calibrate(const Dataset &data, const Device &device,
 
 namespace {
 
-/// A term that a fit does without, and the fit with it.
+/// A term to omit from a fit, and the fit that has it.
 struct Lack {
   size_t ablation;
   const Calibration &start;
@@ -185,8 +186,8 @@ llvm::Expected<Calibration> fitTo(const Dataset &data, std::span<const size_t> a
 
   FitProblem problem;
   problem.maxIterations = options.maxIterations;
-  // Rows of one problem share their error: together they tell no more than one, and the prior is
-  // weighed against so many.
+  // Rows of one problem share their error and count as one observation; the prior is weighed
+  // against that number.
   problem.noise = options.modelError * std::sqrt(double(rows.size()) / double(groups.size()));
   problem.weights = rowWeights(data, rows);
   for (int j = 0; j < parameterCount; ++j) {
@@ -201,7 +202,7 @@ llvm::Expected<Calibration> fitTo(const Dataset &data, std::span<const size_t> a
   }
   if (lack)
     problem.tolerance = 1e-5;
-  // The parameters stay the same over one pass of all rows.
+  // The parameters are constant during one pass over all rows.
   std::vector<double> seededAt;
   ParametersOf<ParameterDual> parameters;
   problem.residual = [&](size_t i, std::span<const double> x, std::span<double> gradient) {

@@ -1,5 +1,5 @@
-// Calibration: parameters of the time formula fitted to measurements, with what is needed to judge
-// them: units, uncertainties, which were not identified, the data and how well they fit.
+// Calibration: parameters of the time formula fitted to measurements, with units, uncertainties,
+// the data, the quality of the fit, and which parameters the data do not identify.
 #pragma once
 
 #include "costmodel/dataset.h"
@@ -21,20 +21,20 @@ struct BaseSpread {
 };
 
 struct FitOptions {
-  bool all = false; ///< fit also the weakly identified parameters
-  /// Spread of every ln(parameter) around its prior, and of ln(measured / predicted) that no
-  /// parameter explains in a whole problem. Together they say how far a few problems may pull;
-  /// hundreds are hardly held.
+  bool all = false; ///< also fit the weakly identified parameters
+  /// Standard deviations of every ln(parameter) around its prior, and of the ln(measured /
+  /// predicted) of a problem that no parameter explains. Their ratio decides how strongly the prior
+  /// holds back a few problems; hundreds are hardly held back.
   double priorSigma = 0.3, modelError = 0.1;
   int maxIterations = 60;
 };
 
 struct CalibratedParameter {
   enum class Status {
-    Prior, ///< follows from the device description; nothing measured
+    Prior, ///< from the device description; nothing measured
     Fixed, ///< kept at its prior while the others were fitted
     Fitted,
-    NotIdentified, ///< fitted, but the data hardly say anything, or it stands at its bound
+    NotIdentified, ///< fitted, but the data hardly constrain it, or it is at its bound
   };
   double value = 0;
   double prior = 0;
@@ -53,9 +53,9 @@ struct KindSpread {
 };
 
 struct Calibration {
-  std::string device;          ///< the one it prices
+  std::string device;          ///< the device it prices
   std::string deviceDigest;    ///< of its description, Device::digest; empty in old files
-  std::string transferredFrom; ///< the one it was fitted on, if another
+  std::string transferredFrom; ///< the device it was fitted on, if different
   std::vector<CalibratedParameter> parameters; ///< in the order of parameters.def
   std::vector<std::string> files;              ///< empty: nothing was fitted
   std::string dataHash;
@@ -80,14 +80,14 @@ struct Calibration {
   std::string label() const;
 };
 
-/// What the device description alone says.
+/// The priors, from the device description alone.
 Calibration priorCalibration(const Device &device);
 
-/// Fits in log space. Each group counts as 1/√(groups of its family), so that neither large groups
-/// nor common families decide alone. BadInput if there are no rows.
+/// Fits in log space. Each group weighs 1/√(groups of its family), so that neither large groups nor
+/// common families dominate. BadInput if there are no rows.
 llvm::Expected<Calibration> calibrate(const Dataset &data, const Device &device,
                                       const FitOptions &options = {});
-/// The same on some of the rows.
+/// The same on a subset of the rows.
 llvm::Expected<Calibration> calibrate(const Dataset &data, std::span<const size_t> rows,
                                       const Device &device, const FitOptions &options = {});
 

@@ -24,7 +24,7 @@ std::optional<Status> parseStatus(std::string_view text) {
   return std::nullopt;
 }
 
-/// JSON string; names and paths may hold anything.
+/// A JSON string; names and paths may contain any character.
 std::string jsonText(std::string_view text) {
   return json(std::string(text)).dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -99,7 +99,7 @@ llvm::Error readSpreads(const JsonFile &file, Calibration &c) {
   return llvm::Error::success();
 }
 
-/// Files of earlier versions do not have them.
+/// Missing in files of earlier versions.
 llvm::Error readOptions(const JsonFile &file, FitOptions &options) {
   if (!file.root().contains("options"))
     return llvm::Error::success();

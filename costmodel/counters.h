@@ -1,9 +1,9 @@
-// Predicted traffic against hardware counters: whether bytes are right, apart from time.
+// Predicted traffic against hardware counters: checks the bytes independently of the time.
 //
 // A table of counters has the columns of measurements and, by their names in Nsight Compute,
 //   dram__bytes_read.sum         bytes read from DRAM
 //   lts__t_sectors_op_read.sum   sectors of 32 bytes that SMs read from L2
-//   l1tex__t_bytes.sum           bytes that threads and asynchronous copies ask of L1
+//   l1tex__t_bytes.sum           bytes that threads and asynchronous copies request from L1
 #pragma once
 
 #include "costmodel/dataset.h"
@@ -39,7 +39,7 @@ struct CounterReport {
   int64_t unpricedRows() const;
 };
 
-/// Errors (BadInput) are located: a missing column, a cell that is no number.
+/// Errors (BadInput) are located: a missing column, a cell that is not a number.
 llvm::Expected<CounterReport> compareCounters(const Table &table, TemplateLibrary &templates,
                                               const Device &device);
 

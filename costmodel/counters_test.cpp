@@ -1,5 +1,5 @@
 #include "costmodel/counters.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 namespace tilewright {
 namespace {
@@ -19,7 +19,7 @@ TEST(Counters, TrafficOfTheBundledLaunches) {
   EXPECT_LT(report.errors[size_t(TrafficLevel::L1)].medianApe, 0.10);
 }
 
-/// By hand: 64² blocks of 128 x 64 inputs, each read 4096 / 64 times.
+/// By hand: 64² CTAs of 128 x 64 inputs, each read 4096 / 64 times.
 TEST(Counters, BytesByHandAgreeWithTheCounter) {
   for (const CountedLaunch &launch : bundledCounters().launches)
     if (launch.line == 4) { // gemm 4096³, tile 64 x 64 x 64

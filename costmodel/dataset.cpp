@@ -76,7 +76,7 @@ private:
     data.leftOut.push_back({tableNumber, line, std::move(reason)});
   }
 
-  /// The time of a row (0 where none is needed), or nothing for one that failed, which is counted.
+  /// The time of a row (0 if none is needed), or empty for a failed row, which is counted.
   llvm::Expected<std::optional<double>> timeOf(const TableRow &row) {
     auto time = row.number("time_ns");
     if (!time)
@@ -90,7 +90,7 @@ private:
     return std::optional(time->value_or(0));
   }
 
-  /// A row that names its ops and its plan.
+  /// A row that contains its ops and its plan.
   llvm::Error addMeasured(const TableRow &row) {
     if (auto reason = whyNotTrusted(row, device)) {
       leaveOut(row.line(), std::move(*reason));
@@ -111,7 +111,7 @@ private:
     }
     if (regime == "cold")
       return addPlan(row, std::move(identity), *plan, **time, CacheState::Flushed);
-    // Other times of the same problem: plans are ranked apart, but left out together.
+    // Other times of the same problem: plans are ranked separately, but left out together.
     identity.family += " warm";
     identity.group += " warm";
     return addPlan(row, std::move(identity), *plan, **time, CacheState::Warm);

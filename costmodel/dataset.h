@@ -1,4 +1,4 @@
-// Dataset: measured rows with the features of their plans, ready to price and to fit.
+// Dataset: measured rows with the features of their plans, for pricing and fitting.
 #pragma once
 
 #include "costmodel/features.h"
@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-/// What was chosen for a measured plan: tile sizes and schedule, by name.
+/// The choices of a measured plan: tile sizes and schedule, by name.
 struct PlanChoice {
   std::shared_ptr<const std::vector<std::string>> names; ///< shared by rows of one kind
   std::vector<int64_t> values;                           ///< one a name
@@ -21,14 +21,14 @@ struct PlanChoice {
 struct DatasetRow {
   RowIdentity identity;
   PlanChoice choice;
-  Features features;  ///< under the caches of the measurement
+  Features features;  ///< under the measurement's cache state
   double timeNs = 0;  ///< 0: not measured yet
   unsigned table = 0; ///< position among the tables given
   unsigned line = 0;  ///< of its file
   std::string kind;   ///< spreadKindOf() its plan
 };
 
-/// Rows that are measured but have no price, by family and reason.
+/// Measured rows without a price, by family and reason.
 struct UnpricedRows {
   std::string family, reason;
   int64_t rows = 0;
@@ -47,7 +47,7 @@ struct Dataset {
   std::vector<DatasetRow> rows;
   std::vector<LeftOutRow> leftOut;    ///< sorted by file and line
   std::vector<UnpricedRows> unpriced; ///< sorted by family, then reason
-  int64_t failedRows = 0;             ///< with an error in place of a time
+  int64_t failedRows = 0;             ///< rows with an error instead of a time
   std::vector<std::string> files;
   std::string hash; ///< of the rows' identities and times, hexadecimal
 };

@@ -3,7 +3,7 @@
 #include "costmodel/calibration.h"
 #include "costmodel/estimate.h"
 #include "costmodel/evaluation.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <cmath>
 #include <filesystem>

@@ -8,9 +8,8 @@
 
 namespace tilewright {
 
-/// Features of a plan of the group of `plan`, with the values in `numbers`. Nothing for the
-/// instruction: the preferred one, as preferredInstruction() gives it. Errors as featuresOf(). Q:
-/// double or Traced.
+/// Features of a plan of `plan`'s group with the values in `numbers`. An empty instruction stands
+/// for preferredInstruction(). Errors as featuresOf(). Q: double or Traced.
 template <class Q>
 llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
                                      std::optional<Instruction> instruction, const Device &device);

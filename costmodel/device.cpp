@@ -16,7 +16,7 @@ namespace description {
 enum Traits : unsigned { None = 0, Optional = 1, Whole = 2, Check = 4 };
 constexpr Traits operator|(Traits a, Traits b) { return Traits(unsigned(a) | unsigned(b)); }
 
-/// One number of a description: its key, unit and the range outside which it is a mistake.
+/// One number of a description: key, unit, and plausible range.
 struct Field {
   std::string_view key, unit;
   double lowest, highest;
@@ -69,7 +69,7 @@ llvm::Expected<std::optional<DeviceNumber>> readField(const JsonFile &file,
   return DeviceNumber{field.key, field.unit, field.meaning, *value, std::move(*source)};
 }
 
-/// Two ways to the same number must agree.
+/// Two derivations of the same number must agree.
 llvm::Error expectRatio(const JsonFile &file, const char *key, double stated, double derived,
                         double lowest, double highest, std::string_view from,
                         std::string_view unit) {
@@ -110,15 +110,15 @@ llvm::Error checkTogether(const JsonFile &file, const Device &d, double busWidth
   if (d.l2Latency > d.dramLatency)
     return file.errorAt("l2_latency", fmt::format("'l2_latency' {} ns is above DRAM's {}",
                                                   d.l2Latency, d.dramLatency));
-  if (l.sharedBytesPerBlock + l.sharedBytesReservedPerBlock > l.sharedBytesPerSm)
+  if (l.sharedBytesPerCta + l.sharedBytesReservedPerCta > l.sharedBytesPerSm)
     return file.errorAt("shared_bytes_per_block",
                         fmt::format("a CTA may take {} + {} B of shared memory, but an SM has {}",
-                                    l.sharedBytesPerBlock, l.sharedBytesReservedPerBlock,
+                                    l.sharedBytesPerCta, l.sharedBytesReservedPerCta,
                                     l.sharedBytesPerSm));
-  if (l.threadsPerBlock > l.warpsPerSm * 32)
+  if (l.threadsPerCta > l.warpsPerSm * 32)
     return file.errorAt("threads_per_block", fmt::format("a CTA may have {} threads, but an SM "
                                                          "takes {} warps",
-                                                         l.threadsPerBlock, l.warpsPerSm));
+                                                         l.threadsPerCta, l.warpsPerSm));
   return llvm::Error::success();
 }
 

@@ -1,6 +1,6 @@
-// Device: what the cost model knows about a GPU before anything is measured on it.
+// Device: the description of a GPU, known before anything is measured on it.
 //
-// A description is a JSON file in which every number stands with its unit and its source:
+// A description is a JSON file in which every number has a unit and a source:
 //   "sm_count": {"value": 132, "unit": "1", "source": "NVIDIA H100 … whitepaper"}
 // The loader checks keys, units, ranges, and that numbers which follow from each other agree
 // (bandwidth with bus width and data rate, peak FLOP/s with units and clock), because a typing
@@ -57,7 +57,7 @@ struct Device {
   double l2Latency = 0, dramLatency = 0; ///< ns, unloaded
   double launchOverhead = 0;             ///< ns of device time of the smallest kernel
   double ctaDispatch = 0;                ///< ns between two CTA starts, device-wide
-  /// SMs whose requests the memory side was built to serve side by side: the SM count, unless the
+  /// SMs whose requests the memory side was built to serve concurrently: the SM count, unless the
   /// description says otherwise.
   double memoryStreams = 0;
   DeviceLimits limits;
@@ -65,8 +65,8 @@ struct Device {
   /// FLOP per clock and SM of the tensor cores for operands of that type (f32 means TF32); 0 if
   /// they do not take it.
   double tensorFlopsPerClock(DType type) const;
-  /// FLOP per ns of the whole device, tensor cores where they take the type and `tensor` is set,
-  /// FMA pipes otherwise.
+  /// FLOP per ns of the whole device: of the tensor cores if `tensor` is set and they take the
+  /// type, of the FMA pipes otherwise.
   double peakFlops(DType type, bool tensor) const;
   /// Has tcgen05 (compute capability 10 and 11), which no plan uses yet.
   bool hasTcgen05() const;

@@ -40,7 +40,7 @@ TEST(Device, H100IsTheOneMeasured) {
   auto device = loadDevice("h100-sxm");
   ASSERT_TRUE(static_cast<bool>(device));
   EXPECT_EQ(device->smCount, 132);
-  EXPECT_EQ(device->limits.sharedBytesPerBlock, 232448);
+  EXPECT_EQ(device->limits.sharedBytesPerCta, 232448);
   EXPECT_TRUE(device->warpgroupMma);
   EXPECT_NEAR(device->peakFlops(DType::BF16, true), 1.0705e6, 1e3);
   EXPECT_EQ(device->tensorFlopsPerClock(DType::F8E4M3FN), 8192);

@@ -10,7 +10,7 @@ namespace tilewright {
 
 namespace {
 
-/// What an operand of a dot is made of.
+/// Where an operand of a dot comes from.
 struct OperandSources {
   std::vector<unsigned> inputs; ///< input instances, the first of equal ones
   std::vector<unsigned> dots;
@@ -42,9 +42,8 @@ OperandSources sourcesOf(const PlanViewOf<Q> &view, unsigned operand, const Code
   return sources;
 }
 
-/// What is left of a tile without the batches and contracted dims of a dot. (Dividing the tile's
-/// elements by theirs would say the same; divisions are what takes time when many plans are
-/// priced.)
+/// Elements of a tile outside the batch and contracted dims of a dot. (A product over the other
+/// dims instead of a division, because divisions dominate when many plans are priced.)
 template <class Q>
 Q freeSizeOf(const InstanceViewOf<Q> &v, const std::vector<int64_t> &batch,
              const std::vector<int64_t> &contracting) {
@@ -66,7 +65,7 @@ template <class Q> Q sizeOf(const InstanceViewOf<Q> &v, const std::vector<int64_
   return product;
 }
 
-/// Whether the dim of an input moves with a dim that the dot contracts.
+/// True if the dim of an input moves with a contracted dim of the dot.
 template <class Q>
 bool isContracted(const InstanceViewOf<Q> &input, size_t dim, const InstanceViewOf<Q> &dot) {
   const auto &reduces = dot.instance->reduces;
@@ -95,7 +94,7 @@ DotOperandShape operandShape(const PlanViewOf<Q> &view, const InstanceViewOf<Q> 
   return shape;
 }
 
-/// The product that a convolution is: rows are batches and positions, columns output features.
+/// A convolution as a matrix product: rows are batches and positions, columns output features.
 template <class Q>
 void setConvolution(PlanDot<Q> &dot, const InstanceViewOf<Q> &v, const InstanceViewOf<Q> &image,
                     const InstanceViewOf<Q> &kernel) {

@@ -14,12 +14,12 @@ namespace tilewright {
 template <class Q> struct PlanDot {
   unsigned instance;
   DotShape<Q> shape;
-  /// Of a convolution's image: elements of the windows of a tile for each that the tile reads, and
-  /// the part of what one step takes that stands in shared memory at once (of the kernel's, too).
+  /// For a convolution's image: window elements of a tile for each image element that it reads, and
+  /// the part of one step's elements that is in shared memory at once (for the kernel, too).
   Q gathered = 1, staged = 1;
   bool isPacked = false; ///< packedConvolutionStep()
-  /// Input instances of each operand that are copied to shared memory for it; none for an operand
-  /// that is computed from a dot or a reduction and lies in registers.
+  /// Input instances copied to shared memory for each operand; none for an operand that is computed
+  /// from a dot or a reduction and is in registers.
   std::array<std::vector<unsigned>, 2> inputs;
 
   const DotOperandShape &operand(unsigned side) const { return side == 0 ? shape.lhs : shape.rhs; }
@@ -27,10 +27,10 @@ template <class Q> struct PlanDot {
 
 template <class Q> struct DotAnalysis {
   std::vector<PlanDot<Q>> dots;    ///< operands before users
-  std::set<unsigned> sharedInputs; ///< input instances that some dot reads from shared memory
-  bool chained = false;            ///< the result of one goes into another
+  std::set<unsigned> sharedInputs; ///< input instances that a dot reads from shared memory
+  bool chained = false;            ///< one dot's result is an operand of another
 
-  /// Largest repetition of work by warps that keep whole rows (DotShape::repeats).
+  /// Largest redundancy of warps that keep whole rows (DotShape::repeats).
   Q repeats(const Q &warps) const;
 };
 
@@ -43,7 +43,7 @@ CodeChoice codeOf(const KernelPlan &plan, Instruction instruction);
 /// instruction keep within one of them.
 bool isProductOfTiles(const Op &op, const CodeChoice &code);
 
-/// The window elements that a convolution sums over for each input feature.
+/// Window elements that a convolution sums over for each input feature.
 double windowElements(const Op &op);
 
 template <class Q>

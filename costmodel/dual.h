@@ -1,7 +1,7 @@
 // Dual numbers: a value with its derivatives by N parameters (forward-mode differentiation).
 //
-// The time formula is written once, over number types: double to price one plan, Lanes to price
-// many, Dual to fit. Derivatives are exact, so that the fit needs no difference steps.
+// The time formula is a template over number types: double prices one plan, Lanes many, Dual fits.
+// Derivatives are exact, so the fit needs no finite differences.
 #pragma once
 
 #include "costmodel/elementary.h"

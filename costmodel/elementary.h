@@ -1,7 +1,7 @@
-// ln, exp and powers of positive numbers, written once over a number type: double, or Lanes of
-// eight. Only +, -, ·, / and moves of bits are used, in a fixed order, so that a plan priced alone
-// and among others gets the same bits (where the compiler does not contract a·b + c into one
-// rounding, as on x86-64 without -march).
+// ln, exp and powers of positive numbers, as templates over double and Lanes. They use only +, -,
+// ·, / and bit moves in a fixed order, so that a plan gets the same bits priced alone or in a batch
+// (as long as the compiler does not contract a·b + c into an fma, which it does not on x86-64
+// without -march).
 //
 // ln x = e ln 2 + 2 artanh((m - 1) / (m + 1)) with x = 2^e m, m in [√½, √2); exp y = 2^n exp r with
 // |r| <= ½ ln 2; both by their power series, cut where the rest is below 2^-52 of the sum.
@@ -16,7 +16,7 @@
 
 namespace tilewright {
 
-// What the number types have in common, for double.
+// The operations of the number types, for double.
 inline double floorOf(double x) { return std::floor(x); }
 inline double ceilOf(double x) { return std::ceil(x); }
 inline bool anyOf(bool condition) { return condition; }
@@ -64,7 +64,7 @@ template <class V> V lnOf(const V &x) {
   return e * ln2 + 2.0 * s * series;
 }
 
-/// e^y, for y within ±700 (it is taken to be there).
+/// e^y. Precondition: |y| ≤ 700.
 template <class V> V expOf(const V &given) {
   using namespace elementary;
   constexpr double log2e = 0x1.71547652b82fep0;

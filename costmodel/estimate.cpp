@@ -14,7 +14,7 @@ namespace tilewright {
 
 namespace {
 
-/// Spread to expect: the calibration's, wider where the measurements show the formula to be weak
+/// Expected spread: the calibration's, widened where measurements show that the formula is weak
 /// (reductions over direct loops, spills, kernels of a few microseconds).
 double sigmaOf(const Features &f, BaseSpread base, double timeNs, double registerLimit) {
   if (base.isOfKind)
@@ -61,7 +61,7 @@ std::string occupancyLimiter(const Features &f) {
     return "registers";
   if (f.occupancy == f.occupancyByShared)
     return "shared memory";
-  return f.occupancy == f.occupancyByWarps ? "warps" : "blocks";
+  return f.occupancy == f.occupancyByWarps ? "warps" : "CTAs";
 }
 
 EstimateResources resourcesOf(const Features &f, const DeviceLimits &limits) {
@@ -74,7 +74,7 @@ EstimateResources resourcesOf(const Features &f, const DeviceLimits &limits) {
   r.byRegisters = f.occupancyByRegisters;
   r.byShared = f.occupancyByShared;
   r.byWarps = f.occupancyByWarps;
-  r.byBlocks = f.occupancyByBlocks;
+  r.byCtas = f.occupancyByCtas;
   r.occupancy = f.occupancy * f.residentWarps / double(limits.warpsPerSm);
   r.occupancyLimiter = occupancyLimiter(f);
   return r;
@@ -211,11 +211,11 @@ Estimate estimateStreaming(double readBytes, double writtenBytes, const Device &
   f.rawRegisters = 32;
   f.registers = 32;
   f.occupancyByRegisters = f.occupancyByWarps = double(device.limits.warpsPerSm) / f.warps;
-  f.occupancyByShared = f.occupancyByBlocks = double(device.limits.blocksPerSm);
-  f.occupancy = std::min(f.occupancyByWarps, f.occupancyByBlocks);
+  f.occupancyByShared = f.occupancyByCtas = double(device.limits.ctasPerSm);
+  f.occupancy = std::min(f.occupancyByWarps, f.occupancyByCtas);
   Estimate e =
       estimateTime(f, device, parametersFor(calibration, device), calibration.sigmaLn, options);
-  e.sigmaLn = std::max(e.sigmaLn, 0.5); // nothing is known about what it does with the bytes
+  e.sigmaLn = std::max(e.sigmaLn, 0.5); // how it uses the bytes is unknown
   return e;
 }
 

@@ -1,4 +1,4 @@
-// Estimate: the predicted time of a kernel plan on a device, taken apart.
+// Estimate: the predicted time of a kernel plan on a device, with its terms and resources.
 //
 //   auto device = loadDevice("h100-sxm");
 //   auto calibration = defaultCalibration(*device);
@@ -15,11 +15,12 @@
 
 namespace tilewright {
 
-/// What L2 holds when the kernel starts.
+/// The content of L2 when the kernel starts.
 enum class CacheState {
-  Flushed, ///< as in the bundled measurements: nothing of ours, and dirty lines of a flush
-  Clean,   ///< nothing of ours, nothing dirty
-  Warm,    ///< inputs that fit are there already, as inside a running model
+  Flushed, ///< as in the bundled measurements: none of the kernel's data, and dirty lines of a
+           ///< flush
+  Clean,   ///< none of the kernel's data, no dirty lines
+  Warm,    ///< holds the inputs that fit, as inside a running model
 };
 
 struct EstimateOptions {
@@ -28,39 +29,39 @@ struct EstimateOptions {
   std::optional<double> registers = {};
 };
 
-/// One part of the time: what that resource alone would need for the whole kernel. Parts overlap,
-/// so that they do not add up to the time.
+/// One term of the time: how long that resource alone would take for the whole kernel. Terms
+/// overlap and do not add up to the time.
 struct EstimateTerm {
   std::string name; ///< "tensor", "shared memory", "L2", "DRAM", "latency", "launch", …
   double ns = 0;
 };
 
-/// A part of the registers of a thread, or of the shared memory of a block in bytes. Negative: what
-/// the compiler gives up.
+/// An item of the registers of a thread, or of the shared memory of a CTA in bytes. Negative:
+/// registers that the compiler gives up.
 struct ResourcePart {
   std::string name;
   double amount = 0;
 };
 
-/// Those that are not 0, at a point of the group's parameters.
+/// The items that are not 0 at a point of the group's parameters.
 std::vector<ResourcePart> partsOf(const std::vector<ResourceItem> &items, const Assignment &point);
 
 struct EstimateResources {
-  double registers = 0; ///< per thread; with more than the device has, the rest spills
+  double registers = 0; ///< per thread; those beyond the device's limit spill
   double spilledRegisters = 0;
-  double sharedBytes = 0; ///< per CTA
-  double warps = 0;       ///< per CTA, with those that only copy
-  double ctasPerSm = 0;   ///< 0: can not be launched
-  double byRegisters = 0, byShared = 0, byWarps = 0, byBlocks = 0; ///< CTAs per SM by each limit
+  double sharedBytes = 0;                                        ///< per CTA
+  double warps = 0;                                              ///< per CTA, with producer warps
+  double ctasPerSm = 0;                                          ///< 0: cannot be launched
+  double byRegisters = 0, byShared = 0, byWarps = 0, byCtas = 0; ///< CTAs per SM by each limit
   double occupancy = 0;         ///< warps on an SM, as a share of what it takes
-  std::string occupancyLimiter; ///< "registers", "shared memory", "warps", "blocks"
-  /// What they are made of; none for kernels of other compilers, and where there is no plan.
+  std::string occupancyLimiter; ///< "registers", "shared memory", "warps", "CTAs"
+  /// Their items; empty for kernels of other compilers, and without a plan.
   std::vector<ResourcePart> registerParts, sharedParts;
 };
 
 struct Estimate {
-  double timeNs = 0;               ///< +infinity where the kernel can not be launched
-  double sigmaLn = 0;              ///< standard deviation of ln(measured / predicted) to expect
+  double timeNs = 0;               ///< +infinity if the kernel cannot be launched
+  double sigmaLn = 0;              ///< expected standard deviation of ln(measured / predicted)
   std::vector<EstimateTerm> terms; ///< in a fixed order, all of them
   std::string limiter;             ///< name of the largest term
   EstimateResources resources;
@@ -68,9 +69,11 @@ struct Estimate {
   /// What the ops ask for (op_cost.h), and what the tiles of the plan do: whole ones, repeated
   /// where the plan repeats them, without the steps that a mask lets it skip.
   double usefulFlops = 0, usefulSpecialOps = 0, issuedFlops = 0, issuedSpecialOps = 0;
-  double compulsoryBytes = 0; ///< what is read once and written once, wherever it lies at the start
+  double compulsoryBytes =
+      0; ///< every input read once and every result written once, whatever L2 holds
   double dramReadBytes = 0, dramWriteBytes = 0, l2Bytes = 0, sharedTrafficBytes = 0;
-  double rooflineNs = 0; ///< no kernel for this group can be faster: peak FLOP/s, compulsory bytes
+  double rooflineNs = 0; ///< lower bound for any kernel of this group (speed of light): peak
+                         ///< FLOP/s, compulsory bytes
 
   double term(std::string_view name) const; ///< 0 if there is none
 };
@@ -79,19 +82,19 @@ struct Estimate {
 llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device,
                                     const EstimateOptions &options);
 
-/// What a plan takes of an SM. `registers` of a thread stand in for the estimate where they are
-/// known, as from an assembler's log.
+/// A plan's use of an SM. `registers` of a thread replace the estimate if they are known, for
+/// example from ptxas.
 llvm::Expected<EstimateResources> estimateResources(const KernelPlan &plan, const Device &device,
                                                     std::optional<double> registers = {});
 
-/// Prices a plan. Errors as featuresOf(). A result without elements takes no time: nothing is
-/// launched. Otherwise the time is positive, at least `rooflineNs`, and does not grow with any
-/// bandwidth of the device.
+/// Prices a plan. Errors as featuresOf(). An empty result takes no time: nothing is launched.
+/// Otherwise the time is positive, at least `rooflineNs`, and does not grow with any bandwidth of
+/// the device.
 llvm::Expected<Estimate> estimateTime(const KernelPlan &plan, const Device &device,
                                       const Calibration &calibration,
                                       const EstimateOptions &options = {});
 
-/// The same for features and parameters at hand.
+/// The same for given features and parameters.
 Estimate estimateTime(const Features &features, const Device &device, const Parameters &parameters,
                       BaseSpread base, const EstimateOptions &options = {});
 

@@ -1,5 +1,4 @@
-// Evaluation: how well a calibration prices measured rows, and how well it would price shapes that
-// it has never seen.
+// Evaluation: the error of a calibration on measured rows, and on shapes that it has never seen.
 #pragma once
 
 #include "costmodel/baselines.h"
@@ -10,11 +9,11 @@ namespace tilewright {
 
 struct EvaluationReport {
   std::string device;
-  /// Device it was fitted on; "left-out" or "family-out" when refitted without what is priced;
+  /// The device it was fitted on; "left-out" or "family-out" if refitted without the priced rows;
   /// "prior" for the device description alone; the name of a baseline.
   std::string calibration;
   int folds = 0;                       ///< with "left-out"
-  std::vector<FamilyMetrics> families; ///< sorted by name; families without a price too
+  std::vector<FamilyMetrics> families; ///< sorted by name; includes families without a price
   FamilyMetrics overall;
   std::vector<UnpricedRows> unpriced;
   int64_t failedRows = 0;
@@ -29,37 +28,36 @@ EvaluationReport evaluate(const Dataset &data, const Device &device,
 
 /// Cross-validation with whole shapes left out: the rows of a shape (in every data type, and of
 /// families whose manifests give the same shape name) are priced by a fit that has seen none of
-/// them. Folds follow from a hash of the shape, so that they never depend on the rows' order.
+/// them. Folds are a hash of the shape, independent of the order of rows.
 llvm::Expected<EvaluationReport> evaluateLeftOut(const Dataset &data, const Device &device,
                                                  const FitOptions &options = {}, int folds = 5);
 
-/// Each family is priced by a fit that has seen none of its rows. Of a single family nothing can be
-/// left out: BadInput.
+/// Each family is priced by a fit that has seen none of its rows. BadInput for a single family.
 llvm::Expected<EvaluationReport> evaluateFamilyOut(const Dataset &data, const Device &device,
                                                    const FitOptions &options = {});
 
-/// Prices every row by the device description alone: no measurement went into it.
+/// Prices every row by the device description alone, without any measurement.
 EvaluationReport evaluatePrior(const Dataset &data, const Device &device);
 
 /// The same metrics for a classical model.
 EvaluationReport evaluateBaseline(const Dataset &data, const Device &device, Baseline baseline);
 
-/// The time that parameters predict for each row. One without elements takes the launch alone: a
-/// measured kernel with an empty result has a time all the same.
+/// The predicted time of each row. A row without elements takes the launch overhead, since a
+/// measured kernel with an empty result has a time, too.
 std::vector<double> predictAll(const Dataset &data, const Device &device,
                                const Parameters &parameters);
 
-/// The report of predictions made elsewhere, one a row.
+/// The report of given predictions, one a row.
 EvaluationReport reportOf(const Dataset &data, const Device &device,
                           std::vector<double> predictedNs);
 
-/// Metrics of some families of a report taken together.
+/// Metrics over several families of a report together.
 FamilyMetrics metricsOfFamilies(std::string name, const Dataset &data,
                                 const EvaluationReport &report,
                                 std::span<const std::string> families);
 
-/// What a second report of the same rows changes in some families, taken together; in all of them
-/// if none are named.
+/// The change from one report to a second of the same rows, over the named families together; over
+/// all if none are named.
 MetricsChange changeOfFamilies(const Dataset &data, const EvaluationReport &first,
                                const EvaluationReport &second,
                                std::span<const std::string> families = {});

@@ -9,7 +9,7 @@ namespace tilewright {
 
 namespace {
 
-/// Null for what is no number: a mean over nothing.
+/// Null for what is not a number: a mean over nothing.
 llvm::json::Value orNull(double value) {
   return std::isfinite(value) ? llvm::json::Value(value) : llvm::json::Value(nullptr);
 }

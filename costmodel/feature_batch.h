@@ -5,8 +5,8 @@
 //   std::vector<double> times(batch.size());
 //   batch.score(device, parameters, CacheState::Flushed, times);
 //
-// Plans of one kind (FeatureKind) stand eight to a block, each feature of the eight side by side,
-// so that the formula runs on whole vectors and allocates nothing.
+// Plans of one kind (FeatureKind) are stored in blocks of eight, structure of arrays, so that the
+// formula runs on whole vectors and allocates nothing.
 #pragma once
 
 #include "costmodel/estimate.h"
@@ -28,20 +28,19 @@ struct FeatureBlock {
 
 class FeatureBatch {
 public:
-  /// Plans are numbered in the order they are added.
+  /// Plans are numbered in the order of add().
   void add(const Features &features);
   size_t size() const { return count; }
   /// Forgets the plans; memory is kept.
   void clear();
 
-  /// Writes the time of each plan to `timeNs` (of size() numbers): the very number that
-  /// estimateTime() gives as `timeNs`. 0 for a plan without elements, infinity for one that can
-  /// not be launched.
+  /// Writes the time of each plan to `timeNs` (of size() numbers): bit for bit the `timeNs` of
+  /// estimateTime(). 0 for a plan without elements, infinity for one that cannot be launched.
   void score(const Device &device, const Parameters &parameters, CacheState cache,
              std::span<double> timeNs) const;
 
 private:
-  /// One a kind: the block that still has room.
+  /// For each kind, the block that still has room.
   struct Open {
     FeatureKind kind;
     size_t block;

@@ -1,6 +1,6 @@
 #include "costmodel/elementary.h"
 #include "costmodel/feature_batch.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <bit>
 #include <cmath>

@@ -8,13 +8,13 @@ namespace tilewright {
 
 namespace {
 
-/// x / 2^n is x · 2^-n to the last bit, and a division takes many times as long.
+/// x / 2^n equals x · 2^-n exactly, and a division takes many times as long.
 bool isPowerOfTwo(double x) {
   int exponent = 0;
   return std::isnormal(x) && std::abs(std::frexp(x, &exponent)) == 0.5 && std::isnormal(1 / x);
 }
 
-/// The wanted nodes and all that they need, operands before users.
+/// The requested nodes and their operands, operands before users.
 std::vector<uint32_t> neededFor(const std::vector<TraceNode> &nodes,
                                 std::span<const uint32_t> wanted) {
   std::vector<uint32_t> needed(wanted.begin(), wanted.end());
@@ -50,7 +50,7 @@ FeatureProgram::FeatureProgram(const Trace &trace, std::span<const uint32_t> wan
     return nodes[n].op == TraceOp::Divide && nodes[nodes[n].b].op == TraceOp::Constant &&
            isPowerOfTwo(nodes[nodes[n].b].value);
   };
-  // The last reader of each number, by place; of the wanted ones nobody.
+  // The last reader of each value, by position; requested values have none.
   constexpr size_t forEver = SIZE_MAX;
   std::vector<size_t> lastUse(needed.size(), 0);
   for (size_t at = 0; at < needed.size(); ++at)
@@ -90,7 +90,7 @@ FeatureProgram::FeatureProgram(const Trace &trace, std::span<const uint32_t> wan
     for (size_t operand : {a, b})
       if (lastUse[operand] == at && !isLeaf(needed[operand])) {
         free.push_back(slotOf[operand]);
-        lastUse[operand] = forEver; // not twice
+        lastUse[operand] = forEver; // do not free it twice
       }
     if (free.empty()) {
       i.to = uint32_t(slots++);

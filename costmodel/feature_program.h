@@ -1,5 +1,5 @@
-// FeatureProgram: recorded arithmetic (trace.h) as straight-line code over lanes: 32 plans at a
-// time, each number of theirs side by side. Internal to the cost model.
+// FeatureProgram: recorded arithmetic (trace.h) as straight-line code over lanes, 32 plans at a
+// time in a structure of arrays. Internal to the cost model.
 #pragma once
 
 #include "costmodel/lanes.h"
@@ -12,24 +12,24 @@ namespace tilewright {
 
 class FeatureProgram {
 public:
-  /// Groups of lanes that an instruction runs over, so that finding out what to do is paid once.
+  /// Groups of lanes that an instruction runs over, to amortise its dispatch.
   static constexpr int width = 4;
   static constexpr int plansPerRun = width * laneCount;
   struct Slot {
     Lanes lanes[width];
   };
 
-  /// Code for the wanted nodes and what they need, nothing else. Slots are used again when their
-  /// number is not needed any more.
+  /// Code for the requested nodes and their operands only. Slots are reused after the last read of
+  /// their value.
   FeatureProgram(const Trace &trace, std::span<const uint32_t> wanted);
 
   struct Input {
-    uint32_t column; ///< which value of the plan
+    uint32_t column; ///< the plan's value to read
     uint32_t slot;
   };
   /// Slots to fill before every run.
   std::span<const Input> inputs() const { return inputList; }
-  /// Where the wanted nodes are after a run, in their order; masks for comparisons.
+  /// Slots of the requested nodes after a run, in order; comparisons give masks.
   std::span<const uint32_t> outputs() const { return outputSlots; }
   size_t slotCount() const { return slots; }
 
@@ -74,7 +74,7 @@ inline Lanes equal(const Lanes &a, const Lanes &b) { return maskOf({a.v == b.v})
 template <class F>
 inline void apply(FeatureProgram::Slot &to, const FeatureProgram::Slot &a,
                   const FeatureProgram::Slot &b, const F &f) {
-  // One after the other: four results side by side would pass through the stack.
+  // One result after the other: four at once would pass through the stack.
 #pragma GCC unroll 4
   for (int i = 0; i < FeatureProgram::width; ++i)
     to.lanes[i].v = f(a.lanes[i], b.lanes[i]).v;
@@ -82,7 +82,7 @@ inline void apply(FeatureProgram::Slot &to, const FeatureProgram::Slot &a,
 
 } // namespace feature_program
 
-// In the header, so that the code for each width of vectors has its own.
+// In the header, so that the code for each vector width has its own copy.
 inline void FeatureProgram::run(Slot *at) const {
   using namespace feature_program;
   using L = const Lanes &;

@@ -16,12 +16,12 @@ namespace tilewright {
 
 namespace {
 
-/// Words of loads a thread up to which ptxas unrolls a loop, and how far.
+/// ptxas unrolls a loop up to this many loaded words a thread; and the unroll factor.
 constexpr double unrolledWords = 4, unrolledSteps = 4;
-/// Registers that a loaded word fills until it is used, and one of narrow elements, which are
+/// Registers that hold a loaded word until it is used, and a word of narrow elements, which are
 /// unpacked.
 constexpr double registersOfWord = 1.15, registersOfPacked = 1.3;
-/// Multiplication by a reciprocal, with the scaling that keeps it in range.
+/// Instructions of a multiplication by a reciprocal, with the scaling that keeps it in range.
 constexpr double sharedDivisorOps = 3;
 /// Trips to L2 of a CTA that has left its partial sums in a workspace: they are there for all, it
 /// is counted.
@@ -56,7 +56,7 @@ public:
   FeaturesOf<Q> run() {
     f.ctas = view.ctas;
     f.iterations = view.iterations;
-    f.lastIterations = view.mostIterations;
+    f.lastIterations = view.maxIterations;
     f.warps = schedule.warps;
     for (unsigned root : plan.tiled->roots)
       if (view.instances[root].op->shape.elementCount().value_or(1) == 0 || f.ctas == Q(0))
@@ -149,7 +149,7 @@ private:
     neighboursByRow = f.groupRows > 1.0 || f.tileColumns == Q(1);
   }
 
-  /// Whether the tile moves with a parameter, or would if that had more than one tile.
+  /// True if the tile's offset depends on a parameter (even one with a single tile).
   static bool dependsOn(const InstanceView &v, int parameter) {
     return std::any_of(v.dimParameters.begin(), v.dimParameters.end(), [&](const auto &movers) {
       return std::find(movers.begin(), movers.end(), unsigned(parameter)) != movers.end();
@@ -157,14 +157,15 @@ private:
   }
 
   void addInputs() {
-    // The elements that a thread block works on in one iteration, to tell broadcast inputs.
+    // The elements that a CTA works on in one iteration, to tell broadcast inputs.
     Q body = 1, bodyOutside = 1;
     for (const InstanceView &v : view.instances)
       (view.isOutside(v) ? bodyOutside : body) =
           larger(view.isOutside(v) ? bodyOutside : body, v.elements);
     std::map<uint32_t, Q> uniqueBytes;
     const Reachable reachable = reachableOf(graph, *plan.tiled);
-    std::map<uint32_t, double> mostOfOne; ///< elements that one instance of the op may read
+    std::map<uint32_t, double>
+        maxOfOne; ///< largest number of elements that one instance of the op may read
     Q sharedByNeighbour = 0, read = 0, pieces = 0;
     for (unsigned i = 0; i < view.instances.size(); ++i) {
       const InstanceView &v = view.instances[i];
@@ -179,7 +180,7 @@ private:
       if (neighbourReadsIt)
         sharedByNeighbour += f.loadBytes - before;
       const Q unique = addOperandFootprint(v, reachable.elements[i]);
-      double &most = mostOfOne[v.instance->op.index];
+      double &most = maxOfOne[v.instance->op.index];
       most = std::max(most, reachable.elements[i]);
       Q &known = uniqueBytes[v.instance->op.index];
       known = larger(known, unique);
@@ -188,8 +189,8 @@ private:
     }
     f.readPieces = read > 0.0 ? pieces / read : Q(0);
     for (auto [op, bytes] : uniqueBytes) {
-      // Several reads of one tensor: what they have in common is read once.
-      const double together = reachable.together.at(op), most = mostOfOne[op];
+      // Several reads of one tensor: their common elements are read once.
+      const double together = reachable.together.at(op), most = maxOfOne[op];
       const double tensor = double(graph.op(OpId{op}).shape.byteSize().value_or(0));
       f.readBytes +=
           most > 0 && together > most ? smaller(bytes * (together / most), Q(tensor)) : bytes;
@@ -209,11 +210,11 @@ private:
     return values;
   }
 
-  /// The parameters whose steps read other elements. Where only run-time values tell which elements
-  /// a tile reads (a gather), each tile of what uses it reads its own.
+  /// The parameters whose steps read different elements. If run-time values decide which elements a
+  /// tile reads (a gather), each tile of its user reads different ones.
   std::vector<unsigned> footprintMovers(const InstanceView &v) const {
     std::vector<unsigned> movers = v.movedBy;
-    // A CTA of a split-K may have one tile of a loop of which others have others.
+    // With split-K a CTA may have one tile of a loop while other CTAs have the others.
     if (schedule.splitK > 1.0)
       for (const auto &dim : v.dimParameters)
         for (unsigned p : dim)
@@ -230,8 +231,8 @@ private:
     return sortedUnique(std::move(movers));
   }
 
-  /// Bytes of the tensor that all CTAs read together, and its part in the raster. `most` elements
-  /// of it lie within the bounds of its tiles.
+  /// Bytes of the tensor that all CTAs read together, and its part in the raster. At most `most`
+  /// elements lie within the bounds of its tiles.
   Q addOperandFootprint(const InstanceView &v, double most) {
     const double spread = strideSpread(v, dramAtomBytes);
     const Q tensor = std::min(double(v.op->shape.byteSize().value_or(0)),
@@ -240,7 +241,7 @@ private:
     for (unsigned p : footprintMovers(v)) {
       Q tiles = view.parameters[p].tiles;
       bool sequential = plan.tiled->space.parameters[p].role == TileParameter::Role::Sequential;
-      if (sequential) // all of a split-K's CTAs together
+      if (sequential) // all CTAs of a split-K together
         tiles = ceilOf(double(view.parameters[p].extent) / view.parameters[p].size);
       unique *= tiles;
       if (sequential)
@@ -259,11 +260,11 @@ private:
     return unique;
   }
 
-  /// Contiguous bytes of a row of the tile, or what of them a copy to shared memory asks for at
-  /// once.
+  /// Contiguous bytes of a row of the tile, limited to those that a copy to shared memory requests
+  /// at once.
   Q segmentOf(const InstanceView &v) const {
     Q run = v.contiguousElements() * bitWidth(v.op->shape.dtype) / 8.0;
-    if (int64_t stride = v.minorStride(); stride > 1) { // as much as lies in atoms that follow
+    if (int64_t stride = v.minorStride(); stride > 1) { // the bytes in consecutive DRAM atoms
       const double step = double(stride) * bitWidth(v.op->shape.dtype) / 8.0;
       run = step <= dramAtomBytes ? v.sizes[size_t(v.minorDim())] * step : Q(dramAtomBytes);
     }
@@ -283,7 +284,7 @@ private:
     return pieces * pieces * (later ? 2.0 : 1.0);
   }
 
-  /// An input of a dot: copied to shared memory, whole tiles.
+  /// An input of a dot: whole tiles are copied to shared memory.
   void addDotInput(const InstanceView &v) {
     const Q times = view.perIteration(v);
     auto [gathered, staged] = copiesOf(v);
@@ -318,7 +319,7 @@ private:
     f.loadInstructions += times * f.warps * perThread;
   }
 
-  /// Calls `visit` with each operand of a dot and whether it comes from this input.
+  /// Calls `visit` with each operand of a dot, and true if it comes from this input.
   template <class Visit> void forEachOperand(const InstanceView &v, const Visit &visit) const {
     unsigned index = unsigned(&v - view.instances.data());
     for (const PlanDot<Q> &d : dots.dots)
@@ -328,7 +329,7 @@ private:
       }
   }
 
-  /// Whether it is copied element by element, to lie as wgmma wants it.
+  /// True if it is copied element by element into the layout that wgmma needs.
   bool isScatteredInput(const InstanceView &v) const {
     bool scattered = false;
     forEachOperand(v, [&](const DotOperandShape &operand, bool mine) {
@@ -337,8 +338,8 @@ private:
     return scattered;
   }
 
-  /// How often a dot's copies bring each element of the tile of an input (the windows of a
-  /// convolution overlap), and the part of a step's copies that stands in shared memory at once.
+  /// How often a dot's copies load each element of an input's tile (the windows of a convolution
+  /// overlap), and the part of a step's copies that is in shared memory at once.
   std::pair<Q, Q> copiesOf(const InstanceView &v) const {
     unsigned index = unsigned(&v - view.instances.data());
     for (const PlanDot<Q> &d : dots.dots)
@@ -348,9 +349,9 @@ private:
     return {Q(1), Q(1)};
   }
 
-  /// Buffers of an operand in shared memory. wgmma reads a stage while the next ones arrive; the
-  /// others copy operands to registers first, which frees one stage. An operand of 8 bit that goes
-  /// through registers has one buffer, and then its partner keeps all of its stages.
+  /// Buffers of an operand in shared memory. wgmma reads a stage while the next ones arrive; other
+  /// instructions copy operands to registers first, which frees one stage. An 8-bit operand that is
+  /// transposed through registers has one buffer, and then its partner keeps all of its stages.
   Q buffers(const InstanceView &v) const {
     if (!v.inAnyLoop)
       return 1;
@@ -375,7 +376,7 @@ private:
     const AccessLayout<Q> a = accessLayout(v, f.warps);
     Q bytes, perThread = a.perThread;
     if (v.elements * 2 <= body) {
-      // Broadcast: every warp loads what its part of the body needs.
+      // Broadcast input: every warp loads the elements that its part of the body needs.
       const Q bodyPerThread = larger(body / threads, Q(1));
       const Q vector = vectorElements(v, bodyPerThread);
       bytes = v.bytes * larger(Q(1), threads * vector / larger(v.elements, 32.0 * vector));
@@ -427,7 +428,7 @@ private:
     return ceilOf(loads * valid) / loads;
   }
 
-  /// Whether a loop moves the tile along its contiguous dim.
+  /// True if a loop moves the tile along its contiguous dim.
   static bool movesAlongRows(const InstanceView &v) {
     int minor = v.minorDim();
     return minor < 0 || std::any_of(v.loops.begin(), v.loops.end(), [&](unsigned loop) {
@@ -476,7 +477,7 @@ private:
                   dots.dots.back().shape.columns;
   }
 
-  /// A division by a value that many elements share takes its reciprocal once.
+  /// A value that divides many elements is inverted once.
   LaneOps costOf(const InstanceView &v) const {
     if (v.op->opcode == Opcode::Divide && v.instance->operands.size() == 2 &&
         view.instances[v.instance->operands[1]].op->opcode == Opcode::Broadcast)
@@ -486,7 +487,7 @@ private:
     return costPerElement(*plan.module, *v.op, plan.compiler);
   }
 
-  /// What is computed between two dots is repeated like the first one.
+  /// Ops between two dots are repeated as often as the first dot.
   Q rowRepeats(const InstanceView &v) const {
     if (!f.serial || view.isOutside(v))
       return 1;
@@ -525,7 +526,7 @@ private:
         continue;
       const InstanceView &operand = view.instances[v.instance->operands[0]];
       const Q perThread = larger(operand.elements / (32.0 * f.warps), Q(1));
-      // Elements of one step of a loop are gone when their sum is known.
+      // Elements of a loop step are dead once they are summed.
       const bool walked =
           std::any_of(v.instance->reduces.begin(), v.instance->reduces.end(), [&](unsigned p) {
             return std::find(v.loops.begin(), v.loops.end(), p) != v.loops.end();
@@ -535,16 +536,17 @@ private:
         registers.loadedWords = 0;
       } else if (!f.matrix) {
         registers.loopAccumulators = larger(registers.loopAccumulators, perThread);
-        f.looped = true; // of one iteration, too: the compiler does not know that
+        f.looped = true; // even with one iteration: the compiler does not know the count
       }
       if (!f.matrix)
         addReductionExchange(v, operand);
-      else if (!f.serial) // accumulators of several warps meet; chained dots keep rows in one warp
+      else if (!f.serial) // partial results of several warps are combined; chained dots keep rows
+                          // in one warp
         f.exchanges += 1;
     }
   }
 
-  /// Whether the partial results of several warps must meet in shared memory.
+  /// True if partial results of several warps are combined through shared memory.
   void addReductionExchange(const InstanceView &v, const InstanceView &operand) {
     int minor = operand.minorDim();
     const Q run = minor < 0 ? Q(1) : operand.sizes[minor];
@@ -560,7 +562,7 @@ private:
     f.sharedPerCta = larger(f.sharedPerCta, f.warps * rows * 4.0);
   }
 
-  /// Elements of a row that one thread holds together: as the widest input was loaded.
+  /// Consecutive elements of a row in one thread: the vector width of the widest input.
   Q loadedVector(const InstanceView &operand) const {
     const Q perThread = larger(operand.elements / (32.0 * f.warps), Q(1));
     Q vector = 1;
@@ -634,8 +636,8 @@ private:
       f.partialSectors += v.elements * width / run * v.valid;
   }
 
-  /// The result's fastest dim is not the fastest one of what is read: the tile turns in shared
-  /// memory.
+  /// The result's fastest dim is not the fastest one of what is read: the tile is transposed in
+  /// shared memory.
   bool isTransposed(const InstanceView &root) const {
     int minor = root.minorDim();
     if (minor < 0 || root.sizes[minor] < 2)
@@ -698,7 +700,7 @@ private:
   double misalignedFactor = 1;
   Q copies = 0;
   Q flopsInLoop = 0, flopsOutside = 0; ///< issued by a CTA: of an iteration, and once
-  Q loadsWithData = 0; ///< of loadsPerThread, those that bring something
+  Q loadsWithData = 0;                 ///< of loadsPerThread, those that bring something
 };
 
 template <class Q>
@@ -715,11 +717,12 @@ Instruction preferredFor(const KernelPlan &plan, const PlanViewOf<Q> &view,
   }
   const Q groups = schedule.warps / 4.0;
   if (device.warpgroupMma && warpGroup && floorOf(groups) == groups) {
-    // Triton brings what it can't copy through registers; our code takes another instruction.
+    // Where TMA can't copy an operand, Triton loads it through registers; our code falls back to
+    // another instruction.
     for (const PlanDot<Q> &d : dots.dots)
-      isCopied = isCopied && (plan.compiler != Compiler::Own ||
-                              !whyNotCopied(plan.ops(), plan.tiled->group,
-                                            plan.tiled->instances[d.instance].op));
+      isCopied = isCopied &&
+                 (plan.compiler != Compiler::Own ||
+                  !tmaRefusal(plan.ops(), plan.tiled->group, plan.tiled->instances[d.instance].op));
     if (isCopied)
       return Instruction::Wgmma;
   }

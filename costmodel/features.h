@@ -1,12 +1,13 @@
 // Features: one kernel plan as numbers, the input of the time formula.
 //
 // They are derived from the tiles of the group (which dims an input's tile covers, which program
-// ids and loop steps move it), from its ops and from the schedule. Nothing here knows the name of
-// a kernel family, or who compiled the kernel.
+// ids and loop steps move it), from its ops and from the schedule. No kernel family is known by
+// name. The plan's compiler matters where compilers differ: registers, shared memory, the
+// instruction, and the operands that TMA can't copy.
 //
-// Quantities are per CTA and loop iteration unless they say otherwise: a group with loops of I₁,
-// I₂ … iterations one after the other is described by their sum and the mean iteration. Sizes are
-// bytes, counts are counts, clocks are clocks of one SM.
+// Quantities are per CTA and loop iteration unless stated otherwise: a group with consecutive loops
+// of I₁, I₂ … iterations is described by their sum and the mean iteration. Sizes are in bytes,
+// clocks are clocks of one SM.
 #pragma once
 
 #include "analysis/tiling/plan.h"
@@ -14,14 +15,14 @@
 
 namespace tilewright {
 
-/// What is not a number.
+/// The features that are not numbers; plans that agree in them are of one kind.
 struct FeatureKind {
   bool empty = false;       ///< a result without elements: nothing is launched
   bool matrix = false;      ///< has a dot
   bool pipelined = false;   ///< the loop copies to shared memory ahead of use
   bool looped = false;      ///< more than one iteration
   bool serial = false;      ///< the loop body is a chain through several pipes (two dots)
-  bool mmaSync = false;     ///< its dots hold up the warps that issue them
+  bool mmaSync = false;     ///< mma.sync blocks the warps that issue it
   bool tensorFlops = false; ///< useful FLOPs run on tensor cores
   DType flopType = DType::F32;
 
@@ -35,10 +36,11 @@ template <class Q> struct FeatureNumbers {
   Q iterations = 1;     ///< mean over CTAs
   Q lastIterations = 1; ///< of the longest CTA
   Q warps = 4;
-  Q inFlight = 1;   ///< stages on their way while one is used
-  Q unroll = 1;     ///< iterations whose loads are issued together
-  Q roundTrips = 1; ///< waits for one another of the loads that are issued together
-  Q rowWalk = 0;    ///< 1: every iteration of a loop of direct loads starts new rows
+  Q inFlight = 1; ///< stages in flight while one is used
+  Q unroll = 1;   ///< iterations whose loads are issued together
+  Q roundTrips =
+      1; ///< serialised batches into which register pressure splits the loads of one iteration
+  Q rowWalk = 0; ///< 1: every iteration of a loop of direct loads starts new rows
 
   // Arithmetic.
   Q wgmmaClocks = 0, mmaSyncClocks = 0; ///< tensor pipe at its data-sheet rate
@@ -46,11 +48,11 @@ template <class Q> struct FeatureNumbers {
   Q mmaSteps = 0;           ///< 32-byte steps along k (mma.sync)
   Q mmaInstructions = 0;    ///< mma and ldmatrix instructions, all warps
   Q aluOps = 0, sfuOps = 0; ///< lane operations
-  Q halfRateOps = 0;        ///< of aluOps, those on a pipe of half the lanes that are issued
+  Q halfRateOps = 0;        ///< those of aluOps that run on a pipe of half rate
   Q relayoutClocks = 0;     ///< shared memory, for operands that go through registers
-  Q relayoutRoundTrips = 0; ///< loads that can not be pipelined because of it
+  Q relayoutRoundTrips = 0; ///< loads that it keeps from being pipelined
   Q scatterClocks = 0;      ///< L1, for copies of single elements to shared memory
-  Q serialGroups = 0;       ///< wgmma that are waited for before anything else goes on
+  Q serialGroups = 0;       ///< wgmma instructions that are each waited for before the next
 
   // Memory.
   Q sharedBytes = 0;      ///< read and written in shared memory
@@ -60,7 +62,7 @@ template <class Q> struct FeatureNumbers {
   Q loadInstructions = 0; ///< all warps
   Q loadsPerThread = 0;
 
-  // Once a CTA, after or outside the loops.
+  // Once a CTA, outside the loops.
   Q outsideLoadBytes = 0;
   Q outsideAluOps = 0, outsideHalfRateOps = 0, outsideSfuOps = 0;
   Q outputElements = 0; ///< of the results of dots
@@ -72,17 +74,17 @@ template <class Q> struct FeatureNumbers {
   /// bytes that it reads beyond the mean, which is in outsideLoadBytes.
   Q lastRoundTrips = 0, lastLoadBytes = 0;
   Q counterAtomics = 0; ///< additions to counters in memory, by all threads of a CTA
-  Q partialSectors = 0; ///< 32-byte sectors that are written in part
+  Q partialSectors = 0; ///< partially written 32-byte sectors
 
   // The whole kernel.
   Q readBytes = 0, writeBytes = 0; ///< compulsory DRAM traffic
-  Q dirtyAtStart = 1;              ///< 1: L2 starts full of what a flush wrote; 0: nothing dirty
-  Q cachedBytes = 0; ///< read from L2 or left there, with no DRAM traffic (warm caches)
-  Q writtenBack = 0; ///< of writeBytes, what DRAM takes for certain (warm caches)
-  /// Contiguous bytes of a tile row; large where tiles follow each other in memory.
+  Q dirtyAtStart = 1; ///< 1: L2 starts full of lines that a flush wrote; 0: nothing dirty
+  Q cachedBytes = 0;  ///< read from L2 or left there, with no DRAM traffic (warm caches)
+  Q writtenBack = 0;  ///< those of writeBytes that certainly reach DRAM (warm caches)
+  /// Contiguous bytes of a tile row (coalescing); large where tiles are contiguous in memory.
   Q readSegment = 1e4, writeSegment = 1e4;
-  /// Mean of (32 / contiguous bytes)² over what is read; twice that where the rest of a row is read
-  /// by later iterations.
+  /// Mean of (32 / contiguous bytes)² over all reads; twice that where later iterations read the
+  /// rest of a row.
   Q readPieces = 0;
   Q workspaceBytes = 0; ///< partial sums of a split-K that pass through memory
   Q flops = 0;          ///< of dots, in the steps that are taken: for the roofline
@@ -92,17 +94,17 @@ template <class Q> struct FeatureNumbers {
   // for every tile of the others. A row operand moves with the row only, a column operand with the
   // column only.
   Q tileRows = 1, tileColumns = 1, batches = 1;
-  Q groupRows = 1;                               ///< rows that are walked together
+  Q groupRows = 1;                               ///< rows of tiles walked together (group_m)
   Q rowOperandBytes = 0, columnOperandBytes = 0; ///< of one batch
   Q rowSlabBytes = 0, columnSlabBytes = 0;       ///< of one tile row, one tile column
 
   // Resources.
-  Q residentWarps = 4; ///< with those that only copy
-  Q rawRegisters = 0;  ///< per thread, as estimated; above the limit they spill
+  Q residentWarps = 4; ///< with producer warps
+  Q rawRegisters = 0;  ///< per thread, as estimated; those above the limit spill
   Q registers = 0;     ///< per thread, as allocated
   Q sharedPerCta = 0;
-  Q occupancy = 1; ///< CTAs per SM; 0: the kernel can not be launched
-  Q occupancyByRegisters = 0, occupancyByShared = 0, occupancyByWarps = 0, occupancyByBlocks = 0;
+  Q occupancy = 1; ///< CTAs per SM; 0: the kernel cannot be launched
+  Q occupancyByRegisters = 0, occupancyByShared = 0, occupancyByWarps = 0, occupancyByCtas = 0;
 };
 
 template <class Q> struct FeaturesOf : FeatureKind, FeatureNumbers<Q> {};
@@ -113,8 +115,8 @@ using Features = FeaturesOf<double>;
 llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device);
 
 /// The instruction that a compiler would choose for the plan's dots: wgmma where the device has
-/// it, a warp group is there and a dot has at least 64 rows in its tile; mma.sync where the tensor
-/// cores take the type; fma otherwise and for groups without a dot.
+/// it, the plan has a full warpgroup and a dot's tile has at least 64 rows; mma.sync where the
+/// tensor cores take the type; fma otherwise and for groups without a dot.
 llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const Device &device);
 
 } // namespace tilewright

@@ -1,7 +1,7 @@
 #include "analysis/import/import_file.h"
 #include "analysis/tiling/plan_text.h"
 #include "costmodel/features.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 namespace tilewright {
 namespace {
@@ -198,7 +198,7 @@ TEST(Features, BroadcastInputsAreReadOnce) {
   EXPECT_EQ(f.readBytes, (1024.0 * 4096 + 2 * 4096) * 2);
 }
 
-TEST(Features, TransposeTurnsInSharedMemory) {
+TEST(Features, TransposeGoesThroughSharedMemory) {
   Features f = featuresFrom(memoryHeader + "transpose2d,bf16,1024,2048,64,32,,4\n");
   EXPECT_EQ(f.ctas, 16 * 64);
   EXPECT_EQ(f.exchanges, 1);
@@ -246,7 +246,7 @@ TEST(Features, SoftmaxReadsItsRowOnce) {
   EXPECT_FALSE(f.looped);
 }
 
-/// A tile that is no multiple of an instruction costs as much as the next one that is.
+/// A tile that is not a multiple of an instruction costs as much as the next one that is.
 TEST(Features, OddTilesPayForWholeInstructions) {
   std::string rest = ",128,64,4,3,1,1\n";
   Features odd = featuresFrom(gemmHeader + "gemm,bf16,,1000,2048,2048,100" + rest);

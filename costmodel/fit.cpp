@@ -54,7 +54,7 @@ public:
         gradientSum = std::move(oldGradient);
         damping *= 8;
         if (damping > 1e8) {
-          result.converged = true; // no direction goes down: a minimum to rounding
+          result.converged = true; // no descent direction: a minimum up to rounding
           break;
         }
       }
@@ -108,7 +108,7 @@ private:
       return sigma;
     double rows = double(p.weights.size());
     double variance = squares / rows;
-    // Information of the data, as if there were `independent` rows, and of the prior.
+    // Information matrix of the data, scaled to `independent` rows, plus the prior's.
     MatrixXd information =
         dataNormal / rows * std::max(independent, 1.0) / std::max(variance, 1e-12);
     for (size_t k = 0; k < n; ++k) {

@@ -10,14 +10,14 @@ namespace tilewright {
 /// Minimise over x within [lower, upper]
 ///   Σ ρ(wᵢ rᵢ(x)) + n² Σ ((xⱼ - mⱼ) / σⱼ)²
 /// with the soft-L1 loss ρ(e) = 2 s² (√(1 + (e/s)²) - 1): squares for small residuals, linear for
-/// large ones (s: robustScale); n (noise) is the spread of residuals that the prior reckons with.
+/// large ones (s: robustScale); n (noise) is the spread of residuals that the prior assumes.
 struct FitProblem {
   /// Residual of a row at x; writes ∂r/∂xⱼ to `gradient` (as long as x).
   std::function<double(size_t row, std::span<const double> x, std::span<double> gradient)> residual;
   std::vector<double> weights; ///< one a row
   std::vector<double> start, lower, upper;
   std::vector<double> priorMean, priorSigma; ///< an infinite σ: no prior
-  std::vector<bool> isFree;                  ///< the others stay at their start
+  std::vector<bool> isFree;                  ///< the others keep their start value
   double robustScale = 0.05;
   double noise = 0.05;
   int maxIterations = 60;

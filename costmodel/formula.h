@@ -1,8 +1,7 @@
 // The time of one kernel as a closed formula of features and parameters; derivation in
-// docs/model.md. Written once, over the number type of the features (Q: double for one plan, Lanes
-// for eight of one kind) and that of the parameters (P: double to price, Dual to fit). What differs
-// between plans of one kind is a number, never a branch: select(), larger() and the like work on
-// all number types.
+// docs/model.md. A template over the number type of the features (Q: double for one plan, Lanes for
+// eight of one kind) and of the parameters (P: double to price, Dual to fit). Plans of one kind
+// differ in numbers, never in branches: select(), larger() and the like work on all number types.
 //
 // Sources of the terms: occupancy and waves are arithmetic; the p-norm in place of a maximum gives
 // soft overlap; latency against throughput of resident CTAs is Little's law; the rest are
@@ -21,7 +20,7 @@
 
 namespace tilewright {
 
-/// Times in ns of the parts of one kernel. The SM-side ones are what each resource alone would
+/// Times in ns of the terms of one kernel. SM-side terms: the time that the resource alone would
 /// need for all CTAs, spread over the SMs.
 template <class T> struct KernelTime {
   T total, launch, fillDrain, smSide, dram, dirtyLines, dispatch, partialSectors, atomics;
@@ -76,39 +75,39 @@ template <class Q> Q missShare(const Q &bytes, double capacity) {
 
 /// Instructions of one asynchronous copy and of one load, with their address arithmetic.
 constexpr double copyInstructions = 6, loadInstructions = 4;
-/// Instructions of a warp around the loop of a matrix kernel: of its own, for the first addresses
-/// of each copy (rows are taken modulo their number), and for 32 results. Least squares over 24
-/// tiles of a GEMM as Triton 3.6 compiles it: 166 + 28 a copy before the loop, 24 + 1.5 after it.
+/// Instructions of a warp outside the loop of a matrix kernel: fixed, for the first addresses of
+/// each copy (rows are taken modulo their number), and for 32 results. Least squares over 24 tiles
+/// of a GEMM as Triton 3.6 compiles it: 166 + 28 a copy before the loop, 24 + 1.5 after it.
 constexpr double setupInstructions = 190, copySetup = 28, outputInstructions = 1.5;
-/// Bytes per clock that one SM takes from L2 outside its loops, and gives to it.
+/// Bytes per clock that one SM reads from L2 outside its loops, and writes to it.
 constexpr double loadPort = 88.4, storePort = 64;
-/// Share of L2 that keeps operands for reuse, and that gathers partial sectors.
+/// Share of L2 that keeps operands for reuse, and share that merges partial sectors.
 constexpr double operandShare = 0.8, writeGatherShare = 0.16;
-/// Footprints, as shares of L2, up to which a kernel that runs again finds everything there, and
-/// from which on nothing (reads of 32, 40 and 48 MiB again and again, of 50 MB: 5.9, 11.8 and
-/// 17.2 us; DRAM alone would take 11.2, 14 and 16.8).
+/// Footprints, as shares of L2, up to which a repeated kernel finds everything in L2, and from
+/// which on nothing (reads of 32, 40 and 48 MiB again and again, of 50 MB: 5.9, 11.8 and 17.2 us;
+/// DRAM alone would take 11.2, 14 and 16.8).
 constexpr double residentShare = 0.7, thrashShare = 0.95;
-/// Clocks per instruction of a lone warp whose instructions hardly wait for one another: sums over
-/// the steps of a loop have an accumulator for each element.
+/// Clocks per instruction of a lone warp with hardly any dependent instructions: sums over the
+/// steps of a loop have an accumulator for each element.
 constexpr double independentClocks = 2;
 /// What a kernel without dots spills it reads again in each of its passes (a maximum, a sum, the
 /// result), where a loop of dots reads it once an iteration.
 constexpr double spilledPasses = 2;
 /// f32 FMA pipes reach this share of their peak in a well-fed inner loop.
 constexpr double fmaRate = 0.85;
-/// Exponent that joins kernel-wide limits, which hardly overlap where they meet.
+/// Exponent of the p-norm over kernel-wide limits, which overlap almost fully.
 constexpr double kernelExponent = 8;
 
-/// CTAs whose requests meet on the memory side. L2 and DRAM serve a number of streams that belongs
-/// to the chip (Device::memoryStreams), each with as many CTAs as one SM holds: what the memory
-/// side does is the same whatever number of SMs share the work, so that more of them never cost
-/// anything there.
+/// CTAs whose requests meet on the memory side. L2 and DRAM serve a number of streams that is a
+/// property of the chip (Device::memoryStreams), each with as many CTAs as one SM holds. The memory
+/// side does not depend on the number of SMs that share the work, so more SMs never cost time
+/// there.
 template <class Q> Q ctasInFlight(const FeaturesOf<Q> &f, const Device &d) {
   return smaller(f.ctas, d.memoryStreams * larger(f.occupancy, Q(1.0)));
 }
 
 /// DRAM bytes read when `wave` CTAs are in flight: operands that fall out of L2 are read again.
-/// Passes are fractions, so that nothing steps when a size grows by a tile.
+/// Passes are fractional, so that the time has no step when a size grows by a tile.
 template <class Q> Q bytesRead(const FeaturesOf<Q> &f, const Device &d, const Q &wave) {
   const Q one(1.0);
   double capacity = operandShare * d.l2Bytes;
@@ -123,17 +122,17 @@ template <class Q> Q bytesRead(const FeaturesOf<Q> &f, const Device &d, const Q 
                                     f.rowOperandBytes * (wavesPerGroup - 1.0) * missRows);
 }
 
-/// The loads of `n` CTAs, in those of one CTA, that L2 sees: the two SMs of a pair that run
-/// neighbouring CTAs in step fetch what both read once. Pairs fill up when more than half of the
-/// streams have a CTA; several residents an SM drift apart.
+/// The loads of `n` CTAs that reach L2, in units of one CTA's loads: two SMs of a pair that run
+/// neighbouring CTAs in step fetch their common bytes once. Pairs fill up when more than half of
+/// the streams have a CTA; several residents an SM drift out of step.
 template <class Q> Q fetchesOf(const FeaturesOf<Q> &f, const Device &d, const Q &n) {
   const double pairs = d.memoryStreams / 2;
   return n - f.neighbourShare * smaller(larger(n - pairs, Q(0.0)), Q(pairs));
 }
 
-/// Half of the lines have their home in the other partition of L2 and pass through both when they
-/// come from DRAM; the hardware counts them twice (in transposes, 1.5 times the bytes of the
-/// input).
+/// Half of the lines have their home in the other partition of L2 and pass through both on their
+/// way from DRAM; the hardware counters count them twice (in transposes, 1.5 times the input's
+/// bytes).
 constexpr double crossingShare = 0.5;
 
 } // namespace formula
@@ -169,14 +168,14 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T port = f.loadBytes / clock / p.loadPort;
   const T pipes = norm<T>({tensor, fma, shared, issue, sfu, tags, port}, rho);
 
-  // Waves, by the SM that gets the most CTAs.
+  // Wave quantisation: the SM that gets the most CTAs decides.
   const Q occupancy = larger(f.occupancy, one);
   const Q capacity = sms * occupancy, fullWaves = floorOf(G / capacity),
           rest = G - fullWaves * capacity, waves = ceilOf(G / capacity);
   const Q inFlightCtas = ctasInFlight(f, d);
 
-  // L2: what is read once streams through either partition; what a later wave of a matrix loop
-  // reads again lies in one of them, and half of the SMs are far from it.
+  // L2: data that is read once streams through either partition; data that a later wave of a matrix
+  // loop reads again lies in one of them, far from half of the SMs.
   const Q returning = f.pipelined && !f.serial
                           ? f.readBytes * smaller(larger(G / inFlightCtas - 1.0, none), one)
                           : f.readBytes;
@@ -186,13 +185,13 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T refill = 1.0 + (read - f.readBytes) / loaded * p.l2Refill;
   const T l2PerByte = ((1.0 - far) / p.l2Near + far / p.l2Far) * refill;
 
-  // The chain of dependent work of one CTA.
+  // The critical path of one CTA.
   const T steps = select(f.mmaSyncClocks > 0.0, f.mmaSteps, none) * p.mmaStep;
   const T dependent =
       spills + steps + relayout + f.relayoutRoundTrips * (p.stageMiss + 2.0 * p.iteration) +
       f.serialGroups * p.wgmmaDrain + tensor + fma + (f.serial ? larger(issue, sfu) : T(0.0));
-  // A wgmma, or a warp ahead of others in a long chain, runs on while the next loads are issued:
-  // their buffer waits for a part of it.
+  // A wgmma, or a warp ahead of the others in a long chain, keeps running while the next loads are
+  // issued; their buffer becomes free after a part of it.
   const T released = f.serial ? dependent * p.tensorWait
                               : dependent - select(f.serialGroups > 0.0, none, f.wgmmaClocks) /
                                                 (p.wgmmaRate * clock) * (1.0 - p.tensorWait);
@@ -232,18 +231,18 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const Q moved = read + f.writeBytes + f.workspaceBytes;
   const Q readShare = select(moved > 0.0, read / larger(moved, Q(1e-9)), one);
   const Q writePieces = 32.0 / larger(f.writeSegment, one);
-  // A fixed cost of each piece that is written.
+  // A fixed cost for each partial sector that is written.
   const Q pieces = f.readPieces * readShare + writePieces * (1.0 - readShare);
   const T penalty = 1.0 + pieces * p.segmentPenalty;
   const Q written = larger(f.writtenBack, (1.0 - readShare) * larger(none, moved - d.l2Bytes));
   t.dram = (read + written) * penalty / p.dramBandwidth;
   const T stream = t.dram + f.cachedBytes / p.l2Stream;
-  // Up to the size of L2, nearly every line that comes evicts a dirty one.
+  // Up to the size of L2, nearly every incoming line evicts a dirty one.
   const Q filled = moved / d.l2Bytes, square = filled * filled;
   t.dirtyLines =
       moved * powOf(1.0 + square * square, -0.25) * f.dirtyAtStart * p.dirtyShare / p.dramBandwidth;
-  // A stage of the wave arrives from DRAM as one burst, which the chain waits for in part; what a
-  // CTA without a pipeline reads arrives in its turn among the streams.
+  // A wave's stage arrives from DRAM as one burst, for a part of which the critical path waits;
+  // without a pipeline, a CTA's reads are served in turn among the streams.
   const T burst = t.dram * readShare / (waves * larger(I, one)) * p.stageBurst;
   const Q streams = smaller(G / waves, Q(d.memoryStreams));
   const T ownTurn = f.pipelined ? T(0.0) : T(t.dram * readShare * (streams / G));
@@ -252,8 +251,8 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T queue = fetchesOf(f, d, streams) * f.loadBytes * l2PerByte;
   const T fill = norm<T>(port, queue, rho);
   const T arrival = fill + scatter + burst;
-  // One iteration of a CTA with an SM for itself, in the first wave or a later one, which finds in
-  // L2 what the first has left there. A loop shorter than its pipeline waits for a whole stage.
+  // One iteration of a CTA alone on its SM, in the first wave or in a later one, which hits L2
+  // where the first wave has loaded. A loop shorter than its pipeline waits for a whole stage.
   auto stretchOf = [&](const Q &iterations) -> Q {
     return larger(one, inFlight / larger(iterations, Q(1e-6)));
   };
@@ -271,9 +270,8 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
     return norm<T>(residents * (iterations * pipes + output), solo, waveRho);
   };
 
-  // One wave that is not full, or full waves in lock-step and what is left. Each term grows with
-  // the CTAs of the SM that gets the most, and with nothing else that depends on the number of SMs:
-  // more of them are never slower.
+  // One partial wave, or full waves in lock-step and a partial one. Each term depends on the number
+  // of SMs only through the CTAs of the SM that gets the most, so more SMs are never slower.
   const Q lastI = select(f.lastIterations > I, 0.5 * (I + f.lastIterations), I);
   const auto hasFull = fullWaves > 0.0;
   const bool uneven = anyOf(lastI > I);
@@ -304,8 +302,8 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T l2 = fetchesOf(f, d, inFlightCtas) * (G / inFlightCtas * I) * f.loadBytes * l2PerByte;
   t.smSide = norm<T>(sm, l2, rho);
 
-  // Fill and drain are never hidden behind streaming; the results of the last CTAs are, by half,
-  // since these do not end together.
+  // Fill and drain are never hidden behind streaming; half of the last CTAs' stores is, since those
+  // CTAs do not end together.
   t.fillDrain = smaller<T>(p.ctaStart + (f.pipelined ? T(p.stageMiss) : directMemory) + epilogue -
                                0.5 * output,
                            t.smSide * 0.999);

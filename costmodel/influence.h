@@ -1,5 +1,4 @@
-// What a predicted time hangs on: the parameters of a calibration, and how far their uncertainty
-// carries.
+// Sensitivity of a predicted time to each calibrated parameter, and the uncertainty that follows.
 #pragma once
 
 #include "costmodel/estimate.h"
@@ -9,19 +8,19 @@
 namespace tilewright {
 
 struct ParameterInfluence {
-  int parameter = 0;     ///< its place in parameters.def
-  double elasticity = 0; ///< d ln(time) / d ln(parameter): per cent of the time for one of its own
-  double sigmaLn = 0;    ///< of ln(parameter), as the calibration has it
+  int parameter = 0;     ///< index in parameters.def
+  double elasticity = 0; ///< d ln(time) / d ln(parameter)
+  double sigmaLn = 0;    ///< of ln(parameter), from the calibration
 };
 
-/// Of all parameters that move the time, those whose uncertainty moves it the most first. Errors as
+/// The parameters that affect the time, those whose uncertainty moves it most first. Errors as
 /// featuresOf().
 llvm::Expected<std::vector<ParameterInfluence>> influencesOn(const KernelPlan &plan,
                                                              const Device &device,
                                                              const Calibration &calibration,
                                                              const EstimateOptions &options = {});
 
-/// Spread of ln(time) that the parameters' uncertainties make, taken as independent.
+/// Standard deviation of ln(time) from the parameters' uncertainties, taken as independent.
 double parameterSpread(std::span<const ParameterInfluence> influences);
 
 } // namespace tilewright

@@ -1,7 +1,7 @@
 #include "costmodel/formula.h"
 #include "costmodel/influence.h"
 #include "costmodel/price.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Reading JSON that users give: depth-limited, with errors that point into the file.
-// Internal to the cost model; public headers stay free of nlohmann-json.
+// Reads JSON from users: depth-limited, with errors that point into the file. Internal to the cost
+// model; public headers stay free of nlohmann-json.
 #pragma once
 
 #include "analysis/support/diag.h"

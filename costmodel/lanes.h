@@ -1,6 +1,5 @@
-// Lanes: eight doubles that are computed together, one a plan. A number type of the time formula
-// (see formula.h) beside double and Dual; the compiler turns it into whatever vectors the target
-// has.
+// Lanes: a vector of eight doubles, one a plan. A number type of the time formula (see formula.h)
+// beside double and Dual; the compiler maps it to the target's vectors.
 #pragma once
 
 #include <cstdint>
@@ -54,12 +53,12 @@ struct alignas(8 * laneCount) Lanes {
 inline Lanes select(const LaneBits &mask, const Lanes &yes, const Lanes &no) {
   return Lanes(mask.v ? yes.v : no.v);
 }
-/// A comparison as numbers with all bits set where it holds. Compilers turn a comparison that only
-/// chooses between numbers into one instruction, and take others apart into lanes.
+/// A comparison as numbers with all bits set where it holds. Compilers keep a comparison vectorised
+/// only if it does nothing but select between numbers.
 inline Lanes maskOf(const LaneBits &comparison) {
   return select(comparison, Lanes::fromBits({LaneBits::Vector{} - 1}), Lanes(0.0));
 }
-/// Whether it holds in any lane.
+/// True if it holds in any lane.
 inline bool anyOf(const LaneBits &comparison) {
   const LaneBits mask = maskOf(comparison).bits();
   int64_t any = 0;
@@ -71,7 +70,7 @@ inline bool anyOf(const LaneBits &comparison) {
 inline Lanes larger(const Lanes &a, const Lanes &b) { return select(b > a, b, a); }
 inline Lanes smaller(const Lanes &a, const Lanes &b) { return select(b < a, b, a); }
 
-/// Rounding to integers; numbers of 2^51 and more stay as they are.
+/// Rounding to integers; numbers of 2^51 and more are unchanged.
 inline Lanes floorOf(const Lanes &x) {
   const Lanes shift(0x1.8p52), limit(0x1p51);
   const Lanes magnitude = Lanes::fromBits({x.bits().v & INT64_MAX});

@@ -16,7 +16,7 @@ namespace {
 using Vector = Eigen::Matrix<double, parameterCount, 1>;
 using Matrix = Eigen::Matrix<double, parameterCount, parameterCount>;
 
-/// Gradients of ln(time) by the logarithms of the parameters that are fitted, at the priors.
+/// Gradients of ln(time) with respect to the logarithms of the fitted parameters, at the priors.
 class Gradients {
 public:
   Gradients(const Device &device, bool all) : device(device), all(all) {
@@ -44,10 +44,10 @@ private:
   ParametersOf<ParameterDual> parameters;
 };
 
-/// A generator whose draws are the same everywhere (the distributions of the library are not).
+/// A generator with the same draws on every platform (the standard library's distributions differ).
 size_t drawBelow(std::mt19937_64 &random, size_t n) { return size_t(random() % n); }
 
-/// Random rows without repetition, families equally likely while they last.
+/// Random rows without repetition; families are equally likely until they are exhausted.
 std::vector<size_t> drawRows(const Dataset &data, std::span<const size_t> from, size_t count,
                              std::mt19937_64 &random) {
   std::map<std::string_view, std::vector<size_t>> families;
@@ -93,7 +93,7 @@ public:
     if (!all)
       return all.takeError();
     curve.all = std::move(*all);
-    for (int out : parts) { // the first rows of a longer design are the shorter one
+    for (int out : parts) { // a shorter design is a prefix of a longer one
       size_t most = options.counts.empty()
                         ? 0
                         : *std::max_element(options.counts.begin(), options.counts.end());
@@ -117,7 +117,7 @@ private:
     return rows;
   }
 
-  /// Predicts each part by a calibration on the rows that `choose` takes of the others.
+  /// Predicts each part by a calibration on the rows that `choose` selects from the others.
   template <class Choose> llvm::Expected<EvaluationReport> crossed(const Choose &choose) const {
     std::vector<double> predicted(data.rows.size());
     for (int out : parts) {
@@ -206,7 +206,7 @@ std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size
   const Eigen::Index unknowns = parameterCount + Eigen::Index(sharedError.size());
   Eigen::MatrixXd covariance = Eigen::MatrixXd::Identity(unknowns, unknowns) * noise;
   covariance.diagonal().head<parameterCount>().setConstant(options.priorSigma * options.priorSigma);
-  // What a measurement of a row teaches: less variance along its gradient and its family's error.
+  // A measurement of a row reduces the variance along its gradient and its family's error.
   auto learn = [&](size_t row) {
     Eigen::VectorXd direction =
         covariance.leftCols<parameterCount>() * gradientOf[row] + covariance.col(sharedOf[row]);

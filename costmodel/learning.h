@@ -1,4 +1,4 @@
-// Which measurements to take first, and how good a calibration is after so many of them.
+// Experimental design: which measurements to take first; and the learning curve of a calibration.
 #pragma once
 
 #include "costmodel/evaluation.h"
@@ -9,8 +9,8 @@
 namespace tilewright {
 
 /// Chooses `count` of the candidate rows to measure, in the order in which to measure them; all of
-/// them if there are fewer. No time is read: what a row would say follows from the gradients of
-/// ln(time) at the priors. What the rows of `measured` say is known already: the choice adds to it.
+/// them if there are fewer. Times are not read: the information of a row follows from the gradients
+/// of ln(time) at the priors. The rows of `measured` count as known.
 ///
 /// A greedy Bayesian design that minimises the mean variance of the predictions over all rows of
 /// the data set ("V-optimal"). A row is taken to measure g·x + e + noise: x are the log parameters,
@@ -30,7 +30,7 @@ std::vector<size_t> designMeasurements(const Dataset &data, std::span<const size
                                        const FitOptions &options = {},
                                        std::span<const size_t> measured = {});
 
-/// Error on shapes left out after calibrating on so many rows of the other shapes.
+/// Error on held-out shapes after calibrating on a number of rows of the other shapes.
 struct LearningPoint {
   size_t measurements = 0;
   /// Rows chosen by designMeasurements().

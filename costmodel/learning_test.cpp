@@ -1,5 +1,5 @@
 #include "costmodel/learning.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-// Parameters with derivatives by their logarithms, for fits and designs. Internal to the cost
-// model.
+// Parameters with derivatives with respect to their logarithms, for fits and designs. Internal to
+// the cost model.
 #pragma once
 
 #include "costmodel/dual.h"

@@ -85,7 +85,7 @@ std::set<size_t> rowsThatCount(const Table &table) {
     TableRow row(table, i);
     if (row.text("role") == "incumbent")
       continue;
-    // Rows stand in the order in which they were measured, later attempts after earlier ones.
+    // Rows are in order of measurement, later attempts after earlier ones.
     std::pair key(std::string(row.text("problem")) + " " + std::string(row.text("plan")) + " " +
                       std::string(row.text("board")) + std::string(row.text("uuid")),
                   std::string(row.text("regime")));

@@ -147,7 +147,7 @@ llvm::Expected<Table> Table::parse(std::string name, std::string text, size_t ma
     table.columnNames.push_back(std::move(column));
   }
 
-  // Strings move when their vector grows, so views of quoted fields are made at the end.
+  // Strings move when their vector grows, so views of quoted fields are created at the end.
   std::vector<std::pair<size_t, int>> pending;
   while (!scanner.atEnd()) {
     unsigned line = scanner.line();

@@ -1,4 +1,4 @@
-// Measurements: CSV files with a header, one row a kernel with one launch configuration.
+// Measurements: CSV files with a header; one row is a kernel with one launch configuration.
 #pragma once
 
 #include "analysis/support/diag.h"
@@ -12,7 +12,7 @@
 
 namespace tilewright {
 
-/// A table as it stood in the file. Cells are views into text that the table owns.
+/// A table as read from its file. Cells are views into text that the table owns.
 class Table {
 public:
   /// RFC 4180: commas, quoted fields with "" for a quote, CR LF or LF. Every row must have as many
@@ -64,7 +64,7 @@ public:
   /// Empty when there is no such column or the cell is empty.
   std::string_view text(std::string_view column) const;
   /// A finite decimal number; nothing for an empty cell or a missing column.
-  /// An error for text that is no number.
+  /// An error for text that is not a number.
   llvm::Expected<std::optional<double>> number(std::string_view column) const;
   /// The same for a whole number ("128" or "128.0").
   llvm::Expected<std::optional<int64_t>> integer(std::string_view column) const;

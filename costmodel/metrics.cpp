@@ -59,7 +59,7 @@ double kendallTau(std::span<const double> a, std::span<const double> b) {
 
 namespace {
 
-/// What one group says about choosing.
+/// The choice metrics of one group.
 struct GroupScore {
   std::array<double, 3> oracle, random; ///< at each of choiceCounts
   std::optional<double> tau;
@@ -91,7 +91,7 @@ GroupScore scoreOf(std::vector<const PredictedRow *> members) {
   return score;
 }
 
-/// Sums over one shape, of which all resampled metrics follow.
+/// Sums over one shape, from which all resampled metrics follow.
 struct ShapeSums {
   double rows = 0, absolute = 0, bias = 0, groups = 0;
   std::array<double, 3> logOracle{};
@@ -149,7 +149,7 @@ std::string_view shapeOf(const PredictedRow &row) {
   return row.shape.empty() ? row.group : row.shape;
 }
 
-/// By shape; the error and the choice at k = 1 alone.
+/// By shape; only the error and the choice at k = 1.
 std::map<std::string_view, ShapeSums> sumsByShape(std::span<const PredictedRow> rows) {
   std::map<std::string_view, ShapeSums> shapes;
   std::map<std::string_view, std::vector<const PredictedRow *>> groups;

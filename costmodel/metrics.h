@@ -1,15 +1,15 @@
-// How good predictions are: absolute error over rows, and what choosing by them would cost.
+// Quality of predictions: absolute error over rows, and the loss from choosing by them.
 //
 // A *group* is one problem (family, dtype, shape) with several measured configurations. With t the
 // measured time, t* the best of the group and the k rows predicted fastest chosen:
 //   oracle@k = t* / min over the chosen of t          (1: the best was among them)
 // A family's oracle@k is the geometric mean over its groups; worst@k the smallest of a group.
-// random@k is what k rows drawn without looking would give: the geometric mean of each group's
-// expected ratio, in closed form. Kendall's tau-b compares the two orders among the rows within
-// 1.25 t* only: an order of slow configurations is of no use.
+// random@k is the same for k rows drawn at random: the geometric mean of each group's expected
+// ratio, in closed form. Kendall's tau-b compares the two orders among rows within 1.25 t* only,
+// since the order of slow configurations is irrelevant.
 //
-// Intervals hold 95 % of bootstrap resamples in which whole shapes are drawn with replacement,
-// since the rows of a shape share their error. The seed is fixed.
+// Intervals contain 95 % of bootstrap resamples that draw whole shapes with replacement, since the
+// rows of a shape share their error. The seed is fixed.
 #pragma once
 
 #include <cstdint>
@@ -54,8 +54,8 @@ FamilyMetrics metricsOf(std::string family, std::span<const PredictedRow> rows);
 /// One entry a family, sorted by name.
 std::vector<FamilyMetrics> metricsByFamily(std::span<const PredictedRow> rows);
 
-/// What a second prediction of the same rows changes: second - first. Intervals resample whole
-/// shapes, the same ones of both, so that what the two have in common does not widen them.
+/// The change from a first prediction to a second of the same rows: second - first. Intervals
+/// resample whole shapes, the same ones for both, so that their common error cancels.
 struct MetricsChange {
   double mape = 0, oracleAt1 = 0;
   ConfidenceInterval mapeInterval, oracleAt1Interval;

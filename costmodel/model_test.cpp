@@ -1,7 +1,7 @@
 #include "costmodel/estimate.h"
 #include "costmodel/evaluation.h"
 #include "costmodel/price.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <cmath>
 #include <set>

@@ -4,7 +4,7 @@
 #include "analysis/import/import_file.h"
 #include "analysis/tiling/plan_text.h"
 #include "costmodel/estimate.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <random>
 

@@ -6,7 +6,7 @@ namespace tilewright {
 
 namespace {
 
-/// How an op is computed.
+/// How an op is computed, which decides its instruction count.
 enum class Kind { F32, F64, I32, U32, I64 };
 
 struct Row {
@@ -19,7 +19,7 @@ constexpr Row rows[] = {
   {Kind::type, Opcode::opcode, instructions, half, special},
 #include "costmodel/op_cost.def"
 };
-/// What our own code has in place of those.
+/// Counts of our own code where they differ.
 constexpr Row ownRows[] = {
 #define TILEWRIGHT_OWN_OP_COST(type, opcode, instructions, half, special)                          \
   {Kind::type, Opcode::opcode, instructions, half, special},
@@ -48,7 +48,7 @@ const Row *find(Kind kind, Opcode opcode, Compiler compiler) {
       return own;
   if (const Row *row = std::find_if(std::begin(rows), std::end(rows), isIt); row != std::end(rows))
     return row;
-  // What is not said of a kind is said of the one that it is most like.
+  // A kind without an entry takes that of the most similar kind.
   return kind == Kind::U32   ? find(Kind::I32, opcode, compiler)
          : kind == Kind::F64 ? find(Kind::F32, opcode, compiler)
                              : nullptr;

@@ -5,8 +5,8 @@
 
 namespace tilewright {
 
-/// Instructions of one lane: special functions, the others, and of those the ones on a pipe that
-/// takes half of the lanes that a scheduler issues (64 a clock and SM).
+/// Instructions of one lane: special functions, all others, and those of the others that run on a
+/// pipe of half rate (64 lanes a clock and SM).
 struct LaneOps {
   double alu = 0, half = 0, sfu = 0;
   LaneOps &operator+=(LaneOps o) {
@@ -18,12 +18,13 @@ struct LaneOps {
   LaneOps operator*(double n) const { return {alu * n, half * n, sfu * n}; }
 };
 
-/// What one element of the op's result takes; of a reduce, one element of its operand. Counts of
-/// compiled code (op_cost.def); data movement counts as its address arithmetic only.
+/// Cost of one element of the op's result; for a reduce, of its operand. Counts of compiled code
+/// (op_cost.def); data movement counts as its address arithmetic only.
 LaneOps costPerElement(const Module &module, const Op &op, Compiler compiler);
 
-/// An exponential of a running softmax between two dots: one multiply-add and a special function,
-/// since the factor log2 e is in the scale of the scores and small results are flushed to zero.
+/// An exponential of an online softmax between two dots: one multiply-add and a special function,
+/// since the factor log2 e is folded into the scale of the scores and small results are flushed to
+/// zero.
 inline constexpr LaneOps chainedExponential = {3, 0, 1};
 
 } // namespace tilewright

@@ -1,4 +1,4 @@
-// The parameters of the time formula: what they mean, their units and where a fit starts.
+// The parameters of the time formula: meaning, unit and prior.
 #pragma once
 
 #include "costmodel/device.h"
@@ -31,7 +31,7 @@ struct ParameterInfo {
 std::span<const ParameterInfo> parameterInfos();
 std::optional<int> parameterIndex(std::string_view name);
 
-/// Values that follow from the device description alone.
+/// The priors, from the device description alone.
 Parameters priorParameters(const Device &device);
 
 std::array<double, parameterCount> toArray(const Parameters &parameters);

@@ -13,9 +13,9 @@ namespace tilewright {
 
 namespace {
 
-/// Plans that are sorted by class together, and whose masks are made at once.
-constexpr size_t pieceSize = size_t(1) << 18, mostAhead = 4096;
-static_assert(mostAhead % FeatureProgram::plansPerRun == 0);
+/// Plans that are sorted by class together, and plans whose masks are computed at once.
+constexpr size_t pieceSize = size_t(1) << 18, maxAhead = 4096;
+static_assert(maxAhead % FeatureProgram::plansPerRun == 0);
 
 constexpr size_t numberCount = sizeof(FeatureNumbers<double>) / sizeof(double);
 static_assert(sizeof(FeatureNumbers<Lanes>) == numberCount * sizeof(Lanes));
@@ -32,11 +32,11 @@ size_t roundedUp(size_t n) {
 
 } // namespace
 
-/// Plans that take one path.
+/// The plans of one class: they take the same path through the derivation.
 struct PlanBatch::Class {
   FeatureKind kind;
-  FeaturesOf<Lanes> features;   ///< those numbers that are the same for all
-  std::vector<uint32_t> number; ///< which feature each output of the program is
+  FeaturesOf<Lanes> features;   ///< values that are the same for all
+  std::vector<uint32_t> number; ///< the feature of each output of the program
   std::optional<FeatureProgram> program;
 };
 
@@ -74,7 +74,7 @@ llvm::Error PlanBatch::add(std::span<const int64_t> given) {
   return llvm::Error::success();
 }
 
-/// Steps of loops that end early depend on the tile sizes alone.
+/// The steps of loops that end early depend on the tile sizes only.
 uint32_t PlanBatch::readSteps(std::span<const int64_t> given) {
   bool same = !stepsKey.empty();
   stepsKey.resize(parameterCount);
@@ -97,7 +97,7 @@ uint32_t PlanBatch::readSteps(std::span<const int64_t> given) {
   return lastSteps = known->second;
 }
 
-/// The values of a plan, then the mean steps of its loops and the most.
+/// The values of a plan, then the mean and the largest step counts of its loops.
 double PlanBatch::input(size_t plan, uint32_t column) const {
   return column < parameterCount
              ? values[plan * parameterCount + column]
@@ -119,7 +119,7 @@ llvm::Expected<int32_t> PlanBatch::addClass(size_t plan) {
   read(0, numbers.values);
   if (unevenLoops) {
     read(parameterCount, numbers.meanSteps);
-    read(2 * parameterCount, numbers.mostSteps);
+    read(2 * parameterCount, numbers.maxSteps);
   }
   auto derived = derive(prototype, numbers, instruction, device);
   if (!derived)
@@ -156,7 +156,7 @@ llvm::Expected<int32_t> PlanBatch::addClass(size_t plan) {
   return known->second;
 }
 
-/// The guards of the run that has just ended lead to `leaf`.
+/// Records that the guards of the last run lead to `leaf`.
 void PlanBatch::addPath(int32_t leaf) {
   placeOfGuard.resize(trace.nodes().size(), -1);
   const size_t guardsBefore = guards.size();
@@ -211,9 +211,9 @@ int32_t PlanBatch::classOf(const uint64_t *mask) {
   int32_t found = walk(mask);
   if (found < 0)
     return found;
-  constexpr size_t mostMasks = size_t(1) << 16;
-  if (++tableUsed > capacity / 2) { // starts anew, larger up to a bound
-    const size_t larger = std::min(2 * capacity, mostMasks);
+  constexpr size_t maxMasks = size_t(1) << 16;
+  if (++tableUsed > capacity / 2) { // clears the table; grows it up to a bound
+    const size_t larger = std::min(2 * capacity, maxMasks);
     tableClasses.assign(larger, -1);
     tableKeys.assign(larger * words, 0);
     tableUsed = 0;
@@ -235,14 +235,14 @@ void PlanBatch::makeMasks(size_t first, size_t end) {
   }
 }
 
-/// Finds the class of each plan of a piece, working out those of new kinds.
+/// Finds the class of each plan of a piece; derives features for new classes.
 llvm::Error PlanBatch::classify(size_t first, size_t end) {
   classOfPlan.resize(end - first);
   if (tree.empty())
     if (auto added = addClass(first); !added)
       return added.takeError();
-  // A new kind brings new guards, so that what lies ahead of it must be looked at anew: few plans
-  // at first, more while all kinds are known.
+  // A new class adds guards, so that masks computed ahead become stale: look ahead a few plans at
+  // first, more while all classes are known.
   constexpr size_t fewPlans = 2 * FeatureProgram::plansPerRun;
   for (size_t plan = first; plan < end;) {
     const size_t ahead = std::min(end, plan + lookAhead);
@@ -259,7 +259,7 @@ llvm::Error PlanBatch::classify(size_t first, size_t end) {
       }
       classOfPlan[plan - first] = found;
     }
-    lookAhead = isNew ? fewPlans : std::min(2 * lookAhead, mostAhead);
+    lookAhead = isNew ? fewPlans : std::min(2 * lookAhead, maxAhead);
   }
   return llvm::Error::success();
 }
@@ -289,14 +289,14 @@ template <class Visit> llvm::Error PlanBatch::forEachClass(const Visit &visit) {
 
 // Prices --------------------------------------------------------------------------------------
 
-/// The inputs of at most one run: `planAt` says which plans.
+/// Gathers the inputs of one run; `planAt` gives the plans.
 template <class PlanAt>
 void PlanBatch::gather(const FeatureProgram &program, size_t plans, const PlanAt &planAt) {
   constexpr size_t most = FeatureProgram::plansPerRun;
   const size_t width = parameterCount;
   std::array<const double *, most> valuesAt, stepsAt;
   for (size_t i = 0; i < most; ++i) {
-    // Lanes without a plan hold what the last one has, and are not read.
+    // Lanes without a plan repeat the last plan and are not read.
     const size_t plan = planAt(std::min(i, plans - 1));
     valuesAt[i] = values.data() + plan * width;
     stepsAt[i] = unevenLoops ? steps.data() + size_t(stepsOf[plan]) * 2 * width : nullptr;

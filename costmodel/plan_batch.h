@@ -5,10 +5,10 @@
 //   std::vector<double> times(batch.size());
 //   batch.score(parameters, CacheState::Flushed, times);
 //
-// The first plan of a kind is worked out as featuresOf() does, and what it takes is recorded
-// (trace.h): the arithmetic, and the comparisons that decided its path. The comparisons of all
-// kinds met so far are made for 32 plans at a time and tell the kind of each; plans of one kind
-// then get their features and their price side by side, without allocating anything.
+// The features of the first plan of a kind are derived as in featuresOf() while a trace (trace.h)
+// records the arithmetic and the comparisons that decided its path. The recorded comparisons are
+// then evaluated for 32 plans at a time and classify each; plans of one kind get their features and
+// price in vectors, without allocation.
 #pragma once
 
 #include "costmodel/estimate.h"
@@ -24,7 +24,8 @@ namespace tilewright {
 
 class PlanBatch {
 public:
-  /// Plans of the prototype's group. Without an instruction, each plan gets the preferred one.
+  /// Plans of the prototype's group. If the prototype has no instruction, each plan gets the
+  /// preferred one.
   PlanBatch(KernelPlan prototype, const Device &device,
             std::optional<Instruction> instruction = std::nullopt);
   PlanBatch(PlanBatch &&) noexcept;
@@ -34,7 +35,7 @@ public:
   /// space, Unsupported for a group without tiles.
   llvm::Error add(std::span<const int64_t> values);
   size_t size() const { return count; }
-  /// Forgets the plans; what is known of their kinds, and memory, are kept.
+  /// Forgets the plans; keeps the known kinds and the memory.
   void clear();
 
   /// Writes the time of each plan to `timeNs` (of size() numbers): the very number that
@@ -42,22 +43,22 @@ public:
   /// not be launched. Errors as featuresOf().
   llvm::Error score(const Parameters &parameters, CacheState cache, std::span<double> timeNs);
 
-  /// The features of the plans, for tests: the very numbers of featuresOf().
+  /// The features of the plans, for tests: bit for bit those of featuresOf().
   llvm::Expected<std::vector<Features>> features();
-  /// Kinds of plans met so far: paths that lead to the same arithmetic are one.
+  /// Number of kinds seen so far; paths that lead to the same arithmetic are one kind.
   size_t kinds() const { return classes.size(); }
 
 private:
   struct Class;
   struct Branch {
-    uint32_t guard = 0;         ///< its place in `guards`
-    int32_t next[2] = {-1, -1}; ///< where it does not hold, where it does; -1: not met yet
-    int32_t leaf = -1;          ///< a class, and no guard
+    uint32_t guard = 0;         ///< index in `guards`
+    int32_t next[2] = {-1, -1}; ///< successor if it fails, if it holds; -1: not seen yet
+    int32_t leaf = -1;          ///< a class, if this is a leaf
   };
 
   uint32_t readSteps(std::span<const int64_t> sizes);
   double input(size_t plan, uint32_t column) const;
-  /// Calls `visit` with each class and the plans of it in some piece of the batch.
+  /// Calls `visit` with each class and its plans, piece by piece of the batch.
   template <class Visit> llvm::Error forEachClass(const Visit &visit);
   llvm::Error classify(size_t first, size_t end);
   void makeMasks(size_t first, size_t end);
@@ -75,30 +76,30 @@ private:
   size_t parameterCount = 0;
   std::vector<char> isSchedule; ///< one a parameter
 
-  std::vector<double> values; ///< parameterCount a plan; with room for more plans than there are
+  std::vector<double> values; ///< parameterCount a plan; has spare capacity
   size_t count = 0;
-  // Uneven loops: mean and most steps of each parameter, by tile sizes.
-  std::vector<uint32_t> stepsOf; ///< one a plan: which steps it has
-  std::vector<double> steps;     ///< parameterCount means and as many most ones for each
+  // Loops of uneven length: mean and largest steps of each parameter, by tile sizes.
+  std::vector<uint32_t> stepsOf; ///< one a plan: index into `steps`
+  std::vector<double> steps;     ///< for each: parameterCount means, then as many maxima
   std::map<std::vector<int64_t>, uint32_t> knownSteps;
   std::vector<int64_t> stepsKey; ///< of the plan added last
   uint32_t lastSteps = 0;
 
   Trace trace;
   std::vector<std::unique_ptr<Class>> classes;
-  std::map<std::vector<uint64_t>, int32_t> knownClasses; ///< by all that they are made of
+  std::map<std::vector<uint64_t>, int32_t> knownClasses; ///< by everything that defines them
   std::vector<Branch> tree;
   std::vector<uint32_t> guards; ///< trace nodes; their bits in a mask in this order
   std::vector<int32_t> placeOfGuard;
   std::optional<FeatureProgram> guardProgram;
 
-  // Classes by mask, for masks seen lately: open addressing, `words` keys and one class each.
+  // Cache from mask to class: open addressing, `words` keys and one class each.
   size_t words = 0;
   std::vector<uint64_t> tableKeys;
   std::vector<int32_t> tableClasses;
   size_t tableUsed = 0;
 
-  size_t lookAhead = FeatureProgram::plansPerRun; ///< plans whose masks are made at once
+  size_t lookAhead = FeatureProgram::plansPerRun; ///< plans whose masks are computed at once
 
   // Scratch space.
   std::vector<FeatureProgram::Slot> slots;

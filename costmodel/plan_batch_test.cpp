@@ -1,5 +1,5 @@
 #include "costmodel/plan_batch.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <array>
 #include <bit>

@@ -20,8 +20,8 @@ llvm::Error badPlan(const KernelPlan &plan, fmt::format_string<Args...> format, 
                    fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Values that tell apart tiles which differ in what moves them: index i of n tiles stands at
-/// three places; parameters with one tile stay at 0.
+/// Sample points that distinguish tiles by what moves them: three indices of each parameter;
+/// parameters with one tile stay at 0.
 template <class Q> Q samplePosition(unsigned parameter, unsigned sample, const Q &tiles) {
   Q n = smaller(tiles, Q(1e15)), place = double(parameter) * 7 + 5 + double(sample) * 3;
   return n <= 1.0 ? Q(0) : place - n * floorOf(place / n);
@@ -40,8 +40,7 @@ private:
   Assignment point;
 };
 
-/// Recorded in floating point, which is exact for the sizes and positions of tensors below 2^53
-/// elements.
+/// Recorded in floating point, which is exact for sizes and positions below 2^53.
 class TracingEvaluator {
 public:
   void set(VarId var, const Traced &value) {
@@ -119,7 +118,7 @@ public:
         return error;
     markDuplicates();
     countIterations();
-    if (view.iterations > 1.0) // beside a real loop, loops of one iteration are none
+    if (view.iterations > 1.0) // beside a real loop, loops of one iteration do not count
       for (InstanceView &v : view.instances)
         v.inAnyLoop = !v.loops.empty();
     return std::move(view);
@@ -157,23 +156,23 @@ private:
     return llvm::Error::success();
   }
 
-  /// Steps of each loop, where masks leave programs with fewer than all.
+  /// Steps of each loop, where masks shorten the loops of some CTAs.
   void readSteps() {
     for (unsigned i = 0; i < view.parameters.size(); ++i) {
       ParameterView &v = view.parameters[i];
-      v.meanSteps = v.mostSteps = v.tiles;
+      v.meanSteps = v.maxSteps = v.tiles;
       if (tiled.space.parameters[i].role != Role::Sequential)
         continue;
-      if (numbers.mostSteps.empty()) {
-        v.meanSteps = v.mostSteps = larger(v.tiles, Q(1));
-      } else if (numbers.mostSteps[i] <= v.tiles) {
+      if (numbers.maxSteps.empty()) {
+        v.meanSteps = v.maxSteps = larger(v.tiles, Q(1));
+      } else if (numbers.maxSteps[i] <= v.tiles) {
         v.meanSteps = larger(numbers.meanSteps[i], Q(1));
-        v.mostSteps = larger(numbers.mostSteps[i], Q(1));
+        v.maxSteps = larger(numbers.maxSteps[i], Q(1));
       }
     }
   }
 
-  /// The first contracted dim of the last dot is what split-K divides.
+  /// split-K divides the first contracted dim of the last dot.
   std::vector<unsigned> splitParameters() const {
     for (auto it = tiled.instances.rbegin(); it != tiled.instances.rend(); ++it)
       if (Opcode opcode = graph[it->op].opcode;
@@ -190,8 +189,9 @@ private:
     v.isInput = instance.isInput;
     // All that follows asks for the extents, the layout and the bytes of one tensor.
     if (v.op->shape.isTuple)
-      return makeError(DiagClass::Unsupported, "%{} ({}) has several results, which no price is for",
-                       v.op->name, toString(v.op->opcode));
+      return makeError(DiagClass::Unsupported,
+                       "%{} ({}) has several results, which no price is for", v.op->name,
+                       toString(v.op->opcode));
     auto within = tiled.group.within.find(instance.op);
     v.extents = within == tiled.group.within.end() ? &v.op->shape.dims : &within->second;
     const auto &dims = v.op->shape.dims;
@@ -270,7 +270,7 @@ private:
     }
   }
 
-  /// Loops one after the other add up; an op in an outer loop only runs less often.
+  /// Iterations of consecutive loops add up; an op in an outer loop only runs less often.
   void countIterations() {
     std::vector<std::vector<unsigned>> nests;
     for (const InstanceView &v : view.instances)
@@ -287,13 +287,13 @@ private:
       Q times = 1, atMost = 1;
       for (unsigned loop : nest) {
         times *= view.parameters[loop].meanSteps;
-        atMost *= view.parameters[loop].mostSteps;
+        atMost *= view.parameters[loop].maxSteps;
       }
       sum += times;
       most += atMost;
     }
     view.iterations = larger(sum, Q(1));
-    view.mostIterations = larger(most, Q(1));
+    view.maxIterations = larger(most, Q(1));
   }
 
   const KernelPlan &plan;
@@ -334,7 +334,8 @@ template <class Q> Q InstanceViewOf<Q>::contiguousElements() const {
     if (size_t(dim) >= sizes.size() || (*extents)[dim] == INT64_MAX)
       break;
     run *= sizes[dim];
-    if (!(sizes[dim] == double((*extents)[dim]))) // a part of it, or padded beyond it
+    if (!(sizes[dim] ==
+          double((*extents)[dim]))) // covers a part of the dim, or is padded beyond it
       break;
   }
   return run;
@@ -386,7 +387,7 @@ llvm::Expected<PlanNumbers<double>> numbersOf(const KernelPlan &plan) {
   if (hasUnevenLoops(*plan.tiled))
     for (const LoopSteps &steps : loopSteps(*plan.tiled, plan.values)) {
       numbers.meanSteps.push_back(steps.average);
-      numbers.mostSteps.push_back(double(steps.largest));
+      numbers.maxSteps.push_back(double(steps.largest));
     }
   return numbers;
 }

@@ -1,6 +1,5 @@
-// A plan with its expressions evaluated: sizes, what moves each tile, how often each op runs.
-// Q: double for one plan, Traced to record what is done (trace.h).
-// Internal to the cost model.
+// A plan with its expressions evaluated: sizes, what moves each tile, how often each op runs. Q:
+// double for one plan, Traced to record the arithmetic (trace.h). Internal to the cost model.
 #pragma once
 
 #include "analysis/tiling/plan.h"
@@ -11,15 +10,15 @@
 
 namespace tilewright {
 
-/// A plan as numbers: what viewOf() reads of it beside its group.
+/// A plan as numbers: the input of viewOf() beside the group.
 template <class Q> struct PlanNumbers {
   std::vector<Q> values; ///< of the parameters, in order; at least 1
-  /// Steps of the loops, where masks leave programs with fewer than all (loop_range.h): the mean of
-  /// all programs and the most. Empty: all programs take all steps of every loop.
-  std::vector<Q> meanSteps, mostSteps;
+  /// Steps of the loops where masks shorten them (loop_range.h): mean and maximum over the CTAs.
+  /// Empty: all CTAs take all steps of every loop.
+  std::vector<Q> meanSteps, maxSteps;
 };
 
-/// Whether steps are to be counted for plans of the group.
+/// True if steps must be counted for plans of the group.
 bool hasUnevenLoops(const TiledGroup &group);
 /// Internal errors for values that do not fit the space.
 llvm::Expected<PlanNumbers<double>> numbersOf(const KernelPlan &plan);
@@ -28,9 +27,9 @@ template <class Q> struct ParameterViewOf {
   Q size = 1;
   int64_t extent = 1;
   Q tiles = 1; ///< per CTA for sequential parameters (a CTA of a split-K takes its share)
-  /// Steps that a CTA takes in the loop, as ranges in program ids leave them: the mean of all CTAs
-  /// and the most. The same as `tiles` where all CTAs take all steps.
-  Q meanSteps = 1, mostSteps = 1;
+  /// Steps of the loop where its range depends on program ids: mean and maximum over the CTAs.
+  /// Equal to `tiles` if all CTAs take all steps.
+  Q meanSteps = 1, maxSteps = 1;
 };
 
 template <class Q> struct InstanceViewOf {
@@ -43,23 +42,23 @@ template <class Q> struct InstanceViewOf {
   Q elements = 1;
   Q valid = 1; ///< share of the elements that lie inside the tensor, over all tiles
   Q bytes = 0; ///< of all elements, packed
-  /// Per dim: parameters whose index occurs in its offset, also those with one tile.
+  /// Per dim: parameters whose index occurs in its offset, including those with one tile.
   std::vector<std::vector<unsigned>> dimParameters;
-  std::vector<unsigned> movedBy; ///< of them all, those with more than one tile; ascending
+  std::vector<unsigned> movedBy; ///< those of all dims that have more than one tile; ascending
   std::vector<unsigned> loops;   ///< sequential parameters with more than one tile that it runs in
-  bool inAnyLoop = false;        ///< lies in a loop of the program, even of one iteration
+  bool inAnyLoop = false;        ///< lies in a loop of the CTA, even of one iteration
 
   bool isMovedBy(unsigned parameter) const;
   /// Dim of the tensor that varies fastest in memory and has more than one element; -1 for none.
   int minorDim() const;
-  /// Elements of the tensor from one element of a row of the tile to the next; 1 where only
-  /// run-time values or program ids tell.
+  /// Stride in tensor elements between neighbours in a row of the tile; 1 if it depends on run-time
+  /// values or program ids.
   int64_t minorStride() const;
   /// Elements of the tile that are contiguous in memory.
   Q contiguousElements() const;
   /// Elements from one row of the tensor to the next.
   int64_t rowPitch() const;
-  /// The tensor has one row only: its tiles follow each other in memory.
+  /// The tensor has a single row: its tiles are contiguous in memory.
   bool isOneRow() const;
 };
 
@@ -67,23 +66,22 @@ template <class Q> struct PlanViewOf {
   std::vector<ParameterViewOf<Q>> parameters;
   std::vector<InstanceViewOf<Q>> instances; ///< as in the TiledGroup
   Q ctas = 1;
-  Q iterations = 1;     ///< of all loops together, mean over CTAs
-  Q mostIterations = 1; ///< of the longest CTA
+  Q iterations = 1;    ///< of all loops together, mean over CTAs
+  Q maxIterations = 1; ///< of the longest CTA
 
-  /// How often an instance runs per mean iteration; 0 for what runs outside the loops.
+  /// How often an instance runs per mean iteration; 0 outside the loops.
   Q perIteration(const InstanceViewOf<Q> &view) const;
   bool isOutside(const InstanceViewOf<Q> &view) const {
     return iterations > 1.0 && view.loops.empty();
   }
 };
 
-/// An expression in the group's parameters at the numbers of a plan. Nothing where it can't be
-/// evaluated.
+/// An expression in the group's parameters, evaluated for a plan. Empty if it can't be evaluated.
 template <class Q>
 std::optional<Q> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers, Expr expr);
 
-/// Internal errors for a plan whose values do not fit its space; Unsupported for a group with ops of
-/// several results.
+/// Internal errors for a plan whose values do not fit its space; Unsupported for a group with ops
+/// of several results.
 template <class Q>
 llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers);
 

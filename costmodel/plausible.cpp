@@ -52,10 +52,10 @@ std::optional<std::string> whyNotLaunched(const Features &f, const Device &devic
                        device.name, most);
   };
   const double threads = 32 * f.residentWarps;
-  if (threads > double(limits.threadsPerBlock))
-    return because(threads, "threads", limits.threadsPerBlock);
-  if (f.sharedPerCta > double(limits.sharedBytesPerBlock))
-    return because(f.sharedPerCta, "B of shared memory", limits.sharedBytesPerBlock);
+  if (threads > double(limits.threadsPerCta))
+    return because(threads, "threads", limits.threadsPerCta);
+  if (f.sharedPerCta > double(limits.sharedBytesPerCta))
+    return because(f.sharedPerCta, "B of shared memory", limits.sharedBytesPerCta);
   return because(f.registers * threads, "registers", limits.registersPerSm);
 }
 

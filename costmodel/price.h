@@ -15,13 +15,13 @@ template <class Q> struct Priced {
   Q timeNs;     ///< +infinity where the kernel can not be launched
 };
 
-/// Makes features those of a kernel that starts with what `cache` says in L2.
+/// Adapts features to the content of L2 that `cache` describes.
 template <class Q> void applyCache(FeaturesOf<Q> &f, const Device &device, CacheState cache) {
   if (cache != CacheState::Flushed)
     f.dirtyAtStart = Q(0.0);
   if (cache == CacheState::Warm) {
-    // Reads and writes that stay in L2 from one kernel to the next: all of them up to one
-    // footprint, none from another on, since a cyclic walk evicts what it will need next.
+    // Reads and writes that stay in L2 from one kernel to the next: all up to one footprint, none
+    // beyond a second one, since a cyclic walk evicts what it needs next.
     Q footprint = f.readBytes + f.writeBytes + f.workspaceBytes;
     Q kept = smaller(Q(1.0), larger(Q(0.0), (formula::thrashShare * device.l2Bytes - footprint) /
                                                 ((formula::thrashShare - formula::residentShare) *
@@ -37,8 +37,8 @@ FeaturesOf<Q> underCache(FeaturesOf<Q> features, const Device &device, CacheStat
   return features;
 }
 
-/// The same for as long as it lives. (Features of eight plans are 5 kB; copying them takes a tenth
-/// of the time of a price.)
+/// RAII form of the same, which restores the features. (Features of eight plans are 5 kB; copying
+/// them would take a tenth of the pricing time.)
 template <class Q> class InCache {
 public:
   InCache(FeaturesOf<Q> &features, const Device &device, CacheState cache)
@@ -59,7 +59,7 @@ private:
   const Q dirtyAtStart, cachedBytes, writtenBack, readBytes;
 };
 
-/// `f`: as underCache() gives them, of a kernel that is not empty.
+/// `f`: the result of underCache(), for a kernel that is not empty.
 template <class Q>
 Priced<Q> price(const FeaturesOf<Q> &f, const Device &device, const Parameters &parameters) {
   Priced<Q> r;

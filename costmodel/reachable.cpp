@@ -9,12 +9,12 @@ namespace tilewright {
 
 namespace {
 
-/// Shares of one tensor that are counted exactly; more are counted whole.
+/// Up to this many reads of one tensor are counted exactly; with more the tensor counts in full.
 constexpr size_t maxBoxes = 256;
 constexpr uint64_t maxWork = 1 << 16;
 
-/// What a tile holds where its kernel runs as one program in one step; the whole tensor where that
-/// can't be told.
+/// The elements of a tile if its kernel ran as one CTA in one step; the whole tensor if that is
+/// unknown.
 sets::Box boxOf(const TileInstance &instance, const Shape &shape, const Assignment *whole) {
   sets::Box box;
   for (int64_t extent : shape.dims)
@@ -23,7 +23,7 @@ sets::Box boxOf(const TileInstance &instance, const Shape &shape, const Assignme
     return box;
   const auto tile = numericTile(instance.tile, *whole);
   if (!tile)
-    return box; // it depends on values
+    return box; // depends on run-time values
   for (size_t d = 0; d < tile->size(); ++d) {
     const NumericDim &dim = (*tile)[d];
     const auto lanes = sets::normalised({dim.offset, dim.size, dim.stride});
@@ -43,8 +43,7 @@ Reachable reachableOf(const Graph &graph, const TiledGroup &tiled) {
   for (const TileParameter &parameter : tiled.space.parameters)
     largest.push_back(parameter.role == TileParameter::Role::Schedule ? 1 : parameter.largest());
   Assignment whole = tiled.space.assign(largest);
-  // Of the constraints that make tiles exact; how much a device holds and how much a search looks
-  // at does not matter here.
+  // Only constraints for exactness; limits of devices and of searches do not matter here.
   const bool isPossible = std::all_of(
       tiled.constraints.begin(), tiled.constraints.end(), [&](const Constraint &constraint) {
         return !constraint.from.op.isValid() || constraint.from.rule.starts_with("search-") ||

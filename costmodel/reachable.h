@@ -1,7 +1,6 @@
-// What a kernel reads of its inputs, whatever its sizes: what it would read as one program that
-// does all in one step. A slice of a tensor keeps the rest of it in memory untouched, and two
-// slices of one tensor are read together: x[0:8] + x[8:16] reads 16 elements, x[0:8] + x[1:9]
-// reads 9.
+// The elements of its inputs that a kernel reads, independent of its tile sizes: those that it
+// would read as one CTA in one step. Of a sliced tensor only the slice is read, and slices of one
+// tensor are united: x[0:8] + x[8:16] reads 16 elements, x[0:8] + x[1:9] reads 9.
 //
 //   tiles [0, 8) and [1, 9) of %x:   8 and 8 elements, together 9
 #pragma once
@@ -14,12 +13,12 @@
 namespace tilewright {
 
 struct Reachable {
-  std::vector<double> elements;        ///< of each instance, in order: what its tiles read
-  std::map<uint32_t, double> together; ///< by op: what all instances of an input read
+  std::vector<double> elements; ///< elements that the tiles of each instance read, in order
+  std::map<uint32_t, double>
+      together; ///< by op: elements that all instances of an input read together
 };
 
-/// Tensors of which only values tell what is read, or whose kernel can't be one program, count
-/// whole.
+/// Tensors with data-dependent reads, or whose kernel can't be one CTA, are counted in full.
 Reachable reachableOf(const Graph &graph, const TiledGroup &tiled);
 
 } // namespace tilewright

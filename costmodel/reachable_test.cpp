@@ -1,4 +1,4 @@
-#include "analysis/tiling/tile_test_util.h"
+#include "analysis/tiling/testing/tiles.h"
 #include "costmodel/reachable.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The estimates of registers against what ptxas took, of every bundled row that says it.
 #include "costmodel/estimate.h"
 #include "costmodel/measured_plans.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <cmath>
 #include <map>

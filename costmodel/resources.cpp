@@ -6,7 +6,7 @@
 namespace tilewright {
 
 template <class Q> Q fullSmRegisters(const Q &warps, const DeviceLimits &l) {
-  const Q most = smaller(Q(double(l.warpsPerSm)), double(l.blocksPerSm) * warps);
+  const Q most = smaller(Q(double(l.warpsPerSm)), double(l.ctasPerSm) * warps);
   return floorOf(double(l.registersPerSm) / (32.0 * larger(most, Q(1))));
 }
 
@@ -47,7 +47,7 @@ Q estimateRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimit
   const Q raw = f.keptElements > 0.0 ? 11.0 + 1.17 * f.keptElements
                                      : 13.7 + 0.68 * f.loopAccumulators + 0.88 * f.loadedWords +
                                            0.42 * f.broadcastElements + (f.tables ? 7.8 : 0.0);
-  // The compiler spends a few registers less where that fills the SM.
+  // The compiler saves a few registers if that fills the SM.
   const Q full = fullSmRegisters(warps, limits);
   return raw > full && raw <= full + 8.0 ? full : raw;
 }
@@ -57,18 +57,18 @@ template <class Q> void setOccupancy(FeaturesOf<Q> &f, const DeviceLimits &l) {
   const Q most =
       smaller(Q(double(l.registersPerThread)), double(l.registersPerSm) * (1.0 / threads));
   f.registers = smaller(larger(f.rawRegisters, smaller(Q(16), most)), most);
-  // CUDA's occupancy calculator: eights of registers a thread, and an SM's warps in fours, one for
-  // each of the parts that its registers lie in.
+  // CUDA's occupancy calculator: registers are allocated in multiples of eight a thread, and warps
+  // in multiples of four, one for each register file of an SM.
   const Q perWarp = ceilOf(f.registers / 8.0) * 8.0 * 32.0;
   f.occupancyByRegisters =
       floorOf(floorOf(double(l.registersPerSm) / perWarp / 4.0) * 4.0 / f.residentWarps);
-  f.occupancyByShared = floorOf(double(l.sharedBytesPerSm) /
-                                (f.sharedPerCta + double(l.sharedBytesReservedPerBlock)));
+  f.occupancyByShared =
+      floorOf(double(l.sharedBytesPerSm) / (f.sharedPerCta + double(l.sharedBytesReservedPerCta)));
   f.occupancyByWarps = floorOf(double(l.warpsPerSm) / f.residentWarps);
-  f.occupancyByBlocks = double(l.blocksPerSm);
+  f.occupancyByCtas = double(l.ctasPerSm);
   f.occupancy = smaller(smaller(f.occupancyByRegisters, f.occupancyByShared),
-                        smaller(f.occupancyByWarps, f.occupancyByBlocks));
-  if (threads > double(l.threadsPerBlock) || f.sharedPerCta > double(l.sharedBytesPerBlock))
+                        smaller(f.occupancyByWarps, f.occupancyByCtas));
+  if (threads > double(l.threadsPerCta) || f.sharedPerCta > double(l.sharedBytesPerCta))
     f.occupancy = 0;
 }
 

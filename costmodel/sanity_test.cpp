@@ -2,7 +2,7 @@
 // better hardware is not slower, more work is not faster, equal plans take equal time. Plans,
 // devices and changes are drawn at random (fixed seeds).
 #include "costmodel/estimate.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <algorithm>
 #include <cmath>
@@ -127,7 +127,8 @@ const Calibration &bundledCalibration() {
 
 double timeOn(const Features &features, const Device &device,
               CacheState cache = CacheState::Flushed) {
-  return estimateTime(features, device, parametersFor(bundledCalibration(), device), 0.1, {cache}).timeNs;
+  return estimateTime(features, device, parametersFor(bundledCalibration(), device), 0.1, {cache})
+      .timeNs;
 }
 
 /// A device somewhere between the bundled ones and beyond them.

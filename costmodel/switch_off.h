@@ -28,8 +28,8 @@ template <class P> void switchOff(size_t ablation, const Device &device, Paramet
   switchOff(ablation, unused, ignored, p);
 }
 
-/// As calibrate() with a term switched off in the parameters: `data` and `device` must lack it
-/// already. Starts at the values of `start`, a fit with all terms.
+/// As calibrate(), with a term switched off in the parameters: it must already be switched off in
+/// `data` and `device`. Starts at the values of `start`, a fit with all terms.
 llvm::Expected<Calibration> calibrateWithout(const Dataset &data, std::span<const size_t> rows,
                                              const Device &device, const FitOptions &options,
                                              size_t ablation, const Calibration &start);

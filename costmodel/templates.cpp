@@ -16,15 +16,15 @@ namespace tilewright {
 
 namespace {
 
-/// More shapes than this are not kept at once.
+/// Bound on the number of cached shapes.
 constexpr size_t maxKeptShapes = 4096;
 constexpr int64_t maxParameter = int64_t(1) << 30;
 
-/// Where a value comes from.
+/// The source of a value.
 struct Source {
   std::string column; ///< empty: `constant`
   std::string constant;
-  bool hasConstant = false; ///< of a column: what an empty cell means
+  bool hasConstant = false; ///< of a column: the value of an empty cell
   std::vector<std::pair<std::string, std::string>> map;
 };
 

@@ -1,4 +1,4 @@
-// Templates: how a row of measurements becomes a kernel plan, as data.
+// Templates: data that describe how a row of measurements becomes a kernel plan.
 //
 // A family is a manifest (FAMILY.json) and an HLO file with ${name} where a row gives a dim or a
 // data type. The manifest says
@@ -22,7 +22,7 @@
 
 namespace tilewright {
 
-/// What a row is about, whether or not it can be priced.
+/// Identity of a row, priced or not.
 struct RowIdentity {
   std::string family; ///< "gemm/bf16"
   std::string group;  ///< one problem, unique over all families
@@ -47,15 +47,15 @@ public:
   /// names them.
   llvm::Error expectColumns(const Table &table) const;
 
-  /// Number of the first template that takes the row, or nothing.
+  /// Index of the first template that takes the row, or empty.
   std::optional<size_t> match(const TableRow &row) const;
   /// Errors (BadInput) are located at the row.
   llvm::Expected<RowIdentity> identify(size_t number, const TableRow &row) const;
 
   /// The plan of a row. The instruction is the one a compiler would choose on the device.
-  /// BadInput, located at the row: a cell that is no number, a size below 1, an HLO file that does
-  /// not parse with these dims. Unsupported: a family that can't be tiled, or is marked unpriced.
-  /// Parsed graphs and their tiles are kept, one a shape.
+  /// BadInput, located at the row: a cell that is not a number, a size below 1, an HLO file that
+  /// does not parse with these dims. Unsupported: a family that can't be tiled, or is marked
+  /// unpriced. Parsed graphs and their tiles are kept, one a shape.
   llvm::Expected<KernelPlan> planOf(size_t number, const TableRow &row, const Device &device);
 
 private:

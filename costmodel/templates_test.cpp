@@ -1,5 +1,5 @@
 #include "costmodel/templates.h"
-#include "costmodel/test_data.h"
+#include "costmodel/testing/data.h"
 
 #include <filesystem>
 

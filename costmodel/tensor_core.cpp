@@ -25,13 +25,15 @@ template <class Q> WarpGrid mmaSyncGrid(const Q &rows, const Q &columns, const Q
 
 template <class Q> Q padded(const Q &size, double unit) { return ceilOf(size / unit) * unit; }
 
-/// Shared-memory clocks of a warp that stores one element a lane for a conflict-free one.
+/// Shared-memory clocks of a warp that stores one element a lane, relative to a conflict-free
+/// store.
 constexpr double storeClocks = 2;
 
-/// A tile whose contiguous dim has `run` elements, turned round on its way to shared memory. Lanes
-/// hold 16 bytes of a row each, and a store takes one element of each: as many rows of the result
-/// as lanes along `run`. Rows of 128 bytes, whose 16-byte pieces are swizzled by the number of the
-/// row modulo 8, start in the same bank, so that lanes conflict that have the same number.
+/// A tile whose contiguous dim has `run` elements, transposed on its way to shared memory. Lanes
+/// hold 16 bytes of a row each, and a store takes one element of each: these go to as many rows of
+/// the result as there are lanes along `run`. Rows of 128 bytes, whose 16-byte pieces are swizzled
+/// by the number of the row modulo 8, start in the same bank, so lanes with the same row number
+/// modulo 8 conflict.
 template <class Q>
 void addRelayout(DotWork<Q> &work, const DotOperandShape &operand, const Q &run, const Q &depth,
                  const Q &threads) {
@@ -47,13 +49,13 @@ void addRelayout(DotWork<Q> &work, const DotOperandShape &operand, const Q &run,
   }
   work.relayoutClocks += elements / lanes * (conflicts + storeClocks);
   work.relayoutWords += elements * operand.bytesPerElement / 4.0 / threads;
-  work.relayoutRoundTrips += 1; // its loads are not pipelined
+  work.relayoutRoundTrips += 1; // relayout keeps its loads from being pipelined
 }
 
-/// ptxas (12.8, with its warning C7515) waits after every wgmma of a loop whose right operand has
-/// 16 bit, is contiguous along k and has at least 256 columns, where several warp groups share the
-/// tile: found by compiling tiles of 64 to 256 rows and 32 to 256 columns, 4 to 16 warps, 2 to 4
-/// stages and all types; no other was serialised at 16 or 8 bit.
+/// ptxas (12.8, with its warning C7515) serialises every wgmma of a loop whose right operand has 16
+/// bit, is contiguous along k and has at least 256 columns, if several warpgroups share the tile.
+/// Found by compiling tiles of 64 to 256 rows and 32 to 256 columns, 4 to 16 warps, 2 to 4 stages
+/// and all types; no other case was serialised at 16 or 8 bit.
 template <class Q> bool isSerialised(const DotShape<Q> &d, const Q &warps) {
   return d.rhs.fromShared && d.rhs.contractedMinor && d.rhs.bytesPerElement == 2 &&
          d.columns >= 256.0 && warps >= 8.0;
@@ -72,7 +74,7 @@ void addWgmma(DotWork<Q> &work, const DotShape<Q> &d, const Q &warps, const Q &c
     const Q rhsBytes = d.columns * d.depth * d.rhs.bytesPerElement;
     if (needsRelayout(d.rhs))
       addRelayout(work, d.rhs, d.columns, d.depth, threads);
-    // The clocks of a scattered operand hold its writes; its reads fit in between.
+    // The clocks of a scattered operand cover its writes; its reads overlap with them.
     work.operandBytes += isScattered(d.rhs, Instruction::Wgmma) ? Q(0) : rowBlocks * rhsBytes;
   }
   if (d.lhs.fromShared) {
@@ -88,7 +90,7 @@ void addWgmma(DotWork<Q> &work, const DotShape<Q> &d, const Q &warps, const Q &c
 template <class Q>
 void addMmaSync(DotWork<Q> &work, const DotShape<Q> &d, const Q &warps, const Q &clocks) {
   WarpGrid g = mmaSyncGrid(d.rows, d.columns, warps);
-  // More warps than instructions do the same work twice.
+  // Warps beyond the number of instructions do redundant work.
   work.mmaSyncClocks =
       clocks * larger(Q(1), g.rows * 16 / d.rows) * larger(Q(1), g.columns * 8 / d.columns);
   const Q lhsStep = d.depth * d.lhs.bytesPerElement;
@@ -112,8 +114,8 @@ template <class Q> void addFma(DotWork<Q> &work, const DotShape<Q> &d, const Dev
   const Q products = d.rows * d.columns * d.depth;
   work.fmaClocks = products / (d.type == DType::F64 ? device.f64FmaPerClock : device.fmaPerClock);
   work.instructions += products / 32.0;
-  // A thread keeps a square of accumulators and reads a row and a column of operands for it; half
-  // of the lanes of a warp read the same words.
+  // A thread keeps a square of accumulators and reads one row and one column of operands for it;
+  // half of a warp's lanes read the same words.
   const Q side = rootOf(larger(work.accumulators, Q(1)));
   work.operandBytes += products / side * (d.lhs.bytesPerElement + d.rhs.bytesPerElement) / 2.0;
 }
@@ -156,7 +158,7 @@ DotWork<Q> dotWork(const DotShape<Q> &given, Instruction instruction, const Q &w
   else
     addMmaSync(work, dot, warps, clocks);
   if (dot.products > 1 && work.fmaClocks == Q(0)) {
-    // As many times the instructions, each with a row of its own type.
+    // Multiplies the instructions by the number of products.
     const double passes =
         dot.products * (bitWidth(dot.type) / 8.0) / std::max(dot.lhs.bytesPerElement, 0.5);
     work.steps *= passes;

@@ -1,6 +1,6 @@
 // How a dot's tile maps to tensor-core instructions: operand traffic from shared memory, number of
-// instructions, re-layout of operands that an instruction can not read as they lie.
-// Internal to the cost model.
+// instructions, and transposition of operands whose layout an instruction cannot read. Internal to
+// the cost model.
 #pragma once
 
 #include "analysis/tiling/plan.h"
@@ -13,18 +13,18 @@ namespace tilewright {
 struct DotOperandShape {
   double bytesPerElement = 2;
   bool contractedMinor = true; ///< elements along k are contiguous ("K-major")
-  bool fromShared = true;      ///< false: it is in registers already
+  bool fromShared = true;      ///< false: already in registers
 };
 
 /// The tile of a dot: [batch, rows, k] x [batch, k, columns], all as tiled.
 template <class Q> struct DotShape {
   Q batch = 1, rows = 1, columns = 1, depth = 1;
-  DType type = DType::BF16; ///< in which operands are multiplied; f32 on tensor cores is TF32
-  bool tensorCores = true;  ///< false: they may not take part (`algorithm=dot_f32_f32_f32`)
-  int products = 1;         ///< of parts of the operands, for each (`algorithm=…_x3`)
+  DType type = DType::BF16; ///< type of the multiplication; f32 on tensor cores means TF32
+  bool tensorCores = true;  ///< false: not allowed (`algorithm=dot_f32_f32_f32`)
+  int products = 1;         ///< products of operand parts for each product (`algorithm=…_x3`)
   DotOperandShape lhs, rhs;
-  /// The result feeds another dot, so that every warp keeps whole rows of it. More warps than
-  /// blocks of 16 rows then do the same work again.
+  /// The result is an operand of another dot, so every warp keeps whole rows of it. Warps beyond
+  /// the number of 16-row blocks then do redundant work.
   bool feedsDot = false;
 
   Q repeats(const Q &warps) const;
@@ -39,8 +39,8 @@ template <class Q> struct DotWork {
   Q relayoutClocks = 0; ///< shared memory, to store operands element by element
   Q relayoutRoundTrips = 0;
   Q scatterClocks = 0; ///< L1, to copy operands element by element
-  Q serialGroups = 0;  ///< wgmma that the compiler waits for before anything else goes on
-  Q relayoutWords = 0; ///< registers per thread that it takes
+  Q serialGroups = 0;  ///< wgmma instructions that the compiler waits for one by one
+  Q relayoutWords = 0; ///< registers per thread for it
   Q accumulators = 0;  ///< f32 registers per thread
 };
 
@@ -48,13 +48,13 @@ template <class Q>
 DotWork<Q> dotWork(const DotShape<Q> &dot, Instruction instruction, const Q &warps,
                    const Device &device);
 
-/// Whether an operand must be re-laid out by way of registers: wgmma reads operands of 8 and of 32
-/// bit only where k is the contiguous dim (PTX ISA, matrix descriptors).
+/// True if an operand must be transposed through registers: wgmma reads operands of 8 and 32 bit
+/// only if k is the contiguous dim (PTX ISA, matrix descriptors).
 bool needsRelayout(const DotOperandShape &operand);
 
-/// Whether the copies of an operand to shared memory move single elements, because wgmma wants it
-/// the other way round: 32 bit is the smallest that an asynchronous copy can move. Smaller ones go
-/// through registers.
+/// True if an operand is transposed while it is copied to shared memory, element by element:
+/// possible from 32 bit on, the smallest unit of an asynchronous copy. Smaller elements go through
+/// registers.
 bool isScattered(const DotOperandShape &operand, Instruction instruction);
 
 } // namespace tilewright

@@ -1,16 +1,16 @@
-// Traced: a number that remembers how it was computed, so that what an algorithm does with one
-// plan can be done again with many.
+// Traced: a number that records how it was computed, so that the arithmetic done for one plan can
+// be replayed for many.
 //
-// The derivation of features (features.h) is written over a number type. Run on Traced numbers it
-// leaves, in a Trace, the arithmetic as a graph of operations on the plan's values, and every
-// comparison that decided a branch as a *guard*: the comparison and how it came out. Plans for
-// which all guards come out the same take the same path, so that the recorded arithmetic is theirs,
-// too; feature_program.h runs it on eight plans at a time.
+// The derivation of features (features.h) is written over a number type. Run on Traced numbers, it
+// fills a Trace with the arithmetic, as a graph of operations on the plan's values, and with every
+// comparison that decided a branch, as a *guard*: the comparison and its outcome. Plans with the
+// same guard outcomes take the same path, so the recorded arithmetic holds for them, too;
+// feature_program.h replays it on many plans at a time.
 //
-// Arithmetic is recorded operation by operation, never reordered: a replay gives the very bits that
-// the derivation gives for a plan alone.
+// Arithmetic is recorded operation by operation and never reordered: a replay gives the same bits
+// as the derivation for a single plan.
 //
-// One trace at a time and thread: numbers find it in `Trace::current`.
+// At most one trace is active in a thread, in `Trace::current`.
 #pragma once
 
 #include "costmodel/elementary.h"
@@ -56,7 +56,7 @@ struct TraceGuard {
   bool holds = false;
 };
 
-/// The operations of any number of runs; equal ones are one node. Operands precede users.
+/// The operations of any number of runs; equal operations share a node. Operands precede users.
 class Trace {
 public:
   static constexpr uint32_t none = UINT32_MAX;
@@ -67,7 +67,7 @@ public:
 
   /// Forgets the guards: another run begins.
   void startRun();
-  /// Guards of this run in the order in which they were met, each comparison once.
+  /// Guards of this run in order of first occurrence, each comparison once.
   const std::vector<TraceGuard> &guards() const { return met; }
   bool guard(uint32_t node, bool holds);
 
@@ -83,7 +83,7 @@ private:
   uint32_t run = 0;
 };
 
-/// A constant has no node until it meets another number.
+/// A constant gets a node when it is first combined with another number.
 class Traced {
 public:
   Traced(double value = 0) : number(value) {}
@@ -93,7 +93,7 @@ public:
 
   double value() const { return number; }
   bool isConstant() const { return id == Trace::none; }
-  /// Its node; made for a constant.
+  /// Its node; created on demand for a constant.
   uint32_t node() const {
     return isConstant() ? Trace::current->add(TraceOp::Constant, 0, 0, number) : id;
   }
@@ -151,7 +151,7 @@ private:
   double number;
 };
 
-// What derivations need of a number type beside arithmetic and comparisons. Lanes replay them.
+// Operations of a number type beyond arithmetic and comparisons. Lanes replay them.
 inline Traced larger(const Traced &a, const Traced &b) {
   return Traced::make(TraceOp::Larger, a, b, larger(a.value(), b.value()));
 }

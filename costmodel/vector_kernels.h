@@ -1,9 +1,8 @@
-// The parts of pricing that run on vectors, compiled for each width of vectors. Internal to the
-// cost model.
+// The vectorised parts of pricing, compiled for each vector width. Internal to the cost model.
 //
-// vector_kernels.inc is their one source. It is compiled once for each set of instructions, in a
-// file of its own, because compilers take vector arithmetic apart before they look at what a single
-// function may use.
+// Their one source, vector_kernels.inc, is compiled once for each instruction set, in a file of its
+// own: with per-function targets, compilers split vector arithmetic into scalars before they see a
+// function's target.
 #pragma once
 
 #include "costmodel/estimate.h"
@@ -25,16 +24,16 @@ struct VectorKernels {
                    FeaturesOf<Lanes> &features, const Device &device, const Parameters &parameters,
                    CacheState cache, FeatureProgram::Slot *slots, std::span<const uint32_t> plans,
                    std::span<double> timeNs);
-  /// Times of the plans of blocks.
+  /// Times of the plans in the blocks.
   void (*priceBlocks)(std::span<const FeatureBlock> blocks, const Device &device,
                       const Parameters &parameters, CacheState cache, std::span<double> timeNs);
 };
 
-/// For this processor.
+/// The best for this processor.
 const VectorKernels &vectorKernels();
 
 namespace vector_kernels {
-extern const VectorKernels baseline, avx2, avx512; ///< the others only where x86 is compiled for
+extern const VectorKernels baseline, avx2, avx512; ///< avx2 and avx512 exist on x86 only
 } // namespace vector_kernels
 
 } // namespace tilewright

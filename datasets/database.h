@@ -1,4 +1,4 @@
-// SQLite behind values: a database and its statements, errors as llvm::Error.
+// Value wrappers around SQLite: a database and its statements, with errors as llvm::Error.
 #pragma once
 
 #include "analysis/support/diag.h"
@@ -26,7 +26,7 @@ public:
   Statement &bind(int parameter, int64_t number);
   Statement &bind(int parameter, std::optional<double> number);
 
-  /// To the next row; false after the last. A statement that is done starts anew.
+  /// Advances to the next row; false after the last. A finished statement restarts.
   llvm::Expected<bool> step();
 
   int columns() const;
@@ -40,10 +40,10 @@ private:
   sqlite3_stmt *statement = nullptr;
 };
 
-/// Errors (BadInput) say what SQLite says: a file that is no database, damaged, locked, or full.
+/// Errors (BadInput) carry SQLite's message: not a database, damaged, locked, or full.
 class Database {
 public:
-  /// Opens a file, made if it is not there; ":memory:" is one without a file.
+  /// Opens a file, creating it if necessary; ":memory:" is a database without a file.
   static llvm::Expected<Database> open(const std::string &path);
   Database(Database &&) noexcept;
   Database &operator=(Database &&) noexcept;

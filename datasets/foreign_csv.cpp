@@ -12,14 +12,14 @@ namespace tilewright {
 
 namespace {
 
-/// A table without what tools print around it.
+/// A table without the lines that tools print around it.
 struct Stripped {
   std::string text;
-  unsigned linesBefore = 0; ///< that stood before the header
+  unsigned linesBefore = 0; ///< lines before the header
 };
 
-/// Leaves out the lines that ncu prints ("==PROF== …") and comments ("# …") before the header;
-/// further down they become blank lines, so that line numbers stay.
+/// Skips lines that ncu prints ("==PROF== …") and comments ("# …") before the header; further down
+/// they become blank lines, so that line numbers stay the same.
 Stripped withoutChatter(std::string_view text) {
   Stripped result;
   bool hasHeader = false;
@@ -42,7 +42,7 @@ Stripped withoutChatter(std::string_view text) {
   return result;
 }
 
-/// Fields separated by tabs, or by semicolons, as a spreadsheet writes where the comma is the
+/// Fields separated by tabs, or by semicolons, which spreadsheets use where the comma is the
 /// decimal point.
 std::string withCommas(const std::string &text) {
   std::string_view header(text.data(), std::min(text.find('\n'), text.size()));
@@ -106,11 +106,11 @@ public:
       return refuse("no column 'gpu__time_duration.sum'; run ncu with that metric");
     if (table.rowCount() == 0)
       return refuse("no rows");
-    // Without a row of units (counters that CUPTI gave) times are in ns.
+    // Without a row of units (counters from CUPTI) times are in ns.
     bool hasUnits = !isTime(table.cell(0, *time));
     auto factor = hasUnits ? nanosecondsPer(table.cell(0, *time)) : std::optional(1.0);
     if (!factor)
-      return table.errorAt(0, fmt::format("'{}' under gpu__time_duration.sum is no unit of time",
+      return table.errorAt(0, fmt::format("'{}' under gpu__time_duration.sum is not a unit of time",
                                           table.cell(0, *time).substr(0, 40)));
     start({"kernel", "time_ns"}, {kernel, time});
     for (size_t row = hasUnits ? 1 : 0; row < table.rowCount(); ++row) {
@@ -159,7 +159,7 @@ public:
   }
 
 private:
-  /// The column that names what was timed.
+  /// The column with the name of the timed kernel.
   std::optional<size_t> nameColumn() const {
     for (const char *name : {"kernel", "Kernel Name", "benchmark", "kind", "name", "Name"})
       if (auto column = table.column(name))
@@ -172,8 +172,7 @@ private:
     return cell.empty() || cell == "n/a" || parseLocalNumber(cell);
   }
 
-  /// What to do about columns of rates, which Triton's benchmarks write unless they are told
-  /// otherwise.
+  /// Advice for columns of rates, which Triton's benchmarks write by default.
   std::string rateHint() const {
     for (const std::string &column : table.columns()) {
       std::string lower = llvm::StringRef(column).lower();
@@ -224,7 +223,7 @@ private:
         auto factor = nanosecondsPer(table.cell(row, *unit));
         auto number = parseLocalNumber(table.cell(row, *value));
         if (!factor || !number)
-          return table.errorAt(row, fmt::format("'{} {}' is no time",
+          return table.errorAt(row, fmt::format("'{} {}' is not a time",
                                                 table.cell(row, *value).substr(0, 40),
                                                 table.cell(row, *unit).substr(0, 40)));
         launch.time = formatNs(*number * *factor);
@@ -409,7 +408,7 @@ llvm::Expected<std::string> importForeign(const std::string &name, const std::st
   auto result = importTable(name, withCommas(stripped.text), format);
   if (result || stripped.linesBefore == 0)
     return result;
-  // Lines of the file, not of what is left of it.
+  // Line numbers of the file, not of the stripped text.
   Diag diag = takeDiag(result.takeError());
   if (diag.line > 0)
     diag.line += stripped.linesBefore;

@@ -19,10 +19,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *indexName = ".tilewright-index.sqlite";
-/// Version of the tables below; an index of another one is made anew.
+/// Version of the tables below; an index of another version is rebuilt.
 constexpr int indexVersion = 2;
 
-/// Columns of text that are taken over as they stand in a file.
+/// Text columns that are copied unchanged from a file.
 constexpr std::array textColumns = {"plan_hash", "problem", "kernel",      "kind",
                                     "plan",      "regime",  "device",      "board",
                                     "driver",    "target",  "tool_version"};
@@ -35,8 +35,7 @@ create table rows(file text not null, line integer not null, counts integer not 
   error text, primary key(file, line)) without rowid;
 )";
 
-/// Tells a file that was written to from one that was not. The time of the last change of the
-/// inode can't be set by hand.
+/// Detects that a file was written to. The inode's change time can't be set by hand.
 std::string stampOf(const std::string &path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0)
@@ -47,7 +46,7 @@ std::string stampOf(const std::string &path) {
 
 bool isTable(const fs::path &path) {
   std::string name = path.filename().string();
-  // Counters of a run have no times and stand beside its file.
+  // A run's counters have no times; their file is beside the run's.
   return (name.ends_with(".csv") || name.ends_with(".csv.gz")) &&
          name.find(".counters.csv") == std::string::npos;
 }
@@ -58,12 +57,12 @@ std::string hashOfKey(std::string_view key) {
   return digest.str();
 }
 
-/// An index with the files that it should cover.
+/// An index and the files that it should cover.
 class Indexer {
 public:
   explicit Indexer(Database &database) : database(database) {}
 
-  /// Is the database an index of this version that can be read?
+  /// True if the database is a readable index of this version.
   llvm::Expected<bool> isCurrent() {
     auto version = database.prepare("pragma user_version");
     if (!version)
@@ -73,7 +72,7 @@ public:
       return row.takeError();
     if (version->integer(0) != indexVersion)
       return false;
-    // Damage anywhere, not only where today's question happens to look.
+    // Checks everything, not only what the current query reads.
     auto check = database.prepare("pragma quick_check(1)");
     if (!check)
       return check.takeError();
@@ -104,7 +103,7 @@ public:
                         fmt::format("pragma user_version = {};", indexVersion));
   }
 
-  /// Makes the index say what the files say. `base` stands before the names in the index.
+  /// Updates the index from the files. `base` is the prefix of the names in the index.
   llvm::Error update(const std::vector<std::string> &paths, std::vector<std::string> &read) {
     std::vector<std::pair<std::string, std::string>> changed; // with their stamps
     std::vector<std::string> gone;
@@ -166,7 +165,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Of what the index says about a file: bits that flipped in it must not become a measurement.
+  /// A checksum of the index's content for a file: flipped bits must not become a measurement.
   llvm::Expected<std::string> digestOf(const std::string &path) {
     auto rows = database.prepare("select * from rows where file = ? order by line");
     if (!rows)
@@ -244,7 +243,7 @@ std::string conditionsOf(const StoreFilter &filter) {
   return sql;
 }
 
-/// One of each row that the statement gives.
+/// One object for each row of the statement.
 template <class T, class Make>
 llvm::Expected<std::vector<T>> collect(Statement &query, const Make &make) {
   std::vector<T> result;
@@ -272,7 +271,7 @@ llvm::Error StoreFilter::add(std::string_view text) {
                      text, fmt::join(known, ", "));
   std::string pattern(text.substr(equals + 1));
   for (size_t at = 0; (at = pattern.find('[', at)) != std::string::npos; at += 3)
-    pattern.replace(at, 1, "[[]"); // a bracket is no more than that
+    pattern.replace(at, 1, "[[]"); // a bracket is a literal
   where.push_back({std::move(column), std::move(pattern)});
   return llvm::Error::success();
 }
@@ -318,14 +317,14 @@ llvm::Expected<MeasurementStore> MeasurementStore::open(std::span<const std::str
     return inMemory("");
 
   std::string path = folder + "/" + indexName, why;
-  // Twice: the second time without whatever was there.
+  // Tries twice: the second time without the old index.
   for (int attempt = 0; attempt < 2; ++attempt) {
     bool wasThere = fs::exists(path, error);
     auto database = Database::open(path);
     if (!database)
       return inMemory(takeDiag(database.takeError()).message + "; the index is not kept");
     MeasurementStore store(std::move(*database));
-    // A cache need not survive a power cut; what is damaged by one is found.
+    // A cache need not survive a power cut; damage is detected.
     llvm::consumeError(store.database.run("pragma synchronous = off"));
     Indexer indexer(store.database);
     llvm::Error failed = llvm::Error::success();
@@ -358,7 +357,7 @@ llvm::Expected<MeasurementStore> MeasurementStore::open(std::span<const std::str
       if (attempt == 1)
         return inMemory(why + "; the index is not kept");
     }
-    // It holds nothing that the files do not.
+    // The index contains nothing beyond the files.
     fs::remove(path, error);
     fs::remove(path + "-journal", error);
     if (error)
@@ -435,13 +434,13 @@ llvm::Expected<std::vector<StoredRow>> MeasurementStore::rows(const StoreFilter 
 }
 
 std::string measurementKey(const TableRow &row) {
-  // In an order that does not depend on the file's.
+  // Sorted, independent of the order of columns in the file.
   static constexpr std::array ours = {"kernel", "plan", "problem", "regime"};
   static constexpr std::array others = {
       "K",      "M",       "N",      "batch",   "block",    "causal", "d0",
       "d1",     "d2",      "dtype",  "group_m", "head_dim", "kernel", "order",
       "regime", "split_k", "stages", "tile_k",  "tile_m",   "tile_n", "warps"};
-  // A row that has its plan as text needs no more; its `block` is one of measurements.
+  // A row with its plan as text needs no further columns; its `block` is a block of measurements.
   bool isOurs = !row.text("plan").empty() && !row.text("problem").empty();
   std::string key;
   auto add = [&](const char *column) {

@@ -10,7 +10,7 @@
 
 namespace tilewright::profile {
 
-/// What is counted: time and cycles, DRAM, L2, L1 and shared memory, instructions, tensor pipe,
+/// The counters: time and cycles, DRAM, L2, L1 and shared memory, instructions, tensor pipe,
 /// occupancy. CUPTI's names; all known for GA100, GH100 and GB100.
 std::span<const char *const> counterNames();
 

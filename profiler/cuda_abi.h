@@ -1,4 +1,4 @@
-// The part of the CUDA driver API that the runner calls, as it stands in libcuda.so.1.
+// The part of the CUDA driver API that the runner calls, as exported by libcuda.so.1.
 //
 // Declared here so that no CUDA header is needed to build. Names, values and signatures: CUDA
 // Driver API reference (cuda.h), stable since CUDA 11; where a function has a `_v2` symbol, that

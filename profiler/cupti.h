@@ -10,7 +10,7 @@ namespace tilewright::profile {
 struct CuptiActivity : cupti::ActivityFunctions {
   uint32_t version = 0; ///< 130001: CUDA 13.0
 
-  /// Nothing where there is no CUPTI; `why` says which and what to do.
+  /// Empty without CUPTI; `why` says what is missing and what to do.
   static std::optional<CuptiActivity> open(std::string &why);
   std::string describe(cupti::Status status) const;
 };

@@ -1,8 +1,8 @@
-// The part of CUPTI that the runner calls, as it stands in libcupti.so.12 and .13.
+// The part of CUPTI that the runner calls, as exported by libcupti.so.12 and .13.
 //
 // Names, values and layouts: CUPTI reference (cupti_activity.h, cupti_profiler_host.h,
 // cupti_range_profiler.h of CUDA 12.6 and 13.0). Every parameter block starts with its own size,
-// counted to the end of its last member, by which CUPTI tells versions apart. `abi_test.cpp`
+// counted to the end of its last member, by which CUPTI distinguishes versions. `abi_test.cpp`
 // compares all of this with the headers where the build machine has them.
 #pragma once
 

@@ -7,7 +7,7 @@ namespace tilewright::profile {
 namespace {
 
 /// Errors that a context does not survive (CUDA Driver API reference, CUresult): a launch that
-/// faulted, timed out or hit an error in hardware, and whatever says so itself.
+/// faulted, timed out or hit a hardware error, and errors documented as such.
 bool isSticky(cuda::Status status) {
   switch (status) {
   case 214: // CUDA_ERROR_ECC_UNCORRECTABLE

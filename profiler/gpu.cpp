@@ -43,8 +43,7 @@ Result<LoadedFunction> LoadedModule::function(const std::string &entry, int thre
                              std::to_string(sharedBytes) + " bytes of shared memory are refused");
   driver->funcGetAttribute(&result.registers, cuda::NumRegs, result.function);
   driver->funcGetAttribute(&result.localBytes, cuda::LocalSizeBytes, result.function);
-  driver->occupancy(&result.blocksPerMultiprocessor, result.function, threads,
-                    static_cast<size_t>(sharedBytes));
+  driver->occupancy(&result.ctasPerSm, result.function, threads, static_cast<size_t>(sharedBytes));
   return result;
 }
 

@@ -18,7 +18,7 @@ struct GpuInfo {
   double clockHz = 0;              ///< highest SM clock
   double memoryBytesPerSecond = 0; ///< of the data sheet: 2 transfers a clock over the whole bus
   uint64_t l2Bytes = 0;
-  int maxSharedBytes = 0; ///< a block, at most
+  int maxSharedBytes = 0; ///< a CTA, at most
   int cudaVersion = 0;    ///< of the driver: 13000
 };
 
@@ -46,7 +46,7 @@ struct LoadedFunction {
   cuda::Function function = nullptr;
   int registers = 0;
   int localBytes = 0;
-  int blocksPerMultiprocessor = 0; ///< at the block size and shared memory asked for
+  int ctasPerSm = 0; ///< at the CTA size and shared memory asked for
 };
 
 /// A loaded cubin or PTX, unloaded with the object.

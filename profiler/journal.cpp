@@ -74,7 +74,7 @@ Status Journal::load() {
   };
   struct stat info {};
   if (fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode))
-    return refuse("is no ordinary file");
+    return refuse("is not an ordinary file");
   auto size = static_cast<size_t>(info.st_size);
   if (size > maxFileBytes)
     return refuse("has " + std::to_string(size) + " bytes, at most " +

@@ -32,7 +32,7 @@ Result<std::unique_ptr<KernelRun>> KernelRun::prepare(const Gpu &gpu, InputCache
   std::unique_ptr<KernelRun> run(new KernelRun(gpu, kernel));
   if (static_cast<int64_t>(kernel.geometry.sharedBytes) > gpu.info().maxSharedBytes)
     return Failure{FailureKind::Kernel, std::to_string(kernel.geometry.sharedBytes) +
-                                            " bytes of shared memory a block, the device allows " +
+                                            " bytes of shared memory a CTA, the device allows " +
                                             std::to_string(gpu.info().maxSharedBytes)};
   Result<std::vector<char>> code = readCode(pack, kernel, asPtx);
   if (!code)

@@ -115,7 +115,7 @@ public:
         result.push_back(item == "inf" ? std::numeric_limits<double>::infinity()
                                        : -std::numeric_limits<double>::infinity());
       else
-        complain(name, "holds something that is no number");
+        complain(name, "holds something that is not a number");
     }
     return result;
   }
@@ -123,7 +123,7 @@ public:
     auto type = parseDType(text(name));
     if (type && bitWidth(*type) > 0)
       return *type;
-    complain(name, "is no element type");
+    complain(name, "is not an element type");
     return DType::F32;
   }
   const Json &list(const char *name) {
@@ -231,7 +231,7 @@ void readGeometry(Fields &f, LaunchGeometry &geometry) {
   auto three = [&](const char *name, int64_t most, unsigned *to) {
     std::vector<int64_t> values = f.integers(name, 1, most);
     if (values.size() != 3)
-      f.complain(name, "has not three numbers");
+      f.complain(name, "must have three numbers");
     for (size_t i = 0; i < 3 && i < values.size(); ++i)
       to[i] = static_cast<unsigned>(values[i]);
   };
@@ -401,7 +401,7 @@ Result<std::vector<char>> readCode(const Pack &pack, const PackKernel &kernel, b
   const std::string &name = kernel.cubinFile.empty() || asPtx ? kernel.ptxFile : kernel.cubinFile;
   // A name with a separator could lead out of the folder.
   if (name.empty() || name.find('/') != std::string::npos)
-    return Failure{FailureKind::Kernel, "'" + name + "' is no file of the pack"};
+    return Failure{FailureKind::Kernel, "'" + name + "' is not a file of the pack"};
   auto text = readTextFile(pack.folder + "/" + name, maxCodeBytes);
   if (!text)
     return Failure{FailureKind::Kernel, text.failure().message};

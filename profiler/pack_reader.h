@@ -1,4 +1,4 @@
-// A pack as the runner sees it: what to launch, on what inputs, and what must come out.
+// A pack as the runner sees it: kernels, inputs and expected results.
 //
 // Packs are described in codegen/pack.h; here the manifest is read without LLVM. Fields that this
 // version does not know are ignored, those it needs are checked: sizes, counts and names come from
@@ -23,7 +23,7 @@ struct PackParameter {
   FillRange range; ///< of an input's values
 };
 
-/// Memory that a kernel's blocks share, one pointer argument after those of the parameters.
+/// Memory that a kernel's CTAs share, one pointer argument after those of the parameters.
 struct PackWorkspace {
   std::string name;
   uint64_t bytes = 0;
@@ -48,7 +48,7 @@ struct PackExpectation {
   double scale = 0; ///< root mean square of the output, under which errors are absolute
 };
 
-/// What the kernel must do at least, for telling impossible times.
+/// The kernel's minimum work, for detecting impossible times.
 struct PackWork {
   double flops = 0;
   bool onTensorCores = false;
@@ -100,9 +100,9 @@ Result<Pack> parsePack(const std::string &file, const std::string &text);
 /// or PTX is asked for.
 Result<std::vector<char>> readCode(const Pack &pack, const PackKernel &kernel, bool asPtx);
 
-/// Must the driver compile the pack's PTX for this GPU? A cubin runs within one generation, PTX on
-/// later ones, too, and code for a specific architecture on that one alone. NoGpu where nothing of
-/// the pack can run, with the reason.
+/// True if the driver must compile the pack's PTX for this GPU. A cubin runs within one generation,
+/// PTX on later ones, too, and code for a specific architecture on that one alone. NoGpu where
+/// nothing of the pack can run, with the reason.
 Result<bool> needsPtx(const Pack &pack, const GpuInfo &gpu);
 
 } // namespace tilewright::profile

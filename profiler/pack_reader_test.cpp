@@ -77,7 +77,7 @@ TEST(PackReader, RefusalsNameTheField) {
   EXPECT_EQ(refusedWith([](Json &j) { j["kernels"][0]["grid"][0] = 0; }),
             "'kernels[0].grid' is 0, allowed are 1 to 2147483647");
   EXPECT_EQ(refusedWith([](Json &j) { j["kernels"][0]["parameters"][1]["dtype"] = "q7"; }),
-            "'kernels[0].parameters[1].dtype' is no element type");
+            "'kernels[0].parameters[1].dtype' is not an element type");
   EXPECT_NE(whyRefused("{\n  \"schema\": tilewright\n}").find("m.json:2:14: not valid JSON"),
             std::string::npos);
   EXPECT_NE(refuse([](Json &j) { j["kernels"].push_back(j["kernels"][0]); }).find("same plan"),

@@ -1,4 +1,4 @@
-// Times that can't be: below what the device's peaks allow.
+// Detects impossible times, below the bound of the device's peaks.
 //
 // Peaks are taken generously (the highest clock, every unit busy), so that a time below the bound
 // is a broken measurement and never a good kernel.
@@ -11,7 +11,7 @@ namespace tilewright::profile {
 enum class Regime {
   Cold,  ///< L2 was overwritten before each launch
   Warm,  ///< launches follow each other
-  Graph, ///< the same, but as the nodes of one CUDA graph
+  Graph, ///< warm, as the nodes of one CUDA graph
 };
 constexpr Regime allRegimes[] = {Regime::Cold, Regime::Warm, Regime::Graph};
 const char *toString(Regime regime); ///< "cold", "warm", "graph"
@@ -21,9 +21,9 @@ const char *toString(Regime regime); ///< "cold", "warm", "graph"
 /// number known.
 double peakOpsPerClock(int major, int minor, DType type, bool onTensorCores);
 
-/// The least time that the kernel can take on the device, in ns; 0 where the pack does not say
-/// what it does. A cold kernel gets its inputs from DRAM; what it writes may stay in L2. A warm one
-/// needs DRAM only for what does not fit in L2.
+/// The shortest possible time of the kernel on the device, in ns; 0 if the pack does not state its
+/// work. A cold kernel reads its inputs from DRAM; its writes may stay in L2. A warm one needs DRAM
+/// only for bytes that do not fit in L2.
 double leastTimeNs(const PackKernel &kernel, const GpuInfo &gpu, Regime regime);
 
 } // namespace tilewright::profile

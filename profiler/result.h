@@ -1,4 +1,4 @@
-// How the runner refuses. It carries no LLVM, so it has its own small Expected.
+// The runner's errors. It links no LLVM, so it has its own small Expected.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct Failure {
   std::string message;
 };
 
-/// Nothing, or why it failed.
+/// Success, or why it failed.
 using Status = std::optional<Failure>;
 inline Status fine() { return std::nullopt; }
 

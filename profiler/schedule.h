@@ -1,9 +1,9 @@
-// Which kernel is measured next: a function of the rows that are there.
+// The order of measurements: the next kernel is a function of the existing rows.
 //
-// The order is random but seeded. An incumbent (the first kernel that was measured well) is looked
-// at again after every block of kernels; where its time has moved by more than a tolerance, the
-// clocks have drifted, and the block is measured once more at the end. A run that was interrupted
-// replays its rows and goes on where it stopped.
+// The order is random but seeded. An incumbent (the first kernel that was measured successfully) is
+// measured again after every block of kernels; if its time has moved by more than a tolerance, the
+// clocks have drifted, and the block is measured once more at the end. An interrupted run replays
+// its rows and resumes where it stopped.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace tilewright::profile {
 
 struct ScheduleOptions {
   uint64_t seed = 1;
-  unsigned blockSize = 16;      ///< kernels between two looks at the incumbent
+  unsigned blockSize = 16;      ///< kernels between two measurements of the incumbent
   double driftTolerance = 0.03; ///< as a fraction of the incumbent's time
   unsigned regimes = 2;         ///< rows that a kernel gets
 };
@@ -35,7 +35,7 @@ public:
 
   Step next() const;
 
-  /// Is that row still to be measured?
+  /// True if that row is still to be measured.
   bool isOpen(size_t kernel, unsigned attempt, unsigned regime) const;
 
   /// A row was written. `timeNs` is nothing for one with an error.
@@ -57,7 +57,7 @@ private:
   size_t head = 0; ///< first entry that is not complete
   std::set<std::tuple<size_t, unsigned, unsigned>> written;
   std::vector<bool> hasFailed; ///< by kernel: some row of it has an error
-  std::vector<Entry> block;    ///< completed since the last look at the incumbent
+  std::vector<Entry> block;    ///< completed since the last measurement of the incumbent
   size_t kernels;
   std::optional<size_t> incumbent;
   std::optional<double> incumbentTime;

@@ -146,7 +146,7 @@ private:
     const LoadedFunction &function = (*run)->function();
     record[Column::Regs] = std::to_string(function.registers);
     record[Column::LocalBytes] = std::to_string(function.localBytes);
-    record[Column::CtasPerSm] = std::to_string(function.blocksPerMultiprocessor);
+    record[Column::CtasPerSm] = std::to_string(function.ctasPerSm);
     Result<Verification> verification = (*run)->check();
     if (!verification) {
       error = verification.failure().message;

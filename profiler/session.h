@@ -1,8 +1,8 @@
 // A measuring session: packs in, rows out.
 //
-// A session runs in a process of its own, because a kernel that faults takes the process's GPU
-// context with it. It tells its supervisor what it is about to do, so that the supervisor can
-// write down what a process died of and start the next one.
+// A session runs in a process of its own, because a kernel that faults destroys the process's GPU
+// context. It reports each step before it starts, so that the supervisor can record why a process
+// died and start the next one.
 #pragma once
 
 #include "profiler/journal.h"
@@ -28,7 +28,7 @@ struct WorkItem {
   const PackKernel *kernel = nullptr;
 };
 
-/// The schedule that the rows of the journal leave.
+/// The rest of the schedule, given the journal's rows.
 Schedule replay(const std::vector<WorkItem> &items, const SessionOptions &options,
                 const Journal &journal);
 
@@ -47,7 +47,7 @@ struct SessionHooks {
   std::function<void(const std::string &)> say; ///< a line for the user
 };
 
-/// Cells that follow from the kernel and the step alone.
+/// Cells that depend only on the kernel and the step.
 Record newRecord(const WorkItem &item, const Step &step, const SessionOptions &options);
 
 /// Measures until nothing is left. Every row is on disk before the next step begins.

@@ -1,4 +1,4 @@
-// What a run came to, for people and for machines.
+// The summary of a run, as text and as JSON.
 #pragma once
 
 #include "profiler/journal.h"
@@ -14,7 +14,7 @@ struct RunSummary {
   };
   std::vector<Problem> failed; ///< rows with an error, the last attempt of each
   size_t rejectedSamples = 0;  ///< in rows that count
-  size_t unchecked = 0;        ///< kernels whose numbers nothing is known of
+  size_t unchecked = 0;        ///< kernels without expected values
   unsigned driftedBlocks = 0;
   std::vector<std::string> throttles; ///< reasons seen, each once
 };

@@ -1,7 +1,8 @@
 // Runs sessions in processes of their own, one after the other, until the work is done.
 //
-// A kernel can fault, hang or take the process down. Then the supervisor writes a row that says
-// so, ends the process if it still runs, and starts the next one, which goes on after that row.
+// A kernel can fault, hang or take the process down. Then the supervisor writes a row with the
+// error, ends the process if it still runs, and starts the next one, which continues after that
+// row.
 #pragma once
 
 #include "profiler/session.h"

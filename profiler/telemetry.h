@@ -9,7 +9,7 @@
 
 namespace tilewright::profile {
 
-/// What was seen since the last take(); a value that NVML does not give stays empty.
+/// Samples since the last take(); values that NVML does not provide stay empty.
 struct Readings {
   std::optional<double> smMegahertz, memoryMegahertz, watts, celsius; ///< medians
   std::string throttle; ///< why clocks were held down: "power cap", "thermal"; empty: they weren't

@@ -19,7 +19,7 @@ struct Verification {
 
 /// Compares the elements that the pack has values of; the error of one is
 /// |value - expected| / max(|expected|, scale of the output). Outputs were filled with 0xff before
-/// the launch; where that is no value of the output's type, blocks of it that nothing overwrote
+/// the launch; where that is not a value of the output's type, blocks of it that nothing overwrote
 /// are a failure, too. Large outputs are read in part.
 /// Fails only when reading does.
 Result<Verification> verify(const PackKernel &kernel, const ReadOutput &read);

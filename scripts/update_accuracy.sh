@@ -83,7 +83,7 @@ TEXT
 
 Kinds of kernels that were priced worst, before and after what model.md says of masked loads, of registers
 of kept rows and of unpacking, and of addresses; Triton's with shapes left out. No measured row has an odd
-length; those counted here have one that is no multiple of 128 bytes. Of products with transcendental
+length; those counted here have one that is not a multiple of 128 bytes. Of products with transcendental
 functions in their epilogues there are only those of our own code, cold and warm, one plan each.
 
 `scripts/accuracy_classes.sh`

@@ -7,8 +7,8 @@
 //   substitution     second's expressions are built anew from first's results, in one pass
 //   solving          the same, and second restricts first: constraints are solved
 //
-// Both maps are in normal form, so that in all ways but the last no domain can change and nothing
-// of first has to be looked at again.
+// Both maps are in normal form, so only the last way can change a domain or needs to revisit
+// first's expressions.
 #include "analysis/affine/expr_internal.h"
 #include "analysis/affine/normal_map.h"
 
@@ -55,8 +55,8 @@ private:
   detail::Loan<detail::Replacements> lent;
   detail::Replacements &replacements; ///< of second's variables
   MapDraft draft;
-  bool isCovered = true;   ///< does every result of first stay within second's domain?
-  bool hasSources = false; ///< has second runtime variables?
+  bool isCovered = true;   ///< true if every result of first stays within second's domain
+  bool hasSources = false; ///< true if second has runtime variables
   bool isRenamedApart = false;
 };
 
@@ -67,8 +67,8 @@ void Composer::compareDomains() {
       isCovered = isCovered && v.domain.contains(first.values[dim++]);
 }
 
-/// The variables of the composition: first's, then what second brings, under names that are free,
-/// lowest numbers first. Fills in the replacements.
+/// The variables of the composition: first's, then second's under free names with the lowest
+/// numbers. Fills in the replacements.
 void Composer::renameApart() {
   isRenamedApart = true;
   replacements.fit(ctx.variableCount());
@@ -110,9 +110,9 @@ void Composer::renameApart() {
   }
 }
 
-/// Do second's variables become other variables of the same domain in the same order? Then so do
-/// normal forms: they depend on the order of variables and on domains. (Of deep expressions the
-/// order of terms may depend on names.)
+/// True if second's variables only become other variables of the same domain in the same order.
+/// Normal forms are then preserved: they depend only on the order of variables and on domains. (In
+/// deep expressions the order of terms may depend on names.)
 bool Composer::isRenaming() {
   constexpr uint32_t shallow = 24;
   auto isShallow = [](Expr e) { return nodeOf(e)->treeSize <= shallow; };
@@ -195,7 +195,7 @@ const MapNode *Composer::substituted() {
 }
 
 const MapNode *Composer::solved() {
-  // What only says where a variable is needs no solving.
+  // A constraint that only bounds one variable needs no solving.
   draft.conds.append(first.conds.begin(), first.conds.end());
   MapConstraints system(ctx, draft);
   system.know(first.conds);
@@ -209,7 +209,7 @@ const MapNode *Composer::solved() {
     if (!e.isVariable() || !system.narrow(e, v.domain))
       draft.conds.push_back({e, v.domain});
   }
-  // Expressions in normal form for the domains as they are when it is called.
+  // Expressions in normal form for the current domains.
   auto renew = [&](Simplifier::Impl &simplifier) {
     size_t dim = 0;
     for (const MapVariable &v : second.vars) {
@@ -264,8 +264,8 @@ const MapNode *Composer::run() {
   return isCovered && second.conds.empty() ? substituted() : solved();
 }
 
-/// The one of two maps that is their composition, since the other is an identity; null if neither
-/// is. An identity's variables are its dims.
+/// If one of two maps is an identity, the other one, which is their composition; null otherwise. An
+/// identity's variables are its dims.
 const MapNode *composeIdentity(const MapNode &first, const MapNode &second) {
   if (first.provedEmpty || second.provedEmpty)
     return nullptr;
@@ -279,7 +279,7 @@ const MapNode *composeIdentity(const MapNode &first, const MapNode &second) {
   }
   if (!first.isIdentity)
     return nullptr;
-  // Over the same variables, so that second says it all.
+  // Both have the same variables, so second is the whole composition.
   for (size_t i = 0; i < second.dims; ++i)
     if (first.vars[i] != second.vars[i])
       return nullptr;

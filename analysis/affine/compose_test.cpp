@@ -1,5 +1,5 @@
 // Composition: every way of composing gives the map that the definition says.
-#include "analysis/affine/map_test_support.h"
+#include "analysis/affine/testing/maps.h"
 
 #include <gtest/gtest.h>
 

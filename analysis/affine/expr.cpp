@@ -42,7 +42,7 @@ int compareNodes(const ExprNode *a, const ExprNode *b, int depth) {
     return compareNumbers(a->kind, b->kind);
   if (a->kind == ExprKind::Constant)
     return compareNumbers(a->value, b->value);
-  // Different nodes differ somewhere below; the hash decides where looking would take long.
+  // Different nodes differ somewhere below; the hash decides where comparing would take long.
   if (a->lhs && depth > 0) {
     if (int order = compareNodes(a->lhs, b->lhs, depth - 1))
       return order;

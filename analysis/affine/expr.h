@@ -5,10 +5,10 @@
 //
 // Semantics, over the integers:
 //   a floordiv b  = ⌊a/b⌋       a ceildiv b = ⌈a/b⌉       a mod b = a - b·⌊a/b⌋ in [0, b)
-// Divisors and moduli must be positive wherever the expression is evaluated; evaluate() gives
-// nothing where they are not. Arithmetic that leaves 64 bits never wraps: building a constant that
-// does gives the *poison* expression, anything built from poison is poison, and evaluate() of it
-// gives nothing. A wrong number can't come out.
+// Divisors and moduli must be positive wherever the expression is evaluated; evaluate() is empty
+// where they are not. Arithmetic that leaves 64 bits never wraps: building a constant that does
+// gives the *poison* expression, anything built from poison is poison, and its evaluate() is empty.
+// A result is never wrong.
 //
 // Variables have a kind and an identity (VarId); they are never known by position. dim(2) of a
 // context is always the same variable.
@@ -136,7 +136,7 @@ private:
   const detail::ExprNode *node = nullptr;
 };
 
-/// Values for variables, by VarId. A variable without a value makes evaluation give nothing.
+/// Values for variables, by VarId. Evaluation is empty if a variable has no value.
 class Assignment {
 public:
   void set(VarId var, int64_t value) {
@@ -153,11 +153,11 @@ private:
   std::vector<std::optional<int64_t>> values;
 };
 
-/// Intervals for variables, by VarId; a variable that is not in it is unbounded.
+/// Intervals for variables, by VarId; other variables are unbounded.
 class Bounds {
 public:
   void set(VarId var, Interval interval) {
-    constexpr size_t first = 8; // not to grow for each of the usual few
+    constexpr size_t first = 8; // avoids growing for each of the usual few
     if (var.index >= intervals.size())
       intervals.resize(std::max<size_t>(var.index + 1, first));
     intervals[var.index] = interval;
@@ -235,8 +235,8 @@ private:
   std::unique_ptr<detail::MapPool> pool;
 };
 
-/// The value at a point. Nothing if a variable has no value, a divisor is not positive, or a
-/// result leaves 64 bits. Linear in the DAG.
+/// The value at a point. Empty if a variable has no value, a divisor is not positive, or a result
+/// leaves 64 bits. Linear in the DAG.
 std::optional<int64_t> evaluate(Expr expr, const Assignment &point);
 
 /// Replaces variables, simultaneously. Linear in the DAG. `replacement` gives a null Expr for a

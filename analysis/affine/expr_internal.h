@@ -9,7 +9,7 @@
 
 namespace tilewright::detail {
 
-/// The value of one operation; nothing where it has none or leaves 64 bits.
+/// The value of one operation; empty if it has none or leaves 64 bits.
 std::optional<int64_t> apply(ExprKind kind, int64_t a, int64_t b);
 /// Contains every value of the operation for operands in a and b; unbounded for leaves.
 Interval apply(ExprKind kind, Interval a, Interval b);
@@ -18,8 +18,8 @@ Interval apply(ExprKind kind, Interval a, Interval b);
 /// sub-expressions up costs more than visiting them again.
 constexpr uint32_t smallTree = 64;
 
-/// The nodes below a root, numbered so that operands come before what uses them. Made without
-/// allocating once a thread's buffers have grown; walks may nest.
+/// The nodes below a root, numbered so that operands come before what uses them. Does not allocate
+/// once a thread's buffers have grown; walks may nest.
 class Walk {
 public:
   explicit Walk(const ExprNode *root);
@@ -27,7 +27,7 @@ public:
   Walk &operator=(const Walk &) = delete;
   ~Walk();
 
-  /// Adds what is below another root; those seen already keep their numbers.
+  /// Adds the nodes below another root; nodes already seen keep their numbers.
   void add(const ExprNode *root);
   const std::vector<const ExprNode *> &order() const;
   /// The place of a node that was walked.
@@ -61,7 +61,7 @@ T fold(const ExprNode *root, const Leaf &leaf, const Inner &inner) {
   return values.back();
 }
 
-/// How Exprs hand out their node without making it public to users.
+/// Gives these files access to an Expr's node, which is not public.
 inline const ExprNode *nodeOf(Expr e) {
   static_assert(sizeof(Expr) == sizeof(const ExprNode *));
   const ExprNode *node;

@@ -11,8 +11,8 @@ using detail::fold;
 using detail::nodeOf;
 using detail::Walk;
 
-// Marks are kept by node id and told apart by a stamp, so that starting a walk costs nothing.
-// Expressions of several contexts share a thread's buffers: stamps are never used twice.
+// Marks are kept by node id with a stamp per walk, so that starting a walk costs nothing.
+// Expressions of several contexts share a thread's buffers: stamps are never reused.
 struct Walk::Buffers {
   struct Mark {
     uint32_t stamp = 0, place = 0;

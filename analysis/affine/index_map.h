@@ -106,8 +106,7 @@ public:
   /// Range variables renamed to s0, s1, … and runtime variables to rt0, rt1, … in list order.
   IndexMap renumbered() const;
 
-  /// The results at a point; nothing where the point is outside the domain or violates a
-  /// constraint.
+  /// The results at a point; empty if the point is outside the domain or violates a constraint.
   std::optional<std::vector<int64_t>> evaluate(const Assignment &point) const;
 
   /// Structural equality after renaming range and runtime variables in order.

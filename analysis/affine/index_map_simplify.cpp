@@ -56,8 +56,8 @@ void dropUnused(ExprContext &ctx, MapDraft &draft) {
     used.add(e);
   for (const MapConstraint &c : draft.conds)
     used.add(c.expr);
-  // Backwards: what a composition appends has its source in what is there already, so that one
-  // round does for it.
+  // Backwards: the sources of variables that a composition appends are earlier variables, so one
+  // round suffices.
   llvm::SmallVector<bool, 16> visited(draft.vars.size());
   for (bool again = true; again;) {
     again = false;
@@ -74,7 +74,8 @@ void dropUnused(ExprContext &ctx, MapDraft &draft) {
                  [&](const MapVariable &v) { return !isDim(v) && !used.contains(v.var); });
 }
 
-/// The same element clamped to the same interval is one value: true if there were such variables.
+/// Merges variables with the same element and interval, which are one value; true if there were
+/// any.
 bool mergeRuntimes(ExprContext &ctx, MapDraft &draft) {
   struct Value {
     const RuntimeSource *source;

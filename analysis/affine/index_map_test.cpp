@@ -1,4 +1,4 @@
-#include "analysis/affine/map_test_support.h"
+#include "analysis/affine/testing/maps.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -1,5 +1,4 @@
-// How a context keeps things once: memory that is given back all at once, and a table of what is
-// there already.
+// Interning in a context: an arena that is freed at once, and a table of existing values.
 #pragma once
 
 #include <algorithm>

@@ -49,8 +49,8 @@ LinearForm LinearForm::of(Expr root) {
     makeOpaque();
     return form;
   }
-  // Sums lean to the left and their terms mostly are in order: taken off from the right, and
-  // turned round at the end.
+  // Sums are left-deep and their terms mostly in order: terms are taken off the right end and
+  // reversed afterwards.
   auto take = [&](Expr expr) {
     if (expr.isConstant())
       return form.addConstant(expr.constant());

@@ -21,10 +21,10 @@ struct LinearForm {
   llvm::SmallVector<Term, 4> terms;
   int64_t constant = 0;
 
-  /// A sum of more terms than this is not taken apart: work stays linear in the expression.
+  /// A sum of more terms stays opaque, so that work stays linear in the expression.
   static constexpr size_t maxTerms = 64;
 
-  /// Takes a sum apart. Never fails: a sum that is too long or overflows is one opaque term.
+  /// The linear form of a sum. Never fails: a sum that is too long or overflows is one opaque term.
   static LinearForm of(Expr expr);
   static LinearForm ofConstant(int64_t value) { return {{}, value}; }
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr int64_t infinite = INT64_MAX;
 
-/// Adds to an end of an interval; infinite ends stay. Nothing on overflow.
+/// Adds to an end of an interval; infinite ends stay. Empty on overflow.
 std::optional<int64_t> shiftEnd(int64_t end, int64_t by) {
   return end == INT64_MIN || end == infinite ? std::optional(end) : checkedAdd(end, by);
 }
 
-/// x + k ∈ r  ⇔  x ∈ shifted(r, -k); nothing on overflow.
+/// x + k ∈ r ⇔ x ∈ shifted(r, -k); empty on overflow.
 std::optional<Interval> shifted(Interval r, int64_t by) {
   std::optional<int64_t> lo = shiftEnd(r.lo, by), hi = shiftEnd(r.hi, by);
   if (!lo || !hi)
@@ -81,7 +81,7 @@ bool MapConstraints::isNarrowable(const MapVariable &v) const {
   return kind == VarKind::Dim || kind == VarKind::Range;
 }
 
-/// A simplifier goes on with the wider domains that it was made with, which is sound.
+/// A simplifier keeps the wider domains that it was created with, which is sound.
 void MapConstraints::setDomain(MapVariable &v, Interval domain) {
   if (v.domain == domain)
     return;
@@ -125,7 +125,7 @@ MapConstraints::Outcome MapConstraints::narrowToValues(MapConstraint &c, Interva
 }
 
 MapConstraints::Outcome MapConstraints::normaliseRange(MapConstraint &c) {
-  // Each step takes something off the expression, so that this ends.
+  // Each step makes the expression smaller, so this terminates.
   while (true) {
     Interval values = current->range(c.expr);
     if (Outcome outcome = narrowToValues(c, values); outcome != Outcome::Keep)
@@ -210,7 +210,7 @@ MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c) {
   if (c.residue < 0 || c.residue >= c.modulus)
     return Outcome::Empty;
   const MapConstraint before = c;
-  // What the simplifier makes of e mod m says which constraint it is.
+  // The simplified form of e mod m decides which constraint it is.
   LinearForm form = LinearForm::of(current->simplify(c.expr.mod(c.modulus)));
   bool isMod = form.terms.size() == 1 && form.terms.front().expr.kind() == ExprKind::Mod &&
                form.terms.front().expr.rhs().isConstant();
@@ -249,7 +249,7 @@ MapConstraints::Outcome MapConstraints::normaliseModulus(MapConstraint &c) {
   if (!inner.terms.empty() && inner.terms.front().coefficient < 0 && inner.scale(-1))
     r = *checkedMod(-r, m);
   c = {inner.build(ctx), {}, m, r};
-  isSettled = isSettled && c == before; // another form may be another constraint in turn
+  isSettled = isSettled && c == before; // another form may in turn be another constraint
   MapVariable *v = c.expr.isVariable() ? find(c.expr) : nullptr;
   if (v && isNarrowable(*v) && v->domain.isBounded()) {
     std::optional<int64_t> lo =
@@ -314,7 +314,7 @@ bool MapConstraints::merge() {
   return true;
 }
 
-/// Narrows each variable that stands alone in a sum to what the others leave.
+/// Narrows each variable that is alone in a sum to the values that the others allow.
 bool MapConstraints::propagate(const MapConstraint &c, const LinearForm &form) {
   if (c.modulus != 1)
     return true;
@@ -344,7 +344,7 @@ bool MapConstraints::propagate(const MapConstraint &c, const LinearForm &form) {
 
 namespace {
 
-/// Is `var` the only variable?
+/// True if `var` is the only variable.
 bool isOver(Expr expr, Expr var) {
   uint64_t mask = detail::nodeOf(expr)->variables, own = detail::nodeOf(var)->variables;
   constexpr uint64_t shared = uint64_t{1} << 63; // more than one variable may have this bit
@@ -410,7 +410,7 @@ bool MapConstraints::normaliseAll() {
     return outcome != Outcome::Empty;
   };
   for (const MapConstraint &c : map.conds)
-    // A constraint of both kinds is two.
+    // A constraint of both kinds becomes two.
     if (!keep({c.expr, c.range}) || (c.modulus > 1 && !keep({c.expr, {}, c.modulus, c.residue})))
       return false;
   map.conds = std::move(kept);
@@ -421,11 +421,12 @@ bool MapConstraints::normaliseAll() {
 // stopping early is sound.
 constexpr int maxRounds = 16;
 
-constexpr size_t maxKnown = 32; // they are looked through one by one
+constexpr size_t maxKnown = 32; // the list is searched linearly
 
-/// Further rounds where all constraints are sums and differences of variables, which no domain but
-/// a point gives another form: only numbers change. Nothing is done where a constraint is another.
-/// `forms` are those of the constraints' expressions; of a known one's it may be missing.
+/// Further rounds if all constraints are sums and differences of variables: unless a domain becomes
+/// a point, their form stays and only numbers change. Does nothing if a constraint is of another
+/// kind. `forms` are the linear forms of the constraints; those of known constraints may be
+/// missing.
 bool MapConstraints::narrowSums(llvm::SmallVectorImpl<LinearForm> &forms, int &round) {
   for (size_t i = 0; i < forms.size(); ++i) {
     if (forms[i].isConstant())
@@ -491,7 +492,7 @@ bool MapConstraints::solve() {
       forms[i] = LinearForm::of(c.expr);
       if (!propagate(c, forms[i]))
         return false;
-      bool isFinal = c.modulus == 1 || isSettled; // a congruence may become another one in turn
+      bool isFinal = c.modulus == 1 || isSettled; // a congruence may in turn become another one
       if (isFinal && !(detail::nodeOf(c.expr)->variables & narrowedSince) &&
           known.size() < maxKnown)
         known.push_back(c);

@@ -12,9 +12,9 @@ namespace tilewright {
 ///   e mod m ∈ [r, r]        → e ≡ r (mod m)        v ∈ [lo, hi]       → the domain of v
 ///   8·a + b ∈ [16, 31]      → a ∈ [2, 3]           for b in [0, 7]
 ///   e ≡ r (mod m), e ≡ r' (mod m') → one constraint modulo lcm(m, m')
-/// Domains of dims and range variables are narrowed to what a constraint leaves; constraints that
-/// always hold go away. Constraints on a single variable of a small domain are decided by trying
-/// every value.
+/// Domains of dims and range variables are narrowed to the values that a constraint allows;
+/// constraints that always hold are dropped. Constraints on a single variable of a small domain are
+/// decided by trying every value.
 ///
 /// "Empty" is only reported when proved; not every empty system is recognised.
 class MapConstraints {
@@ -25,17 +25,17 @@ public:
   /// constraint for each expression and kind, in order. False: no point satisfies them.
   [[nodiscard]] bool solve();
 
-  /// Says that these constraints of the map are in normal form and have narrowed the domains, as
-  /// they are now, as far as they do.
+  /// Declares that these constraints of the map are in normal form and have already narrowed the
+  /// current domains.
   void know(std::span<const MapConstraint> solved) { known.assign(solved.begin(), solved.end()); }
 
   /// Narrows the domain of a variable where it may be. True if it now implies the interval.
   bool narrow(Expr var, Interval interval);
 
-  /// Has the domain of a variable in the expression been narrowed? (Sometimes said without need.)
+  /// True if the domain of a variable in the expression may have been narrowed (conservative).
   bool isAffected(Expr expr) const { return detail::nodeOf(expr)->variables & narrowed; }
 
-  /// A simplifier for the domains as they are now. Holds until a domain changes.
+  /// A simplifier for the current domains, valid until a domain changes.
   Simplifier::Impl &simplifier();
 
 private:
@@ -55,17 +55,17 @@ private:
   bool tryEveryValue();
   MapVariable *find(Expr var);
   bool hasEmptyDomain() const;
-  /// Is its domain ours to narrow? Runtime variables are clamped to theirs.
+  /// True if its domain may be narrowed. Runtime variables are clamped to theirs.
   bool isNarrowable(const MapVariable &v) const;
 
   ExprContext &ctx;
   detail::MapDraft &map;
   std::optional<Simplifier::Impl> current;
-  llvm::SmallVector<MapConstraint, 4> known; ///< those with which nothing is to be done now
+  llvm::SmallVector<MapConstraint, 4> known; ///< constraints that are in normal form
   uint64_t narrowed = 0;                     ///< ExprNode::variables of variables with new domains
   uint64_t narrowedSince = 0;                ///< the same, since `current` was made
-  bool isStale = true;                       ///< have domains changed since `current` was made?
-  bool isSettled = true;                     ///< would another round find nothing to do?
+  bool isStale = true;                       ///< domains have changed since `current` was created
+  bool isSettled = true;                     ///< another round would change nothing
 };
 
 } // namespace tilewright

@@ -49,8 +49,8 @@ MapNode *MapPool::find(const MapDraft &draft) {
 
 namespace {
 
-/// What the constraints of a map say directly about the values of an expression: that it is a
-/// multiple of a constraint's expression and a constant, or divides such a one.
+/// The interval that a map's constraints imply directly for an expression that is a multiple of a
+/// constraint's expression plus a constant, or a divisor of one.
 Interval saidOf(Expr e, std::span<const MapConstraint> conds, int depth) {
   LinearForm form = LinearForm::of(e);
   Interval values;

@@ -1,8 +1,8 @@
 // The index maps of a context: each once, with what is known about it.
 //
-// An IndexMap is a pointer to a MapNode. A node never changes in what it says; what is found out
-// about it (its normal form, the values of its results, its composition with another) is kept, so
-// that the layers of a model, which repeat the same maps, are composed once.
+// An IndexMap is a pointer to a MapNode. A node's map never changes; derived facts (its normal
+// form, the values of its results, its composition with another map) are cached, so that the layers
+// of a model, which repeat the same maps, are composed once.
 #pragma once
 
 #include "analysis/affine/index_map.h"
@@ -49,8 +49,8 @@ struct MapDraft {
   Bounds bounds() const;
 };
 
-/// What a composition puts in place of the second map's variables, by VarId. Lent by the thread, to
-/// compositions in any context; whoever fills in `to` clears it again.
+/// The replacements of the second map's variables in a composition, by VarId. Owned by the thread
+/// and lent to compositions in any context; the borrower clears `to` again.
 struct Replacements {
   std::vector<Expr> to;         ///< null: the variable stays
   std::vector<Interval> values; ///< of the replacement
@@ -91,7 +91,7 @@ public:
   const MapNode *composition(const MapNode *first, const MapNode *second) const;
   void remember(const MapNode *first, const MapNode *second, const MapNode *result);
 
-  /// Makes every composition anew from now on: to measure what making them costs.
+  /// Disables the cache of compositions, to measure the cost of composing.
   void stopRemembering() { remembers = false; }
 
 private:

@@ -1,11 +1,11 @@
-// Maps in normal form, as they are made. Not for other folders.
+// Construction of maps in normal form. Not for other folders.
 #pragma once
 
 #include "analysis/affine/map_constraints.h"
 
 namespace tilewright::detail {
 
-/// The normal form of a map that is kept by the context; found out once.
+/// The normal form of a map that the context keeps; computed once.
 const MapNode *normalForm(const MapNode *node);
 
 /// The node of a draft whose constraints are solved and whose expressions are in normal form, with

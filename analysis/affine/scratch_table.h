@@ -1,4 +1,4 @@
-// Tables by expression that are emptied without touching them, and lent again and again.
+// Reusable tables by expression that are cleared in constant time.
 #pragma once
 
 #include "analysis/affine/expr.h"
@@ -7,7 +7,7 @@
 
 namespace tilewright::detail {
 
-/// Values by Expr::id(). As large as what was put in, not as the context.
+/// Values by Expr::id(). As large as its entries, not as the context.
 template <typename T> class ScratchTable {
 public:
   /// Null if there is none. Pointers hold until the next set().
@@ -73,7 +73,7 @@ private:
   unsigned shift = 32 - firstBits;
 };
 
-/// Something with clear() that is lent by the thread and comes back when the loan ends.
+/// RAII loan of a thread's object with clear(), returned when the loan ends.
 template <typename T> class Loan {
 public:
   Loan() {

@@ -124,15 +124,16 @@ Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
   auto &known = recombining == 0 ? tables->normalForms : tables->withinSearch[recombining - 1];
   if (const Expr *found = known.find(raw.id()))
     return *found;
-  // Every rule works on something smaller, so that this depth is not reached in practice; it is
-  // what bounds the stack if two rules should ever disagree.
+  // Every rule makes something smaller, so this depth is not reached in practice; it bounds the
+  // stack if two rules should ever undo each other.
   constexpr int maxDepth = 200;
   if (depth > maxDepth)
     return raw;
   ++depth;
   Expr result = rewrite(kind, lhs, rhs);
   --depth;
-  if (result.isPoison()) // only from a constant that does not fit: keep what can be evaluated
+  if (result.isPoison()) // only from a constant that does not fit: keep the original, which can be
+                         // evaluated
     result = raw;
   known.set(raw.id(), result);
   return result;
@@ -165,7 +166,7 @@ Interval Simplifier::Impl::leafRange(Expr expr) {
   if (expr.isPoison())
     return {};
   Interval domain = bounds.get(expr.variable());
-  return domain.isEmpty() ? Interval{} : domain; // nothing holds over nothing: claim nothing
+  return domain.isEmpty() ? Interval{} : domain; // an empty domain: claim nothing
 }
 
 Interval Simplifier::Impl::range(Expr root) {

@@ -16,10 +16,11 @@ namespace tilewright {
 
 namespace detail {
 
-/// What one simplifier has found out, by Expr::id().
+/// The results of one simplifier, by Expr::id().
 struct SimplifierTables {
-  /// Building within recombine() is on trial and looks for less: its normal forms are kept apart
-  /// by nesting, so that a normal form doesn't depend on what was simplified before.
+  /// Expressions built within recombine() are tentative and simplified less: their normal forms are
+  /// cached separately by nesting, so that a normal form does not depend on what was simplified
+  /// before.
   static constexpr int maxNested = 2;
 
   Bounds bounds;
@@ -45,7 +46,7 @@ struct Simplifier::Impl {
   /// simplify() of the expression with variables replaced by expressions that are in normal form,
   /// in one pass: what is built is normal at once. A null entry keeps the variable.
   Expr substituted(Expr root, std::span<const Expr> replacementByVar);
-  /// Says what is known of an expression in normal form.
+  /// Records known facts about an expression in normal form.
   void know(Expr normal, Interval values);
   Expr leaf(Expr expr);
   void fired(Rule rule) { ctx.countRule(rule); }

@@ -1,4 +1,4 @@
-// min and max: flattened, sorted, without operands that can't win.
+// min and max: flattened, sorted, without operands that are dominated.
 #include "analysis/affine/simplify_impl.h"
 
 #include <algorithm>
@@ -44,8 +44,8 @@ Expr Simplifier::Impl::makeMinMax(ExprKind kind, Expr lhs, Expr rhs) {
       }
   if (operands.size() == 1)
     return operands.front();
-  // What two operands have in common leaves: min(x + a, x + b) = x + min(a, b) and
-  // min(g·a, g·b) = g·min(a, b). By pairs, so that the parts of the result are in normal form too.
+  // Common parts of two operands are factored out: min(x + a, x + b) = x + min(a, b) and min(g·a,
+  // g·b) = g·min(a, b). Pairwise, so that the parts of the result are in normal form, too.
   for (size_t i = 0; i < operands.size(); ++i)
     for (size_t j = i + 1; j < operands.size(); ++j) {
       Expr joined = joinOperands(kind, operands[i], operands[j]);
@@ -62,13 +62,13 @@ Expr Simplifier::Impl::makeMinMax(ExprKind kind, Expr lhs, Expr rhs) {
   return result;
 }
 
-/// min or max of two operands with what they have in common taken out; null if that is nothing.
+/// min or max of two operands with their common part factored out; null if they have none.
 Expr Simplifier::Impl::joinOperands(ExprKind kind, Expr lhs, Expr rhs) {
   LinearForm shared, a = LinearForm::of(lhs), b = LinearForm::of(rhs);
   for (const LinearForm::Term &term : a.terms)
     if (b.coefficientOf(term.expr) == term.coefficient)
       shared.terms.push_back(term);
-  if (!shared.isConstant()) { // constants stay inside, where they can be read
+  if (!shared.isConstant()) { // constants stay inside, for readability
     for (LinearForm *form : {&a, &b})
       llvm::erase_if(form->terms, [&](const LinearForm::Term &term) {
         return shared.coefficientOf(term.expr) != 0;

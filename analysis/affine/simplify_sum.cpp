@@ -1,5 +1,5 @@
-// Sums in linear form, products distributed over short sums, and the pairs of terms that a
-// division leaves behind put together again.
+// Sums in linear form, products distributed over short sums, and the recombination of quotient and
+// remainder terms.
 #include "analysis/affine/simplify_impl.h"
 #include "analysis/support/checked.h"
 
@@ -10,7 +10,7 @@ namespace tilewright {
 
 namespace {
 
-/// v of a variable v or a multiple v * c; null of anything else.
+/// v for a variable v or a multiple v * c; null for anything else.
 Expr multipliedVariable(Expr expr) {
   if (expr.kind() == ExprKind::Mul && expr.rhs().isConstant())
     expr = expr.lhs();
@@ -20,7 +20,7 @@ Expr multipliedVariable(Expr expr) {
 } // namespace
 
 Expr Simplifier::Impl::makeAdd(Expr lhs, Expr rhs) {
-  // A constant changes nothing about what the terms of a normal form can be put together to.
+  // A constant does not affect which terms of a normal form can be recombined.
   if (rhs.isConstant()) {
     if (lhs.kind() != ExprKind::Add || !lhs.rhs().isConstant())
       return ctx.binary(ExprKind::Add, lhs, rhs);
@@ -42,8 +42,8 @@ Expr Simplifier::Impl::makeAdd(Expr lhs, Expr rhs) {
 }
 
 Expr Simplifier::Impl::sum(LinearForm form) {
-  // Looking for a pair builds its parts, which are sums of their own: without a bound, sums of
-  // products of remainders would be searched exponentially often.
+  // Searching for a pair builds its parts, which are sums themselves: without a bound, sums of
+  // products of remainders would take exponential time.
   if (recombining >= maxNested)
     return form.build(ctx);
   ++recombining;
@@ -73,7 +73,7 @@ void Simplifier::Impl::recombine(LinearForm &form) {
 
 namespace {
 
-/// Can a factor of that kind stand in the term? Asked first: most terms are variables.
+/// True if the term can have a factor of that kind. A quick test: most terms are variables.
 bool mayHaveFactor(const LinearForm::Term &term, ExprKind kind) {
   return term.expr.kind() == kind || term.expr.kind() == ExprKind::Mul;
 }
@@ -93,7 +93,7 @@ std::optional<Expr> takeFactor(Factors &factors, ExprKind kind) {
 
 namespace {
 
-/// May a term other than that one hold a division?
+/// True if another term may contain a division.
 bool anotherMayDivide(const LinearForm &form, size_t at) {
   for (size_t i = 0; i < form.terms.size(); ++i)
     if (i != at && mayHaveFactor(form.terms[i], ExprKind::FloorDiv))
@@ -116,7 +116,7 @@ bool Simplifier::Impl::recombineMod(LinearForm &form, size_t at) {
   LinearForm whole = LinearForm::of(make(ExprKind::Mul, x, rest));
   Expr quotient = make(ExprKind::FloorDiv, x, e);
   LinearForm multiple = LinearForm::of(make(ExprKind::Mul, make(ExprKind::Mul, quotient, e), rest));
-  // The terms that stand for the division must all be there to cancel.
+  // All terms of the division must be present to cancel.
   bool any = false;
   for (const LinearForm::Term &t : multiple.terms) {
     if (whole.coefficientOf(t.expr) == t.coefficient)
@@ -142,7 +142,7 @@ bool Simplifier::Impl::recombineMod(LinearForm &form, size_t at) {
 
 namespace {
 
-/// Is x - y a sum of multiples of d?
+/// True if x - y is a sum of multiples of d.
 bool congruent(const LinearForm &x, const LinearForm &y, int64_t d) {
   LinearForm difference = x;
   return difference.add(y, -1) && difference.constant % d == 0 &&
@@ -324,8 +324,8 @@ Expr Simplifier::Impl::makeMul(Expr lhs, Expr rhs) {
   return makeProduct(factors);
 }
 
-/// Multiplies out all or nothing, so that a product that stays one is the same whichever of its
-/// factors are multiplied first.
+/// Multiplies out everything or nothing, so that the form of a product does not depend on the order
+/// of multiplication.
 Expr Simplifier::Impl::makeProduct(std::span<const Expr> operands) {
   auto raw = [&] { return productOf(ctx, Factors(operands.begin(), operands.end())); };
   int64_t coefficient = 1;

@@ -44,7 +44,7 @@ std::optional<Extraction> extract(ExprContext &ctx, const LinearForm &dividend,
     }
     return result;
   }
-  // A sum divides only as a whole: k·divisor is taken out where each of its terms agrees.
+  // A sum is divided as a whole: k·divisor is taken out if each of its terms has the factor k.
   const LinearForm::Term &lead = divisor.terms.front();
   int64_t c = dividend.coefficientOf(lead.expr);
   result.rest = dividend;
@@ -80,7 +80,7 @@ Expr Simplifier::Impl::divideSymbolically(ExprKind kind, Expr lhs, Expr rhs) {
     Expr rest = make(kind, sum(std::move(parts->rest)), rhs);
     return isMod ? rest : make(ExprKind::Add, sum(std::move(parts->quotient)), rest);
   }
-  // A quotient that is the same number everywhere. ⌈x/e⌉ = (x - 1) // e + 1.
+  // A quotient that is constant over the domain. ⌈x/e⌉ = (x - 1) // e + 1.
   LinearForm numerator = dividend;
   if (kind == ExprKind::CeilDiv && !numerator.addConstant(-1))
     return raw;

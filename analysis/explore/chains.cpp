@@ -9,7 +9,7 @@ namespace tilewright {
 
 namespace {
 
-/// Kernels between two dots; more are not looked at.
+/// Largest number of kernels between two dots.
 constexpr size_t maxKernels = 16;
 
 class ChainFinder {
@@ -42,7 +42,7 @@ public:
           readOutside(operand);
   }
 
-  /// The chain that begins with the dot of a kernel.
+  /// The chain that begins at a kernel's dot.
   std::optional<DotChain> from(size_t start) const {
     std::optional<OpId> first = dotOf(kernels[start]);
     if (!first)
@@ -61,7 +61,7 @@ public:
           return std::nullopt;
         if (dotOf(kernels[reader])) {
           if (end)
-            return std::nullopt; // the first dot's result is needed by two others
+            return std::nullopt; // two other kernels read the first dot's result
           end = reader;
         } else {
           work.insert(reader);
@@ -108,7 +108,7 @@ private:
   }
 
   bool feedsOneOperand(const DotChain &chain, const std::set<OpId> &all) const {
-    std::set<OpId> dependent{chain.first}; // of the first dot, not through the second
+    std::set<OpId> dependent{chain.first}; // on the first dot, except through the second
     std::set<OpId> whole{chain.first};     // nor through a reduction
     for (OpId id : all) {
       if (id == chain.second)
@@ -131,7 +131,7 @@ private:
   const Graph &graph;
   std::span<const KernelGroup> kernels;
   std::vector<std::set<size_t>> readers; ///< kernels that read a kernel's result
-  std::vector<bool> isReadOutside;       ///< read by what is in no kernel, or the graph's result
+  std::vector<bool> isReadOutside;       ///< read by an op without a kernel, or the graph's result
 };
 
 } // namespace
@@ -146,13 +146,13 @@ std::vector<DotChain> dotChains(const Graph &graph, std::span<const KernelGroup>
 }
 
 // A chain goes from the kernel of its first dot to that of its second, and no kernel is the first
-// of two chains: the kernels are a forest with the chains as edges from child to parent. What lies
-// between two dots is read by the second one's kernel, so that chains share kernels only if they
-// share a dot. A best choice is a matching of largest weight, made from the leaves up.
+// of two chains: the kernels are a forest with the chains as edges from child to parent. Kernels
+// between two dots are read by the second one's kernel, so chains share kernels only if they share
+// a dot. The best choice is a maximum-weight matching, computed from the leaves up.
 std::vector<size_t> chooseChains(std::span<const DotChain> chains, std::span<const double> gains) {
   struct Node {
     std::vector<size_t> chains; ///< that end here
-    double apart = 0;           ///< saved below, if this kernel's dot is in no chain that ends here
+    double apart = 0;           ///< saved below, if no chain that ends here is chosen
     double best = 0;            ///< saved below and here
     std::optional<size_t> taken;
   };
@@ -175,7 +175,7 @@ std::vector<size_t> chooseChains(std::span<const DotChain> chains, std::span<con
     }
   }
   std::vector<size_t> chosen;
-  std::set<size_t> isInChain; // kernels whose dot a chain above has taken
+  std::set<size_t> isInChain; // kernels whose dot a chosen chain above contains
   for (auto it = nodes.rbegin(); it != nodes.rend(); ++it) {
     const Node &node = it->second;
     if (!node.taken || isInChain.count(it->first))

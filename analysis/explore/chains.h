@@ -1,13 +1,13 @@
-// Chains: two dots that may become one kernel, the first one's result staying on chip.
+// Chains: back-to-back dots that may be fused into one kernel, with the first result on chip.
 //
 // Attention is one: softmax(Q·Kᵀ)·V never writes its scores to memory. The simple grouping ends a
-// kernel at every dot. Here the kernels from one dot to the next are proposed as one kernel:
+// kernel at every dot. Here the kernels from one dot to the next are candidates for fusion:
 //
 //     dot ── elementwise, reduces ──▶ dot        %s = dot(q, k), %p = softmax(%s), dot(%p, v)
 //
-// A chain is a candidate, not a decision. It saves what would be written to memory and read back,
-// and may compute the first dot again for every tile of the second one's columns; the tile sizes
-// that it leaves may be poor ones, or none. So both ways are priced, and the faster one is taken.
+// A chain is a candidate, not a decision. Fusing saves the memory traffic of the intermediate, but
+// may recompute the first dot for every tile of the second one's columns and restricts the tile
+// sizes. So both fused and unfused kernels are priced, and the faster choice is taken.
 #pragma once
 
 #include "analysis/explore/grouping.h"
@@ -18,7 +18,8 @@
 namespace tilewright {
 
 struct DotChain {
-  std::vector<size_t> kernels; ///< those that it would replace, ascending; the last has its root
+  std::vector<size_t>
+      kernels; ///< the kernels that it replaces, ascending; the last one has its root
   KernelGroup whole;
   OpId first, second; ///< the dots
 };
@@ -29,8 +30,8 @@ struct DotChain {
 /// divide by its sum before the second dot or behind it.
 std::vector<DotChain> dotChains(const Graph &graph, std::span<const KernelGroup> kernels);
 
-/// Chains that save the most together, of chains that save `gains` each; a kernel is in one chosen
-/// chain at most, and none that saves nothing is chosen. Ascending.
+/// The chains that together save the most, where chain i saves gains[i]. A kernel is in at most one
+/// chosen chain, and every chosen chain has a positive gain. Ascending.
 std::vector<size_t> chooseChains(std::span<const DotChain> chains, std::span<const double> gains);
 
 } // namespace tilewright

@@ -1,7 +1,7 @@
 // Two dots as one kernel: which are proposed, which are taken, and what their tiles must be.
 #include "analysis/explore/chains.h"
 #include "analysis/explore/explore.h"
-#include "analysis/explore/explore_testing.h"
+#include "analysis/explore/testing/explore.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/inline.h"
 #include "analysis/tiling/numeric_tile.h"
@@ -299,7 +299,7 @@ TEST(ChainTiles, AReductionOverTheRowsNeedsAllOfThem) {
   EXPECT_FALSE(chain.accepts({{"t1", 32}}));
 }
 
-TEST(ExploreChains, TheAttentionOfBundledModelsIsJoined) {
+TEST(ExploreChains, TheAttentionOfBundledModelsIsFused) {
   auto device = loadDevice("h100-sxm");
   ASSERT_TRUE(static_cast<bool>(device));
   Calibration calibration = priorCalibration(*device);
@@ -316,11 +316,11 @@ TEST(ExploreChains, TheAttentionOfBundledModelsIsJoined) {
     bool isFound = false;
     double gain = 0;
     for (const ExploredChain &chain : model->chains) {
-      EXPECT_EQ(chain.reason.empty(), chain.joinedNs > 0);
+      EXPECT_EQ(chain.reason.empty(), chain.fusedNs > 0);
       if (!chain.isTaken)
         continue;
-      gain += chain.apartNs - chain.joinedNs;
-      EXPECT_LT(chain.joinedNs, chain.apartNs);
+      gain += chain.unfusedNs - chain.fusedNs;
+      EXPECT_LT(chain.fusedNs, chain.unfusedNs);
       isFound |= chain.first == first && chain.second == second;
     }
     EXPECT_TRUE(isFound) << name;

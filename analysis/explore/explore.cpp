@@ -64,13 +64,13 @@ public:
   llvm::Expected<ExploredModel> run(std::vector<ModelPart> parts);
 
 private:
-  /// What became of one kernel of the grouping: kernels, or ops without one.
+  /// The outcome of one kernel of the grouping: kernels, or ops without one.
   struct Outcome {
     std::vector<ExploredKernel> kernels;
     std::vector<UnsupportedOp> unsupported;
     std::vector<AssumedOp> assumed;
     std::vector<SplitGroup> split;
-    std::string refusal; ///< why there is no kernel of all ops
+    std::string refusal; ///< why all ops together have no kernel
     std::optional<Diag> bug;
   };
   /// Of one run. Infinite where an op has no kernel.
@@ -120,7 +120,7 @@ std::vector<std::string> namesOf(const Graph &graph, const std::vector<OpId> &op
   return result;
 }
 
-/// What a cut writes to memory on the way: "%a and %b".
+/// The intermediates that a cut writes to memory: "%a and %b".
 std::string cutNames(const Graph &graph, const KernelCut &cut) {
   std::string names;
   for (size_t i = 0; i + 1 < cut.size(); ++i)
@@ -213,7 +213,7 @@ llvm::Expected<ExploredKernel> Explorer::explorePlans(const KernelSource &source
       if (!estimate)
         return estimate.takeError();
       if (estimate->timeNs >= std::numeric_limits<double>::infinity())
-        return makeError(DiagClass::Unsupported, "a block needs more than one SM has ({})",
+        return makeError(DiagClass::Unsupported, "a CTA needs more than one SM has ({})",
                          estimate->resources.occupancyLimiter);
       return estimate->timeNs;
     };
@@ -251,7 +251,7 @@ llvm::Error Explorer::addSamples(const KernelPlans &plans, ExploredKernel &kerne
   return llvm::Error::success();
 }
 
-/// Nothing if a part has no plan, or if one would only give bytes in memory another shape.
+/// Empty if a part has no plan, or only reshapes bytes in memory.
 std::optional<Explorer::Outcome> Explorer::exploreCut(GraphId graphId, const KernelCut &cut) const {
   Outcome outcome;
   for (const KernelGroup &part : cut) {
@@ -270,39 +270,39 @@ std::optional<Explorer::Outcome> Explorer::exploreCut(GraphId graphId, const Ker
   return outcome;
 }
 
-/// A group as one kernel, or, where that is faster or the only way, some around its dots. No
-/// kernels and a refusal where there is no such plan.
+/// A group as one kernel, or split around its dots where that is faster or the only way. No kernels
+/// and a refusal if there is no plan.
 Explorer::Outcome Explorer::exploreWhole(GraphId graphId, const KernelGroup &group) const {
   const Graph &graph = graphOf(graphId);
   Outcome outcome;
   double bestNs = std::numeric_limits<double>::infinity();
-  std::string whyApart;
+  std::string whyUnfused;
   llvm::Expected<ExploredKernel> whole = exploreKernel(graphId, group);
   if (whole) {
     outcome.kernels.push_back(std::move(*whole));
     bestNs = timeOf(outcome);
-    whyApart = fmt::format("as one kernel {:.1f} us", bestNs / 1e3);
+    whyUnfused = fmt::format("as one kernel {:.1f} us", bestNs / 1e3);
   } else {
     Diag diag = takeDiag(whole.takeError());
     if (diag.cls == DiagClass::Internal) {
       outcome.bug = std::move(diag);
       return outcome;
     }
-    outcome.refusal = whyApart = diag.message;
+    outcome.refusal = whyUnfused = diag.message;
   }
   size_t opCount = group.ops.size() + group.recomputed.size();
   for (const KernelCut &cut : kernelCuts(graph, group)) {
-    std::optional<Outcome> apart = exploreCut(graphId, cut);
-    if (!apart || (!apart->bug && timeOf(*apart) >= bestNs))
+    std::optional<Outcome> unfused = exploreCut(graphId, cut);
+    if (!unfused || (!unfused->bug && timeOf(*unfused) >= bestNs))
       continue;
-    if (apart->bug)
-      return std::move(*apart);
-    bestNs = timeOf(*apart);
-    apart->split.push_back({graph.op(group.root).name,
-                            fmt::format("{}; with {} written to memory {:.1f} us", whyApart,
-                                        cutNames(graph, cut), bestNs / 1e3),
-                            opCount});
-    outcome = std::move(*apart);
+    if (unfused->bug)
+      return std::move(*unfused);
+    bestNs = timeOf(*unfused);
+    unfused->split.push_back({graph.op(group.root).name,
+                              fmt::format("{}; with {} written to memory {:.1f} us", whyUnfused,
+                                          cutNames(graph, cut), bestNs / 1e3),
+                              opCount});
+    outcome = std::move(*unfused);
   }
   return outcome;
 }
@@ -318,7 +318,7 @@ std::optional<Explorer::Outcome> Explorer::exploreRootsApart(GraphId graphId,
     return std::nullopt;
   }
   const Graph &body = graphOf(source->graph);
-  llvm::Expected<std::vector<SeparateTiles>> parts = tileRootsApart(body, source->group);
+  llvm::Expected<std::vector<SeparateTiles>> parts = tileHorizontalFusion(body, source->group);
   if (!parts || parts->size() < 2) {
     llvm::consumeError(parts.takeError());
     return std::nullopt;
@@ -362,8 +362,8 @@ Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &g
   std::sort(all.begin(), all.end());
   if (all.size() == 1) {
     if (graph.op(group.root).opcode == Opcode::Fusion)
-      if (std::optional<Outcome> apart = exploreRootsApart(graphId, group, outcome.refusal))
-        return std::move(*apart);
+      if (std::optional<Outcome> unfused = exploreRootsApart(graphId, group, outcome.refusal))
+        return std::move(*unfused);
     if (group.ops.empty())
       return outcome;
     if (std::optional<AssumedOp> assumed = assumedOf(graphId, group.root, outcome.refusal))
@@ -374,7 +374,7 @@ Explorer::Outcome Explorer::exploreOrSplit(GraphId graphId, const KernelGroup &g
   }
   outcome.split.push_back({graph.op(group.root).name, outcome.refusal, all.size()});
   for (OpId id : all) {
-    // What was to be recomputed here is now written to memory here; another kernel counts it.
+    // Ops that were to be recomputed are now written to memory here, but counted in another kernel.
     bool isCounted = std::binary_search(group.ops.begin(), group.ops.end(), id);
     KernelGroup single;
     (isCounted ? single.ops : single.recomputed) = {id};
@@ -410,7 +410,7 @@ bool Explorer::movesNoData(const Graph &graph, const KernelGroup &kernel) const 
   return kernel.recomputed.empty() && !kernel.ops.empty() && !(copiesLeaf && isResult);
 }
 
-/// Ops that nothing here prices but whose work is on all of their operands, once at least.
+/// Ops without a price that read all of their operands at least once.
 bool readsAllItsOperands(const Op &op) {
   switch (op.opcode) {
   case Opcode::Scatter:
@@ -474,9 +474,9 @@ UnsupportedOp Explorer::rowOf(GraphId id, const OpReason &entry) const {
   return row;
 }
 
-/// Fills in what each kernel of one computation reads: the kernels that wrote its inputs, seen
-/// through ops without a kernel. An op recomputed in several kernels is written by none of them
-/// unless it is a root.
+/// For each kernel of a computation, finds the kernels that wrote its inputs, looking through ops
+/// without a kernel. An op recomputed in several kernels is written by none of them unless it is a
+/// root.
 void linkKernels(const Graph &graph, std::span<ExploredKernel> kernels, size_t firstIndex) {
   std::map<std::string_view, OpId> ids;
   for (uint32_t i = 0; i < graph.size(); ++i)
@@ -491,8 +491,7 @@ void linkKernels(const Graph &graph, std::span<ExploredKernel> kernels, size_t f
       ops.insert(ids.at(kernel.partOf));
     return ops;
   };
-  // Only a kernel's root leaves it, and users see no other op of it; so all its ops may point to
-  // it.
+  // Only a kernel's root is visible outside it, so all of its ops may map to it.
   for (size_t k = 0; k < kernels.size(); ++k) {
     for (const std::string &name : kernels[k].ops)
       writers[ids.at(name).index].push_back(k);
@@ -560,7 +559,7 @@ llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
   for (size_t p = 0, first = 0; p < parts.size(); first += parts[p++].grouping.kernels.size())
     for (DotChain &chain : dotChains(graphOf(parts[p].id), parts[p].grouping.kernels))
       chains.push_back({p, first, std::move(chain)});
-  std::vector<Outcome> joined(chains.size());
+  std::vector<Outcome> fused(chains.size());
   std::mutex mutex;
   size_t done = 0;
   parallelFor(work.size() + chains.size(), options.jobs, [&](size_t i) {
@@ -569,14 +568,14 @@ llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
       outcomes[i] = exploreOrSplit(part.id, part.grouping.kernels[work[i].second]);
     } else {
       const Chain &chain = chains[i - work.size()];
-      joined[i - work.size()] = exploreWhole(parts[chain.part].id, chain.chain.whole);
+      fused[i - work.size()] = exploreWhole(parts[chain.part].id, chain.chain.whole);
     }
     std::lock_guard lock(mutex);
     ++done;
     if (options.progress)
       options.progress(done, work.size() + chains.size());
   });
-  for (std::vector<Outcome> *all : {&outcomes, &joined})
+  for (std::vector<Outcome> *all : {&outcomes, &fused})
     for (Outcome &outcome : *all)
       if (outcome.bug)
         return makeError(std::move(*outcome.bug));
@@ -611,12 +610,12 @@ llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
                         0,
                         {}};
       for (size_t k : chain.kernels)
-        row.apartNs += timeOf(outcomes[chains[end].firstKernel + k]);
-      row.joinedNs = timeOf(joined[end]);
-      gains.push_back(row.apartNs - row.joinedNs);
-      if (joined[end].kernels.empty()) {
-        row.joinedNs = 0;
-        row.reason = joined[end].refusal;
+        row.unfusedNs += timeOf(outcomes[chains[end].firstKernel + k]);
+      row.fusedNs = timeOf(fused[end]);
+      gains.push_back(row.unfusedNs - row.fusedNs);
+      if (fused[end].kernels.empty()) {
+        row.fusedNs = 0;
+        row.reason = fused[end].refusal;
         gains.back() = 0;
       }
       ofPart.push_back(chain);
@@ -627,7 +626,7 @@ llvm::Expected<ExploredModel> Explorer::run(std::vector<ModelPart> parts) {
       model.chains[begin + chosen].isTaken = true;
       for (size_t k : chain.chain.kernels)
         outcomes[chain.firstKernel + k] = {};
-      outcomes[chain.firstKernel + chain.chain.kernels.back()] = std::move(joined[begin + chosen]);
+      outcomes[chain.firstKernel + chain.chain.kernels.back()] = std::move(fused[begin + chosen]);
     }
   }
   addTimes(parts);

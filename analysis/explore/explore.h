@@ -1,4 +1,4 @@
-// Explore: a whole model into kernels, each with its best plans by predicted time.
+// Explore: partitions a model into kernels and finds the best plans of each by predicted time.
 #pragma once
 
 #include "analysis/explore/grouping.h"
@@ -17,7 +17,7 @@ struct ExploreOptions {
   PlanSearchOptions search;
   PlanOptions plans;
   bool tileMaps = false;                    ///< also the tile map of each kernel's best plan
-  std::optional<PlanSampleOptions> samples; ///< also plans that are unlike each other
+  std::optional<PlanSampleOptions> samples; ///< also a diverse sample of plans
   unsigned jobs = 1;                        ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
 };
@@ -26,14 +26,14 @@ struct ExploredKernel {
   std::string name;
   KernelKind kind = KernelKind::Elementwise;
   std::string computation; ///< whose ops these are; empty: the entry's
-  /// How often it runs for each run of the model: more than once in the body of a loop, not at all
-  /// in a branch that is not the costliest of its conditional.
+  /// How often it runs in one run of the model: more than once in the body of a loop, never in a
+  /// branch that is not the most expensive of its conditional.
   int64_t tripCount = 1;
   bool isTripCountKnown = true; ///< false: in a loop of unknown length, of which one trip counts
   /// Where a fusion's results have nothing in common that one kernel's tiles could follow, each set
   /// of them is a kernel: of all but the first that lists the fusion in `ops`, its name.
   std::string partOf;
-  std::vector<std::string> ops;        ///< of that computation, counted here
+  std::vector<std::string> ops;        ///< of that computation, counted in this kernel
   std::vector<std::string> recomputed; ///< counted in another kernel
   std::string rootShape;
   std::vector<RankedPlan> plans;   ///< fastest first, never empty
@@ -42,7 +42,7 @@ struct ExploredKernel {
   bool isExhaustive = false;
   double lowerBoundNs = 0;                ///< no kernel of these ops takes less
   int64_t flops = 0, transcendentals = 0; ///< of one run
-  std::vector<std::string> uncounted;     ///< ops whose arithmetic is not known, with the reason
+  std::vector<std::string> uncounted;     ///< ops whose arithmetic is unknown, with the reason
   std::vector<std::string> notes;         ///< what a reader of the price should know
   std::vector<size_t> reads; ///< kernels of the model whose results it reads, ascending
   TileMap tileMap;           ///< of the best plan; empty unless asked for
@@ -51,8 +51,8 @@ struct ExploredKernel {
 struct UnsupportedOp {
   std::string op, reason;
   std::string computation; ///< empty: the entry's
-  /// What is known of the work of a library call or a collective: FLOPs, bytes moved on the device,
-  /// bytes sent over the link.
+  /// The known work of a library call or a collective: FLOPs, bytes moved on the device, bytes sent
+  /// over the link.
   std::optional<int64_t> flops, bytes, linkBytes;
 };
 
@@ -66,20 +66,20 @@ struct AssumedOp {
   double timeNs = 0, sigmaLn = 0; ///< of one run
 };
 
-/// A group that could not be one kernel and was taken apart.
+/// A group that had to be split into several kernels.
 struct SplitGroup {
   std::string root, reason;
   size_t ops = 0;
 };
 
-/// Kernels from one dot to the next, priced as one (see chains.h).
+/// Kernels from one dot to the next, priced fused and unfused (see chains.h).
 struct ExploredChain {
-  std::string first, second;        ///< the dots
-  std::string computation;          ///< empty: the entry's
-  size_t kernels = 0;               ///< of the simple grouping
-  bool isTaken = false;             ///< the model's kernels have it as one
-  double apartNs = 0, joinedNs = 0; ///< of one run; joinedNs is 0 where there is no such kernel
-  std::string reason;               ///< why there is no such kernel
+  std::string first, second;         ///< the dots
+  std::string computation;           ///< empty: the entry's
+  size_t kernels = 0;                ///< of the simple grouping
+  bool isTaken = false;              ///< the model's kernels have it fused
+  double unfusedNs = 0, fusedNs = 0; ///< of one run; fusedNs is 0 if there is no fused kernel
+  std::string reason;                ///< why there is no fused kernel
 };
 
 struct ExploredModel {

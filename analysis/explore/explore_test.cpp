@@ -1,6 +1,6 @@
 #include "analysis/explore/explore.h"
-#include "analysis/explore/explore_testing.h"
 #include "analysis/explore/lower_bound.h"
+#include "analysis/explore/testing/explore.h"
 #include "analysis/tiling/numeric_tile.h"
 
 #include <algorithm>
@@ -118,11 +118,11 @@ ENTRY e {
       EXPECT_EQ(a.kernels[i].plans[p].plan.values, b.kernels[i].plans[p].plan.values);
   }
 }
-// A device without room for a dot's operands: the group is taken apart, what is left of it runs,
+// A device without room for a dot's operands: the group is split, what is left of it runs,
 // and the dot is listed with the reason.
-TEST(Explore, AGroupThatCantBeOneKernelIsTakenApart) {
+TEST(Explore, AGroupThatCantBeOneKernelIsSplit) {
   Explored explored;
-  explored.device.limits.sharedBytesPerBlock = 0;
+  explored.device.limits.sharedBytesPerCta = 0;
   Module module = parseVerified(denseLayer);
   ExploredModel model = explored.run(module);
   ASSERT_EQ(model.split.size(), 1u);

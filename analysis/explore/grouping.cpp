@@ -27,10 +27,10 @@ std::string_view toString(KernelKind kind) {
 
 namespace {
 
-/// What an op can do in a group.
+/// The role of an op in a group.
 enum class Role : uint8_t {
   None,       ///< needs no kernel
-  Unmodelled, ///< does work that no kernel here covers
+  Unmodelled, ///< does work that is not modelled
   Pointwise,  ///< elementwise, iota
   View,       ///< moves indices only: broadcast, reshape, transpose, slice, pad, concatenate …
   Reduce,
@@ -89,7 +89,7 @@ Role roleByOpcode(const Op &op) {
   return Role::Unmodelled;
 }
 
-/// Whether all that an op makes is known to have no element.
+/// True if all results of an op are known to be empty.
 bool isEmpty(const Shape &shape) {
   if (shape.isTuple)
     return !shape.elements.empty() &&
@@ -97,7 +97,7 @@ bool isEmpty(const Shape &shape) {
   return shape.elementCount() == int64_t{0};
 }
 
-/// Ops that are there for more than their value: what they do is not known from its extents.
+/// Ops with effects beyond their value, which its extents do not show.
 bool mayDoMoreThanItsValue(const Op &op) {
   switch (op.opcode) {
   case Opcode::CustomCall:
@@ -112,11 +112,11 @@ bool mayDoMoreThanItsValue(const Op &op) {
   }
 }
 
-/// A result of no elements needs no kernel, whatever the op.
-bool makesNothing(const Op &op) { return isEmpty(op.shape) && !mayDoMoreThanItsValue(op); }
+/// An op with an empty result needs no kernel.
+bool hasEmptyResult(const Op &op) { return isEmpty(op.shape) && !mayDoMoreThanItsValue(op); }
 
 Role roleOf(const Graph &graph, const Op &op) {
-  if (makesNothing(op))
+  if (hasEmptyResult(op))
     return Role::None;
   const Role role = roleByOpcode(op);
   return role != Role::None && runTimeExtentRefusal(graph, op) ? Role::Unmodelled : role;
@@ -149,7 +149,7 @@ std::string noKernelReason(const Op &op) {
   case Opcode::Constant:
     return "constant: part of every kernel that reads it";
   default:
-    if (makesNothing(op) && opClass(op.opcode) != OpClass::Tuple)
+    if (hasEmptyResult(op) && opClass(op.opcode) != OpClass::Tuple)
       return fmt::format("{}: its result has no elements", toString(op.opcode));
     return opClass(op.opcode) == OpClass::Tuple
                ? fmt::format("{}: moves no data", toString(op.opcode))
@@ -157,7 +157,7 @@ std::string noKernelReason(const Op &op) {
   }
 }
 
-/// Views that a dot's loads can follow without computing anything.
+/// Views that a dot's loads can address without computing anything.
 bool isPlainView(Opcode opcode) {
   return opcode == Opcode::Reshape || opcode == Opcode::Bitcast || opcode == Opcode::Transpose;
 }
@@ -178,18 +178,18 @@ private:
     std::vector<OpId> ops; ///< descending: the root first
     KernelKind kind = KernelKind::Elementwise;
     OpId hero;   ///< the dot, or the first reduce
-    bool closed; ///< takes no more ops
+    bool closed; ///< accepts no more ops
   };
 
-  /// What reads an op once repeatable ops are looked through.
+  /// The readers of an op, looking through repeatable ops.
   struct Readers {
-    bool outside = false; ///< something that is no group: the result, a library call, a tuple
+    bool outside = false; ///< read outside all groups: the result, a library call, a tuple
     bool dotOperand = false;
     std::vector<int> groups;     ///< sorted, unique
     std::vector<OpId> consumers; ///< ops that are not repeatable; sorted, unique
   };
 
-  void leaveOutWhatServesNothing();
+  void eliminateDeadOps();
   void findRepeatable();
   void assign(OpId id);
   std::optional<int> groupToJoin(OpId id) const;
@@ -203,12 +203,12 @@ private:
   bool fuse;
   std::vector<std::vector<OpId>> users;
   std::vector<Role> roles;
-  std::vector<bool> servesNothing;
-  std::vector<bool> repeatable; ///< costs nothing to compute again; taken by whoever reads it
+  std::vector<bool> isDead;
+  std::vector<bool> repeatable; ///< cheap to recompute; part of every group that reads it
   std::vector<int> groupOf;     ///< draft that the op joined, or -1
   std::vector<Readers> readers;
   std::vector<Draft> drafts;
-  std::vector<int> owner; ///< kernel that counts a repeatable op, or -1
+  std::vector<int> owner; ///< the kernel in which a repeatable op is counted, or -1
 };
 
 void Grouper::findRepeatable() {
@@ -223,8 +223,8 @@ void Grouper::findRepeatable() {
       leavesOnly = std::all_of(op.operands.begin(), op.operands.end(),
                                [&](OpId operand) { return fromLeaves[operand.index]; });
     fromLeaves[i] = leavesOnly;
-    // Values made of constants and iotas alone need no memory traffic; broadcasts and plain views
-    // of anything read no more than their result has.
+    // Values computed from constants and iotas need no memory traffic; broadcasts and plain views
+    // read no more than their result has.
     if (roles[i] == Role::View)
       repeatable[i] = leavesOnly || op.opcode == Opcode::Broadcast || isPlainView(op.opcode);
     else if (roles[i] == Role::Pointwise)
@@ -237,12 +237,12 @@ bool Grouper::fits(const Op &op, Role role, const Draft &draft, const Readers &r
     return false;
   const Shape &root = graph.op(draft.ops.front()).shape;
   if (draft.kind == KernelKind::Dot) {
-    // A second hero would need its whole result before the dot starts; a computed operand could
-    // not be loaded straight into the matrix pipeline.
+    // A second hero would have to complete before the dot starts; a computed operand could not be
+    // loaded straight into the matrix pipeline.
     return role != Role::Dot && role != Role::Reduce && !readers.dotOperand;
   }
   if (role == Role::Dot) {
-    // Spreading a dot's result over new dims would compute it once for each tile of them.
+    // Broadcasting a dot's result over new dims would recompute it for each tile of them.
     return draft.kind == KernelKind::Elementwise && root.elementCount() == op.shape.elementCount();
   }
   if (role == Role::Reduce) {
@@ -268,7 +268,7 @@ std::optional<int> Grouper::groupToJoin(OpId id) const {
   return r.groups.front();
 }
 
-/// Decides for one op, all of whose users are decided.
+/// Decides one op after all of its users.
 void Grouper::assign(OpId id) {
   Role role = roles[id.index];
   Readers &mine = readers[id.index];
@@ -300,7 +300,7 @@ void Grouper::assign(OpId id) {
     bool readable = !mine.dotOperand || isPlainView(op(id).opcode);
     if (!mine.outside && readable)
       return;
-    repeatable[id.index] = false; // somebody needs it in memory
+    repeatable[id.index] = false; // needed in memory
   }
   int group = -1;
   if (std::optional<int> join = groupToJoin(id)) {
@@ -318,8 +318,8 @@ void Grouper::assign(OpId id) {
   }
 }
 
-/// Adds to a kernel the repeatable ops that it reads, transitively. The first kernel that takes
-/// one counts it.
+/// Adds to a kernel the repeatable ops that it reads, transitively. Each is counted in the first
+/// kernel that reads it.
 void Grouper::pull(KernelGroup &kernel, int index) {
   std::vector<OpId> work(kernel.ops);
   std::set<OpId> seen(kernel.ops.begin(), kernel.ops.end());
@@ -340,13 +340,13 @@ void Grouper::pull(KernelGroup &kernel, int index) {
   std::sort(kernel.recomputed.begin(), kernel.recomputed.end());
 }
 
-/// Drafts in an order in which each follows what it reads, in file order where that is free. Ops
-/// outside all drafts (library calls, tuples) are nodes too: a path may lead through them.
+/// Drafts in topological order, in file order where that is free. Ops outside all drafts (library
+/// calls, tuples) are nodes, too: a path may lead through them.
 std::vector<int> Grouper::kernelOrder() const {
   int draftCount = static_cast<int>(drafts.size());
   auto nodeOf = [&](OpId id) {
     int group = groupOf[id.index];
-    // Drafts were made from the last op to the first.
+    // Drafts were created from the last op to the first.
     return group >= 0 ? draftCount - 1 - group : draftCount + static_cast<int>(id.index);
   };
   std::set<std::pair<int, int>> edges;
@@ -356,7 +356,8 @@ std::vector<int> Grouper::kernelOrder() const {
         if (nodeOf(OpId{i}) != nodeOf(consumer))
           edges.emplace(nodeOf(OpId{i}), nodeOf(consumer));
   std::vector<int> order = topologicalOrder(draftCount + static_cast<int>(graph.size()), edges);
-  // An op joins only when every reader is in the one group, so no path leaves a group and returns.
+  // An op joins a group only if all of its readers are in it, so no path leaves a group and
+  // returns.
   assert(order.size() == drafts.size() + graph.size() && "groups are convex by construction");
   std::vector<int> result;
   for (int node : order)
@@ -365,16 +366,17 @@ std::vector<int> Grouper::kernelOrder() const {
   return result;
 }
 
-/// An op that nobody reads, or only where nothing is computed, needs no kernel either.
-void Grouper::leaveOutWhatServesNothing() {
-  servesNothing.assign(graph.size(), false);
+/// Dead ops need no kernel: those without readers, or whose readers are dead or have an empty
+/// result.
+void Grouper::eliminateDeadOps() {
+  isDead.assign(graph.size(), false);
   for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;) {
     const std::vector<OpId> &readers = users[i];
-    servesNothing[i] = OpId{i} != graph.root() && !mayDoMoreThanItsValue(op(OpId{i})) &&
-                       std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
-                         return servesNothing[reader.index] || makesNothing(op(reader));
-                       });
-    if (servesNothing[i])
+    isDead[i] = OpId{i} != graph.root() && !mayDoMoreThanItsValue(op(OpId{i})) &&
+                std::all_of(readers.begin(), readers.end(), [&](OpId reader) {
+                  return isDead[reader.index] || hasEmptyResult(op(reader));
+                });
+    if (isDead[i])
       roles[i] = Role::None;
   }
 }
@@ -382,7 +384,7 @@ void Grouper::leaveOutWhatServesNothing() {
 Grouping Grouper::run() {
   for (const Op &op : graph.all())
     roles.push_back(roleOf(graph, op));
-  leaveOutWhatServesNothing();
+  eliminateDeadOps();
   findRepeatable();
   groupOf.assign(graph.size(), -1);
   readers.resize(graph.size());
@@ -407,7 +409,7 @@ Grouping Grouper::run() {
     if (roles[i] == Role::Unmodelled)
       result.unsupported.push_back({id, reasonOf(graph, op(id))});
     else if (roles[i] == Role::None)
-      result.noKernel.push_back({id, servesNothing[i] && roleOf(graph, op(id)) != Role::None
+      result.noKernel.push_back({id, isDead[i] && roleOf(graph, op(id)) != Role::None
                                          ? (users[i].empty() ? "its value is not used"
                                                              : "its value is read only where "
                                                                "nothing is computed")

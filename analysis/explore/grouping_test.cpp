@@ -1,5 +1,5 @@
-#include "analysis/explore/explore_testing.h"
 #include "analysis/explore/grouping.h"
+#include "analysis/explore/testing/explore.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,6 +1,6 @@
 // Who may overwrite a buffer, and what a kernel that does moves.
 #include "analysis/explore/explore.h"
-#include "analysis/explore/explore_testing.h"
+#include "analysis/explore/testing/explore.h"
 
 #include <algorithm>
 #include <fmt/format.h>

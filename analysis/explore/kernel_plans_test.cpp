@@ -1,8 +1,8 @@
 // What holds for all plans of a kernel, whoever asks.
 #include "analysis/explore/chains.h"
 #include "analysis/explore/explore.h"
-#include "analysis/explore/explore_testing.h"
 #include "analysis/explore/mask_share.h"
+#include "analysis/explore/testing/explore.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/inline.h"
 #include "analysis/solve/compiled.h"
@@ -383,7 +383,7 @@ ENTRY e {
   auto explored = exploreModel(apart, setting.device, setting.calibration);
   ASSERT_TRUE(bool(explored));
   ASSERT_EQ(explored->chains.size(), 1u);
-  EXPECT_EQ(explored->chains[0].joinedNs, ranking.best[0].estimate.timeNs)
+  EXPECT_EQ(explored->chains[0].fusedNs, ranking.best[0].estimate.timeNs)
       << explored->chains[0].reason;
   auto whole = exploreModel(fused, setting.device, setting.calibration);
   ASSERT_TRUE(bool(whole));

@@ -24,7 +24,7 @@ KernelKind kindOf(const Graph &graph, const Group &group) {
 
 namespace {
 
-/// All ops of a fusion's body are one kernel, as the compiler decided that made the fusion.
+/// All ops of a fusion's body are one kernel, as the compiler that made the fusion decided.
 llvm::Expected<KernelSource> fusionSource(const Module &module, const Op &fusion) {
   KernelSource source;
   source.name = fusion.name;
@@ -96,8 +96,8 @@ std::vector<OpId> allOps(const KernelGroup &kernel) {
   return ops;
 }
 
-/// The part of `kernel` that `root` needs without the ops of `without`, whose values it reads from
-/// memory. An op of `elsewhere` is counted there.
+/// The part of `kernel` that `root` needs, without the ops of `without`, whose values it reads from
+/// memory. Ops of `elsewhere` are counted there.
 KernelGroup partOf(const Graph &graph, const KernelGroup &kernel, OpId root,
                    const std::vector<OpId> &without, const std::vector<OpId> &elsewhere) {
   std::vector<OpId> within = allOps(kernel);
@@ -115,7 +115,7 @@ KernelGroup partOf(const Graph &graph, const KernelGroup &kernel, OpId root,
   return part;
 }
 
-/// Of a chain of two dots: the views of three operands and what follows.
+/// For a chain of two dots: the views of three operands and the ops after the second dot.
 constexpr size_t maxCutPoints = 4;
 
 bool rearranges(Opcode opcode) {
@@ -132,8 +132,8 @@ bool rearranges(Opcode opcode) {
   }
 }
 
-/// The ops of a kernel and the views through which it reads what memory holds: a window over a
-/// cropped tensor reads the tensor. (A dot's operands are values in memory.)
+/// The ops of a kernel and the views through which it reads memory: a window over a cropped tensor
+/// reads the tensor. (A dot's operands are values in memory.)
 std::vector<OpId> withViews(const Graph &graph, std::vector<OpId> ops) {
   auto isDot = [&](OpId id) {
     return graph.op(id).opcode == Opcode::Dot || graph.op(id).opcode == Opcode::ScaledDot;
@@ -160,7 +160,7 @@ std::vector<OpId> withViews(const Graph &graph, std::vector<OpId> ops) {
 
 llvm::Error noSuchOp(const Module &module, std::string_view name) {
   std::string nearest;
-  unsigned best = 4; // more edits than this are no typing mistake
+  unsigned best = 4; // more edits than this are not a typing mistake
   for (const Graph &graph : module.all())
     for (const Op &op : graph.all()) {
       unsigned distance = llvm::StringRef(op.name).edit_distance(
@@ -243,7 +243,7 @@ std::vector<KernelCut> kernelCuts(const Graph &graph, const KernelGroup &kernel)
   if (kernel.kind == KernelKind::Reduce)
     return cutAfterReductions(graph, kernel);
   std::vector<OpId> ops = allOps(kernel), points;
-  std::set<OpId> hasDot; // dots and what depends on one
+  std::set<OpId> hasDot; // dots and their dependents
   OpId last;
   for (OpId id : ops) {
     const Op &op = graph.op(id);
@@ -328,7 +328,7 @@ llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view n
     name.remove_prefix(1);
   if (name.empty()) {
     Grouping grouping = groupSimply(module.entry());
-    // Where there is no kernel the answer is why: of an op that would need one, if there is any.
+    // Without a kernel the answer is the reason, preferably of an op that would need one.
     OpId wanted = !grouping.kernels.empty()       ? grouping.kernels.back().root
                   : !grouping.unsupported.empty() ? grouping.unsupported.back().op
                                                   : module.entry().root();
@@ -341,7 +341,7 @@ llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view n
     id = module.graph(GraphId{g}).find(name);
     if (!id.isValid())
       continue;
-    // Inside a fusion the grouping is given: everything that the op needs.
+    // Inside a fusion the group is given: everything that the op needs.
     bool isFusionBody = false;
     for (const Graph &caller : module.all())
       for (const Op &op : caller.all())

@@ -1,4 +1,4 @@
-// From a grouping to things that can be tiled: which graph, which ops, which roots.
+// From a grouping to tileable kernels: graph, ops and roots.
 #pragma once
 
 #include "analysis/explore/grouping.h"
@@ -19,17 +19,17 @@ struct KernelSource {
   Group group;
 };
 
-/// The ops of one kernel of `graph`'s grouping. Unsupported: a fusion whose body is not made of
-/// plain ops.
+/// The ops of one kernel of `graph`'s grouping. Unsupported: a fusion whose body has ops other than
+/// plain ones.
 llvm::Expected<KernelSource> kernelSource(const Module &module, GraphId graph,
                                           const KernelGroup &kernel);
 
 /// The kernel whose result is op `name`; with an empty name the last kernel of the entry. Names
 /// are looked for in the entry first, then in the other computations. An op in the middle of a
-/// kernel becomes the root of what it needs of that kernel. Views that a window, gather or update
-/// reads through are part of it, though they may be kernels of their own. BadInput if there is no
-/// such op (the nearest name is suggested) or if the op needs no kernel; Unsupported if it is not
-/// modelled.
+/// kernel becomes the root of the part of the kernel that it needs. Views that a window, gather or
+/// update reads through are included, though they may be kernels of their own. BadInput if there is
+/// no such op (the nearest name is suggested) or if the op needs no kernel; Unsupported if it is
+/// not modelled.
 llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view name);
 
 /// A kernel taken apart around its dots or sums: each part writes its root to memory, where the
@@ -52,7 +52,7 @@ struct TiledKernel {
 
 llvm::Expected<TiledKernel> tileKernel(const Module &module, const KernelSource &source);
 
-/// What a group is, told from its ops.
+/// The kind of a group, from its ops.
 KernelKind kindOf(const Graph &graph, const Group &group);
 
 } // namespace tilewright

@@ -51,8 +51,7 @@ bool Discovery::addLoop(ModelPart &part, OpId id, std::string &reason) {
     for (CallRole role : {CallRole::Condition, CallRole::Body})
       for (GraphId callee : calleesOf(op, role))
         part.loops.push_back({callee, 1, false});
-    reason =
-        fmt::format("while: how often it runs is not known: {}; one trip is priced", trips.reason);
+    reason = fmt::format("while: the trip count is not known: {}; one trip is priced", trips.reason);
     return false;
   }
   if (body.empty()) {
@@ -63,7 +62,7 @@ bool Discovery::addLoop(ModelPart &part, OpId id, std::string &reason) {
   part.grouping.noKernel.push_back(
       {id, fmt::format("while: {} runs of %{}, which is listed", *trips.count,
                        module.graph(body.front()).name())});
-  // The number of runs is known, so that nothing need evaluate the condition.
+  // The trip count is known, so the condition is not evaluated.
   for (GraphId condition : calleesOf(op, CallRole::Condition)) {
     if (!conditions.insert(condition).second)
       continue;

@@ -16,7 +16,7 @@ struct ModelPart {
     int64_t trips = 0;
     bool isCounted = true; ///< false: nobody knows how often it runs, one trip is taken
   };
-  /// An op of a computation that is no part: the condition of a loop.
+  /// An op of a computation that is not a part: the condition of a loop.
   struct Condition {
     GraphId graph;
     OpReason entry;
@@ -30,8 +30,8 @@ struct ModelPart {
   std::vector<Condition> conditions;
   std::vector<OpReason> notes; ///< what the file says otherwise than is taken
 
-  double timeNs = 0;     ///< of one run; countRuns() adds what its loops and branches take
-  int64_t runs = 0;      ///< for each run of the model, by countRuns()
+  double timeNs = 0;     ///< of one run; countRuns() adds the time of its loops and branches
+  int64_t runs = 0;      ///< per run of the model, by countRuns()
   bool isCounted = true; ///< false in a loop of unknown length: `runs` is for one trip of it
 };
 
@@ -41,8 +41,8 @@ struct ModelPart {
 /// is one part, however many ops run it; computations nest no deeper than 64.
 std::vector<ModelPart> modelParts(const Module &module);
 
-/// Given each part's own time of one run: adds the times of loops and, of each conditional, its
-/// costliest branch; then counts how often each part runs.
+/// From each part's own time of one run: adds the times of its loops and, for each conditional, of
+/// its most expensive branch; then counts how often each part runs.
 void countRuns(const Module &module, std::vector<ModelPart> &parts);
 
 } // namespace tilewright

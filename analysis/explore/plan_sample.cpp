@@ -11,12 +11,12 @@ namespace tilewright {
 
 namespace {
 
-/// Upper ends of the bands, as powers of `slowest`: more bands near the best plan, where the order
-/// of plans matters most.
+/// Upper ends of the bands, as powers of `slowest`; narrower near the best plan, where the order of
+/// plans matters most.
 constexpr std::array<double, 4> bandEnds = {0.125, 0.35, 0.65, 1.0};
 
-/// Plans drawn from all feasible ones, with their times. A draw by a hash of the position is even
-/// and, unlike every n-th plan, in step with no parameter.
+/// Plans drawn from all feasible ones, with their times. Drawing by a hash of the position is
+/// uniform and, unlike every n-th plan, does not correlate with a parameter.
 llvm::Expected<std::vector<PricedPlan>> drawPlans(KernelPlan plan, PlanScorer &scorer,
                                                   const PlanSampleOptions &options) {
   auto system = makeSystem(plan.tiled->space, plan.tiled->constraints, CandidatePlan::standard());
@@ -37,7 +37,7 @@ llvm::Expected<std::vector<PricedPlan>> drawPlans(KernelPlan plan, PlanScorer &s
     if (llvm::Error failed = scorer.add(plan)) {
       Diag diag = takeDiag(std::move(failed));
       if (diag.cls == DiagClass::Unsupported)
-        return true; // it has no price, so it is no candidate
+        return true; // without a price it is not a candidate
       error = makeError(std::move(diag));
       return false;
     }
@@ -88,7 +88,7 @@ llvm::Expected<std::vector<PricedPlan>> samplePlans(const KernelPlan &prototype,
     return drawn.takeError();
   std::vector<PricedPlan> plans = std::move(*drawn);
   std::stable_sort(plans.begin(), plans.end(), [](const PricedPlan &a, const PricedPlan &b) {
-    return a.timeNs < b.timeNs; // equal times stay in parameter order
+    return a.timeNs < b.timeNs; // equal times keep parameter order
   });
   if (plans.empty())
     return plans;
@@ -106,7 +106,7 @@ llvm::Expected<std::vector<PricedPlan>> samplePlans(const KernelPlan &prototype,
   for (size_t i = 0; i < plans.size(); ++i)
     bands[bandOf(plans[i])].push_back(i);
 
-  // Bands take turns. Each plan knows how far the nearest taken one is.
+  // Bands take turns. `nearest` has each plan's distance to the nearest chosen one.
   std::vector<std::vector<double>> points = pointsOf(plans);
   std::vector<double> nearest(plans.size(), INFINITY);
   std::vector<size_t> taken;
@@ -121,8 +121,8 @@ llvm::Expected<std::vector<PricedPlan>> samplePlans(const KernelPlan &prototype,
       nearest[i] = std::min(nearest[i], squaredDistance(points[i], points[candidate]));
     return true;
   };
-  // A band's turn ends with a plan taken, or with none left. Bands without any are passed over, so
-  // that the others fill up the sample.
+  // A band's turn ends when a plan is chosen or none is left. Empty bands are skipped, so that the
+  // others fill the sample.
   for (bool isAnyLeft = true; isAnyLeft && taken.size() < options.count;) {
     isAnyLeft = false;
     for (const std::vector<size_t> &band : bands)

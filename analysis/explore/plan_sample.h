@@ -1,9 +1,9 @@
-// Plan samples: plans of one kernel that are unlike each other, to learn from by measuring.
+// Plan samples: diverse plans of one kernel, to be measured for calibration.
 //
-// The fastest plans alone teach little: they agree in most of what the model has to weigh. A sample
-// takes equal shares from bands of the predicted time, from the best plan to some times slower, and
-// in each band the plans that lie farthest from those taken before. Distance is that of the
-// logarithms of tile sizes and schedule, each in relation to its range.
+// The fastest plans alone are uninformative: they agree in most of the features. A sample takes
+// equal shares from bands of predicted time, from the best plan to `slowest` times that, and in
+// each band the plans farthest from those already chosen. Distance is measured on the logarithms of
+// tile sizes and schedule, each scaled by its range.
 #pragma once
 
 #include "analysis/explore/plan_search.h"
@@ -15,10 +15,9 @@ namespace tilewright {
 struct PlanSampleOptions {
   size_t count = 48;
   size_t maxPriced = 5000; ///< plans to choose from, drawn evenly from all feasible ones
-  double slowest = 8;      ///< times the fastest of them; slower plans are of no use to anybody
+  double slowest = 8;      ///< times the fastest of them; slower plans are not sampled
   uint64_t seed = 1;       ///< of the draw
-  /// Can the plan be used, for example because there is code for it? Asked of plans that are about
-  /// to be taken only.
+  /// Accepts a plan, for example if there is code for it. Called only for plans about to be chosen.
   std::function<bool(const KernelPlan &)> accepts = nullptr;
 };
 

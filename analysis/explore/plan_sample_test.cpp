@@ -1,5 +1,5 @@
-#include "analysis/explore/explore_testing.h"
 #include "analysis/explore/plan_sample.h"
+#include "analysis/explore/testing/explore.h"
 #include "analysis/tiling/plan_text.h"
 
 #include <cmath>

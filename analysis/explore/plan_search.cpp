@@ -19,8 +19,8 @@ bool isSchedule(const TileParameter &parameter) {
   return parameter.role == TileParameter::Role::Schedule;
 }
 
-/// Schedules that are rarely far from the best: what the first pass prices tilings under. A
-/// parameter that has none of them keeps its candidates.
+/// Schedules for the first pass, which are rarely far from the best. A parameter that has none of
+/// them keeps its candidates.
 ConstraintSystem underUsualSchedules(ConstraintSystem system, const TileSpace &space) {
   const std::map<std::string, std::vector<int64_t>> usual = {
       {"warps", {1, 4, 8}}, {"stages", {3}}, {"split_k", {1}}, {"group_m", {8}}};
@@ -58,7 +58,7 @@ public:
 private:
   /// Counts what is feasible at all.
   llvm::Error countFeasible(const ConstraintSystem &system);
-  /// Prices the feasible points of a system, evenly thinned out to `budget` of them.
+  /// Prices the feasible points of a system, evenly thinned to `budget` points.
   llvm::Error priceAll(const ConstraintSystem &system, size_t budget);
   llvm::Error addOne(std::span<const int64_t> values);
   llvm::Error scoreAdded();
@@ -104,7 +104,7 @@ llvm::Error Search::scoreAdded() {
       times.emplace(std::move(added[i]), (*scores)[i]);
     } else {
       ++result.refused;
-      lastRefusal = "a block needs more than one SM has";
+      lastRefusal = "a CTA needs more than one SM has";
     }
   added.clear();
   return llvm::Error::success();
@@ -195,7 +195,7 @@ llvm::Expected<PlanSearchResult> Search::run() {
   const TileSpace &space = plan.tiled->space;
   if (llvm::Error error = priceAll(underUsualSchedules(*whole, space), options.maxPriced))
     return error;
-  if (times.empty()) // perhaps only unusual schedules fit
+  if (times.empty()) // perhaps only unusual schedules are feasible
     if (llvm::Error error = priceAll(*whole, options.maxPriced))
       return error;
 

@@ -1,9 +1,9 @@
 // Plan search: the fastest tilings and schedules of one kernel, by predicted time.
 //
 // Two passes. The first prices every feasible tiling under a few usual schedules; the second takes
-// the best tilings and prices all their schedules. What a budget leaves out is counted, and a
-// sample taken for it is evenly spread over the enumeration, never its first part. Plans of which
-// the same kernel is made (plan_identity.h) are listed once.
+// the best tilings and prices all their schedules. Points beyond a budget are counted; the priced
+// sample is evenly spread over the enumeration, not its first part. Plans of which the same kernel
+// is made (plan_identity.h) are listed once.
 #pragma once
 
 #include "analysis/solve/explain.h"
@@ -45,8 +45,8 @@ public:
   virtual ~PlanScorer() = default;
   /// Unsupported: this plan can't be priced; it is skipped.
   virtual llvm::Error add(const KernelPlan &plan) = 0;
-  /// Predicted times in ns of the plans added since the last call, in their order; infinity for one
-  /// that can not be launched. Errors: Internal ones.
+  /// Predicted times in ns of the plans added since the last call, in order; infinity for a plan
+  /// that cannot be launched. Errors: Internal ones.
   virtual llvm::Expected<std::vector<double>> score() = 0;
 };
 
@@ -60,8 +60,8 @@ llvm::Expected<ConstraintSystem> systemOf(const KernelPlan &prototype,
 llvm::Expected<PlanSearchResult> searchPlans(const KernelPlan &prototype, PlanScorer &scorer,
                                              const PlanSearchOptions &options = {});
 
-/// Bounds that keep a search among tiles that a program can hold, as constraints of "search":
-/// a root tile of at most 2^16 elements, and at most 256 elements of any tile a thread, but for the
+/// Bounds that restrict a search to tiles that a CTA can hold, as constraints of "search": a root
+/// tile of at most 2^16 elements, and at most 256 elements of any tile a thread, but for the
 /// operands of convolutions, of which a step is held.
 void addSearchConstraints(const Graph &graph, TiledGroup &group);
 

@@ -6,8 +6,8 @@ namespace tilewright {
 
 namespace {
 
-/// At most maxTileMapSizes of the candidates around the plan's own size, which is added when it is
-/// none of them.
+/// At most maxTileMapSizes of the candidates around the plan's own size, which is added if it is
+/// not among them.
 std::vector<int64_t> sizesAround(std::vector<int64_t> candidates, int64_t own) {
   auto at = std::lower_bound(candidates.begin(), candidates.end(), own);
   if (at == candidates.end() || *at != own)

@@ -1,5 +1,5 @@
-// Tile map: a plan's predicted time when two of its tile sizes change, and why some of these plans
-// are none. For people who want to see how sharp an optimum is, and what ends it.
+// Tile map: a plan's predicted time as two of its tile sizes vary, and the constraints that refuse
+// some of these plans. Shows how sharp an optimum is, and what limits it.
 #pragma once
 
 #include "analysis/explore/plan_search.h"
@@ -21,10 +21,10 @@ struct TileMap {
   };
   struct Cell {
     double timeNs = 0;  ///< 0 where `rule` is set
-    std::string rule;   ///< id of the constraint that refuses the plan, "price" where none does
+    std::string rule;   ///< id of the constraint that refuses the plan, "price" if none does
     std::string reason; ///< that constraint in words, with the numbers of this plan
   };
-  Axis rows, columns;      ///< columns has no parameter and one size when only one dim can change
+  Axis rows, columns;      ///< columns has no parameter and one size if only one dim can change
   std::vector<Cell> cells; ///< row-major; empty for a plan without any such dim
 
   const Cell &at(size_t row, size_t column) const {

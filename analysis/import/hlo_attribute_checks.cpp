@@ -44,7 +44,7 @@ const std::unordered_map<std::string_view, Words> &wordsTable() {
 
 Words wordsOf(std::string_view attribute, Opcode opcode) {
   if (attribute == "algorithm" && opcode == Opcode::RngBitGenerator)
-    return algorithmWords; // that of a dot is another list, which grows
+    return algorithmWords; // a dot's algorithm is checked elsewhere
   auto it = wordsTable().find(attribute);
   return it == wordsTable().end() ? Words() : it->second;
 }
@@ -124,7 +124,7 @@ bool readPermutations(HloLexer &in) {
   return in.expect('}');
 }
 
-/// Attributes whose absence nothing else would notice, or not in clear words.
+/// Attributes whose absence nothing else would report clearly.
 std::span<const std::string_view> neededBy(const Op &op) {
   static constexpr std::string_view dimensions[] = {"dimensions"}, direction[] = {"direction"},
                                     index[] = {"index"}, labels[] = {"dim_labels"},

@@ -1,5 +1,5 @@
-// Attributes that no analysis reads but that can be wrong all the same, and those that an op must
-// have. What XLA's own reader refuses is refused here as well.
+// Checks attributes that no analysis reads, and attributes that an op must have. Refuses whatever
+// XLA's own reader refuses.
 #pragma once
 
 #include "analysis/import/hlo_lexer.h"
@@ -7,15 +7,15 @@
 
 namespace tilewright {
 
-/// Reads the value of an attribute of `op` that has no typed reader. Errors: no word of those that
-/// it may be, no number, a pair that is none. An unknown attribute is left alone.
+/// Reads the value of an attribute of `op` that has no typed reader. Errors: an unknown word, an
+/// invalid number or pair. Unknown attributes are ignored.
 bool checkAttributeValue(std::string_view name, HloLexer value, const Op &op);
 
 /// Names of all attributes that it looks at.
 std::vector<std::string_view> checkedAttributeNames();
 
-/// Has the op, whose attributes are all read, those that its opcode needs? The error stands at the
-/// op.
+/// Checks that the op, with all attributes read, has those that its opcode needs. Errors are
+/// located at the op.
 bool hasNeededAttributes(HloLexer &lexer, const Op &op);
 
 } // namespace tilewright

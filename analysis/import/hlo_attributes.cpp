@@ -171,8 +171,8 @@ bool readSlice(HloLexer &in, std::vector<SliceDim> &out) {
   return in.expect('}');
 }
 
-/// What follows `[2,4]`: `<=[8]` or `<=[4,2]T(1,0)`, replicas counted along reordered axes. Which
-/// replicas they are is not kept; the numbers must agree all the same.
+/// What follows `[2,4]`: `<=[8]` or `<=[4,2]T(1,0)`, replicas counted along reordered axes. The
+/// replicas themselves are not kept, but the numbers must agree.
 bool readReplicaOrder(HloLexer &in, int64_t replicas) {
   uint32_t begin = in.place();
   Ints axes, order;
@@ -209,8 +209,7 @@ bool expectDistinctReplicas(HloLexer &in, uint32_t begin, Ints all) {
   return true;
 }
 
-/// Of these every replica gives and gets as much as every other, so that all groups are of one
-/// size.
+/// In these ops all replicas exchange equal amounts, so all groups have one size.
 bool needsEqualGroups(Opcode opcode) {
   return opcode == Opcode::AllGather || opcode == Opcode::AllGatherStart ||
          opcode == Opcode::ReduceScatter || opcode == Opcode::AllToAll;
@@ -367,7 +366,7 @@ bool readFusionKind(HloLexer &in, std::string &out) {
   return in.failExpected("kLoop, kInput, kOutput or kCustom");
 }
 
-/// The text between the quotes, escapes as they stand.
+/// The text between the quotes, with escapes unchanged.
 bool readQuoted(HloLexer &in, std::string &out) {
   if (in.peek() != '"')
     return in.failExpected("a string");

@@ -16,7 +16,7 @@ struct HloCallReference {
 };
 
 /// Fills `op.attrs` from one attribute; `value` reads exactly its text. Names of called
-/// computations go to `calls`. An attribute that nothing reads is left alone.
+/// computations go to `calls`. Other attributes are ignored.
 bool readTypedAttribute(std::string_view name, HloLexer value, Op &op,
                         std::vector<HloCallReference> &calls);
 

@@ -1,8 +1,8 @@
 // A cursor over HLO text: words, numbers, strings and balanced brackets, with one located error.
 //
 // There is no token type: HLO's attribute values have many little languages (`0_0x1_1`,
-// `b01f_01io->b01f`, `[1,8]<=[8]`), so that the reader asks for what it expects at each place.
-// All views point into the buffer and nothing is allocated until an error is reported.
+// `b01f_01io->b01f`, `[1,8]<=[8]`), so the reader requests what it expects at each place. All views
+// point into the buffer and nothing is allocated until an error is reported.
 #pragma once
 
 #include "analysis/support/diag.h"
@@ -14,7 +14,7 @@
 
 namespace tilewright {
 
-/// Bounds of what a model file may hold. They are far above real models and keep memory bounded.
+/// Limits on model files. They are far above real models and keep memory bounded.
 namespace hlo_limits {
 constexpr uint64_t bytes = 1ull << 30;  ///< of text
 constexpr unsigned depth = 256;         ///< of nested brackets

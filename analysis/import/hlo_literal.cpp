@@ -37,7 +37,7 @@ bool isFloatText(std::string_view text) {
     return false;
   double value;
   auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), value, format);
-  // Out of range is a value that rounds to infinity or zero, which HLO's dumps may hold.
+  // Out-of-range values round to infinity or zero; HLO dumps may contain them.
   return code != std::errc::invalid_argument && stop == text.data() + text.size();
 }
 
@@ -47,11 +47,11 @@ bool checkFloat(HloLexer &lexer, DType dtype) {
   // A NaN's payload follows in parentheses: nan(0x400001).
   if (text.ends_with("nan") && lexer.peekRaw() == '(' && !lexer.skipBalanced())
     return false;
-  return isFloatText(text) || lexer.fail(begin, fmt::format("'{}' is no value of {}",
+  return isFloatText(text) || lexer.fail(begin, fmt::format("'{}' is not a value of {}",
                                                             text.substr(0, 40), toString(dtype)));
 }
 
-/// Does the integer's text lie in the dtype's range?
+/// True if the integer's text is in the dtype's range.
 bool isIntegerText(std::string_view text, DType dtype) {
   unsigned bits = bitWidth(dtype);
   const char *begin = text.data(), *end = begin + text.size();
@@ -86,7 +86,7 @@ bool checkValue(HloLexer &lexer, DType dtype) {
     ok = text == "true" || text == "false" || text == "1" || text == "0";
   else
     ok = cls != DTypeClass::NonNumeric && isIntegerText(text, dtype);
-  return ok || lexer.fail(begin, fmt::format("'{}' is no value of {}", text.substr(0, 40),
+  return ok || lexer.fail(begin, fmt::format("'{}' is not a value of {}", text.substr(0, 40),
                                              toString(dtype)));
 }
 

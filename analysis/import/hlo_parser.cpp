@@ -344,7 +344,7 @@ bool HloParser::parseOpcodeAndOperands(Scope &scope, Op &op, bool hasShape) {
   if (!opcode)
     opcode = parseAsyncOpcode(word, op.attrs.asyncOpcode);
   if (!opcode)
-    return lexer.fail(begin, fmt::format("'{}' is no opcode", word.substr(0, 60)));
+    return lexer.fail(begin, fmt::format("'{}' is not an opcode", word.substr(0, 60)));
   op.opcode = *opcode;
   if (lexer.peek() != '(')
     return lexer.failExpected("'('");

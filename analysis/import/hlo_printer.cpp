@@ -67,7 +67,7 @@ private:
     out += ')';
     for (const RawAttribute &attribute : op.rawAttrs)
       printAttribute(attribute.name, attribute.text);
-    // Where a file was read its text says everything; an op made otherwise has typed ones alone.
+    // Ops read from a file keep their attributes' text; others have typed attributes only.
     if (op.rawAttrs.empty())
       for (const auto &[name, text] : typedAttributes(module, op))
         printAttribute(name, text);

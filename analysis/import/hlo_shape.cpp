@@ -48,7 +48,7 @@ bool parseLayout(HloLexer &lexer, Shape &shape) {
   uint64_t seen = 0; // rank ≤ 32
   for (int64_t dim : layout.minorToMajor) {
     if (dim < 0 || dim >= shape.rank() || (seen >> dim & 1))
-      return lexer.fail(begin, fmt::format("the layout of {} is no permutation of 0 to {}",
+      return lexer.fail(begin, fmt::format("the layout of {} is not a permutation of 0 to {}",
                                            shape.str(false), int64_t(shape.rank()) - 1));
     seen |= uint64_t(1) << dim;
   }
@@ -89,7 +89,7 @@ bool parseTensorShape(HloLexer &lexer, Shape &out, bool layoutAfterSpace) {
     return lexer.failExpected("a shape");
   std::optional<DType> dtype = parseDType(word);
   if (!dtype)
-    return lexer.fail(begin, fmt::format("'{}' is no element type", word.substr(0, 40)));
+    return lexer.fail(begin, fmt::format("'{}' is not an element type", word.substr(0, 40)));
   out.dtype = *dtype;
   if (!lexer.expect('['))
     return false;

@@ -16,10 +16,10 @@
 
 namespace tilewright {
 
-/// Reads the modules of a text, one or more, each after the other. The first thing wrong is
-/// returned as a located BadInput (Unsupported for ranks over the limit). Checks the syntax, names,
-/// literals, layouts and computation signatures; what the ops mean is verify()'s business
-/// (ir/verifier.h). An op may be written without its shape where that follows from its operands.
+/// Reads the modules of a text, one or more, each after the other. The first error is returned as a
+/// located BadInput (Unsupported for ranks over the limit). Checks the syntax, names, literals,
+/// layouts and computation signatures; verify() checks the ops' meaning (ir/verifier.h). An op may
+/// be written without its shape where that follows from its operands.
 ///
 /// The first `HloModule` line may be missing (the name is then empty). Without an ENTRY the last
 /// computation is the entry, without a ROOT the last op of a computation is its root. Computations

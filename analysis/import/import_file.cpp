@@ -110,7 +110,7 @@ llvm::Error checkFormat(const SourceBuffer &source) {
                   DiagClass::Unsupported);
   case ModelFormat::OtherBinary: {
     size_t at = firstBinaryByte(text);
-    return refuse(fmt::format("this is no text: byte {} is {:#04x}; give HLO text", at,
+    return refuse(fmt::format("this is not text: byte {} is {:#04x}; give HLO text", at,
                               static_cast<unsigned char>(text[at])),
                   DiagClass::BadInput);
   }

@@ -15,7 +15,7 @@ namespace tilewright {
 
 enum class ModelFormat { HloText, HloProtoText, Mlir, MlirBytecode, Onnx, OtherBinary, Empty };
 
-/// What the bytes look like; names and suffixes of files don't count.
+/// The format by content; file names don't count.
 ModelFormat detectFormat(std::string_view bytes);
 
 /// Reads (gzip is unpacked), parses and verifies a model file. HLO text is read; other formats are
@@ -24,7 +24,7 @@ ModelFormat detectFormat(std::string_view bytes);
 /// With an empty name it must be the only one.
 llvm::Expected<Module> importFile(const std::string &path, std::string_view module = {});
 
-/// The same for text that is in memory already; `source->name()` stands in errors.
+/// The same for text in memory; errors name `source->name()`.
 llvm::Expected<Module> importBuffer(std::shared_ptr<const SourceBuffer> source,
                                     std::string_view module = {});
 

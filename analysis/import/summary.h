@@ -1,4 +1,4 @@
-// What a module holds, as data for reports.
+// The contents of a module, as data for reports.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -28,7 +28,7 @@ struct ModuleSummary {
   std::vector<Parameter> parameters; ///< of the entry, by number
   std::string resultShape;
   int64_t resultBytes = 0;
-  std::optional<int64_t> parameterBytes; ///< all together; nothing when over 64 bits
+  std::optional<int64_t> parameterBytes; ///< all together; empty if over 64 bits
   std::optional<int64_t> constantBytes;  ///< of all computations
   size_t elidedConstants = 0;            ///< whose values the dump left out
   /// Over all computations, the most frequent first, ties by name.

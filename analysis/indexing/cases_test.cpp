@@ -1,6 +1,6 @@
 // Programs on which other compilers went wrong, and everything in the bundled models.
 #include "analysis/indexing/op_cost.h"
-#include "analysis/indexing/test_support.h"
+#include "analysis/indexing/testing/indexing.h"
 #include "analysis/ir/inline.h"
 
 #include <filesystem>

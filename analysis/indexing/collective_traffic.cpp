@@ -25,7 +25,7 @@ Opcode synchronous(const Op &op) {
   }
 }
 
-/// Starts hold their operands before their results, but for all-reduce-start.
+/// The shape of a -start has its operands before its results, except for all-reduce-start.
 const Shape *resultsOf(const Op &op) {
   if ((op.opcode != Opcode::AllGatherStart && op.opcode != Opcode::CollectivePermuteStart &&
        op.opcode != Opcode::AsyncStart) ||

@@ -20,9 +20,9 @@ struct CollectiveTraffic {
   int64_t linkBytes = 0;
 };
 
-/// Nothing for other ops, for a -done (its -start has the traffic), where the number of replicas is
-/// not known (no replica_groups, no shapes that tell, no counts in the module), and where a number
-/// leaves 64 bits. Asynchronous ops count as what they start.
+/// Empty for other ops, for a -done (its -start has the traffic), if the number of replicas is
+/// unknown (no replica_groups, no shapes that imply it, no counts in the module), and if a number
+/// leaves 64 bits. Asynchronous ops count as the op that they start.
 std::optional<CollectiveTraffic> collectiveTraffic(const Module &module, const Graph &graph,
                                                    OpId op);
 

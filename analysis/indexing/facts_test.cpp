@@ -34,7 +34,7 @@
 //                                                   Emptiness.WhatIntervalsAloneDoNotSee
 //
 // Where ours differ on purpose (3, 4, 11, 13, 20, 23, 25, 27), the test says why.
-#include "analysis/indexing/test_support.h"
+#include "analysis/indexing/testing/indexing.h"
 
 using namespace tilewright;
 

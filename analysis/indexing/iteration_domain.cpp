@@ -11,7 +11,7 @@ using namespace indexing;
 llvm::Expected<IterationDomain> iterationDomain(const Graph &graph, OpId id, ExprContext &context,
                                                 const ResultPath &path) {
   const Op &op = graph.op(id);
-  // Maps are made only to know that the op is sound and not opaque.
+  // Computes the maps only to check that the op is sound and not opaque.
   llvm::Expected<OpIndexing> maps = outputToOperands(graph, id, context, path);
   if (!maps)
     return maps.takeError();

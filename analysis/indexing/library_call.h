@@ -1,5 +1,4 @@
-// Work of custom calls whose meaning is plain: matrix products and convolutions of cuBLAS and
-// cuDNN.
+// Work of custom calls with a known meaning: matrix products and convolutions of cuBLAS and cuDNN.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -15,12 +14,12 @@ struct LibraryCall {
 };
 
 /// `__cublas$gemm`, `__cublas$lt$matmul…` (contracted dims from their backend_config) and
-/// `__cudnn$conv…` (window and dim_labels of the forward convolution). Nothing for other ops, and
-/// where the attributes don't fit the shapes or a number leaves 64 bits.
+/// `__cudnn$conv…` (window and dim_labels of the forward convolution). Empty for other ops, and if
+/// the attributes don't fit the shapes or a number leaves 64 bits.
 std::optional<LibraryCall> libraryCall(const Graph &graph, OpId op);
 
-/// Products (multiply-adds) of a convolution with these attributes: kernel elements that meet
-/// padding only are not counted. Nothing where a number leaves 64 bits or the ranks don't fit.
+/// Products (multiply-adds) of a convolution with these attributes, without kernel elements that
+/// meet only padding. Empty if a number leaves 64 bits or the ranks don't fit.
 std::optional<int64_t> convolutionProducts(const OpAttributes &attrs, const Shape &input,
                                            const Shape &kernel, const Shape &output);
 

@@ -2,7 +2,7 @@
 #include "analysis/indexing/collective_traffic.h"
 #include "analysis/indexing/library_call.h"
 #include "analysis/indexing/op_cost.h"
-#include "analysis/indexing/test_support.h"
+#include "analysis/indexing/testing/indexing.h"
 #include "analysis/indexing/trip_count.h"
 #include "analysis/ir/evaluator.h"
 

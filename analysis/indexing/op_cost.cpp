@@ -136,7 +136,7 @@ const Shape &resultOf(const Op &op) {
 std::optional<int64_t> elementsOf(const Op &op) { return resultOf(op).elementCount(); }
 
 OpCost Counter::graphCost(GraphId id, int depth) {
-  // Computations may not call themselves; the bound is for those that do all the same.
+  // Valid computations don't call themselves; the bound is for invalid ones.
   constexpr int maxDepth = 64;
   if (!id.isValid() || id.index >= module.all().size())
     return notCounted("it calls a computation that is not there");
@@ -193,7 +193,7 @@ OpCost Counter::loop(const Graph &graph, OpId id, int depth) {
   const Op &op = graph.op(id);
   TripCount trips = tripCount(module, graph, id);
   if (!trips.count)
-    return notCounted(fmt::format("how often the loop runs is not known: {}", trips.reason));
+    return notCounted(fmt::format("the trip count is not known: {}", trips.reason));
   OpCost once = plus(called(op, CallRole::Body, depth), called(op, CallRole::Condition, depth));
   return plus(times(once, *trips.count), called(op, CallRole::Condition, depth));
 }

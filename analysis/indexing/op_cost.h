@@ -1,4 +1,4 @@
-// How much arithmetic an op is, for its whole output.
+// The arithmetic of an op, for its whole output.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -19,8 +19,8 @@ namespace tilewright {
 /// not counted), a reduction its computation once for each element but the first, and so for each
 /// window of a reduce-window that meets anything. A ragged-dot counts as if its groups took
 /// all rows, a loop as often as it runs where that is known (trip_count.h), a conditional as its
-/// costliest branch, a library call as its product (library_call.h). What collectives move is in
-/// collective_traffic.h; the arithmetic of those that reduce is not counted.
+/// costliest branch, a library call as its product (library_call.h). The traffic of collectives is
+/// in collective_traffic.h; the arithmetic of reducing ones is not counted.
 struct OpCost {
   int64_t flops = 0;
   int64_t transcendentals = 0;

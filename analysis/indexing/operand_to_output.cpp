@@ -1,4 +1,4 @@
-// The way from an operand's element to the output elements that read it.
+// Maps from an operand's element to the output elements that read it.
 #include "analysis/indexing/indexing_internal.h"
 
 #include <algorithm>
@@ -55,7 +55,7 @@ ResultPath resultThatReads(const Graph &graph, OpId id, unsigned operand, ExprCo
     return paths.empty() ? at : paths.front();
   }
   collectResults(op.shape, at, paths);
-  // Where operands and results correspond the first guess is right.
+  // If operands and results correspond, the first guess is right.
   if (operand < paths.size())
     std::rotate(paths.begin(), paths.begin() + operand, paths.end());
   for (const ResultPath &path : paths) {
@@ -70,7 +70,7 @@ ResultPath resultThatReads(const Graph &graph, OpId id, unsigned operand, ExprCo
   return paths.empty() ? ResultPath{} : paths.front();
 }
 
-/// The maps of one result read the other way.
+/// The inverted maps of one result.
 llvm::Expected<OperandMaps> readBackwards(const Graph &graph, OpId id, unsigned operand,
                                           ExprContext &context, const ResultPath &path,
                                           const OpIndexing &forward) {

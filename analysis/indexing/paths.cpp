@@ -1,4 +1,4 @@
-// Maps between ops that are not neighbours.
+// Maps between ops that are not adjacent.
 #include "analysis/indexing/indexing_internal.h"
 
 #include <llvm/ADT/STLExtras.h>
@@ -9,7 +9,7 @@ namespace tilewright {
 
 namespace {
 
-/// Which ops up to `from` depend on a target; targets do on themselves.
+/// The ops up to `from` that depend on a target, including the targets.
 std::vector<bool> dependents(const Graph &graph, OpId from, std::span<const OpId> targets) {
   std::vector<bool> depends(from.index + 1);
   for (OpId target : targets)
@@ -21,23 +21,22 @@ std::vector<bool> dependents(const Graph &graph, OpId from, std::span<const OpId
   return depends;
 }
 
-/// Reshapes with at most elementwise ops between them: each is composed with where the first began,
-/// since any two of them are one reshape. Composed one after the other, shapes without common
-/// boundaries make formulas that grow and are not found to cancel.
+/// A run of reshapes with at most elementwise ops between them: each is mapped directly from the
+/// shape before the run, since any two reshapes are one. Composed one after the other, shapes
+/// without common boundaries would give growing formulas that are not recognised to cancel.
 struct ReshapeRun {
-  IndexMap base;              ///< to the result of the first
+  IndexMap base;              ///< map to the first reshape's result
   std::vector<int64_t> shape; ///< of that result
 };
 using RunRef = std::shared_ptr<const ReshapeRun>;
 
-/// What is known of an op's result on the way: maps from where we came, or the first refusal among
-/// the ops that were passed.
+/// State of an op on the way: maps to its result, or the first refusal among the ops on the path.
 struct Reached {
   OperandMaps maps;
   std::vector<RunRef> runs;          ///< of each map; null: it does not end in a reshape
   std::optional<uint32_t> refusedBy; ///< OpId::index: passed later means smaller
   Diag refusal;
-  bool isOpaque = false; ///< was it an opaque op?
+  bool isOpaque = false; ///< the refusal is an opaque op
 
   void refuse(uint32_t op, const Diag &diag, bool opaque) {
     if (refusedBy && *refusedBy >= op)
@@ -57,7 +56,7 @@ struct Reached {
   }
 };
 
-/// Adds a map unless an equivalent one is there; known-empty ones only while nothing else is.
+/// Adds a map unless an equivalent one exists; known-empty maps only while there is no other.
 void addDistinct(std::vector<IndexMap> &maps, IndexMap map) {
   if (map.isKnownEmpty() && !maps.empty())
     return;
@@ -74,7 +73,7 @@ void Reached::add(IndexMap map, RunRef run) {
   const bool wasEmpty = before == 1 && maps.maps.front().isKnownEmpty();
   addDistinct(maps.maps, std::move(map));
   if (wasEmpty && maps.maps.size() == 1 && !maps.maps.front().isKnownEmpty())
-    runs = {std::move(run)}; // it took the place of the empty one
+    runs = {std::move(run)}; // it replaced the empty one
   else if (maps.maps.size() > before)
     runs.push_back(std::move(run));
 }
@@ -97,7 +96,7 @@ bool isPlainReshape(const Op &op) {
   return op.opcode == Opcode::Reshape && op.shape.elementCount().value_or(0) > 0;
 }
 
-/// Element by element, so that a run of reshapes goes on behind it.
+/// True for elementwise ops, across which a run of reshapes continues.
 bool keepsRun(const Op &op, const Shape &operand) {
   return opClass(op.opcode) == OpClass::Elementwise && !op.shape.isTuple && !operand.isTuple &&
          operand.dims == op.shape.dims;
@@ -116,7 +115,7 @@ llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId fr
   std::multimap<uint32_t, size_t> targetsByOp;
   for (size_t i = 0; i < targets.size(); ++i)
     targetsByOp.emplace(targets[i].index, i);
-  // Ops are visited users first, so that all maps of an op are there when it is its turn.
+  // Ops are visited users first, so all maps of an op are complete when it is visited.
   using Key = std::pair<uint32_t, ResultPath>;
   std::map<Key, Reached, std::greater<>> pending;
   pending[{from.index, path}].add(IndexMap::identity(context, start->dims).simplified(), nullptr);
@@ -176,7 +175,7 @@ llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId fr
         const IndexMap &outer = reached.maps.maps[m];
         RunRef run = reached.runs[m];
         if (isPlainReshape(op)) {
-          if (run) { // a run of one is what the op's own map says
+          if (run) { // a run of one reshape is the op's own map
             next.add(compose(run->base, reshapeMap(context, run->shape, read.dims)), run);
             continue;
           }

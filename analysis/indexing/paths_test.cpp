@@ -1,5 +1,5 @@
 // Maps composed along paths of random graphs against the reads of the evaluator, followed through.
-#include "analysis/indexing/test_support.h"
+#include "analysis/indexing/testing/indexing.h"
 
 #include <fmt/ranges.h>
 #include <numeric>

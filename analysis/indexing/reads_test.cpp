@@ -1,5 +1,5 @@
 // Maps against what the reference evaluator really reads.
-#include "analysis/indexing/test_support.h"
+#include "analysis/indexing/testing/indexing.h"
 
 using namespace tilewright;
 

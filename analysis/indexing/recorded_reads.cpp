@@ -23,7 +23,7 @@ std::set<std::vector<int64_t>> readsOf(const IndexMap &map, const std::vector<in
       }
       return;
     }
-    // Sources may use other runtime variables: go on until all have a value.
+    // Sources may use other runtime variables: iterate until all have a value.
     Assignment point = at;
     for (size_t round = 0; round < runtimes.size(); ++round)
       for (const MapVariable &rt : runtimes) {
@@ -94,15 +94,15 @@ llvm::Expected<Recording> recordReads(const Module &module, uint64_t seed) {
 
 namespace {
 
-/// The sets agree as the coverage says.
+/// True if the sets agree to the extent that the coverage states.
 bool agrees(Coverage coverage, const std::set<int64_t> &claimed, const std::set<int64_t> &real) {
   return coverage == Coverage::Exact
              ? claimed == real
              : std::includes(claimed.begin(), claimed.end(), real.begin(), real.end());
 }
 
-/// All that maps say about one element, as positions in a tensor of these extents; nothing where
-/// one lies outside.
+/// All reads of one element by the maps, as positions in a tensor of these extents; empty if one
+/// lies outside.
 std::optional<std::set<int64_t>> positionsOf(const std::vector<IndexMap> &maps,
                                              const std::vector<int64_t> &at,
                                              const TensorValue &value,

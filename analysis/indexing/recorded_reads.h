@@ -1,4 +1,4 @@
-// What the reference evaluator reads, as an oracle for index maps.
+// The reference evaluator's reads, as an oracle for index maps.
 #pragma once
 
 #include "analysis/indexing/indexing.h"
@@ -26,7 +26,7 @@ void forEachIndex(const std::vector<int64_t> &extents,
 /// Row-major position.
 int64_t linearPosition(const std::vector<int64_t> &at, const std::vector<int64_t> &extents);
 
-/// What one run of the entry computation read, and the values it made.
+/// The reads of one run of the entry computation, and the values it computed.
 struct Recording : ReadRecorder {
   void onRead(const OpInstance &instance, int64_t output, unsigned operand,
               int64_t element) override {
@@ -45,8 +45,8 @@ struct Recording : ReadRecorder {
 /// Runs the entry computation on arguments made from the seed. Errors: the evaluator's.
 llvm::Expected<Recording> recordReads(const Module &module, uint64_t seed);
 
-/// Where the maps of operand `operand` of op `id` of the entry computation, in both directions,
-/// differ from what was read, at every element; empty if they don't.
+/// Compares the maps of operand `operand` of op `id` of the entry computation, in both directions,
+/// with the reads at every element; returns the first difference, or an empty text.
 std::string differenceFromReads(const Graph &graph, Recording &recording, OpId id, unsigned operand,
                                 const OperandMaps &forward, const OperandMaps &back);
 

@@ -29,7 +29,7 @@ std::optional<int64_t> statedCount(const Op &op) {
   return rest.consumeInteger(10, count) || count < 0 ? std::nullopt : std::optional(count);
 }
 
-/// Behind copies and tuples that are only made to be taken apart.
+/// Looks through copies and tuples whose elements are extracted again.
 OpId lookThrough(const Graph &graph, OpId id) {
   while (true) {
     const Op &op = graph.op(id);
@@ -48,7 +48,7 @@ OpId lookThrough(const Graph &graph, OpId id) {
   }
 }
 
-/// Which element of the computation's only parameter an op is.
+/// The element of the computation's only parameter that an op is.
 std::optional<int64_t> stateElement(const Graph &graph, OpId id) {
   const Op &op = graph.op(lookThrough(graph, id));
   if (op.opcode != Opcode::GetTupleElement)
@@ -176,7 +176,7 @@ TripCount derivedCount(const Module &module, const Graph &graph, OpId id) {
       body = &module.graph(call.graph);
   }
   if (op.opcode != Opcode::While || !condition || !body || op.operands.size() != 1)
-    return unknown("it is no loop");
+    return unknown("it is not a loop");
   std::optional<Exit> exit = exitOf(*condition);
   if (!exit || !isInteger(exit->type))
     return unknown("its condition does not compare a counter with a constant");

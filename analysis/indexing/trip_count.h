@@ -1,4 +1,4 @@
-// How often loops run.
+// Trip counts of loops.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -12,7 +12,7 @@ namespace tilewright {
 
 struct TripCount {
   std::optional<int64_t> count;
-  std::string reason; ///< why it is not known; else empty
+  std::string reason; ///< why it is unknown; empty if known
   std::string note;   ///< that the file states another count; else empty
 };
 

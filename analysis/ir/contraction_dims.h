@@ -1,4 +1,4 @@
-// What the kin of dot say about their dims beyond DotDims.
+// Dims of scaled-dot and ragged-dot beyond DotDims.
 #pragma once
 
 #include "analysis/ir/op.h"
@@ -7,14 +7,14 @@
 
 namespace tilewright {
 
-/// How many elements of an operand share a scale of a scaled-dot along a dim: element i is scaled
-/// by scale i / block. The quotient of the extents where that is whole; else the last block is
-/// partial and the size is the only power of two with that many blocks (formats with block scales
-/// use 16 and 32). Nothing where no block size fits.
+/// The number of elements that share a scale of a scaled-dot along a dim: element i is scaled by
+/// scale i / block. The quotient of the extents if it is whole; else the last block is partial and
+/// the size is the only power of two with that many blocks (formats with block scales use 16 and
+/// 32). Empty if no block size fits.
 std::optional<int64_t> scaleBlock(int64_t extent, int64_t scales);
 
-/// Where the groups of a ragged-dot lie. Groups are consecutive, from 0 on, along the ragged dim of
-/// the lhs; their sizes are an operand.
+/// The dim of a ragged-dot that its groups divide. Groups are consecutive, from 0 on, along the
+/// ragged dim of the lhs; their sizes are an operand.
 struct RaggedDims {
   enum class Mode : uint8_t {
     Free,        ///< rows: group g of the lhs's rows meets matrix g of the rhs
@@ -26,8 +26,8 @@ struct RaggedDims {
   int64_t group = -1; ///< Free: the dim of the rhs that counts matrices
 };
 
-/// From the attributes `lhs_ragged_dims` and `rhs_group_dims`; nothing where they don't make sense.
-/// (Ranks and extents are not looked at.)
+/// From the attributes `lhs_ragged_dims` and `rhs_group_dims`; empty if they are invalid. (Ranks
+/// and extents are not checked.)
 std::optional<RaggedDims> raggedDims(const Op &op);
 
 } // namespace tilewright

@@ -12,8 +12,8 @@ struct DotAlgorithm {
   /// Type of the operands as they are multiplied; f32 on tensor cores is TF32.
   DType product = DType::F32;
   bool tensorCores = true; ///< false: products of whole f32
-  /// Products of parts of the operands that are added up for one: 3, 6 or 9 where each operand is
-  /// taken apart into two or three of the smaller type.
+  /// Products of operand parts that add up to one product: 3, 6 or 9 if each operand is split into
+  /// two or three values of the smaller type.
   int products = 1;
 };
 

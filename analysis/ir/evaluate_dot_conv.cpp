@@ -115,8 +115,8 @@ void multiply(const Tensor &lhs, const Tensor &rhs, const DotSide &left, const D
     }
 }
 
-/// scaled-dot: which scale each element of operand `side` is multiplied with, by position; empty
-/// where it has none.
+/// scaled-dot: the position of the scale of each element of operand `side`; empty if it has no
+/// scales.
 llvm::Expected<std::vector<int64_t>> scalesOf(const OpRun &run, size_t side) {
   const Shape &in = run.operandShape(side), &scale = run.operandShape(side + 2);
   std::vector<int64_t> strides = stridesOf(scale), blocks, offsets;
@@ -218,7 +218,7 @@ llvm::Expected<Value> evaluateDot(OpRun &run) {
   if (!result)
     return result.takeError();
   Tensor &out = **result;
-  // Reading the operands in the right order copies them once.
+  // Copies the operands once, in the order of the sums.
   if (llvm::Error error = run.charge(run.operand(0).size() + run.operand(1).size()))
     return error;
   if (llvm::Error error = run.charge(out.size(), std::max<int64_t>(left.contracting, 1)))

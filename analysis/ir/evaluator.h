@@ -1,4 +1,4 @@
-// The reference evaluator: what a graph computes, element by element, in the plainest way.
+// The reference evaluator: computes a graph element by element, in the simplest way.
 //
 // It is the authority that index maps, tile rules and generated kernels are checked against, so
 // each op is written from HLO's definition and nothing is shared with those analyses.
@@ -35,13 +35,12 @@ struct OpInstance {
   uint64_t run = 0; ///< how often the graph had been entered before
 };
 
-/// Hears which operand elements each output element was made from. Elements are logical row-major
-/// positions. All results of an op with several (a variadic reduce, sort, scan) share the same
-/// reads, except that scan's carries are not reported. Elementwise and structured ops report;
-/// calls and tuples don't (the ops inside do).
-/// Sort and top-k report whole lines.
-/// Masked positions (padding, out of bounds) are not reads; the padding value is one where used.
-/// Gather, scatter and the dynamic slices report their index operands' elements too.
+/// Observes which operand elements each output element is computed from. Elements are logical
+/// row-major positions. All results of an op with several (a variadic reduce, sort, scan) share the
+/// same reads, except that scan's carries are not reported. Elementwise and structured ops report;
+/// calls and tuples don't (the ops inside do). Sort and top-k report whole lines. Masked positions
+/// (padding, out of bounds) are not reads; the padding value is one where used. Gather, scatter and
+/// the dynamic slices report their index operands' elements too.
 class ReadRecorder {
 public:
   virtual ~ReadRecorder() = default;
@@ -60,7 +59,7 @@ struct EvalOptions {
 
   ReadRecorder *recorder = nullptr;
 
-  /// Called with each op's result when it is made: the leaves of its shape in order.
+  /// Called with each op's result when it is computed: the leaves of its shape in order.
   std::function<void(const OpInstance &, std::span<const Tensor *const>)> onResult;
 };
 

@@ -8,7 +8,7 @@
 namespace tilewright {
 
 namespace {
-/// The least extent that the op's operand number k indexes; nothing if it isn't an index.
+/// The smallest extent that the op's operand number k indexes; empty if it is not an index.
 std::optional<int64_t> indexedExtent(const Graph &graph, const Op &op, size_t k) {
   const Shape &base = graph.op(op.operands[0]).shape;
   std::optional<int64_t> least;
@@ -40,7 +40,7 @@ std::optional<int64_t> indexedExtent(const Graph &graph, const Op &op, size_t k)
   return least;
 }
 
-/// Ops that hand on index values unchanged.
+/// Ops that pass index values through unchanged.
 bool passesValuesOn(Opcode opcode) {
   switch (opcode) {
   case Opcode::Broadcast:
@@ -60,8 +60,8 @@ bool passesValuesOn(Opcode opcode) {
   }
 }
 
-/// Per op of the graph, the least extent that its values index. Calls are followed, each
-/// computation being looked at once.
+/// For each op of the graph, the smallest extent that its values index. Calls are followed; each
+/// computation is visited once.
 class IndexBounds {
 public:
   explicit IndexBounds(const Module &module) : module(module), done(module.all().size()) {}

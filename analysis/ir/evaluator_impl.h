@@ -1,4 +1,4 @@
-// Inside of the evaluator: what the files evaluate_*.cpp share. Not for others.
+// Internal to the evaluator: shared by the files evaluate_*.cpp.
 #pragma once
 
 #include "analysis/ir/evaluator.h"
@@ -25,7 +25,7 @@ public:
   const EvalOptions &options;
 
   llvm::Error charge(uint64_t work);
-  /// A tensor of zeros that counts as live as long as it exists.
+  /// A tensor of zeros that counts against the memory budget while it exists.
   llvm::Expected<std::shared_ptr<Tensor>> allocate(const Shape &shape);
   llvm::Expected<Value> runGraph(GraphId graph, std::span<const Value> arguments);
   /// The computation as a scalar program, or Unsupported if it isn't made of scalars.
@@ -38,7 +38,7 @@ public:
   }
 
 private:
-  /// What running a graph needs to know beforehand.
+  /// Facts about a graph that are computed once before it runs.
   struct GraphInfo {
     std::vector<uint32_t> uses; ///< by live ops, plus one for the root; 0: not needed
     uint64_t runs = 0;

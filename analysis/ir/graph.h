@@ -1,7 +1,7 @@
 // Graph: one computation's dataflow. Module: the graphs of one file.
 //
-// Ops stand in a vector in file order; operands precede their users, so that the vector is a
-// topological order. Questions about paths and convexity are answered on a Boost.Graph view
+// Ops are a vector in file order; operands precede their users, so the vector is in topological
+// order. Questions about paths and convexity are answered on a Boost.Graph view
 // (graph_algorithms.h).
 #pragma once
 

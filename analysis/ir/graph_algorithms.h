@@ -10,8 +10,8 @@
 
 namespace tilewright {
 
-/// Is the set convex: does no path between two of its ops leave it? Kernels must be convex, else
-/// they would have to wait for something that waits for them.
+/// True if the set is convex: no path between two of its ops leaves it. Kernels must be convex,
+/// since otherwise they would depend on their own result.
 bool isConvex(const Graph &graph, std::span<const OpId> set);
 
 /// A topological order of nodes 0 … count-1 in which every edge goes forward; where the edges

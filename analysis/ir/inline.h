@@ -16,12 +16,12 @@ struct InlineOptions {
 };
 
 /// A module that computes the same without those ops, to any depth of nesting, and without
-/// annotations (annotation.h). While bodies, branches and reductions' bodies stay computations;
-/// what nothing calls any more is dropped.
+/// annotations (annotation.h). Bodies of loops, branches and reductions stay computations;
+/// computations without callers are dropped.
 ///
 /// The op that computes a call's value takes the call's name; the others keep theirs, with a number
-/// behind it where it is taken. All keep their places in the source. A tuple that a callee returns
-/// only for its elements to be taken disappears with the get-tuple-elements.
+/// appended if it is taken. All keep their source locations. A tuple that a callee returns only for
+/// its elements to be extracted disappears with the get-tuple-elements.
 ///
 /// `module` must be verified. BudgetSpent if the result would hold more than `maxOps` ops.
 llvm::Expected<Module> inlineCalls(const Module &module, const InlineOptions &options = {});

@@ -47,7 +47,7 @@ uint64_t encodeNan(const FloatFormat &format, uint64_t sign, uint64_t doubleBits
   switch (format.specials) {
   case FloatSpecials::Ieee: {
     uint64_t payload = (doubleBits & doubleMantissa) >> (52 - format.mantissaBits);
-    if (payload == 0) // what made it a NaN lies below the bits that fit
+    if (payload == 0) // the NaN's payload is below the bits that fit
       payload = uint64_t(1) << (format.mantissaBits - 1);
     return sign | (lowBits(format.exponentBits) << format.mantissaBits) | payload;
   }

@@ -29,7 +29,7 @@ struct GraphId {
   bool isValid() const { return index != UINT32_MAX; }
 };
 
-/// An attribute as it stood in the file: `name=text`. All are kept, also those that no analysis
+/// An attribute as written in the file: `name=text`. All are kept, including those that no analysis
 /// reads, so that printing loses nothing.
 struct RawAttribute {
   std::string name, text;
@@ -98,7 +98,7 @@ struct ReplicaGroups {
 
 enum class Comparison : uint8_t { Eq, Ne, Lt, Le, Gt, Ge };
 
-/// Typed attributes. Which fields mean something depends on the opcode; the verifier checks them.
+/// Typed attributes. The meaningful fields depend on the opcode; the verifier checks them.
 struct OpAttributes {
   /// broadcast: operand dim i is output dim dimensions[i]. transpose: output dim i is operand dim
   /// dimensions[i]. reduce: the reduced dims. concatenate, sort, scan, all-gather: the one dim.

@@ -1,4 +1,4 @@
-// HLO's operation codes and how the analyses treat each.
+// HLO's opcodes, with the class that decides how analyses treat them.
 #pragma once
 
 #include <cstdint>

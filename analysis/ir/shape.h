@@ -14,7 +14,7 @@ namespace tilewright {
 struct Layout {
   /// Dims from the fastest-varying one outwards: {1,0} is row-major for rank 2.
   std::vector<int64_t> minorToMajor;
-  /// What else stood in the layout braces, verbatim without the colon: "T(8,128)S(5)E(4)".
+  /// The rest of the layout braces, verbatim without the colon: "T(8,128)S(5)E(4)".
   std::string annotations;
 
   bool operator==(const Layout &) const = default;

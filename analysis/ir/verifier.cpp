@@ -57,17 +57,17 @@ bool OpCheck::areTensors(size_t from, size_t to) {
   for (size_t i = from; i < to; ++i)
     if (operand(i).isTuple || operand(i).isBuffer ||
         dtypeClass(operand(i).dtype) == DTypeClass::NonNumeric)
-      return fail("{} is no tensor", name(i));
+      return fail("{} is not a tensor", name(i));
   return true;
 }
 
 bool OpCheck::isScalar(size_t i) {
-  return (areTensors(i, i + 1) && operand(i).isScalar()) || fail("{} is no scalar", name(i));
+  return (areTensors(i, i + 1) && operand(i).isScalar()) || fail("{} is not a scalar", name(i));
 }
 
 bool OpCheck::isIntegerScalar(size_t i) {
   return (operand(i).isScalar() && isInteger(operand(i).dtype)) ||
-         fail("{} is no integer scalar", name(i));
+         fail("{} is not an integer scalar", name(i));
 }
 
 bool OpCheck::resultDims(const std::vector<int64_t> &dims) {
@@ -124,7 +124,7 @@ bool OpCheck::run() {
   // Which extents fit each other is known at run time only; no analysis takes such an op.
   if (isCall || isAboutUnbounded())
     return true;
-  // Each family handles its opcodes; what none handles is elementwise.
+  // Each family handles its opcodes; the remaining ones are elementwise.
   using Family = bool (OpCheck::*)(bool &);
   for (Family family :
        {&OpCheck::shapeOps, &OpCheck::contractions, &OpCheck::windows, &OpCheck::indexed,
@@ -140,7 +140,7 @@ bool OpCheck::run() {
 
 namespace {
 
-/// What is wrong with a shape by itself, or nothing.
+/// The error in a shape by itself, or empty.
 std::optional<std::string> shapeProblem(const Shape &shape) {
   if (shape.isTuple) {
     for (const Shape &element : shape.elements)
@@ -163,7 +163,7 @@ std::optional<std::string> shapeProblem(const Shape &shape) {
     for (size_t i = 0; isPermutation && i < order.size(); ++i)
       isPermutation = order[i] == static_cast<int64_t>(i);
     if (!isPermutation)
-      return fmt::format("the layout of {} is no permutation of its dims", shape.str());
+      return fmt::format("the layout of {} is not a permutation of its dims", shape.str());
   }
   return std::nullopt;
 }

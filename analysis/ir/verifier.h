@@ -1,4 +1,4 @@
-// Checks that a module means something: operand counts, shapes, attributes and calls.
+// Checks that a module is valid: operand counts, shapes, attributes and calls.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -11,9 +11,9 @@ namespace tilewright {
 ///
 /// Each op's result shape is derived from its operands and attributes and compared with the one
 /// that it has. As in XLA, layouts don't take part, the float operands of one op may differ in
-/// precision, and a bitcast may turn any shape into any other of the same bits. What an opaque op
-/// (custom-call) computes is taken on trust. Calls must fit their computations, and no computation
-/// may call itself.
+/// precision, and a bitcast may turn any shape into any other of the same bits. Opaque ops
+/// (custom-call) are trusted. Calls must fit their computations, and no computation may call
+/// itself.
 llvm::Error verify(const Module &module);
 
 } // namespace tilewright

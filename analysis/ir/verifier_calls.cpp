@@ -160,7 +160,7 @@ bool OpCheck::tuplesAndCalls(bool &handled) {
     if (!operandCount(1) || !isResultOf({Opcode::CopyStart}))
       return false;
     if (!operand(0).isTuple || operand(0).elements.empty())
-      return fail("{} is no tuple", name(0));
+      return fail("{} is not a tuple", name(0));
     return resultIs(operand(0).elements[0]);
   default:
     handled = false;
@@ -172,7 +172,7 @@ bool OpCheck::tupleElement() {
   if (!operandCount(1))
     return false;
   if (!operand(0).isTuple)
-    return fail("{} is no tuple", name(0));
+    return fail("{} is not a tuple", name(0));
   int64_t index = op.attrs.tupleIndex, count = static_cast<int64_t>(operand(0).elements.size());
   if (index < 0 || index >= count)
     return failIn("index", "index {} is out of range, {} has {} elements", index, name(0), count);

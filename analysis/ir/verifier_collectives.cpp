@@ -1,4 +1,4 @@
-// Collectives: what each replica gives and gets.
+// Collectives: the shapes that each replica sends and receives.
 #include "analysis/ir/verifier_internal.h"
 
 namespace tilewright {
@@ -41,8 +41,9 @@ bool OpCheck::collectives(bool &handled) {
       const int64_t along = op.attrs.dimensions[0], group = op.attrs.replicaGroups.size;
       const int64_t extent = operand(0).dims[static_cast<size_t>(along)];
       if (operands() == 1 && group > 0 && extent % group != 0)
-        return failIn("replica_groups", "{} along dim {} of {} is no multiple of the {} replicas",
-                      extent, along, name(0), group);
+        return failIn("replica_groups",
+                      "{} along dim {} of {} is not a multiple of the {} replicas", extent, along,
+                      name(0), group);
     }
     // Where the dim isn't split in place, its parts come and go as a tuple.
     return op.shape.isTuple && operands() == 1
@@ -125,7 +126,7 @@ bool OpCheck::gatherLike(const Shape &result, bool isScatter) {
     int64_t whole = isScatter ? operand(i).dims[along] : part.dims[along];
     int64_t share = isScatter ? part.dims[along] : operand(i).dims[along];
     if (share == 0 ? whole != 0 : whole % share != 0)
-      return fail("{} along dim {} is no multiple of {}", whole, along, share);
+      return fail("{} along dim {} is not a multiple of {}", whole, along, share);
     int64_t group = op.attrs.replicaGroups.size;
     if (share > 0 && group > 0 && whole / share % group != 0)
       return failIn("replica_groups", "groups of {} replicas do not make {} of {} along dim {}",

@@ -1,4 +1,4 @@
-// Elementwise ops, and ops of which little more than the operand count is known.
+// Elementwise ops, and ops with few rules beyond the operand count.
 #include "analysis/ir/verifier_internal.h"
 
 #include <array>
@@ -7,7 +7,7 @@ namespace tilewright {
 
 namespace {
 
-/// Which element types an elementwise op takes.
+/// The element types that an elementwise op takes.
 enum class Domain {
   Any,
   Number,
@@ -205,7 +205,7 @@ bool OpCheck::convertLike() {
   if (!operandCount(1) || !areTensors(0, 1))
     return false;
   if (op.shape.isTuple || dtypeClass(op.shape.dtype) == DTypeClass::NonNumeric)
-    return fail("the result {} is no tensor", briefText(op.shape));
+    return fail("the result {} is not a tensor", briefText(op.shape));
   if (op.opcode == Opcode::Convert)
     return resultDims(operand(0).dims);
   // A wider type takes the minor dim of the narrower one together.

@@ -1,4 +1,4 @@
-// What the verifier's files share: one op under check, and the phrases of its refusals.
+// Shared by the verifier's files: one op under check, and the phrases of its errors.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -11,7 +11,7 @@
 
 namespace tilewright {
 
-/// What the checks of all ops share. Both members keep the work linear where many calls name one
+/// Shared by the checks of all ops. Both members keep the work linear if many calls name one
 /// computation.
 struct VerifyContext {
   explicit VerifyContext(const Module &module);
@@ -21,7 +21,7 @@ struct VerifyContext {
   /// Pairs of ops with tuples that were found to have the same shape.
   std::set<std::pair<const Op *, const Op *>> sameTuples;
 
-  /// Have two ops the same shape, but for the layout?
+  /// True if two ops have the same shape apart from the layout.
   bool sameShape(const Op &a, const Op &b);
 };
 
@@ -93,12 +93,11 @@ public:
   bool resultsInScalar(GraphId callee, std::string_view attribute, DType type);
   /// Types of operands [0, count).
   std::vector<DType> operandTypes(size_t count) const;
-  /// The operand is that op's result, or came where its origin can't be seen: through a tuple, a
-  /// loop or a barrier.
+  /// The operand is that op's result, or its origin is hidden by a tuple, a loop or a barrier.
   bool isResultOf(std::initializer_list<Opcode> starts);
   /// Its parameters are operands [from, from + their number) and its result is `result`.
   bool takesOperands(GraphId callee, std::string_view attribute, size_t from, size_t to);
-  /// Its result is that; the op's own result where that is asked for.
+  /// Its result is `result`, or the op's own result if requested.
   bool resultsIn(GraphId callee, std::string_view attribute, const Shape &result);
   bool resultsInOwn(GraphId callee, std::string_view attribute);
 

@@ -1,4 +1,4 @@
-// Ops without an index map: their shapes can be wrong all the same. Some of their attributes are
+// Ops without an index map, whose shapes are checked nevertheless. Some of their attributes are
 // kept as text only.
 #include "analysis/ir/verifier_internal.h"
 

@@ -1,4 +1,4 @@
-// Ops that move elements about: broadcast, transpose, reshape, slices, pad, concatenate.
+// Ops that move elements: broadcast, transpose, reshape, slices, pad, concatenate.
 #include "analysis/ir/verifier_internal.h"
 #include "analysis/support/checked.h"
 

@@ -62,9 +62,10 @@ TEST(Verifier, RefusesImpossibleShapes) {
             "f64[2305843009213693951] takes more bytes than 64 bits can count");
   Shape shape = Shape::tensor(DType::F32, {2, 3});
   shape.layout = Layout{{0, 0}, ""};
-  EXPECT_EQ(problem(graphOf(shape)), "the layout of f32[2,3]{0,0} is no permutation of its dims");
+  EXPECT_EQ(problem(graphOf(shape)),
+            "the layout of f32[2,3]{0,0} is not a permutation of its dims");
   shape.layout = Layout{{0}, ""};
-  EXPECT_EQ(problem(graphOf(shape)), "the layout of f32[2,3]{0} is no permutation of its dims");
+  EXPECT_EQ(problem(graphOf(shape)), "the layout of f32[2,3]{0} is not a permutation of its dims");
 }
 
 TEST(Verifier, RefusesOperandsThatDoNotPrecede) {
@@ -86,6 +87,6 @@ TEST(Verifier, RefusesCallsToNowhereAndToOneself) {
 TEST(Verifier, LongShapesAreCutShortInMessages) {
   Shape tuple = Shape::tuple(std::vector<Shape>(5000, Shape::tensor(DType::F32, {4})));
   std::string message = problem(graphOf(tuple));
-  EXPECT_NE(message.find("is no tensor"), std::string::npos) << message;
+  EXPECT_NE(message.find("is not a tensor"), std::string::npos) << message;
   EXPECT_LT(message.size(), 300u);
 }

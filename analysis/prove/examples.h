@@ -1,4 +1,4 @@
-// Small programs, each around one op named %r: what is proved about the ops is proved of these.
+// Small programs, each around one op named %r: proofs about ops are proofs about these.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -20,8 +20,8 @@ struct Example {
   std::string body;  ///< of an entry computation, as HLO text
 };
 
-/// The first one is the one that docs/ops.md shows. None for ops that the class says all about
-/// (leaves, calls, opaque ops).
+/// docs/ops.md shows the first one. None for ops that their class describes completely (leaves,
+/// calls, opaque ops).
 std::vector<Example> examplesOf(Opcode opcode, Grid grid);
 
 /// The example as a module: with its frame and the computations that bodies may call (add, lt, ge,

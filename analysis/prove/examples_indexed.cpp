@@ -1,4 +1,4 @@
-// Ops that are told at run time where to read or write, and ops on whole lines.
+// Ops with data-dependent read or write positions, and ops on whole lines.
 #include "analysis/prove/examples_internal.h"
 
 namespace tilewright::prove {

@@ -1,4 +1,4 @@
-// Ops that move elements about.
+// Ops that move elements.
 #include "analysis/prove/examples_internal.h"
 
 #include <numeric>

@@ -26,7 +26,7 @@ constexpr Incoming incomingKinds[] = {{"root", true},
                                       {"strided", false, true, 3},
                                       {"backwards", false, true, -1}};
 
-/// One example of an op, with what all of its claims need.
+/// One example of an op, with the data that all of its claims share.
 class ExampleClaims {
 public:
   ExampleClaims(Opcode opcode, const Example &example, const ProveOptions &options)
@@ -72,7 +72,7 @@ private:
 std::vector<int64_t> sizesOf(int64_t extent) {
   std::vector<int64_t> out;
   for (int64_t size = 1; size <= std::max<int64_t>(extent, 1); ++size)
-    // Of long dims: all small sizes, divisors and powers of two, and one over half.
+    // For long dims: all small sizes, divisors and powers of two, and one over half.
     if (extent <= 32 || size <= 4 || extent % size == 0 || (size & (size - 1)) == 0 ||
         size == extent / 2 + 1)
       out.push_back(size);
@@ -184,7 +184,7 @@ void ExampleClaims::decide(const TileRelation &relation, bool isExact, ClaimResu
   }
 }
 
-/// Where a stride depends on sizes they are tried one by one.
+/// Sizes that a stride depends on are tried one by one.
 void ExampleClaims::trySizes(TileRelation &relation, const Incoming &incoming,
                              const std::vector<int64_t> &extents) const {
   const bool isOpen = std::any_of(relation.to.begin(), relation.to.end(),

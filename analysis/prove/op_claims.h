@@ -1,13 +1,13 @@
-// What is claimed of each op, and how far it is proved.
+// The claims about each op, and the status of their proofs.
 //
 // For each op and each example of a grid (examples.h):
-//   maps      the index maps in both directions say what the reference evaluator reads, at every
-//             element of the example (checked, by running it)
-//   tile      for a tile of the result: the rule's tile of each operand holds all that is read and,
+//   maps      the index maps in both directions equal the reference evaluator's reads, at every
+//   element of the example (checked, by running it) tile      for a tile of the result: the rule's
+//   tile of each operand holds all that is read and,
 //             where the rule calls it exact, nothing else (proved by Z3, tile_relation.h)
 //   reverse   the same for a tile of an operand and the result
 // The tile that comes in is one of several kinds:
-//   root      program pid's tile of a root: [pid·t : t], masked at the dim; all t in [1, D] one by
+//   root      CTA pid's tile of a root: [pid·t : t], masked at the dim; all t in [1, D] one by
 //             one, all pid
 //   any       any offset, size and masks, with a valid element
 //   masked    any offset, size and masks, also none valid
@@ -28,7 +28,7 @@ struct ClaimResult {
     Checked, ///< by running the reference evaluator
     Refuted,
     Unknown,
-    None, ///< no such claim: no rule, nothing to compare; `reason` says why
+    None, ///< no such claim: no rule, or nothing to compare; see `reason`
   };
   enum class Kind : uint8_t { Maps, Covers, NoExtra, Rule };
   Opcode opcode = Opcode::Add;
@@ -54,7 +54,7 @@ struct ProveOptions {
   std::function<void(size_t done, size_t total)> onProgress;
 };
 
-/// Which result of an example's op the claims are about, where there are several.
+/// The result of an example's op that the claims are about, if there are several.
 ResultPath resultPathOf(const Op &op);
 
 /// Claims of one op, in order.

@@ -123,7 +123,7 @@ z3::expr Terms::make(Expr e) {
   case ExprKind::Poison:
     break;
   }
-  // Never a number: nothing can be proved of it.
+  // Never a number: nothing can be proved about it.
   return z3::expr(z3, Z3_mk_fresh_const(z3, "poison", z3.int_sort()));
 }
 

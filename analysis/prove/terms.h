@@ -12,7 +12,7 @@ namespace tilewright::prove {
 
 /// Translates with some variables fixed to numbers and some bound to terms; the others are integer
 /// constants of their name, the same ones for all translators of a context. A quotient by
-/// something that is no number is named: x = d·q + r with 0 <= r < d is a side condition.
+/// something that is not a number is named: x = d·q + r with 0 <= r < d is a side condition.
 class Terms {
 public:
   Terms(z3::context &context, const Assignment &fixed) : z3(context), fixed(fixed) {}

@@ -13,11 +13,11 @@ namespace tilewright::prove {
 
 namespace {
 
-/// Points of tried sizes in one claim before it is left as unknown.
+/// Limit on the enumerated size points of one claim; beyond it the claim is unknown.
 constexpr size_t maxPoints = 20'000;
 
-/// What one goal speaks of; everything else is left out of its assumptions. That can only make it
-/// harder: a goal that fails is asked again with everything.
+/// The variables of one goal; other facts are left out of its assumptions. That can only make it
+/// harder to prove: a goal that fails is retried with all facts.
 struct Scope {
   std::set<size_t> from, to, walks;
   bool everything = false;
@@ -32,7 +32,7 @@ struct Scene {
   const Assignment &fixed;
   Terms tiles;
   std::vector<z3::expr> assumptions;
-  bool hasOpenStride = false; ///< the goal speaks of a tile whose stride is no number
+  bool hasOpenStride = false; ///< the goal involves a tile whose stride is not a number
 };
 
 class Prover {
@@ -148,7 +148,7 @@ z3::expr Prover::isElement(Scene &scene, Terms &t, const z3::expr &x, const Tile
 
 z3::expr Prover::someElement(Scene &scene, const TileDim &tile, size_t i) {
   if (!r.isNonEmpty && tile.stride.isConstant()) {
-    // Where the masks leave anything, they leave the first lane that reaches them.
+    // If the masks leave any lane, they leave the first one within them.
     const int64_t stride = tile.stride.constant();
     const Expr lane = stride > 0 ? (tile.lower - tile.offset).ceilDiv(stride).max(0)
                                  : (tile.offset - tile.upper + 1).ceilDiv(-stride).max(0);
@@ -214,7 +214,7 @@ z3::check_result Prover::decide(const Scope &scope, const Goal &goal, std::strin
       fixed.set(r.variables[i].variable, values[rest % values.size()]);
       rest /= values.size();
     }
-    // Nothing is claimed where a constraint refuses the sizes.
+    // No claim for sizes that a constraint refuses.
     bool isRefused = false;
     for (const Formula &formula : r.given)
       isRefused |= formula.evaluate(fixed) == false;
@@ -224,7 +224,7 @@ z3::check_result Prover::decide(const Scope &scope, const Goal &goal, std::strin
     setScene(scene, scope);
     const z3::expr shown = goal(scene, scope);
     if (scene.hasOpenStride) {
-      model = "a stride is no number";
+      model = "a stride is not a number";
       return z3::unknown;
     }
     const z3::check_result result = ask(scene, shown, model);
@@ -362,13 +362,13 @@ Outcome Prover::noExtra() {
 
   const Witness witness(map, r.toExtents);
   for (const Witness::Part &part : witness.parts()) {
-    // Which lists the open variables of this part are chosen from.
+    // The lists from which the open variables of this part are chosen.
     Scope scope;
     for (size_t j : part.elements)
       scope.to.insert(j);
     for (size_t i : part.dims)
       scope.from.insert(i);
-    // A dim that is not read is said by a mask of any dim, where it may be empty.
+    // That a dim which is not read may be empty is expressed by a mask of any dim.
     for (const Witness::Open &open : part.open)
       for (const Witness::Choice &choice : open.choices)
         if (choice.kind == Witness::Choice::FirstTile && !r.isNonEmpty)

@@ -1,15 +1,15 @@
-// What a tile rule claims, and how it is proved.
+// The claims of a tile rule, and how they are proved.
 //
 // A rule goes from a tile of one tensor (the result of an op, or an operand) to a tile of another
-// that the first one reads or is read by. What is read is said by index maps, so that a rule
-// claims two inclusions for every program, tile size and runtime value that its constraints allow:
+// that the first one reads or is read by. Index maps define the reads, so a rule claims two
+// inclusions for every CTA, tile size and runtime value that its constraints allow:
 //
 //   covers     every element that a map reaches from an element of the first tile is in the second
 //   no extra   every element of the second tile is reached from some element of the first
 //
 // Both are stated with their witnesses, so that the negation has no quantifier: a lane of the
 // first tile is a name; for "no extra" the map is solved for its variables (the solution is checked
-// in the claim, never trusted), and what is left open is chosen from a short list.
+// in the claim, never trusted), and open variables are chosen from a short list.
 #pragma once
 
 #include "analysis/affine/index_map.h"

@@ -1,11 +1,11 @@
-// A map solved for its variables: which element reads a given one.
+// A map solved for its variables: the element that reads a given one.
 //
 //   window   d0 * 2 + s0 = e0            solution  s0 = e0 - d0 * 2, with d0 open
 //   spread   (d0, d1) -> (d0) = e0       solution  d0 = e0, with d1 open
 //
-// The conditions on the solution fall apart into parts that share no open variable; each part can
-// be shown for itself. Open variables have a short list of choices, which is complete where it
-// holds all values or where the variable occurs nowhere else.
+// The conditions on the solution split into parts without common open variables; each part is
+// proved separately. Open variables have a short list of choices, which is complete where it holds
+// all values or where the variable occurs nowhere else.
 #pragma once
 
 #include "analysis/affine/index_map.h"

@@ -26,7 +26,7 @@ Interval divideInterval(Interval range, int64_t by) {
   return result;
 }
 
-/// One component of a piece: digits that results and constraints tie together.
+/// One component of a piece: digits connected by results and constraints.
 struct Tied {
   std::vector<uint32_t> results;
   std::vector<const Residual *> residuals;
@@ -124,7 +124,7 @@ bool eliminateDigits(DigitProgram::Values &values, const std::vector<int64_t> &e
 }
 
 /// Keeps the values of `line`, those of `sum`, for which a constraint on a multiple of the same
-/// digits holds. Nothing is done and false given where it is no multiple.
+/// digits holds. Does nothing and returns false if it is not a multiple.
 bool filterLine(std::vector<Progression> &line, const DigitSum &sum, const Residual &r) {
   if (r.sum.terms.size() != sum.terms.size() || sum.terms.empty())
     return false;
@@ -223,7 +223,7 @@ Progress tryEveryValue(const Tied &tied, const DigitProgram::Values &values,
       tuple.push_back(valueOf(values.results[r]));
     tuples.push_back(std::move(tuple));
     if (tied.results.empty())
-      break; // only asked whether there is one
+      break; // only existence is needed
   }
   if (tuples.empty())
     return Progress::Empty;
@@ -407,7 +407,7 @@ std::optional<std::vector<Box>> disjointBoxes(size_t rank, const std::vector<Pro
     }
   if (products.size() <= 1)
     return boxes;
-  // Programs of a wave often read the same boxes.
+  // CTAs of a wave often read the same boxes.
   std::sort(boxes.begin(), boxes.end());
   boxes.erase(std::unique(boxes.begin(), boxes.end()), boxes.end());
   Work work{options.maxSteps};

@@ -26,8 +26,7 @@ struct Product {
   std::optional<int64_t> pointCount() const;
 };
 
-/// The union of products that a set is. Nothing when closed forms do not reach it; `reason` says
-/// why.
+/// The set as a union of products. Empty, with `reason`, if closed forms don't cover it.
 std::optional<std::vector<Product>> productsOf(const IndexSet &set, const Options &options,
                                                std::string &reason);
 
@@ -38,8 +37,8 @@ std::optional<std::vector<Box>> disjointBoxes(size_t rank, const std::vector<Pro
 /// The values of a sum of independent digits: a Minkowski sum of progressions, as disjoint
 /// progressions. Two of steps c ≤ C and m, r elements make one progression iff c | C and C ≤ m·c,
 /// of m + (r - 1)·C/c elements: the steps in between are c, and the gap after (m - 1)·c closes.
-/// Else they are copies, or are added as bits. Nothing when it takes more than `maxParts` or more
-/// work than there is.
+/// Else they are copies, or are added as bits. Empty if it takes more than `maxParts` parts or the
+/// work is spent.
 std::optional<std::vector<Progression>>
 valuesOf(const DigitSum &sum, const std::vector<int64_t> &extents, size_t maxParts, Work &work);
 

@@ -20,7 +20,8 @@ constexpr int64_t maxSingleValues = 16;
 
 bool fits(int64_t value) { return value >= -maxMagnitude && value <= maxMagnitude; }
 
-/// What constraints leave of a variable without bounds of its own: c·v + rest ∈ [lo, hi].
+/// The interval that constraints imply for a variable without bounds of its own: c·v + rest ∈ [lo,
+/// hi].
 Interval boundedBy(const IndexMap &map, Expr var) {
   Interval result;
   Bounds bounds = map.bounds();
@@ -63,7 +64,7 @@ Outcome narrow(DigitProgram::Values &out, uint32_t digit, int64_t first, int64_t
   return split(out, digit, {{first, last - first + 1, 1, 1, 0}});
 }
 
-/// Single values of the smallest digit of a sum that nothing better can be done about.
+/// Fallback: splits the smallest digit of a sum into single values.
 Outcome splitSmallest(const DigitSum &sum, const Piece &piece, DigitProgram::Values &out,
                       std::string_view what) {
   const DigitSum::Term *best = nullptr;
@@ -238,7 +239,7 @@ DigitProgram::DigitProgram(const Reads &reads) : reads(reads) {
   };
   std::vector<Root> constraintRoots;
   for (const MapConstraint &c : map.constraints()) {
-    // e mod m ∈ [r, r] is a congruence of e: no need to take the mod apart.
+    // e mod m ∈ [r, r] is a congruence of e: the mod need not be split.
     bool isCongruence = c.modulus == 1 && c.range.isPoint() && c.expr.kind() == ExprKind::Mod &&
                         c.expr.rhs().isConstant() && c.expr.rhs().constant() > 0;
     Expr root = isCongruence ? c.expr.lhs() : c.expr;
@@ -340,7 +341,7 @@ Outcome DigitProgram::visit(const NodeList::Node &node, const Piece &piece,
   case ExprKind::CeilDiv:
   case ExprKind::Mod: {
     if (!b.isConstant() || b.constant <= 0)
-      return fail(out, "a divisor that is no positive constant");
+      return fail(out, "a divisor that is not a positive constant");
     int64_t divisor = b.constant;
     DigitSum quotient;
     if (e.kind() == ExprKind::CeilDiv) {
@@ -391,7 +392,7 @@ Outcome DigitProgram::check(const Condition &condition, const DigitSum &sum, con
     holdsModulo = true;
   }
   if (!condition.range.contains(range)) {
-    // Each digit must leave the others a chance.
+    // Each digit is restricted to values for which the others can satisfy the constraint.
     for (const DigitSum::Term &t : sum.terms) {
       int64_t n = piece.extents[t.digit], c = t.coefficient;
       Interval own = Interval::ofExtent(n) * Interval::point(c);

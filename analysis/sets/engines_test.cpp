@@ -1,5 +1,5 @@
 // Every engine against brute force on small maps, and the engines against each other.
-#include "analysis/sets/sets_test_support.h"
+#include "analysis/sets/testing/sets.h"
 
 #include <string>
 

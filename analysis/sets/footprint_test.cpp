@@ -1,7 +1,7 @@
-// Set questions about the maps of ops: known programs, and everything in the bundled models.
+// Set questions about the maps of ops: known CTAs, and everything in the bundled models.
 #include "analysis/import/import_file.h"
-#include "analysis/indexing/test_support.h"
-#include "analysis/sets/sets_test_support.h"
+#include "analysis/indexing/testing/indexing.h"
+#include "analysis/sets/testing/sets.h"
 
 #include <filesystem>
 
@@ -143,12 +143,12 @@ TEST(Footprint, TwoReadsOfOneTensor) {
   EXPECT_EQ(footprint(readsThrough(g, "r", "x", {{50, 20, 1}})), 10 + 10 - 5);
 }
 
-TEST(Footprint, AWaveOfPrograms) {
+TEST(Footprint, AWaveOfCtas) {
   HloGraph g(R"(
   a = f32[1024,512] parameter(0)
   b = f32[512,2048] parameter(1)
   ROOT r = f32[1024,2048] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0})");
-  // 100 programs of 128 × 128, row by row of 16: six rows and a part of the seventh.
+  // 100 CTAs of 128 × 128, row by row of 16: six rows and a part of the seventh.
   IndexSet lhs(2), rhs(2);
   for (int64_t program = 0; program < 100; ++program) {
     Box box{{program / 16 * 128, 128, 1}, {program % 16 * 128, 128, 1}};

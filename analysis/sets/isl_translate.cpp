@@ -8,9 +8,9 @@
 namespace tilewright::sets {
 namespace {
 
-/// isl counts its operations only now and then, so that hard systems of many dims would run far
-/// beyond an allowance: they are not given to it. Each variable, division and constraint by modulus
-/// is a dim; min and max may double the number of pieces.
+/// isl counts its operations coarsely, so hard systems of many dims would exceed an allowance by
+/// far and are refused. Each variable, division and constraint by modulus is a dim; min and max may
+/// double the number of pieces.
 constexpr size_t maxDims = 16, maxMinMax = 6;
 
 bool isWithinSize(const NodeList &nodes, const IndexMap &map) {
@@ -63,7 +63,7 @@ IslPwAff Translator::node(const NodeList::Node &n) {
   auto positiveConstant = [&](Expr divisor) {
     bool isPositive = divisor.isConstant() && divisor.constant() > 0;
     if (!isPositive)
-      failure = "a divisor that is no positive constant";
+      failure = "a divisor that is not a positive constant";
     return isPositive;
   };
   switch (e.kind()) {

@@ -16,8 +16,8 @@ struct IslReads {
   std::vector<IslPwAff> results;
 };
 
-/// False with a reason: symbolic divisors, products of variables, unknown variables, or isl's
-/// allowance is spent.
+/// False with a reason: symbolic divisors, products of variables, unknown variables, or a spent
+/// allowance of isl.
 bool translate(isl_ctx *ctx, const Reads &reads, IslReads &out, std::string &reason);
 
 /// The set of points that a read reaches.

@@ -64,8 +64,8 @@ valuesOf(const DigitSum &sum, const std::vector<int64_t> &extents, size_t maxPar
   std::sort(factors.begin(), factors.end(),
             [](const Factor &a, const Factor &b) { return a.step < b.step; });
 
-  // Factors that make one progression with their inner neighbour; what is left lies apart, if all
-  // goes well.
+  // Merges factors that form one progression with their inner neighbour; the remaining sums are
+  // usually disjoint.
   std::vector<Factor> merged;
   for (const Factor &f : factors) {
     Factor *inner = merged.empty() ? nullptr : &merged.back();

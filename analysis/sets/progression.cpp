@@ -30,7 +30,7 @@ Progression positions(const Progression &p, int64_t first, int64_t count, int64_
   return {p.offset + first * p.stride, count, p.stride * step};
 }
 
-/// a minus `common`, which is a ∩ b for some b. False when there is not enough work.
+/// a minus `common`, which is a ∩ b for some b. False if the work is spent.
 bool subtract(const Progression &a, const Progression &common, std::vector<Progression> &out,
               Work &work) {
   if (common.isEmpty()) {
@@ -58,8 +58,8 @@ bool subtract(const Progression &a, const Progression &common, std::vector<Progr
   return true;
 }
 
-/// Appends a minus b, as disjoint boxes: what differs in the first dim, then in the second where
-/// the first agrees, and so on.
+/// Appends a minus b, as disjoint boxes: points that differ in the first dim, then in the second
+/// where the first agrees, and so on.
 bool subtract(const Box &a, const Box &b, std::vector<Box> &out, Work &work) {
   if (!work.spend(a.size() + 1))
     return false;
@@ -246,7 +246,7 @@ std::vector<Progression> progressionsOf(const std::vector<int64_t> &values) {
     int64_t step = values[j] - values[i];
     while (j + 1 < values.size() && values[j + 1] - values[j] == step)
       ++j;
-    // Two elements with a wide gap are rather the end of one run and the start of the next.
+    // Two elements with a wide gap are more likely the end of one run and the start of the next.
     bool isRun = j > i + 1 || step == 1 || j + 1 == values.size();
     if (isRun) {
       out.push_back({values[i], static_cast<int64_t>(j - i + 1), step});

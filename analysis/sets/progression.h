@@ -46,7 +46,7 @@ std::optional<int64_t> pointCount(const Box &box);
 Box intersect(const Box &a, const Box &b);
 std::string str(const Box &box); ///< "[0, 7] x {1, 3..9}"
 
-/// What is left of an allowance of elementary steps.
+/// The remaining allowance of elementary steps.
 struct Work {
   uint64_t left;
   /// False when the allowance does not cover it; it is then spent.
@@ -63,8 +63,8 @@ struct Work {
 /// A union of disjoint boxes of one rank.
 class BoxUnion {
 public:
-  /// Adds what `box` has and the union has not. False when the work is spent or more than
-  /// `maxBoxes` would be needed; the union must then not be used.
+  /// Adds the points of `box`. False if the work is spent or more than `maxBoxes` would be needed;
+  /// the union must then not be used.
   [[nodiscard]] bool add(const Box &box, size_t maxBoxes, Work &work);
   const std::vector<Box> &boxes() const { return list; }
   std::optional<int64_t> count() const;

@@ -1,5 +1,5 @@
 #include "analysis/sets/progression.h"
-#include "analysis/sets/sets_test_support.h"
+#include "analysis/sets/testing/sets.h"
 
 namespace tilewright::sets {
 namespace {

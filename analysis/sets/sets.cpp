@@ -10,7 +10,7 @@
 namespace tilewright::sets {
 namespace {
 
-/// What is enumerated before the library is asked.
+/// Limit for enumeration before the library is tried.
 constexpr int64_t smallDomain = 1 << 14;
 
 bool uses(const Options &options, Engine engine) {
@@ -65,7 +65,7 @@ using ClosedForm = std::optional<bool> (*)(const IndexSet &, const IndexSet &, c
 using ByPoints = bool (*)(const PointSet &, const PointSet &);
 using ByLibrary = Answer (*)(const IndexSet &, const IndexSet &, const Options &);
 
-/// One question about two sets, put to the engines in turn.
+/// One question about two sets, tried with each engine in turn.
 Answer decide(const IndexSet &a, const IndexSet &b, const Options &options, ClosedForm closedForm,
               ByPoints byPoints, ByLibrary byLibrary) {
   std::string reason;

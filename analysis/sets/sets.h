@@ -9,13 +9,13 @@
 //   closed forms   maps are written over mixed-radix digits (tiles, reshapes, windows), constraints
 //                  narrow digits, sums of digits are Minkowski sums of progressions; the result is
 //                  a union of boxes. Microseconds, and independent of the sizes of the boxes.
-//   enumeration    every point of the domain; for what is small.
+//   enumeration    every point of the domain; for small ones.
 //   library        integer sets with quantifiers (isl), for the rest.
 // Each has its limit. When all are spent the answer is Unknown with the reason of the last: no
 // question takes unbounded time or memory.
 //
-// Runtime variables that a box does not fix take every value of their domain: the set is then all
-// that some run may read. `IndexSet::coversAllRuns()` says so.
+// Runtime variables that a box does not fix take every value of their domain: the set is then
+// everything that some run may read. `IndexSet::coversAllRuns()` says so.
 #pragma once
 
 #include "analysis/affine/index_map.h"
@@ -54,10 +54,10 @@ private:
   std::vector<Reads> reads;
 };
 
-/// What `map` reads over its whole domain.
+/// The elements that `map` reads over its whole domain.
 IndexSet image(const IndexMap &map);
-/// What `map` reads for the output elements of a box: one progression for each dim of the map, in
-/// order. What lies outside the domain reads nothing.
+/// The elements that `map` reads for the output elements of a box: one progression for each dim of
+/// the map, in order. Points outside the domain read nothing.
 IndexSet image(const IndexMap &map, const Box &box);
 
 /// The output elements (one coordinate for each dim of the map) that read some element of
@@ -86,7 +86,7 @@ struct Answer {
   std::string reason;
 };
 
-/// `points` is exact; nothing means unknown, for the reason given.
+/// `points` is exact; empty means unknown, for the given reason.
 struct Count {
   std::optional<int64_t> points;
   Engine by = Engine::Auto;
@@ -94,7 +94,7 @@ struct Count {
 };
 
 Answer isEmpty(const IndexSet &set, const Options &options = {});
-/// Is every point of a in b? Both have one rank.
+/// True if every point of a is in b. Both have the same rank.
 Answer isSubset(const IndexSet &a, const IndexSet &b, const Options &options = {});
 Answer isEqual(const IndexSet &a, const IndexSet &b, const Options &options = {});
 

@@ -1,4 +1,4 @@
-// Candidate lists: which sizes a tile parameter may take.
+// Candidate lists: the sizes that a tile parameter may take.
 //
 // Every list is ascending, without repeats, and lies in [1, dim]. Sizes beyond the dim are never
 // candidates: a tile that covers the dim is the dim itself (logical sizes are clipped).
@@ -14,7 +14,7 @@
 
 namespace tilewright {
 
-/// Longest list that is ever made; a longer one is a BadInput error.
+/// Longest list; a longer one is a BadInput error.
 inline constexpr size_t maxCandidates = size_t(1) << 20;
 
 /// {powers of two below the dim} ∪ {dim}: 1 → {1}, 4 → {1,2,4}, 5 → {1,2,4,5}. Empty for dim < 1.

@@ -59,7 +59,7 @@ private:
     return false;
   }
 
-  /// Later parameters to where they suit an open constraint best.
+  /// Sets later parameters to their best values for an open constraint.
   void turnToCorner(const Check &check) {
     for (auto [parameter, value] : check.corner)
       state.value[parameter] = value;
@@ -86,7 +86,7 @@ private:
       return accepts(check, depth);
     };
     turnToCorner(check);
-    // Most constraints bind nowhere near: the worst value first.
+    // Most constraints are far from binding: tests the worst value first.
     if (lo >= hi || acceptsAt(check.acceptsPrefix ? hi - 1 : lo))
       return;
     size_t first = lo, last = hi; // the border lies in [first, last]
@@ -167,8 +167,8 @@ private:
     return ++result.nodes <= limits.maxNodes || end(SearchResult::End::LimitReached);
   }
 
-  /// All values of a parameter below which everything is the same: what the first one found is
-  /// repeated for the others.
+  /// All values of a parameter with identical subtrees: the first one's solutions are repeated for
+  /// the others.
   bool repeat(const Level &level, size_t depth) {
     const uint64_t before = result.solutions;
     const size_t first = found.size(), stride = point.size();

@@ -5,12 +5,12 @@
 // check. What makes it fast:
 //   - constraints on one parameter filter its list before the search;
 //   - a constraint that is not decided yet, but is monotone in each later parameter, is evaluated
-//     with those at their best values: where it is false, it stays false below; others are looked
-//     at with intervals for what is not decided;
-//   - where a constraint is monotone in the level's own parameter, too, what it leaves of the level
-//     is an index range, found by bisection;
-//   - below a parameter that no constraint speaks of, what the first value found is repeated for
-//     the others; when counting, such levels multiply.
+//     with those at their best values: where it is false, it stays false below; others are
+//     evaluated over intervals of the undecided parameters;
+//   - if a constraint is monotone in the level's own parameter, too, it restricts the level to an
+//   index range, found by bisection;
+//   - below a parameter that no constraint involves, the first value's solutions are repeated for
+//   the others; when counting, such levels multiply.
 // The result never depends on any of this.
 #pragma once
 
@@ -25,12 +25,12 @@ namespace tilewright {
 
 /// Order of the levels. Points come out in the lexicographic order of the levels.
 enum class SearchOrder : uint8_t {
-  Parameter, ///< as the parameters stand: enumeration is lexicographic in parameter order
+  Parameter, ///< parameter order: enumeration is lexicographic in it
   Tightest,  ///< where pruning works best: for counting and feasibility
 };
 
 struct SearchLimits {
-  /// Assignments tried, over all levels. When they are spent, the result says so.
+  /// Limit on assignments over all levels. The result tells if it was reached.
   uint64_t maxNodes = uint64_t(1) << 32;
 };
 
@@ -64,7 +64,7 @@ using PointVisitor = llvm::function_ref<bool(std::span<const int64_t>)>;
 struct SearchCosts {
   /// cost[p][i] ≥ 0: of the i-th candidate of parameter p, as listed in the system.
   std::vector<std::vector<uint32_t>> cost;
-  uint64_t bound = UINT64_MAX; ///< dearer points are skipped; the visitor may lower it
+  uint64_t bound = UINT64_MAX; ///< more expensive points are skipped; the visitor may lower it
 };
 
 /// Immutable after compile(); searches on one object may run in parallel.
@@ -83,7 +83,7 @@ public:
   /// The number of solutions.
   SearchResult count(const SearchLimits &limits = {}) const;
   /// The same number, by evaluating every constraint at every candidate: nothing is pruned and
-  /// nothing skipped. What the search is compared with; `nodes` are the candidates.
+  /// nothing skipped. The search is compared with it; `nodes` are the candidates.
   SearchResult countAll(const SearchLimits &limits = {}) const;
   /// The first solution in level order; `point` (parameter order) is written only for Yes.
   SearchResult findFirst(std::vector<int64_t> &point, const SearchLimits &limits = {}) const;

@@ -4,7 +4,7 @@
 //
 // A constraint *accepts* a point where its formula is true. A formula without a value there (an
 // overflow, a divisor that is not positive, a variable that is no parameter) does not accept it,
-// and whoever refuses for that reason says "undecided" instead of "no".
+// and such a refusal is reported as "undecided" instead of "no".
 #pragma once
 
 #include "analysis/tiling/constraint.h"

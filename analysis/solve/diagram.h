@@ -1,4 +1,4 @@
-// Which candidates a constraint accepts, as a decision diagram (internal to analysis/solve).
+// The candidates that a constraint accepts, as a decision diagram (internal to analysis/solve).
 //
 // Level by level over the constraint's parameters, an edge is a run of candidate indices with the
 // same continuation. Equal continuations are one node, so "t0 · t1 · t2 ≤ 4096" over powers of two
@@ -33,7 +33,7 @@ struct Diagram {
   const Node &operator[](uint32_t target) const { return nodes[target - 2]; }
 };
 
-/// Nothing when more than `maxSteps` prefixes must be looked at.
+/// Empty if more than `maxSteps` prefixes must be visited.
 std::optional<Diagram> tabulate(const Program &program, RegisterId truth,
                                 std::span<const std::vector<int64_t>> lists, size_t maxSteps);
 

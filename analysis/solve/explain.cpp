@@ -112,8 +112,8 @@ private:
     return out;
   }
 
-  /// Coordinate descent to a point of the subset that leaves less unsatisfied: smaller sets to hit
-  /// need fewer rounds.
+  /// Coordinate descent to a point of the subset that violates fewer constraints: smaller sets to
+  /// hit need fewer rounds.
   void improve(const std::vector<size_t> &subset, std::vector<int64_t> &point) const {
     std::vector<size_t> best = unsatisfiedAt(point);
     for (bool hasImproved = true; hasImproved;) {
@@ -143,7 +143,7 @@ private:
     }
   }
 
-  /// A minimal core: leaves out one element after another while the rest still conflicts.
+  /// A minimal core: drops one element after another while the rest still conflicts.
   llvm::Expected<std::optional<Core>> byDeletion() {
     nodesLeft = options.limits.maxNodes;
     bool isMinimal = true;
@@ -206,7 +206,7 @@ public:
     return coreOf(elements, false);
   }
 
-  /// Lets Z3 look at a core.
+  /// Certifies a core with Z3.
   llvm::Error certify(Core &core, Explanation &out) const {
     std::vector<size_t> elements = core.constraints;
     for (size_t p : core.choices)
@@ -285,7 +285,7 @@ llvm::Expected<Explanation> explain(const ConstraintSystem &system, const Choice
       return compiled.takeError();
     out.feasible = compiled->findFirst(out.witness, options.limits).verdict();
     if (out.feasible == Verdict::Unknown) {
-      // Too large to search, or values out of range: the solver may still know.
+      // Too large to search, or values out of range: the solver may still decide.
       auto answer = decide(whole, options.solver);
       if (!answer)
         return answer.takeError();

@@ -1,15 +1,15 @@
-// Why a tiling is refused, and what to take instead.
+// Why a tiling is refused, and the nearest feasible one.
 //
 // The user chooses values for some parameters; the others are free. The question is whether the
 // choice can be completed. If not, the answer is a smallest set of constraints and choices that
 // conflict, and the nearest point that all constraints accept.
 //
-// Smallest cores come from implicit hitting sets: whatever satisfies part of the conflict violates
-// something else, which every core must contain one of. The sets to hit grow until a smallest
-// hitting set conflicts by itself. The compiled search answers the questions on the way; Z3
-// certifies the core. (J. Davies, F. Bacchus: "Solving MAXSAT by solving a sequence of simpler SAT
-// instances", CP 2011; A. Ignatiev et al.: "Smallest MUS extraction with minimal hitting set
-// dualization", CP 2015.)
+// Smallest cores come from implicit hitting sets: a point that satisfies part of the conflict
+// violates a set of other elements, and every core must contain one of them. The family of such
+// sets grows until a smallest hitting set conflicts by itself. The compiled search answers the
+// intermediate queries; Z3 certifies the core. (J. Davies, F. Bacchus: "Solving MAXSAT by solving a
+// sequence of simpler SAT instances", CP 2011; A. Ignatiev et al.: "Smallest MUS extraction with
+// minimal hitting set dualization", CP 2015.)
 #pragma once
 
 #include "analysis/solve/compiled.h"
@@ -21,10 +21,10 @@ namespace tilewright {
 using Choice = std::vector<std::optional<int64_t>>;
 
 struct ExplainOptions {
-  SearchLimits limits{.maxNodes =
-                          20'000'000}; ///< of a core's searches together, and of others each
+  SearchLimits limits{
+      .maxNodes = 20'000'000}; ///< for all searches of a core together, and for each other search
   SolverOptions solver;
-  bool certify = true;      ///< let Z3 confirm cores
+  bool certify = true;      ///< certify cores with Z3
   bool findNearest = true;  ///< for infeasible choices
   unsigned maxRounds = 200; ///< of the hitting-set loop, before settling for a minimal core
 };
@@ -56,7 +56,7 @@ struct Explanation {
   std::vector<int64_t> witness;   ///< Yes: the choice, completed
   std::vector<size_t> violated;   ///< everything chosen: constraints that are false
   std::vector<size_t> undecided;  ///< everything chosen: constraints without a value
-  std::optional<Core> core;       ///< No: where one was found
+  std::optional<Core> core;       ///< No: if one was found
   std::optional<Nearest> nearest; ///< No, and asked for
   std::string reason;             ///< Unknown: why
   /// Z3's resource units: of all its queries together, and of each at most. 0 spent: the search

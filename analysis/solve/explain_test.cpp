@@ -1,5 +1,5 @@
 #include "analysis/solve/explain.h"
-#include "analysis/solve/solve_testing.h"
+#include "analysis/solve/testing/solve.h"
 #include "analysis/support/diag.h"
 
 #include <algorithm>

@@ -43,7 +43,7 @@ llvm::Expected<Nearest> nearestFeasible(const ConstraintSystem &system, const Ch
     return sum;
   };
 
-  // Any solution bounds the distance, and tells an infeasible system apart at once.
+  // Any solution bounds the distance; an infeasible system is recognised at once.
   Nearest best;
   SearchResult any = compiled->findFirst(best.values, limits);
   best.found = any.verdict();

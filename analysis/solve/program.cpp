@@ -246,7 +246,7 @@ Interval divides(Interval a, Interval b) {
     return truth(false, false);
   if (a.isPoint() && b.isPoint() && b.isBounded())
     return truth(b.lo % a.lo == 0, b.lo % a.lo != 0);
-  // A positive number below every divisor is no multiple.
+  // A positive number below every divisor is not a multiple.
   return truth(!(b.lo >= 1 && b.hi < a.lo), true);
 }
 

@@ -99,9 +99,9 @@ struct ConcreteState {
   std::vector<uint8_t> known;
 };
 
-/// What a register can be. `range` contains every value that it has over the unbounded integers;
-/// for a truth, range.hi ≥ 1 says "can be true" and range.lo ≤ 0 "can be false" (neither: it never
-/// has a value). `mayBeUnknown` says that 64-bit evaluation may give nothing.
+/// The possible values of a register. `range` contains every value that it has over the unbounded
+/// integers; for a truth, range.hi ≥ 1 means "can be true" and range.lo ≤ 0 "can be false"
+/// (neither: it never has a value). `mayBeUnknown`: 64-bit evaluation may be empty.
 struct Abstract {
   Interval range;
   bool mayBeUnknown = false;
@@ -132,7 +132,7 @@ public:
 
   /// A register's operation, for parameters within the box that `box` was computed for.
   Step stepOf(RegisterId id, std::span<const Abstract> box) const;
-  /// Runs steps in order, as step() does. What is total is taken as known already: see markTotal().
+  /// Runs steps in order, as step() does. Total registers count as known already: see markTotal().
   void run(std::span<const Step> steps, ConcreteState &state) const;
   /// Marks every register as known that has a value throughout a box.
   void markTotal(std::span<const Abstract> box, ConcreteState &state) const;

@@ -1,9 +1,10 @@
-// Every candidate, one by one (internal to analysis/solve): what a search finds without searching.
+// Exhaustive evaluation of every candidate (internal to analysis/solve), the reference for the
+// search.
 //
-// The longest list is walked in blocks, in the innermost loop. What depends on that parameter alone
-// is a table, what depends on the others alone is a number for the whole block, and the rest is
-// computed for each candidate, side by side. Nothing is skipped: a candidate is evaluated even
-// where another constraint has refused all of its block.
+// The innermost loop walks the longest list in blocks. Registers that depend on that parameter
+// alone are tables, registers that depend only on the others are one number for the whole block,
+// and the rest is computed for each candidate of the block in vectors. Nothing is skipped: a
+// candidate is evaluated even where another constraint has refused all of its block.
 #pragma once
 
 #include "analysis/solve/compiled.h"

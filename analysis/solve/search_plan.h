@@ -1,4 +1,4 @@
-// What runs at each level of a compiled search (internal to analysis/solve).
+// The work at each level of a compiled search (internal to analysis/solve).
 #pragma once
 
 #include "analysis/solve/compiled.h"
@@ -43,8 +43,8 @@ struct CompiledSystem::Plan {
     std::vector<AbstractStep> abstractSteps;
     std::vector<uint32_t> prunes;        ///< slots of truths that must still be possible
     std::vector<uint32_t> openIrregular; ///< open constraints without a corner: the slots' ones
-    /// No constraint on several parameters speaks of this one: what lies below is the same for each
-    /// of its values.
+    /// No constraint on several parameters involves this one: the subtree is the same for each of
+    /// its values.
     bool isIndifferent = false;
     /// No level from here on has a check; `below` points per value of the level before (nothing:
     /// over 64 bits).

@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// Which candidates each parameter of a space gets.
+/// The candidate rules of a space's parameters.
 struct CandidatePlan {
   CandidateRule tiles; ///< for parallel and sequential parameters without an own rule
   std::map<std::string, CandidateRule> byName;

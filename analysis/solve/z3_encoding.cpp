@@ -21,7 +21,7 @@ std::vector<Run> arithmeticRuns(const std::vector<int64_t> &list) {
     while (last + 1 < list.size() && step(last) && step(last + 1) == step(last))
       ++last;
     if (last == first + 1)
-      last = first; // a pair says nothing; leave its second member to a longer run
+      last = first; // two values don't make a run; leave the second one to a longer run
     runs.push_back({first, last});
     first = last + 1;
   }

@@ -17,7 +17,8 @@ public:
   Z3Encoding(const ConstraintSystem &system, const SolverOptions &options, z3::solver &solver);
 
   const std::vector<z3::expr> &assumptions() const { return names; }
-  /// Constraints that may reject points only for want of a value (see Diagram::hasUndecided).
+  /// Constraints that may reject points only because they have no value there (see
+  /// Diagram::hasUndecided).
   bool mayBeUndecided(size_t constraint) const { return undecided[constraint]; }
   /// Set when a list is too irregular and long for the terms that need it.
   bool isComplete() const { return complete; }

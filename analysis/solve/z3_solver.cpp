@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One query: context, solver, encoding and its accounts. z3::exception may leave any method.
+/// One query: context, solver, encoding and statistics. Any method may throw z3::exception.
 class Query {
 public:
   Query(const ConstraintSystem &system, const SolverOptions &options)
@@ -73,7 +73,7 @@ public:
     return out;
   }
 
-  /// Leaves constraints out one by one while the rest still conflicts.
+  /// Drops constraints one by one while the rest still conflicts.
   void minimize(std::vector<size_t> &core) {
     answer.isCoreMinimal = true;
     for (size_t i = core.size(); i-- > 0;) {
@@ -93,7 +93,7 @@ public:
     }
   }
 
-  /// Why the last check gave no answer; reason_unknown() alone misleads.
+  /// Why the last check had no answer; reason_unknown() alone misleads.
   std::string whyUnknown() {
     if (spent() >= options.rlimit)
       return fmt::format("the budget of {} solver steps is spent", options.rlimit);
@@ -104,7 +104,7 @@ public:
     return fmt::format("the solver gave up: {}", solver.reason_unknown());
   }
 
-  /// Takes the model over after evaluating it. Unknown when a formula has no value at it.
+  /// Accepts the model after evaluating it. Unknown if a formula has no value at it.
   llvm::Error takeModel() {
     answer.model = encoding.valuesOf(solver.get_model());
     answer.verdict = Verdict::Yes;
@@ -177,7 +177,7 @@ private:
   Clock::duration lastDuration{};
 };
 
-/// Answers that need no solver. Nothing: ask it.
+/// Answers that need no solver; empty otherwise.
 std::optional<Answer> withoutSolver(const ConstraintSystem &system, const SolverOptions &options) {
   for (const SolveParameter &parameter : system.parameters)
     if (parameter.candidates.empty()) {
@@ -199,7 +199,7 @@ llvm::Error checkTactic(const std::string &name) {
   return makeError(DiagClass::BadInput, "\"{}\" is not a tactic of the solver", name);
 }
 
-/// Runs `body` on a query; what Z3 throws (memory, an interrupt) becomes an Unknown.
+/// Runs `body` on a query; exceptions of Z3 (memory, an interrupt) become Unknown.
 template <typename Body>
 llvm::Expected<Answer> ask(const ConstraintSystem &system, const SolverOptions &options,
                            Body body) {

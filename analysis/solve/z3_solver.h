@@ -23,7 +23,7 @@ struct SolverOptions {
   /// A tactic by name ("qfnia", "smt"); empty: the plain SMT core.
   std::string tactic;
   bool minimizeCore = true;
-  /// Prefixes looked at when a constraint becomes a diagram, before giving that up.
+  /// Limit on the prefixes visited when a constraint becomes a diagram.
   size_t maxDiagramSteps = size_t(1) << 16;
   /// A folder for the SMT-LIB text of each query ("query-<hash>.smt2"); empty: none.
   std::string dumpDir;

@@ -1,4 +1,4 @@
-#include "analysis/solve/solve_testing.h"
+#include "analysis/solve/testing/solve.h"
 #include "analysis/solve/z3_solver.h"
 #include "analysis/support/diag.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// 64-bit FNV-1a: tells texts apart, the same on every machine; not against an adversary.
-// Source: Fowler, Noll, Vo, draft-eastlake-fnv.
+// 64-bit FNV-1a: identifies texts, the same on every machine; not collision-resistant against an
+// adversary. Source: Fowler, Noll, Vo, draft-eastlake-fnv.
 //
 // Only the standard library is used, so that programs without LLVM can share it.
 
@@ -14,7 +14,7 @@ namespace tilewright {
 inline constexpr uint64_t FnvBasis = 0xcbf29ce484222325u;
 inline constexpr uint64_t FnvPrime = 0x100000001b3u;
 
-/// The hash of `bytes` that go on after those that `state` is the hash of.
+/// Continues the hash `state` with `bytes`.
 constexpr uint64_t fnv1a(std::string_view bytes, uint64_t state = FnvBasis) {
   for (char c : bytes)
     state = (state ^ static_cast<unsigned char>(c)) * FnvPrime;
@@ -47,7 +47,8 @@ inline std::string boardOf(std::string_view uuid) {
 class Digest {
 public:
   void add(std::string_view text) {
-    state = (fnv1a(text, state) ^ 0xff) * FnvPrime; // 0xff ends a text: it is in no UTF-8
+    state = (fnv1a(text, state) ^ 0xff) *
+            FnvPrime; // 0xff terminates a text: it does not occur in UTF-8
   }
   std::string str() const { return hexDigits(state); }
 

@@ -67,7 +67,7 @@ FolderDigest FolderDigest::ofFolder(const std::string &folder, std::vector<std::
     uint64_t state = FnvBasis;
     std::error_code ignored;
     if (!at->is_regular_file(ignored))
-      problems.push_back(name + " is no file of a pack; remove it");
+      problems.push_back(name + " is not a file of a pack; remove it");
     else if (readParts(at->path(), [&](std::string_view part) {
                state = fnv1a(part, state);
                return true;

@@ -65,7 +65,7 @@ public:
                                         "document",
                                         open.size(), maxDepth));
       } else if ((c == ']' || c == '}') && !open.empty()) {
-        open.pop_back(); // one bracket too many is left to the parser to report
+        open.pop_back(); // the parser reports a surplus bracket
       } else if (!open.empty() && (c == ',' || c == ':')) {
         open.back().expectsKey = open.back().isObject && c == ',';
       }

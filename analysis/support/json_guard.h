@@ -15,7 +15,7 @@ namespace tilewright {
 /// Success when no bracket of `text` stands deeper than `maxDepth` (the outermost one has depth 1)
 /// and no object has a key twice; else BadInput at the first place where that is not so, located in
 /// `file`. Brackets inside strings don't count; keys are compared as they read without escapes.
-/// Says nothing about whether the text is valid JSON.
+/// Does not check that the text is valid JSON.
 llvm::Error checkJson(std::string_view text, unsigned maxDepth, const std::string &file);
 
 } // namespace tilewright

@@ -98,7 +98,7 @@ TEST_F(Folders, TheDigestNamesWhatDiffers) {
   EXPECT_EQ(problems().front(), "c is not of the pack; remove it");
   fs::remove(root / "c");
   fs::create_directory(root / "d");
-  EXPECT_EQ(problems().front(), "d is no file of a pack; remove it");
+  EXPECT_EQ(problems().front(), "d is not a file of a pack; remove it");
   fs::remove(root / "d");
   EXPECT_TRUE(problems().empty());
   // Any byte of the digest itself.

@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// Nothing where a coordinate is no such sum of dims.
+/// Empty if a coordinate is not such a sum of dims.
 std::optional<std::vector<AcrossInput::Dim>> dimsOf(const IndexMap &map, ExprContext &context,
                                                     size_t rootRank) {
   std::vector<AcrossInput::Dim> result;
@@ -48,7 +48,7 @@ std::vector<AcrossInput> acrossInputs(const Graph &graph, std::span<const OpId> 
   for (OpId id : roots)
     if (graph[id].shape.isTuple || graph[id].shape.dims != root.dims)
       return result;
-  // A thread takes up to four neighbours, which must not be less than a byte of the result.
+  // A thread takes up to four neighbours, at least one byte of the result.
   constexpr unsigned together = 4;
   std::vector<OpId> candidates;
   for (OpId id : inputs)
@@ -89,7 +89,7 @@ std::vector<AcrossInput> acrossInputs(const Graph &graph, std::span<const OpId> 
     const Shape &own = graph[candidates[i]].shape;
     AcrossInput input{candidates[i], std::move(*dims), 0, 0,
                       std::max<int64_t>(bitWidth(own.dtype) / 8, 1)};
-    // Dims of one element may stand anywhere in a layout.
+    // Dims of one element may have any place in a layout.
     for (int64_t dim : own.minorToMajorOrDefault())
       if (own.dims[static_cast<size_t>(dim)] != 1) {
         input.minor = static_cast<size_t>(dim);

@@ -1,7 +1,7 @@
-// Inputs that lie across the root: neighbours of the root are far apart in them.
+// Transposed inputs: the output's fastest dim is strided in them; staged through shared memory.
 //
-// Code generation reads them through shared memory (codegen/staged_inputs.h), and the analysis
-// counts that memory; both ask here.
+// Both code generation, which stages them (codegen/staged_inputs.h), and the analysis, which counts
+// their shared memory, ask here.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -12,8 +12,8 @@
 namespace tilewright {
 
 struct AcrossInput {
-  /// Where a root element reads it, in one dim: Σ coefficient · root coordinate + shift, with
-  /// positive coefficients.
+  /// The coordinate in one dim at which a root element reads the input: Σ coefficient · root
+  /// coordinate + shift, with positive coefficients.
   struct Dim {
     struct Term {
       size_t rootDim;
@@ -27,13 +27,13 @@ struct AcrossInput {
 
   OpId op;
   std::vector<Dim> dims;
-  size_t row = 0;           ///< the dim that follows the root's fastest, element by element
-  size_t minor = 0;         ///< the fastest dim of more than one element; it does not
+  size_t row = 0;           ///< the dim that follows the root's fastest dim with stride 1
+  size_t minor = 0;         ///< the fastest dim of more than one element, which does not
   int64_t elementBytes = 1; ///< in shared memory: elements of less than a byte take one
 };
 
-/// Of `inputs`, those that lie across the first root. Every root reads them at the same
-/// coordinates, and no root dim leads in two of their dims.
+/// Those of `inputs` that are transposed relative to the first root. Every root reads them at the
+/// same coordinates, and no root dim moves two of their dims.
 std::vector<AcrossInput> acrossInputs(const Graph &graph, std::span<const OpId> roots,
                                       std::span<const OpId> inputs);
 

@@ -21,7 +21,7 @@ bool isMovement(Opcode opcode) {
          opcode == Opcode::Transpose || opcode == Opcode::Copy || opcode == Opcode::Convert;
 }
 
-/// All facts are found in one pass over the ops, operands before users.
+/// Collects all facts in one pass over the ops, operands before users.
 class Finder {
 public:
   Finder(const Module &module, const Graph &graph, std::span<const OpId> ops, OpId first,
@@ -45,22 +45,22 @@ public:
       if (fromFirst.count(operand))
         scores.push_back(operand);
     decide(sums);
-    if (state.whole.empty() && state.divisor)
-      state.whole = fmt::format("%{} divides what is summed up again",
-                                graph[state.reductions[*state.divisor].op].name);
+    if (state.whyNotOnline.empty() && state.divisor)
+      state.whyNotOnline = fmt::format("%{} divides what is summed up again",
+                                       graph[state.reductions[*state.divisor].op].name);
     decide(scores);
     // O and all sums are corrected by one factor.
     if (state.shift)
       for (const std::vector<OpId> *targets : {&sums, &scores})
         for (OpId target : *targets)
-          if (at(target) == Form::Independent && state.whole.empty())
-            state.whole = fmt::format("%{} is not scaled as other sums over the same columns are",
-                                      graph[target].name);
+          if (at(target) == Form::Independent && state.whyNotOnline.empty())
+            state.whyNotOnline = fmt::format(
+                "%{} is not scaled as other sums over the same columns are", graph[target].name);
     return std::move(state);
   }
 
 private:
-  /// Of the kernel's ops, `from` and those that depend on them.
+  /// `from` and the kernel's ops that depend on it.
   std::set<OpId> dependentsOf(std::set<OpId> from) const {
     for (OpId id : ops)
       if (std::any_of(graph[id].operands.begin(), graph[id].operands.end(),
@@ -100,7 +100,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// The forms of these ops and what they need; notes what is not carried.
+  /// Finds the forms of these ops and their conditions; records why the state is not carried.
   void decide(const std::vector<OpId> &targets) {
     std::set<OpId> needed(targets.begin(), targets.end());
     for (auto it = ops.rbegin(); it != ops.rend(); ++it)
@@ -110,9 +110,9 @@ private:
       if (needed.count(id) && fromReductions.count(id) && !forms.count(id))
         forms[id] = formOf(id);
     for (OpId target : targets)
-      if (at(target) == Form::Other && state.whole.empty())
-        state.whole = fmt::format("%{} depends on {} in a way that can't be corrected later",
-                                  graph[target].name, firstReductionOf(target));
+      if (at(target) == Form::Other && state.whyNotOnline.empty())
+        state.whyNotOnline = fmt::format("%{} depends on {} in a way that can't be corrected later",
+                                         graph[target].name, firstReductionOf(target));
   }
 
   Form at(OpId id) const {
@@ -122,7 +122,7 @@ private:
     return fromReductions.count(id) ? Form::Other : Form::Independent;
   }
 
-  /// Of an op that depends on a reduction.
+  /// The form of an op that depends on a reduction.
   Form formOf(OpId id) {
     const Op &op = graph[id];
     if (isMovement(op.opcode))
@@ -171,7 +171,8 @@ private:
     }
   }
 
-  /// Is the op made of the maximum, constants and parameters alone, without the first dot?
+  /// True if the op depends only on the maximum, constants and parameters, not on the first dot
+  /// directly.
   bool isOfMaximum(OpId id) const {
     std::set<OpId> seen{id};
     std::vector<OpId> work{id};

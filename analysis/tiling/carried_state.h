@@ -1,21 +1,21 @@
-// Reductions between two dots, taken step by step.
+// Online softmax and its generalisations: reductions between two dots, computed step by step.
 //
 //     S = Q·Kᵀ,   P = f(S),   O = P·V          O is summed over the columns of P in steps
 //
 // Where f reduces rows of S, P is known only when the whole row of S is. A loop over the columns
-// can still sum O on the way if what is known so far can be corrected later. With a maximum m and
+// can still sum O on the way if provisional values can be corrected later. With a maximum m and
 //
 //     P = u · exp(x - h(m)) / l,   l = Σ w · exp(x - h(m)),   u, w, x free of reductions
 //
 // the loop carries m, h(m), every l and O. When m grows, l and O are multiplied by
-// exp(h(old m) - h(new m)); the division by l is done to O at the end (M. Milakov, N. Gimelshein:
-// "Online normalizer calculation for softmax", 2018). The values of an op between the dots are
+// exp(h(old m) - h(new m)); O is divided by l at the end (M. Milakov, N. Gimelshein: "Online
+// normalizer calculation for softmax", 2018). The values of an op between the dots are
 //
 //     Independent   of all reductions
 //     Scaled        by exp(-h(m)): a product with an independent value, a sum of scaled values …
-//     Other         they can't be corrected: the row must be whole
+//     Other         not correctable: the row must be complete
 //
-// In a row that is whole (one step), reductions are complete before P is made, and any f will do.
+// If one step covers the whole row, reductions are complete before P is made and any f will do.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -39,9 +39,9 @@ struct CarriedState {
   std::vector<CarriedReduction> reductions;
   std::optional<OpId> shift;     ///< h(m)
   std::optional<size_t> divisor; ///< the sum l that P is divided by
-  /// Not empty: the loop can't be taken in steps, because of this. `shift` and `divisor` say
-  /// nothing then.
-  std::string whole;
+  /// Why the reductions have no online form, so that one step must cover the row; empty if they
+  /// have one. `shift` and `divisor` are meaningful only then.
+  std::string whyNotOnline;
 };
 
 /// The reductions between `first` and `second`, dots among `ops` (ascending) of which the second
@@ -51,11 +51,11 @@ struct CarriedState {
 llvm::Expected<CarriedState> carriedState(const Module &module, const Graph &graph,
                                           std::span<const OpId> ops, OpId first, OpId second);
 
-/// What an op's elements are taken from by broadcasts, reshapes, transposes, copies and
-/// conversions.
+/// The op whose elements this one only moves or converts: looks through broadcasts, reshapes,
+/// transposes, copies and conversions.
 OpId withoutMovement(const Graph &graph, OpId op);
 
-/// The number that an op is everywhere, if it is a scalar constant seen through movement.
+/// The value of an op whose elements are all one scalar constant, looking through movement.
 std::optional<double> scalarConstant(const Graph &graph, OpId op);
 
 } // namespace tilewright

@@ -62,7 +62,7 @@ public:
         carriedState(module, graph, group.group.ops, first, second);
     std::string why;
     if (state)
-      why = state->whole;
+      why = state->whyNotOnline;
     else
       why = takeDiag(state.takeError()).message;
     if (why.empty())
@@ -104,7 +104,7 @@ public:
     }
     const Expr split = group.space.find("split_k")->size;
     add(second, "search-chain", Formula::lessEqual(split, ctx.constant(1)),
-        "{0} programs share one result tile, which no code adds up behind another dot", {split});
+        "{0} CTAs share one result tile, which no code adds up behind another dot", {split});
     const std::vector<unsigned> outer = group.instancesOf(second);
     if (outer.size() != 1 || reducesOf(second).size() != 1) {
       refuse(second, fmt::format("{} contracted dims of %{}, one is allowed",

@@ -1,16 +1,15 @@
-// What two dots in one kernel need of its tiles, where one reads what is made of the other's
-// result.
+// Tile constraints of back-to-back dots: the second consumes the first.
 //
 //     S = Q·Kᵀ,   P = f(S),   O = P·V
 //
 // The tile of S follows from that of P, which is rows of O by steps of the columns of P. S stays on
 // chip and is made once for each step, so that
-//   one-tile    all of f reads S at one tile: dims along which it reads it at several are whole
+//   one-tile    all of f reads S at one tile; dims that it reads at several tiles must be whole
 //   whole-row   columns of P that f reduces over are one step, unless the reductions can be carried
 //               along (carried_state.h)
-// The kernels that are generated, and therefore searched, need more, rule "search-chain":
-//   - one contracted dim of P, and a contraction of Q and K that is one step: Q and K are staged
-//     with all of it;
+// Generated kernels, and therefore the search, have further constraints, rule "search-chain":
+//   - one contracted dim of P, and one step over the contraction of Q and K, which are staged with
+//   all of it;
 //   - f16 or bf16 operands of one type, and no split-K;
 //   - rows that divide evenly among the warps, 16 at least each; the scores and sums of a thread
 //     within `chainRegisters`.
@@ -22,29 +21,29 @@
 
 namespace tilewright {
 
-/// The dots of such a group, and which operand of the second is P.
+/// The dots of such a group, and the operand of the second that is P.
 struct TwoDots {
   OpId first, second;
   size_t scoresSide = 0;
 };
 
-/// Nothing for groups that are no chain of two dots.
+/// Empty unless the group is a chain of two dots.
 std::optional<TwoDots> twoDots(const Graph &graph, const Group &group);
 
-/// Elements of a program's tiles: Q is batch x rows x depth, K batch x step x depth and V
+/// Elements of a CTA's tiles: Q is batch x rows x depth, K batch x step x depth and V
 /// batch x step x columns. `depth` is the whole contraction of the first dot.
 struct ChainSizes {
   Expr batch, rows, columns, step, depth;
 };
 ChainSizes chainSizes(const Graph &graph, const TiledGroup &group, const TwoDots &dots);
 
-/// 32-bit registers of S and O a thread: beside them stand fragments and addresses.
+/// Limit on a thread's 32-bit registers for S and O, which leaves room for fragments and addresses.
 constexpr int64_t chainRegisters = 160;
 
-/// Appends "one-tile" and "whole-row" to a group with two such dots; nothing to other groups.
+/// Appends "one-tile" and "whole-row" to a group with two such dots; does nothing for other groups.
 void addChainConstraints(const Module &module, const Graph &graph, TiledGroup &group);
 
-/// Appends "search-chain" to a group with two such dots; nothing to other groups.
+/// Appends "search-chain" to a group with two such dots; does nothing for other groups.
 void addChainSearchConstraints(const Module &module, const Graph &graph, TiledGroup &group);
 
 } // namespace tilewright

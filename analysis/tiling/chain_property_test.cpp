@@ -1,9 +1,9 @@
 // Random chains of reshape, transpose, slice, reverse, broadcast, pad and concatenate: a tile size
-// is accepted iff, for every program, the elements that are needed of the inputs and of every op
-// that is no view are a tile, with the same strides for all programs.
+// is accepted iff, for every CTA, the elements that are needed of the inputs and of every op
+// that is no view are a tile, with the same strides for all CTAs.
 #include "analysis/support/diag.h"
-#include "analysis/tiling/read_oracle.h"
-#include "analysis/tiling/tile_oracle.h"
+#include "analysis/tiling/testing/read_oracle.h"
+#include "analysis/tiling/testing/tile_oracle.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -195,15 +195,15 @@ void neededOf(const Graph &graph, OpId root, const std::vector<int64_t> &element
 }
 
 /// Do the elements of every value come in the order of the root's lanes, or backwards, along each
-/// dim of the root, the same way in all programs? A tile has one stride for all of them.
+/// dim of the root, the same way in all CTAs? A tile has one stride for all of them.
 bool isOrdered(const Graph &graph, const TiledGroup &tiled, const Dims &values) {
   const TileInstance &root = tiled.instances[tiled.roots.front()];
   const Dims &extents = graph[root.op].shape.dims;
   Assignment point = tiled.space.assign(values);
   std::map<std::pair<uint32_t, size_t>, int> directions; // by value and dim of the root
-  const int64_t programs = programCount(tiled.space, values).value();
-  for (int64_t program = 0; program < programs; ++program) {
-    setProgram(tiled.space, values, program, false, point);
+  const int64_t ctas = ctaCount(tiled.space, values).value();
+  for (int64_t cta = 0; cta < ctas; ++cta) {
+    setCta(tiled.space, values, cta, false, point);
     std::map<Dims, std::vector<std::set<int64_t>>> reads; // by element of the root
     for (int64_t e : elementsOf(*numericTile(root.tile, point), extents)) {
       std::vector<std::set<int64_t>> &needed = reads[oracle::coordinates(e, extents)];
@@ -243,9 +243,9 @@ void checkPoint(const RandomChain &chain, const TiledGroup &tiled, const Dims &v
   bool isExact = true, isRight = true, isMarked = false;
   std::vector<Dims> strides(graph.size());
   Assignment point = tiled.space.assign(values);
-  const int64_t programs = programCount(tiled.space, values).value();
-  for (int64_t program = 0; program < programs; ++program) {
-    setProgram(tiled.space, values, program, false, point);
+  const int64_t ctas = ctaCount(tiled.space, values).value();
+  for (int64_t cta = 0; cta < ctas; ++cta) {
+    setCta(tiled.space, values, cta, false, point);
     const TileInstance &root = tiled.instances[tiled.roots.front()];
     std::vector<std::set<int64_t>> needed;
     neededOf(graph, root.op, elementsOf(*numericTile(root.tile, point), graph[root.op].shape.dims),
@@ -279,9 +279,9 @@ void checkPoint(const RandomChain &chain, const TiledGroup &tiled, const Dims &v
                              ? have == want
                              : std::includes(have.begin(), have.end(), want.begin(), want.end());
       if (isRight && !holds)
-        complaint = "%" + graph[instance.op].name + " in program " + std::to_string(program) +
-                    " has " + ::testing::PrintToString(have) + " for " +
-                    ::testing::PrintToString(want) + ": " + instance.tile.str(dims) + ": ";
+        complaint = "%" + graph[instance.op].name + " in CTA " + std::to_string(cta) + " has " +
+                    ::testing::PrintToString(have) + " for " + ::testing::PrintToString(want) +
+                    ": " + instance.tile.str(dims) + ": ";
       isRight &= holds;
       isRight &= validCount(*tile) == static_cast<int64_t>(have.size());
       isRight &= have.empty() || (*have.begin() >= 0 && *have.rbegin() < product(dims));
@@ -394,7 +394,7 @@ TEST(ChainTiles, PowersOfTwo) {
 }
 
 // Chains that only some special rule decides, one or two of each kind: digits that meet again in
-// their order or in another one, constant digits in the middle, one program that has all, masks of
+// their order or in another one, constant digits in the middle, one CTA that has all, masks of
 // one digit that say something of another.
 TEST(ChainTiles, PowersOfTwoThatNeedEveryRule) {
   ChainTotals totals;

@@ -97,7 +97,7 @@ std::optional<bool> Formula::evaluate(const Assignment &point) const {
   }
   case Kind::And:
   case Kind::Or: {
-    bool decisive = kind() == Kind::Or; // the value of a part that settles the whole
+    bool decisive = kind() == Kind::Or; // the value of an operand that decides the result
     bool unknown = false;
     for (const Formula &part : parts()) {
       std::optional<bool> value = part.evaluate(point);
@@ -158,7 +158,7 @@ std::string Formula::str() const {
 
 namespace {
 
-/// The value at a point, or what is left of the expression there: "(t0 * 1024) ceildiv 32".
+/// The value at a point, or the partially evaluated expression: "(t0 * 1024) ceildiv 32".
 std::string textAt(Expr expr, const Assignment &point) {
   if (std::optional<int64_t> value = evaluate(expr, point))
     return std::to_string(*value);

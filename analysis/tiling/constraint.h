@@ -1,7 +1,7 @@
 // Constraints: named formulas over tile parameters, with provenance.
 //
-// Nothing but a constraint refuses a tiling, and every refusal can be shown as a smallest set of
-// constraints that conflict, in words.
+// Only constraints refuse a tiling, and every refusal can be shown, in words, as a smallest set of
+// conflicting constraints.
 #pragma once
 
 #include "analysis/affine/expr.h"
@@ -47,8 +47,8 @@ public:
   bool isTrue() const { return node->kind == Kind::True; }
   bool isFalse() const { return node->kind == Kind::False; }
 
-  /// Three-valued: nothing where an expression has no value at the point (a variable without one,
-  /// an overflow) and the rest does not decide.
+  /// Three-valued: empty if an expression has no value at the point (a variable without a value, an
+  /// overflow) and the rest does not decide.
   std::optional<bool> evaluate(const Assignment &point) const;
 
   void collectVariables(std::vector<VarId> &out) const; ///< sorted, unique
@@ -66,14 +66,14 @@ private:
   std::shared_ptr<const Node> node;
 };
 
-/// Where a constraint comes from and how to say it.
+/// The source of a constraint, and its text.
 struct Provenance {
   OpId op;
   std::string opName; ///< "%reshape.7", or "device", "user"
   int operand = -1;   ///< operand number, or -1
   int dim = -1;       ///< dim of the op's result (or of the operand), or -1
   std::string rule;   ///< short stable id: "reshape-split", "shared-memory", "grid-limit"
-  /// What must hold and why, for a person; "{0}", "{1}" … stand for the values of `textArgs`:
+  /// What must hold and why, in words; "{0}", "{1}" … are replaced by the values of `textArgs`:
   /// "tile {0} must divide 64 or be a multiple of 64, because %reshape.7 splits 2048 into 32 x 64".
   std::string text;
   std::vector<Expr> textArgs;

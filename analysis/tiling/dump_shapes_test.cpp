@@ -1,9 +1,9 @@
-// Small copies of fusions as compilers dump them, at every tile size: for each program the inputs'
+// Small copies of fusions as compilers dump them, at every tile size: for each CTA the inputs'
 // tiles hold exactly what the evaluator reads for it, and sizes are refused only where some set is
 // no tile.
 #include "analysis/indexing/recorded_reads.h"
-#include "analysis/tiling/tile_oracle.h"
-#include "analysis/tiling/tile_test_util.h"
+#include "analysis/tiling/testing/tile_oracle.h"
+#include "analysis/tiling/testing/tiles.h"
 
 using namespace tilewright;
 using Dims = std::vector<int64_t>;
@@ -54,7 +54,7 @@ private:
     return out;
   }
 
-  /// Of the program that `point` is set to. Of no program's element: 0.
+  /// Of the CTA that `point` is set to. Of no CTA's element: 0.
   void setRuntimeValues(Assignment &point) {
     for (const RuntimeVariable &rt : tiles.group.runtime) {
       int64_t at = 0, isInside = true;
@@ -83,11 +83,11 @@ private:
     Assignment point = group.space.assign(values);
     const TileInstance &root = group.instances[group.roots.back()];
     bool isBoxes = true;
-    for (int64_t program = 0; program < programCount(group.space, values).value(); ++program) {
+    for (int64_t cta = 0; cta < ctaCount(group.space, values).value(); ++cta) {
       std::vector<std::set<int64_t>> covered(graph().size());
       std::set<int64_t> wanted;
       for (int64_t step = 0; step < steps; ++step) {
-        setProgram(group.space, values, program * steps + step, true, point);
+        setCta(group.space, values, cta * steps + step, true, point);
         setRuntimeValues(point);
         std::vector<NumericDim> mine = numericTile(root.tile, point).value();
         for (int64_t e : elementsOf(mine, graph()[root.op].shape.dims))
@@ -109,11 +109,11 @@ private:
         const bool isExact = instance.exactness == Exactness::Exact ||
                              (instance.exactWhen && evaluate(instance.exactWhen, point) == 1);
         if (isExact) {
-          ASSERT_EQ(have, want) << "%" << graph()[instance.op].name << " program " << program
-                                << " sizes " << ::testing::PrintToString(values);
+          ASSERT_EQ(have, want) << "%" << graph()[instance.op].name << " CTA " << cta << " sizes "
+                                << ::testing::PrintToString(values);
         } else if (instance.exactness == Exactness::OverApproximate) {
           ASSERT_TRUE(std::includes(have.begin(), have.end(), want.begin(), want.end()))
-              << "%" << graph()[instance.op].name << " program " << program << " has "
+              << "%" << graph()[instance.op].name << " CTA " << cta << " has "
               << ::testing::PrintToString(have) << " for " << ::testing::PrintToString(want)
               << " sizes " << ::testing::PrintToString(values);
         }

@@ -10,10 +10,10 @@
 namespace tilewright {
 
 namespace {
-/// Scalar operations that may be under way in a thread at once: more would spill.
+/// Limit on a thread's scalar operations in flight: more would spill.
 constexpr int64_t maxPendingWork = 512;
-/// Registers for what a thread's loads bring: more in flight gains nothing, and with addresses and
-/// masks beside them they spill.
+/// Limit on registers for a thread's loads in flight: more gains nothing, and addresses and masks
+/// beside them would spill.
 constexpr int64_t maxLoaded = 64;
 } // namespace
 
@@ -54,7 +54,7 @@ int64_t workPerElement(const Graph &graph, std::span<const OpId> ops) {
     case Opcode::Sine:
     case Opcode::Cosine:
     case Opcode::Tan:
-      work += 128; // large angles take a branch of their own, across which all else is held
+      work += 128; // large angles take a branch, across which everything else stays live
       break;
     default:
       ++work;
@@ -155,12 +155,12 @@ unsigned leastLanes(const Graph &graph, std::span<const OpId> results) {
   return least;
 }
 
-int64_t mostLanes(const Graph &graph, std::span<const OpId> ops, std::span<const OpId> inputs) {
+int64_t maxLanes(const Graph &graph, std::span<const OpId> ops, std::span<const OpId> inputs) {
   constexpr int64_t any = 128;
   const int64_t pending = pendingElements(graph, ops, inputs);
   if (pending == 0)
     return any;
-  // A vector may be twice what several would be together.
+  // A single vector may be twice as large as several together.
   return static_cast<int64_t>(
       std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(2 * pending, 1))));
 }

@@ -1,4 +1,4 @@
-// What an element of an elementwise kernel takes of the thread that makes it.
+// The work and registers that one element of an elementwise kernel takes in its thread.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -8,14 +8,14 @@
 
 namespace tilewright {
 
-/// Does an element of such an op take a loop, in a kernel that makes each element on its own?
+/// True if an element of such an op takes a loop in an elementwise kernel.
 bool takesLoop(Opcode opcode);
 
-/// Scalar operations that the elementwise ops take for one element, roughly, and one.
+/// Approximate scalar operations of the elementwise ops for one element, plus one.
 int64_t workPerElement(const Graph &graph, std::span<const OpId> ops);
 
-/// Elements that a thread of such a kernel has under way at once, at most: more would spill, or
-/// gain nothing. 0 where one takes a loop: then it is one vector.
+/// Upper bound on a thread's elements in flight: more would spill or gain nothing. 0 if an element
+/// takes a loop: then one vector.
 int64_t pendingElements(const Graph &graph, std::span<const OpId> ops,
                         std::span<const OpId> inputs);
 /// Why no kernel can make each element of the results on its own: they differ in size, or an op
@@ -24,14 +24,12 @@ int64_t pendingElements(const Graph &graph, std::span<const OpId> ops,
 llvm::Expected<std::string> whyNotElementwise(const Graph &graph, std::span<const OpId> ops,
                                               std::span<const OpId> results);
 
-/// Vectors of elements that it has under way, at most: all their loads are issued before the first
-/// store.
+/// Upper bound on a thread's vectors in flight: all their loads are issued before the first store.
 constexpr int64_t maxPendingVectors = 8;
 
-/// Neighbours that it makes at once, at least: whole bytes of every result.
+/// Smallest vector: whole bytes of every result.
 unsigned leastLanes(const Graph &graph, std::span<const OpId> results);
-/// Neighbours that it makes at once, at most, a power of two: fewer than a vector has where each
-/// takes so much that they would spill.
-int64_t mostLanes(const Graph &graph, std::span<const OpId> ops, std::span<const OpId> inputs);
+/// Largest vector, a power of two: smaller than a full vector if its elements would spill.
+int64_t maxLanes(const Graph &graph, std::span<const OpId> ops, std::span<const OpId> inputs);
 
 } // namespace tilewright

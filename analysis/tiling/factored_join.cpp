@@ -1,4 +1,4 @@
-// Dims joined of several atoms as one origin: what an op needs that shifts, clips or spreads them.
+// Joins the atoms of a dim into one origin, for ops that shift, clip or spread the dim.
 #include "analysis/tiling/factored_tile.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace tilewright {
 namespace {
 
-/// Neighbours of which the finer one fills the gaps of the coarser one become one.
+/// Merges neighbouring drifts where the finer one fills the gaps of the coarser one.
 void joinDrifts(std::vector<TilePattern::Drift> &drifts) {
   for (size_t i = drifts.size(); i > 1; --i) {
     TilePattern::Drift &coarse = drifts[i - 2], &fine = drifts[i - 1];
@@ -17,7 +17,7 @@ void joinDrifts(std::vector<TilePattern::Drift> &drifts) {
   }
 }
 
-/// Every program has all indices of a dim.
+/// True if every CTA has all indices of a dim.
 bool isWhole(const TilePattern &p, int64_t extent) {
   return p.step == 1 && p.phase == 0 && !p.drift && p.lower == 0 && p.upper == extent &&
          p.start.isConstant() && p.start.constant() <= 0 && p.end.isConstant() &&
@@ -52,7 +52,7 @@ TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int 
     out.mayBeEmpty = o.mayBeEmpty;
     return out;
   }
-  // A digit that is the same for all programs only shifts or spreads the others.
+  // A digit that is constant over all CTAs only shifts or spreads the others.
   const Atom &first = dim.front(), &last = dim.back();
   const int64_t inside = extent / first.extent, outside = extent / last.extent;
   if (std::optional<int64_t> index = onlyDigit(origins[first.origin], first.inner, first.extent))
@@ -82,13 +82,13 @@ TileOrigin TileFactory::plainOrigin(const FactoredDim &dim, int64_t extent, int 
   return out;
 }
 
-/// Cases for each atom that may be the innermost with several indices; those inside it have one
-/// each then, which is the drift. The atoms outside it have one index, or it and all between are
-/// full, so that the tiles of all of them are those of one dim; else those outside it have to have
-/// one index and drift as well.
+/// One case for each atom that may be the innermost with several indices; the atoms inside it then
+/// have one index each, which is the drift. Either it and all atoms up to the next one with several
+/// indices are full, so that their tiles are tiles of one dim, or the atoms outside it have one
+/// index each and drift as well.
 std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t extent) const {
-  constexpr size_t mostCases = 16;
-  constexpr int64_t mostDrifts = 256;
+  constexpr size_t maxCases = 16;
+  constexpr int64_t maxDrifts = 256;
   const Expr zero = ctx.constant(0), one = ctx.constant(1);
   const size_t n = dim.size();
   std::vector<DigitRun> runs;
@@ -109,7 +109,8 @@ std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t e
   const std::vector<TileCase> outermost = casesOf(0);
 
   std::vector<TileCase> out;
-  /// The tiles of atom k, or of all down to it, with one index of those inside (and outside) it.
+  /// The tiles of atom k, or of all atoms down to it, if those inside (and outside) it have one
+  /// index.
   auto add = [&](TilePattern p, Expr when, size_t k, bool isOutsideToo) {
     const bool hasDrift = static_cast<bool>(p.drift);
     if (p.drifts.size() > 1 || (hasDrift && isOutsideToo))
@@ -132,8 +133,8 @@ std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t e
     joinDrifts(drifts);
     int64_t coarse = 1;
     for (size_t i = 0; i + 1 < drifts.size(); ++i)
-      coarse = std::min(coarse, mostDrifts) * drifts[i].count;
-    if (coarse > mostDrifts || when.isConstant(0))
+      coarse = std::min(coarse, maxDrifts) * drifts[i].count;
+    if (coarse > maxDrifts || when.isConstant(0))
       return;
     p = pattern::shifted(std::move(p), phase, weight[k]);
     if (!drifts.empty()) {
@@ -144,9 +145,9 @@ std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t e
     }
     out.push_back({when, std::move(p)});
   };
-  for (size_t k = n - 1; k > 0 && out.size() < mostCases; --k) {
+  for (size_t k = n - 1; k > 0 && out.size() < maxCases; --k) {
     const Expr isActive = one - isUnit[k];
-    Expr rest = isActive; // of the sizes, those of no case yet
+    Expr rest = isActive; // sizes that no case covers yet
     Expr isEven = one;
     for (size_t i = 1; i <= k; ++i)
       isEven = isEven * isEvenlyCovered(dim[i], runs[i].most);
@@ -160,7 +161,7 @@ std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t e
       for (size_t i = 1; i <= k; ++i) {
         p.start = p.start + runs[i].first * (weight[i] / weight[k]);
         p.size = p.size * runs[i].most;
-        if (!origins[dim[0].origin].isRooted()) // may have several lanes of which one is left
+        if (!origins[dim[0].origin].isRooted()) // may have several lanes, one of which is valid
           several = several + (c.pattern.size - 1) * (-runs[i].most + dim[i].extent);
       }
       p.end = p.start + p.size;
@@ -174,10 +175,10 @@ std::vector<TileCase> TileFactory::joinedCases(const FactoredDim &dim, int64_t e
       rest = rest * (one - when);
     }
     for (const TileCase &c : casesOf(k))
-      if (out.size() < mostCases)
+      if (out.size() < maxCases)
         add(c.pattern, c.when ? rest * c.when : rest, k, true);
   }
-  if (out.size() < mostCases)
+  if (out.size() < maxCases)
     for (const TileCase &c : outermost)
       add(c.pattern, c.when ? c.when : one, 0, false);
   return out;
@@ -193,7 +194,7 @@ Expr TileFactory::isEvenlyCovered(const Atom &atom, Expr most) const {
     const TilePattern &p = o.cases.front().pattern;
     if (p.step != 1 || p.phase != 0 || p.upper - p.lower != o.extent)
       return ctx.constant(0);
-    // Else the first tile is cut as well, unless there is no other.
+    // Otherwise the first tile is clipped as well, unless it is the only one.
     const bool startsAtEnd = p.base == p.lower || p.base == p.upper;
     return startsAtEnd ? divides : one - (whole - most).min(1);
   }

@@ -1,16 +1,15 @@
-// Digits of one origin that come together again in another order.
+// Digits of one origin that meet again in another order.
 //
 // A tile {1, 2} of [4], split into 2 x 2 and transposed, has the digits (0, 1) and (1, 0): neither
-// cut nor join is exact, and yet the two are neighbours again, {2, 1}. Where all other atoms of a
-// dim have one index, what a program has in the dim is the image f(y) of its indices y of the
-// origin, and that is a tile iff f makes the same step D from neighbour to neighbour everywhere:
-// every place where it does not has to be a breakpoint of the pattern. That is  size | g_D, with
-// g_D the greatest common divisor of the distances of those places from the pattern's base.
+// cut nor join is exact, and yet the two are neighbours again, {2, 1}. If all other atoms of a dim
+// have one index, a CTA's indices in the dim are the image f(y) of its indices y of the origin. The
+// image is a tile iff f makes the same step D between all neighbours: every place with another step
+// must be a breakpoint of the pattern. That is size | g_D, with g_D the greatest common divisor of
+// the distances of those places from the pattern's base.
 //
-// Digits that are used in other dims must not change where D is not 0; where D is 0 the dim has one
-// index and does not mind. Digits further in than all of the dim's can be cut off instead. Steps
-// that change a single digit are what cuts and joins allow; here D runs over those that carry from
-// digit to digit.
+// If D is not 0, digits used in other dims must not change; if D is 0, the dim has one index and
+// they may. Digits inside all of the dim's can be cut off instead. Cuts and joins cover the steps
+// that change a single digit; here D runs over those that carry from digit to digit.
 #include "analysis/support/checked.h"
 #include "analysis/tiling/factored_tile.h"
 
@@ -22,17 +21,17 @@
 namespace tilewright {
 namespace {
 
-/// Longest run of indices that is looked through, of all drifts together.
-constexpr int64_t mostPlaces = 4096;
-constexpr size_t mostSteps = 8;
+/// Bound on the indices that are enumerated, over all drifts together.
+constexpr int64_t maxPlaces = 4096;
+constexpr size_t maxSteps = 8;
 
 /// A digit of y with its weight in the dim, 0 for what other dims use.
 struct Part {
   int64_t inner, extent, weight;
 };
 
-/// The digits of an origin, all of them, from the innermost out; nothing where the dim has them all
-/// in their order or has none that can change places.
+/// All digits of an origin, innermost first; empty if the dim has them all in order, or none that
+/// can be reordered.
 std::vector<Part> partsOf(std::vector<Part> used, int64_t extent) {
   std::sort(used.begin(), used.end(),
             [](const Part &a, const Part &b) { return a.inner < b.inner; });
@@ -60,8 +59,8 @@ Expr imageOf(const std::vector<Part> &parts, Expr y) {
 /// A step of f from y to y + step.
 struct Step {
   int64_t size = 0;
-  bool doesCarry = false;     ///< more than one digit changes
-  bool changesOthers = false; ///< one that another dim uses changes
+  bool doesCarry = false;     ///< changes more than one digit
+  bool changesOthers = false; ///< changes a digit that another dim uses
   bool is(int64_t wanted) const { return size == wanted && !(wanted != 0 && changesOthers); }
 };
 
@@ -79,28 +78,28 @@ Step stepAt(const std::vector<Part> &parts, int64_t y, int64_t step) {
   return out;
 }
 
-/// Steps that may be those of all programs, each with the number that the size must divide.
+/// Candidate steps common to all CTAs, each with the number that the size must divide.
 std::map<int64_t, int64_t> commonSteps(const std::vector<Part> &parts, const TilePattern &pattern) {
   std::map<int64_t, int64_t> out;
-  const std::vector<TilePattern> all = pattern::instances(pattern, mostPlaces);
-  int64_t places = all.empty() ? mostPlaces + 1 : 0;
+  const std::vector<TilePattern> all = pattern::instances(pattern, maxPlaces);
+  int64_t places = all.empty() ? maxPlaces + 1 : 0;
   for (const TilePattern &p : all)
     places += p.upper - p.lower;
-  if (places > mostPlaces)
+  if (places > maxPlaces)
     return out;
   auto at = [&](const TilePattern &p, int64_t x) {
     return stepAt(parts, p.step * x + p.phase, p.step);
   };
-  // Where a step of 1 next to the base stays within a digit, no size but 1 leaves it out.
+  // If the step next to the base stays within a digit, only size 1 avoids it.
   for (const TilePattern &p : all)
     for (int64_t x : {p.base, p.base - 2})
       if (p.step == 1 && x >= p.lower && x + 1 < p.upper && !at(p, x).doesCarry)
         return out;
   for (const TilePattern &p : all)
-    for (int64_t x = p.lower; x + 1 < p.upper && out.size() <= mostSteps; ++x)
+    for (int64_t x = p.lower; x + 1 < p.upper && out.size() <= maxSteps; ++x)
       if (const Step step = at(p, x); step.doesCarry && step.is(step.size))
         out.emplace(step.size, 0);
-  if (out.size() > mostSteps)
+  if (out.size() > maxSteps)
     return {};
   for (auto &[wanted, g] : out)
     for (const TilePattern &p : all)
@@ -122,7 +121,7 @@ void TileFactory::reorderedOf(unsigned origin, const FactoredDim &dim,
     if (const Atom &atom = dim[k - 1]; atom.origin == origin)
       parts.push_back({atom.inner, atom.extent, weight});
   const int64_t innermost = parts.front().weight;
-  /// Of y, or of y floordiv `base` where the origin may be cut there.
+  /// In terms of y, or of y floordiv `base` where the origin may be cut there.
   struct Found {
     TileCase of;
     int64_t base;
@@ -146,7 +145,7 @@ void TileFactory::reorderedOf(unsigned origin, const FactoredDim &dim,
         continue;
       std::map<int64_t, int64_t> steps = commonSteps(digits, c.pattern);
       if (base > 1)
-        steps.erase(0); // one digit, whatever lies further in
+        steps.erase(0); // a single digit, whatever lies inside it
       if (!steps.empty())
         found.push_back({c, base, digits, std::move(steps)});
     }
@@ -157,7 +156,7 @@ void TileFactory::reorderedOf(unsigned origin, const FactoredDim &dim,
   if (found.empty())
     return;
 
-  // The others: of one index each, or full where they lie inside all of the origin's digits.
+  // The other atoms have one index each, or are full if they lie inside all of the origin's digits.
   const Expr zero = ctx.constant(0), one = ctx.constant(1);
   std::vector<Formula> areUnit, areInside;
   Expr isUnit = one, isInside = one, rest = zero, occupied;
@@ -184,7 +183,7 @@ void TileFactory::reorderedOf(unsigned origin, const FactoredDim &dim,
     const Expr first = imageOf(digits, run.first), last = imageOf(digits, run.last);
     const Expr low = first.min(last) + rest, high = first.max(last) + rest;
     Expr isMany = (run.most - 1).min(1);
-    if (base > 1) // else it is said of y
+    if (base > 1) // otherwise the statement is about y
       isMany = isMany * (digitRun(o, 1, base).most - 1).min(1);
     for (const auto &[step, g] : steps) {
       const Expr isStep = isMany * (one - ctx.constant(g).mod(p.size).min(1));
@@ -204,7 +203,7 @@ void TileFactory::reorderedOf(unsigned origin, const FactoredDim &dim,
         out.push_back({Formula::all(std::move(others)), isHeld, std::move(tile)});
       };
       add(areUnit, isUnit, step == 0 ? 1 : std::abs(step), 1);
-      // All of what lies inside is passed over in a step of its whole.
+      // A step skips over everything inside.
       if (std::abs(step) == innermost && innermost > 1)
         add(areInside, isInside * (one - isUnit), 1, innermost);
     }

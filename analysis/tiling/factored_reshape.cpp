@@ -16,9 +16,9 @@ void sortUnique(std::vector<int64_t> &values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// Weights at which both sides can be cut: a divisor chain from 1 to `total`, comparable with every
-/// weight of either side. All weights where they form a chain; otherwise gcds and lcms of pairs
-/// are tried as well, so that what can't be cut (a core) is as small as possible.
+/// Weights at which both sides can be cut: a divisor chain from 1 to `total`, each comparable with
+/// every weight of either side. All weights if they form a chain; otherwise gcds and lcms of pairs
+/// are tried as well, to keep the part that can't be cut (a core) as small as possible.
 std::vector<int64_t> commonCuts(const std::vector<int64_t> &a, const std::vector<int64_t> &b,
                                 int64_t total) {
   std::vector<int64_t> weights = a;
@@ -122,7 +122,7 @@ TileFactory::cut(Atom digit, std::span<const int64_t> weights,
     const TileOrigin o = origins[digit.origin];
     const int64_t above = digit.inner * digit.extent / w;
     if (std::optional<int64_t> block = onlyBlock(o, w)) {
-      // All programs stay within one block: the digits above are known, and what is below is a
+      // All CTAs stay within one block: the digits above are known, and what is below is a
       // dim of its own.
       FactoredDim outer = constantDim(*block % above, above);
       out.insert(out.end(), outer.begin(), outer.end());
@@ -219,7 +219,7 @@ FactoredTile TileFactory::reshape(const FactoredTile &tile, std::span<const int6
       pieces.push_back(mine.front());
       continue;
     }
-    // A core: all of it or one element.
+    // A core: all of it, or one element (P3).
     std::vector<Formula> full, unit;
     Expr offset = ctx.constant(0), count = ctx.constant(1);
     std::vector<int64_t> fromExtents, toExtents;

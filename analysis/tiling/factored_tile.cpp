@@ -172,7 +172,7 @@ TileDim TileFactory::productDim(const FactoredDim &dim, int64_t extent, int dimI
     out.stride = k == 0 ? stride : isActive * stride + (one - isActive) * out.stride;
     out.lower = out.lower + run.first * weight[k];
     out.upper = out.upper + run.last * weight[k];
-    // A program without an index in the outermost atom has none in the sum either.
+    // A CTA without an index in the outermost atom has no index in the sum either.
     if (k > 0 && o.mayBeEmpty)
       occupied = occupied ? occupied * occupancy(o) : occupancy(o);
   }
@@ -190,9 +190,9 @@ Tile TileFactory::plainTile(const FactoredTile &tile, std::span<const int64_t> e
   const ConditionSink ignore = [](const TileCondition &) {};
   const ConditionSink &sink = isNever(tile) ? ignore : conditions;
   out.dims.resize(tile.dims.size());
-  for (size_t i = tile.dims.size(); i > 0; --i) // cuts in small parts say the most
+  for (size_t i = tile.dims.size(); i > 0; --i) // cuts into small parts are the most informative
     out.dims[i - 1] = plainDim(tile.dims[i - 1], extents[i - 1], static_cast<int>(i - 1), sink);
-  // Guards are said by the mask of one dim, a dim of extent 1 where there is one.
+  // A guard becomes the mask of one dim, preferably of extent 1.
   if (out.dims.empty())
     return out;
   size_t at = 0;

@@ -1,8 +1,8 @@
-// Random graphs: for every program, the tiles of all inputs and of all computed values hold exactly
-// the elements that the program's root tile needs.
+// Random graphs: for every CTA, the tiles of all inputs and of all computed values hold exactly
+// the elements that the CTA's root tile needs.
 #include "analysis/support/diag.h"
-#include "analysis/tiling/read_oracle.h"
-#include "analysis/tiling/tile_oracle.h"
+#include "analysis/tiling/testing/read_oracle.h"
+#include "analysis/tiling/testing/tile_oracle.h"
 
 #include <gtest/gtest.h>
 #include <random>
@@ -205,12 +205,12 @@ bool checkPoint(const Graph &graph, const TiledGroup &tiled, const Dims &values)
   for (size_t i = 0; i < counts.size(); ++i)
     if (space.parameters[i].role == TileParameter::Role::Sequential)
       steps *= counts[i];
-  const int64_t programs = programCount(space, values).value();
+  const int64_t ctas = ctaCount(space, values).value();
   Assignment point = space.assign(values);
-  for (int64_t program = 0; program < programs; ++program) {
+  for (int64_t cta = 0; cta < ctas; ++cta) {
     std::vector<std::set<int64_t>> needed(graph.size()), covered(graph.size());
     for (int64_t step = 0; step < steps; ++step) {
-      setProgram(space, values, program * steps + step, true, point);
+      setCta(space, values, cta * steps + step, true, point);
       for (size_t i = 0; i < tiled.instances.size(); ++i) {
         const TileInstance &instance = tiled.instances[i];
         auto tile = numericTile(instance.tile, point);
@@ -312,7 +312,7 @@ void checkGraph(unsigned seed, Totals &totals) {
 
 } // namespace
 
-TEST(GraphTiles, HoldExactlyWhatEveryProgramNeeds) {
+TEST(GraphTiles, HoldExactlyWhatEveryCtaNeeds) {
   Totals totals;
   for (unsigned seed = 1; seed <= 2500; ++seed)
     checkGraph(seed, totals);

@@ -8,7 +8,7 @@
 namespace tilewright {
 namespace {
 
-/// Made anew by every kernel that needs it, instead of being read from memory.
+/// Recomputed by every kernel that needs it, instead of being read from memory.
 bool isRematerialised(const Op &op) {
   return op.opcode == Opcode::Constant || op.opcode == Opcode::Iota;
 }
@@ -31,7 +31,7 @@ std::string namesOf(const Graph &graph, std::span<const OpId> ids) {
 
 bool Group::contains(OpId id) const { return std::binary_search(ops.begin(), ops.end(), id); }
 
-/// The ops alone, sorted: no inputs and roots yet.
+/// The sorted ops, without inputs and roots yet.
 static llvm::Expected<Group> checkedOps(const Graph &graph, std::span<const OpId> ops) {
   Group group;
   for (OpId id : ops) {
@@ -49,7 +49,7 @@ static llvm::Expected<Group> checkedOps(const Graph &graph, std::span<const OpId
   return group;
 }
 
-/// Fills the inputs and takes in the constants that the ops read.
+/// Finds the inputs and adds the constants that the ops read.
 static void addInputsAndConstants(const Graph &graph, Group &group) {
   std::vector<OpId> added;
   for (OpId id : group.ops)
@@ -79,7 +79,7 @@ llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
                      "the group {} is not convex: a path between two of its ops leaves it",
                      namesOf(graph, group.ops));
 
-  // A constant added here has users outside perhaps, which make their own: it is never a root.
+  // A constant added here may have users outside, which recompute it: it is never a root.
   for (OpId id : group.ops) {
     bool leaves = id == graph.root();
     for (OpId user : users[id.index])
@@ -110,7 +110,8 @@ llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
     if (!group.contains(root))
       return makeError(DiagClass::BadInput, "the root %{} is not in the group {}", graph[root].name,
                        namesOf(graph, group.ops));
-  // What no root needs is dead code: it has no tile, and what is made of the group must not count it.
+  // What no root needs is dead code: it has no tile, and what is made of the group must not count
+  // it.
   std::vector<bool> isNeeded(graph.size());
   for (OpId root : group.roots)
     isNeeded[root.index] = true;
@@ -121,7 +122,7 @@ llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
   std::erase_if(group.ops, [&](OpId id) { return !isNeeded[id.index]; });
   addInputsAndConstants(graph, group);
 
-  // An input that needs a root's value would make the kernel wait for itself.
+  // An input that depends on a root would make the kernel wait for itself.
   std::vector<bool> needsRoot(graph.size());
   for (uint32_t i = group.roots.front().index; i < graph.size(); ++i) {
     OpId id{i};

@@ -14,7 +14,7 @@ namespace tilewright {
 struct Group {
   std::vector<OpId> ops;    ///< ascending
   std::vector<OpId> roots;  ///< ops of the group whose value is used outside it or is the result
-  std::vector<OpId> inputs; ///< what is read from memory: ascending, not in `ops`
+  std::vector<OpId> inputs; ///< values read from memory: ascending, not in `ops`
   /// Of roots that are windows of larger tensors, which are updated in place: the extents of the
   /// tensor by dim of the root. INT64_MAX where values say which places the elements take.
   std::map<OpId, std::vector<int64_t>> within;
@@ -26,13 +26,13 @@ struct Group {
 /// and inputs. Errors: an empty set, or one that is not convex (BadInput, names the ops).
 llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops);
 
-/// The same with graph.users() from the caller, for whoever makes many groups of one large graph:
-/// the time is then that of the span from the group's first op to its last.
+/// The same with graph.users() from the caller, for making many groups of a large graph: takes time
+/// proportional to the span from the group's first op to its last.
 llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
                                 const std::vector<std::vector<OpId>> &users);
 
-/// The same with the roots given: the other ops may have users outside, which compute them again
-/// for themselves. Ops that no root needs are left out. Errors: a root that is not among the ops, an input that depends on a root.
+/// The same with given roots: users outside of the other ops recompute them. Ops that no root needs
+/// are left out. Errors: a root that is not among the ops, an input that depends on a root.
 llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
                                 std::span<const OpId> roots);
 

@@ -1,4 +1,4 @@
-// What matrix instructions need of a group's tiles.
+// Constraints of matrix instructions on a group's tiles.
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/matrix_product.h"
 #include "analysis/tiling/resource_view.h"
@@ -107,7 +107,7 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
            "the 64 x 8 results of the tile {0} x {1} must divide evenly among the {2} warps in "
            "groups of 4",
            {m, n, warps});
-      if (auto why = whyNotCopied(graph, group.group, dot.op))
+      if (auto why = tmaRefusal(graph, group.group, dot.op))
         need(Formula::constant(false), *why, {});
     } else {
       need(Formula::divides(warps * 128, roundUp(m, 16) * roundUp(n, 8)),

@@ -1,6 +1,6 @@
 // Tiles of ops on whole lines, of collectives and of block scales: known answers. That the rules
 // hold for all tiles is proved (analysis/prove).
-#include "analysis/tiling/tile_test_util.h"
+#include "analysis/tiling/testing/tiles.h"
 
 using namespace tilewright;
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Combinations of program ids that loopSteps() visits one by one.
-constexpr int64_t maxPrograms = int64_t(1) << 16;
+constexpr int64_t maxVisits = int64_t(1) << 16;
 
 /// Does a masked score of this value count for nothing in every row? -inf alone: with any other, a
 /// row of nothing else has a finite maximum, and all of its scores count alike.
@@ -25,8 +25,8 @@ bool vanishesBesideScores(double fill, DType type) {
   return isFloat(type) && fill <= (type == DType::F16 ? -32752.0 : -1e9);
 }
 
-/// What an elementwise op makes of operands that are constant or not known. 0 · x = 0 and
-/// -inf - x = -inf, since the unknown is finite.
+/// The result of an elementwise op on operands that are constants or unknown. 0 · x = 0 and -inf -
+/// x = -inf, since the unknown is finite.
 std::optional<double> elementwiseValue(const Op &op, const std::vector<std::optional<double>> &in) {
   auto known = [&](size_t i) { return i < in.size() && in[i].has_value(); };
   auto isInfinite = [&](size_t i) { return known(i) && std::isinf(*in[i]); };
@@ -75,8 +75,8 @@ public:
       ownConstants.push_back(uniformConstant(graph[instance.op]));
   }
 
-  /// Is everything that runs over the loop then given only what does not change its result? Where
-  /// each row has better scores, constants up to `floor` are as good as -inf.
+  /// True if every op that runs over the loop then only gets values that do not change its result.
+  /// Where each row has better scores, constants up to `floor` are as good as -inf.
   bool isIdle(unsigned parameter, unsigned select, double value, double floor) const {
     auto floored = [&](double constant) { return constant <= floor ? -infinity : constant; };
     std::vector<std::optional<double>> values(group.instances.size());
@@ -88,7 +88,7 @@ public:
       if (runs && !isNeutral)
         return false;
       isUsed |= runs;
-      // What runs over the loop has seen other steps, too.
+      // Results of the loop depend on other steps, too.
       if (i == select)
         values[i] = floored(value);
       else if (!runs && ownConstants[i])
@@ -102,7 +102,7 @@ public:
 private:
   using Values = std::vector<std::optional<double>>;
 
-  /// A reduce of its initial value, a dot with zeros. Whatever the reduce does: 0 and infinities
+  /// A reduce over its initial value, a dot with zeros. Whatever the reduce does: 0 and infinities
   /// are the same however often they come, as 1 added to 1 is not.
   bool getsNothing(const TileInstance &instance, const Values &values) const {
     const Op &op = graph[instance.op];
@@ -262,7 +262,7 @@ private:
       const Expr first = dim.offset, last = dim.offset + dim.stride * (dim.size - 1);
       const bool isForward = dim.stride.constant() > 0;
       Expr end = (c > 0) == isForward ? last : first;
-      // The masks sharpen it, unless they would hide that it is linear in the step.
+      // Masks tighten the bound, unless they would hide that it is linear in the step.
       const Expr parts[] = {dim.offset, dim.lower, dim.upper};
       const std::vector<VarId> used = variablesOf(parts);
       if (!std::binary_search(used.begin(), used.end(), loop.index.variable()))
@@ -329,12 +329,12 @@ std::vector<LoopSteps> loopSteps(const TiledGroup &group, std::span<const int64_
         combinations *= double(std::max<int64_t>(1, counts[i]));
       }
     LoopSteps &steps = out[p];
-    steps.isExact = combinations <= double(maxPrograms);
-    const int64_t visits = steps.isExact ? static_cast<int64_t>(combinations) : maxPrograms;
+    steps.isExact = combinations <= double(maxVisits);
+    const int64_t visits = steps.isExact ? static_cast<int64_t>(combinations) : maxVisits;
     Assignment point = group.space.assign(values);
     double sum = 0;
     for (int64_t v = 0; v < visits; ++v) {
-      // Number v of the combinations, or of as many in even distances from the first to the last.
+      // The v-th combination, or of evenly spaced ones from the first to the last.
       double number =
           steps.isExact ? double(v) : std::floor(double(v) * ((combinations - 1) / (visits - 1)));
       for (size_t k = ids.size(); k > 0; --k) {

@@ -1,7 +1,7 @@
-// Which steps of a sequential loop do something.
+// The range of steps of a sequential loop that have an effect.
 //
 // A loop over a contracted or reduced dim of extent D has ⌈D / size⌉ steps, but under a mask some
-// programs need fewer. In causal attention the program of queries [q, q + t1) has nothing to do
+// CTAs need fewer. In causal attention the CTA of queries [q, q + t1) has nothing to do
 // with keys beyond its last query, so the loop over the keys ends at the diagonal:
 //
 //     first = 0,  end = min(⌈D / k0⌉, (t1·pid1 + t1 - 1) floordiv k0 + 1)
@@ -27,19 +27,19 @@ namespace tilewright {
 /// Finds the ranges; one per parameter of the space, null expressions for those without a loop.
 std::vector<LoopRange> findLoopRanges(const Graph &graph, const TiledGroup &group);
 
-/// Steps that a program takes in a loop: program ids and sizes are those of `point`. Nothing for a
-/// parameter that is no loop or where the point gives no value to what the range depends on.
+/// Steps that a CTA takes in a loop: program ids and sizes are those of `point`. Nothing for a
+/// parameter that is not a loop or where the point gives no value to what the range depends on.
 std::optional<int64_t> stepsAt(const TiledGroup &group, unsigned parameter,
                                const Assignment &point);
 
-/// The same over all programs of a plan.
+/// The same over all CTAs of a plan.
 struct LoopSteps {
   double average = 1;
   int64_t smallest = 1, largest = 1;
   /// False: the range depends on more program ids than are visited one by one (2^16 combinations);
-  /// the numbers are those of that many evenly spread programs.
+  /// the numbers are those of that many evenly spread CTAs.
   bool isExact = true;
-  /// smallest < largest: programs differ, and the longest one determines the tail of the grid.
+  /// smallest < largest: CTAs differ, and the longest one determines the tail of the grid.
   bool isUneven() const { return smallest < largest; }
 };
 

@@ -1,7 +1,7 @@
 // Loops that end early under a mask, against a count of the steps that have a true element.
 #include "analysis/tiling/loop_range.h"
 #include "analysis/tiling/masks.h"
-#include "analysis/tiling/tile_test_util.h"
+#include "analysis/tiling/testing/tiles.h"
 
 #include <algorithm>
 #include <functional>
@@ -71,8 +71,8 @@ void expectStepsByCounting(const std::string &body, int queries, int keys,
       values[loop] = size;
       Assignment point = t.group.space.assign(values);
       double sum = 0;
-      int64_t programs = 0;
-      for (int64_t pid = 0; pid * rows < queries; ++pid, ++programs) {
+      int64_t ctas = 0;
+      for (int64_t pid = 0; pid * rows < queries; ++pid, ++ctas) {
         int64_t first = -1, end = 0;
         for (int64_t step = 0; step * size < keys; ++step)
           for (int64_t q = pid * rows; q < std::min<int64_t>(queries, (pid + 1) * rows); ++q)
@@ -91,7 +91,7 @@ void expectStepsByCounting(const std::string &body, int queries, int keys,
       }
       const LoopSteps steps = loopSteps(t.group, values)[loop];
       EXPECT_TRUE(steps.isExact);
-      EXPECT_DOUBLE_EQ(steps.average, sum / double(programs));
+      EXPECT_DOUBLE_EQ(steps.average, sum / double(ctas));
     }
 }
 
@@ -164,7 +164,7 @@ TEST(LoopRanges, ParametersWithoutLoopHaveNone) {
   EXPECT_EQ(loopSteps(t.group, t.filled({8, 8}))[0].average, 1);
 }
 
-TEST(LoopRanges, ManyProgramsAreSampledEvenly) {
+TEST(LoopRanges, ManyCtasAreSampledEvenly) {
   TiledText t = tileText(attention(200000, 200000, "GE", 0));
   const unsigned loop = keyLoop(t);
   std::vector<int64_t> values = t.filled({1, 1, 16, 1, 16});

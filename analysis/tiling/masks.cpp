@@ -10,9 +10,9 @@
 namespace tilewright {
 namespace {
 
-/// Masks are a few ops deep; what is deeper is none that anybody wrote by hand.
+/// Masks are a few ops deep; deeper expressions are not hand-written masks.
 constexpr unsigned maxDepth = 32;
-/// Largest constant tensor that is read for its one value.
+/// Largest constant tensor that is scanned for a single value.
 constexpr int64_t maxConstantElements = 4096;
 
 /// Coefficient-wise a + sign · b. Nothing on overflow.
@@ -32,7 +32,7 @@ std::optional<AffineValue> combine(const AffineValue &a, const AffineValue &b, i
   return add(out.constant, b.constant) ? std::optional(out) : std::nullopt;
 }
 
-/// Do all values lie in the type's range?
+/// True if all values lie in the type's range.
 bool fits(const AffineValue &value, const Shape &shape) {
   int64_t lo = value.constant, hi = value.constant;
   for (size_t i = 0; i < value.coefficients.size(); ++i) {
@@ -84,7 +84,7 @@ std::optional<AffineValue> MaskReader::moved(const Op &op, const AffineValue &op
     }
     return out;
   }
-  // reshape, bitcast: only where dims of extent 1 come or go.
+  // reshape, bitcast: only if they add or drop dims of extent 1.
   const std::vector<int64_t> &from = graph[op.operands[0]].shape.dims, &to = op.shape.dims;
   size_t next = 0;
   for (size_t i = 0; i < to.size(); ++i) {
@@ -171,7 +171,7 @@ std::vector<AffineValue> MaskReader::conditions(OpId id, unsigned depth) {
   switch (op.opcode) {
   case Opcode::And: {
     out = conditions(op.operands[0], depth + 1);
-    // A chain of conjunctions leans to the left; on the right a few levels are enough.
+    // Chains of conjunctions are left-deep; on the right a few levels are enough.
     std::vector<AffineValue> more = conditions(op.operands[1], std::max(depth + 1, maxDepth - 4));
     out.insert(out.end(), more.begin(), more.end());
     return out;

@@ -19,15 +19,15 @@ struct AffineValue {
   int64_t constant = 0;
 };
 
-/// Reads values and predicates off a graph; remembers what it has read.
+/// Finds affine values and predicates in a graph; memoized.
 class MaskReader {
 public:
   explicit MaskReader(const Graph &graph) : graph(graph) {}
 
-  /// The value of an integer op in terms of its indices, where it is affine and never wraps.
+  /// The value of an integer op in terms of its indices, if it is affine and never wraps.
   std::optional<AffineValue> valueOf(OpId op) { return value(op, 0); }
 
-  /// Conditions `≥ 0`, all of which hold wherever the predicate is true. Empty: none is known.
+  /// Conditions `≥ 0` that all hold wherever the predicate is true. Empty: none is known.
   std::vector<AffineValue> conditionsOf(OpId predicate) { return conditions(predicate, 0); }
 
   /// Is the predicate true wherever all of conditionsOf() hold?

@@ -12,7 +12,7 @@ int64_t NumericDim::validCount() const {
     return 0;
   if (stride == 0)
     return lower <= offset && offset < upper;
-  // Lanes ascending: a negative stride is read from the other end.
+  // Lanes in ascending order: a negative stride is walked from the other end.
   const int64_t step = stride < 0 ? -stride : stride;
   const int64_t start = stride < 0 ? index(size - 1) : offset;
   const int64_t first = std::max<int64_t>(0, checkedCeilDiv(lower - start, step).value_or(size));
@@ -68,7 +68,7 @@ std::vector<int64_t> tileCounts(const TileSpace &space, std::span<const int64_t>
   return out;
 }
 
-std::optional<int64_t> programCount(const TileSpace &space, std::span<const int64_t> values) {
+std::optional<int64_t> ctaCount(const TileSpace &space, std::span<const int64_t> values) {
   std::vector<int64_t> counts = tileCounts(space, values);
   std::optional<int64_t> total = 1;
   for (size_t i = 0; i < counts.size() && total; ++i)
@@ -77,8 +77,8 @@ std::optional<int64_t> programCount(const TileSpace &space, std::span<const int6
   return total;
 }
 
-void setProgram(const TileSpace &space, std::span<const int64_t> values, int64_t number,
-                bool withSteps, Assignment &point) {
+void setCta(const TileSpace &space, std::span<const int64_t> values, int64_t number, bool withSteps,
+            Assignment &point) {
   std::vector<int64_t> counts = tileCounts(space, values);
   for (size_t i = space.parameters.size(); i > 0; --i) {
     const TileParameter &p = space.parameters[i - 1];

@@ -1,4 +1,4 @@
-// Tiles with numbers: for tests, footprints and everybody who wants to look at one program.
+// Tiles with numbers: the concrete tiles of one CTA, for tests and footprints.
 #pragma once
 
 #include "analysis/tiling/tiled_group.h"
@@ -21,8 +21,8 @@ struct NumericDim {
   bool operator==(const NumericDim &) const = default;
 };
 
-/// Nothing where an expression has no value at the point: a parameter, program id, step or
-/// runtime variable is missing, or the arithmetic leaves 64 bits.
+/// Empty if an expression has no value at the point: a parameter, program id, step or runtime
+/// variable is missing, or the arithmetic leaves 64 bits.
 std::optional<std::vector<NumericDim>> numericTile(const Tile &tile, const Assignment &point);
 
 /// Valid elements of a tile: the product over the dims. Nothing on overflow.
@@ -34,20 +34,20 @@ std::vector<int64_t> elementsOf(std::span<const NumericDim> tile, std::span<cons
 /// Tiles of each parameter's dim (1 for schedule parameters) for these values, in order.
 std::vector<int64_t> tileCounts(const TileSpace &space, std::span<const int64_t> values);
 
-/// Programs: the product of the parallel parameters' tile counts, without split-K. Nothing on
+/// Number of CTAs: the product of the parallel parameters' tile counts, without split-K. Empty on
 /// overflow.
-std::optional<int64_t> programCount(const TileSpace &space, std::span<const int64_t> values);
+std::optional<int64_t> ctaCount(const TileSpace &space, std::span<const int64_t> values);
 
 /// Sets the program ids (and steps) of tile `number`, counted row-major over the parallel
 /// parameters (and then the sequential ones, where `withSteps`).
-void setProgram(const TileSpace &space, std::span<const int64_t> values, int64_t number,
-                bool withSteps, Assignment &point);
+void setCta(const TileSpace &space, std::span<const int64_t> values, int64_t number, bool withSteps,
+            Assignment &point);
 
-/// Do all constraints hold? Nothing where that can't be decided for these values.
+/// True if all constraints hold. Empty if that can't be decided for these values.
 std::optional<bool> isFeasible(const TiledGroup &group, std::span<const int64_t> values);
 
-/// Are two instances of one op the same tile for these parameter values, whatever program and
-/// step? False may mean "not known to be".
+/// True if two instances of one op are the same tile for these parameter values, for every CTA and
+/// step. False may mean "not known to be".
 bool sameTileAt(const TiledGroup &group, unsigned a, unsigned b, std::span<const int64_t> values);
 
 } // namespace tilewright

@@ -1,5 +1,5 @@
 // Tiles of single ops and short chains: known answers, and windows against enumeration.
-#include "analysis/tiling/tile_test_util.h"
+#include "analysis/tiling/testing/tiles.h"
 
 #include <set>
 
@@ -103,12 +103,12 @@ TEST(OpTiles, BatchedDot) {
                          "  ROOT d = bf16[2,3,16,4096] dot(a, b), lhs_batch_dims={0,1}, "
                          "rhs_batch_dims={0,1}, lhs_contracting_dims={3}, "
                          "rhs_contracting_dims={2}\n");
-  EXPECT_EQ(programCount(t.group.space, t.filled({1, 1, 8, 64, 32})), 768);
+  EXPECT_EQ(ctaCount(t.group.space, t.filled({1, 1, 8, 64, 32})), 768);
   EXPECT_EQ(t.tile("b"), "[t0 * pid0 : t0, t1 * pid1 : t1, k0 * step_k0 : k0, t3 * pid3 : t3]");
 }
 
 TEST(OpTiles, ExtraOutputInAnotherShape) {
-  // Exact partitions once masks depend on the program.
+  // Exact partitions once masks depend on the CTA.
   TiledText t = tileText("  x = f32[64,100] parameter(0)\n  y = f32[64,100] negate(x)\n"
                          "  flat = f32[6400] reshape(y)\n"
                          "  ROOT r = (f32[64,100], f32[6400]) tuple(y, flat)\n");

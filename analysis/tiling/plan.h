@@ -1,8 +1,8 @@
 // KernelPlan: a tiled group with numbers for every parameter.
 //
-// The hinge between analysis and everything after it: the cost model, code generation and reports
-// see only the plan, never where it came from. A measurement made by another compiler becomes a
-// plan too.
+// The interface between analysis and its users: the cost model, code generation and reports see
+// only plans. A kernel of another compiler that was measured becomes a plan, too, which names its
+// compiler.
 #pragma once
 
 #include "analysis/tiling/device_limits.h"
@@ -17,21 +17,21 @@ namespace tilewright {
 enum class Instruction : uint8_t { Fma, MmaSync, Wgmma };
 std::string_view toString(Instruction instruction); ///< "fma", "mma.sync", "wgmma"
 
-/// How the programs of a kernel are ordered and executed.
+/// How the CTAs of a kernel are ordered and executed.
 struct Schedule {
   int64_t warps = 4;
   int64_t stages = 1; ///< buffers of the pipelined loop; 1: loads are not pipelined
-  int64_t splitK = 1; ///< programs that share one output tile, adding with atomics
-  int64_t groupM = 1; ///< rows of tiles that are walked together, for L2 reuse
+  int64_t splitK = 1; ///< CTAs that share one output tile, each with a part of the contraction
+  int64_t groupM = 1; ///< rows of tiles walked together, for L2 reuse
   Instruction instruction = Instruction::Fma;
   bool operator==(const Schedule &) const = default;
 };
 
-/// Whose code a plan stands for: what it takes of registers and of shared memory, and how many
-/// threads beside the plan's warps, follows from how its compiler makes kernels.
+/// The compiler whose code the plan models; it decides the estimates of registers, shared memory
+/// and extra threads.
 enum class Compiler : uint8_t {
   Own,    ///< our code generation
-  Triton, ///< as the kernels of others that were measured
+  Triton, ///< the compiler of the bundled measurements
 };
 
 struct KernelPlan {

@@ -49,18 +49,18 @@ llvm::Error assignText(KernelPlan &plan, std::string_view text) {
           isKnown = true;
         }
       if (!isKnown)
-        return makeError(DiagClass::BadInput, "instruction '{}' is none of fma, mma.sync, wgmma",
+        return makeError(DiagClass::BadInput, "instruction '{}' is not one of fma, mma.sync, wgmma",
                          value.take_front(40).str());
       continue;
     }
-    // What ProgramTurns can say and code can't do.
+    // Options of ProgramTurns that no code exists for.
     if (name == "tiles_per_program" && value == "1")
       continue;
     if (name == "tiles_per_program" || name == "order")
       return makeError(DiagClass::Unsupported, "{} is '{}': there is no code for {}", name.str(),
                        value.take_front(40).str(),
-                       name == "order" ? "programs in an order of dims other than the root's"
-                                       : "persistent programs, every block makes one tile");
+                       name == "order" ? "CTAs in an order of dims other than the root's"
+                                       : "persistent CTAs, every CTA makes one tile");
     std::optional<size_t> index =
         plan.tiled->space.indexOf(std::string_view(name.data(), name.size()));
     int64_t number = 0;

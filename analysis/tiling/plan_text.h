@@ -1,5 +1,6 @@
 // Plans as one line of text: "t0=64 t1=128 k0=32 warps=4 stages=3 split_k=1 group_m=8
-// instruction=mma.sync". With the ops it says the whole plan, in tables and in measurement files.
+// instruction=mma.sync". Together with the ops it is the whole plan, in tables and measurement
+// files.
 #pragma once
 
 #include "analysis/tiling/plan.h"
@@ -12,10 +13,10 @@ std::string planText(const KernelPlan &plan);
 /// parameters have the defaults of Schedule. Errors: those of makeGroup() and tileGroup().
 llvm::Expected<KernelPlan> planOfEntry(std::shared_ptr<const Module> module);
 
-/// Gives a plan the values of such a text. Parameters that the text leaves out stay as they are.
-/// BadInput for a parameter that the plan does not have, a value outside of 1 to its largest, or
-/// words that are no assignments. Unsupported for an order of programs or for persistent programs,
-/// which no code is made for.
+/// Assigns the values of such a text to a plan. Parameters that the text omits keep their values.
+/// BadInput for a parameter that the plan does not have, a value outside of 1 to its maximum, or
+/// words that are not assignments. Unsupported for an order of CTAs or for persistent CTAs, for
+/// which there is no code.
 llvm::Error assignText(KernelPlan &plan, std::string_view text);
 
 } // namespace tilewright

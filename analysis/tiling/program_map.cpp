@@ -13,7 +13,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr int64_t mostPrograms = 2147483647;
+constexpr int64_t maxCtas = 2147483647;
 
 /// Row-major coordinates of `linear` over some dims, set in `tile`.
 void decode(Expr linear, std::span<const unsigned> dims, std::span<const int64_t> counts,
@@ -49,19 +49,19 @@ llvm::Expected<ProgramMap> ProgramMap::make(ExprContext &context,
   for (const auto *list : {&order.outer, &order.rows, &order.columns})
     for (unsigned d : *list) {
       if (d >= seen.size())
-        return makeError(DiagClass::BadInput, "the order of programs names dim {} of {}", d,
+        return makeError(DiagClass::BadInput, "the order of CTAs names dim {} of {}", d,
                          seen.size());
       if (seen[d])
-        return makeError(DiagClass::BadInput, "the order of programs names dim {} of {} twice", d,
+        return makeError(DiagClass::BadInput, "the order of CTAs names dim {} of {} twice", d,
                          seen.size());
       seen[d] = true;
     }
   if (auto missing = std::find(seen.begin(), seen.end(), false); missing != seen.end())
-    return makeError(DiagClass::BadInput, "the order of programs leaves out dim {} of {}",
+    return makeError(DiagClass::BadInput, "the order of CTAs leaves out dim {} of {}",
                      missing - seen.begin(), seen.size());
   if (order.group < 1 || order.splits < 1 || order.tilesPerProgram < 1)
     return makeError(DiagClass::BadInput,
-                     "{} rows together, {} splits and {} tiles a program must be 1 or more",
+                     "{} rows together, {} splits and {} tiles a CTA must be 1 or more",
                      order.group, order.splits, order.tilesPerProgram);
   ProgramMap out;
   out.counts.assign(tileCounts.begin(), tileCounts.end());
@@ -73,9 +73,9 @@ llvm::Expected<ProgramMap> ProgramMap::make(ExprContext &context,
     items = items ? checkedMul(*items, count) : std::nullopt;
   }
   out.items = items.value_or(INT64_MAX);
-  out.programs = ceilDiv(out.items, order.tilesPerProgram);
-  if (out.programs > mostPrograms)
-    return makeError(DiagClass::Unsupported, "a grid of more than {} programs", mostPrograms);
+  out.ctas = ceilDiv(out.items, order.tilesPerProgram);
+  if (out.ctas > maxCtas)
+    return makeError(DiagClass::Unsupported, "a grid of more than {} CTAs", maxCtas);
   for (unsigned d : order.rows)
     out.rowTiles *= tileCounts[d];
   for (unsigned d : order.columns)
@@ -83,13 +83,13 @@ llvm::Expected<ProgramMap> ProgramMap::make(ExprContext &context,
 
   const int64_t group = std::min(order.group, std::max<int64_t>(out.rowTiles, 1));
   const int64_t columns = out.columnTiles, plane = out.rowTiles * columns;
-  out.program = context.freshVariable(VarKind::ProgramId, "program");
+  out.cta = context.freshVariable(VarKind::ProgramId, "program");
   out.turn = context.freshVariable(VarKind::Step, "turn");
-  out.item = out.turn * out.programs + out.program;
+  out.item = out.turn * out.ctas + out.cta;
   out.tile.assign(tileCounts.size(), context.constant(0));
   out.split = context.constant(0);
   if (out.items == 0)
-    return out; // no tile: nothing is ever asked of the expressions
+    return out; // no tiles: the expressions are never evaluated
   out.split = out.item.mod(order.splits);
   const Expr number = out.item.floorDiv(order.splits), within = number.mod(plane);
   const Expr first = within.floorDiv(group * columns) * group;
@@ -99,7 +99,7 @@ llvm::Expected<ProgramMap> ProgramMap::make(ExprContext &context,
   decode(first + inGroup.mod(height), order.rows, tileCounts, out.tile);
   decode(inGroup.floorDiv(height), order.columns, tileCounts, out.tile);
   Bounds bounds;
-  bounds.set(out.program, {0, out.programs - 1});
+  bounds.set(out.cta, {0, out.ctas - 1});
   bounds.set(out.turn, {0, order.tilesPerProgram - 1});
   Simplifier simplifier(context, bounds);
   for (Expr &index : out.tile)
@@ -117,7 +117,7 @@ ProgramMap::Place ProgramMap::itemOf(std::span<const int64_t> at, int64_t splitI
   const int64_t number =
       plane * rowTiles * columnTiles + first * columnTiles + column * height + (row - first);
   const int64_t linear = number * order.splits + splitIndex;
-  return {linear % programs, linear / programs};
+  return {linear % ctas, linear / ctas};
 }
 
 llvm::Expected<ProgramMap> programMapOf(const KernelPlan &plan, ExprContext &context,
@@ -136,7 +136,7 @@ llvm::Expected<ProgramMap> programMapOf(const KernelPlan &plan, ExprContext &con
   if (!turns.order.empty())
     dims.outer = turns.order;
   ProgramOrder order{{}, {}, {}, schedule.groupM, schedule.splitK, turns.tilesPerProgram};
-  // Which programs read which tile of an operand of the last dot.
+  // Finds the root dims that move each operand of the last dot.
   auto isDot = [&](const TileInstance &instance) {
     const Opcode opcode = plan.ops()[instance.op].opcode;
     return !instance.isInput && (opcode == Opcode::Dot || opcode == Opcode::Convolution);
@@ -162,19 +162,19 @@ SplitRange splitRange(Expr split, int64_t splits, int64_t steps) {
   return {(split * length).min(steps), ((split + 1) * length).min(steps)};
 }
 
-llvm::Error JointPrograms::add(int64_t more) {
-  std::optional<int64_t> end = checkedAdd(programs(), more);
-  if (!end || *end > mostPrograms)
-    return makeError(DiagClass::Unsupported, "a grid of more than {} programs", mostPrograms);
+llvm::Error JointCtas::add(int64_t more) {
+  std::optional<int64_t> end = checkedAdd(ctas(), more);
+  if (!end || *end > maxCtas)
+    return makeError(DiagClass::Unsupported, "a grid of more than {} CTAs", maxCtas);
   ends.push_back(*end);
   return llvm::Error::success();
 }
 
-std::optional<JointPrograms::Place> JointPrograms::partOf(int64_t program) const {
-  auto end = std::upper_bound(ends.begin(), ends.end(), program);
-  if (end == ends.end() || program < 0)
+std::optional<JointCtas::Place> JointCtas::partOf(int64_t cta) const {
+  auto end = std::upper_bound(ends.begin(), ends.end(), cta);
+  if (end == ends.end() || cta < 0)
     return std::nullopt;
-  return Place{size_t(end - ends.begin()), program - (end == ends.begin() ? 0 : *std::prev(end))};
+  return Place{size_t(end - ends.begin()), cta - (end == ends.begin() ? 0 : *std::prev(end))};
 }
 
 } // namespace tilewright

@@ -3,7 +3,7 @@
 #include "analysis/tiling/numeric_tile.h"
 #include "analysis/tiling/plan_text.h"
 #include "analysis/tiling/program_map.h"
-#include "analysis/tiling/tile_oracle.h"
+#include "analysis/tiling/testing/tile_oracle.h"
 
 #include <gtest/gtest.h>
 #include <random>
@@ -13,7 +13,7 @@ using Dims = std::vector<int64_t>;
 
 namespace {
 
-/// Every pair (program, turn) below `items` makes another tile or split, and itemOf() is the way
+/// Every pair (cta, turn) below `items` makes another tile or split, and itemOf() is the way
 /// back; together they make all of them.
 void expectBijective(const Dims &counts, const ProgramOrder &order) {
   ExprContext context;
@@ -21,12 +21,12 @@ void expectBijective(const Dims &counts, const ProgramOrder &order) {
   ASSERT_TRUE(bool(map)) << takeDiag(map.takeError()).str();
   std::set<std::pair<Dims, int64_t>> made;
   for (int64_t turn = 0; turn < order.tilesPerProgram; ++turn)
-    for (int64_t program = 0; program < map->programs; ++program) {
+    for (int64_t cta = 0; cta < map->ctas; ++cta) {
       Assignment point;
-      point.set(map->program, program);
+      point.set(map->cta, cta);
       point.set(map->turn, turn);
       const int64_t item = evaluate(map->item, point).value();
-      ASSERT_EQ(item, turn * map->programs + program);
+      ASSERT_EQ(item, turn * map->ctas + cta);
       if (item >= map->items)
         continue;
       Dims tile;
@@ -37,15 +37,15 @@ void expectBijective(const Dims &counts, const ProgramOrder &order) {
       const int64_t split = evaluate(map->split, point).value();
       ASSERT_TRUE(0 <= split && split < order.splits);
       ASSERT_TRUE(made.emplace(tile, split).second);
-      ASSERT_EQ(map->itemOf(tile, split), (ProgramMap::Place{program, turn}));
+      ASSERT_EQ(map->itemOf(tile, split), (ProgramMap::Place{cta, turn}));
     }
   int64_t all = order.splits;
   for (int64_t count : counts)
     all *= count;
   ASSERT_EQ(int64_t(made.size()), all);
   ASSERT_EQ(map->items, all);
-  // No program is idle throughout, and all but the last turn are full.
-  ASSERT_EQ(map->programs, (all + order.tilesPerProgram - 1) / order.tilesPerProgram);
+  // No CTA is idle throughout, and all but the last turn are full.
+  ASSERT_EQ(map->ctas, (all + order.tilesPerProgram - 1) / order.tilesPerProgram);
 }
 
 } // namespace
@@ -95,9 +95,9 @@ TEST(ProgramMap, TheOrderOfTheHeader) {
                               {.outer = {0}, .rows = {1}, .columns = {2}, .group = 2});
   ASSERT_TRUE(bool(map));
   std::string made;
-  for (int64_t program = 0; program < 12; ++program) {
+  for (int64_t cta = 0; cta < 12; ++cta) {
     Assignment point;
-    point.set(map->program, program);
+    point.set(map->cta, cta);
     point.set(map->turn, 0);
     EXPECT_EQ(evaluate(map->tile[0], point), 0);
     made += fmt::format("({},{})", *evaluate(map->tile[1], point), *evaluate(map->tile[2], point));
@@ -105,11 +105,11 @@ TEST(ProgramMap, TheOrderOfTheHeader) {
   EXPECT_EQ(made, "(0,0)(1,0)(0,1)(1,1)(0,2)(1,2)(0,3)(1,3)(2,0)(2,1)(2,2)(2,3)");
 }
 
-TEST(ProgramMap, WithoutTilesThereAreNoPrograms) {
+TEST(ProgramMap, WithoutTilesThereAreNoCtas) {
   ExprContext context;
   auto map = ProgramMap::make(context, Dims{3, 0}, ProgramOrder::inOrder(2));
   ASSERT_TRUE(bool(map));
-  EXPECT_EQ(map->programs, 0);
+  EXPECT_EQ(map->ctas, 0);
 }
 
 TEST(ProgramMap, RefusesWhatIsNoOrder) {
@@ -119,17 +119,17 @@ TEST(ProgramMap, RefusesWhatIsNoOrder) {
     return map ? std::string("fine") : takeDiag(map.takeError()).message;
   };
   EXPECT_EQ(refused({2, 2}, {.outer = {0}, .rows = {}, .columns = {}}),
-            "the order of programs leaves out dim 1 of 2");
+            "the order of CTAs leaves out dim 1 of 2");
   EXPECT_EQ(refused({2, 2}, {.outer = {0, 1}, .rows = {1}, .columns = {}}),
-            "the order of programs names dim 1 of 2 twice");
+            "the order of CTAs names dim 1 of 2 twice");
   EXPECT_EQ(refused({2}, {.outer = {0, 3}, .rows = {}, .columns = {}}),
-            "the order of programs names dim 3 of 1");
+            "the order of CTAs names dim 3 of 1");
   EXPECT_EQ(refused({2}, {.outer = {0}, .rows = {}, .columns = {}, .group = 0}),
-            "0 rows together, 1 splits and 1 tiles a program must be 1 or more");
+            "0 rows together, 1 splits and 1 tiles a CTA must be 1 or more");
   EXPECT_EQ(refused({1 << 20, 1 << 20}, ProgramOrder::inOrder(2)),
-            "a grid of more than 2147483647 programs");
+            "a grid of more than 2147483647 CTAs");
   EXPECT_EQ(refused({INT64_MAX, INT64_MAX}, ProgramOrder::inOrder(2)),
-            "a grid of more than 2147483647 programs");
+            "a grid of more than 2147483647 CTAs");
 }
 
 TEST(ProgramMap, SplitsPartTheStepsOfALoop) {
@@ -163,8 +163,8 @@ KernelPlan planOfText(const std::string &body, const std::string &values) {
   return std::move(*plan);
 }
 
-/// Over all programs and turns, every element of the root is written by just one item a split, and
-/// the splits' steps part the loop. The order of the programs' tiles, as text.
+/// Over all CTAs and turns, every element of the root is written by just one item a split, and
+/// the splits' steps part the loop. The order of the CTAs' tiles, as text.
 std::string walk(const KernelPlan &plan, const ProgramTurns &turns = {}) {
   auto map = programMapOf(plan, *plan.context, turns);
   if (!map) {
@@ -176,9 +176,9 @@ std::string walk(const KernelPlan &plan, const ProgramTurns &turns = {}) {
   std::map<int64_t, int64_t> writers;
   std::string order;
   for (int64_t turn = 0; turn < turns.tilesPerProgram; ++turn)
-    for (int64_t program = 0; program < map->programs; ++program) {
+    for (int64_t cta = 0; cta < map->ctas; ++cta) {
       Assignment at;
-      at.set(map->program, program);
+      at.set(map->cta, cta);
       at.set(map->turn, turn);
       if (evaluate(map->item, at).value() >= map->items)
         continue;
@@ -210,16 +210,16 @@ TEST(ProgramMapOfPlan, RowsAndColumnsAreThoseOfTheDot) {
   walk(planOfText(dot, "t0=1 t1=2 t2=2 k0=2 split_k=2 group_m=8"), {.tilesPerProgram = 5});
 }
 
-TEST(ProgramMapOfPlan, PersistentProgramsAndOrders) {
+TEST(ProgramMapOfPlan, PersistentCtasAndOrders) {
   const std::string copy = "a = f32[6,10] parameter(0)\n ROOT n = f32[6,10] negate(a)\n";
   EXPECT_EQ(walk(planOfText(copy, "t0=3 t1=4")), " 0,0 0,1 0,2 1,0 1,1 1,2");
-  // Three programs of two turns: 0, 1, 2 first; the same tiles column by column.
+  // Three CTAs of two turns: 0, 1, 2 first; the same tiles column by column.
   KernelPlan plan = planOfText(copy, "t0=3 t1=4");
   EXPECT_EQ(walk(plan, {.tilesPerProgram = 2, .order = {1, 0}}), " 0,0 1,0 0,1 1,1 0,2 1,2");
   walk(plan, {.tilesPerProgram = 4}); // more than divide the tiles
   auto map = programMapOf(plan, *plan.context, {.tilesPerProgram = 1, .order = {1, 1}});
   ASSERT_FALSE(bool(map));
-  EXPECT_EQ(takeDiag(map.takeError()).message, "the order of programs names dim 1 of 2 twice");
+  EXPECT_EQ(takeDiag(map.takeError()).message, "the order of CTAs names dim 1 of 2 twice");
   // Plans can't ask for either.
   auto refused = [&](const char *text) {
     llvm::Error error = assignText(plan, text);
@@ -227,30 +227,30 @@ TEST(ProgramMapOfPlan, PersistentProgramsAndOrders) {
   };
   EXPECT_EQ(refused("tiles_per_program=1"), "fine");
   EXPECT_EQ(refused("tiles_per_program=4"),
-            "tiles_per_program is '4': there is no code for persistent programs, every block makes "
+            "tiles_per_program is '4': there is no code for persistent CTAs, every CTA makes "
             "one tile");
-  EXPECT_EQ(refused("order=1,0"), "order is '1,0': there is no code for programs in an order of "
+  EXPECT_EQ(refused("order=1,0"), "order is '1,0': there is no code for CTAs in an order of "
                                   "dims other than the root's");
 }
 
-TEST(JointPrograms, PartsFollowEachOther) {
-  JointPrograms joint;
+TEST(JointCtas, PartsFollowEachOther) {
+  JointCtas joint;
   EXPECT_FALSE(joint.partOf(0));
   const Dims sizes{3, 0, 5, 1};
   for (int64_t size : sizes)
     ASSERT_FALSE(bool(joint.add(size)));
-  EXPECT_EQ(joint.programs(), 9);
-  int64_t program = 0;
+  EXPECT_EQ(joint.ctas(), 9);
+  int64_t cta = 0;
   for (size_t part = 0; part < sizes.size(); ++part)
-    for (int64_t own = 0; own < sizes[part]; ++own, ++program) {
-      auto place = joint.partOf(program);
+    for (int64_t own = 0; own < sizes[part]; ++own, ++cta) {
+      auto place = joint.partOf(cta);
       ASSERT_TRUE(place);
       EXPECT_EQ(place->part, part);
-      EXPECT_EQ(place->program, own);
+      EXPECT_EQ(place->cta, own);
     }
   EXPECT_FALSE(joint.partOf(9));
   EXPECT_FALSE(joint.partOf(-1));
   llvm::Error tooMany = joint.add(2147483647);
   ASSERT_TRUE(bool(tooMany));
-  EXPECT_EQ(takeDiag(std::move(tooMany)).message, "a grid of more than 2147483647 programs");
+  EXPECT_EQ(takeDiag(std::move(tooMany)).message, "a grid of more than 2147483647 CTAs");
 }

@@ -37,7 +37,7 @@ namespace {
 bool isRowMajor(const Shape &shape) {
   if (!shape.layout)
     return true;
-  // Dims of extent 1 may stand anywhere.
+  // Dims of extent 1 may have any place.
   int64_t last = INT64_MAX;
   for (int64_t dim : shape.layout->minorToMajor) {
     if (dim < 0 || dim >= static_cast<int64_t>(shape.dims.size()))
@@ -78,8 +78,8 @@ llvm::Error TilePropagator::unsupported(const Op &op, std::string reason) const 
 }
 
 namespace {
-/// Equal for formulas of equal structure. Names expressions by their number in the context: their
-/// text may be exponentially longer than they are.
+/// A key that is equal for formulas of equal structure. Names expressions by their number in the
+/// context, because their text may be exponentially long.
 void appendKey(const Formula &formula, std::string &out) {
   out += fmt::format("{}", static_cast<int>(formula.kind()));
   if (formula.lhs())
@@ -222,7 +222,7 @@ llvm::Expected<OperandTiles> TilePropagator::derive(OpId id, const FactoredTile 
 llvm::Expected<OperandTiles> TilePropagator::samePlace(const Op &op, const FactoredTile &tile) {
   if (op.operands.size() != 1 || op.shape.isTuple ||
       graph[op.operands[0]].shape.dims != op.shape.dims)
-    return unsupported(op, "it is no plain tensor from one");
+    return unsupported(op, "expects one tensor operand of the result's shape");
   return sameForAll(1, tile);
 }
 
@@ -252,8 +252,7 @@ void TilePropagator::passGuards(const Op &op, const FactoredTile &tile, OperandT
 void TilePropagator::markDropped(const Op &op, OperandTile &out) {
   out.exactness = Exactness::OverApproximate;
   out.factor = 0;
-  out.why =
-      fmt::format("some programs need nothing of it, since they have no element of %{}", op.name);
+  out.why = fmt::format("some CTAs need nothing of it, since they have no element of %{}", op.name);
 }
 
 llvm::Expected<OperandTiles> TilePropagator::broadcast(const Op &op, const FactoredTile &tile) {
@@ -330,7 +329,7 @@ llvm::Expected<OperandTile> TilePropagator::throughBytes(OpId id, const Factored
   if (isNarrower) {
     to.push_back(operandBits / bits);
     if (!physical.dims.empty())
-      factory.drop(physical.dims.back(), physical); // the part that is left out may have a mask
+      factory.drop(physical.dims.back(), physical); // the dropped part may have a mask
   }
   ConditionSink sink = sinkFor(id, 0, [order](int dim) {
     const bool isOfSource = dim >= 0 && dim < static_cast<int>(order.size());

@@ -1,7 +1,7 @@
 // Tile rules: from the tile of an op's result to the tiles of its operands, op by op.
 //
-// The tiles are factored (factored_tile.h). What a rule needs to hold becomes a constraint with the
-// op's name; sequential parameters and runtime variables are made on first use.
+// The tiles are factored (factored_tile.h). The conditions of a rule become constraints with the
+// op's name; sequential parameters and runtime variables are created on first use.
 #pragma once
 
 #include "analysis/indexing/indexing.h"
@@ -25,7 +25,7 @@ struct OperandTile {
   Exactness exactness = Exactness::Exact;
   double factor = 1; ///< 0: not bounded
   std::string why = {};
-  Expr exactWhen = {}; ///< of one that is not exact: 1 for sizes for which it is; null: none
+  Expr exactWhen = {}; ///< if not exact: 1 for the sizes for which it is; null: none
 };
 
 struct OperandTiles {
@@ -43,13 +43,13 @@ inline OperandTiles sameForAll(size_t count, const FactoredTile &tile) {
 /// Dims of an op's result; of a variadic reduce those of its first element.
 const std::vector<int64_t> &resultDims(const Op &op);
 
-/// A tuple whose first element's tile says what each element's is.
+/// True for a tuple whose elements all have the first element's tile.
 bool isTiledByFirstResult(const Op &op);
 
-/// Reshape, transpose, bitcast: moves no data of its own.
+/// Reshape, transpose, bitcast: moves no data by itself.
 bool isView(const Op &op);
 
-/// A reshape of the row-major order, so that chains of them are one reshape.
+/// A reshape in row-major order; a chain of them is one reshape.
 bool isRowMajorReshape(const Op &op, const Op &operand);
 
 class TilePropagator {
@@ -70,9 +70,9 @@ public:
   OperandTile throughReshape(OpId id, const FactoredTile &tile,
                              std::span<const int64_t> operandDims);
 
-  /// Adds a constraint unless it is true or there already.
+  /// Adds a constraint unless it is trivially true or a duplicate.
   void require(OpId id, int operand, TileCondition condition);
-  /// `dimOf` gives the op's dim for a condition's dim, where they differ.
+  /// `dimOf` maps a condition's dim to the op's dim, where they differ.
   ConditionSink sinkFor(OpId id, int operand, std::function<int(int)> dimOf = {});
   bool isRequired(const Formula &formula) const;
 
@@ -92,7 +92,7 @@ private:
   Result broadcast(const Op &op, const FactoredTile &tile);
   Result transpose(const Op &op, const FactoredTile &tile);
   Result bitcast(OpId id, const FactoredTile &tile);
-  /// From one shape to another of the same bytes in the same order of memory.
+  /// From one shape to another with the same bytes in the same memory order.
   llvm::Expected<OperandTile> throughBytes(OpId id, const FactoredTile &tile, const Shape &source,
                                            const Shape &target);
   Result bitcastConvert(OpId id, const FactoredTile &tile);
@@ -127,20 +127,20 @@ private:
   /// All indices of a dim from 0 to the tile's last one, or from its first one on.
   FactoredDim prefix(const Op &op, const TileOrigin &origin, bool isSuffix, OperandTile &out);
   void markCovering(OperandTile &out, std::string why);
-  /// A value that all programs of a replica share: where it stands in its group.
+  /// A value that all CTAs of a replica share: its position in its group.
   Expr ownPosition(OpId collective, int64_t replicas);
 
-  /// The operand does not have this dim of the result: a guard says where programs have no valid
-  /// element in it.
+  /// For an operand without this dim of the result: adds a guard for CTAs that have no valid
+  /// element in the dim.
   void dropDim(const FactoredDim &dim, OperandTile &out) { factory.drop(dim, out.tile); }
-  /// Where a program has no valid element of the result, the operand's tile can't say that nothing
-  /// of it is needed.
+  /// Marks an operand whose tile can't express that a CTA without valid result elements needs
+  /// nothing of it.
   void markDropped(const Op &op, OperandTile &out);
-  /// What is said of the programs for which a tile is empty: adds the result's guards, and marks
-  /// an operand whose tile can't say them.
+  /// Handles CTAs with an empty tile: adds the result's guards, and marks an operand whose tile
+  /// can't express them.
   void passGuards(const Op &op, const FactoredTile &tile, OperandTile &out);
   TileOrigin originOf(OpId id, const FactoredTile &tile, size_t dim);
-  /// Index i of the operand of that extent stands at low + i in the result.
+  /// Index i of the operand (of that extent) is at low + i in the result.
   FactoredDim placed(OpId id, int dim, const FactoredTile &tile, int64_t low, int64_t extent,
                      FactoredTile &guards);
   FactoredDim spread(OpId id, int dim, const TileOrigin &origin, int64_t low, int64_t step,
@@ -151,18 +151,18 @@ private:
   Expr startValue(OpId scalar, int64_t limit);
   /// An element of a tensor at run time, clamped to [0, limit].
   Expr runtimeValue(OpId source, int64_t limit, const std::vector<Expr> &element);
-  /// Some dims of a tensor of this shape, walked where the other dims have the tiles `kept`.
+  /// Some dims of a tensor of this shape, walked while the other dims have the tiles `kept`.
   struct Walked {
     std::vector<int64_t> extents, dims;
     FactoredTile kept;
     auto operator<=>(const Walked &) const = default;
   };
   /// The sequential parameters for walking dims, for an op whose result has the tile `result`; each
-  /// of `ways` says what is walked by one operand. Shared with an op that walks one of them alike,
-  /// unless this one lies inside that one's loop.
+  /// of `ways` describes the walk of one operand. Shared with an op that walks one of them in the
+  /// same way, unless this op lies inside that op's loop.
   std::vector<unsigned> walk(OpId id, char prefix, std::span<const Walked> ways,
                              const FactoredTile &result);
-  /// Sequential parameters whose loops contain what has this tile.
+  /// Sequential parameters whose loops contain an op with this tile.
   std::set<unsigned> loopsAround(const FactoredTile &tile);
   FactoredDim stepDim(unsigned parameter);
 
@@ -171,7 +171,7 @@ private:
   std::map<char, unsigned> walkCount;
   std::map<std::tuple<OpId, int64_t, std::vector<uint32_t>>, Expr> starts;
   std::set<std::string> requiredFormulas;
-  bool isMuted = false; ///< the tile at hand never has an element: nothing is required of it
+  bool isMuted = false; ///< the current tile never has an element: it needs no constraints
 };
 
 } // namespace tilewright

@@ -1,5 +1,5 @@
-// Tile rules of collectives: the tile of a replica's result gives the tile of the operand on the
-// replicas that it comes from. all-reduce, collective-permute and collective-broadcast keep places.
+// Tile rules of collectives: from the tile of a replica's result to the operand's tile on the
+// source replicas. all-reduce, collective-permute and collective-broadcast keep positions.
 #include "analysis/support/diag.h"
 #include "analysis/tiling/propagate.h"
 
@@ -11,8 +11,8 @@ Expr TilePropagator::ownPosition(OpId collective, int64_t replicas) {
   return runtimeValue(collective, replicas - 1, {});
 }
 
-/// The result is [replicas x share] along a dim: the tile is cut there, and its part within a share
-/// is what each of the replicas gives.
+/// The result is [replicas x share] along a dim: the tile is cut there, and each replica
+/// contributes its part within a share.
 llvm::Expected<OperandTiles> TilePropagator::allGather(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
   if (op.operands.size() != 1 || op.shape.isTuple || op.attrs.dimensions.size() != 1)
@@ -30,9 +30,9 @@ llvm::Expected<OperandTiles> TilePropagator::allGather(OpId id, const FactoredTi
   return out;
 }
 
-/// Of each replica's operand the share that belongs to this one: where that is, is its position in
-/// its group. reduce-scatter has one share; all-to-all has one from each replica, one behind the
-/// other.
+/// The share of each replica's operand that belongs to this replica: its number is the replica's
+/// position in its group. reduce-scatter has one share; all-to-all has one from each replica, one
+/// behind the other.
 llvm::Expected<OperandTiles> TilePropagator::ownShare(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
   if (op.operands.size() != 1 || op.shape.isTuple || op.attrs.dimensions.size() != 1)

@@ -93,7 +93,7 @@ llvm::Expected<OperandTiles> TilePropagator::reduce(OpId id, const FactoredTile 
 
 namespace {
 
-/// For which sizes (null: all) every program has the same indices [first, end) of a dim.
+/// The sizes (null: all) for which every CTA has the same indices [first, end) of a dim.
 struct FixedRange {
   Expr when;
   int64_t first, end;
@@ -157,7 +157,8 @@ FactoredDim TilePropagator::window(OpId id, int dim, const FactoredTile &tile, c
              {t.size, t.stride}});
   const int64_t reach = (w.size - 1) * w.windowDilation;
   if (o.mayBeEmpty && reach > 0 && o.extent > 0)
-    out.tile.addGuard(factory.intern(o)); // masks that leave nothing have a window between them
+    out.tile.addGuard(
+        factory.intern(o)); // masks that exclude everything still have a window between them
   TileDim hull;
   hull.offset = t.offset * w.stride - w.padLow;
   hull.lower = t.lower * w.stride - w.padLow;
@@ -170,7 +171,7 @@ FactoredDim TilePropagator::window(OpId id, int dim, const FactoredTile &tile, c
   } else if (touch) {
     hull.size = (t.size - 1) * w.stride + w.size;
   } else {
-    // Between the elements of a dilated operand only runs of step 1 can be told apart.
+    // In a dilated operand only runs of step 1 can be distinguished.
     step = w.baseDilation == 1 ? std::gcd(w.stride, w.windowDilation) : 1;
     hull.size = (t.size - 1) * (w.stride / step) + (reach / step + 1);
     out.exactness = Exactness::OverApproximate;
@@ -243,7 +244,7 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   rhs.tile.dims[c.kernelOutput] = features;
   dropDim(tile.dims[c.outputBatch], rhs);
 
-  // Input features of a group are contracted; the group comes from the output feature.
+  // Input features of a group are contracted; the output feature decides the group.
   const int64_t perGroup = image[c.inputFeature] / groups;
   OperandTiles out;
   const Walked way{{perGroup}, {0}, tile};
@@ -251,7 +252,7 @@ llvm::Expected<OperandTiles> TilePropagator::convolution(OpId id, const Factored
   FactoredDim step = stepDim(out.reduces.front());
   rhs.tile.dims[c.kernelInput] = step;
   lhs.tile.dims[c.inputFeature] = step;
-  // The number of a group comes from the output feature; it is the outer digit of the dim.
+  // The output feature decides the number of the group, the outer digit of the dim.
   auto joinGroup = [&](int64_t count, int64_t dim, const FactoredDim &inGroup) {
     const int64_t from[] = {kernel[c.kernelOutput]};
     const int64_t to[] = {count, kernel[c.kernelOutput] / count};
@@ -295,7 +296,7 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
     return std::find(list.begin(), list.end(), static_cast<int64_t>(dim)) != list.end();
   };
   OperandTile rows, picks;
-  std::vector<Expr> element; // of the indices: the first one that the tile needs
+  std::vector<Expr> element; // the first element of the indices that the tile needs
   std::optional<size_t> component;
   // Result dims that are no offset dims run over the indices, without the index vector.
   Expr picked = ctx.constant(1);
@@ -320,8 +321,8 @@ llvm::Expected<OperandTiles> TilePropagator::gather(OpId id, const FactoredTile 
     picks.tile.dims.push_back(tile.dims[batch++]);
   }
   const Expr zero = ctx.constant(0), one = ctx.constant(1);
-  // A tile with one index reads one window; which ones several read is known at run time only: at
-  // most as many as there are indices.
+  // A tile with one index reads one window; several indices read at most as many windows, known
+  // only at run time.
   const Expr isOne = one - (picked - 1).min(1);
   size_t offsetDim = 0;
   for (size_t i = 0; i < table.size(); ++i) {

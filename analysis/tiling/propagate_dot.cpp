@@ -110,7 +110,7 @@ llvm::Expected<OperandTiles> TilePropagator::scaledDot(OpId id, const FactoredTi
     const std::vector<int64_t> &scale = graph[op.operands[k]].shape.dims;
     const std::vector<int64_t> &scaled = graph[op.operands[k - 2]].shape.dims;
     if (k > 3 || (!scale.empty() && scale.size() != scaled.size()))
-      return unsupported(op, fmt::format("operand {} is no scale of operand {}", k, k - 2));
+      return unsupported(op, fmt::format("operand {} is not a scale of operand {}", k, k - 2));
     OperandTile mine;
     mine.tile.guards = out.tiles[k - 2].tile.guards;
     for (size_t i = 0; i < scale.size(); ++i) {
@@ -150,7 +150,7 @@ llvm::Expected<OperandTiles> TilePropagator::raggedDot(OpId id, const FactoredTi
     for (OperandTile &operand : out.tiles)
       markCovering(operand, fmt::format("which part belongs to which group is in %{}",
                                         graph[op.operands[2]].name));
-  // The sizes of all groups, or of those up to the tile's last one, to find where a group starts.
+  // The sizes of all groups, or up to the tile's last one, give the start of a group.
   OperandTile counts;
   const size_t batches = op.attrs.dot.lhsBatch.size();
   for (size_t i = 0; i < sizes.size(); ++i) {

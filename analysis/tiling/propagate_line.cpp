@@ -10,7 +10,7 @@ namespace tilewright {
 
 namespace {
 
-/// How many of a scan's last operands, and of its last results, are carries.
+/// The number of carries, which are a scan's last operands and last results.
 size_t carriesOf(const Op &op) {
   size_t carries = 0;
   for (const RawAttribute &attribute : op.rawAttrs)
@@ -42,7 +42,7 @@ FactoredDim TilePropagator::prefix(const Op &op, const TileOrigin &o, bool isSuf
   const Expr zero = ctx.constant(0), extent = ctx.constant(o.extent);
   TileDim line{zero, ctx.constant(std::max<int64_t>(o.extent, 1)), ctx.constant(1), zero, extent};
   if (o.mayBeEmpty)
-    markDropped(op, out); // of a tile without valid elements nothing is needed
+    markDropped(op, out); // a tile without valid elements needs nothing
   // The tile's last (or first) valid element; exact for constant strides.
   const Expr end = t.offset + (t.size - 1) * t.stride;
   if (!t.stride.isConstant() || t.stride.isConstant(0)) {
@@ -66,8 +66,8 @@ FactoredDim TilePropagator::prefix(const Op &op, const TileOrigin &o, bool isSuf
   return factory.opaqueDim(std::move(line), o.extent, o.mayBeEmpty, out.tile);
 }
 
-/// Which element of a line comes where is known only when all of it was seen: a program has whole
-/// lines, as many as it likes.
+/// Positions within a line are known only once all of it was read: a CTA has whole lines, any
+/// number of them.
 llvm::Expected<OperandTiles> TilePropagator::line(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
   const std::vector<int64_t> &extents = resultDims(op);
@@ -96,7 +96,7 @@ llvm::Expected<OperandTiles> TilePropagator::line(OpId id, const FactoredTile &t
   return out;
 }
 
-/// Each program computes all that comes before its tile. (A loop with a carry would read it once.)
+/// Each CTA recomputes everything before its tile. (A loop with a carry would read it once.)
 llvm::Expected<OperandTiles> TilePropagator::scan(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
   const size_t carries = carriesOf(op);

@@ -4,8 +4,8 @@
 // (the dims of a broadcast, the elements of a window) and of start values, perhaps divided by a
 // constant. A sum of one coordinate moves a tile; a sum of several is the span of them, which is
 // exact while no gaps are left; a quotient keeps what is a multiple, or the blocks that are
-// touched. Constraints of the map become masks where they speak of a coordinate of the result. What
-// is not of this kind makes the dim whole, or the tile covering.
+// touched. Constraints of the map on one coordinate of the result become masks. Anything else makes
+// the dim whole, or the tile over-approximate.
 #include "analysis/affine/linear_form.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/propagate.h"
@@ -21,7 +21,7 @@ namespace {
 struct Coordinate {
   LinearForm sum;
   int64_t divisor = 1, shift = 0;
-  bool isMultiple = false; ///< the map holds only where the divisor divides the sum
+  bool isMultiple = false; ///< the map holds only if the divisor divides the sum
 };
 
 Coordinate coordinateOf(Expr result) {
@@ -45,12 +45,12 @@ std::optional<int64_t> difference(LinearForm a, const LinearForm &b) {
 struct Values {
   VarId variable;
   TileDim tile;
-  std::optional<int64_t> count; ///< of ranges: how many values
+  std::optional<int64_t> count; ///< for ranges: number of values
   bool mayBeEmpty = false;
-  unsigned uses = 0; ///< coordinates that it occurs in
+  unsigned uses = 0; ///< number of coordinates in which it occurs
 };
 
-/// Smallest and largest of some sums, of all lanes and of the valid ones.
+/// Smallest and largest value of sums, over all lanes and over the valid ones.
 struct Span {
   Expr low, high, lanes; ///< lanes = high - low, in tile sizes only
   Expr validLow, validHigh;
@@ -125,7 +125,7 @@ llvm::Expected<OperandTile> TilePropagator::resultTouched(OpId id, unsigned oper
       for (Values &v : values)
         v.uses += term.expr.isVariable() && term.expr.variable() == v.variable;
 
-  // Constraints that speak of one coordinate, as masks of it.
+  // Constraints on one coordinate become masks of it.
   std::vector<std::optional<Interval>> masks(coordinates.size());
   for (const MapConstraint &constraint : map.constraints()) {
     const LinearForm form = LinearForm::of(constraint.expr);
@@ -159,7 +159,7 @@ llvm::Expected<OperandTile> TilePropagator::resultTouched(OpId id, unsigned oper
       isKept &= isMask;
     }
     if (!isKept)
-      markCovering(out, fmt::format("{} is no mask of one dim", constraint.str()));
+      markCovering(out, fmt::format("{} is not a mask of one dim", constraint.str()));
   }
 
   for (size_t j = 0; j < coordinates.size(); ++j) {
@@ -202,7 +202,7 @@ llvm::Expected<OperandTile> TilePropagator::resultTouched(OpId id, unsigned oper
               (factor > 0 ? last : first) + 1};
     } else {
       Span span{base, base, zero, base, base};
-      int64_t dense = 1; // so many neighbouring values from the ranges so far
+      int64_t dense = 1; // number of consecutive values from the ranges so far
       std::stable_sort(terms.begin(), terms.end(), [](const auto &a, const auto &b) {
         const auto key = [](const auto &x) {
           return std::pair(!x.first->count.has_value(), magnitude(x.second));
@@ -225,7 +225,7 @@ llvm::Expected<OperandTile> TilePropagator::resultTouched(OpId id, unsigned oper
         if (v->count)
           dense += length * (*v->count - 1);
         if (v->mayBeEmpty && (terms.size() > 1 || !c.isMultiple))
-          markDropped(op, out); // a span of nothing is not nothing
+          markDropped(op, out); // the span of an empty tile is not empty
       }
       if (!span.isDense)
         markCovering(out, fmt::format("dim {} is reached with gaps", j));

@@ -1,5 +1,5 @@
-// Tile rules of ops whose results are written at places that values decide: scatter and
-// select-and-scatter. What may land in a tile is known, what does is not: the tiles only cover.
+// Tile rules of ops with data-dependent write positions: scatter and select-and-scatter. What may
+// land in a tile is known, what does land is not: the tiles are over-approximate.
 #include "analysis/support/diag.h"
 #include "analysis/tiling/propagate.h"
 
@@ -51,8 +51,8 @@ llvm::Expected<OperandTiles> TilePropagator::scatter(OpId id, const FactoredTile
   return out;
 }
 
-/// A source element p is added to one element of the operand in the window at p; the tile needs all
-/// sources whose windows touch it, and of the operand all that these windows see.
+/// A source element p is added to one element in the window at p; the tile needs all sources whose
+/// windows touch it, and all operand elements in these windows.
 llvm::Expected<OperandTiles> TilePropagator::selectAndScatter(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
   const std::vector<WindowDim> &window = op.attrs.window;

@@ -1,6 +1,6 @@
 // Tile rules of ops that move a window or place operands: slice, reverse, pad, concatenate and the
-// dynamic slices. All are partial affine injections i -> a + k·i, for which the image and the
-// preimage of a tile are tiles again once there are masks on both sides: none of them refuses.
+// dynamic slices. All are partial affine injections i -> a + k·i; with masks on both sides the
+// image and the preimage of a tile are tiles again, so these rules have no constraints.
 #include "analysis/support/diag.h"
 #include "analysis/tiling/propagate.h"
 
@@ -57,7 +57,7 @@ FactoredDim TilePropagator::spread(OpId id, int dim, const TileOrigin &origin, i
 llvm::Expected<OperandTiles> TilePropagator::pad(OpId id, const FactoredTile &tile) {
   const Op &op = graph[id];
   const std::vector<int64_t> &extents = graph[op.operands[0]].shape.dims;
-  FactoredTile kept = tile; // what of it is not padding
+  FactoredTile kept = tile; // the part that is not padding
   for (size_t i = 0; i < extents.size(); ++i)
     if (const PadDim &p = op.attrs.padding[i]; p.interior == 0)
       kept = factory.within(std::move(kept), i, p.low, extents[i]);

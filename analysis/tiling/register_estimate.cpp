@@ -1,8 +1,8 @@
 // Registers of a thread, before compiling.
 //
 // What a kernel keeps in registers follows from how its code is made; how much ptxas takes for it
-// stands in register_costs.def, with where the numbers are from. ptxas also knows how many blocks
-// share an SM, and gives up registers, by ordering loads one after the other, to have more of them.
+// stands in register_costs.def, with where the numbers are from. ptxas also saves registers, by
+// serialising loads, so that more CTAs share an SM.
 #include "analysis/support/checked.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/element_work.h"
@@ -27,7 +27,7 @@ namespace cost {
 #include "analysis/tiling/register_costs.def"
 } // namespace cost
 
-/// Elements whose bodies have more than this call a function of a dozen instructions or two.
+/// Bodies with more operations than this contain a function of a dozen instructions or two.
 constexpr int64_t plainWork = 8;
 
 class Estimate {
@@ -47,35 +47,35 @@ public:
     out.registerItems.push_back({op, std::move(name), amount});
   }
 
-  /// Registers with which `blocks` blocks share an SM.
-  Expr share(Expr blocks) const {
-    return view.constant(limits.registersPerSm).floorDiv(threads * blocks).floorDiv(8) * 8;
+  /// Registers with which `ctas` CTAs share an SM.
+  Expr share(Expr ctas) const {
+    return view.constant(limits.registersPerSm).floorDiv(threads * ctas).floorDiv(8) * 8;
   }
-  /// As many blocks as an SM takes of so many warps.
-  Expr mostBlocks() const {
-    return view.constant(limits.warpsPerSm).floorDiv(warps).max(1).min(limits.blocksPerSm);
+  /// The number of CTAs of `warps` warps that an SM holds.
+  Expr maxCtas() const {
+    return view.constant(limits.warpsPerSm).floorDiv(warps).max(1).min(limits.ctasPerSm);
   }
 
-  /// Loads can wait for one another: of what is beyond a full SM little is taken.
+  /// Loads can be serialised: of the registers beyond a full SM's share few are used.
   void fillSm(OpId op) {
-    const Expr over = (raw - share(mostBlocks())).max(0);
-    add(op, "given up so that blocks fill an SM", -(over * 7).ceilDiv(10));
+    const Expr over = (raw - share(maxCtas())).max(0);
+    add(op, "given up so that CTAs fill an SM", -(over * 7).ceilDiv(10));
   }
-  /// What is held can't: up to 15 % beyond a full SM.
+  /// Held values can't: up to 15 % beyond a full SM's share.
   void fillSmIfNear(OpId op, Expr isHeld) {
-    const Expr full = share(mostBlocks());
+    const Expr full = share(maxCtas());
     const Expr isNear = isAtLeast(full * 115, raw * 100);
     const Expr kept = (raw - full).max(0);
-    add(op, "given up so that blocks fill an SM",
+    add(op, "given up so that CTAs fill an SM",
         -(isHeld * isNear * kept + (view.constant(1) - isHeld) * (kept * 7).ceilDiv(10)));
   }
-  /// One block more, for up to 20 %.
-  void addBlock(OpId op) {
+  /// One CTA more, for up to 20 %.
+  void addCta(OpId op) {
     const Expr now = roundUp(raw.max(8), 8);
-    const Expr blocks = view.constant(limits.registersPerSm).floorDiv(threads * now) + 1;
-    const Expr target = share(blocks).min(limits.registersPerThread);
-    const Expr isWorth = isAtLeast(mostBlocks(), blocks) * isAtLeast(target * 120, raw * 100);
-    add(op, "given up for one more block on an SM", -(isWorth * (raw - target).max(0)));
+    const Expr ctas = view.constant(limits.registersPerSm).floorDiv(threads * now) + 1;
+    const Expr target = share(ctas).min(limits.registersPerThread);
+    const Expr isWorth = isAtLeast(maxCtas(), ctas) * isAtLeast(target * 120, raw * 100);
+    add(op, "given up for one more CTA on an SM", -(isWorth * (raw - target).max(0)));
   }
 
   const ResourceView &view;
@@ -85,11 +85,11 @@ public:
   Expr raw;
 };
 
-/// What an element of the results takes of a thread while it is made.
+/// A thread's registers for one element of the results while it is computed.
 struct Body {
   int64_t inputBits = 0, resultBits = 0;
   int64_t inputs = 0; ///< that have dims
-  int64_t live = 0;   ///< most values of 32 bits that are live at once, ops taken in order
+  int64_t live = 0;   ///< largest number of 32-bit values live at once, with ops in order
   int64_t work = 1;
   bool isLong() const { return work > plainWork; }
 };
@@ -107,7 +107,8 @@ Body bodyOf(const ResourceView &view) {
   for (OpId id : group.roots)
     body.resultBits += bitsOf(id);
   body.work = workPerElement(view.graph, group.ops);
-  // Scalars, constants and positions are the same for all elements, or made where they are read.
+  // Scalars, constants and positions are the same for all elements, or computed where they are
+  // read.
   auto isHeld = [&](OpId id) {
     const Op &op = view.graph[id];
     return view.shapeOf(id).rank() > 0 && op.opcode != Opcode::Constant &&
@@ -161,7 +162,7 @@ void addElementwise(Estimate &e) {
     const Expr isStaged = input.bytes.min(1);
     lanes = lanes.min((one - isStaged) * widest + isStaged * std::max<int64_t>(wordBits / bits, 1));
   }
-  lanes = lanes.min(mostLanes(view.graph, view.group.group.ops, view.group.group.inputs));
+  lanes = lanes.min(maxLanes(view.graph, view.group.group.ops, view.group.group.inputs));
   const int64_t most = pendingElements(view.graph, view.group.group.ops, view.group.group.inputs);
   Expr vectors = view.constant(most).floorDiv(lanes).max(1).min(maxPendingVectors);
   const Expr rounds = elements.ceilDiv(lanes).ceilDiv(e.threads).max(1);
@@ -187,7 +188,7 @@ void addReduction(Estimate &e) {
   const ReductionTiles tiles = reductionTiles(view);
   const Expr one = view.constant(1);
   const OpId op = view.group.instances[tiles.reductions.front()].op;
-  // A whole row stays, if the results need it again.
+  // A whole row stays in registers if the results need it again.
   const Expr isKept = tiles.isWhole * isAtLeast(tiles.columns, view.constant(2));
   const Expr kept = tiles.held * isKept;
   const Expr inFlight = isKept * tiles.lanes + (one - isKept) * tiles.held.min(32);
@@ -203,7 +204,7 @@ void addReduction(Estimate &e) {
   e.fillSmIfNear(op, isKept);
 }
 
-/// The least rows + columns of a warp's share, for warps in a grid that divides a tile evenly.
+/// The smallest rows + columns of a warp's share, over grids of warps that divide the tile evenly.
 Expr warpEdge(const ResourceView &view, Expr rows, Expr columns) {
   constexpr int64_t never = 1 << 20;
   const Expr warps = view.parameter("warps"), one = view.constant(1);
@@ -216,22 +217,22 @@ Expr warpEdge(const ResourceView &view, Expr rows, Expr columns) {
   return least;
 }
 
-/// Registers a thread, when so many warps share an SM evenly.
+/// Registers a thread when `warps` warps share an SM evenly.
 Expr evenShare(Expr warps, const DeviceLimits &limits) {
   const Expr share =
       warps.context().constant(limits.registersPerSm / 128).floorDiv(warps.ceilDiv(4));
   return (share.floorDiv(8) * 8).min(limits.registersPerThread);
 }
 
-/// The warp that copies, and where its block would have too few registers, three idle ones beside
-/// it that give theirs away (codegen/copying_warps.h): then all start with an even share.
-void addCopyingWarps(Estimate &e, OpId op, Expr needed) {
+/// The producer warp, and where its CTA would have too few registers, three idle warps beside it
+/// that release theirs (codegen/producer_warps.h): then all start with an even share.
+void addProducerWarps(Estimate &e, OpId op, Expr needed) {
   const Expr warps = e.warps, one = e.view.constant(1);
   const Expr even = evenShare(warps + 1, e.limits), shared = evenShare(warps + 4, e.limits);
   const Expr most = mostWarpgroupRegisters(warps, e.limits);
   const Expr moves =
       isAtLeast(needed, even + 1) * isAtLeast(most, even + 1) * isAtLeast(most, needed);
-  e.add(op, "moved from the warps that copy", moves * (shared - e.raw));
+  e.add(op, "moved from the producer warps", moves * (shared - e.raw));
   e.out.threads = (warps + one + moves * 3) * 32;
 }
 
@@ -248,11 +249,11 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
     const Expr sums = (padded.rows * padded.columns).ceilDiv(e.threads);
     e.add(id, cost::WgmmaAccumulators, sums);
     e.add(id, cost::WgmmaBeside, one);
-    addCopyingWarps(e, id, sums + warpgroupRegistersBesideSums);
+    addProducerWarps(e, id, sums + warpgroupRegistersBesideSums);
     return;
   }
   if (instruction == Instruction::MmaSync) {
-    constexpr int64_t fragmentBytes = 32, copyBytes = 16, mostCopies = 64;
+    constexpr int64_t fragmentBytes = 32, copyBytes = 16, maxCopies = 64;
     const Expr rows = roundUp(tiles.rows, 16), columns = roundUp(tiles.columns, 8);
     const Expr step = roundUp(tiles.step, std::max<int64_t>(fragmentBytes / bytes, 1));
     const Expr sums = (rows * columns).ceilDiv(e.threads);
@@ -263,13 +264,13 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
     e.add(id, cost::MmaAccumulators, sums);
     e.add(id, cost::MmaResults, sums);
     e.add(id, cost::MmaFragments, warpEdge(view, rows, columns).floorDiv(4));
-    e.add(id, cost::MmaCopies, (copies(rows) + copies(columns)).min(mostCopies));
+    e.add(id, cost::MmaCopies, (copies(rows) + copies(columns)).min(maxCopies));
     e.add(id, cost::MmaStages, isAtLeast(view.parameter("stages"), one * 2));
     e.add(id, cost::MmaIndices, griddedDims(view));
-    e.addBlock(id);
+    e.addCta(id);
     return;
   }
-  // Threads in a grid: the least sums, then the least rows and columns.
+  // Threads in a grid: the fewest sums, then the fewest rows and columns.
   constexpr int64_t never = 1 << 28, most = 64;
   Expr sums = view.constant(never);
   for (int64_t c = 1; c <= 1024; c *= 2)
@@ -280,7 +281,7 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
   e.add(id, cost::FmaElements,
         ((tiles.rows + tiles.columns) * tiles.step).ceilDiv(e.threads).min(most));
   e.add(id, cost::FmaSplit, isAtLeast(view.parameter("split_k"), one * 2));
-  e.addBlock(id);
+  e.addCta(id);
 }
 
 void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
@@ -296,13 +297,13 @@ void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
   e.add(id, cost::ChainAccumulators, sums);
   if (isWgmma) {
     e.add(id, cost::ChainWgmmaBeside, view.constant(1));
-    addCopyingWarps(e, id, e.raw);
+    addProducerWarps(e, id, e.raw);
     return;
   }
-  // Few fragments of Q stay, many are read again.
-  constexpr int64_t mostKept = 32, readAgain = 8;
+  // Few fragments of Q stay in registers; many are read again.
+  constexpr int64_t maxKept = 32, readAgain = 8;
   const Expr fragments = blocks * depth.floorDiv(4);
-  const Expr isMuch = isAtLeast(fragments, view.constant(mostKept + 1));
+  const Expr isMuch = isAtLeast(fragments, view.constant(maxKept + 1));
   e.add(dots.first, cost::ChainFragments,
         isMuch * readAgain + (view.constant(1) - isMuch) * fragments);
   e.add(id, cost::ChainBeside, (e.raw * 2).ceilDiv(5));
@@ -329,12 +330,12 @@ Expr warpgroupSums(const ResourceView &view, const CodeChoice &code) {
 }
 
 Expr mostWarpgroupRegisters(Expr warps, const DeviceLimits &limits) {
-  constexpr int64_t mostMoved = 240, mostWarps = 32;
+  constexpr int64_t maxMoved = 240, maxWarps = 32;
   const Expr groups = warps.floorDiv(4).max(1), even = evenShare(warps + 1, limits);
   const Expr shared = evenShare(warps + 4, limits);
   const Expr moved =
       (shared * (groups + 1) - copyingWarpRegisters).max(0).floorDiv(groups).floorDiv(8) * 8;
-  return even.max(moved.min(mostMoved) * isAtLeast(warps.context().constant(mostWarps), warps + 4));
+  return even.max(moved.min(maxMoved) * isAtLeast(warps.context().constant(maxWarps), warps + 4));
 }
 
 void addRegisterItems(const ResourceView &view, const CodeChoice &code, const DeviceLimits &limits,

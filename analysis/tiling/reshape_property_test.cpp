@@ -1,7 +1,7 @@
 // Reshapes of root tiles against enumeration: every pair of shapes of up to 24 elements (`ctest -L
-// soak`: 64), every integer tile size, every program.
+// soak`: 64), every integer tile size, every CTA.
 #include "analysis/tiling/factored_tile.h"
-#include "analysis/tiling/tile_oracle.h"
+#include "analysis/tiling/testing/tile_oracle.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

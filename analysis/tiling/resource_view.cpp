@@ -72,8 +72,8 @@ Expr lanesFor(const ResourceView &view, int64_t extent, Expr tile) {
 }
 
 namespace {
-/// Products that make one element of a convolution: window elements that only meet padding, or what
-/// lies between the elements of a dilated image, are left out.
+/// Products for one element of a convolution, without window elements that meet only padding or the
+/// gaps of a dilated image.
 std::optional<int64_t> productsOf(const Graph &graph, OpId convolution) {
   ExprContext context;
   auto maps = outputToOperands(graph, convolution, context);
@@ -141,7 +141,7 @@ DotTiles dotTiles(const ResourceView &view, unsigned dot) {
 
 WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotTiles &tiles) {
   const Expr groups = view.parameter("warps").floorDiv(4).max(1);
-  // As many below each other as there are rows for, if the others can part the columns.
+  // As many warpgroups along the rows as have rows, if the others can split the columns.
   constexpr int64_t maxGroups = 8;
   Expr below = view.constant(1);
   for (int64_t g = 2; g <= maxGroups; ++g)
@@ -151,7 +151,7 @@ WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotT
   WarpgroupTiles result;
   result.groupRows = parts * below + (view.constant(1) - parts) * groups;
   result.rows = roundUp(tiles.rows, result.groupRows * 64);
-  // Sums of integers beyond 32 columns come in 16.
+  // Integer sums beyond 32 columns come in multiples of 16.
   const Expr unit = isFloat(view.dtype(dot)) ? view.constant(8)
                                              : isAtLeast(tiles.columns, view.constant(33)) * 8 + 8;
   result.columns = roundUp(tiles.columns, unit);
@@ -159,24 +159,24 @@ WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotT
 }
 
 namespace {
-/// Which threads share a row, and what of it they go through at a time.
+/// The threads that share a row, and the columns that they process at a time.
 void addThreads(const ResourceView &view, ReductionTiles &result) {
   constexpr int64_t maxThreads = 1024, warp = 32;
   const Expr one = view.constant(1), warps = view.parameter("warps"), threads = warps * warp;
   const Expr longest = result.columns.max(result.longest);
-  // The largest power of two that divides the threads, and is not much more than there is to do.
+  // The largest power of two that divides the threads and does not far exceed the work.
   const Expr vectors = longest.ceilDiv(result.lanes);
   const Expr wanted = (result.alongRows ? vectors : result.rows) * 2 - 1;
   Expr power = one;
   for (int64_t p = 2; p <= maxThreads; p *= 2) {
     Expr fits = isMultiple(threads, p) * isAtLeast(wanted, view.constant(p));
-    if (result.alongRows && p > warp) // several warps, where there are not enough rows for all
+    if (result.alongRows && p > warp) // several warps a row, if there are not enough rows for all
       fits = fits * isAtLeast(threads, result.rows * p);
     power = power.max(fits * p);
   }
   result.threadsPerRow = result.alongRows ? power : threads.floorDiv(power);
   if (result.alongRows) {
-    // More than a warp's threads have a row.
+    // A row has more threads than a warp.
     result.exchanges = isMultiple(warps, 2) * isAtLeast(warps, result.rows * 2) *
                        isAtLeast(longest, result.lanes * warp + 1);
   } else {
@@ -194,8 +194,8 @@ void addThreads(const ResourceView &view, ReductionTiles &result) {
       chunk = chunk * p.size;
       length *= p.largest();
     }
-  // A step that leaves threads idle is taken with others; one that would hold more than a thread
-  // can is taken in parts, as equal as can be.
+  // Steps that leave threads idle are merged; a step with more values than a thread can hold is
+  // split into equal parts.
   std::vector<OpId> reductions;
   for (unsigned i : result.reductions)
     reductions.push_back(view.group.instances[i].op);
@@ -227,7 +227,7 @@ ReductionTiles reductionTiles(const ResourceView &view) {
   std::sort(result.reductions.begin(), result.reductions.end(), [&](unsigned a, unsigned b) {
     return view.group.instances[a].op < view.group.instances[b].op;
   });
-  // Rows are what decides which element of a reduction is read.
+  // Rows decide which element of a reduction is read.
   std::vector<bool> isRow(view.rootTile.size());
   for (unsigned i : result.reductions) {
     const std::vector<bool> dims = view.rootDimsOf(i);
@@ -260,7 +260,7 @@ ReductionTiles reductionTiles(const ResourceView &view) {
         break;
       }
   }
-  // Lanes must divide every run of columns that they are to lie in.
+  // Lanes must divide every run of columns.
   const Shape &root = view.rootShape();
   const Expr one = view.constant(1);
   result.lanes = lanesFor(view, common, view.constant(common));

@@ -1,5 +1,5 @@
-// What the rules for registers and shared memory read of a group, looked up once. Internal to the
-// tiling analysis.
+// The facts about a group that the rules for registers and shared memory read, computed once.
+// Internal to the tiling analysis.
 #pragma once
 
 #include "analysis/tiling/plan.h"
@@ -34,7 +34,7 @@ struct ResourceView {
   /// Sizes of its tile, one a dim.
   std::vector<Expr> rootTile;
 
-  /// Of the root's dims, those whose tile decides which tile of this instance is wanted.
+  /// The root's dims that decide the tile of this instance.
   std::vector<bool> rootDimsOf(unsigned instance) const;
 };
 
@@ -58,45 +58,45 @@ struct DotTiles {
 };
 DotTiles dotTiles(const ResourceView &view, unsigned dot);
 
-/// Neighbours that a thread makes at once: those that fit in 16 bytes of the widest input or
-/// result, as long as they divide the extent and the tile.
+/// Vector width of a thread: as many elements as fit in 16 bytes of the widest input or result and
+/// divide the extent and the tile.
 Expr lanesFor(const ResourceView &view, int64_t extent, Expr tile);
 int64_t widestLanes(const ResourceView &view);
 
-/// How reductions share out their columns, see codegen/reduction_lowering.h.
+/// How a reduction distributes its columns over threads, see codegen/reduction_lowering.h.
 struct ReductionTiles {
   std::vector<unsigned> reductions; ///< instances, one an op
   bool alongRows = true;
-  Expr rows;    ///< of a program
+  Expr rows;    ///< of a CTA
   Expr columns; ///< of the results, per row
   int64_t longest = 1;
   Expr lanes;
-  Expr exchanges;     ///< 1 where partial results cross warps
-  Expr threadsPerRow; ///< that share a row
-  Expr held;          ///< values that a thread goes through at a time, of a row
-  Expr isWhole;       ///< 1 where that is all of them
+  Expr exchanges;     ///< 1 if partial results cross warps
+  Expr threadsPerRow; ///< threads that share a row
+  Expr held;          ///< values of a row that a thread processes at a time
+  Expr isWhole;       ///< 1 if those are all of the row's
 };
 ReductionTiles reductionTiles(const ResourceView &view);
 
-/// Inputs that lie across the root and are read through shared memory, see
-/// codegen/staged_inputs.h; bytes are 0 for tiles where that is not so.
+/// Transposed inputs that are staged through shared memory, see codegen/staged_inputs.h; bytes are
+/// 0 for tiles that are not staged.
 struct StagedInputTile {
   OpId op;
   Expr bytes;
 };
 std::vector<StagedInputTile> stagedInputTiles(const ResourceView &view);
 
-/// wgmma: warpgroups one below the other, and rows and columns that are laid out.
+/// wgmma: warpgroups along the rows, and rows and columns in shared memory.
 struct WarpgroupTiles {
   Expr groupRows, rows, columns;
 };
 WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotTiles &tiles);
 
-/// Registers that a thread of the multiplying warps has for results of wgmma: its accumulators, and
+/// Registers that a thread of the consumer warps has for results of wgmma: its accumulators, and
 /// in a chain the scores and their exponentials.
 Expr warpgroupSums(const ResourceView &view, const CodeChoice &code);
 
-/// Appends what the code takes of shared memory.
+/// Appends the shared-memory items of the code.
 void addSharedItems(const ResourceView &view, const CodeChoice &code, Resources &out);
 /// Appends the register estimate, and sets the threads.
 void addRegisterItems(const ResourceView &view, const CodeChoice &code, const DeviceLimits &limits,

@@ -52,7 +52,7 @@ std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel) 
     return std::nullopt;
   int64_t total = features;
   for (const WindowDim &dim : op.attrs.window)
-    total = std::min(total * dim.size, step); // what goes beyond a step doesn't matter
+    total = std::min(total * dim.size, step); // the rest beyond a step doesn't matter
   return total;
 }
 
@@ -135,7 +135,7 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeCho
   return out;
 }
 
-bool hasTurnedBytes(const Graph &graph, const Group &group) {
+bool hasTransposedBytes(const Graph &graph, const Group &group) {
   for (OpId id : group.ops) {
     const Op &op = graph[id];
     if (op.opcode != Opcode::Dot)
@@ -165,10 +165,10 @@ bool hasTurnedBytes(const Graph &graph, const Group &group) {
   return false;
 }
 
-int64_t registersBesideAccumulators(Instruction instruction, bool hasTurnedBytes) {
+int64_t registersBesideAccumulators(Instruction instruction, bool hasTransposedBytes) {
   switch (instruction) {
   case Instruction::MmaSync:
-    return hasTurnedBytes ? 135 : 95;
+    return hasTransposedBytes ? 135 : 95;
   case Instruction::Wgmma: // see mostWarpgroupRegisters()
     return warpgroupRegistersBesideSums;
   case Instruction::Fma:
@@ -203,20 +203,19 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
   auto atMost = [&](Expr amount, int64_t limit, Provenance from) {
     group.constraints.push_back({Formula::lessEqual(amount, ctx.constant(limit)), std::move(from)});
   };
-  atMost(r.threads, limits.threadsPerBlock,
+  atMost(r.threads, limits.threadsPerCta,
          ofDevice("threads",
-                  fmt::format("{{0}} threads a block, of at most {}", limits.threadsPerBlock),
+                  fmt::format("{{0}} threads a CTA, of at most {}", limits.threadsPerCta),
                   {r.threads}));
-  atMost(
-      r.grid, limits.gridX,
-      ofDevice("grid-limit", fmt::format("{{0}} blocks, of at most {}", limits.gridX), {r.grid}));
+  atMost(r.grid, limits.gridX,
+         ofDevice("grid-limit", fmt::format("{{0}} CTAs, of at most {}", limits.gridX), {r.grid}));
   if (!r.sharedItems.empty()) {
     std::vector<Expr> args{r.sharedBytes};
     std::string items = itemText(r.sharedItems, " B", args);
-    atMost(r.sharedBytes, limits.sharedBytesPerBlock,
+    atMost(r.sharedBytes, limits.sharedBytesPerCta,
            ofDevice("shared-memory",
-                    fmt::format("{{0}} B of shared memory a block, of at most {} B: {}",
-                                limits.sharedBytesPerBlock, items),
+                    fmt::format("{{0}} B of shared memory a CTA, of at most {} B: {}",
+                                limits.sharedBytesPerCta, items),
                     std::move(args)));
   }
   if (r.accumulatorItems.empty())
@@ -228,7 +227,7 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
     std::string items = itemText(r.accumulatorItems, "", args);
     const int64_t most =
         limits.registersPerThread -
-        registersBesideAccumulators(code.instruction, hasTurnedBytes(graph, group.group));
+        registersBesideAccumulators(code.instruction, hasTransposedBytes(graph, group.group));
     atMost(r.accumulatorRegistersPerThread, most,
            ofDevice("registers",
                     fmt::format("{{0}} registers a thread, of at most {} beside the operands of "
@@ -239,7 +238,7 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
     args[0] = all;
     atMost(all, limits.registersPerSm,
            ofDevice("registers",
-                    fmt::format("{{0}} registers a block, of at most {}; a thread has {}",
+                    fmt::format("{{0}} registers a CTA, of at most {}; a thread has {}",
                                 limits.registersPerSm, items),
                     std::move(args)));
   }

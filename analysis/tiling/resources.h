@@ -1,7 +1,6 @@
-// What a tiled group takes from the device, as expressions in its parameters.
+// Resources of a tiled group, as expressions in its parameters.
 //
-// The numbers are those of our code generation: the bytes of shared memory that a block is launched
-// with. They follow from how the code is made:
+// They model our code generation; shared memory equals the bytes that a CTA is launched with:
 //   dot       both operand tiles are staged in shared memory, `stages` buffers of each (cp.async
 //             multi-stage), padded to whole products and to units of 128 B; a tile of several
 //             batches takes them one by one. fma stages operands in the type of the sums. The
@@ -20,7 +19,7 @@
 //             partial results cross through 8 B for each warp, or each thread, and reduction
 //   elementwise  an input whose fastest dim follows another root dim than the fastest is staged
 //             once, a whole tile, so that both the read and the write run along rows.
-// Items do not share memory: each counts for itself.
+// Items do not share memory: their sizes add up.
 #pragma once
 
 #include "analysis/tiling/device_limits.h"
@@ -33,16 +32,16 @@
 
 namespace tilewright {
 
-/// One buffer or one set of registers. `op` is the op that it is for.
+/// One buffer or one set of registers, for the op `op`.
 struct ResourceItem {
   OpId op;
   std::string name; ///< "operand 0 of %dot.1 (%a), 3 stages" reads as name and amount
-  Expr amount;      ///< bytes per block, or 32-bit registers per thread
+  Expr amount;      ///< bytes per CTA, or 32-bit registers per thread
 };
 
-/// Which of our lowerings makes the code of a group.
+/// The lowering that makes the code of a group.
 enum class CodeKind : uint8_t {
-  Elementwise, ///< each element on its own, also by loops
+  Elementwise, ///< each element separately, also by loops
   Reduction,
   Dot, ///< or a convolution as one
   Chain,
@@ -54,32 +53,32 @@ struct CodeChoice {
   Instruction instruction = Instruction::Fma; ///< of the dots
 };
 
-/// What code generation chooses where a plan asks for an instruction, as far as ops and types tell:
-/// a simpler one where that does not take the types.
+/// The instruction that code generation chooses for a plan's, as far as ops and types decide: a
+/// simpler one if the plan's does not take the types.
 CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instruction);
 
 struct Resources {
-  Expr threads;     ///< per block: those of the plan's warps, and of warps that only copy
-  Expr grid;        ///< blocks: tiles of all parallel dims, times split_k
-  Expr sharedBytes; ///< per block: the sum of the items
+  Expr threads;     ///< per CTA: those of the plan's warps, and of producer warps
+  Expr grid;        ///< CTAs: tiles of all parallel dims, times split_k
+  Expr sharedBytes; ///< per CTA: the sum of the items
   std::vector<ResourceItem> sharedItems;
   Expr accumulatorRegistersPerThread; ///< the sum of the items, each ⌈registers / threads⌉
   std::vector<ResourceItem> accumulatorItems;
-  /// What ptxas is expected to take, before it is held to what a block of so many threads can have:
-  /// the sum of the items. One that is negative is what it gives up to have more blocks on an SM.
+  /// Registers that ptxas is expected to use, before the limit for the CTA's number of threads: the
+  /// sum of the items. Negative items are registers that it saves to fit more CTAs on an SM.
   Expr registersPerThread;
   std::vector<ResourceItem> registerItems;
 };
 
-/// A convolution's sum goes, for each window element, over tiles of the input features. With fewer
-/// features (of a group) than a matrix instruction takes at once, a step takes elements of several
-/// window elements: so many. Nothing where it does not.
+/// Packed steps of a convolution: its sum loops over window elements and tiles of the input
+/// features; with fewer features (of a group) than a matrix instruction takes, a step packs several
+/// window elements. Returns the size of such a step, or empty if steps are not packed.
 std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel);
 
 /// On a device with these limits: ptxas gives registers up to have more CTAs on an SM.
 Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
                       const DeviceLimits &limits);
-/// Of the code that is chosen for `instruction`.
+/// Resources of the code that is chosen for `instruction`.
 Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction instruction,
                       const DeviceLimits &limits);
 
@@ -88,31 +87,31 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction i
 /// to 160 (mma.sync) and 192 (fma) accumulators were compiled without spills, for sm_80 and sm_90a
 /// with one and with four stages, and of more were not. What wgmma leaves of what its warps can
 /// have is warpgroupRegistersBesideSums.
-int64_t registersBesideAccumulators(Instruction instruction, bool hasTurnedBytes = false);
+int64_t registersBesideAccumulators(Instruction instruction, bool hasTransposedBytes = false);
 
 /// Registers beside the sums of a thread that multiplies with wgmma: descriptors, the ring of
 /// stages, coordinates and masks of the epilogue took 26 to 45 with ptxas 13.0.
 constexpr int64_t warpgroupRegistersBesideSums = 48;
 /// The same in a chain of two dots, beside scores, their exponentials and sums.
 constexpr int64_t chainRegistersBesideSums = 36;
-/// Registers that a warpgroup of copying warps keeps of a thread when it gives the others away.
+/// Registers that a warpgroup of producer warps keeps of a thread when it gives the others away.
 constexpr int64_t copyingWarpRegisters = 40;
-/// Most registers that a thread of `warps` multiplying warps can have beside the warps that copy:
-/// an even share of an SM, or more where a whole warpgroup of copying warps gives its own away
+/// Most registers that a thread of `warps` consumer warps can have beside the producer warps:
+/// an even share of an SM, or more where a whole warpgroup of producer warps gives its own away
 /// (setmaxnreg).
 Expr mostWarpgroupRegisters(Expr warps, const DeviceLimits &limits);
 
-/// Does a dot of the group have an operand of 8 bits whose contracted dim is not the contiguous
-/// one? mma.sync takes words of four along it: they are put together from bytes on the way to
-/// shared memory, with dozens of registers.
-bool hasTurnedBytes(const Graph &graph, const Group &group);
+/// True if a dot of the group has an 8-bit operand whose contracted dim is not contiguous. mma.sync
+/// takes words of four elements along it, which are assembled from bytes on the way to shared
+/// memory, with dozens of registers.
+bool hasTransposedBytes(const Graph &graph, const Group &group);
 
 /// Appends the device's limits as constraints of "device", with rules "threads", "grid-limit",
-/// "shared-memory" and "registers". Their texts give the amounts wanted and allowed, itemised.
+/// "shared-memory" and "registers". Their texts give the amounts needed and allowed, itemised.
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
                             Instruction instruction = Instruction::Fma);
 
-/// Appends what an instruction needs of the tiles of every dot, rule "mma-shape":
+/// Appends an instruction's constraints on the tiles of every dot, rule "mma-shape":
 ///   mma.sync  m multiple of 16, n of 8, k of 32 bytes, or the whole dims, which are padded; the
 ///             16x8 results divided evenly among the warps; batch tiles of 1; what
 ///             whyNoMatrixProduct() takes

@@ -78,7 +78,7 @@ TEST(Resources, StagesOfABigGemm) {
       for (int device = 0; device < 3; ++device) {
         Kernel limited(bigGemm);
         DeviceLimits device_limits;
-        device_limits.sharedBytesPerBlock = limits[device];
+        device_limits.sharedBytesPerCta = limits[device];
         addResourceConstraints(limited.graph(), *limited.group, device_limits,
                                Instruction::MmaSync);
         EXPECT_EQ(limited.violated(point).empty(), stages <= row.most[device])
@@ -126,7 +126,7 @@ TEST(Resources, AChainStagesItsRowsOnceAndItsScoresNowhere) {
       for (int64_t limit : {bytes, bytes - 1}) {
         Kernel k(chain);
         DeviceLimits limits;
-        limits.sharedBytesPerBlock = limit;
+        limits.sharedBytesPerCta = limit;
         Assignment point = k.at({{"t0", row.rows},
                                  {"t1", row.columns},
                                  {"k0", row.step},
@@ -139,18 +139,18 @@ TEST(Resources, AChainStagesItsRowsOnceAndItsScoresNowhere) {
         addResourceConstraints(k.graph(), *k.group, limits, instruction);
         bool isRefused = false;
         for (const std::string &text : k.violated(point))
-          isRefused = isRefused || text.find("B of shared memory a block") != std::string::npos;
+          isRefused = isRefused || text.find("B of shared memory a CTA") != std::string::npos;
         EXPECT_EQ(isRefused, limit < bytes) << row.rows << " " << toString(instruction);
       }
     }
 }
 
-TEST(Resources, NoMoreProgramsShareASumThanItHasTiles) {
+TEST(Resources, NoMoreCtasShareASumThanItHasTiles) {
   Kernel k(bigGemm);
   EXPECT_TRUE(k.violated(k.at({{"k0", 128}, {"split_k", 32}})).empty());
   EXPECT_EQ(k.violated(k.at({{"k0", 128}, {"split_k", 33}})),
             (std::vector<std::string>{
-                "%c: 33 programs share one result tile, of at most 32 tiles of the sum"}));
+                "%c: 33 CTAs share one result tile, of at most 32 tiles of the sum"}));
 }
 
 TEST(Resources, SayWhatIsWantedAndWhatIsAllowed) {
@@ -158,7 +158,7 @@ TEST(Resources, SayWhatIsWantedAndWhatIsAllowed) {
   addResourceConstraints(k.graph(), *k.group, {}, Instruction::MmaSync);
   EXPECT_EQ(k.violated(k.at({{"t0", 128}, {"t1", 256}, {"k0", 64}, {"stages", 6}, {"warps", 8}})),
             (std::vector<std::string>{
-                "device: 294912 B of shared memory a block, of at most 232448 B: 98304 B for "
+                "device: 294912 B of shared memory a CTA, of at most 232448 B: 98304 B for "
                 "operand 0 of %c (%a), staged, 196608 B for operand 1 of %c (%b), staged"}));
   EXPECT_EQ(k.violated(k.at({{"t0", 256}, {"t1", 256}, {"k0", 16}, {"warps", 4}})),
             (std::vector<std::string>{"device: 512 registers a thread, of at most 160 beside the "
@@ -176,7 +176,7 @@ TEST(Resources, SlicedHeadTransposeStagesItsWholeOperandTile) {
   for (int64_t a : {16, 32, 64})
     EXPECT_EQ(evaluate(r.sharedBytes, k.at({{"t0", a}, {"t1", 16}, {"t2", 128}})), 4096 * a);
   DeviceLimits small;
-  small.sharedBytesPerBlock = 101376;
+  small.sharedBytesPerCta = 101376;
   addResourceConstraints(k.graph(), *k.group, small);
   EXPECT_TRUE(k.violated(k.at({{"t0", 16}, {"t1", 16}, {"t2", 128}})).empty());
   EXPECT_EQ(k.violated(k.at({{"t0", 32}, {"t1", 16}, {"t2", 128}})).size(), 1u);
@@ -276,7 +276,7 @@ TEST(Resources, RegistersGivenUpFollowTheDevice) {
   auto registersOf = [&](int64_t warps, int64_t blocks, int64_t registers) {
     DeviceLimits limits;
     limits.warpsPerSm = warps;
-    limits.blocksPerSm = blocks;
+    limits.ctasPerSm = blocks;
     limits.registersPerSm = registers;
     Resources r = resourcesOf(k.graph(), *k.group, Instruction::Fma, limits);
     return *evaluate(r.registersPerThread, point);
@@ -361,7 +361,7 @@ TEST(Resources, WarpgroupsHaveWhatTheCopyingWarpsLeave) {
             "device: 208 registers a thread for sums, of at most 184 with wgmma: 8 warps beside "
             "those that copy can have 232 each, and 48 are for other values");
   ASSERT_EQ(refused(208, 8, 4).size(), 2u);
-  EXPECT_NE(refused(208, 8, 4)[0].find("237632 B of shared memory a block, of at most 232448 B"),
+  EXPECT_NE(refused(208, 8, 4)[0].find("237632 B of shared memory a CTA, of at most 232448 B"),
             std::string::npos)
       << refused(208, 8, 4)[0];
 }

@@ -3,7 +3,7 @@
 #include "analysis/affine/simplify.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/propagate.h"
-#include "analysis/tiling/tile_test_util.h"
+#include "analysis/tiling/testing/tiles.h"
 
 using namespace tilewright;
 

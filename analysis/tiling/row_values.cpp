@@ -14,7 +14,7 @@ int64_t heldPerColumn(const Graph &graph, std::span<const OpId> reductions,
   for (OpId reduction : reductions)
     passes.push_back({graph[reduction].operands[0]});
   passes.emplace_back(results.begin(), results.end());
-  std::vector<size_t> madeIn(graph.size(), passes.size()); ///< pass that makes an op first
+  std::vector<size_t> madeIn(graph.size(), passes.size()); ///< the first pass that computes an op
   std::vector<size_t> lastRead(graph.size());
   for (size_t pass = 0; pass < passes.size(); ++pass) {
     std::vector<OpId> work = passes[pass];

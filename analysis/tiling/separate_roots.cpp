@@ -8,7 +8,7 @@ namespace tilewright {
 
 namespace {
 
-/// The roots and what they need of the group; ops of other sets that they need stay among the ops.
+/// The roots and the group's ops that they need, including ops of other sets.
 llvm::Expected<Group> partOf(const Graph &graph, const Group &group,
                              const std::vector<OpId> &roots) {
   std::vector<bool> isNeeded(graph.size());
@@ -40,11 +40,12 @@ llvm::Expected<SeparateTiles> tilePart(const Graph &graph, const Group &group,
 
 } // namespace
 
-llvm::Expected<std::vector<SeparateTiles>> tileRootsApart(const Graph &graph, const Group &group) {
-  constexpr size_t mostRoots = 64;
-  if (group.roots.size() > mostRoots)
+llvm::Expected<std::vector<SeparateTiles>> tileHorizontalFusion(const Graph &graph,
+                                                                const Group &group) {
+  constexpr size_t maxRoots = 64;
+  if (group.roots.size() > maxRoots)
     return makeError(DiagClass::BudgetSpent, "{} roots in one group are over the limit of {}",
-                     group.roots.size(), mostRoots);
+                     group.roots.size(), maxRoots);
   std::vector<SeparateTiles> parts;
   std::vector<std::vector<OpId>> rootsOfParts;
   for (OpId root : group.roots) {

@@ -3,7 +3,7 @@
 #include "analysis/tiling/numeric_tile.h"
 #include "analysis/tiling/program_map.h"
 #include "analysis/tiling/separate_roots.h"
-#include "analysis/tiling/tile_oracle.h"
+#include "analysis/tiling/testing/tile_oracle.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -34,7 +34,7 @@ Parts partsOf(const std::string &body) {
         out.graph()[OpId{i}].opcode != Opcode::Tuple)
       ops.push_back(OpId{i});
   out.group = llvm::cantFail(makeGroup(out.graph(), ops));
-  auto parts = tileRootsApart(out.graph(), out.group);
+  auto parts = tileHorizontalFusion(out.graph(), out.group);
   EXPECT_TRUE(bool(parts)) << (parts ? "" : takeDiag(parts.takeError()).str());
   out.parts = std::move(*parts);
   return out;
@@ -50,10 +50,10 @@ std::string rootsText(const Parts &made) {
   return text;
 }
 
-/// For some sizes of each part: the programs of one launch write every element of every root once.
+/// For some sizes of each part: the CTAs of one launch write every element of every root once.
 void expectPartition(const Parts &made) {
   for (int64_t size : {1, 2, 3, 5, 64}) {
-    JointPrograms joint;
+    JointCtas joint;
     std::vector<Dims> values;
     std::vector<ProgramMap> maps;
     for (const SeparateTiles &part : made.parts) {
@@ -73,16 +73,16 @@ void expectPartition(const Parts &made) {
       maps.push_back(llvm::cantFail(
           ProgramMap::make(*part.context, counts, ProgramOrder::inOrder(counts.size()))));
       values.push_back(std::move(own));
-      ASSERT_FALSE(bool(joint.add(maps.back().programs)));
+      ASSERT_FALSE(bool(joint.add(maps.back().ctas)));
     }
     std::map<std::pair<uint32_t, int64_t>, int> writers;
-    for (int64_t program = 0; program < joint.programs(); ++program) {
-      auto place = joint.partOf(program);
+    for (int64_t cta = 0; cta < joint.ctas(); ++cta) {
+      auto place = joint.partOf(cta);
       ASSERT_TRUE(place);
       const SeparateTiles &part = made.parts[place->part];
       const ProgramMap &map = maps[place->part];
       Assignment at;
-      at.set(map.program, place->program);
+      at.set(map.cta, place->cta);
       at.set(map.turn, 0);
       Assignment point = part.tiled.space.assign(values[place->part]);
       for (size_t d = 0; d < map.tile.size(); ++d)

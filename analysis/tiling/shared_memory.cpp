@@ -1,4 +1,4 @@
-// Shared memory of a block, to the byte, by how the code is made.
+// Shared memory of a CTA, exact to the byte, for each kind of lowering.
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resource_view.h"
 
@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t barrierBytes = 8, swizzleUnit = 1024; ///< of wgmma
 constexpr int64_t tileUnit = 128;                       ///< of the others
 constexpr int64_t partialBytes = 8;                     ///< of a reduction, whatever its type
-constexpr int64_t kBytes = 32;                          ///< that a matrix instruction takes of K
+constexpr int64_t kBytes = 32;                          ///< of K in one matrix instruction
 
 void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resources &out) {
   const ChainSizes sizes = chainSizes(view.graph, view.group, dots);
@@ -40,7 +40,7 @@ void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resou
                                stages * (4 * barrierBytes) + barrierBytes});
 }
 
-/// Are the right operand's columns contiguous in memory?
+/// True if the right operand's columns are contiguous in memory.
 bool isColumnMinor(const ResourceView &view, unsigned dot) {
   const DotDims &dims = view.op(dot).attrs.dot;
   const Shape &rhs = view.graph[view.op(dot).operands[1]].shape;
@@ -61,8 +61,8 @@ void addDot(const ResourceView &view, unsigned dot, Instruction instruction, Res
   const DotTiles tiles = dotTiles(view, dot);
   const Expr stages = view.parameter("stages");
   const bool isWgmma = instruction == Instruction::Wgmma;
-  // fma takes operands as they are summed; matrix instructions as they come, K padded to whole
-  // products.
+  // fma takes operands in the type of the sums; matrix instructions in their own type, with K
+  // padded to whole products.
   const DType result = view.dtype(dot);
   const DType sums = isFloat(result) && result != DType::F64 ? DType::F32 : result;
   const bool isMatrix = instruction != Instruction::Fma;
@@ -79,8 +79,8 @@ void addDot(const ResourceView &view, unsigned dot, Instruction instruction, Res
     across[0] = roundUp(across[0], 16);
     across[1] = roundUp(across[1], 8);
   }
-  // A convolution in groups of features is a product only where a tile is within a group; else a
-  // loop for each element.
+  // A convolution with feature groups is a product only if each tile is within a group; otherwise
+  // it is a loop for each element.
   Expr isProduct = view.constant(1);
   if (int64_t groups = op.attrs.featureGroupCount; op.opcode == Opcode::Convolution && groups > 1) {
     const Shape &kernel = view.graph[op.operands[1]].shape;
@@ -99,7 +99,7 @@ void addDot(const ResourceView &view, unsigned dot, Instruction instruction, Res
         {id, fmt::format("barriers of %{}", op.name), stages * (2 * barrierBytes)});
 }
 
-/// Partial results cross warps through a place each.
+/// Partial results cross warps, each through its own slot.
 void addReductions(const ResourceView &view, Resources &out) {
   const ReductionTiles tiles = reductionTiles(view);
   const Expr places = view.parameter("warps") * (tiles.alongRows ? 1 : 32);
@@ -109,7 +109,7 @@ void addReductions(const ResourceView &view, Resources &out) {
                                places * tiles.exchanges * partialBytes});
 }
 
-/// Instances that read each instance.
+/// The users of each instance.
 std::vector<std::vector<unsigned>> readers(const TiledGroup &group) {
   std::vector<std::vector<unsigned>> out(group.instances.size());
   for (unsigned i = 0; i < group.instances.size(); ++i)
@@ -122,7 +122,7 @@ std::vector<std::vector<unsigned>> readers(const TiledGroup &group) {
 void addTransposes(const ResourceView &view, Resources &out) {
   const std::vector<std::vector<unsigned>> users = readers(view.group);
   for (const StagedInputTile &input : stagedInputTiles(view)) {
-    // The op that turns it: the first transpose or bitcast on the way to the root.
+    // The op that transposes it: the first transpose or bitcast on the way to the root.
     unsigned at = view.group.instancesOf(input.op).front();
     std::string name = fmt::format("tile of %{}", view.graph[input.op].name);
     while (!users[at].empty()) {

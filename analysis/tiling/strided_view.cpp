@@ -111,15 +111,14 @@ bool dependsOnDot(const Graph &graph, const Group &group, OpId from) {
 
 } // namespace
 
-std::optional<std::string> whyNotCopied(const Graph &graph, const Group &group, OpId dot) {
+std::optional<std::string> tmaRefusal(const Graph &graph, const Group &group, OpId dot) {
   const DotDims &dims = graph[dot].attrs.dot;
   for (size_t i = 0; i < 2; ++i) {
     OpId operand = graph[dot].operands[i];
     if (dependsOnDot(graph, group, operand))
       continue;
     auto refused = [&](const std::string &why) {
-      return fmt::format("operand %{} can't be copied by the tensor memory accelerator: {}",
-                         graph[operand].name, why);
+      return fmt::format("operand %{} can't be copied by TMA: {}", graph[operand].name, why);
     };
     const Shape &shape = graph[operand].shape;
     const auto bytes = static_cast<int64_t>(bitWidth(shape.dtype) / 8);

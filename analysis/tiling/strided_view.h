@@ -1,4 +1,4 @@
-// Ops seen as strided views of a tensor in memory: what the tensor memory accelerator can copy.
+// Ops seen as strided views of a tensor in memory: what TMA can copy.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -12,33 +12,34 @@
 
 namespace tilewright {
 
-/// Is each element of the op one of its first operand's, known by the coordinates alone?
+/// True if each element of the op is an element of its first operand that depends on the
+/// coordinates only.
 bool movesElements(const Graph &graph, const Op &op);
 
 /// An op that is another tensor seen through data movement: its element (i0, i1, …) is element
-/// offset + Σ strides[d]·i_d of the source, in the physical order of that.
+/// offset + Σ strides[d]·i_d of the source, in the source's physical order.
 struct StridedView {
   OpId source;
   int64_t offset = 0;           ///< elements
   std::vector<int64_t> strides; ///< elements, by dim of the op; 0 for dims of extent 1
 };
 
-/// `isSource` says which ops lie in memory. Errors: Unsupported, with the reason why it is no such
+/// `isSource` tells which ops are in memory. Unsupported, with the reason, if the op is not such a
 /// view.
 llvm::Expected<StridedView> stridedViewOf(const Graph &graph, OpId op,
                                           const std::function<bool(OpId)> &isSource);
 
-/// The dims as one: the stride of their row-major position, 1 if they have one element. Errors:
-/// Unsupported where they do not lie in memory as one.
+/// The dims merged into one: the stride of their row-major position, 1 if they have one element.
+/// Unsupported if they are not contiguous as one dim.
 llvm::Expected<int64_t> strideOfAll(const StridedView &view, const Shape &shape,
                                     const std::vector<int64_t> &dims);
 
-/// Why the tensor memory accelerator can't bring the operands of a dot of the group, and wgmma
-/// can't therefore multiply them in the code that we make; nothing where it can, as far as that
-/// does not depend on the tile. An operand that comes of another dot of the group is not copied.
+/// Why TMA can't copy the operands of a dot of the group, so that our code can't use wgmma; empty
+/// if it can, as far as that does not depend on the tile. An operand that another dot of the group
+/// computes is not copied. TMA copies
 ///   - strided views of an input, the contracted dims as one;
 ///   - the first element, and strides but for one of a single element, at multiples of 16 bytes;
 ///   - that one is the contracted dim's, unless elements have 16 bits.
-std::optional<std::string> whyNotCopied(const Graph &graph, const Group &group, OpId dot);
+std::optional<std::string> tmaRefusal(const Graph &graph, const Group &group, OpId dot);
 
 } // namespace tilewright

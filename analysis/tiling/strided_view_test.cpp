@@ -154,7 +154,7 @@ std::string reason(const std::string &operands, const std::string &dot) {
       ops.push_back(OpId{i});
   auto group = makeGroup(graph, ops);
   EXPECT_TRUE(bool(group));
-  return whyNotCopied(graph, *group, graph.root()).value_or("");
+  return tmaRefusal(graph, *group, graph.root()).value_or("");
 }
 
 TEST(StridedView, OperandsOfWarpgroups) {
@@ -167,7 +167,7 @@ TEST(StridedView, OperandsOfWarpgroups) {
   EXPECT_EQ(
       reason(two("  a = f8e4m3fn[64,128] parameter(0)\n", "  b = f8e4m3fn[128,64] parameter(1)\n"),
              rows),
-      "operand %b can't be copied by the tensor memory accelerator: its contracted dim is not the "
+      "operand %b can't be copied by TMA: its contracted dim is not the "
       "contiguous one, which wgmma takes for 16-bit types only");
   EXPECT_EQ(reason(two("  a = f8e4m3fn[64,128] parameter(0)\n",
                        "  b = f8e4m3fn[128,64]{0,1} parameter(1)\n"),
@@ -176,42 +176,42 @@ TEST(StridedView, OperandsOfWarpgroups) {
   EXPECT_EQ(reason(two("  x = f32[64,128] parameter(0)\n  a = bf16[64,128] convert(x)\n",
                        "  b = bf16[128,64] parameter(1)\n"),
                    rows),
-            "operand %a can't be copied by the tensor memory accelerator: %a is computed, not read "
+            "operand %a can't be copied by TMA: %a is computed, not read "
             "from memory");
   EXPECT_EQ(
       reason(two("  a = bf16[64,33] parameter(0)\n", "  b = bf16[33,64] parameter(1)\n"), rows),
-      "operand %a can't be copied by the tensor memory accelerator: a stride of 66 bytes is not a "
+      "operand %a can't be copied by TMA: a stride of 66 bytes is not a "
       "positive multiple of 16");
   EXPECT_EQ(
       reason(two("  x = bf16[64,129] parameter(0)\n  a = bf16[64,128] slice(x), slice={[0:64], "
                  "[1:129]}\n",
                  "  b = bf16[128,64] parameter(1)\n"),
              rows),
-      "operand %a can't be copied by the tensor memory accelerator: its first element is 2 bytes "
+      "operand %a can't be copied by TMA: its first element is 2 bytes "
       "past a multiple of 16");
   EXPECT_EQ(
       reason(two("  x = bf16[128] parameter(0)\n  a = bf16[64,128] broadcast(x), dimensions={1}\n",
                  "  b = bf16[128,64] parameter(1)\n"),
              rows),
-      "operand %a can't be copied by the tensor memory accelerator: a stride of 0 bytes is not a "
+      "operand %a can't be copied by TMA: a stride of 0 bytes is not a "
       "positive multiple of 16");
 }
 
 // Words of four bytes along the contracted dim: put together, or there already.
 TEST(StridedView, BytesAcrossTheContractedDim) {
-  auto isTurned = [](const std::string &left, const std::string &right) {
+  auto isTransposed = [](const std::string &left, const std::string &right) {
     Module module =
         parsed("HloModule m\nENTRY main {\n  a = " + left + " parameter(0)\n  b = " + right +
                " parameter(1)\n  ROOT d = f32[64,64] dot(a, b), "
                "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n");
     auto group = makeGroup(module.entry(), std::vector{module.entry().root()});
     EXPECT_TRUE(bool(group));
-    return hasTurnedBytes(module.entry(), *group);
+    return hasTransposedBytes(module.entry(), *group);
   };
-  EXPECT_TRUE(isTurned("f8e4m3fn[64,128]", "f8e4m3fn[128,64]"));
-  EXPECT_TRUE(isTurned("f8e4m3fn[64,128]{0,1}", "f8e4m3fn[128,64]{0,1}"));
-  EXPECT_FALSE(isTurned("f8e4m3fn[64,128]", "f8e4m3fn[128,64]{0,1}"));
-  EXPECT_FALSE(isTurned("bf16[64,128]", "bf16[128,64]"));
+  EXPECT_TRUE(isTransposed("f8e4m3fn[64,128]", "f8e4m3fn[128,64]"));
+  EXPECT_TRUE(isTransposed("f8e4m3fn[64,128]{0,1}", "f8e4m3fn[128,64]{0,1}"));
+  EXPECT_FALSE(isTransposed("f8e4m3fn[64,128]", "f8e4m3fn[128,64]{0,1}"));
+  EXPECT_FALSE(isTransposed("bf16[64,128]", "bf16[128,64]"));
   EXPECT_GT(registersBesideAccumulators(Instruction::MmaSync, true),
             registersBesideAccumulators(Instruction::MmaSync));
 }

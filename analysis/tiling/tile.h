@@ -1,8 +1,8 @@
-// Tile: the part of a tensor that one program works on in one step.
+// Tile: the part of a tensor that one CTA works on in one step.
 //
 // Per dim, a tile is the set  { offset + k·stride : 0 ≤ k < size } ∩ [lower, upper).
 // Offsets and masks are expressions in program ids, steps and runtime variables; sizes are
-// expressions in tile parameters only. Masks let one size serve all programs: the last tile of a
+// expressions in tile parameters only. Masks let one size serve all CTAs: the last tile of a
 // dim of 100 in steps of 32 has offset 96, size 32 and upper 100, so 4 valid elements.
 #pragma once
 

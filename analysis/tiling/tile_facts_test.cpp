@@ -1,6 +1,6 @@
 // Facts about tiles of reshapes, slices, pads and joins that other tools state, as known answers.
 // Where ours differ the test says why: their tiles have no lower mask and one upper mask for all
-// programs, they ask for alignment where masks do, and they pad a whole dim to a power of two.
+// CTAs, they ask for alignment where masks do, and they pad a whole dim to a power of two.
 //
 // Where else such facts are tests, by subject:
 //   transposes, broadcasts and reductions from operand to result   reverse_tiles_test.cpp
@@ -10,11 +10,11 @@
 //   accepted and refused joins and splits, with offsets and strides, shapes without a common
 //   boundary, tails, lanes                                         reshape_property_test.cpp
 //   cores of conflicts, roots of other shapes, chains of adds      tiled_group_test.cpp
-//   orders of programs, tiles per program                          program_map_test.cpp
+//   orders of CTAs, tiles per CTA                          program_map_test.cpp
 //   candidate sizes                                                ../solve/candidates_test.cpp
 //   maps, sums and remainders over a domain                        ../indexing/facts_test.cpp
 #include "analysis/support/diag.h"
-#include "analysis/tiling/tile_test_util.h"
+#include "analysis/tiling/testing/tiles.h"
 
 #include <algorithm>
 
@@ -185,7 +185,7 @@ TEST(TileFacts, SmallDimsNeedNoProgramId) {
 }
 
 TEST(TileFacts, ReplicatedSecondRootNeedsItsDimWhole) {
-  // [64] spread to [64,64]: programs of one row block write the same elements of the source.
+  // [64] spread to [64,64]: CTAs of one row block write the same elements of the source.
   TiledText t = tileText("  x = f32[64] parameter(0)\n  n = f32[64] negate(x)\n"
                          "  b = f32[64,64] broadcast(n), dimensions={0}\n"
                          "  ROOT r = (f32[64], f32[64,64]) tuple(n, b)\n");
@@ -220,15 +220,15 @@ TEST(TileFacts, ElementwiseOverADot) {
   TiledText r = tileText("  a = f32[4,8] parameter(0)\n  b = f32[8,16] parameter(1)\n"
                          "  ROOT d = f32[4,16] dot(a, b), lhs_contracting_dims={1}, "
                          "rhs_contracting_dims={0}\n");
-  EXPECT_EQ(programCount(r.group.space, r.filled({2, 2, 8})), 16);
+  EXPECT_EQ(ctaCount(r.group.space, r.filled({2, 2, 8})), 16);
   EXPECT_EQ(sizesOf(r, "a", {2, 2, 8}), (Sizes{2, 8}));
   EXPECT_EQ(sizesOf(r, "b", {2, 2, 8}), (Sizes{8, 2}));
 }
 
-TEST(TileFacts, ProgramsAreCountedRowMajor) {
-  auto idsOf = [](const TiledText &t, const Sizes &values, int64_t program) {
+TEST(TileFacts, CtasAreCountedRowMajor) {
+  auto idsOf = [](const TiledText &t, const Sizes &values, int64_t cta) {
     Assignment point = t.group.space.assign(t.filled(values));
-    setProgram(t.group.space, t.filled(values), program, false, point);
+    setCta(t.group.space, t.filled(values), cta, false, point);
     Sizes ids;
     for (const TileParameter &p : t.group.space.parameters)
       if (p.role == TileParameter::Role::Parallel)
@@ -236,9 +236,9 @@ TEST(TileFacts, ProgramsAreCountedRowMajor) {
     return ids;
   };
   TiledText t = tileText("  x = f32[2,97] parameter(0)\n  ROOT y = f32[2,97] negate(x)\n");
-  EXPECT_EQ(programCount(t.group.space, t.filled({1, 32})), 8);
-  for (int64_t program = 0; program < 8; ++program)
-    EXPECT_EQ(idsOf(t, {1, 32}, program), (Sizes{program / 4, program % 4}));
+  EXPECT_EQ(ctaCount(t.group.space, t.filled({1, 32})), 8);
+  for (int64_t cta = 0; cta < 8; ++cta)
+    EXPECT_EQ(idsOf(t, {1, 32}, cta), (Sizes{cta / 4, cta % 4}));
   // Elsewhere the m of a dot whose lhs is the smaller runs fastest; here that is the plan's choice
   // of an order over these numbers.
   TiledText d =
@@ -247,8 +247,7 @@ TEST(TileFacts, ProgramsAreCountedRowMajor) {
                "rhs_batch_dims={0,1}, lhs_contracting_dims={3}, "
                "rhs_contracting_dims={2}\n");
   const Sizes sizes{1, 1, 8, 64, 32};
-  EXPECT_EQ(programCount(d.group.space, d.filled(sizes)), 768);
-  for (int64_t program : {0, 1, 63, 64, 127, 128, 383, 384, 767})
-    EXPECT_EQ(idsOf(d, sizes, program),
-              (Sizes{program / 384, program % 384 / 128, program % 128 / 64, program % 64}));
+  EXPECT_EQ(ctaCount(d.group.space, d.filled(sizes)), 768);
+  for (int64_t cta : {0, 1, 63, 64, 127, 128, 383, 384, 767})
+    EXPECT_EQ(idsOf(d, sizes, cta), (Sizes{cta / 384, cta % 384 / 128, cta % 128 / 64, cta % 64}));
 }

@@ -32,7 +32,7 @@ DigitRun plainRun(const TileDim &t, Expr most) {
   return {low, low.max(t.lower), high.min(t.upper - 1), isForward ? t.stride : -t.stride, most};
 }
 
-/// Drops the cases that no size is in.
+/// Drops the cases that hold for no size.
 void dropImpossible(std::vector<TileCase> &cases) {
   std::erase_if(cases, [](const TileCase &c) { return c.when && c.when.isConstant(0); });
 }
@@ -158,7 +158,7 @@ SpreadOrigin spreadOrigin(const TileOrigin &o, int64_t low, int64_t step, int64_
     out.tile = std::move(part.tile);
     return {std::move(out), Formula::constant(true)};
   }
-  // Of a tile that no case speaks of the stride must be 1, or there is one lane.
+  // A tile outside all cases has stride 1, or one lane.
   TileDim t = o.tile;
   std::vector<Formula> known{t.stride.isConstant(1) ? Formula::constant(true)
                                                     : Formula::lessEqual(t.size, ctx.constant(1))};
@@ -250,7 +250,7 @@ DigitRun digitRun(const TileOrigin &o, int64_t inner, int64_t extent) {
   if (o.isRegular())
     return pattern::digitRun(o.cases.front().pattern, digit);
   DigitRun plain = plainRun(o.tile, size);
-  if (!digit.isWhole()) { // cut at all, what no case speaks of has one element
+  if (!digit.isWhole()) { // if it is cut at all, a tile outside all cases has one element
     const TileDim &t = o.tile;
     const Expr block = t.offset.max(t.lower).min(t.upper - 1).floorDiv(inner);
     plain.offset = plain.first = digit.isOutermost ? block : block.mod(extent);
@@ -268,7 +268,7 @@ DigitRun digitRun(const TileOrigin &o, int64_t inner, int64_t extent) {
     most.add(c.when, mine.most);
   }
   Expr end = last.get();
-  if (o.mayBeEmpty && !(digit.isWhole() && o.cases.empty())) // which the tile knows best
+  if (o.mayBeEmpty && !(digit.isWhole() && o.cases.empty())) // which the tile expresses best
     end = first.get() - 1 + (end - first.get() + 1) * occupancy(o);
   return {offset.get(), first.get(), end, step.get(), most.get()};
 }

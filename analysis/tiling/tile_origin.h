@@ -1,15 +1,15 @@
-// Tile origins: what the tiles of one dim are, for all programs and all sizes.
+// Tile origins: what the tiles of one dim are, for all CTAs and all sizes.
 //
-// An op that shifts, clips, spreads or reverses a dim makes a new origin of it. An origin knows its
-// plain tile, which holds for all sizes, and the pattern of its tiles (tile_pattern.h) where there
-// is one: always for a *regular* origin; for others in *cases*, for the sizes for which a case's
-// `when` is 1. At most one case holds, and its pattern speaks only of the programs that have an
-// element by the plain tile. A dim joined of several has one case for each of them that
-// may be the innermost with several indices, since its stride is a constant there: [4, 2] joined to
-// 8 with one index of the inner dim has stride 2, with both of them 1.
+// An op that shifts, clips, spreads or reverses a dim creates a new origin. An origin has a plain
+// tile, which holds for all sizes, and patterns of its tiles (tile_pattern.h): one for all sizes if
+// it is *regular*; otherwise *cases*, each for the sizes for which its `when` is 1. At most one
+// case holds, and its pattern describes only the CTAs that have an element by the plain tile. A dim
+// joined from several has one case for each of them that may be the innermost with several indices,
+// since the stride is constant within a case: [4, 2] joined to 8 with one index of the inner dim
+// has stride 2, with both of them 1.
 //
-// What has no case (run-time offsets, windows) is opaque: only its plain tile is known, and the
-// hull [lower, upper) of all its tiles.
+// An origin without cases (run-time offsets, windows) is opaque: only its plain tile and the hull
+// [lower, upper) of all its tiles are known.
 #pragma once
 
 #include "analysis/tiling/tile_pattern.h"
@@ -24,9 +24,10 @@ struct TileCase {
 struct TileOrigin {
   int64_t extent = 1; ///< of the dim that it is a tile of
   TileDim tile;       ///< the dim's plain tile, for all sizes
-  /// Offset index · size with an index of its own: all indices together cover the dim.
+  /// The offset is index · size with an index variable of its own, whose values together cover the
+  /// dim.
   bool isDirect = false;
-  /// Some program may have no valid element at all (pad, concatenate).
+  /// Some CTA may have no valid element (pad, concatenate).
   bool mayBeEmpty = false;
   int64_t lower = 0, upper = 1; ///< the hull of all tiles
   std::vector<TileCase> cases;
@@ -34,14 +35,14 @@ struct TileOrigin {
   bool isRegular() const { return cases.size() == 1 && !cases.front().when; }
   /// Like a tile of the root: every index, in tiles from 0 on.
   bool isRooted() const;
-  /// No program has an element, whatever the sizes.
+  /// No CTA has an element, whatever the sizes.
   bool isNever() const { return lower >= upper; }
 };
 
 /// Tile `index` of size `size` of a dim.
 TileOrigin rootOrigin(ExprContext &ctx, Expr index, Expr size, int64_t extent);
 
-/// The one index, for all programs.
+/// The one index, for all CTAs.
 TileOrigin constantOrigin(ExprContext &ctx, int64_t index, int64_t extent);
 
 /// The tiles of a pattern without a drift.
@@ -53,7 +54,7 @@ TileOrigin shiftedOrigin(TileOrigin o, int64_t start, int64_t step, int64_t exte
 /// Index y becomes extent - 1 - y.
 TileOrigin reversedOrigin(TileOrigin o);
 
-/// Only indices in [low, low + extent) are left, and count from low.
+/// Keeps the indices in [low, low + extent), counted from low.
 TileOrigin clippedOrigin(TileOrigin o, int64_t low, int64_t extent);
 
 /// The indices i in [0, extent) with low + step · i in the tile, for the sizes for which `isKnown`
@@ -67,27 +68,28 @@ SpreadOrigin spreadOrigin(const TileOrigin &o, int64_t low, int64_t step, int64_
 /// When the origin may be cut at weight w, 1 < w < extent: exact for regular origins.
 Formula cutCondition(const TileOrigin &o, int64_t w);
 
-/// The block of w that holds every element of every program; nothing where there are several.
+/// The block of w that holds every element of every CTA; nothing where there are several.
 std::optional<int64_t> onlyBlock(const TileOrigin &o, int64_t w);
 
-/// The digit (y floordiv inner) mod extent of every element of every program, where there is one.
+/// The digit (y floordiv inner) mod extent of every element of every CTA, where there is one.
 std::optional<int64_t> onlyDigit(const TileOrigin &o, int64_t inner, int64_t extent);
 
-/// Lowest and highest digit (y floordiv inner) mod extent of all elements of all programs; bounds
+/// Lowest and highest digit (y floordiv inner) mod extent of all elements of all CTAs; bounds
 /// of them where they lie in several blocks.
 struct DigitHull {
   int64_t low, high;
 };
 DigitHull digitHull(const TileOrigin &o, int64_t inner, int64_t extent);
 
-/// What is known of the digit (y floordiv inner) mod extent under the conditions of its cuts.
+/// The known properties of the digit (y floordiv inner) mod extent under the conditions of its
+/// cuts.
 std::vector<TileCase> digitCases(const TileOrigin &o, int64_t inner, int64_t extent);
 DigitRun digitRun(const TileOrigin &o, int64_t inner, int64_t extent);
 
-/// Does every program with any element have all digits, the first one's phase apart?
+/// True if every CTA with any element has all digits, apart from the first one's phase.
 Formula isAlwaysFull(const TileOrigin &o, int64_t inner, int64_t extent);
 
-/// 1 for programs with an element, 0 for those without.
+/// 1 for CTAs with an element, 0 for those without.
 Expr occupancy(const TileOrigin &o);
 
 } // namespace tilewright

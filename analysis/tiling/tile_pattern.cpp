@@ -97,7 +97,7 @@ TileDim plainTile(const TilePattern &p, int64_t extent, bool isRounded) {
   }
   t.lower = ctx.constant(p.lowest());
   t.upper = ctx.constant(p.highest() + 1);
-  if (p.start.isConstant(p.lower) && p.end.isConstant(p.upper)) { // nothing to mask
+  if (p.start.isConstant(p.lower) && p.end.isConstant(p.upper)) { // no mask needed
     t.lower = ctx.constant(0);
     t.upper = ctx.constant(extent);
   }
@@ -175,7 +175,7 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
     const Expr isEven = period > 1 ? isZero(p.size.mod(period)) : Expr();
     out.tile = plainTile(q, extent, static_cast<bool>(isEven));
     out.regular.push_back({q, isEven});
-    if (isEven && !q.isNever()) { // one program that has all is as regular
+    if (isEven && !q.isNever()) { // one CTA with everything is regular, too
       const Expr q0 = ctx.constant(p.lower - p.base).floorDiv(p.size),
                  q1 = ctx.constant(p.upper - 1 - p.base).floorDiv(p.size);
       q.base = q.lower;
@@ -198,7 +198,7 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
   if (g > 1)
     out.tile.upper =
         out.tile.lower + (out.tile.upper - out.tile.lower).max(0) * isZero((phase - low).mod(g));
-  // Of the programs with any element all of x are left, where the drifts allow any.
+  // CTAs with any element keep all of x, if the drifts allow any.
   TilePattern q = p;
   TilePattern::Drift &fine = q.drifts.back();
   const int64_t common = std::gcd(fine.unit, step), turn = step / common;
@@ -215,7 +215,7 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
           : 0;
   const int64_t origin = p.phase + skip * fine.unit - low;
   if (origin % step != 0 || skip >= fine.count)
-    return out; // no program has any
+    return out; // no CTA has any
   q.step = p.step / step;
   q.phase = origin / step;
   q.drift = (phase - low).floorDiv(step) - q.phase;
@@ -226,7 +226,7 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
   return out;
 }
 
-/// The digit where one program has all indices.
+/// The digit where one CTA has all indices.
 static std::optional<Conditional> digitOfOne(const TilePattern &p, const Digit &digit) {
   ExprContext &ctx = p.start.context();
   const int64_t inner = digit.inner, extent = digit.extent;
@@ -284,7 +284,7 @@ std::optional<Conditional> digit(const TilePattern &p, const Digit &digit, bool 
   if (inner > 1) {
     if (p.base % inner != 0)
       return digitOfOne(p, digit);
-    // Parts of a block that meet its ends, or whole blocks, or one program that has all.
+    // Parts of a block that touch its ends, or whole blocks, or one CTA with everything.
     out.size = size.ceilDiv(inner);
     Expr uneven = size.mod(inner) * ctx.constant(inner).mod(size);
     if (p.isForward && p.base <= p.lower)

@@ -33,9 +33,9 @@ std::vector<int64_t> coarseDrifts(const TilePattern &p) {
   return coarse;
 }
 
-/// One pattern for each set of drifts that carry over into x alike and have the same masks. They
-/// may still differ in their phase, which says something only of weights that neither divide the
-/// step nor are multiples of it.
+/// One pattern for each set of drifts with the same carries into x and the same masks. They may
+/// still differ in phase, which matters only for weights that neither divide the step nor are
+/// multiples of it.
 std::vector<TilePattern> withoutDrift(const TilePattern &p) {
   if (!p.drift)
     return {p};
@@ -48,7 +48,7 @@ std::vector<TilePattern> withoutDrift(const TilePattern &p) {
       TilePattern here = at(p, from + d);
       if (!here.isNever() && known.insert({here.base, here.lower, here.upper}).second)
         out.push_back(std::move(here));
-      int64_t next = INT64_MAX; // where y passes a multiple of the step, as seen from each of these
+      int64_t next = INT64_MAX; // distance to the next multiple of the step
       for (int64_t origin : {int64_t(0), p.clipLow, p.clipHigh})
         next = std::min(next, (floorOf(y - origin, p.step) + 1) * p.step + origin - y);
       d += ceilOf(next, fine.unit) * fine.unit;
@@ -58,8 +58,8 @@ std::vector<TilePattern> withoutDrift(const TilePattern &p) {
 
 bool isComparable(int64_t a, int64_t b) { return a % b == 0 || b % a == 0; }
 
-/// Programs differ in where their tile is clipped: the first and the last one of [lower, upper),
-/// and those between, which all have the whole size.
+/// CTAs differ in how their tile is clipped: the first and the last one of [lower, upper), and
+/// those in between, which have the full size.
 struct Clip {
   Expr from, to; ///< in x
   Expr exists;   ///< 0 or 1; null: always
@@ -68,7 +68,7 @@ struct Clip {
 std::vector<Clip> clipsOf(const TilePattern &p) {
   ExprContext &ctx = p.start.context();
   const Expr size = p.size, lower = ctx.constant(p.lower), upper = ctx.constant(p.upper);
-  // Where a breakpoint stands at an end, the tile there has the whole size if any has.
+  // If a breakpoint is at an end, the tile there has the full size if any tile has.
   if (p.base == p.lower) {
     const Expr last = (ctx.constant(p.upper - 1 - p.base)).floorDiv(size) * size + p.base;
     return {{lower, (size + p.lower).min(p.upper), {}}, {last, upper, {}}};
@@ -103,14 +103,14 @@ Digits digitsOf(const TilePattern &p, const Digit &digit, Expr from, Expr to) {
   const int64_t top = digit.inner * digit.extent;
   if (digit.isOutermost)
     return {first.floorDiv(digit.inner), last.floorDiv(digit.inner)};
-  if (p.step % top == 0) // the same one for all
+  if (p.step % top == 0) // the same digit for all
     last = first;
   const Expr block = first.floorDiv(top) * top;
   return {first.floorDiv(digit.inner).mod(digit.extent),
           (last.min(block + (top - 1)) - block).floorDiv(digit.inner)};
 }
 
-/// Do equal carries and masks mean equal counts of a digit?
+/// True if equal carries and masks imply equal counts of a digit.
 bool isSaidByCarries(const TilePattern &p, const Digit &digit) {
   return !p.drift || digit.isWhole() ||
          (isComparable(p.step, digit.inner) &&
@@ -141,9 +141,9 @@ Formula cutCondition(const TilePattern &p, int64_t w) {
     return Formula::constant(true);
   if (p.drift) {
     // Where the step leaps over blocks the phase says into which.
-    constexpr int64_t mostPhases = 256;
+    constexpr int64_t maxPhases = 256;
     const std::vector<TilePattern> all =
-        w % p.step == 0 ? withoutDrift(p) : instances(p, mostPhases);
+        w % p.step == 0 ? withoutDrift(p) : instances(p, maxPhases);
     std::vector<Formula> parts;
     for (const TilePattern &q : all)
       parts.push_back(cutCondition(q, w));
@@ -197,8 +197,8 @@ Formula cutCondition(const TilePattern &p, int64_t w) {
   return Formula::any(std::move(ways));
 }
 
-/// Digits of the program with the most of them.
-static Expr mostDigits(const TilePattern &p, const Digit &digit) {
+/// Digits of the CTA with the most of them.
+static Expr maxDigits(const TilePattern &p, const Digit &digit) {
   if (!isSaidByCarries(p, digit))
     return p.size;
   const int64_t step = digitStep(p, digit.inner);
@@ -211,7 +211,7 @@ static Expr mostDigits(const TilePattern &p, const Digit &digit) {
         count = (count - 1) * clip.exists + 1;
       most = most ? most.max(count) : count;
       if (q.base == q.lower || q.base == q.upper)
-        break; // the one with the whole size has the most
+        break; // the CTA with the full size has the most
     }
   return most ? most : p.size.context().constant(1);
 }
@@ -225,7 +225,7 @@ DigitRun digitRun(const TilePattern &p, const Digit &digit) {
   const bool endsInside = !p.drift && !p.isForward && p.base <= p.upper;
   const Digits d = digitsOf(p, digit, startsInside ? p.start : p.start.max(lowerOf(p)),
                             endsInside ? p.end : p.end.min(upperOf(p)));
-  return {d.first, d.first, d.last, ctx.constant(digitStep(p, digit.inner)), mostDigits(p, digit)};
+  return {d.first, d.first, d.last, ctx.constant(digitStep(p, digit.inner)), maxDigits(p, digit)};
 }
 
 Formula isAlwaysFull(const TilePattern &p, const Digit &digit) {

@@ -1,4 +1,4 @@
-// What the two halves of the patterns share: their moves and their decisions.
+// Shared by the two halves of the patterns: moves and decisions.
 #pragma once
 
 #include "analysis/support/checked.h"
@@ -9,7 +9,7 @@ namespace tilewright::pattern {
 inline int64_t floorOf(int64_t a, int64_t b) { return checkedFloorDiv(a, b).value_or(0); }
 inline int64_t ceilOf(int64_t a, int64_t b) { return checkedCeilDiv(a, b).value_or(0); }
 
-/// Makes 0 ≤ phase < step true again.
+/// Re-establishes 0 ≤ phase < step.
 void normalise(TilePattern &p);
 
 /// The masks in x.

@@ -1,9 +1,9 @@
-// TileSpace: everything that is chosen for one kernel.
+// TileSpace: all parameters of one kernel.
 //
-// A root of shape [D0, D1] has parallel parameters t0 ∈ [1, D0] and t1 ∈ [1, D1]; program (pid0,
+// A root of shape [D0, D1] has parallel parameters t0 ∈ [1, D0] and t1 ∈ [1, D1]; CTA (pid0,
 // pid1) makes the root tile [pid0·t0 : t0, pid1·t1 : t1]. A dot contracted over K has a sequential
-// parameter k0 ∈ [1, K], stepped through inside the program. Schedule parameters (warps, stages, …)
-// stand in the same list, so that constraints can relate them to tile sizes.
+// parameter k0 ∈ [1, K], stepped through inside the CTA. Schedule parameters (warps, stages, …) are
+// in the same list, so that constraints can relate them to tile sizes.
 //
 // Every root dim has a parameter, also one of extent 1 (its only size is 1). A dim of extent 0
 // has one too, with extent 0: its size is 1 and there are 0 tiles of it.

@@ -41,13 +41,12 @@ struct Node {
   OperandTile quality; ///< exactness; the tile in it is not used
   std::vector<unsigned> operands;
   std::vector<unsigned> reduces;
-  /// A view op whose tile is one only under formulas that nothing else requires.
+  /// A view op whose elements form a tile only under formulas that nothing else requires.
   std::vector<Formula> pending;
 };
 
-/// Ops are visited from the last to the first: all users of an op come before it, so that every
-/// tile that is asked of it is known when its turn comes, and no recursion is needed. Requests
-/// with equal tiles become one node.
+/// Ops are visited in reverse order, users before operands, so that all requested tiles of an op
+/// are known when it is visited, without recursion. Requests with equal tiles become one node.
 class GroupTiler {
 public:
   GroupTiler(const Graph &graph, const Group &group, ExprContext &context)
@@ -58,14 +57,14 @@ public:
 private:
   llvm::Expected<unsigned> request(OpId op, const OperandTile &wanted);
   llvm::Error seedRoot(OpId root);
-  /// Do the tiles of all programs and steps hold every element?
+  /// True if the tiles of all CTAs and steps together hold every element.
   bool coversAll(const FactoredTile &tile) const;
   llvm::Error visit(OpId op);
   llvm::Error expand(unsigned node);
   void makeParallelParameters(OpId root);
   TiledGroup finish();
   void findLoops(TiledGroup &out);
-  /// No more programs share a sum than it has tiles.
+  /// split_k must not exceed the number of tiles of the sum.
   void limitSplit(TiledGroup &out);
   unsigned bypass(unsigned node) const;
 
@@ -106,7 +105,7 @@ llvm::Expected<unsigned> GroupTiler::request(OpId op, const OperandTile &wanted)
                        graph[op].name, maxInstances(group));
     nodes.push_back({op, wanted.tile, wanted, {}, {}, {}});
   } else if (wanted.exactness < nodes[it->second].quality.exactness) {
-    nodes[it->second].quality = wanted; // one user needs all of it
+    nodes[it->second].quality = wanted; // one user needs every element
   }
   return it->second;
 }
@@ -114,7 +113,7 @@ llvm::Expected<unsigned> GroupTiler::request(OpId op, const OperandTile &wanted)
 bool GroupTiler::coversAll(const FactoredTile &tile) const {
   if (!tile.guards.empty())
     return false;
-  // All digits of each origin, each once, of origins that run over their whole dim.
+  // True if each origin runs over its whole dim and all of its digits occur once.
   std::map<unsigned, std::vector<Atom>> digits;
   for (size_t i = 0; i < tile.dims.size(); ++i)
     for (const Atom &atom : tile.dims[i])
@@ -147,7 +146,7 @@ llvm::Error GroupTiler::seedRoot(OpId root) {
     rootNode[root] = *node;
     return llvm::Error::success();
   }
-  // Write the instance that is asked for first among those that reach every element.
+  // Writes the first requested instance among those that reach every element.
   std::optional<unsigned> node;
   for (const auto &[tile, candidate] : asked)
     if (coversAll(tile) && (!node || candidate < *node))
@@ -168,7 +167,7 @@ llvm::Error GroupTiler::seedRoot(OpId root) {
     return llvm::Error::success();
   }
   rootNode[root] = *node;
-  // Programs whose id does not occur in the tile would write the same elements.
+  // CTAs whose id does not occur in the tile would write the same elements.
   std::vector<Expr> offsets;
   for (size_t i = 0; i < extents.size(); ++i)
     for (const Atom &atom : nodes[*node].tile.dims[i])
@@ -180,7 +179,7 @@ llvm::Error GroupTiler::seedRoot(OpId root) {
                     {Formula::lessEqual(ctx.constant(p.extent), p.size),
                      -1,
                      "redundant-writes",
-                     fmt::format("tile {{0}} must cover all {}, else {{1}} programs write the same "
+                     fmt::format("tile {{0}} must cover all {}, else {{1}} CTAs write the same "
                                  "elements of {}",
                                  p.extent, name),
                      {p.size, p.tileCount()}});
@@ -218,7 +217,7 @@ llvm::Error GroupTiler::expand(unsigned index) {
     nodes[index].operands.push_back(*node);
     return llvm::Error::success();
   };
-  // A chain of reshapes is one reshape: what lies between only has to hold the elements.
+  // A chain of reshapes is one reshape: intermediate ops only have to hold the elements.
   OpId bottom = id;
   while (!graph[bottom].operands.empty() && group.contains(bottom) &&
          isRowMajorReshape(graph[bottom], graph[graph[bottom].operands[0]]))
@@ -266,7 +265,8 @@ void GroupTiler::findLoops(TiledGroup &out) {
   std::map<VarId, unsigned> stepOf;
   for (unsigned s = 0; s < steps; ++s)
     stepOf[rules.sequential[s].index.variable()] = s;
-  // What an instance depends on: the steps in its tile and in its operands', its own removed.
+  // The loops that an instance depends on: steps in its tile and its operands' tiles, minus its
+  // own.
   std::vector<std::set<unsigned>> depends(out.instances.size());
   for (size_t i = 0; i < out.instances.size(); ++i) {
     TileInstance &instance = out.instances[i];
@@ -316,10 +316,10 @@ void GroupTiler::limitSplit(TiledGroup &out) {
                     -1,
                     -1,
                     "split-k",
-                    "{0} programs share one result tile, of at most {1} tiles of the sum",
+                    "{0} CTAs share one result tile, of at most {1} tiles of the sum",
                     {split, tiles}};
     out.constraints.push_back({Formula::lessEqual(split, tiles), std::move(from)});
-    // What is reduced in the same loop on the way would be of a part only.
+    // Another reduction in the same loop would see only a part of the sum.
     for (const TileInstance &other : out.instances) {
       bool isShared =
           std::find_first_of(other.reduces.begin(), other.reduces.end(), dot.reduces.begin(),
@@ -332,7 +332,7 @@ void GroupTiler::limitSplit(TiledGroup &out) {
                        -1,
                        -1,
                        "split-k",
-                       fmt::format("{{0}} programs share one result tile of %{}, each with a part "
+                       fmt::format("{{0}} CTAs share one result tile of %{}, each with a part "
                                    "of what %{} needs all of",
                                    graph[dot.op].name, graph[other.op].name),
                        {split}};

@@ -18,21 +18,21 @@ namespace tilewright {
 /// a row and, for the row's maximum, with the sequential tile r0, and with t1 = r0 = D both are the
 /// whole row. sameTileAt() in numeric_tile.h tells.
 ///
-/// Reshapes, transposes and bitcasts in the middle of a chain of such ops have no instance where
-/// their own tile would not be one at every accepted point; the op above then has the operand
-/// below the chain as its operand.
+/// Reshapes, transposes and bitcasts in the middle of a chain of such ops have no instance if their
+/// own elements would not form a tile at every accepted point; the op above the chain then has the
+/// operand below it as its operand.
 struct TileInstance {
   OpId op;
   Tile tile;
   std::vector<unsigned> operands; ///< instance of each operand; inputs have instances too
   bool isInput = false;           ///< read from memory: no operands here
-  /// Against what the root's tile needs, summed over the steps of the loops.
+  /// Relative to what the root's tile needs, summed over the steps of the loops.
   Exactness exactness = Exactness::Exact;
-  double factor = 1; ///< of an over-approximation; 0: no bound is known
-  std::string why;   ///< says why it is not exact
-  Expr exactWhen;    ///< 1 for sizes for which it is nevertheless, 0 for others; null: none
+  double factor = 1; ///< of an over-approximation; 0: unbounded
+  std::string why;   ///< why it is not exact
+  Expr exactWhen;    ///< 1 for sizes for which it is exact nevertheless, else 0; null: none
   /// Sequential parameters (indices into the space) inside whose loops this instance lies,
-  /// outer loops included; ascending. What does not depend on a step is taken as hoisted.
+  /// outer loops included; ascending. Ops that do not depend on a step count as hoisted.
   std::vector<unsigned> loops;
   /// Sequential parameters that this op itself runs over (a dot's contracted dims in operand
   /// order, a reduce's dims in ascending order); its operands lie inside these loops.
@@ -48,10 +48,10 @@ struct RuntimeVariable {
   std::vector<Expr> element; ///< of the source, in program ids; none for a scalar
 };
 
-/// The steps first ≤ step < end of a sequential loop that do something for a program, as
-/// expressions in program ids and sizes: min, max, floordiv and ceildiv of affine ones. Null for a
-/// parameter without a loop; first = 0 and end = the number of tiles where nothing is known to be
-/// skipped. loop_range.h finds and counts them.
+/// The steps first ≤ step < end of a sequential loop that have an effect for a CTA, as expressions
+/// in program ids and sizes: min, max, floordiv and ceildiv of affine ones. Null for a parameter
+/// without a loop; first = 0 and end = the number of tiles where nothing is known to be skipped.
+/// loop_range.h finds and counts them.
 struct LoopRange {
   Expr first, end;
 };
@@ -71,11 +71,11 @@ struct TiledGroup {
 };
 
 /// Tiles a group from its last root (the one with the highest id), whose dims become the parallel
-/// parameters. Other roots must have a tile that follows from it: they are read by it, or have the
-/// same dims, or the same elements in another shape. Where a program id does not occur in another
-/// root's tile a constraint keeps that dim in one tile, else several programs would write the same
-/// elements. What can't be expressed is an Unsupported error that names the op and the reason;
-/// more than 4096 + 4 · ops instances are a BudgetSpent error.
+/// parameters. The tiles of other roots must follow from it: they are read by it, or have the same
+/// dims, or the same elements in another shape. If a program id does not occur in another root's
+/// tile, a constraint keeps that dim in one tile, since otherwise several CTAs would write the same
+/// elements. Errors: Unsupported, naming the op and the reason, for what can't be expressed;
+/// BudgetSpent for more than 4096 + 4 · ops instances.
 ///
 /// Sequential parameters: one per contracted or reduced dim. Dots and reduces that walk the same
 /// dims of tensors of the same shape with the same tile of the other dims share them, so that a
@@ -83,7 +83,7 @@ struct TiledGroup {
 ///
 /// The index of t0 is named pid0, that of k0 step_k0. Tiles are in normal form (affine/simplify.h).
 ///
-/// Schedule parameters are always there; an extent of 1 says that the group has no use for it:
+/// All schedule parameters always exist; an extent of 1 means that the group has no use for one:
 /// warps [1, 32], stages [1, 16] (groups with a dot or reduce), split_k [1, 64] (where every root
 /// is a dot), group_m [1, 64] (with a dot and two parallel dims).
 llvm::Expected<TiledGroup> tileGroup(const Graph &graph, const Group &group, ExprContext &context);

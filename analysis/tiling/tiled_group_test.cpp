@@ -1,4 +1,4 @@
-#include "analysis/tiling/tile_test_util.h"
+#include "analysis/tiling/testing/tiles.h"
 
 #include <gtest/gtest.h>
 
@@ -194,7 +194,7 @@ TEST(TileGroup, NothingToDo) {
 }
 
 TEST(TileGroup, SecondRoots) {
-  // The sum is written by every program of the columns unless one covers them all.
+  // The sum is written by every CTA of the columns unless one covers them all.
   TiledText t = tileText("  x = f32[64,32] parameter(0)\n  zero = f32[] constant(0)\n"
                          "  s = f32[64] reduce(x, zero), dimensions={1}, to_apply=add\n"
                          "  b = f32[64,32] broadcast(s), dimensions={0}\n"

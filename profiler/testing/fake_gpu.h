@@ -1,4 +1,4 @@
-// A GPU that is not there: what the stand-in driver, CUPTI and NVML share.
+// A simulated GPU, shared by the stand-in driver, CUPTI and NVML.
 //
 // "Device" memory is host memory. A launch looks its kernel up in the packs that
 // $TILEWRIGHT_FAKE_PACK names (with colons between them; kernels have names of their own), reads

@@ -11,7 +11,7 @@
 // IndexMap and isl keep domains and constraints; AffineMap has neither and does less. It has no min
 // and max either: paths with such maps are a question of their own, without it.
 #include "analysis/affine/map_pool.h"
-#include "analysis/affine/map_test_support.h"
+#include "analysis/affine/testing/maps.h"
 #include "analysis/sets/isl_translate.h"
 #include "tests/bench/model_paths.h"
 #include "tests/bench/ratios.h"

@@ -128,7 +128,7 @@ TEST(TileInstruction, RefusesInItsOwnTerms) {
   EXPECT_EQ(wide.out.find("price"), std::string::npos) << wide.describe();
   Outcome deep = ask("128,208,64,warps=8,stages=6", "wgmma");
   EXPECT_EQ(deep.exitCode, 1);
-  EXPECT_NE(deep.out.find("B of shared memory a block, of at most 232448 B"), std::string::npos)
+  EXPECT_NE(deep.out.find("B of shared memory a CTA, of at most 232448 B"), std::string::npos)
       << deep.describe();
   Outcome any = ask("256,256,64,warps=4", "auto");
   EXPECT_EQ(any.exitCode, 1);

@@ -98,7 +98,7 @@ TEST_F(BadInput, Models) {
       {"nested.hlo.txt", "nested.hlo.txt:3:263: error: tuples nest deeper than 256"},
       {"braces.hlo.txt", "braces.hlo.txt:3:"},
       {"type.hlo.txt", "type.hlo.txt:4:8: error: add: the result is s32[4], operand %a f32[4]"},
-      {"binary", "binary: error: this is no text"},
+      {"binary", "binary: error: this is not text"},
       {"empty", "empty: error: the file holds no model"},
       {"gzip.gz", "gzip.gz: cannot read"},
       {"nested.json", "nested.json:1:1: error: expected a computation"},

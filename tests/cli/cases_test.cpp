@@ -177,7 +177,7 @@ TEST(Cases, AConcatenationTakesAsLongAsACopy) {
   EXPECT_NEAR(joined / copied, 1, 0.05);
 }
 
-/// Blocks of an SM follow from the registers, and the spread of warps from the blocks.
+/// CTAs of an SM follow from the registers, and the spread of warps from the CTAs.
 TEST(Cases, OccupancyFollowsFromTheRegisters) {
   for (const char *device : {"a100", "h100-sxm"}) {
     Json kernel = exploreOne("27-wide-stencil.hlo.txt", {"--device", device})["kernels"][0];
@@ -285,7 +285,7 @@ ENTRY e {
   EXPECT_EQ(namesIn(model["no_kernel"]), (Names{"dead", "more", "none", "t", "twice", "x"}));
 }
 
-/// Registers come in eights a thread and an SM's warps in fours; what a block takes bounds how many
+/// Registers come in eights a thread and an SM's warps in fours; what a CTA takes bounds how many
 /// an SM holds.
 TEST(Cases, OccupancyFollowsFromRegistersAndThreads) {
   struct Row {

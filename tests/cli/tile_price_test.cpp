@@ -24,7 +24,7 @@ TEST(TilePrice, TextNamesEveryPart) {
   EXPECT_EQ(outcome.exitCode, 0) << outcome.describe();
   for (const char *part :
        {"price     ", "±", "68 % of such kernels", "  limit   ", "  time    ", "launch ", "DRAM ",
-        "  bytes   DRAM read ", "  work    ", "  blocks  ", "by registers ", "  hangs on "})
+        "  bytes   DRAM read ", "  work    ", "  CTAs    ", "by registers ", "  drivers  "})
     EXPECT_NE(outcome.out.find(part), std::string::npos) << part << outcome.describe();
 }
 

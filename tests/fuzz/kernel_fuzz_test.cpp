@@ -4,7 +4,7 @@
 // TILEWRIGHT_FUZZ_PROGRAMS sets how many programs of each kind there are, TILEWRIGHT_FUZZ_SEED
 // where their seeds start; the test of label `soak` has many more than the usual one.
 #include "analysis/explore/explore.h"
-#include "analysis/explore/explore_testing.h"
+#include "analysis/explore/testing/explore.h"
 #include "analysis/ir/tensor.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/check.h"

@@ -104,7 +104,7 @@ MutantFormat tableFormat() {
         // Names may hold these letters; numbers follow a space.
         for (const char *number : {" nan", " -nan", " inf", " -inf"})
           if (json.find(number) != std::string::npos)
-            return makeError(DiagClass::Internal, "what is no number stands in JSON");
+            return makeError(DiagClass::Internal, "what is not a number stands in JSON");
         return llvm::Error::success();
       }};
 }

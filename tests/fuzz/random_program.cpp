@@ -406,10 +406,10 @@ Value Generator::attention() {
         fmt::format("dot({}, {}){}, lhs_contracting_dims={{{}}}, rhs_contracting_dims={{{}}}",
                     left.name, right.name, batch, at + 1, at + rightAt));
   };
-  bool isTurned = dice.oneIn(2);
+  bool isTransposed = dice.oneIn(2);
   Value query = parameter(type, shaped(rows, depth));
-  Value key = parameter(type, isTurned ? shaped(depth, keys) : shaped(keys, depth));
-  Value scores = product(query, key, isTurned ? 0 : 1, shaped(rows, keys), "f32");
+  Value key = parameter(type, isTransposed ? shaped(depth, keys) : shaped(keys, depth));
+  Value scores = product(query, key, isTransposed ? 0 : 1, shaped(rows, keys), "f32");
   Dims whole = scores.dims;
   if (dice.oneIn(2))
     scores = binary(scores, broadcast(constant("f32", "0.125"), whole, {}), "multiply", false);

@@ -62,7 +62,7 @@ std::vector<Claim> mappingClaims() {
        },
        {}},
       {std::nullopt,
-       "program maps: item p + P·t with p < P names one program and one turn, t < T where items "
+       "program maps: item p + P·t with p < P names one CTA and one turn, t < T where items "
        "are at most P·T",
        [](Obligation &o) {
          expr programs = o.positive("P"), turns = o.positive("T"), j = o.atLeast("j", 0),

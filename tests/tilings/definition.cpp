@@ -3,7 +3,7 @@
 #include "analysis/support/diag.h"
 #include "analysis/tiling/numeric_tile.h"
 #include "analysis/tiling/propagate.h"
-#include "analysis/tiling/tile_oracle.h"
+#include "analysis/tiling/testing/tile_oracle.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace tilewright {
 
 namespace {
 
-constexpr int64_t mostElements = 1 << 14, mostReads = 1 << 22;
+constexpr int64_t maxElements = 1 << 14, maxReads = 1 << 22;
 
 int64_t product(std::span<const int64_t> dims) {
   int64_t n = 1;
@@ -59,7 +59,7 @@ llvm::Expected<Definition::Reads> Definition::readsOf(OpId id, unsigned operand,
     if (map.isKnownEmpty() ||
         std::any_of(extents.begin(), extents.end(), [](int64_t extent) { return extent < 1; }))
       continue;
-    if (total > mostReads)
+    if (total > maxReads)
       return makeError(DiagClass::Unsupported, "%{} reads too much", graph[id].name);
     for (size_t e = 0; e < out.byElement.size(); ++e) {
       const std::vector<int64_t> index = oracle::coordinates(int64_t(e), from);
@@ -99,7 +99,7 @@ llvm::Expected<Definition::Reads> Definition::readsOf(OpId id, unsigned operand,
 
 llvm::Error Definition::readMaps(ExprContext &context) {
   for (const TileInstance &instance : group.instances)
-    if (product(resultDims(graph[instance.op])) > mostElements)
+    if (product(resultDims(graph[instance.op])) > maxElements)
       return makeError(DiagClass::Unsupported, "%{} is too large", graph[instance.op].name);
   auto isRoot = [&](unsigned i) {
     return group.instances[i].op == group.space.parameters.front().op;
@@ -163,7 +163,7 @@ uint64_t Definition::runs(std::span<const int64_t> values) const {
   return runs;
 }
 
-/// Calls visit with the number of the tile along each parameter, programs outermost; until it
+/// Calls visit with the number of the tile along each parameter, CTAs outermost; until it
 /// returns false.
 bool Definition::forEachRun(std::span<const int64_t> values,
                             const std::function<bool(const std::vector<int64_t> &)> &visit) const {
@@ -292,25 +292,25 @@ std::string Definition::checkAccepted(std::span<const int64_t> values) const {
             fmt::format("%{} holds {} elements of the {} that are needed, at {}", graph[op].name,
                         have.size(), want.size(), placeOf(group.space, values, ids));
     }
-    // Which program this is: the ids of its parallel dims.
-    int64_t program = 0;
+    // Which CTA this is: the ids of its parallel dims.
+    int64_t cta = 0;
     const std::vector<int64_t> counts = tileCounts(group.space, values);
     for (size_t p = 0; p < ids.size(); ++p)
       if (group.space.parameters[p].role == TileParameter::Role::Parallel)
-        program = program * counts[p] + ids[p];
+        cta = cta * counts[p] + ids[p];
     for (size_t r = 0; r < group.roots.size(); ++r)
       for (int64_t e : needs.elements[group.roots[r]])
-        writers[r][e].insert(program);
+        writers[r][e].insert(cta);
     return problem.empty();
   });
   for (size_t r = 0; r < group.roots.size() && problem.empty(); ++r) {
     const Op &op = graph[group.instances[group.roots[r]].op];
     if (int64_t(writers[r].size()) != product(resultDims(op)))
       problem = fmt::format("%{}: only {} elements are written", op.name, writers[r].size());
-    for (const auto &[element, programs] : writers[r])
-      if (programs.size() > 1)
-        problem = fmt::format("%{}: element {} is written by {} programs", op.name, element,
-                              programs.size());
+    for (const auto &[element, ctas] : writers[r])
+      if (ctas.size() > 1)
+        problem =
+            fmt::format("%{}: element {} is written by {} CTAs", op.name, element, ctas.size());
   }
   return problem;
 }
@@ -337,13 +337,13 @@ std::string Definition::checkRefused(std::span<const int64_t> values) const {
         strides[i][d] = std::max(strides[i][d], mine[d]);
       }
     }
-    int64_t program = 0;
+    int64_t cta = 0;
     for (size_t p = 0; p < ids.size(); ++p)
       if (group.space.parameters[p].role == TileParameter::Role::Parallel)
-        program = program * counts[p] + ids[p];
+        cta = cta * counts[p] + ids[p];
     for (size_t r = 0; r < group.roots.size(); ++r)
       for (int64_t e : needs.elements[group.roots[r]])
-        if (!writer[r].try_emplace(e, program).second && writer[r][e] != program)
+        if (!writer[r].try_emplace(e, cta).second && writer[r][e] != cta)
           return false;
     return true;
   });

@@ -1,9 +1,9 @@
 // What tilings are by definition, by walking elements: the oracle of definition_test.
 //
-// Sizes are a tiling of a group iff, for every program and every step of its loops,
+// Sizes are a tiling of a group iff, for every CTA and every step of its loops,
 //   - the elements of each tensor that are needed for the root's tile are a strided box (a product
-//     of arithmetic progressions), with the same strides for all programs and steps;
-//   - and each element of each root is written by just one program.
+//     of arithmetic progressions), with the same strides for all CTAs and steps;
+//   - and each element of each root is written by just one CTA.
 // Tiles that say that they only cover what is needed (of gathers, say) are held to that.
 // What is needed follows from the ops' index maps (which tests of their own compare with what the
 // reference evaluator reads): of a reducing op, a step needs only the operand elements in its range
@@ -33,7 +33,7 @@ public:
   /// Refused sizes: empty if they are no tiling by definition.
   std::string checkRefused(std::span<const int64_t> values) const;
 
-  /// Programs times steps.
+  /// CTAs times steps.
   uint64_t runs(std::span<const int64_t> values) const;
 
 private:

@@ -66,7 +66,7 @@ std::string textWithoutNames(Module module) {
   return printHlo(module);
 }
 
-/// Programs and steps of all candidates together.
+/// CTAs and steps of all candidates together.
 double workOf(const Small &small) {
   double work = 1;
   for (size_t p = 0; p < small.system.parameters.size(); ++p) {
@@ -128,7 +128,7 @@ void walk(const std::string &name, const Small &small, uint64_t steps, Totals &t
   visit();
 }
 
-/// `steps`: programs and steps that are walked of each kernel. Extents are as large as that allows
+/// `steps`: CTAs and steps that are walked of each kernel. Extents are as large as that allows
 /// for all candidates, but 3 at least; of what is more, an even part is walked.
 void checkKernel(const BundledKernel &kernel, uint64_t steps, Totals &totals) {
   auto module = extractGroup(*kernel.module, kernel.source.graph, kernel.source.group);
@@ -222,7 +222,7 @@ TEST(TilingsByDefinition, WindowsOfOneElement) {
   EXPECT_GT(totals.refused, 10u);
 }
 
-/// TILEWRIGHT_DEFINITION_STEPS programs and steps of each kernel.
+/// TILEWRIGHT_DEFINITION_STEPS CTAs and steps of each kernel.
 TEST(TilingsByDefinition, BundledModels) {
   const char *steps = std::getenv("TILEWRIGHT_DEFINITION_STEPS");
   Totals totals = checkAll(steps ? std::strtoull(steps, nullptr, 10) : 300);

@@ -2,7 +2,7 @@
 // enumerates just those candidates at which every constraint, evaluated by itself, holds.
 #include "analysis/explore/plan_search.h"
 #include "analysis/solve/compiled.h"
-#include "analysis/solve/solve_testing.h"
+#include "analysis/solve/testing/solve.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
@@ -79,7 +79,7 @@ void scan(const ConstraintSystem &system, const std::string &name, uint64_t most
 }
 
 /// Every kernel of every model: its tiles alone, with a device, and as explore searches it.
-Totals compareAll(uint64_t mostPoints) {
+Totals compareAll(uint64_t maxPoints) {
   Totals totals;
   std::mt19937_64 random(1);
   auto device = loadDevice("h100-sxm");
@@ -103,8 +103,8 @@ Totals compareAll(uint64_t mostPoints) {
     auto check = [&](const char *what, const CandidatePlan &plan) {
       auto system = makeSystem(group.space, group.constraints, plan);
       ASSERT_TRUE(static_cast<bool>(system));
-      scan(*system, kernel.name, mostPoints * 1000, totals);
-      thinOut(*system, mostPoints, random);
+      scan(*system, kernel.name, maxPoints * 1000, totals);
+      thinOut(*system, maxPoints, random);
       compare(*system, kernel.name + ", " + what, totals);
     };
     CandidatePlan tilesOnly = CandidatePlan::standard();

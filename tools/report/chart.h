@@ -1,4 +1,4 @@
-// Pieces that the charts share: logarithmic axes and labels that keep out of each other's way.
+// Shared by the charts: logarithmic axes, and label placement without overlaps.
 #pragma once
 
 #include <string>
@@ -12,12 +12,12 @@ class LogAxis {
 public:
   LogAxis(double low, double high, double from, double to);
 
-  /// The axis that holds all `values` (positive ones; others are ignored) with `margin` decades on
-  /// both sides and at least `minDecades` in all.
+  /// The axis that covers all positive `values` with `margin` decades on both sides and at least
+  /// `minDecades` in all.
   static LogAxis covering(const std::vector<double> &values, double margin, double minDecades,
                           double from, double to);
 
-  /// The pixel of `value`; values beyond the ends, zero and less stand on the nearer end.
+  /// The pixel of `value`, clamped to the axis; zero and less go to the low end.
   double at(double value) const;
   double low() const;
   double high() const;
@@ -32,13 +32,13 @@ struct Box {
   double left, top, right, bottom;
 };
 
-/// Hands out places for labels inside a frame so that none covers another one or an obstacle.
+/// Places labels inside a frame without overlapping each other or obstacles.
 class LabelPlacer {
 public:
   explicit LabelPlacer(Box frame) : frame(frame) {}
 
   void addObstacle(Box box) { taken.push_back(box); }
-  /// Takes `box` when it is free and inside the frame.
+  /// Reserves `box` if it is free and inside the frame.
   bool take(Box box);
 
 private:
@@ -46,7 +46,7 @@ private:
   std::vector<Box> taken;
 };
 
-/// A guess at the width in pixels of `text` (UTF-8) in the charts' 12-pixel type, on the wide side.
+/// An upper estimate of the width in pixels of `text` (UTF-8) in the charts' 12-pixel type.
 double textWidth(std::string_view text);
 
 } // namespace tilewright::report

@@ -7,8 +7,8 @@
 
 namespace tilewright::report {
 
-/// Each exploration and evaluation after the first, compared with the first: models by name with
-/// the kernels that changed most, families by name. Empty when nothing stands in two documents.
+/// Compares each exploration and evaluation with the first: models by name with the kernels that
+/// changed most, families by name. Empty if no two documents share a model or family.
 std::string comparisonSection(const Documents &documents);
 
 } // namespace tilewright::report

@@ -16,7 +16,7 @@ namespace {
 std::string cell(std::string_view text) { return csvCell(text); }
 std::string cell(const Quantity &value) { return value ? fmt::format("{}", *value) : ""; }
 
-/// Appends to one table; the header stands until there is a row.
+/// Appends to one table; the header is complete before the first row.
 class Table {
 public:
   Table(std::string name, std::string header) : name(std::move(name)), text(header + "\n") {}
@@ -78,7 +78,7 @@ void addModel(Table &kernels, Table &unsupported, const Exploration &exploration
                  cell(kernel.registersPerThread),
                  cell(kernel.sharedBytes),
                  cell(kernel.threads),
-                 cell(kernel.blocksPerSm),
+                 cell(kernel.ctasPerSm),
                  cell(kernel.rawCandidates),
                  cell(kernel.feasibleCandidates),
                  cell(kernel.pricedCandidates)});

@@ -27,7 +27,7 @@ void sortTile(Parameters &tile) {
   });
 }
 
-/// What people look at first, first; the rest by name.
+/// The most important names first; the rest in alphabetical order.
 void sortSchedule(Parameters &schedule) {
   constexpr std::array<std::string_view, 5> order = {"instruction", "warps", "stages", "split_k",
                                                      "group_m"};
@@ -112,7 +112,7 @@ Kernel readKernel(Reader &reader, const Node &node) {
     kernel.registersPerThread = reader.number(resources, "registers");
     kernel.sharedBytes = reader.number(resources, "shared_bytes");
     kernel.threads = reader.number(resources, "threads");
-    kernel.blocksPerSm = reader.number(resources, "blocks_per_sm");
+    kernel.ctasPerSm = reader.number(resources, "blocks_per_sm");
   });
   reader.object(node, "candidates", Need::Optional, [&](const Node &candidates) {
     kernel.rawCandidates = reader.number(candidates, "raw");
@@ -249,7 +249,7 @@ CalibrationDocument readCalibration(Reader &reader, const Node &root) {
   return result;
 }
 
-/// What nlohmann says without its prefix ("[json.exception…] parse error at line 1, column 5: ").
+/// nlohmann's message without its prefix ("[json.exception…] parse error at line 1, column 5: ").
 std::string parserMessage(std::string_view what) {
   size_t start = what.find("syntax error");
   if (start == std::string_view::npos)

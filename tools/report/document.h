@@ -1,4 +1,4 @@
-// The documents of a report as plain data, checked.
+// The validated documents of a report as plain data.
 #pragma once
 
 #include "tools/report/report.h"
@@ -11,7 +11,7 @@
 namespace tilewright::report {
 
 /// A quantity that the document may leave out (or give as null). Finite, and never negative unless
-/// said otherwise.
+/// stated otherwise.
 using Quantity = std::optional<double>;
 
 /// Name and value of a tile or schedule parameter, the value as text.
@@ -26,7 +26,7 @@ struct Device {
 struct Plan {
   Parameters tile; ///< parallel dims ("t0", "t1", …) first, then the others
   Parameters schedule;
-  Quantity grid; ///< blocks launched
+  Quantity grid; ///< CTAs launched
 };
 
 struct Alternative {
@@ -60,7 +60,7 @@ struct Kernel {
   Quantity flops, transcendentals, dramBytes, l2Bytes; ///< one execution; work is useful work
   Quantity issuedFlops;                                ///< by the tiles of the plan
   std::vector<std::string> notes;
-  Quantity registersPerThread, sharedBytes, threads, blocksPerSm;
+  Quantity registersPerThread, sharedBytes, threads, ctasPerSm;
   Quantity rawCandidates, feasibleCandidates, pricedCandidates;
   std::vector<Alternative> alternatives; ///< best first
   std::vector<std::string> reads;        ///< names of the kernels whose results it reads
@@ -78,7 +78,7 @@ struct AssumedNote {
   double tripCount = 1; ///< as of a kernel
 };
 
-/// A group of ops that could not be one kernel.
+/// A group of ops that was split into several kernels.
 struct SplitNote {
   std::string root, reason;
   Quantity ops;
@@ -119,7 +119,7 @@ struct Accuracy {
 };
 
 struct Measured {
-  std::string family, group; ///< of one problem; empty in documents that do not say
+  std::string family, group; ///< of one problem; empty in documents without them
   Parameters plan;           ///< tile sizes and schedule together
   Quantity predictedNs, measuredNs;
 };

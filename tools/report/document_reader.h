@@ -17,7 +17,7 @@ using json = nlohmann::json; // sorted keys: ordered_json looks keys up linearly
 
 enum class Need { Required, Optional };
 
-/// A value with the way to it from the document's root; the path is spelt out only for an error.
+/// A value with its path from the document's root; the path is formatted only for an error.
 struct Node {
   const json &value;
   const Node *parent = nullptr;
@@ -34,7 +34,7 @@ struct Node {
   }
 };
 
-/// Typed access to members. The first mistake is kept and everything after it reads as missing, so
+/// Typed access to members. The first error is kept and everything after it reads as missing, so
 /// that a reader function needs one check at its end.
 class Reader {
 public:

@@ -1,6 +1,6 @@
 #include "analysis/support/diag.h"
 #include "tools/report/document.h"
-#include "tools/report/test_sample.h"
+#include "tools/report/testing/sample.h"
 
 #include <gtest/gtest.h>
 

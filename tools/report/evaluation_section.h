@@ -1,4 +1,4 @@
-// One evaluation's part of the page: how good the predictions are.
+// The page's section on one evaluation: the quality of its predictions.
 #pragma once
 
 #include "tools/report/document.h"

@@ -1,7 +1,7 @@
 // The report's tables as CSV, and models as traces.
 #include "analysis/support/diag.h"
 #include "tools/report/report.h"
-#include "tools/report/test_sample.h"
+#include "tools/report/testing/sample.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

@@ -60,7 +60,7 @@ std::string graphFigure(const Model &model, const Summary &summary, size_t maxKe
       id, width, top * 2 + row * static_cast<double>(shown), counted(shown, "kernel"),
       counted(arcs.size(), "edge"));
   for (const Arc &arc : arcs) {
-    // Longer arcs reach further out; the square root keeps the short ones apart.
+    // Longer arcs reach further out; the square root keeps short ones distinguishable.
     double reach = 18 + (arcWidth - 40) * std::sqrt(static_cast<double>(arc.length()) /
                                                     static_cast<double>(longest));
     double x = arcWidth, from = middle(arc.from) + 3, to = middle(arc.to) - 3;
@@ -87,7 +87,7 @@ std::string graphFigure(const Model &model, const Summary &summary, size_t maxKe
         "<text x=\"{}\" y=\"{:.1f}\">{}</text><text class=\"soft\" x=\"{}\" y=\"{:.1f}\" "
         "text-anchor=\"end\">{}</text>",
         nameLeft, y + 4, escapeHtml(kernel.name, 60), textRight, y + 4, what);
-    // The shape stands where a name of any length allowed above ends.
+    // The shape starts where the longest allowed name ends.
     put(out, "<text class=\"soft\" x=\"{}\" y=\"{:.1f}\">{}</text>", nameLeft + 440, y + 4,
         escapeHtml(kernel.rootShape, 44));
   }

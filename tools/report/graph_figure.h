@@ -1,4 +1,4 @@
-// A model's kernels in execution order with what flows between them.
+// A model's kernels in execution order with the data flow between them.
 #pragma once
 
 #include "tools/report/document.h"

@@ -68,7 +68,7 @@ std::string factList(const Kernel &kernel) {
   Quantity perByte = intensity(kernel);
   if (perByte)
     fact(out, "Intensity", threeDigits(perByte) + " FLOP/byte");
-  fact(out, "Threads a block", count(kernel.threads));
+  fact(out, "Threads a CTA", count(kernel.threads));
   for (const std::string &note : kernel.notes)
     fact(out, "Note", escapeHtml(note, 400));
   return out + "</dl>";
@@ -167,7 +167,7 @@ std::string candidatesText(const Kernel &kernel) {
                      count(kernel.rawCandidates));
 }
 
-/// Which colour is which term, for those that the model's kernels have.
+/// Legend of the terms that occur in the model's kernels.
 std::string termLegend(const Model &model) {
   std::array<bool, termCount> used{};
   for (const Kernel &kernel : model.kernels)
@@ -203,7 +203,7 @@ void tableRow(std::string &out, const Kernel &kernel, size_t number, const Summa
   numberCell(out, kernel.registersPerThread, count(kernel.registersPerThread));
   Quantity sharedKib = kernel.sharedBytes ? Quantity(*kernel.sharedBytes / 1024) : std::nullopt;
   numberCell(out, kernel.sharedBytes, threeDigits(sharedKib));
-  numberCell(out, kernel.blocksPerSm, count(kernel.blocksPerSm));
+  numberCell(out, kernel.ctasPerSm, count(kernel.ctasPerSm));
   numberCell(out, kernel.feasibleCandidates, candidatesText(kernel));
   out += "</tr><tr class=\"more\"><td></td><td colspan=\"10\">";
   std::string caption = captionOf(kernel);
@@ -232,8 +232,8 @@ std::string kernelTable(const Model &model, const Summary &summary, TableLimits 
       "<th scope=\"col\" data-sort=\"up\">Limited by</th>"
       "<th scope=\"col\">Terms (parts of sum)</th>"
       "<th scope=\"col\" class=\"num\" data-sort=\"down\">Registers a&nbsp;thread</th>"
-      "<th scope=\"col\" class=\"num\" data-sort=\"down\">Shared (KiB a&nbsp;block)</th>"
-      "<th scope=\"col\" class=\"num\" data-sort=\"down\">Blocks an&nbsp;SM</th>"
+      "<th scope=\"col\" class=\"num\" data-sort=\"down\">Shared (KiB a&nbsp;CTA)</th>"
+      "<th scope=\"col\" class=\"num\" data-sort=\"down\">CTAs an&nbsp;SM</th>"
       "<th scope=\"col\" class=\"num\" data-sort=\"down\">Feasible plans</th>"
       "</tr></thead>",
       id, id, unit.name);

@@ -1,4 +1,4 @@
-// The table of a model's kernels, each with its details folded away below it.
+// The table of a model's kernels, each with its folded details below it.
 #pragma once
 
 #include "tools/report/summary.h"
@@ -14,8 +14,8 @@ struct TableLimits {
   size_t rows, details, maps;
 };
 
-/// Most expensive kernels first. Says below the table what the limits left out. `id` is unique in
-/// the page.
+/// Most expensive kernels first. A note below the table counts what the limits omitted. `id` is
+/// unique in the page.
 std::string kernelTable(const Model &model, const Summary &summary, TableLimits limits,
                         std::string_view id);
 

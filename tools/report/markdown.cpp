@@ -126,10 +126,10 @@ void failureList(std::string &out, const Exploration &exploration) {
   }
 }
 
-void takenApartList(std::string &out, const Model &model) {
+void splitGroupList(std::string &out, const Model &model) {
   if (model.split.empty())
     return;
-  out += "\nGroups taken apart:\n\n";
+  out += "\nSplit groups:\n\n";
   size_t shown = std::min(model.split.size(), maxListed);
   for (size_t i = 0; i < shown; ++i)
     put(out, "- the {} ops of {}: {}\n", count(model.split[i].ops),
@@ -207,7 +207,7 @@ llvm::Expected<std::string> renderMarkdown(std::span<const ReportInput> inputs) 
       Summary summary = summarise(model);
       summaryLines(out, exploration, model, summary);
       kernelRows(out, model, summary);
-      takenApartList(out, model);
+      splitGroupList(out, model);
       kernelNotes(out, model);
       assumedList(out, model);
       unsupportedList(out, model);

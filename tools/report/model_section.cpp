@@ -85,13 +85,13 @@ std::string reasonTable(const std::vector<OpNote> &notes, std::string_view capti
   return out;
 }
 
-/// Groups that were planned as one kernel and had to become several.
-std::string takenApart(const Model &model) {
+/// Groups that had to be split into several kernels.
+std::string splitGroups(const Model &model) {
   if (model.split.empty())
     return {};
-  std::string out = "<h3>Groups taken apart</h3><table class=\"plain\" aria-label=\"Groups taken "
-                    "apart\"><thead><tr><th scope=\"col\">Group of</th><th scope=\"col\" "
-                    "class=\"num\">Ops (count)</th><th scope=\"col\">Why it is no single kernel"
+  std::string out = "<h3>Split groups</h3><table class=\"plain\" aria-label=\"Split "
+                    "groups\"><thead><tr><th scope=\"col\">Group of</th><th scope=\"col\" "
+                    "class=\"num\">Ops (count)</th><th scope=\"col\">Why it was split"
                     "</th></tr></thead><tbody>";
   size_t shown = std::min(model.split.size(), maxReasons);
   for (size_t i = 0; i < shown; ++i)
@@ -182,8 +182,7 @@ std::string modelSection(const Exploration &exploration, const Model &model, Mod
   for (const std::string &warning : summary.warnings)
     put(out, "<p class=\"warn\">{}</p>", escapeHtml(warning, 400));
   for (const OpNote &note : model.notes)
-    put(out, "<p class=\"warn\">{}: {}</p>", escapeHtml(note.op, 80),
-        escapeHtml(note.reason, 400));
+    put(out, "<p class=\"warn\">{}: {}</p>", escapeHtml(note.op, 80), escapeHtml(note.reason, 400));
   out += limiterBar(summary);
   std::string graph = graphFigure(model, summary, limits.graph, fmt::format("{}-g", id));
   if (!graph.empty())
@@ -193,7 +192,7 @@ std::string modelSection(const Exploration &exploration, const Model &model, Mod
                         fmt::format("{}-r", id));
   put(out, "<h3 id=\"{}-k-h\">Kernels</h3>", id);
   out += kernelTable(model, summary, limits.table, fmt::format("{}-k", id));
-  out += takenApart(model);
+  out += splitGroups(model);
   out += assumedTable(model);
   out += notModelled(exploration, model);
   return out + "</section>";

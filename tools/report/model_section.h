@@ -9,14 +9,14 @@
 
 namespace tilewright::report {
 
-/// How much of a long model is shown; the most expensive kernels come first.
+/// Limits for long models; the most expensive kernels come first.
 struct ModelLimits {
   TableLimits table;
   size_t dots;  ///< in the roofline
   size_t graph; ///< kernels in the graph, in execution order
 };
 
-/// Facts, where the time goes, graph, roofline, kernels, what isn't in the total. `id` is unique in
+/// Facts, time by term, graph, roofline, kernels, and what the total excludes. `id` is unique in
 /// the page and names the section.
 std::string modelSection(const Exploration &exploration, const Model &model, ModelLimits limits,
                          std::string_view id);

@@ -7,7 +7,7 @@
 // models along time, as predicted and as measured, in chrome://tracing or Perfetto.
 //
 // The documents are untrusted: names are escaped and shortened, numbers may be missing, and long
-// lists are cut with a note of how much was left out, so that the result stays small.
+// lists are truncated with a count of what was omitted, so that the result stays small.
 #pragma once
 
 #include "llvm/Support/Error.h"
@@ -40,11 +40,11 @@ struct ReportTable {
   std::string csv;
 };
 
-/// The tables that the documents have rows for, whole. Columns carry their units, numbers are as
-/// exact as in the documents, what is missing is empty. Same errors.
+/// The tables that the documents have rows for, in full. Columns carry their units, numbers have
+/// the documents' precision, missing values are empty. Same errors.
 llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> inputs);
 
-/// Times of kernels that ran, in the order in which they ran if nothing else tells it.
+/// Times of kernels, in order of execution unless stated otherwise.
 struct MeasuredTrack {
   std::string name;                                    ///< the file's
   std::vector<std::pair<std::string, double>> kernels; ///< name, ns

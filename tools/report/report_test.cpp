@@ -1,7 +1,7 @@
 #include "analysis/support/diag.h"
 #include "tools/report/report.h"
 #include "tools/report/style.h"
-#include "tools/report/test_sample.h"
+#include "tools/report/testing/sample.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -147,7 +147,7 @@ TEST(Report, HasAllItsParts) {
                                 "132<div class=\"sub\">of 2,535</div>",
                                 "dot.1, add.2, max.3",
                                 "no index map",
-                                "Groups taken apart",
+                                "Split groups",
                                 "add.9",
                                 "no plan fits the device",
                                 "Best plans",

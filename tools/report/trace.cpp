@@ -77,12 +77,12 @@ void addPredicted(Track &track, const Model &model) {
   }
 }
 
-/// What was measured of a model's kernels, in the model's order; times that the track has of a name
-/// stand for all runs of it.
+/// The measured times of a model's kernels, in the model's order; a kernel's times in the track
+/// apply to all of its runs.
 void addMatched(Track &track, const Model &model, const MeasuredTrack &measured) {
   std::map<std::string, double> times;
   for (const auto &[name, ns] : measured.kernels)
-    times[name] = ns; // the last one, as a file that goes on appends
+    times[name] = ns; // the last one, since resumed files append
   for (const Kernel &kernel : model.kernels) {
     auto time = times.find(kernel.name);
     if (time == times.end())

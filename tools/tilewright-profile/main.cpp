@@ -1,4 +1,5 @@
-// tilewright-profile: measures packs on a GPU. One file, carried to the machine with the GPU.
+// tilewright-profile: measures packs on a GPU. One self-contained executable, copied to the machine
+// with the GPU.
 #include "analysis/support/printable.h"
 #include "profiler/pack_reader.h"
 #include "profiler/summary.h"
@@ -9,8 +10,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <new>
 #include <filesystem>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -42,14 +43,14 @@ Result<std::vector<Regime>> parseRegimes(const std::string &text) {
     if (known == std::end(allRegimes) ||
         std::find(regimes.begin(), regimes.end(), *known) != regimes.end())
       return Failure{FailureKind::BadInput,
-                     "--regimes '" + text + "' is no list of cold, warm and graph, each once"};
+                     "--regimes '" + text + "' is not a list of cold, warm and graph, each once"};
     regimes.push_back(*known);
     at = end + 1;
   }
   return regimes;
 }
 
-/// The ops of each problem, so that the rows can be priced where the pack is no more.
+/// The ops of each problem, so that the rows can be priced without the pack.
 Status writeProblems(const std::string &out, const std::vector<Pack> &packs) {
   using Json = nlohmann::ordered_json;
   std::string path = out + ".problems.json";
@@ -127,7 +128,7 @@ int measure(Options options) {
   std::set<std::string> plans;
   for (const Pack &pack : packs)
     for (const PackKernel &kernel : pack.kernels)
-      if (plans.insert(kernel.planHash).second) // a plan that two packs hold is measured once
+      if (plans.insert(kernel.planHash).second) // a plan that is in two packs is measured once
         items.push_back({&pack, &kernel});
   if (items.empty())
     return fail({FailureKind::BadInput, "the packs hold no kernel"});
@@ -190,7 +191,7 @@ int measure(Options options) {
   case SessionEnd::Done:
     return summary.failed.empty() && !lacksCounters ? 0 : 1;
   case SessionEnd::Stopped:
-    std::fprintf(stderr, "stopped; the same command goes on\n");
+    std::fprintf(stderr, "stopped; run the same command to resume\n");
     return 4;
   case SessionEnd::BadInput:
     return 2;
@@ -214,7 +215,8 @@ int main(int argc, char **argv) {
   app.footer(
       "Example:\n"
       "  tilewright-profile pack --out h100.csv\n"
-      "Rows are on disk as they are made. Interrupt it, kill it, run it again: it goes on.\n"
+      "Each row is on disk before the next kernel runs: interrupt it, kill it, run it again, and "
+      "it resumes.\n"
       "Exit code: 0 all measured; 1 some kernels failed (see the column error) or counters are "
       "not\npermitted; 2 bad input or usage; 3 no GPU that can run the packs; 4 stopped before the "
       "end.");

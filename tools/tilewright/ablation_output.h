@@ -1,4 +1,4 @@
-// What each term of the time formula is worth, as a table and as JSON.
+// The contribution of each term of the time formula, as a table and as JSON.
 #pragma once
 
 #include "costmodel/ablation.h"
@@ -7,7 +7,7 @@
 
 namespace tilewright::cli {
 
-/// Families taken together under a name.
+/// Families grouped under a name.
 struct FamilyClass {
   std::string name;
   std::vector<std::string> families;
@@ -22,7 +22,7 @@ public:
   /// "device h100-sxm: whole shapes left out, 5 folds; …".
   std::string head() const;
   /// One row a term: change of MAPE and of top-1 over all rows with their intervals, and over each
-  /// class. Bold where the interval does not hold zero.
+  /// class. Bold if the interval excludes zero.
   TextTable table() const;
   /// Schema "tilewright.evaluate.ablation" (docs/formats.md).
   Json json() const;

@@ -1,5 +1,5 @@
-// tilewright calibrate: parameters fitted to measurements, carried over to another device, and the
-// measurements that are worth taking first.
+// tilewright calibrate: fits parameters to measurements, transfers them to another device, and
+// designs which measurements to take first.
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/measured_input.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
@@ -122,7 +122,7 @@ int runDesign(const CalibrateArguments &options) {
 #ifdef TILEWRIGHT_HAS_CODEGEN
 bool isPlanFile(const std::string &path) { return path.ends_with(".json"); }
 
-/// Chooses plans to measure next, given what is measured already.
+/// Chooses plans to measure next, given the existing measurements.
 int runPlanDesign(const CalibrateArguments &options) {
   MeasuredOptions measured = options;
   std::vector<std::string> files;
@@ -157,7 +157,7 @@ int runPlanDesign(const CalibrateArguments &options) {
   document["rows"] = Json::array();
   for (size_t i = 0; i < rows.size(); ++i) {
     const DatasetRow &row = input->data.rows[rows[i]];
-    size_t candidate = rows[i] - known.size(); // candidates stand after what is measured
+    size_t candidate = rows[i] - known.size(); // candidates come after measured rows
     const std::string &file = candidates->files[candidate];
     if (!options.plansTo.empty()) {
       std::string name = std::filesystem::path(file).filename().string();

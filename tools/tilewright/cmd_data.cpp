@@ -1,4 +1,4 @@
-// tilewright data: measurements, taken in, listed and compared.
+// tilewright data: imports, lists and compares measurements.
 #include "datasets/anonymous.h"
 #include "datasets/foreign_csv.h"
 #include "datasets/store.h"
@@ -79,7 +79,7 @@ llvm::Expected<MeasurementStore> openStore(std::span<const std::string> paths) {
   return store;
 }
 
-/// "580.159 1980 MHz": what was recorded of the conditions of a measurement.
+/// "580.159 1980 MHz": the recorded conditions of a measurement.
 std::string conditionsText(const std::string &device, const std::string &driver,
                            const std::optional<double> &clockMhz, const std::string &toolVersion) {
   std::vector<std::string> parts;
@@ -104,12 +104,12 @@ llvm::Expected<Json> fileJson(MeasurementStore &store, const StoredFile &file) {
     bool isCut = cells->size() > 3;
     if (isCut)
       cells->resize(3);
-    // The list of kernels has a name of its own.
+    // The list of kernels has its own name.
     entry[std::string_view(column) == "kernel" ? "kernels" : column] =
         fmt::format("{}{}", fmt::join(*cells, ", "), isCut ? ", …" : "");
   }
   entry["least_ns"] = orNull(file.leastNs);
-  entry["most_ns"] = orNull(file.mostNs);
+  entry["most_ns"] = orNull(file.maxNs);
   return entry;
 }
 
@@ -122,7 +122,7 @@ Json seriesJson(const StoredSeries &series) {
           {"plans", series.plans},
           {"times", series.times},
           {"least_ns", orNull(series.leastNs)},
-          {"most_ns", orNull(series.mostNs)}};
+          {"most_ns", orNull(series.maxNs)}};
 }
 
 int runList(const DataArguments &options) {
@@ -149,9 +149,8 @@ int runList(const DataArguments &options) {
     if (options.json)
       continue;
     say("{}: {} times{}", file.path, file.timed,
-        file.leastNs
-            ? fmt::format(" from {} to {}", timeText(*file.leastNs), timeText(*file.mostNs))
-            : "");
+        file.leastNs ? fmt::format(" from {} to {}", timeText(*file.leastNs), timeText(*file.maxNs))
+                     : "");
     if (file.failed)
       say(", {} rows without a time", file.failed);
     say("\n");
@@ -218,7 +217,7 @@ int runShow(const DataArguments &options) {
   return rows->empty() ? AnswerIsNo : Fine;
 }
 
-/// Times by what was measured, of all that `conditions` leave.
+/// Times by measurement key, over the rows that `conditions` select.
 llvm::Expected<std::map<std::string, double>> timesOf(const DataArguments &options,
                                                       const std::string &path,
                                                       const std::vector<std::string> &conditions) {

@@ -1,4 +1,5 @@
-// tilewright emit and check: plans to kernels, and kernels against the reference evaluator.
+// tilewright emit and check: lowers plans to kernels, and checks kernels against the reference
+// evaluator.
 #include "codegen/microbenchmarks.h"
 #include "codegen/pack.h"
 #include "codegen/pack_manifest.h"
@@ -20,7 +21,7 @@ struct EmitArguments {
   std::vector<std::string> plans;
   std::vector<std::string> targets{"sm_90"};
   std::string pack, dump;
-  std::string compareDevice; ///< empty: compiled kernels are not compared with the estimates
+  std::string compareDevice; ///< empty: no comparison of compiled kernels with the estimates
   bool json = false, noAssemble = false, coverage = false, refuseSpills = false;
   bool microbenchmarks = false;
   uint64_t seed = 1;
@@ -29,7 +30,7 @@ struct EmitArguments {
   uint64_t maxReferenceWork = CheckOptions().maxReferenceWork;
 };
 
-/// What the cost model says that a plan must do. The device only matters for registers and such.
+/// The cost model's minimum work of a plan. The device matters only for registers and the like.
 std::function<std::optional<KernelWork>(const KernelPlan &)> workCounter() {
   llvm::Expected<Device> device = loadDevice("h100-sxm", dataFolder("devices"));
   if (!device) {
@@ -155,13 +156,13 @@ int runCheck(const EmitArguments &options) {
                                    {"status", toString(outcome.status)},
                                    {"max_relative_error", outcome.maxRelativeError},
                                    {"tolerance", outcome.tolerance},
-                                   {"blocks", outcome.blocks},
-                                   {"blocks_run", outcome.blocksRun},
+                                   {"blocks", outcome.ctas},
+                                   {"blocks_run", outcome.ctasRun},
                                    {"reason", outcome.reason}});
     if (!options.json)
-      say("{:<40} {:<8} error {:.2e} (allowed {:.2e}), {} of {} blocks{}{}\n", kernel.name,
-          toString(outcome.status), outcome.maxRelativeError, outcome.tolerance, outcome.blocksRun,
-          outcome.blocks, outcome.reason.empty() ? "" : ": ", outcome.reason);
+      say("{:<40} {:<8} error {:.2e} (allowed {:.2e}), {} of {} CTAs{}{}\n", kernel.name,
+          toString(outcome.status), outcome.maxRelativeError, outcome.tolerance, outcome.ctasRun,
+          outcome.ctas, outcome.reason.empty() ? "" : ": ", outcome.reason);
   }
   if (options.json)
     print(document);
@@ -226,7 +227,7 @@ void addCheck(CLI::App &app, Selection &selection) {
       ->check(CLI::Range(uint64_t(0), uint64_t(INT64_MAX)));
   command
       ->add_option("--max-events", options->maxEvents,
-                   "Emulated memory operations for each kernel; over it some blocks are run")
+                   "Emulated memory operations for each kernel; over it some CTAs are run")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command

@@ -1,4 +1,4 @@
-// tilewright evaluate: the cost model, and classical ones, against measurements.
+// tilewright evaluate: the cost model and classical baselines against measurements.
 #include "costmodel/counters.h"
 #include "tools/tilewright/ablation_output.h"
 #include "tools/tilewright/measured_input.h"
@@ -91,7 +91,7 @@ int runLearningCurve(const EvaluateArguments &options, const MeasuredInput &inpu
   return Fine;
 }
 
-/// Families taken together: "NAME=FAMILY,FAMILY,…".
+/// Grouped families: "NAME=FAMILY,FAMILY,…".
 llvm::Expected<FamilyClass> parseMerged(const Dataset &data, const std::string &text) {
   size_t equals = text.find('=');
   if (equals == 0 || equals == std::string::npos)

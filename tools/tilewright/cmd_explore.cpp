@@ -1,4 +1,5 @@
-// tilewright explore: models into kernels, each with its best plans by predicted time.
+// tilewright explore: partitions models into kernels and finds the best plans of each by predicted
+// time.
 #include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
 #include "analysis/support/digest.h"
@@ -33,7 +34,7 @@ struct ExploreArguments {
   bool resume = false, json = false;
 };
 
-/// A hash that only has to notice changes.
+/// A hash for detecting changes.
 std::string fingerprint(std::initializer_list<std::string_view> parts) {
   Digest digest;
   for (std::string_view part : parts)
@@ -183,13 +184,13 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
         {{"root", split.root}, {"ops", split.ops}, {"reason", split.reason}});
   entry["chains"] = Json::array();
   for (const ExploredChain &chain : model.chains) {
-    bool isPriced = std::isfinite(chain.apartNs);
+    bool isPriced = std::isfinite(chain.unfusedNs);
     Json row = {{"first", chain.first},
                 {"second", chain.second},
                 {"kernels", chain.kernels},
                 {"is_taken", chain.isTaken},
-                {"apart_time_ns", isPriced ? Json(chain.apartNs) : Json()},
-                {"joined_time_ns", chain.reason.empty() ? Json(chain.joinedNs) : Json()}};
+                {"apart_time_ns", isPriced ? Json(chain.unfusedNs) : Json()},
+                {"joined_time_ns", chain.reason.empty() ? Json(chain.fusedNs) : Json()}};
     if (!chain.reason.empty())
       row["reason"] = chain.reason;
     if (!chain.computation.empty())
@@ -229,11 +230,11 @@ std::string sizesText(const Json &sizes) {
 }
 
 void printChain(const Json &chain) {
-  std::string apart =
+  std::string unfused =
       chain["apart_time_ns"].is_null() ? "not possible" : timeText(chain["apart_time_ns"]);
-  say("  {}: the {} kernels from %{} to %{}: apart {}, as one: {}\n",
-      chain["is_taken"].get<bool>() ? "joined" : "not joined", chain["kernels"].get<size_t>(),
-      chain["first"].get<std::string>(), chain["second"].get<std::string>(), apart,
+  say("  {}: the {} kernels from %{} to %{}: unfused {}, fused: {}\n",
+      chain["is_taken"].get<bool>() ? "fused" : "not fused", chain["kernels"].get<size_t>(),
+      chain["first"].get<std::string>(), chain["second"].get<std::string>(), unfused,
       chain["joined_time_ns"].is_null() ? chain["reason"].get<std::string>()
                                         : timeText(chain["joined_time_ns"]));
 }
@@ -267,7 +268,7 @@ void printModel(const Json &model, double total) {
   for (const Json &note : model["notes"])
     say("  note: %{}: {}\n", note["op"].get<std::string>(), note["reason"].get<std::string>());
   for (const Json &split : model["split_groups"])
-    say("  taken apart: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
+    say("  split: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
         split["root"].get<std::string>(), split["reason"].get<std::string>());
   for (const Json &chain : model["chains"])
     printChain(chain);
@@ -276,7 +277,7 @@ void printModel(const Json &model, double total) {
 }
 
 #ifdef TILEWRIGHT_HAS_CODEGEN
-/// Is there code for a target that does just what the plan says, with no other instruction?
+/// True if a target has code for exactly this plan, with its instruction.
 bool hasCode(const KernelPlan &plan, const std::string &target) {
   llvm::Expected<KernelModule> code = lowerPlan(plan, CodeMode::Device);
   if (!code) {

@@ -16,7 +16,7 @@ struct IndexArguments {
 };
 
 Json toJson(const IndexMap &given) {
-  IndexMap map = given.renumbered(); // the names of the text, so that both speak of the same
+  IndexMap map = given.renumbered(); // uses the text's names, so that both agree
   Json entry;
   entry["text"] = map.str();
   entry["is_empty"] = map.isKnownEmpty();
@@ -69,7 +69,7 @@ void printMaps(const OperandMaps &maps, std::string &text) {
   for (const IndexMap &each : maps.maps) {
     IndexMap map = each.renumbered();
     fmt::format_to(std::back_inserter(text), "    {}\n", map.str());
-    // A scalar's runtime variable is said in the map's own text; an element of a tensor is not.
+    // The map's text names the scalar of a runtime variable, but not an element of a tensor.
     size_t number = 0;
     for (const MapVariable &variable : map.variables()) {
       if (!variable.source)
@@ -147,7 +147,7 @@ public:
     document[key].push_back(std::move(entry));
   }
 
-  /// Which replica of the group an element comes from.
+  /// The replica of the group that an element comes from.
   void replica(const std::string &number) {
     document["replica"] = number;
     if (!json)
@@ -173,7 +173,8 @@ private:
   std::string key, text; ///< text: printed at the end, so that an error leaves nothing on stdout
 };
 
-/// Adds one line; an op that has no such map is a row with the reason, a real error ends it all.
+/// Adds one line; an op without such a map becomes a row with the reason, other errors are
+/// returned.
 llvm::Error addMaps(Output &output, const Op &operand, llvm::Expected<OperandMaps> maps) {
   if (maps) {
     output.add(operand, maps, "");

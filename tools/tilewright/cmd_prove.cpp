@@ -83,7 +83,8 @@ int runProve(const ProveArguments &options) {
   if (!options.op.empty()) {
     proving.only = parseOpcode(options.op);
     if (!proving.only)
-      return fail(makeError(DiagClass::BadInput, "--op: '{}' is no operation of HLO", options.op));
+      return fail(
+          makeError(DiagClass::BadInput, "--op: '{}' is not an operation of HLO", options.op));
   }
   Progress progress("ops");
   proving.onProgress = [&](size_t done, size_t total) { progress.update(done, total); };

@@ -1,4 +1,4 @@
-// tilewright report: results as one self-contained HTML file, as Markdown, CSV or a trace.
+// tilewright report: renders results as one self-contained HTML file, as Markdown, CSV or a trace.
 #include "analysis/support/output_folder.h"
 #include "costmodel/measured_plans.h"
 #include "tools/report/report.h"
@@ -21,7 +21,7 @@ bool isMeasurements(const std::string &path) {
   return path.ends_with(".csv") || path.ends_with(".csv.gz");
 }
 
-/// Kernels of a measurement file: rows that count, of the warm regime where there are some, as in a
+/// Kernels of a measurement file: rows that count, with warm caches if there are any, as in a
 /// running model.
 llvm::Expected<MeasuredTrack> trackOf(const std::string &path) {
   llvm::Expected<Table> table = Table::read(path);

@@ -1,4 +1,4 @@
-// tilewright tile: the tiles of every op of a kernel, feasible or the reason why not.
+// tilewright tile: the tiles of every op of a kernel, and their feasibility or the reason why not.
 #include "analysis/explore/kernel_plans.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/inline.h"
@@ -39,7 +39,7 @@ llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &te
     int64_t value = 0;
     auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), value);
     if (error != std::errc() || rest != number.data() + number.size() || value < 1)
-      return makeError(DiagClass::BadInput, "--tile: '{}' is no size of at least 1", number);
+      return makeError(DiagClass::BadInput, "--tile: '{}' is not a size of at least 1", number);
     size_t index = position++;
     if (equals != std::string::npos) {
       std::optional<size_t> named = space.indexOf(part.substr(0, equals));
@@ -58,7 +58,7 @@ llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &te
     if (choice[index])
       return makeError(DiagClass::BadInput, "--tile: '{}' is given twice",
                        space.parameters[index].name);
-    // A tile over the dim is the dim itself.
+    // A tile larger than the dim is clipped to it.
     const TileParameter &parameter = space.parameters[index];
     choice[index] = std::min(value, parameter.largest());
   }
@@ -84,7 +84,7 @@ struct Question {
 llvm::Expected<CandidatePlan> candidatesOf(const TileArguments &options, const TileSpace &space,
                                            bool withDevice) {
   CandidatePlan plan = CandidatePlan::standard();
-  if (!withDevice) // no constraint speaks of the schedule
+  if (!withDevice) // no constraint involves the schedule
     for (const TileParameter &parameter : space.parameters)
       if (parameter.role == TileParameter::Role::Schedule)
         plan.byName[parameter.name] = {CandidateRule::Kind::List, 1, {1}};
@@ -106,8 +106,7 @@ llvm::Expected<CandidatePlan> candidatesOf(const TileArguments &options, const T
   return plan;
 }
 
-/// What a reshape wants is often a divisor: the nearest that is feasible is to be found among them,
-/// too.
+/// Reshapes often need divisors, so the nearest feasible size is searched among them, too.
 void addDivisors(int64_t dim, std::vector<int64_t> &list) {
   CandidateRule rule;
   rule.kind = CandidateRule::Kind::Divisors;
@@ -121,19 +120,20 @@ void addDivisors(int64_t dim, std::vector<int64_t> &list) {
   list.erase(std::unique(list.begin(), list.end()), list.end());
 }
 
-/// Says of roots that can't share tile dims whether they can have dims of their own.
+/// For roots that can't share tile dims: reports whether horizontal fusion can give them dims of
+/// their own.
 llvm::Error withSeparateRoots(Diag refusal, const Question &question) {
   const Graph &graph = question.graph();
   const Group &group = question.source.group;
   if (refusal.cls == DiagClass::Unsupported && group.roots.size() > 1) {
-    llvm::Expected<std::vector<SeparateTiles>> parts = tileRootsApart(graph, group);
+    llvm::Expected<std::vector<SeparateTiles>> parts = tileHorizontalFusion(graph, group);
     if (parts && parts->size() > 1) {
       std::string names;
       for (const SeparateTiles &part : *parts)
         names += fmt::format("{}--root {}", names.empty() ? "" : " or ",
                              graph[part.tiled.group.roots.back()].name);
       refusal.message += fmt::format(
-          "; they can be with tile dims and programs of their own, {} sets of them: ask with {}",
+          "; they can be with tile dims and CTAs of their own, {} sets of them: ask with {}",
           parts->size(), names);
     } else {
       llvm::consumeError(parts.takeError());
@@ -257,7 +257,7 @@ int listFastest(const TileArguments &options, const Question &question) {
   return list.rows.empty() ? AnswerIsNo : Fine;
 }
 
-/// Are all sizes of tiles given?
+/// True if all tile sizes are given.
 bool isWhole(const TileSpace &space, const Choice &choice) {
   for (size_t i = 0; i < choice.size(); ++i)
     if (!choice[i] && space.parameters[i].role != TileParameter::Role::Schedule)

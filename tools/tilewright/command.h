@@ -1,4 +1,4 @@
-// What the subcommands of `tilewright` share: registration, exit codes, output.
+// Shared by the subcommands of `tilewright`: registration, exit codes, output.
 //
 // Results go to stdout, progress and diagnostics to stderr. Exit codes: 0 fine, 1 the answer is
 // "no" (infeasible, check failed), 2 bad input or usage, 70 a bug of ours.

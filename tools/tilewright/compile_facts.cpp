@@ -11,7 +11,7 @@ namespace tilewright::cli {
 
 namespace {
 
-/// A kernel whose registers are further off than this is taken apart in the table.
+/// A kernel whose register estimate is off by more than this is itemised in the table.
 constexpr double notableDeviation = 0.15;
 
 double sumOf(const std::vector<ResourcePart> &parts) {
@@ -26,7 +26,7 @@ void expect(const KernelPlan &plan, const DeviceLimits &limits, CompileFacts &fa
   facts.registerParts = partsOf(resources.registerItems, plan.assignment());
   facts.sharedParts = partsOf(resources.sharedItems, plan.assignment());
   facts.expectedSharedBytes = sumOf(facts.sharedParts);
-  // What is beyond the most that a thread of such a block can have is spilled.
+  // Registers beyond the limit of a thread of such a CTA are spilled.
   const int64_t threads = evaluate(resources.threads, plan.assignment()).value_or(1);
   const int64_t most = std::min(limits.registersPerThread, limits.registersPerSm / threads);
   facts.expectedRegisters = std::min(sumOf(facts.registerParts), static_cast<double>(most));

@@ -1,4 +1,4 @@
-// What compilers made of plans, against what was expected of them before.
+// Registers and shared memory of compiled kernels, against the estimates.
 #pragma once
 
 #include "codegen/pack.h"
@@ -11,17 +11,17 @@ struct CompileFacts {
   std::string name;
   CodeChoice code;
   int64_t registers = 0, spillBytes = 0; ///< a thread
-  int64_t sharedBytes = 0;               ///< a block
-  /// Expected of such code; negative where there are no figures for such a kernel.
+  int64_t sharedBytes = 0;               ///< a CTA
+  /// Estimates; negative if there are none for such a kernel.
   double expectedRegisters = -1, expectedSharedBytes = -1;
-  std::vector<ResourcePart> registerParts, sharedParts; ///< what they are made of
-  std::string note;                                     ///< what differs from the plan, and why
-  std::string reason;                                   ///< why it has none
+  std::vector<ResourcePart> registerParts, sharedParts; ///< their items
+  std::string note;                                     ///< how it differs from the plan, and why
+  std::string reason;                                   ///< why there are no estimates
 
   bool isSharedAsExpected() const {
     return reason.empty() && static_cast<double>(sharedBytes) == expectedSharedBytes;
   }
-  /// |registers - expected| / registers; negative without figures.
+  /// |registers - expected| / registers; negative without estimates.
   double registerDeviation() const;
 };
 
@@ -30,11 +30,11 @@ std::vector<CompileFacts> compileFacts(std::span<const KernelSpec> specs,
                                        std::span<const EmittedKernel> kernels,
                                        const Device &device);
 
-/// Median of the kernels' register deviations; negative for none with figures.
+/// Median of the kernels' register deviations; negative if none has estimates.
 double medianRegisterDeviation(std::span<const CompileFacts> facts);
 
 Json toJson(std::span<const CompileFacts> facts);
-/// All kernels; under those that are off, what the figures are made of.
+/// Prints all kernels, with the items of those estimates that are off.
 void printTable(std::span<const CompileFacts> facts);
 
 } // namespace tilewright::cli

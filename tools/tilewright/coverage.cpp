@@ -16,7 +16,7 @@ namespace tilewright::cli {
 
 namespace {
 
-/// A described device that runs a target's code, the first by name.
+/// The first described device, by name, that runs a target's code.
 llvm::Expected<Device> deviceFor(const Target &target) {
   std::string folder = dataFolder("devices");
   for (const std::string &name : deviceNames(folder)) {
@@ -52,8 +52,8 @@ std::string problemOf(const KernelCoverage &kernel) {
   return "";
 }
 
-/// The text of a module without names and metadata: models repeat their layers, and kernels that
-/// differ in nothing else are one.
+/// The text of a module without names and metadata: models repeat layers, and kernels that are
+/// otherwise equal count once.
 std::string withoutNames(std::string_view hlo) {
   std::string result;
   std::map<std::string_view, size_t> names;

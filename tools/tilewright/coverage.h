@@ -1,4 +1,4 @@
-// What `tilewright emit --coverage` does.
+// The implementation of `tilewright emit --coverage`.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct CoverageRequest {
 };
 
 /// Explores each model for a device of each target's architecture, lowers the best plan of every
-/// kernel, assembles it and checks it at reduced sizes; prints a row a model and what is not
+/// kernel, assembles it and checks it at reduced sizes; prints a row for each model and what is not
 /// covered. Exit code 1 if anything is not.
 int runCoverage(const CoverageRequest &request);
 

@@ -17,7 +17,7 @@ struct TextTable {
 /// "device h100-sxm, whole shapes left out (5 folds)".
 std::string describe(const EvaluationReport &report);
 
-/// One row a family and one for all: errors with their intervals, and what choosing would cost.
+/// One row a family and one for all: errors with intervals, and choice metrics.
 TextTable metricsTable(const EvaluationReport &report);
 /// The parameters of a calibration, one row each.
 TextTable parameterTable(const Calibration &calibration);
@@ -27,7 +27,7 @@ std::vector<std::string> notesOf(const EvaluationReport &report);
 std::vector<std::string> leftOutNotes(std::span<const LeftOutRow> rows,
                                       std::span<const std::string> files);
 
-/// One row a number of measurements.
+/// One row for each number of measurements.
 TextTable curveTable(const LearningCurve &curve);
 /// MAPE of each family by number of designed measurements.
 TextTable curveFamilies(const LearningCurve &curve);

@@ -14,7 +14,7 @@ using namespace tilewright::cli;
 
 namespace {
 
-/// What is wrong with the command line, in the words of all our errors.
+/// The error in the command line, in the style of all our errors.
 int failUsage(const CLI::App &app, const CLI::ParseError &error) {
   std::string message = error.what(), help = "tilewright";
   std::vector<std::string> extra = app.remaining();
@@ -36,7 +36,7 @@ int failUsage(const CLI::App &app, const CLI::ParseError &error) {
   return BadUsage;
 }
 
-/// Runs the command. Only a bug of ours, or no memory left, ends in an exception.
+/// Runs the command. Exceptions mean a bug of ours, or that memory ran out.
 int runSelected(const Selection &selection) {
   try {
     return selection.run();

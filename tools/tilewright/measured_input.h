@@ -1,4 +1,4 @@
-// Input that `evaluate` and `calibrate` share: measurements read through templates.
+// Input shared by `evaluate` and `calibrate`: measurements read through templates.
 #pragma once
 
 #include "costmodel/dataset.h"
@@ -23,7 +23,7 @@ void addMeasuredOptions(CLI::App *command, MeasuredOptions &options);
 llvm::Expected<MeasuredInput> readMeasured(const MeasuredOptions &options,
                                            Times times = Times::Needed);
 
-/// One row: family, problem and what was chosen for it.
+/// One row: family, problem and configuration.
 Json rowJson(const DatasetRow &row);
 
 /// "12.3": a fraction in percent.

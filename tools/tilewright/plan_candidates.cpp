@@ -11,7 +11,7 @@ namespace tilewright::cli {
 
 namespace {
 
-/// What a plan is: its ops and what was chosen for them.
+/// Identity of a plan: its ops and configuration.
 std::string identityOf(const DatasetRow &row) {
   std::string text = row.identity.group;
   for (size_t i = 0; i < row.choice.values.size(); ++i)

@@ -10,7 +10,7 @@ namespace tilewright::cli {
 namespace {
 
 /// Parameters shown: the first few carry nearly all of the uncertainty.
-constexpr size_t mostShown = 6;
+constexpr size_t maxShown = 6;
 
 double percentOf(double sigmaLn) { return 100 * std::expm1(sigmaLn); }
 
@@ -44,7 +44,7 @@ void printPrice(const PlanPrice &price) {
   printNotes(price.notes);
   const Estimate &e = price.estimate;
   if (!(e.timeNs < INFINITY)) {
-    say("price     none: a block needs more than one SM has ({})\n", e.resources.occupancyLimiter);
+    say("price     none: a CTA needs more than one SM has ({})\n", e.resources.occupancyLimiter);
     return;
   }
   say("price     {}{}, {} caches, {}: 68 % of such kernels take {} to {} (± {:.0f} %; ± "
@@ -67,16 +67,16 @@ void printPrice(const PlanPrice &price) {
       bytesText(e.l2Bytes), bytesText(e.sharedTrafficBytes));
   say("  work    useful {:.3g} FLOP, {:.3g} special functions; issued {:.3g}, {:.3g}\n",
       e.usefulFlops, e.usefulSpecialOps, e.issuedFlops, e.issuedSpecialOps);
-  say("  blocks  {:.0f} in {:.3g} waves, {:.3g} iterations; an SM holds {:.0f}: by registers "
-      "{:.0f}, shared memory {:.0f}, warps {:.0f}, blocks {:.0f}\n",
+  say("  CTAs    {:.0f} in {:.3g} waves, {:.3g} iterations; an SM holds {:.0f}: by registers "
+      "{:.0f}, shared memory {:.0f}, warps {:.0f}, CTAs {:.0f}\n",
       e.ctas, e.waves, e.iterations, e.resources.ctasPerSm, e.resources.byRegisters,
-      e.resources.byShared, e.resources.byWarps, e.resources.byBlocks);
+      e.resources.byShared, e.resources.byWarps, e.resources.byCtas);
   const std::array<double, parameterCount> values = toArray(price.parameters);
-  for (size_t i = 0; i < std::min(price.influences.size(), mostShown); ++i) {
+  for (size_t i = 0; i < std::min(price.influences.size(), maxShown); ++i) {
     const ParameterInfluence &influence = price.influences[i];
     const ParameterInfo &info = parameterInfos()[size_t(influence.parameter)];
     say("  {} {} = {:.3g} {}± {:.1f} %: one per cent more of it is {:+.2f} % of the time\n",
-        i == 0 ? "hangs on" : "        ", info.name, values[size_t(influence.parameter)],
+        i == 0 ? "drivers " : "        ", info.name, values[size_t(influence.parameter)],
         info.unit == "1" ? "" : fmt::format("{} ", info.unit), percentOf(influence.sigmaLn),
         influence.elasticity);
   }
@@ -112,7 +112,7 @@ Json priceJson(const PlanPrice &price) {
   document["blocks_per_sm"] = {{"registers", e.resources.byRegisters},
                                {"shared_memory", e.resources.byShared},
                                {"warps", e.resources.byWarps},
-                               {"blocks", e.resources.byBlocks}};
+                               {"blocks", e.resources.byCtas}};
   document["parameters"] = Json::array();
   const std::array<double, parameterCount> values = toArray(price.parameters);
   for (const ParameterInfluence &influence : price.influences) {

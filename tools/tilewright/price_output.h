@@ -1,4 +1,4 @@
-// The price of one plan, taken apart.
+// The price of one plan, with its terms.
 #pragma once
 
 #include "analysis/explore/kernel_plans.h"
@@ -11,8 +11,8 @@ namespace tilewright::cli {
 struct PlanPrice {
   Estimate estimate;
   std::vector<ParameterInfluence> influences;
-  Parameters parameters;   ///< as they price the device
-  std::string calibration; ///< the device that it was fitted on; empty: priors
+  Parameters parameters;   ///< for the priced device
+  std::string calibration; ///< the device it was fitted on; empty: priors
   std::vector<DeviceNote> notes;
   std::string instruction, cache = "warm";
   double boundNs = 0; ///< no kernel of these ops takes less
@@ -20,8 +20,8 @@ struct PlanPrice {
 
 llvm::Expected<PlanPrice> priceOf(const KernelPlans &plans, const KernelPlan &plan);
 
-/// Lines for people: the time with its error bars, what each resource alone would need, bytes at
-/// each level, what limits the occupancy, and the parameters that matter with their uncertainty.
+/// Human-readable: the time with error bars, its terms, bytes at each level, the occupancy's limit,
+/// and the most influential parameters with their uncertainty.
 void printPrice(const PlanPrice &price);
 Json priceJson(const PlanPrice &price);
 

@@ -1,4 +1,4 @@
-// What registers and shared memory are made of, for people and for machines.
+// The items of registers and shared memory, as text and as JSON.
 #pragma once
 
 #include "costmodel/estimate.h"

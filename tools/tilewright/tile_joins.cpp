@@ -10,7 +10,7 @@ namespace tilewright::cli {
 
 namespace {
 
-constexpr int64_t mostTiles = 1 << 16;
+constexpr int64_t maxTiles = 1 << 16;
 
 std::vector<int64_t> boundariesOf(const Graph &graph, const Op &op, size_t dim) {
   std::vector<int64_t> result;
@@ -50,7 +50,7 @@ void countTiles(const TileReport &report, const TileDim &dim, int64_t extent, Jo
           {parameter.index, std::max<int64_t>(1, ceilDiv(parameter.extent, *report.choice[i]))});
       total = total ? checkedMul(*total, movers.back().tiles) : std::nullopt;
     }
-  if (!total || *total > mostTiles)
+  if (!total || *total > maxTiles)
     return;
   int64_t straddling = 0;
   for (int64_t number = 0; number < *total; ++number) {
@@ -98,10 +98,10 @@ std::vector<Join> joinsOf(const TileReport &report) {
 }
 
 std::string toText(const Join &join, const Graph &graph) {
-  constexpr size_t mostShown = 16;
+  constexpr size_t maxShown = 16;
   std::string at;
   for (size_t i = 0; i < join.boundaries.size(); ++i) {
-    if (i == mostShown) {
+    if (i == maxShown) {
       at += fmt::format(" and {} more", join.boundaries.size() - i);
       break;
     }

@@ -26,8 +26,7 @@ std::string_view toString(Exactness exactness) {
   return "";
 }
 
-/// Tiles with the chosen values put in: what the user asked about, in the fewest words. A
-/// parameter that is free keeps its name.
+/// Tiles with the chosen values substituted. A free parameter keeps its name.
 class Shown {
 public:
   explicit Shown(const TileReport &report) : report(report) {
@@ -86,7 +85,7 @@ std::string valuesText(const TileSpace &space, const Choice &values, const Choic
 
 Choice asChoice(const std::vector<int64_t> &values) { return Choice(values.begin(), values.end()); }
 
-/// Op names in JSON are bare, as in every other place of it.
+/// Op names in JSON have no %, as everywhere in JSON.
 std::string withoutSigil(const std::string &name) {
   return name.starts_with("%") ? name.substr(1) : name;
 }
@@ -98,7 +97,7 @@ Json namedValues(const TileSpace &space, const std::vector<int64_t> &values) {
   return result;
 }
 
-/// Is the size of some tile left to us? Schedule parameters don't count.
+/// True if some tile size is free. Schedule parameters don't count.
 bool hasFreeSizes(const TileReport &report) {
   const std::vector<TileParameter> &parameters = report.tiled().space.parameters;
   for (size_t i = 0; i < parameters.size(); ++i)
@@ -107,7 +106,8 @@ bool hasFreeSizes(const TileReport &report) {
   return false;
 }
 
-/// Constraint numbers that refuse the choice: the core where there is one, else what is violated.
+/// Numbers of the constraints that refuse the choice: the core if there is one, else the violated
+/// ones.
 std::vector<size_t> refusing(const Explanation &answer) {
   return answer.core ? answer.core->constraints : answer.violated;
 }
@@ -196,7 +196,7 @@ Json toJson(const TileReport &report) {
   document["tiles"] = Json::array();
   for (const TileInstance &instance : report.tiled().instances) {
     if (report.feasible() == Verdict::No)
-      break; // the formulas of the tiles hold only where the constraints do
+      break; // the tiles' formulas hold only if the constraints do
     Json entry = {{"op", report.graph.op(instance.op).name},
                   {"shape", report.graph.op(instance.op).shape.str(false)},
                   {"is_input", instance.isInput},
@@ -269,11 +269,10 @@ Json toJson(const TileReport &report) {
 
 namespace {
 
-/// Longer formulas are left out of tables; where all sizes are given, and so asked about, much
-/// longer ones.
+/// Longer formulas are omitted from tables; the limit is much larger if all sizes are given.
 constexpr size_t longestTile = 160, longestAskedTile = 2000;
 
-/// Does no program read anything of it?
+/// True if no CTA reads anything of it.
 bool isNeverRead(const Tile &tile) {
   return std::any_of(tile.dims.begin(), tile.dims.end(), [](const TileDim &dim) {
     const Expr elements = dim.upper - dim.lower;
@@ -318,7 +317,7 @@ void printTiles(const TileReport &report) {
     say("join      {}\n", toText(join, report.graph));
 }
 
-/// "[t0 * pid0, 0]", the element of a tensor that a runtime value is.
+/// "[t0 * pid0, 0]", the tensor element that is a runtime value's source.
 std::string elementText(const RuntimeVariable &rt, Shown &shown) {
   std::string text;
   for (Expr index : rt.element)
@@ -326,7 +325,8 @@ std::string elementText(const RuntimeVariable &rt, Shown &shown) {
   return text.empty() ? text : text + "]";
 }
 
-/// What the names in tiles mean: "t0 of 64, t1 of 128: dims of %out", "k0 of 512: loop of %dot".
+/// The meaning of the names in tiles: "t0 of 64, t1 of 128: dims of %out", "k0 of 512: loop of
+/// %dot".
 void printNames(const TileReport &report) {
   const TileSpace &space = report.tiled().space;
   std::string line;
@@ -353,7 +353,7 @@ void printNames(const TileReport &report) {
         report.graph.op(rt.source).name, elementText(rt, shown), rt.range.lo, rt.range.hi);
 }
 
-/// "yes, exact": of a feasible tiling, how well the tiles are known.
+/// "yes, exact": exactness of a feasible tiling's tiles.
 std::string feasibleText(const TileReport &report) {
   std::string text(tilewright::toString(report.feasible()));
   if (report.feasible() != Verdict::Yes)
@@ -525,13 +525,13 @@ void printTable(const TileReport &report, bool everything) {
                                             answer.spent, answer.allowed));
   }
   if (report.feasible() == Verdict::No)
-    return; // the formulas of the tiles hold only where the constraints do
+    return; // the tiles' formulas hold only if the constraints do
   printTiles(report);
   printPlan(report);
   if (report.resources) {
     const EstimateResources &r = *report.resources;
-    say("resources {:.0f} threads a block, {:.0f} registers a thread, {:.0f} B of shared "
-        "memory: {:.0f} blocks an SM, occupancy {:.4g} %, limited by {}\n",
+    say("resources {:.0f} threads a CTA, {:.0f} registers a thread, {:.0f} B of shared "
+        "memory: {:.0f} CTAs an SM, occupancy {:.4g} %, limited by {}\n",
         r.warps * 32, r.registers, r.sharedBytes, r.ctasPerSm, 100 * r.occupancy,
         r.occupancyLimiter);
     auto printParts = [](std::string_view what, const std::vector<ResourcePart> &parts) {

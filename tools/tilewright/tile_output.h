@@ -1,4 +1,4 @@
-// How `tilewright tile` shows its answer.
+// Output of `tilewright tile`.
 #pragma once
 
 #include "analysis/explore/kernels.h"
@@ -16,7 +16,7 @@ struct TileSpaceAnswer {
   Explanation answer;
 };
 
-/// Everything about one question and its answer. References live as long as the report.
+/// One query and its answer. References must outlive the report.
 struct TileReport {
   const Graph &graph;
   const KernelSource &source;
@@ -29,7 +29,7 @@ struct TileReport {
   uint64_t plansToChooseFrom = 0;
   std::string refusal = {}; ///< why there is no such plan
   std::optional<EstimateResources> resources = {};
-  std::optional<PlanPrice> price = {}; ///< where it was asked for
+  std::optional<PlanPrice> price = {}; ///< if requested
 
   void show(); ///< the first answer that is yes, else the first
   Verdict feasible() const;
@@ -41,7 +41,7 @@ struct TileReport {
 /// DESIGN's schema "tile": feasible, core[], tiles[], nearest{}.
 Json toJson(const TileReport &report);
 
-/// For people. `everything` adds the constraints with their state.
+/// Human-readable. `everything` adds the constraints with their state.
 void printTable(const TileReport &report, bool everything);
 
 /// What `--list` found.

@@ -1,4 +1,4 @@
-#include "codegen/emulator_block.h"
+#include "codegen/emulator_cta.h"
 
 #include <algorithm>
 #include <cstring>
@@ -8,13 +8,13 @@
 namespace tilewright {
 
 namespace {
-thread_local EmulatedBlock *activeBlock = nullptr;
+thread_local EmulatedCta *activeCta = nullptr;
 }
 
-EmulatedBlock *EmulatedBlock::active() { return activeBlock; }
+EmulatedCta *EmulatedCta::active() { return activeCta; }
 
-EmulatedBlock::EmulatedBlock(std::span<const EmulatorBuffer> buffers, const KernelInfo &info,
-                             Entry entry, const EmulationOptions &options)
+EmulatedCta::EmulatedCta(std::span<const EmulatorBuffer> buffers, const KernelInfo &info,
+                         Entry entry, const EmulationOptions &options)
     : buffers(buffers.begin(), buffers.end()), launch(info.launch), entry(entry), options(options),
       stepNames(info.steps), eventsLeft(options.maxEvents), workspaces(buffers, launch.threads),
       asyncUnits(*this, this->buffers, info.tensorMaps, launch) {
@@ -28,25 +28,25 @@ EmulatedBlock::EmulatedBlock(std::span<const EmulatorBuffer> buffers, const Kern
     banks.emplace(launch.threads);
 }
 
-llvm::Error EmulatedBlock::run(int64_t block) {
+llvm::Error EmulatedCta::run(int64_t cta) {
   auto threads = static_cast<unsigned>(launch.threads);
-  currentBlock = block;
+  currentCta = cta;
   std::memset(shared, 0xff, static_cast<size_t>(launch.sharedBytes)); // NaN in every float type
   for (Shadow &byte : shadow)
     byte.copiesInFlight = 0;
   copies.assign(threads, {});
   warps.assign(threads / warpSize, {});
   barriers.fill({});
-  workspaces.startBlock(block);
-  asyncUnits.startBlock();
-  blockFirstEpoch = lastFullBarrier = ++epoch;
+  workspaces.startCta(cta);
+  asyncUnits.startCta();
+  ctaFirstEpoch = lastFullBarrier = ++epoch;
   states.assign(threads, {epoch, 0, 0});
   steps.assign(threads, -1);
-  auto body = [](void *self) { static_cast<EmulatedBlock *>(self)->runFiber(); };
+  auto body = [](void *self) { static_cast<EmulatedCta *>(self)->runFiber(); };
   if (!fibers.start(threads, body, this))
     return makeError(DiagClass::Internal, "no memory for the stacks of {} threads", threads);
 
-  EmulatedBlock *outer = std::exchange(activeBlock, this);
+  EmulatedCta *outer = std::exchange(activeCta, this);
   unsigned live = threads;
   while (live > 0 && !failed) {
     uint64_t before = progress;
@@ -64,9 +64,9 @@ llvm::Error EmulatedBlock::run(int64_t block) {
         inWarps += meeting.arrived;
       for (const NamedBarrier &barrier : barriers)
         atBarriers += barrier.arrived.size();
-      problem = fmt::format("block {}: divergent: {} of {} threads wait at a barrier, {} at a warp "
+      problem = fmt::format("CTA {}: divergent: {} of {} threads wait at a barrier, {} at a warp "
                             "operation and {} have ended",
-                            block, atBarriers, threads, inWarps, threads - live);
+                            cta, atBarriers, threads, inWarps, threads - live);
       if (asyncUnits.waiting())
         problem += fmt::format("; {} wait for a phase of a barrier in shared memory to end",
                                asyncUnits.waiting());
@@ -78,63 +78,63 @@ llvm::Error EmulatedBlock::run(int64_t block) {
         problem += fmt::format("; {} threads at {}", count, stepText(step));
     }
   }
-  activeBlock = outer;
-  ++total.blocks;
+  activeCta = outer;
+  ++total.ctas;
   if (banks)
-    banks->finishBlock(total);
+    banks->finishCta(total);
   if (failed)
     return makeError(outOfBudget ? DiagClass::BudgetSpent : DiagClass::Internal, "{}", problem);
   return llvm::Error::success();
 }
 
-void EmulatedBlock::runFiber() {
+void EmulatedCta::runFiber() {
   entry(shared, arguments.data());
   ++progress;
 }
 
-void EmulatedBlock::fail(std::string what) {
+void EmulatedCta::fail(std::string what) {
   failed = true;
-  problem = fmt::format("block {}, thread {}: {}", currentBlock, threadId(), what);
+  problem = fmt::format("CTA {}, thread {}: {}", currentCta, threadId(), what);
   if (int step = steps[static_cast<size_t>(threadId())]; step >= 0)
     problem += ", at " + stepText(step);
-  // This fiber is never resumed, so that nothing on its stack is ever destroyed.
+  // This fiber is never resumed, so nothing on its stack is destroyed.
   { std::string().swap(what); }
   for (;;)
     fibers.suspend(); // run() resumes nobody after a failure
 }
 
-std::string EmulatedBlock::stepText(int step) const {
+std::string EmulatedCta::stepText(int step) const {
   return step < 0 ? "no step yet"
                   : fmt::format("step {} ({})", step, stepNames[static_cast<size_t>(step)]);
 }
 
-void EmulatedBlock::value(int64_t number, int64_t element, uint64_t bits) {
+void EmulatedCta::value(int64_t number, int64_t element, uint64_t bits) {
   if (options.observer)
     options.observer(
-        {number, element, bits, currentBlock, threadId(), steps[static_cast<size_t>(threadId())]});
+        {number, element, bits, currentCta, threadId(), steps[static_cast<size_t>(threadId())]});
 }
 
-void EmulatedBlock::countEvent() {
+void EmulatedCta::countEvent() {
   if (eventsLeft-- == 0) {
     outOfBudget = true;
     fail("emulation took more events than allowed");
   }
 }
 
-const EmulatorBuffer *EmulatedBlock::bufferOf(const std::byte *address, unsigned bytes) const {
+const EmulatorBuffer *EmulatedCta::bufferOf(const std::byte *address, unsigned bytes) const {
   for (const EmulatorBuffer &buffer : buffers)
     if (address >= buffer.data && address + bytes <= buffer.data + buffer.bytes)
       return &buffer;
   return nullptr;
 }
 
-void EmulatedBlock::checkAligned(uint64_t address, unsigned align, const char *what) {
+void EmulatedCta::checkAligned(uint64_t address, unsigned align, const char *what) {
   if (address % align != 0)
     fail(fmt::format("{} at an address that is {} past a multiple of {}", what, address % align,
                      align));
 }
 
-void EmulatedBlock::globalRead(const std::byte *address, unsigned bytes, unsigned align) {
+void EmulatedCta::globalRead(const std::byte *address, unsigned bytes, unsigned align) {
   countEvent();
   total.globalReadBytes += bytes;
   const EmulatorBuffer *buffer = bufferOf(address, bytes);
@@ -146,7 +146,7 @@ void EmulatedBlock::globalRead(const std::byte *address, unsigned bytes, unsigne
   checkAligned(reinterpret_cast<uintptr_t>(address), align, "global read");
 }
 
-void EmulatedBlock::globalWrite(const std::byte *address, unsigned bytes, unsigned align) {
+void EmulatedCta::globalWrite(const std::byte *address, unsigned bytes, unsigned align) {
   countEvent();
   total.globalWrittenBytes += bytes;
   const EmulatorBuffer *buffer = bufferOf(address, bytes);
@@ -161,7 +161,7 @@ void EmulatedBlock::globalWrite(const std::byte *address, unsigned bytes, unsign
   checkAligned(reinterpret_cast<uintptr_t>(address), align, "global write");
 }
 
-uint32_t EmulatedBlock::atomicAdd(std::byte *address, uint32_t value) {
+uint32_t EmulatedCta::atomicAdd(std::byte *address, uint32_t value) {
   countEvent();
   const EmulatorBuffer *buffer = bufferOf(address, 4);
   if (!buffer || !buffer->isWorkspace)
@@ -176,12 +176,12 @@ uint32_t EmulatedBlock::atomicAdd(std::byte *address, uint32_t value) {
   return before;
 }
 
-void EmulatedBlock::fenceGlobal() {
+void EmulatedCta::fenceGlobal() {
   countEvent();
   workspaces.fence(threadId(), epoch);
 }
 
-void EmulatedBlock::checkShared(int offset, unsigned bytes, unsigned align, const char *what) {
+void EmulatedCta::checkShared(int offset, unsigned bytes, unsigned align, const char *what) {
   countEvent();
   if (offset < 0 || offset + int64_t(bytes) > launch.sharedBytes)
     fail(fmt::format("{} of bytes {} to {} of {} bytes of shared memory", what, offset,
@@ -189,7 +189,7 @@ void EmulatedBlock::checkShared(int offset, unsigned bytes, unsigned align, cons
   checkAligned(static_cast<uint64_t>(offset), align, what);
 }
 
-void EmulatedBlock::sharedRead(int offset, unsigned bytes, unsigned align) {
+void EmulatedCta::sharedRead(int offset, unsigned bytes, unsigned align) {
   checkShared(offset, bytes, align, "shared read");
   total.sharedReadBytes += bytes;
   if (banks)
@@ -200,13 +200,13 @@ void EmulatedBlock::sharedRead(int offset, unsigned bytes, unsigned align) {
     if (byte.copiesInFlight)
       fail(fmt::format("reads shared byte {} while an asynchronous copy may still write it",
                        offset + i));
-    if (byte.writeEpoch < blockFirstEpoch)
+    if (byte.writeEpoch < ctaFirstEpoch)
       fail(fmt::format("reads shared byte {}, which nothing has written", offset + i));
     if (byte.writer >= 0 && !isOrdered(self, byte.writer, byte.writeEpoch))
       fail(fmt::format("reads shared byte {}, which thread {} wrote with no barrier in between",
                        offset + i, byte.writer));
     uint32_t own = states[static_cast<size_t>(self)].epoch;
-    bool isShared = byte.reader != self && byte.readEpoch >= blockFirstEpoch &&
+    bool isShared = byte.reader != self && byte.readEpoch >= ctaFirstEpoch &&
                     !isOrdered(self, byte.reader, byte.readEpoch);
     byte.reader = isShared ? severalReaders : self;
     byte.readEpoch = isShared ? std::max(byte.readEpoch, own) : own;
@@ -214,28 +214,28 @@ void EmulatedBlock::sharedRead(int offset, unsigned bytes, unsigned align) {
   asyncUnits.beforeRead(offset, bytes);
 }
 
-bool EmulatedBlock::isOrdered(int self, int other, uint32_t stamp) const {
+bool EmulatedCta::isOrdered(int self, int other, uint32_t stamp) const {
   if (self == other || lastFullBarrier > stamp)
     return true;
   const ThreadState &mine = states[static_cast<size_t>(self)];
-  if (other < 0) // several threads: all that came through the same barrier
+  if (other < 0) // several readers: ordered only if all came through the same barrier
     return mine.epoch > stamp;
   const ThreadState &others = states[static_cast<size_t>(other)];
   return mine.barrier == others.barrier && std::min(mine.epoch, others.epoch) > stamp;
 }
 
-void EmulatedBlock::markCopied(int offset, unsigned bytes) {
+void EmulatedCta::markCopied(int offset, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i) {
     shadow[offset + i].writeEpoch = epoch;
     shadow[offset + i].writer = tensorCopy;
   }
 }
 
-void EmulatedBlock::requireOrdinaryDone(int at, const char *what) {
+void EmulatedCta::requireOrdinaryDone(int at, const char *what) {
   const Shadow &byte = shadow[static_cast<size_t>(at)];
   if (byte.copiesInFlight)
     fail(fmt::format("{} shared byte {} while an asynchronous copy may still write it", what, at));
-  if (byte.writeEpoch < blockFirstEpoch || byte.writer < 0)
+  if (byte.writeEpoch < ctaFirstEpoch || byte.writer < 0)
     return;
   if (!isOrdered(threadId(), byte.writer, byte.writeEpoch) ||
       states[static_cast<size_t>(byte.writer)].proxyFences == byte.proxyFences)
@@ -244,23 +244,23 @@ void EmulatedBlock::requireOrdinaryDone(int at, const char *what) {
                      what, at, byte.writer));
 }
 
-void EmulatedBlock::requireFencedWrite(int at) {
-  if (shadow[static_cast<size_t>(at)].writeEpoch < blockFirstEpoch)
+void EmulatedCta::requireFencedWrite(int at) {
+  if (shadow[static_cast<size_t>(at)].writeEpoch < ctaFirstEpoch)
     fail(fmt::format("a product reads shared byte {}, which nothing has written", at));
   requireOrdinaryDone(at, "a product reads");
 }
 
-void EmulatedBlock::checkNoReader(int offset, unsigned bytes) {
+void EmulatedCta::checkNoReader(int offset, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i) {
     const Shadow &byte = shadow[offset + i];
-    if (byte.readEpoch >= blockFirstEpoch && !isOrdered(threadId(), byte.reader, byte.readEpoch))
+    if (byte.readEpoch >= ctaFirstEpoch && !isOrdered(threadId(), byte.reader, byte.readEpoch))
       fail(fmt::format("writes shared byte {}, which another thread read with no barrier in "
                        "between",
                        offset + i));
   }
 }
 
-void EmulatedBlock::markWritten(int offset, unsigned bytes) {
+void EmulatedCta::markWritten(int offset, unsigned bytes) {
   const ThreadState &state = states[static_cast<size_t>(threadId())];
   for (unsigned i = 0; i < bytes; ++i) {
     Shadow &byte = shadow[offset + i];
@@ -270,7 +270,7 @@ void EmulatedBlock::markWritten(int offset, unsigned bytes) {
   }
 }
 
-void EmulatedBlock::sharedWrite(int offset, unsigned bytes, unsigned align) {
+void EmulatedCta::sharedWrite(int offset, unsigned bytes, unsigned align) {
   checkShared(offset, bytes, align, "shared write");
   total.sharedWrittenBytes += bytes;
   if (banks)
@@ -284,7 +284,7 @@ void EmulatedBlock::sharedWrite(int offset, unsigned bytes, unsigned align) {
   markWritten(offset, bytes);
 }
 
-void EmulatedBlock::copyAsync16(int offset, const std::byte *from, int validBytes) {
+void EmulatedCta::copyAsync16(int offset, const std::byte *from, int validBytes) {
   checkShared(offset, 16, 16, "asynchronous copy");
   total.asyncCopyBytes += validBytes;
   if (validBytes != 0) {
@@ -299,13 +299,13 @@ void EmulatedBlock::copyAsync16(int offset, const std::byte *from, int validByte
   copies[threadId()].open.push_back({offset, validBytes ? from : nullptr});
 }
 
-void EmulatedBlock::copyAsyncCommit() {
+void EmulatedCta::copyAsyncCommit() {
   ThreadCopies &mine = copies[threadId()];
   mine.groups.push_back(std::move(mine.open));
   mine.open.clear();
 }
 
-void EmulatedBlock::copyAsyncWait(unsigned pending) {
+void EmulatedCta::copyAsyncWait(unsigned pending) {
   countEvent();
   ThreadCopies &mine = copies[threadId()];
   while (mine.groups.size() > pending + options.weakenWaits) {
@@ -323,11 +323,11 @@ void EmulatedBlock::copyAsyncWait(unsigned pending) {
   }
 }
 
-void EmulatedBlock::barrier(int id, int count) {
+void EmulatedCta::barrier(int id, int count) {
   countEvent();
   if (id < 0 || id > 15 || count <= 0 || count % static_cast<int>(warpSize) != 0 ||
       count > launch.threads)
-    fail(fmt::format("barrier {} of {} threads in a block of {}", id, count, launch.threads));
+    fail(fmt::format("barrier {} of {} threads in a CTA of {}", id, count, launch.threads));
   ++progress;
   NamedBarrier &meeting = barriers[static_cast<size_t>(id)];
   if (meeting.arrived.empty())
@@ -354,8 +354,8 @@ void EmulatedBlock::barrier(int id, int count) {
   ++meeting.generation;
 }
 
-EmulatedBlock::LaneWords EmulatedBlock::warpMeeting(int kind, const LaneWords &mine,
-                                                    Complete complete) {
+EmulatedCta::LaneWords EmulatedCta::warpMeeting(int kind, const LaneWords &mine,
+                                                Complete complete) {
   countEvent();
   ++progress;
   Meeting &meeting = warps[fibers.running() / warpSize];
@@ -370,8 +370,8 @@ EmulatedBlock::LaneWords EmulatedBlock::warpMeeting(int kind, const LaneWords &m
   meeting.words[lane] = mine;
   if (++meeting.arrived == warpSize) {
     complete(*this, meeting.words, kind);
-    // Results get their own place: a lane that runs ahead must not overwrite what another lane
-    // hasn't fetched yet.
+    // Results get a place of their own: a lane that runs ahead must not overwrite what another lane
+    // has not fetched yet.
     meeting.results = meeting.words;
     meeting.arrived = 0;
     ++meeting.generation;

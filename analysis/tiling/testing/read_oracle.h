@@ -3,7 +3,7 @@
 #pragma once
 
 #include "analysis/ir/graph.h"
-#include "analysis/tiling/tile_oracle.h"
+#include "analysis/tiling/testing/tile_oracle.h"
 
 #include <set>
 #include <vector>

@@ -1,4 +1,4 @@
-// What the tests of this folder share.
+// Helpers of this folder's tests.
 #pragma once
 
 #include "analysis/import/hlo_text.h"
@@ -9,7 +9,7 @@
 
 namespace tilewright {
 
-/// The module of a text that is known to be good.
+/// The module of a text that is known to be valid.
 inline Module parseVerified(std::string text) {
   auto module = parseHlo(std::make_shared<SourceBuffer>("test", std::move(text)));
   if (!module) {

@@ -1,4 +1,4 @@
-#include "codegen/copying_warps.h"
+#include "codegen/producer_warps.h"
 
 #include "analysis/support/checked.h"
 #include "analysis/tiling/resources.h"
@@ -17,35 +17,35 @@ int64_t evenShare(int64_t warps) {
 }
 } // namespace
 
-CopyingWarps CopyingWarps::beside(int64_t multiplying, int64_t registers) {
-  CopyingWarps result;
-  result.evenRegisters = evenShare(multiplying + 1);
+ProducerWarps ProducerWarps::beside(int64_t consumers, int64_t registers) {
+  ProducerWarps result;
+  result.evenRegisters = evenShare(consumers + 1);
   if (registers > result.evenRegisters) {
-    // What the block is started with is all that there is to move.
-    int64_t groups = multiplying / 4, pool = evenShare(multiplying + 4) * (groups + 1);
+    // Only registers that the CTA was launched with can move.
+    int64_t groups = consumers / 4, pool = evenShare(consumers + 4) * (groups + 1);
     int64_t moved = (pool - copyingWarpRegisters) / groups / 8 * 8;
-    if (moved > result.evenRegisters && multiplying + 4 <= 32) {
+    if (moved > result.evenRegisters && consumers + 4 <= 32) {
       result.warps = 4;
       result.groupRegisters = std::min<int64_t>(moved, 240);
-      result.evenRegisters = evenShare(multiplying + 4);
+      result.evenRegisters = evenShare(consumers + 4);
     }
   }
   return result;
 }
 
-void CopyingWarps::split(ValueEmitter &emitter, int64_t multiplying,
-                         const std::function<void()> &copy,
-                         const std::function<void(llvm::Value *group)> &multiply) const {
+void ProducerWarps::split(ValueEmitter &emitter, int64_t consumers,
+                          const std::function<void()> &copy,
+                          const std::function<void(llvm::Value *group)> &multiply) const {
   KernelBuilder &k = emitter.builder();
   llvm::IRBuilder<> &b = k.b;
   llvm::Value *warp = k.uniform(b.CreateLShr(k.threadId(), 5));
   k.ifThenElse(
-      b.CreateICmpSGE(warp, k.c32(multiplying)),
+      b.CreateICmpSGE(warp, k.c32(consumers)),
       [&] {
         ValueEmitter::Scope scope(emitter);
         if (groupRegisters)
           k.setMaxRegisters(copyingWarpRegisters, false);
-        k.ifThen(b.CreateICmpEQ(k.threadId(), k.c32(multiplying * 32)), [&] {
+        k.ifThen(b.CreateICmpEQ(k.threadId(), k.c32(consumers * 32)), [&] {
           ValueEmitter::Scope inner(emitter);
           copy();
         });

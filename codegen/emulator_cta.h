@@ -1,4 +1,4 @@
-// EmulatedBlock: the state of the thread block that is being emulated, and its rules.
+// EmulatedCta: the state of the CTA that is being emulated, and its rules.
 #pragma once
 
 #include "codegen/emulator.h"
@@ -16,27 +16,27 @@ namespace tilewright {
 
 constexpr unsigned warpSize = 32;
 
-class EmulatedBlock {
+class EmulatedCta {
 public:
   using Entry = void (*)(void *shared, void *const *arguments);
 
   /// `info` and `options` must outlive it.
-  EmulatedBlock(std::span<const EmulatorBuffer> buffers, const KernelInfo &info, Entry entry,
-                const EmulationOptions &options);
+  EmulatedCta(std::span<const EmulatorBuffer> buffers, const KernelInfo &info, Entry entry,
+              const EmulationOptions &options);
 
-  /// Runs one block to its end. Errors: Internal, BudgetSpent.
-  llvm::Error run(int64_t block);
+  /// Runs one CTA to its end. Errors: Internal, BudgetSpent.
+  llvm::Error run(int64_t cta);
 
   const EmulationCounts &counts() const { return total; }
   uint64_t remainingEvents() const { return eventsLeft; }
 
-  /// The block that the current host thread is running.
-  static EmulatedBlock *active();
+  /// The CTA that the current host thread is running.
+  static EmulatedCta *active();
 
-  // What kernel code calls, on the running fiber. A rule that is broken ends the run: the fiber
-  // doesn't come back from the call.
+  // Called by kernel code on the running fiber. A violated rule ends the run: the fiber does not
+  // return from the call.
   int threadId() const { return static_cast<int>(fibers.running()); }
-  int blockId() const { return static_cast<int>(currentBlock); }
+  int ctaId() const { return static_cast<int>(currentCta); }
   void globalRead(const std::byte *address, unsigned bytes, unsigned align);
   void globalWrite(const std::byte *address, unsigned bytes, unsigned align);
   uint32_t atomicAdd(std::byte *address, uint32_t value);
@@ -55,7 +55,7 @@ public:
   /// A rendezvous of one warp. Each lane leaves its words in `mine`; the last to arrive calls
   /// `complete` with the words of all lanes, which makes every lane's result in place.
   using LaneWords = std::array<uint32_t, 16>;
-  using Complete = void (*)(EmulatedBlock &, std::span<LaneWords, warpSize>, int kind);
+  using Complete = void (*)(EmulatedCta &, std::span<LaneWords, warpSize>, int kind);
   LaneWords warpMeeting(int kind, const LaneWords &mine, Complete complete);
 
   std::byte *sharedMemory() { return shared; }
@@ -78,14 +78,13 @@ private:
     std::array<LaneWords, warpSize> words;
     std::array<LaneWords, warpSize> results;
   };
-  /// What happened last to a byte of shared memory. An epoch is the number of the last barrier
-  /// that the thread came through; numbers never start again, so that nothing needs clearing
-  /// between blocks.
+  /// The last accesses to a byte of shared memory. An epoch is the number of the last barrier that
+  /// the thread passed; numbers never restart, so nothing is cleared between CTAs.
   struct Shadow {
     uint32_t writeEpoch = 0, readEpoch = 0;
     int16_t writer = -1, reader = -1; ///< severalReaders: more than one thread
     uint16_t copiesInFlight = 0;
-    uint32_t proxyFences = 0; ///< that the writer had made before
+    uint32_t proxyFences = 0; ///< proxy fences that the writer had made before
   };
   static constexpr int16_t severalReaders = -2, tensorCopy = -3;
   /// A barrier of some of the threads.
@@ -95,8 +94,8 @@ private:
     std::vector<int> arrived;
   };
   struct ThreadState {
-    uint32_t epoch = 0; ///< number of the last barrier it came through
-    int barrier = 0;    ///< and which that was
+    uint32_t epoch = 0; ///< number of the last barrier it passed
+    int barrier = 0;    ///< and that barrier's id
     uint32_t proxyFences = 0;
   };
 
@@ -107,7 +106,7 @@ private:
   void checkAligned(uint64_t address, unsigned align, const char *what);
   void checkShared(int offset, unsigned bytes, unsigned align, const char *what);
   void markWritten(int offset, unsigned bytes);
-  /// Has `self` come through a barrier with `other` since that one's epoch was `stamp`?
+  /// True if `self` and `other` have passed a common barrier since other's epoch was `stamp`.
   bool isOrdered(int self, int other, uint32_t stamp) const;
   // For AsyncUnits.
   void markCopied(int offset, unsigned bytes);
@@ -128,7 +127,7 @@ private:
 
   WorkspaceOrder workspaces;
   FiberSet fibers;
-  int64_t currentBlock = 0;
+  int64_t currentCta = 0;
   std::vector<std::byte> sharedStorage;
   std::byte *shared = nullptr;
   std::vector<Shadow> shadow;
@@ -138,8 +137,8 @@ private:
   std::vector<ThreadState> states;
   std::vector<int> steps; ///< by thread, -1 before the first
   AsyncUnits asyncUnits;
-  uint32_t epoch = 0, blockFirstEpoch = 0, lastFullBarrier = 0;
-  uint64_t progress = 0; ///< counts arrivals and completions, to notice that nothing moves
+  uint32_t epoch = 0, ctaFirstEpoch = 0, lastFullBarrier = 0;
+  uint64_t progress = 0; ///< counts arrivals and completions, to detect a deadlock
   bool failed = false, outOfBudget = false;
   std::string problem;
 };

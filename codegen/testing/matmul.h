@@ -1,7 +1,7 @@
 // Matrix products as HLO text, for tests.
 #pragma once
 
-#include "codegen/lowering_test_support.h"
+#include "codegen/testing/lowering.h"
 
 #include <fmt/format.h>
 

@@ -31,7 +31,7 @@ inline std::vector<std::vector<int64_t>> shapesOf(int64_t count) {
   return out;
 }
 
-/// Row-major positions of a root tile: program `pid` of sizes `sizes` over `extents`.
+/// Row-major positions of a root tile: CTA `pid` of sizes `sizes` over `extents`.
 inline std::vector<int64_t> rootElements(const std::vector<int64_t> &extents,
                                          const std::vector<int64_t> &sizes,
                                          const std::vector<int64_t> &pid) {
