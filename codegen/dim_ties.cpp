@@ -1,5 +1,7 @@
 #include "codegen/dim_ties.h"
 
+#include "analysis/support/math.h"
+
 #include <algorithm>
 
 namespace tilewright {
@@ -17,9 +19,6 @@ const Shape *tensorShape(const Op &op) {
 }
 
 size_t at(int64_t dim) { return static_cast<size_t>(dim); }
-bool contains(const std::vector<int64_t> &list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
 
 } // namespace
 

@@ -2,6 +2,7 @@
 
 #include "analysis/affine/expr_internal.h"
 #include "analysis/support/checked.h"
+#include "analysis/support/math.h"
 
 #include <algorithm>
 #include <llvm/ADT/STLExtras.h>
@@ -35,21 +36,6 @@ Interval quotient(Interval r, int64_t g) {
   g = std::abs(g);
   return {r.lo == INT64_MIN ? r.lo : *checkedCeilDiv(r.lo, g),
           r.hi == infinite ? r.hi : *checkedFloorDiv(r.hi, g)};
-}
-
-/// x with a·x ≡ 1 (mod m), for gcd(a, m) = 1 and 0 < a < m.
-int64_t inverseModulo(int64_t a, int64_t m) {
-  int64_t r0 = m, r1 = a, t0 = 0, t1 = 1;
-  while (r1 != 0) {
-    int64_t q = r0 / r1;
-    std::tie(r0, r1) = std::pair(r1, r0 - q * r1);
-    std::tie(t0, t1) = std::pair(t1, t0 - q * t1);
-  }
-  return t0 < 0 ? t0 + m : t0;
-}
-
-int64_t mulModulo(int64_t a, int64_t b, int64_t m) {
-  return static_cast<int64_t>(static_cast<__int128>(a) * b % m);
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "analysis/explore/buffers.h"
 #include "analysis/indexing/trip_count.h"
 #include "analysis/ir/free_view.h"
+#include "analysis/support/math.h"
 #include "analysis/tiling/tiled_group.h"
 
 #include <algorithm>
@@ -117,10 +118,6 @@ Op gatherOf(const Op &scatter, const Shape &buffer, const Shape &updates) {
   g.indexVectorDim = s.indexVectorDim;
   g.sliceSizes.assign(buffer.dims.size(), 1);
   return gather;
-}
-
-bool contains(const std::vector<int64_t> &list, size_t dim) {
-  return std::find(list.begin(), list.end(), static_cast<int64_t>(dim)) != list.end();
 }
 
 /// The windows of a scatter: old values are gathered and combined with the updates.

@@ -1,6 +1,7 @@
 // Ops that read where other tensors tell them to: dynamic slices, gather, scatter.
 #include "analysis/indexing/indexing_internal.h"
 #include "analysis/ir/literal.h"
+#include "analysis/support/math.h"
 
 #include <algorithm>
 
@@ -139,10 +140,6 @@ Maps dynamicUpdateSliceMaps(const OpView &v) {
   result.operands.push_back(exactly(v.map(std::move(at), starts->variables, std::move(inside))));
   addStartOperands(v, 2, result);
   return result;
-}
-
-bool contains(const std::vector<int64_t> &list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
 }
 
 /// The coordinates in an index tensor: the batch coordinates with `component` put in at the index

@@ -3,6 +3,7 @@
 
 #include "analysis/ir/evaluator.h"
 #include "analysis/ir/evaluator_scalar.h"
+#include "analysis/support/math.h"
 
 #include <algorithm>
 #include <array>
@@ -169,10 +170,6 @@ llvm::Expected<std::vector<std::shared_ptr<Tensor>>> newAccumulators(const OpRun
 
 /// A reducer of `results` accumulators and as many elements, checked.
 llvm::Expected<ScalarProgram *> reducerOf(const OpRun &run, CallRole role, size_t results);
-
-inline bool contains(const std::vector<int64_t> &list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
 
 /// Is `list` made of distinct numbers in [0, rank)?
 bool areDistinctDims(const std::vector<int64_t> &list, size_t rank);

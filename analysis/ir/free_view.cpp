@@ -13,11 +13,6 @@ std::vector<int64_t> orderOf(const Shape &shape) {
   return order;
 }
 
-bool isRowMajor(const Shape &shape) {
-  std::vector<int64_t> order = orderOf(shape);
-  return std::is_sorted(order.rbegin(), order.rend());
-}
-
 /// Tiles and memory spaces.
 std::string_view annotationsOf(const Shape &shape) {
   return shape.layout ? std::string_view(shape.layout->annotations) : std::string_view();

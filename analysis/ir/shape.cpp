@@ -133,4 +133,20 @@ std::optional<std::vector<int64_t>> rowMajorStrides(const std::vector<int64_t> &
   return strides;
 }
 
+bool isRowMajor(const Shape &shape) {
+  if (!shape.layout)
+    return true;
+  int64_t last = INT64_MAX;
+  for (int64_t dim : shape.layout->minorToMajor) {
+    if (dim < 0 || dim >= static_cast<int64_t>(shape.dims.size()))
+      return false;
+    if (shape.dims[static_cast<size_t>(dim)] == 1)
+      continue;
+    if (dim > last)
+      return false;
+    last = dim;
+  }
+  return true;
+}
+
 } // namespace tilewright

@@ -67,6 +67,9 @@ struct Shape {
 /// str(false) for messages: cut short where it is long, as a loop's tuple of thousands can be.
 std::string briefText(const Shape &shape);
 
+/// True if a tensor lies in memory in row-major order; dims of extent 1 may have any place.
+bool isRowMajor(const Shape &shape);
+
 /// Row-major strides in elements: {20,5,1} for dims {3,4,5}. Nothing on overflow.
 std::optional<std::vector<int64_t>> rowMajorStrides(const std::vector<int64_t> &dims);
 

@@ -1,15 +1,10 @@
 // gather and scatter. The rules are those of XLA's operation semantics.
 #include "analysis/ir/verifier_internal.h"
+#include "analysis/support/math.h"
 
 #include <algorithm>
 
 namespace tilewright {
-
-namespace {
-bool contains(const std::vector<int64_t> &list, int64_t value) {
-  return std::find(list.begin(), list.end(), value) != list.end();
-}
-} // namespace
 
 bool OpCheck::indexed(bool &handled) {
   if (op.opcode == Opcode::Gather)

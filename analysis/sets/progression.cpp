@@ -1,6 +1,7 @@
 #include "analysis/sets/progression.h"
 
 #include "analysis/support/checked.h"
+#include "analysis/support/math.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -10,18 +11,6 @@ namespace tilewright::sets {
 namespace {
 
 using Wide = __int128;
-
-/// x with a·x ≡ 1 (mod m), for coprime a and m, m ≥ 1.
-int64_t inverse(int64_t a, int64_t m) {
-  Wide r0 = m, r1 = a % m, t0 = 0, t1 = 1;
-  while (r1 != 0) {
-    Wide q = r0 / r1;
-    Wide r = r0 - q * r1, t = t0 - q * t1;
-    r0 = r1, r1 = r, t0 = t1, t1 = t;
-  }
-  Wide x = t0 % m;
-  return static_cast<int64_t>(x < 0 ? x + m : x);
-}
 
 /// Elements first, first + step, … of p, counted in positions of p.
 Progression positions(const Progression &p, int64_t first, int64_t count, int64_t step) {
@@ -130,7 +119,7 @@ Progression intersect(const Progression &a, const Progression &b) {
     return none;
   int64_t modulus = b.stride / g;
   Wide step = static_cast<Wide>(a.stride) * modulus;
-  Wide t = (gap / g) % modulus * inverse(a.stride / g % modulus, modulus) % modulus;
+  Wide t = (gap / g) % modulus * inverseModulo(a.stride / g % modulus, modulus) % modulus;
   if (t < 0)
     t += modulus;
   Wide x = a.offset + a.stride * t; // a common element, up to multiples of step

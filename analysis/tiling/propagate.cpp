@@ -32,26 +32,7 @@ bool isView(const Op &op) {
          op.opcode == Opcode::Bitcast;
 }
 
-namespace {
-
-bool isRowMajor(const Shape &shape) {
-  if (!shape.layout)
-    return true;
-  // Dims of extent 1 may have any place.
-  int64_t last = INT64_MAX;
-  for (int64_t dim : shape.layout->minorToMajor) {
-    if (dim < 0 || dim >= static_cast<int64_t>(shape.dims.size()))
-      return false;
-    if (shape.dims[dim] == 1)
-      continue;
-    if (dim > last)
-      return false;
-    last = dim;
-  }
-  return true;
-}
-
-} // namespace
+namespace {} // namespace
 
 bool isRowMajorReshape(const Op &op, const Op &operand) {
   if (op.opcode == Opcode::Transpose) { // that moves dims of extent 1 only

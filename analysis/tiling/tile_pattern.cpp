@@ -1,5 +1,6 @@
 #include "analysis/tiling/tile_pattern.h"
 
+#include "analysis/support/math.h"
 #include "analysis/tiling/tile_pattern_internal.h"
 
 #include <algorithm>
@@ -18,24 +19,6 @@ namespace {
 
 /// 1 where the expression, which is never negative, is 0; else 0.
 Expr isZero(Expr e) { return e.context().constant(1) - e.min(1); }
-
-/// 1 / divisor modulo `modulus`, for a divisor prime to it.
-int64_t inverse(int64_t divisor, int64_t modulus) {
-  int64_t r0 = modulus, r1 = divisor % modulus, t0 = 0, t1 = 1; // Euclid, r = t · divisor
-  while (r1 > 0) {
-    const int64_t q = r0 / r1;
-    r0 = std::exchange(r1, r0 - q * r1);
-    t0 = std::exchange(t1, t0 - q * t1);
-  }
-  return t0 < 0 ? t0 % modulus + modulus : t0 % modulus;
-}
-
-/// value · inverse modulo `modulus`, in [0, modulus).
-int64_t timesModulo(int64_t value, int64_t inverse, int64_t modulus) {
-  const __int128 product = static_cast<__int128>(value % modulus) * inverse;
-  const auto rest = static_cast<int64_t>(product % modulus);
-  return rest < 0 ? rest + modulus : rest;
-}
 
 Expr both(Expr a, Expr b) { return !a ? b : !b ? a : a * b; }
 
@@ -149,7 +132,7 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
   // p.step · x + phase + drift = low + step · i has solutions x = first + period · z.
   ExprContext &ctx = p.start.context();
   const int64_t g = std::gcd(p.step, step), period = step / g;
-  const int64_t inverted = period > 1 ? inverse(p.step / g, period) : 0;
+  const int64_t inverted = period > 1 ? inverseModulo(p.step / g, period) : 0;
   Spread out;
   if (!p.drift) {
     TilePattern q = p;
@@ -160,7 +143,7 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
       return out;
     }
     const int64_t first =
-        p.step == 1 ? low - p.phase : timesModulo((low - p.phase) / g, inverted, period);
+        p.step == 1 ? low - p.phase : mulModulo((low - p.phase) / g, inverted, period);
     auto toZ = [&](Expr x) { return (x - first).ceilDiv(period); };
     q.start = toZ(p.start);
     q.end = toZ(p.end);
@@ -211,7 +194,7 @@ Spread spread(const TilePattern &p, int64_t low, int64_t step, int64_t extent) {
     return out;
   const int64_t skip =
       (low - p.phase) % common == 0 && turn > 1
-          ? timesModulo((low - p.phase) / common, inverse(fine.unit / common, turn), turn)
+          ? mulModulo((low - p.phase) / common, inverseModulo(fine.unit / common, turn), turn)
           : 0;
   const int64_t origin = p.phase + skip * fine.unit - low;
   if (origin % step != 0 || skip >= fine.count)
