@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Tilewright builds on, if any is missing. Debian 12 or newer.
-# Usage: scripts/bootstrap.sh            (asks for sudo when not root)
+# Usage: scripts/bootstrap.sh [--develop]     (asks for sudo when not root)
+#   --develop: also what a change is checked with
 set -euo pipefail
 
 packages=(
@@ -14,6 +15,14 @@ packages=(
   libcli11-dev libfmt-dev nlohmann-json3-dev
   libgtest-dev libbenchmark-dev
 )
+case ${1:-} in
+"") ;;
+--develop) packages+=(clang-format-14) ;;
+*)
+  echo "usage: scripts/bootstrap.sh [--develop]" >&2
+  exit 2
+  ;;
+esac
 
 # LLVM: IR, ADT, the NVPTX backend, the JIT. The newest at hand: an installed one is taken as it is.
 llvm_versions=(22 21 20 19)

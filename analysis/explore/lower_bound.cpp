@@ -63,9 +63,10 @@ bool isProduct(Opcode opcode) { return opcode == Opcode::Dot || opcode == Opcode
 class Needs {
 public:
   /// `isInside`: ops that are computed; the others lie in memory.
-  Needs(const Module &module, FusionFinder &fusions, const Graph &graph,
-        std::vector<bool> isInside, std::span<const OpId> roots)
-      : module(module), fusions(fusions), graph(graph), isInside(std::move(isInside)), masks(graph) {
+  Needs(const Module &module, FusionFinder &fusions, const Graph &graph, std::vector<bool> isInside,
+        std::span<const OpId> roots)
+      : module(module), fusions(fusions), graph(graph), isInside(std::move(isInside)),
+        masks(graph) {
     needed.assign(graph.size(), {0, false});
     read.assign(graph.size(), false);
     for (OpId root : roots)

@@ -51,7 +51,8 @@ bool Discovery::addLoop(ModelPart &part, OpId id, std::string &reason) {
     for (CallRole role : {CallRole::Condition, CallRole::Body})
       for (GraphId callee : calleesOf(op, role))
         part.loops.push_back({callee, 1, false});
-    reason = fmt::format("while: the trip count is not known: {}; one trip is priced", trips.reason);
+    reason =
+        fmt::format("while: the trip count is not known: {}; one trip is priced", trips.reason);
     return false;
   }
   if (body.empty()) {

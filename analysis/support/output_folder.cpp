@@ -51,7 +51,8 @@ OutputFolder::OutputFolder(std::string folder, std::string list)
 
 OutputFolder::OutputFolder(OutputFolder &&other) noexcept
     : folder(std::move(other.folder)), list(std::move(other.list)),
-      descriptor(std::exchange(other.descriptor, -1)), isNew(other.isNew), files(std::move(other.files)) {}
+      descriptor(std::exchange(other.descriptor, -1)), isNew(other.isNew),
+      files(std::move(other.files)) {}
 
 OutputFolder::~OutputFolder() {
   if (descriptor < 0)

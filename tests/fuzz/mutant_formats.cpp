@@ -4,10 +4,9 @@ namespace tilewright::test {
 
 std::vector<MutantFormat> mutantFormats() {
   return {
-      hloFormat(),
-      deviceFormat(), calibrationFormat(), tableFormat(),
+      hloFormat(),  deviceFormat(), calibrationFormat(), tableFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
-      planFormat(),   packFormat(),
+      planFormat(), packFormat(),
 #endif
   };
 }
