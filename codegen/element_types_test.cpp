@@ -15,6 +15,9 @@ KernelSpec spec(const std::string &body, std::vector<int64_t> tile, int64_t warp
                      std::move(tile), warps);
 }
 
+/// Names an instance of a test by its type.
+std::string byType(const ::testing::TestParamInfo<const char *> &info) { return info.param; }
+
 class Complex : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(Complex, EveryOp) {
@@ -41,7 +44,7 @@ TEST_P(Complex, EveryOp) {
                               type, part),
                   {8, 20}));
 }
-INSTANTIATE_TEST_SUITE_P(Types, Complex, ::testing::Values("c64", "c128"));
+INSTANTIATE_TEST_SUITE_P(Types, Complex, ::testing::Values("c64", "c128"), byType);
 
 // Turning pairs by an angle, as models do to positions.
 TEST(Complex, Rotations) {
@@ -157,9 +160,10 @@ TEST_P(Narrow, WeightsOfAProduct) {
 INSTANTIATE_TEST_SUITE_P(Types, Narrow,
                          ::testing::Values("s4", "u4", "s2", "u2", "s1", "u1", "f4e2m1fn", "f8e3m4",
                                            "f8e4m3", "f8e4m3fn", "f8e4m3b11fnuz", "f8e4m3fnuz",
-                                           "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"));
+                                           "f8e5m2", "f8e5m2fnuz", "f8e8m0fnu"),
+                         byType);
 INSTANTIATE_TEST_SUITE_P(Types, Packed,
-                         ::testing::Values("s4", "u4", "s2", "u2", "s1", "u1", "f4e2m1fn"));
+                         ::testing::Values("s4", "u4", "s2", "u2", "s1", "u1", "f4e2m1fn"), byType);
 
 } // namespace
 } // namespace tilewright
