@@ -1,5 +1,6 @@
 #include "costmodel/calibration.h"
 
+#include "analysis/support/median.h"
 #include "costmodel/fit.h"
 #include "costmodel/formula.h"
 #include "costmodel/log_parameters.h"
@@ -43,14 +44,6 @@ std::vector<double> rowWeights(const Dataset &data, std::span<const size_t> rows
 bool isIdentified(double log, double sigma, double lower, double upper, double priorSigma) {
   constexpr double atBound = 1e-3;
   return sigma < 0.5 * priorSigma && log - lower > atBound && upper - log > atBound;
-}
-
-double medianOf(std::vector<double> values) {
-  if (values.empty())
-    return 0;
-  size_t middle = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + middle, values.end());
-  return values[middle];
 }
 
 void judge(Calibration &c, const Dataset &data, std::span<const size_t> rows,

@@ -1,5 +1,6 @@
 #include "costmodel/learning.h"
 
+#include "analysis/support/median.h"
 #include "costmodel/formula.h"
 #include "costmodel/log_parameters.h"
 
@@ -68,12 +69,6 @@ std::vector<size_t> drawRows(const Dataset &data, std::span<const size_t> from, 
       left.erase(left.begin() + ptrdiff_t(f));
   }
   return chosen;
-}
-
-double medianOf(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  size_t n = values.size();
-  return n % 2 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
 class Learner {

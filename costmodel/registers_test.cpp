@@ -1,4 +1,5 @@
 // The estimates of registers against what ptxas took, of every bundled row that says it.
+#include "analysis/support/median.h"
 #include "costmodel/estimate.h"
 #include "costmodel/measured_plans.h"
 #include "costmodel/testing/data.h"
@@ -17,10 +18,7 @@ struct Deviation {
     relative.push_back(std::abs(estimated / taken - 1));
     absolute += std::abs(estimated - taken);
   }
-  double median() {
-    std::nth_element(relative.begin(), relative.begin() + relative.size() / 2, relative.end());
-    return relative[relative.size() / 2];
-  }
+  double median() const { return medianOf(relative); }
   double mean() const { return absolute / double(relative.size()); }
 };
 

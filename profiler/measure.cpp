@@ -1,5 +1,6 @@
 #include "profiler/measure.h"
 
+#include "analysis/support/median.h"
 #include "profiler/statistics.h"
 #include "profiler/text.h"
 
@@ -71,14 +72,14 @@ void writeSamples(const Samples &samples, Regime regime, Record &record) {
         (samples.rejected.empty() ? "" : ", the first: " + samples.rejected.front().reason);
     return;
   }
-  record[Column::TimeNs] = numberText(median(samples.timesNs));
+  record[Column::TimeNs] = numberText(medianOf(samples.timesNs));
   record[Column::MinNs] =
       numberText(*std::min_element(samples.timesNs.begin(), samples.timesNs.end()));
   record[Column::MaxNs] =
       numberText(*std::max_element(samples.timesNs.begin(), samples.timesNs.end()));
   record[Column::MadNs] = numberText(medianDeviation(samples.timesNs));
   if (regime != Regime::Cold && !samples.gapsNs.empty())
-    record[Column::GapNs] = numberText(median(samples.gapsNs));
+    record[Column::GapNs] = numberText(medianOf(samples.gapsNs));
 }
 
 } // namespace tilewright::profile

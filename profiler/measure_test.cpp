@@ -1,3 +1,4 @@
+#include "analysis/support/median.h"
 #include "profiler/measure.h"
 #include "profiler/statistics.h"
 #include "profiler/testing/test_pack.h"
@@ -8,10 +9,10 @@
 namespace tilewright::profile {
 
 TEST(Statistics, MedianAndDeviation) {
-  EXPECT_TRUE(std::isnan(median({})));
-  EXPECT_EQ(median({3}), 3);
-  EXPECT_EQ(median({4, 1, 3}), 3);
-  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
+  EXPECT_TRUE(std::isnan(medianOf({})));
+  EXPECT_EQ(medianOf({3}), 3);
+  EXPECT_EQ(medianOf({4, 1, 3}), 3);
+  EXPECT_EQ(medianOf({4, 1, 3, 2}), 2.5);
   EXPECT_EQ(medianDeviation({1, 2, 3, 4, 100}), 1);
   EXPECT_EQ(medianDeviation({5, 5, 5}), 0);
 }

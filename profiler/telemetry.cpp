@@ -1,5 +1,6 @@
 #include "profiler/telemetry.h"
 
+#include "analysis/support/median.h"
 #include "profiler/library.h"
 #include "profiler/statistics.h"
 
@@ -52,7 +53,7 @@ Readings Telemetry::take() {
   auto middle = [](std::vector<double> &values) -> std::optional<double> {
     if (values.empty())
       return std::nullopt;
-    double value = median(values);
+    double value = medianOf(values);
     values.clear();
     return value;
   };

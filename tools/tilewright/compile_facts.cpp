@@ -1,5 +1,6 @@
 #include "tools/tilewright/compile_facts.h"
 
+#include "analysis/support/median.h"
 #include "tools/tilewright/resource_parts.h"
 
 #include <algorithm>
@@ -30,14 +31,6 @@ void expect(const KernelPlan &plan, const DeviceLimits &limits, CompileFacts &fa
   const int64_t threads = evaluate(resources.threads, plan.assignment()).value_or(1);
   const int64_t most = std::min(limits.registersPerThread, limits.registersPerSm / threads);
   facts.expectedRegisters = std::min(sumOf(facts.registerParts), static_cast<double>(most));
-}
-
-double medianOf(std::vector<double> values) {
-  if (values.empty())
-    return -1;
-  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 /// "dot with wgmma", "reduction".

@@ -30,7 +30,7 @@ std::vector<CompileFacts> compileFacts(std::span<const KernelSpec> specs,
                                        std::span<const EmittedKernel> kernels,
                                        const Device &device);
 
-/// Median of the kernels' register deviations; negative if none has estimates.
+/// Median of the kernels' register deviations; NaN if none has estimates.
 double medianRegisterDeviation(std::span<const CompileFacts> facts);
 
 Json toJson(std::span<const CompileFacts> facts);
