@@ -14,11 +14,7 @@ using nlohmann::json;
 
 namespace tilewright {
 
-namespace {
-
-/// Bound on the number of cached shapes.
-constexpr size_t maxKeptShapes = 4096;
-constexpr int64_t maxParameter = int64_t(1) << 30;
+namespace template_parts {
 
 /// The source of a value.
 struct Source {
@@ -42,6 +38,16 @@ struct TiledShape {
   std::shared_ptr<ExprContext> context;
   std::shared_ptr<const TiledGroup> tiled;
 };
+
+} // namespace template_parts
+
+using namespace template_parts;
+
+namespace {
+
+/// Bound on the number of cached shapes.
+constexpr size_t maxKeptShapes = 4096;
+constexpr int64_t maxParameter = int64_t(1) << 30;
 
 llvm::Expected<Source> parseSource(const JsonFile &file, const std::string &name,
                                    const json &entry) {

@@ -76,8 +76,6 @@ StoreFilter where(std::initializer_list<const char *> conditions) {
   return filter;
 }
 
-} // namespace
-
 TEST_F(Store, ReadsWhatChangedAndNothingElse) {
   write("a.csv", std::string(header) + "g,1,H,580,1980,100,\ng,2,H,580,1980,,too large\n");
   write("b.csv", std::string(header) + "g,1,H,590,1755,90,\n");
@@ -245,4 +243,5 @@ TEST_F(Store, RowsThatDoNotCountAreKeptApart) {
   EXPECT_EQ(files[0].leastNs, 50);
 }
 
+} // namespace
 } // namespace tilewright

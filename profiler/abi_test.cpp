@@ -25,7 +25,7 @@ static_assert(int(cuda::ClockRateKhz) == CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 static_assert(int(cuda::MultiprocessorCount) == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 static_assert(int(cuda::MemoryClockRateKhz) == CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
 static_assert(int(cuda::GlobalMemoryBusWidthBits) == CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
-static_assert(cuda::L2CacheBytes == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+static_assert(int(cuda::L2CacheBytes) == CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
 static_assert(int(cuda::ComputeCapabilityMajor) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 static_assert(int(cuda::ComputeCapabilityMinor) == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 static_assert(int(cuda::MaxSharedMemoryPerBlockOptin) ==

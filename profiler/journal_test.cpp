@@ -36,8 +36,6 @@ protected:
   }
 };
 
-} // namespace
-
 TEST_F(JournalTest, WhatWasAppendedIsReadBack) {
   writeSample();
   Result<Journal> again = Journal::open(path, columns);
@@ -126,4 +124,5 @@ TEST(Csv, LinesRoundTrip) {
     EXPECT_FALSE(parseCsvLine(bad)) << bad;
 }
 
+} // namespace
 } // namespace tilewright::profile

@@ -144,10 +144,11 @@ TEST(Calibrations, CarryOverIsSaid) {
     times[i] = document["models"][0]["total_time_ns"];
     Outcome tile =
         runTilewright({"tile", gemmModel, "--tile", "128,128,64", "--price", "--device", file});
-    if (i == 0)
+    if (i == 0) {
       EXPECT_NE(tile.out.find("carried over from another description of h100-sxm"),
                 std::string::npos)
           << tile.describe();
+    }
   }
   EXPECT_EQ(times[0], times[1]);
 }

@@ -40,9 +40,12 @@ ENTRY e {
   std::string rows = "role,attempt,kernel,problem,plan,regime,uuid,time_ns,error\n";
   int time = 1000;
   for (const Json &kernel : explored)
-    for (const char *regime : {"cold", "warm"})
+    for (const char *regime : {"cold", "warm"}) {
       rows += "measure,1," + kernel["name"].get<std::string>() + ",p," + std::to_string(time) +
-              "," + regime + ",u," + std::to_string(time += 500) + ",\n";
+              "," + regime + ",u,";
+      time += 500;
+      rows += std::to_string(time) + ",\n";
+    }
   std::string measured = folder.write("measured.csv", rows);
   outcome = runTilewright({"report", out, measured, "--trace", "--out", folder / "t.json"});
   ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();

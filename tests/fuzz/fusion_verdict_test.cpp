@@ -185,8 +185,6 @@ protected:
   Calibration calibration;
 };
 
-} // namespace
-
 TEST_F(FusionVerdict, IsThatOfTheOpAlone) {
   std::array<size_t, 4> seen{};
   for (const Module &module : allExamples()) {
@@ -202,8 +200,6 @@ TEST_F(FusionVerdict, IsThatOfTheOpAlone) {
   EXPECT_GT(seen[static_cast<size_t>(Said::Assumed)], 4u);
   EXPECT_GT(seen[static_cast<size_t>(Said::Unsupported)], 10u);
 }
-
-namespace {
 
 /// Puts the entries of several examples side by side, with elementwise ops on what is a tensor, and
 /// some of the values as results.
@@ -277,8 +273,6 @@ Module mixed(const std::vector<Module> &examples, uint64_t seed) {
   return module;
 }
 
-} // namespace
-
 TEST_F(FusionVerdict, RandomFusionsAreExploredToTheEnd) {
   const char *count = std::getenv("TILEWRIGHT_FUZZ_PROGRAMS");
   const char *first = std::getenv("TILEWRIGHT_FUZZ_SEED");
@@ -300,4 +294,5 @@ TEST_F(FusionVerdict, RandomFusionsAreExploredToTheEnd) {
   EXPECT_GT(priced, programs / 5);
 }
 
+} // namespace
 } // namespace tilewright
