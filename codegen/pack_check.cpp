@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <llvm/Support/MemoryBuffer.h>
 
 namespace tilewright {
 
@@ -176,6 +177,8 @@ private:
         files.insert(made->entry.cubinFile);
         if (!held.has(made->entry.cubinFile))
           fail(i, made->entry.cubinFile + " is missing; emit the pack again");
+        else
+          checkWriter(i, made->entry.cubinFile);
         remarks[i] =
             fmt::format("{} was not assembled again: no ptxas {} here; the digest covers it",
                         made->entry.cubinFile, manifest.ptxas);
@@ -188,6 +191,18 @@ private:
     compareManifest(printManifest(made));
     nameUnknownFiles(files);
     return llvm::Error::success();
+  }
+
+  /// A manifest that names another ptxas than wrote the cubin hides that it was not assembled
+  /// again.
+  void checkWriter(size_t i, const std::string &cubin) {
+    auto bytes = llvm::MemoryBuffer::getFile(folder + "/" + cubin, /*IsText=*/false,
+                                             /*RequiresNullTerminator=*/false);
+    const std::string writer =
+        bytes ? writerOfCubin({(*bytes)->getBufferStart(), (*bytes)->getBufferSize()}) : "";
+    if (!writer.empty() && writer != manifest.ptxas)
+      fail(i, fmt::format("{} was written by ptxas {}, 'ptxas' says {}; emit the pack again", cubin,
+                          shortened(writer, 40), shortened(manifest.ptxas, 40)));
   }
 
   void compareManifest(const std::string &made) {

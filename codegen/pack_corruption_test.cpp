@@ -50,7 +50,9 @@ std::string assembler(const std::string &version) {
          "grep -q minnctapersm \"$source\" && spills=0\n"
          "echo \"ptxas info : $spills bytes spill stores, $spills bytes spill loads\"\n"
          "echo 'ptxas info : Used 40 registers'\n"
-         "cp \"$source\" \"$out\"\n";
+         "cp \"$source\" \"$out\"\n"
+         "echo 'Cuda compilation tools, release 12.4, V" +
+         version + "' >> \"$out\"\n";
 }
 
 class PackOnDisk {
@@ -315,6 +317,8 @@ TEST(PackCorruption, WhatReviewersTriedIsRefusedWithTheField) {
     for (Json &value : json["problems"][0]["expected"][0]["values"])
       value = 0;
   });
+  expectNamed("tw_scaled.cubin was written by ptxas 12.4.131, 'ptxas' says 12.4.130",
+              [](Json &json, Files &) { json["ptxas"] = "12.4.130"; });
   expectNamed("'more'", [](Json &json, Files &) { json["more"] = 1; });
   expectNamed("tw_scaled.ptx", [](Json &json, Files &) { json["target"] = "sm_86"; });
   expectNamed("holds no kernels", [](Json &json, Files &) { json["kernels"] = Json::array(); });

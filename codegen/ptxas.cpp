@@ -81,6 +81,15 @@ std::string parsePtxasVersion(std::string_view text) {
   return std::string(text.substr(at, end - at));
 }
 
+std::string writerOfCubin(std::string_view cubin) {
+  constexpr std::string_view note = "Cuda compilation tools, release ";
+  const size_t start = cubin.find(note);
+  if (start == std::string_view::npos)
+    return "";
+  const size_t end = cubin.find_first_of(std::string_view("\0\n", 2), start);
+  return parsePtxasVersion(cubin.substr(start, end - start));
+}
+
 llvm::Expected<std::optional<Ptxas>> findPtxas() {
   Ptxas ptxas;
   ptxas.path = locatePtxas();

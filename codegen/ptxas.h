@@ -26,6 +26,10 @@ std::optional<std::pair<int, int>> parsePtxasRelease(std::string_view text);
 /// The same with all that it says: "12.4.131".
 std::string parsePtxasVersion(std::string_view text);
 
+/// The version of the ptxas that wrote a cubin, by the note that it leaves there; empty where it
+/// left none.
+std::string writerOfCubin(std::string_view cubin);
+
 /// What `ptxas -v` says about a kernel.
 struct AssemblyReport {
   int64_t registers = -1; ///< a thread; -1: not said
