@@ -192,7 +192,8 @@ private:
       change(*value);
     }
     manifest = root.dump(2) + "\n";
-    return "field " + path + " to " + root.value(Json::json_pointer(path), Json("nothing")).dump();
+    const Json::json_pointer at(path);
+    return "field " + path + " to " + (root.contains(at) ? root.at(at).dump() : "nothing");
   }
 
   void change(Json &value) {
