@@ -19,6 +19,7 @@ struct RegisterCostFacts {
   enum class Origin : uint8_t {
     Declared, ///< what the code declares
     Fitted,   ///< to what ptxas took, by scripts/fit_registers.sh
+    Timed,    ///< of an earlier fit, kept for the times that it gives
     Assumed,  ///< no measured kernel has one
   };
   std::string_view constant;

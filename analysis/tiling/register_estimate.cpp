@@ -299,7 +299,7 @@ void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
   const Expr isMuch = isAtLeast(fragments, view.constant(maxKept + 1));
   e.add(dots.first, RegisterCost::ChainFragments,
         isMuch * readAgain + (view.constant(1) - isMuch) * fragments);
-  e.add(id, RegisterCost::ChainBeside, e.raw);
+  e.add(id, RegisterCost::ChainBeside, (e.raw * 2).ceilDiv(5));
 }
 
 } // namespace
