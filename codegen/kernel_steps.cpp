@@ -1,5 +1,7 @@
 #include "codegen/kernel_steps.h"
 
+#include "analysis/support/printable.h"
+
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/Dominators.h"
@@ -232,7 +234,7 @@ private:
   std::string shown(llvm::Value *value) const {
     nodesLeft = maxNodes;
     std::string result = expression(value);
-    return result.size() <= maxPlace ? result : result.substr(0, maxPlace) + "…";
+    return excerpt(result, maxPlace);
   }
 
   std::string expression(llvm::Value *value) const {

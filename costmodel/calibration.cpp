@@ -101,7 +101,7 @@ std::string Calibration::label() const {
 
 std::vector<KindSpread> spreadsByKind(const Dataset &data, const Device &device,
                                       const Calibration &calibration) {
-  constexpr size_t fewest = 8;
+  constexpr size_t fewest = 8;   // that show a spread; of fewer, it is the guess at least
   constexpr double share = 0.68; // within a standard deviation of a normal distribution
   const Parameters parameters = parametersFor(calibration, device);
   std::map<std::string, std::vector<double>> logs;
@@ -111,14 +111,14 @@ std::vector<KindSpread> spreadsByKind(const Dataset &data, const Device &device,
           std::log(row.timeNs / price(row.features, device, parameters).timeNs));
   std::vector<KindSpread> spreads;
   for (auto &[kind, values] : logs) {
-    if (values.size() < fewest)
-      continue;
     KindSpread spread{kind, 0, int64_t(values.size())};
     spread.bias = medianOf(values);
     for (double &value : values)
       value = std::abs(value);
     std::sort(values.begin(), values.end());
     spread.sigmaLn = values[size_t(std::ceil(share * double(values.size()))) - 1];
+    if (values.size() < fewest)
+      spread.sigmaLn = std::max(spread.sigmaLn, Calibration::unknownSigmaLn);
     const auto inside = std::upper_bound(values.begin(), values.end(), spread.sigmaLn);
     spread.inside = double(inside - values.begin()) / double(values.size());
     spreads.push_back(std::move(spread));

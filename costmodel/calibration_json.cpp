@@ -1,3 +1,4 @@
+#include "analysis/support/printable.h"
 #include "costmodel/calibration.h"
 #include "costmodel/json_reader.h"
 #include "costmodel/named_files.h"
@@ -92,7 +93,7 @@ llvm::Error readSpreads(const JsonFile &file, Calibration &c) {
       return file.errorAt(spread.kind,
                           fmt::format("spread of '{}': sigma_ln {} of {} rows, "
                                       "plausible is up to {} of 1 row or more",
-                                      shortText(spread.kind), spread.sigmaLn, rows, mostSigmaLn));
+                                      excerpt(spread.kind), spread.sigmaLn, rows, mostSigmaLn));
     spread.rows = int64_t(rows);
     c.spreads.push_back(std::move(spread));
   }
@@ -173,8 +174,8 @@ llvm::Expected<Calibration> parseCalibration(std::string name, std::string text)
   if (!device)
     return device.takeError();
   if (!isPlainName(*device))
-    return file->errorAt("device", fmt::format("'device' is '{}', which is no name of a device",
-                                               shortText(*device)));
+    return file->errorAt(
+        "device", fmt::format("'device' is '{}', which is no name of a device", excerpt(*device)));
   c.device = *device;
   if (file->root().contains("device_digest")) {
     auto digest = file->string(file->root(), "device_digest");

@@ -1,5 +1,6 @@
 #include "costmodel/counters.h"
 
+#include "analysis/support/printable.h"
 #include "costmodel/features.h"
 #include "costmodel/formula.h"
 #include "costmodel/named_files.h"
@@ -79,7 +80,7 @@ llvm::Expected<CounterReport> compareCounters(const Table &table, TemplateLibrar
     auto number = templates.match(row);
     if (!number) {
       std::string_view kernel = row.text("kernel");
-      ++unpriced[{shortText(kernel.empty() ? "?" : kernel), noTemplate}];
+      ++unpriced[{excerpt(kernel.empty() ? "?" : kernel), noTemplate}];
       continue;
     }
     auto identity = templates.identify(*number, row);

@@ -1,6 +1,8 @@
 #include "costmodel/dataset.h"
 
 #include "analysis/support/digest.h"
+#include "analysis/support/printable.h"
+#include "analysis/tiling/resources.h"
 #include "costmodel/measured_plans.h"
 #include "costmodel/plausible.h"
 #include "costmodel/price.h"
@@ -90,6 +92,16 @@ private:
     return std::optional(time->value_or(0));
   }
 
+  /// Code generation may have made other code of a plan when it was measured: such a time says
+  /// nothing of the code that is priced.
+  static std::optional<std::string> whyOtherCode(std::string_view kind, const KernelPlan &plan) {
+    const std::string_view now = toString(codeOf(plan.ops(), *plan.tiled, plan.instruction).kind);
+    if (kind.empty() || kind == now || (kind == "convolution" && now == "dot"))
+      return std::nullopt;
+    return fmt::format("measured as {} code, and such a plan is {} code now; measure it again",
+                       excerpt(kind), now);
+  }
+
   /// A row that contains its ops and its plan.
   llvm::Error addMeasured(const TableRow &row) {
     if (auto reason = whyNotTrusted(row, device)) {
@@ -104,6 +116,10 @@ private:
                          std::string(row.text("problem"))};
     if (!plan)
       return skipUnsupported(plan.takeError(), identity);
+    if (auto reason = whyOtherCode(row.text("kind"), *plan)) {
+      ++unpriced[{identity.family, std::move(*reason)}];
+      return llvm::Error::success();
+    }
     std::string_view regime = row.text("regime");
     if (regime != "cold" && regime != "warm") {
       ++unpriced[{identity.family, fmt::format("measured in the regime '{}'", regime)}];

@@ -41,10 +41,12 @@ double deviceSigma(const Features &f, const Device &device, const Parameters &pa
     gaps += gap * gap;
   };
   if (device.hasTcgen05() && f.mmaSyncClocks > 0) {
-    // As if by wgmma: fed from shared memory, by no warp's own instructions.
+    // As if by wgmma and TMA: copied by no warp's own instructions, written to shared memory once
+    // and read from there once, by the tensor core itself.
     Features fed = f;
     fed.wgmmaClocks += std::exchange(fed.mmaSyncClocks, 0);
-    fed.mmaSteps = fed.mmaInstructions = 0;
+    fed.mmaSteps = fed.mmaInstructions = fed.loadInstructions = fed.tags = 0;
+    fed.sharedBytes = std::min(f.sharedBytes, 2 * f.loadBytes);
     fed.mmaSync = false;
     add(price(fed, device, parameters).timeNs);
   }

@@ -79,6 +79,8 @@ public:
     return f;
   }
 
+  const RegisterFacts<Q> &registerFacts() const { return registers; }
+
 private:
   // Dots ---------------------------------------------------------------------------------------
 
@@ -779,6 +781,21 @@ llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device
   if (!numbers)
     return numbers.takeError();
   return derive(plan, *numbers, plan.instruction, device);
+}
+
+llvm::Expected<RegisterFacts<double>> registerFactsOf(const KernelPlan &plan,
+                                                      const Device &device) {
+  auto numbers = numbersOf(plan);
+  if (!numbers)
+    return numbers.takeError();
+  auto view = viewOf(plan, *numbers);
+  if (!view)
+    return view.takeError();
+  const ScheduleOf<double> schedule = scheduleOf(plan.tiled->space, *numbers);
+  Extractor<double> extractor(plan, codeOf(plan, plan.instruction), device, schedule,
+                              std::move(*view));
+  extractor.run();
+  return extractor.registerFacts();
 }
 
 llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const Device &device) {

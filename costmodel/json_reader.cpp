@@ -1,6 +1,7 @@
 #include "costmodel/json_reader.h"
 
 #include "analysis/support/json_guard.h"
+#include "analysis/support/printable.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -111,10 +112,9 @@ llvm::Expected<std::vector<std::string>> JsonFile::strings(const json &object,
 
 llvm::Error JsonFile::expectKeys(const json &object, std::span<const std::string_view> known,
                                  std::string_view what) const {
-  constexpr size_t shown = 40;
   for (const auto &[key, value] : object.items())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      return errorAt(key, fmt::format("{} has no '{}'; it may have {}", what, key.substr(0, shown),
+      return errorAt(key, fmt::format("{} has no '{}'; it may have {}", what, excerpt(key),
                                       fmt::join(known, ", ")));
   return llvm::Error::success();
 }

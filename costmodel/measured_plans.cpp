@@ -2,6 +2,7 @@
 
 #include "analysis/import/import_file.h"
 #include "analysis/support/json_guard.h"
+#include "analysis/support/printable.h"
 #include "analysis/tiling/plan_text.h"
 
 #include <nlohmann/json.hpp>
@@ -46,8 +47,8 @@ llvm::Error MeasuredPlans::readProblems(const Table &table) {
 llvm::Expected<KernelPlan> MeasuredPlans::planOf(const TableRow &row) {
   auto known = problems.find(row.text("problem"));
   if (known == problems.end())
-    return row.error(fmt::format("problem '{}' is not in the file of problems",
-                                 row.text("problem").substr(0, 40)));
+    return row.error(
+        fmt::format("problem '{}' is not in the file of problems", excerpt(row.text("problem"))));
   Problem &problem = known->second;
   if (!problem.prototype) {
     auto module = importBuffer(std::make_shared<SourceBuffer>(

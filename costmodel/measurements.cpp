@@ -1,6 +1,7 @@
 #include "costmodel/measurements.h"
 
 #include "analysis/support/digest.h"
+#include "analysis/support/printable.h"
 
 #include <algorithm>
 #include <charconv>
@@ -220,7 +221,7 @@ llvm::Expected<std::optional<double>> TableRow::number(std::string_view column) 
   double value = 0;
   auto [end, code] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (code != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value))
-    return error(fmt::format("column '{}' is '{}', expected a number", column, cell.substr(0, 40)));
+    return error(fmt::format("column '{}' is '{}', expected a number", column, excerpt(cell)));
   return value;
 }
 

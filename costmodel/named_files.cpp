@@ -1,6 +1,7 @@
 #include "costmodel/named_files.h"
 
 #include "analysis/support/diag.h"
+#include "analysis/support/printable.h"
 
 #include <algorithm>
 #include <cctype>
@@ -24,15 +25,6 @@ bool isPlainName(std::string_view name) {
   return !name.empty() && name.size() <= mostOfAName && isAlnum(name.front()) &&
          std::all_of(name.begin(), name.end(),
                      [&](char c) { return isAlnum(c) || c == '.' || c == '_' || c == '-'; });
-}
-
-std::string shortText(std::string_view text) {
-  size_t shown = 40;
-  if (text.size() <= shown)
-    return std::string(text);
-  while (shown > 0 && (static_cast<unsigned char>(text[shown]) & 0xc0) == 0x80)
-    --shown; // not within a character of UTF-8
-  return std::string(text.substr(0, shown)) + "…";
 }
 
 std::vector<std::string> namesIn(const std::string &folder) {
@@ -64,10 +56,10 @@ llvm::Expected<std::string> findNamed(std::string_view kind, const std::string &
   }
   if (matching.size() > 1)
     return makeError(DiagClass::BadInput, "'{}' may be any of {}; give one of them",
-                     shortText(nameOrPath), fmt::join(matching, ", "));
+                     excerpt(nameOrPath), fmt::join(matching, ", "));
   if (matching.empty())
     return makeError(DiagClass::BadInput, "no {} '{}'; known: {}; or give a .json file", kind,
-                     shortText(nameOrPath), fmt::join(known, ", "));
+                     excerpt(nameOrPath), fmt::join(known, ", "));
   return folder + "/" + matching.front() + ".json";
 }
 

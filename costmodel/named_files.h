@@ -15,9 +15,6 @@ constexpr size_t mostOfAName = 64;
 /// a file in a folder.
 bool isPlainName(std::string_view name);
 
-/// The start of a text that a message quotes.
-std::string shortText(std::string_view text);
-
 /// Names of the .json files of a folder, sorted; none for a folder that can't be read.
 std::vector<std::string> namesIn(const std::string &folder);
 

@@ -1,6 +1,7 @@
 #include "costmodel/plausible.h"
 
 #include "analysis/support/digest.h"
+#include "analysis/support/printable.h"
 #include "costmodel/named_files.h"
 #include "costmodel/price.h"
 
@@ -19,7 +20,7 @@ std::optional<std::string> whyNotTrusted(const TableRow &row, const Device &devi
       std::find(names.begin(), names.end(), measuredOn) == names.end())
     return fmt::format("measured on '{}', {} is '{}'; give the description of that device, or add "
                        "the name to driver_names",
-                       shortText(measuredOn), device.name, fmt::join(names, "' or '"));
+                       excerpt(measuredOn), device.name, fmt::join(names, "' or '"));
   return std::nullopt;
 }
 

@@ -11,42 +11,48 @@ template <class Q> Q fullSmRegisters(const Q &warps, const DeviceLimits &l) {
 }
 
 template <class Q>
-LoopRegisters<Q> loopRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimits &l) {
-  // Fitted to the counts of ptxas and to times of one iteration of measured reductions.
-  constexpr double fixed = 16.7, step = 0.7, address = 2.9, perAccumulator = 0.148, perRow = 4.8,
-                   fewRows = 5.1, unpacking = 3;
-  const double least = f.packed ? 4 - unpacking : 4; // a vector of 16 bytes, or what is left of it
-  const Q busy = fixed + step * (f.unroll - 1.0) + f.loopAccumulators + address * f.rows;
-  const Q few =
-      f.walksRows ? perAccumulator * f.loopAccumulators : perRow * larger(f.rows - fewRows, Q(0));
+LoopRegisters<Q> loopRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimits &l,
+                               const TritonRegisters &of) {
+  const double fewest = f.packed ? of.LoopFewest - of.LoopUnpacking : of.LoopFewest;
+  const Q busy = of.LoopBase + of.LoopSteps * (f.unroll - 1.0) + f.loopAccumulators +
+                 of.LoopAddresses * f.rows;
+  const Q more = f.walksRows ? of.LoopByAccumulators * f.loopAccumulators
+                             : of.LoopByRows * larger(f.rows - of.LoopFewRows, Q(0));
   LoopRegisters<Q> r;
   r.all = smaller(
-      smaller(busy + 1.0 + f.loadedWords, larger(fullSmRegisters(warps, l), busy + least + few)),
+      smaller(busy + 1.0 + f.loadedWords, larger(fullSmRegisters(warps, l), busy + fewest + more)),
       Q(double(l.registersPerThread)));
   r.forLoads = larger(r.all - busy, Q(1));
   return r;
 }
 
 template <class Q>
-Q estimateRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimits &limits) {
+Q estimateRegisters(const RegisterFacts<Q> &f, const Q &warps, const DeviceLimits &limits,
+                    const TritonRegisters &of) {
   if (f.dots > 1)
-    return 27.6 + 1.14 * f.accumulators + 1.28 * f.innerAccumulators + 0.43 * f.copies +
-           (f.masked ? 12.6 : 0.0);
+    return of.ChainBase + of.ChainAccumulators * f.accumulators +
+           of.ChainInner * f.innerAccumulators + of.ChainCopies * f.copies +
+           (f.masked ? of.ChainMask : 0.0);
   if (f.dots == 1) {
     switch (f.instruction) {
     case Instruction::Wgmma:
-      return 20.44 + 1.12 * f.accumulators + 2.59 * f.copies + 0.94 * f.relayoutWords;
+      return of.WgmmaBase + of.WgmmaAccumulators * f.accumulators + of.WgmmaCopies * f.copies +
+             of.WgmmaRelayout * f.relayoutWords;
     case Instruction::MmaSync:
-      return 30.46 + 1.44 * f.accumulators + 2.62 * f.copies + (f.gathered ? 30.0 : 0.0);
+      return of.MmaBase + of.MmaAccumulators * f.accumulators + of.MmaCopies * f.copies +
+             (f.gathered ? of.MmaGather : 0.0);
     case Instruction::Fma:
-      return 30 + 1.1 * f.accumulators + 2.0 * rootOf(f.accumulators) + 2.6 * f.copies;
+      return of.FmaBase + of.FmaAccumulators * f.accumulators +
+             of.FmaRoot * rootOf(f.accumulators) + of.FmaCopies * f.copies;
     }
   }
   if (f.loop)
-    return loopRegisters(f, warps, limits).all;
-  const Q raw = f.keptElements > 0.0 ? 11.0 + 1.17 * f.keptElements
-                                     : 13.7 + 0.68 * f.loopAccumulators + 0.88 * f.loadedWords +
-                                           0.42 * f.broadcastElements + (f.tables ? 7.8 : 0.0);
+    return loopRegisters(f, warps, limits, of).all;
+  const Q raw = f.keptElements > 0.0 ? of.KeptBase + of.KeptElements * f.keptElements
+                                     : of.DirectBase + of.DirectAccumulators * f.loopAccumulators +
+                                           of.DirectWords * f.loadedWords +
+                                           of.DirectBroadcast * f.broadcastElements +
+                                           (f.tables ? of.DirectTables : 0.0);
   // The compiler saves a few registers if that fills the SM.
   const Q full = fullSmRegisters(warps, limits);
   return raw > full && raw <= full + 8.0 ? full : raw;
@@ -73,15 +79,15 @@ template <class Q> void setOccupancy(FeaturesOf<Q> &f, const DeviceLimits &l) {
 }
 
 template LoopRegisters<double> loopRegisters(const RegisterFacts<double> &, const double &,
-                                             const DeviceLimits &);
+                                             const DeviceLimits &, const TritonRegisters &);
 template LoopRegisters<Traced> loopRegisters(const RegisterFacts<Traced> &, const Traced &,
-                                             const DeviceLimits &);
+                                             const DeviceLimits &, const TritonRegisters &);
 template double fullSmRegisters(const double &, const DeviceLimits &);
 template Traced fullSmRegisters(const Traced &, const DeviceLimits &);
 template double estimateRegisters(const RegisterFacts<double> &, const double &,
-                                  const DeviceLimits &);
+                                  const DeviceLimits &, const TritonRegisters &);
 template Traced estimateRegisters(const RegisterFacts<Traced> &, const Traced &,
-                                  const DeviceLimits &);
+                                  const DeviceLimits &, const TritonRegisters &);
 template void setOccupancy(FeaturesOf<double> &, const DeviceLimits &);
 template void setOccupancy(FeaturesOf<Traced> &, const DeviceLimits &);
 

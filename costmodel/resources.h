@@ -33,10 +33,20 @@ template <class Q> struct RegisterFacts {
   bool tables = false;    ///< an input has several rows, so that addresses and masks have two dims
 };
 
-/// Least-squares fit to the register counts that ptxas reported for the measured kernels (mean
-/// absolute error 6 to 9 registers); may exceed a thread's limit.
+/// What ptxas takes for the things that RegisterFacts counts.
+struct TritonRegisters {
+#define TILEWRIGHT_TRITON_REGISTERS(constant, value, origin, of) double constant = value;
+#include "costmodel/triton_registers.def"
+};
+
+/// Registers that ptxas takes of a thread (mean absolute error 6 to 9 registers); may exceed a
+/// thread's limit.
 template <class Q>
-Q estimateRegisters(const RegisterFacts<Q> &facts, const Q &warps, const DeviceLimits &limits);
+Q estimateRegisters(const RegisterFacts<Q> &facts, const Q &warps, const DeviceLimits &limits,
+                    const TritonRegisters &of = {});
+
+/// The facts of a plan. The errors of featuresOf().
+llvm::Expected<RegisterFacts<double>> registerFactsOf(const KernelPlan &plan, const Device &device);
 
 /// How ptxas allocates registers in a loop of direct loads. It would keep all loads of an iteration
 /// in flight; if a full SM has too few registers for that, it takes the share of a full SM or,
@@ -48,7 +58,7 @@ template <class Q> struct LoopRegisters {
 };
 template <class Q>
 LoopRegisters<Q> loopRegisters(const RegisterFacts<Q> &facts, const Q &warps,
-                               const DeviceLimits &limits);
+                               const DeviceLimits &limits, const TritonRegisters &of = {});
 
 /// Registers per thread with which CTAs of `warps` warps fill an SM.
 template <class Q> Q fullSmRegisters(const Q &warps, const DeviceLimits &limits);

@@ -1,8 +1,10 @@
 #include "costmodel/templates.h"
 
 #include "analysis/import/import_file.h"
+#include "analysis/support/printable.h"
 #include "costmodel/features.h"
 #include "costmodel/json_reader.h"
+#include "costmodel/named_files.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -191,11 +193,15 @@ llvm::Expected<std::string> valueFor(const std::string &name, const Source &sour
     return row.error(fmt::format("column '{}' is empty, but '{}' needs it", source.column, name));
   }
   if (source.map.empty()) {
-    // "64.0" and "64" are the same size; anything else stays as it is.
+    // "64.0" and "64" are the same size; a word, such as a type, stays as it is.
     if (auto whole = row.integer(source.column); whole && *whole)
       return fmt::format("{}", **whole);
     else if (!whole)
       llvm::consumeError(whole.takeError());
+    if (!isPlainName(cell))
+      return row.error(fmt::format("column '{}' is '{}', expected a whole number, or a word of "
+                                   "letters, digits, '.', '_' and '-'",
+                                   source.column, excerpt(cell)));
     return std::string(cell);
   }
   for (auto &[from, to] : source.map)

@@ -46,6 +46,13 @@ TEST(Templates, BadCellsAreLocated) {
   EXPECT_NE(messageOf(empty.takeError()).find("column 'tile_n' is empty"), std::string::npos);
   auto dim = planFrom(header + "gemm,bf16,256,-5,1024,64,64,32,4,3,8\n");
   EXPECT_NE(messageOf(dim.takeError()).find("with this row's sizes"), std::string::npos);
+  // What goes into the text of the ops is a number or a word, not more text.
+  for (const char *dims : {"\"8,8\"", "5 12", "512]", "\x1b[31m"}) {
+    auto text = planFrom(header + "gemm,bf16,256," + dims + ",1024,64,64,32,4,3,8\n");
+    EXPECT_NE(messageOf(text.takeError()).find("row.csv:2:1: error: column 'd1' is '"),
+              std::string::npos)
+        << dims;
+  }
   auto type = planFrom(header + "gemm,q7,256,512,1024,64,64,32,4,3,8\n");
   EXPECT_EQ(takeDiag(type.takeError()).cls, DiagClass::Unsupported);
   auto huge = planFrom(header + "gemm,bf16,256,512,1024,99999999999,64,32,4,3,8\n");

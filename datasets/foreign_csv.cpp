@@ -1,6 +1,7 @@
 #include "datasets/foreign_csv.h"
 
 #include "analysis/support/csv.h"
+#include "analysis/support/printable.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -111,7 +112,7 @@ public:
     auto factor = hasUnits ? nanosecondsPer(table.cell(0, *time)) : std::optional(1.0);
     if (!factor)
       return table.errorAt(0, fmt::format("'{}' under gpu__time_duration.sum is not a unit of time",
-                                          table.cell(0, *time).substr(0, 40)));
+                                          excerpt(table.cell(0, *time))));
     start({"kernel", "time_ns"}, {kernel, time});
     for (size_t row = hasUnits ? 1 : 0; row < table.rowCount(); ++row) {
       std::string_view cell = table.cell(row, *time);
@@ -224,8 +225,8 @@ private:
         auto number = parseLocalNumber(table.cell(row, *value));
         if (!factor || !number)
           return table.errorAt(row, fmt::format("'{} {}' is not a time",
-                                                table.cell(row, *value).substr(0, 40),
-                                                table.cell(row, *unit).substr(0, 40)));
+                                                excerpt(table.cell(row, *value)),
+                                                excerpt(table.cell(row, *unit))));
         launch.time = formatNs(*number * *factor);
       } else if (!name.empty()) {
         std::string_view in = table.cell(row, *unit);
@@ -269,9 +270,9 @@ private:
     return makeError(DiagClass::BadInput, "{}: {}", table.name(), why);
   }
   llvm::Error notANumber(size_t row, size_t column) const {
-    return table.errorAt(row, fmt::format("column '{}' is '{}', expected a number",
-                                          table.columns()[column],
-                                          table.cell(row, column).substr(0, 40)));
+    return table.errorAt(row,
+                         fmt::format("column '{}' is '{}', expected a number",
+                                     table.columns()[column], excerpt(table.cell(row, column))));
   }
 
   const Table &table;

@@ -1,5 +1,7 @@
 #include "profiler/record.h"
 
+#include "analysis/support/csv.h"
+
 #include <algorithm>
 
 namespace tilewright::profile {
@@ -21,23 +23,14 @@ std::optional<Record> Record::fromCells(const std::vector<std::string> &cells) {
 }
 
 std::string csvLine(const std::vector<std::string> &cells) {
-  std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0)
-      line += ',';
-    const std::string &cell = cells[i];
-    bool needsQuotes = cell.find_first_of(",\"\r\n") != std::string::npos;
-    if (needsQuotes)
-      line += '"';
-    for (char c : cell) {
-      if (c == '"')
-        line += '"';
-      line += c == '\n' || c == '\r' || c == '\0' ? ' ' : c;
-    }
-    if (needsQuotes)
-      line += '"';
-  }
-  return line;
+  std::vector<std::string> oneLine = cells;
+  for (std::string &cell : oneLine)
+    for (char &c : cell)
+      if (c == '\n' || c == '\r' || c == '\0')
+        c = ' ';
+  std::string row = csvRow(oneLine);
+  row.pop_back(); // its line end
+  return row;
 }
 
 std::optional<std::vector<std::string>> parseCsvLine(std::string_view line) {

@@ -12,7 +12,7 @@ fi
 tilewright=${1:-build/release}/bin/tilewright
 folder=datasets/measurements/h100-sxm
 out=datasets/calibrations/h100-sxm.json
-own=("$folder"/tilewright-1/{check,models,sweep}.csv.gz)
+own=("$folder"/tilewright-1/{check,models,sweep}.csv.gz "$folder"/tilewright-2/attention.csv.gz)
 fitted=("$folder"/{gemm,gemm_variants,memory,attention}.csv.gz)
 if [[ $only = yes ]]; then
   "$tilewright" calibrate --calibration "$out" --spreads "${own[@]}" --out "$out"

@@ -2,6 +2,7 @@
 
 #include "analysis/import/hlo_attribute_checks.h"
 #include "analysis/support/checked.h"
+#include "analysis/support/printable.h"
 
 #include <algorithm>
 #include <array>
@@ -80,7 +81,7 @@ bool readWindow(HloLexer &in, std::vector<WindowDim> &out) {
     std::string_view name = in.word();
     size_t field = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
     if (field == fieldCount)
-      return in.fail(place, fmt::format("a window has no field '{}'", name.substr(0, 40)));
+      return in.fail(place, fmt::format("a window has no field '{}'", excerpt(name)));
     if (given[field] > 0)
       return in.fail(place, fmt::format("the window's {} is given twice", name));
     if (!in.expect('=') ||
@@ -126,7 +127,7 @@ bool readLabels(HloLexer &in, uint32_t begin, std::string_view labels, char firs
     if (!slot || *slot >= 0)
       return in.fail(begin, fmt::format("dim labels '{}' must name {}, {} and the {} spatial dims "
                                         "once each",
-                                        labels.substr(0, 40), first, second, spatial.size()));
+                                        excerpt(labels), first, second, spatial.size()));
     *slot = static_cast<int64_t>(i);
   }
   return labels.size() >= 2 ||
@@ -239,7 +240,7 @@ bool readGroupAxes(HloLexer &in, const std::vector<std::pair<std::string_view, i
       return false;
     auto axis = std::find_if(mesh.begin(), mesh.end(), [&](auto &a) { return a.first == name; });
     if (axis == mesh.end())
-      return in.fail(begin, fmt::format("the mesh has no axis '{}'", name.substr(0, 40)));
+      return in.fail(begin, fmt::format("the mesh has no axis '{}'", excerpt(name)));
     if (std::find(whole.begin(), whole.end(), name) != whole.end())
       return in.fail(begin, fmt::format("axis '{}' is listed twice", name));
     int64_t part = axis->second, apart = 1;

@@ -1,5 +1,7 @@
 #include "analysis/import/hlo_lexer.h"
 
+#include "analysis/support/printable.h"
+
 #include <array>
 #include <charconv>
 
@@ -37,7 +39,9 @@ bool HloLexer::failExpected(std::string_view what) {
   uint32_t end = pos;
   while (end < text.size() && end - pos < 40 && (isWordChar(text[end]) || text[end] == '%'))
     ++end;
-  std::string_view found = slice(pos, std::max(end, pos + 1));
+  if (end == pos) // a whole character
+    end += static_cast<uint32_t>(std::max<size_t>(characterBytes(text, pos), 1));
+  std::string_view found = slice(pos, end);
   return fail(pos, fmt::format("expected {}, found '{}'", what, found));
 }
 

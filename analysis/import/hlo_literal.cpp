@@ -1,5 +1,6 @@
 // Checks of constants' values against their shapes.
 #include "analysis/import/hlo_shape.h"
+#include "analysis/support/printable.h"
 
 #include <array>
 #include <charconv>
@@ -48,7 +49,7 @@ bool checkFloat(HloLexer &lexer, DType dtype) {
   if (text.ends_with("nan") && lexer.peekRaw() == '(' && !lexer.skipBalanced())
     return false;
   return isFloatText(text) || lexer.fail(begin, fmt::format("'{}' is not a value of {}",
-                                                            text.substr(0, 40), toString(dtype)));
+                                                            excerpt(text), toString(dtype)));
 }
 
 /// True if the integer's text is in the dtype's range.
@@ -86,8 +87,8 @@ bool checkValue(HloLexer &lexer, DType dtype) {
     ok = text == "true" || text == "false" || text == "1" || text == "0";
   else
     ok = cls != DTypeClass::NonNumeric && isIntegerText(text, dtype);
-  return ok || lexer.fail(begin, fmt::format("'{}' is not a value of {}", text.substr(0, 40),
-                                             toString(dtype)));
+  return ok || lexer.fail(begin,
+                          fmt::format("'{}' is not a value of {}", excerpt(text), toString(dtype)));
 }
 
 /// `{...}` at the cursor: the dump left this part out.

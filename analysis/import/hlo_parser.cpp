@@ -3,6 +3,7 @@
 #include "analysis/import/hlo_shape.h"
 #include "analysis/import/hlo_text.h"
 #include "analysis/ir/infer_shape.h"
+#include "analysis/support/printable.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -344,7 +345,7 @@ bool HloParser::parseOpcodeAndOperands(Scope &scope, Op &op, bool hasShape) {
   if (!opcode)
     opcode = parseAsyncOpcode(word, op.attrs.asyncOpcode);
   if (!opcode)
-    return lexer.fail(begin, fmt::format("'{}' is not an opcode", word.substr(0, 60)));
+    return lexer.fail(begin, fmt::format("'{}' is not an opcode", excerpt(word)));
   op.opcode = *opcode;
   if (lexer.peek() != '(')
     return lexer.failExpected("'('");

@@ -1,5 +1,7 @@
 #include "analysis/import/hlo_shape.h"
 
+#include "analysis/support/printable.h"
+
 namespace tilewright {
 
 namespace {
@@ -89,7 +91,7 @@ bool parseTensorShape(HloLexer &lexer, Shape &out, bool layoutAfterSpace) {
     return lexer.failExpected("a shape");
   std::optional<DType> dtype = parseDType(word);
   if (!dtype)
-    return lexer.fail(begin, fmt::format("'{}' is not an element type", word.substr(0, 40)));
+    return lexer.fail(begin, fmt::format("'{}' is not an element type", excerpt(word)));
   out.dtype = *dtype;
   if (!lexer.expect('['))
     return false;

@@ -3,6 +3,7 @@
 #include "analysis/import/hlo_lexer.h"
 #include "analysis/import/hlo_text.h"
 #include "analysis/ir/verifier.h"
+#include "analysis/support/printable.h"
 
 #include "llvm/Support/ConvertUTF.h"
 
@@ -164,7 +165,7 @@ llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBu
     if (it == names.end())
       return makeError(diagAt(
           *source, {},
-          fmt::format("there is no module '{}', there is {}", name.substr(0, 80), listed(names))));
+          fmt::format("there is no module '{}', there is {}", excerpt(name, 80), listed(names))));
     Module chosen = std::move((*modules)[static_cast<size_t>(it - names.begin())]);
     modules->clear();
     modules->push_back(std::move(chosen));

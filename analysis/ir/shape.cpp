@@ -1,6 +1,7 @@
 #include "analysis/ir/shape.h"
 
 #include "analysis/support/checked.h"
+#include "analysis/support/printable.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -116,8 +117,7 @@ std::string Shape::str(bool withLayout) const {
 
 std::string briefText(const Shape &shape) {
   constexpr size_t longest = 160;
-  std::string text = shape.str(false);
-  return text.size() <= longest ? text : text.substr(0, longest) + "...";
+  return excerpt(shape.str(false), longest);
 }
 
 std::optional<std::vector<int64_t>> rowMajorStrides(const std::vector<int64_t> &dims) {

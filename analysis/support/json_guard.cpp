@@ -1,6 +1,7 @@
 #include "analysis/support/json_guard.h"
 
 #include "analysis/support/diag.h"
+#include "analysis/support/printable.h"
 
 #include "llvm/Support/JSON.h"
 
@@ -83,10 +84,9 @@ private:
     if (isNew)
       return llvm::Error::success();
     const auto lines = std::count(text.begin(), text.begin() + known->second, '\n');
-    constexpr size_t shown = 60;
     return errorAt(start, fmt::format("'{}' stands twice in this object, first on line {}; leave "
                                       "one of them out",
-                                      known->first.substr(0, shown), lines + 1));
+                                      excerpt(known->first), lines + 1));
   }
 
   llvm::Error errorAt(size_t at, std::string message) const {

@@ -108,18 +108,20 @@ std::string printableLine(std::string_view text) {
   return out;
 }
 
-std::string clipped(std::string_view text, size_t most) {
+std::string clipped(std::string_view text, size_t most, std::string_view mark) {
   size_t characters = 0, lastKept = 0;
   for (size_t at = 0; at < text.size();) {
     if (characters + 1 == most)
       lastKept = at; // where the mark would stand
     if (++characters > most)
-      return std::string(text.substr(0, lastKept)) + "~";
+      return std::string(text.substr(0, lastKept)).append(mark);
     size_t bytes = characterBytes(text, at);
     at += bytes ? bytes : 1;
   }
   return std::string(text);
 }
+
+std::string excerpt(std::string_view text, size_t most) { return clipped(text, most, "…"); }
 
 std::string shortened(std::string_view text, size_t most) {
   if (text.size() <= most)

@@ -19,8 +19,11 @@ std::string printable(std::string_view text, bool isText = false);
 /// The same for a source line, where columns count: each such character becomes one '?'.
 std::string printableLine(std::string_view text);
 
-/// At most `most` characters, the last of them "~" where something was cut off.
-std::string clipped(std::string_view text, size_t most);
+/// At most `most` characters, the last of them `mark` where something was cut off.
+std::string clipped(std::string_view text, size_t most, std::string_view mark = "~");
+
+/// The start of a text that a message or a page quotes, with "…" where something was cut off.
+std::string excerpt(std::string_view text, size_t most = 40);
 
 /// At most about `most` bytes: of a longer text the beginning and the end, never part of a
 /// character, and between them how long it was: "aaaa…(5,000,000 bytes)…aaaa".

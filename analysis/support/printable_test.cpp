@@ -75,10 +75,14 @@ TEST(Printable, NothingIsCutInsideACharacter) {
   std::string text = "naïve 語語語語 😀😀";
   for (size_t most = 0; most < 40; ++most) {
     EXPECT_TRUE(isValidUtf8(clipped(text, most))) << most;
+    EXPECT_TRUE(isValidUtf8(excerpt(text, most))) << most;
     EXPECT_TRUE(isValidUtf8(shortened(text, most))) << most;
   }
   EXPECT_EQ(clipped("語語語", 3), "語語語");
   EXPECT_EQ(clipped("語語語語", 3), "語語~");
+  EXPECT_EQ(excerpt("語語語", 3), "語語語");
+  EXPECT_EQ(excerpt("語語語語", 3), "語語…");
+  EXPECT_EQ(excerpt("", 3), "");
   std::string big(5'000'000, 'x');
   EXPECT_EQ(shortened(big, 60).size(), 60u);
   EXPECT_NE(shortened(big, 60).find("(5,000,000 bytes)"), std::string::npos);

@@ -6,6 +6,7 @@
 #include "analysis/support/checked.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/element_work.h"
+#include "analysis/tiling/register_costs.h"
 #include "analysis/tiling/resource_view.h"
 
 #include <algorithm>
@@ -16,29 +17,20 @@
 namespace tilewright {
 namespace {
 
-/// What a count of things takes of a thread.
-struct RegisterCost {
-  int64_t sixteenths; ///< of a register, for each
-  const char *name;
-};
-namespace cost {
-#define TILEWRIGHT_REGISTER_COST(constant, sixteenths, name)                                       \
-  constexpr RegisterCost constant{sixteenths, name};
-#include "analysis/tiling/register_costs.def"
-} // namespace cost
-
 /// Bodies with more operations than this contain a function of a dozen instructions or two.
 constexpr int64_t plainWork = 8;
 
 class Estimate {
 public:
-  Estimate(const ResourceView &view, const DeviceLimits &limits, Resources &out)
-      : view(view), limits(limits), out(out), warps(view.parameter("warps")), threads(warps * 32),
-        raw(view.constant(0)) {}
+  Estimate(const ResourceView &view, const DeviceLimits &limits, const RegisterCosts &costs,
+           Resources &out)
+      : view(view), limits(limits), costs(costs), out(out), warps(view.parameter("warps")),
+        threads(warps * 32), raw(view.constant(0)) {}
 
-  void add(OpId op, const RegisterCost &cost, Expr count) {
-    const int64_t sixteenths = cost.sixteenths;
-    add(op, cost.name, sixteenths == 16 ? count : (count * sixteenths + 8).floorDiv(16));
+  void add(OpId op, RegisterCost cost, Expr count) {
+    const Expr sixteenths = costs[static_cast<size_t>(cost)];
+    add(op, std::string(registerCostFacts(cost).name),
+        sixteenths.isConstant(16) ? count : (count * sixteenths + 8).floorDiv(16));
   }
   void add(OpId op, std::string name, Expr amount) {
     if (amount.isConstant(0))
@@ -80,6 +72,7 @@ public:
 
   const ResourceView &view;
   const DeviceLimits &limits;
+  const RegisterCosts &costs;
   Resources &out;
   const Expr warps, threads;
   Expr raw;
@@ -168,17 +161,17 @@ void addElementwise(Estimate &e) {
   const Expr rounds = elements.ceilDiv(lanes).ceilDiv(e.threads).max(1);
   vectors = rounds.ceilDiv(rounds.ceilDiv(vectors));
   const OpId root = view.root;
-  e.add(root, cost::ElementwiseBase, one);
-  e.add(root, cost::ElementwiseIndices, griddedDims(view));
-  e.add(root, cost::ElementwiseAddresses, vectors * body.inputs);
-  e.add(root, cost::ElementwiseVectors,
+  e.add(root, RegisterCost::ElementwiseBase, one);
+  e.add(root, RegisterCost::ElementwiseIndices, griddedDims(view));
+  e.add(root, RegisterCost::ElementwiseAddresses, vectors * body.inputs);
+  e.add(root, RegisterCost::ElementwiseVectors,
         (vectors * lanes * (body.inputBits + body.resultBits)).ceilDiv(32));
-  e.add(root, cost::ElementwiseValues, lanes * body.live);
+  e.add(root, RegisterCost::ElementwiseValues, lanes * body.live);
   if (body.isLong())
-    e.add(root, cost::ElementwiseFunctions, lanes);
+    e.add(root, RegisterCost::ElementwiseFunctions, lanes);
   if (most == 0)
-    e.add(root, cost::ElementwiseLoops, lanes);
-  e.add(root, cost::ElementwiseCounter, isAtLeast(rounds, vectors + 1));
+    e.add(root, RegisterCost::ElementwiseLoops, lanes);
+  e.add(root, RegisterCost::ElementwiseCounter, isAtLeast(rounds, vectors + 1));
   e.fillSm(root);
 }
 
@@ -192,15 +185,15 @@ void addReduction(Estimate &e) {
   const Expr isKept = tiles.isWhole * isAtLeast(tiles.columns, view.constant(2));
   const Expr kept = tiles.held * isKept;
   const Expr inFlight = isKept * tiles.lanes + (one - isKept) * tiles.held.min(32);
-  e.add(op, cost::ReductionBase, one);
-  e.add(op, cost::ReductionRow, kept);
-  e.add(op, cost::ReductionOtherRows, kept * std::max<int64_t>(body.inputs - 1, 0));
-  e.add(op, cost::ReductionVectors, (inFlight * body.inputBits).ceilDiv(32));
-  e.add(op, cost::ReductionLoop, one - tiles.isWhole);
+  e.add(op, RegisterCost::ReductionBase, one);
+  e.add(op, RegisterCost::ReductionRow, kept);
+  e.add(op, RegisterCost::ReductionOtherRows, kept * std::max<int64_t>(body.inputs - 1, 0));
+  e.add(op, RegisterCost::ReductionVectors, (inFlight * body.inputBits).ceilDiv(32));
+  e.add(op, RegisterCost::ReductionLoop, one - tiles.isWhole);
   if (body.isLong())
-    e.add(op, cost::ReductionFunctions, tiles.lanes);
+    e.add(op, RegisterCost::ReductionFunctions, tiles.lanes);
   if (!tiles.alongRows)
-    e.add(op, cost::ReductionPlaces, one);
+    e.add(op, RegisterCost::ReductionPlaces, one);
   e.fillSmIfNear(op, isKept);
 }
 
@@ -247,8 +240,8 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
   if (instruction == Instruction::Wgmma) {
     const WarpgroupTiles padded = warpgroupTiles(view, dot, tiles);
     const Expr sums = (padded.rows * padded.columns).ceilDiv(e.threads);
-    e.add(id, cost::WgmmaAccumulators, sums);
-    e.add(id, cost::WgmmaBeside, one);
+    e.add(id, RegisterCost::WgmmaAccumulators, sums);
+    e.add(id, RegisterCost::WgmmaBeside, one);
     addProducerWarps(e, id, sums + warpgroupRegistersBesideSums);
     return;
   }
@@ -260,13 +253,13 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
     auto copies = [&](Expr across) {
       return (across * step * bytes).ceilDiv(e.threads * copyBytes);
     };
-    e.add(id, cost::MmaBase, one);
-    e.add(id, cost::MmaAccumulators, sums);
-    e.add(id, cost::MmaResults, sums);
-    e.add(id, cost::MmaFragments, warpEdge(view, rows, columns).floorDiv(4));
-    e.add(id, cost::MmaCopies, (copies(rows) + copies(columns)).min(maxCopies));
-    e.add(id, cost::MmaStages, isAtLeast(view.parameter("stages"), one * 2));
-    e.add(id, cost::MmaIndices, griddedDims(view));
+    e.add(id, RegisterCost::MmaBase, one);
+    e.add(id, RegisterCost::MmaAccumulators, sums);
+    e.add(id, RegisterCost::MmaResults, sums);
+    e.add(id, RegisterCost::MmaFragments, warpEdge(view, rows, columns).floorDiv(4));
+    e.add(id, RegisterCost::MmaCopies, (copies(rows) + copies(columns)).min(maxCopies));
+    e.add(id, RegisterCost::MmaStages, isAtLeast(view.parameter("stages"), one * 2));
+    e.add(id, RegisterCost::MmaIndices, griddedDims(view));
     e.addCta(id);
     return;
   }
@@ -276,11 +269,11 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
   for (int64_t c = 1; c <= 1024; c *= 2)
     sums = sums.min((tiles.rows * c).ceilDiv(e.threads) * tiles.columns.ceilDiv(c) +
                     (one - isMultiple(e.threads, c)) * never);
-  e.add(id, cost::FmaBase, one);
-  e.add(id, cost::FmaAccumulators, sums);
-  e.add(id, cost::FmaElements,
+  e.add(id, RegisterCost::FmaBase, one);
+  e.add(id, RegisterCost::FmaAccumulators, sums);
+  e.add(id, RegisterCost::FmaElements,
         ((tiles.rows + tiles.columns) * tiles.step).ceilDiv(e.threads).min(most));
-  e.add(id, cost::FmaSplit, isAtLeast(view.parameter("split_k"), one * 2));
+  e.add(id, RegisterCost::FmaSplit, isAtLeast(view.parameter("split_k"), one * 2));
   e.addCta(id);
 }
 
@@ -292,11 +285,11 @@ void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
   const Expr blocks = sizes.rows.ceilDiv(e.warps * 16); // of 16 rows, a warp
   const Expr scores = blocks * keys.floorDiv(2), sums = blocks * columns.floorDiv(2);
   const OpId id = dots.second;
-  e.add(dots.first, cost::ChainScores, scores);
-  e.add(id, cost::ChainPacked, scores.floorDiv(2));
-  e.add(id, cost::ChainAccumulators, sums);
+  e.add(dots.first, RegisterCost::ChainScores, scores);
+  e.add(id, RegisterCost::ChainPacked, scores.floorDiv(2));
+  e.add(id, RegisterCost::ChainAccumulators, sums);
   if (isWgmma) {
-    e.add(id, cost::ChainWgmmaBeside, view.constant(1));
+    e.add(id, RegisterCost::ChainWgmmaBeside, view.constant(1));
     addProducerWarps(e, id, e.raw);
     return;
   }
@@ -304,9 +297,9 @@ void addChain(Estimate &e, const TwoDots &dots, bool isWgmma) {
   constexpr int64_t maxKept = 32, readAgain = 8;
   const Expr fragments = blocks * depth.floorDiv(4);
   const Expr isMuch = isAtLeast(fragments, view.constant(maxKept + 1));
-  e.add(dots.first, cost::ChainFragments,
+  e.add(dots.first, RegisterCost::ChainFragments,
         isMuch * readAgain + (view.constant(1) - isMuch) * fragments);
-  e.add(id, cost::ChainBeside, (e.raw * 2).ceilDiv(5));
+  e.add(id, RegisterCost::ChainBeside, (e.raw * 2).ceilDiv(5));
 }
 
 } // namespace
@@ -338,9 +331,25 @@ Expr mostWarpgroupRegisters(Expr warps, const DeviceLimits &limits) {
   return even.max(moved.min(maxMoved) * isAtLeast(warps.context().constant(maxWarps), warps + 4));
 }
 
+const RegisterCostFacts &registerCostFacts(RegisterCost cost) {
+  static constexpr RegisterCostFacts facts[] = {
+#define TILEWRIGHT_REGISTER_COST(constant, sixteenths, origin, name)                               \
+  {#constant, sixteenths, RegisterCostFacts::Origin::origin, name},
+#include "analysis/tiling/register_costs.def"
+  };
+  return facts[static_cast<size_t>(cost)];
+}
+
+RegisterCosts registerCosts(ExprContext &ctx) {
+  RegisterCosts costs;
+  for (size_t i = 0; i < costs.size(); ++i)
+    costs[i] = ctx.constant(registerCostFacts(RegisterCost(i)).sixteenths);
+  return costs;
+}
+
 void addRegisterItems(const ResourceView &view, const CodeChoice &code, const DeviceLimits &limits,
-                      Resources &out) {
-  Estimate e(view, limits, out);
+                      const RegisterCosts &costs, Resources &out) {
+  Estimate e(view, limits, costs, out);
   out.threads = e.threads;
   switch (code.kind) {
   case CodeKind::Elementwise:

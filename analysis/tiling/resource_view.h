@@ -3,6 +3,7 @@
 #pragma once
 
 #include "analysis/tiling/plan.h"
+#include "analysis/tiling/register_costs.h"
 #include "analysis/tiling/resources.h"
 
 #include <array>
@@ -100,6 +101,6 @@ Expr warpgroupSums(const ResourceView &view, const CodeChoice &code);
 void addSharedItems(const ResourceView &view, const CodeChoice &code, Resources &out);
 /// Appends the register estimate, and sets the threads.
 void addRegisterItems(const ResourceView &view, const CodeChoice &code, const DeviceLimits &limits,
-                      Resources &out);
+                      const RegisterCosts &costs, Resources &out);
 
 } // namespace tilewright

@@ -114,6 +114,12 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction i
 
 Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
                       const DeviceLimits &limits) {
+  return resourcesOf(graph, group, code, limits,
+                     registerCosts(group.space.parameters.front().size.context()));
+}
+
+Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
+                      const DeviceLimits &limits, const RegisterCosts &costs) {
   ResourceView view(graph, group);
   Resources out;
   out.grid = view.parameter("split_k");
@@ -122,7 +128,7 @@ Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeCho
       out.grid = out.grid * p.tileCount();
   addSharedItems(view, code, out);
   addAccumulators(view, out);
-  addRegisterItems(view, code, limits, out);
+  addRegisterItems(view, code, limits, costs, out);
   auto sumOf = [&](const std::vector<ResourceItem> &items) {
     Expr sum = view.constant(0);
     for (const ResourceItem &item : items)

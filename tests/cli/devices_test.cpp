@@ -153,6 +153,39 @@ TEST(Calibrations, CarryOverIsSaid) {
   EXPECT_EQ(times[0], times[1]);
 }
 
+/// Whatever way leads to a fit: one that did not converge is neither written nor printed.
+TEST(Calibrate, WhatDidNotConvergeIsNotWritten) {
+  const std::string folder = "datasets/measurements/h100-sxm/";
+  const std::string rows = folder + "attention.csv.gz";
+  const std::vector<std::vector<std::string>> ways = {
+      {},
+      {"--all-parameters"},
+      {"--design", "64"},
+      {"--transfer-to", "h200-sxm"},
+      {"--spreads", folder + "tilewright-1/check.csv.gz"}};
+  for (const std::vector<std::string> &way : ways) {
+    TemporaryFolder out;
+    const std::string kept = out.write("kept.json", "as it was");
+    std::vector<std::string> command = {"calibrate", rows, "--json", "--max-iterations", "1"};
+    command.insert(command.end(), way.begin(), way.end());
+    for (const std::string &file : {out / "new.json", kept}) {
+      std::vector<std::string> writing = command;
+      writing.insert(writing.end(), {"--out", file});
+      const Outcome outcome = runTilewright(writing);
+      EXPECT_EQ(outcome.exitCode, 1) << outcome.describe();
+      EXPECT_NE(outcome.err.find("did not converge in 1 iterations"), std::string::npos)
+          << outcome.describe();
+      EXPECT_EQ(outcome.out, "") << outcome.describe();
+    }
+    EXPECT_FALSE(std::filesystem::exists(out / "new.json"));
+    EXPECT_EQ(readBytes(kept), "as it was");
+  }
+  TemporaryFolder out;
+  const Outcome outcome = runTilewright({"calibrate", rows, "--out", out / "new.json"});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.describe();
+  EXPECT_TRUE(Json::parse(readBytes(out / "new.json"))["fit"]["converged"].get<bool>());
+}
+
 TEST(Evaluate, SaysWhereThereIsNoCalibration) {
   TemporaryFolder folder;
   const std::string rows = folder.write("rows.csv", copyHeader + copyRow);

@@ -2,6 +2,7 @@
 
 #include "analysis/support/diag.h"
 #include "analysis/support/json_guard.h"
+#include "analysis/support/printable.h"
 #include "tools/report/document_reader.h"
 
 #include <algorithm>
@@ -313,7 +314,7 @@ llvm::Error readDocument(const ReportInput &input, Documents &documents) {
   } else {
     reader.fail(fmt::format("schema is \"{}\", expected \"tilewright.explore\", "
                             "\"tilewright.evaluate\" or \"tilewright.calibration\"",
-                            std::string_view(schema).substr(0, 80)));
+                            excerpt(schema, 80)));
   }
   return reader.takeError();
 }

@@ -1,5 +1,6 @@
 #include "tools/report/roofline.h"
 
+#include "analysis/support/printable.h"
 #include "tools/report/chart.h"
 #include "tools/report/text.h"
 
@@ -32,12 +33,12 @@ std::vector<Ceiling> ceilingsOf(const Device &device) {
     if (!(peak > 0))
       continue;
     std::string &names = byPeak[peak];
-    names += (names.empty() ? "" : ", ") + shorten(dtype, 16);
+    names += (names.empty() ? "" : ", ") + excerpt(dtype, 16);
   }
   std::vector<Ceiling> result;
   for (const auto &[peak, names] : byPeak)
     if (result.size() < maxCeilings)
-      result.push_back({peak, shorten(names, 12) + " " + rateText(peak, "FLOP/s")});
+      result.push_back({peak, excerpt(names, 12) + " " + rateText(peak, "FLOP/s")});
   return result;
 }
 
@@ -272,7 +273,7 @@ private:
 
   /// Tries places around the dot, nearest first; a dot in a crowd stays without a label.
   void drawLabel(std::string &out, const Dot &dot) {
-    std::string text = shorten(dot.kernel->name, labelLength);
+    std::string text = excerpt(dot.kernel->name, labelLength);
     double size = textWidth(text);
     for (double distance : {3.0, 14.0, 28.0, 46.0, 70.0}) {
       double reach = dot.radius + distance, diagonal = reach * 0.71;

@@ -1,5 +1,6 @@
 #include "tools/report/term_chart.h"
 
+#include "analysis/support/printable.h"
 #include "tools/report/text.h"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ std::string termShares(const Kernel &kernel) {
   double sum = sumOf(terms);
   std::string text;
   for (size_t i = 0; i < terms.size() && i < termCount; ++i)
-    put(text, "{}{} {} %", i ? ", " : "", shorten(terms[i].first, 32),
+    put(text, "{}{} {} %", i ? ", " : "", excerpt(terms[i].first, 32),
         percent(terms[i].second / sum));
   return text;
 }

@@ -1,5 +1,7 @@
 #include "tools/report/text.h"
 
+#include "analysis/support/printable.h"
+
 #include <array>
 #include <cmath>
 #include <cstdlib>
@@ -8,8 +10,6 @@ namespace tilewright::report {
 
 namespace {
 constexpr std::string_view missing = "–";
-
-bool isContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 bool isControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
@@ -25,22 +25,9 @@ std::string groupThousands(std::string digits) {
 bool isKnown(Quantity value) { return value && std::isfinite(*value); }
 } // namespace
 
-std::string shorten(std::string_view text, size_t maxLength) {
-  size_t characters = 0, lastKept = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (isContinuation(text[i]))
-      continue;
-    if (characters + 1 == maxLength)
-      lastKept = i; // where the mark would stand
-    if (++characters > maxLength)
-      return std::string(text.substr(0, lastKept)) + "…";
-  }
-  return std::string(text);
-}
-
 std::string escapeHtml(std::string_view text, size_t maxLength) {
   std::string out;
-  for (char c : shorten(text, maxLength)) {
+  for (char c : excerpt(text, maxLength)) {
     switch (c) {
     case '&':
       out += "&amp;";
@@ -69,7 +56,7 @@ std::string escapeHtml(std::string_view text, size_t maxLength) {
 
 std::string escapeMarkdown(std::string_view text, size_t maxLength) {
   std::string out;
-  for (char c : shorten(text, maxLength)) {
+  for (char c : excerpt(text, maxLength)) {
     if (c == '<')
       out += "&lt;";
     else if (c == '>')
@@ -187,8 +174,8 @@ std::string parametersText(const Parameters &parameters, bool dropNeutral) {
       return out + " · …";
     out += out.empty() ? "" : " · ";
     if (name != "instruction") // "wgmma" speaks for itself
-      put(out, "{} ", shorten(name, 32));
-    out += shorten(value, 32);
+      put(out, "{} ", excerpt(name, 32));
+    out += excerpt(value, 32);
   }
   return out;
 }

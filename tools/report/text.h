@@ -21,9 +21,6 @@ void put(std::string &out, fmt::format_string<Args...> format, Args &&...args) {
 
 constexpr size_t maxNameLength = 160; ///< characters of a name that a report shows
 
-/// At most `maxLength` characters (code points) of UTF-8 text; a cut is marked with "…".
-std::string shorten(std::string_view text, size_t maxLength);
-
 /// Text that is safe in HTML, both between tags and in a quoted attribute: markup escaped, control
 /// characters replaced, shortened.
 std::string escapeHtml(std::string_view text, size_t maxLength = maxNameLength);

@@ -1,5 +1,6 @@
 // Kernels of models along time, in Chrome's trace format: "Trace Event Format" of the Catapult
 // project. Times are in µs there; complete events (ph "X") and metadata (ph "M") are all we need.
+#include "analysis/support/printable.h"
 #include "tools/report/summary.h"
 #include "tools/report/text.h"
 
@@ -32,7 +33,7 @@ public:
                       {"args", {{"sort_index", number}}}});
   }
   void add(const std::string &name, const std::string &category, double ns, Json arguments) {
-    events.push_back({{"name", shorten(name, maxNameLength)},
+    events.push_back({{"name", excerpt(name, maxNameLength)},
                       {"cat", category},
                       {"ph", "X"},
                       {"ts", at / 1e3},
@@ -126,7 +127,7 @@ llvm::Expected<std::string> renderTrace(std::span<const ReportInput> inputs,
   Json events = Json::array();
   for (const Exploration &exploration : documents->explorations)
     for (const Model &model : exploration.models) {
-      nameProcess(events, processes.size(), shorten(modelTitle(model.name), maxNameLength));
+      nameProcess(events, processes.size(), excerpt(modelTitle(model.name), maxNameLength));
       std::string gap = summarise(model).gaps.empty() ? "" : ", incomplete";
       Track track(
           events, processes.size(), 0,
@@ -149,7 +150,7 @@ llvm::Expected<std::string> renderTrace(std::span<const ReportInput> inputs,
       models += process.model != nullptr;
     if (!owner && models == 1)
       owner = &processes.front();
-    std::string name = shorten(modelTitle(each.name), maxNameLength);
+    std::string name = excerpt(modelTitle(each.name), maxNameLength);
     if (!owner) {
       nameProcess(events, processes.size(), name);
       owner = &processes.emplace_back(Process{nullptr, 0});

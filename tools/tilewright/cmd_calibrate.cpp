@@ -18,7 +18,14 @@ struct CalibrateArguments : MeasuredOptions {
   std::string calibration, transferTo, plansTo;
   std::vector<std::string> spreads; ///< measurements of our own kernels
   size_t design = 0;
+  FitOptions fit;
 };
+
+FitOptions fitOptions(const CalibrateArguments &options) {
+  FitOptions fit = options.fit;
+  fit.all = options.allParameters;
+  return fit;
+}
 
 /// Prints a calibration, and writes it where a file is named; one of a fit that did not end is
 /// neither.
@@ -66,9 +73,7 @@ int runTransfer(const CalibrateArguments &options) {
     llvm::Expected<MeasuredInput> input = readMeasured(options);
     if (!input)
       return failInput(input.takeError());
-    FitOptions fit;
-    fit.all = options.allParameters;
-    calibration = calibrate(input->data, input->device, fit);
+    calibration = calibrate(input->data, input->device, fitOptions(options));
     if (!calibration)
       return failInput(calibration.takeError());
   }
@@ -89,9 +94,8 @@ int runDesign(const CalibrateArguments &options) {
   std::iota(all.begin(), all.end(), size_t(0));
   std::vector<size_t> rows = designMeasurements(input->data, all, input->device, options.design);
   if (!options.out.empty()) {
-    FitOptions fit;
-    fit.all = options.allParameters;
-    llvm::Expected<Calibration> calibration = calibrate(input->data, rows, input->device, fit);
+    llvm::Expected<Calibration> calibration =
+        calibrate(input->data, rows, input->device, fitOptions(options));
     if (!calibration)
       return failInput(calibration.takeError());
     return showCalibration(options, *calibration);
@@ -140,10 +144,8 @@ int runPlanDesign(const CalibrateArguments &options) {
   llvm::Expected<PlanCandidates> candidates = addCandidates(files, input->device, input->data);
   if (!candidates)
     return failInput(candidates.takeError());
-  FitOptions fit;
-  fit.all = options.allParameters;
-  std::vector<size_t> rows =
-      designMeasurements(input->data, candidates->rows, input->device, options.design, fit, known);
+  std::vector<size_t> rows = designMeasurements(input->data, candidates->rows, input->device,
+                                                options.design, fitOptions(options), known);
   std::error_code error;
   if (!options.plansTo.empty()) {
     std::filesystem::create_directories(options.plansTo, error);
@@ -199,8 +201,8 @@ llvm::Error takeSpreads(const CalibrateArguments &options, const Device &device,
   calibration.spreadFiles = input->data.files;
   if (calibration.spreads.empty())
     return makeError(DiagClass::BadInput,
-                     "--spreads: none of the {} priced rows is of a kind of our own kernels of "
-                     "which there are enough; give files of tilewright-profile",
+                     "--spreads: none of the {} priced rows is of a kernel of our own; give files "
+                     "of tilewright-profile",
                      input->data.rows.size());
   return llvm::Error::success();
 }
@@ -237,10 +239,9 @@ int runCalibrate(const CalibrateArguments &options) {
   llvm::Expected<MeasuredInput> input = readMeasured(options);
   if (!input)
     return failInput(input.takeError());
-  FitOptions fit;
-  fit.all = options.allParameters;
   printLeftOut(input->data);
-  llvm::Expected<Calibration> calibration = calibrate(input->data, input->device, fit);
+  llvm::Expected<Calibration> calibration =
+      calibrate(input->data, input->device, fitOptions(options));
   if (!calibration)
     return failInput(calibration.takeError());
   if (!options.spreads.empty())
@@ -287,6 +288,11 @@ void addCalibrate(CLI::App &app, Selection &selection) {
       ->excludes(design)
       ->excludes(transfer);
   command->add_option("--out", options->out, "Write the calibration to a file");
+  command
+      ->add_option("--max-iterations", options->fit.maxIterations,
+                   "Give a fit up that has not converged by then")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
 #ifdef TILEWRIGHT_HAS_CODEGEN
   command
       ->add_option("--plans", options->plansTo,
