@@ -188,6 +188,9 @@ TEST(Device, PeaksAreThoseOfTheClockUnderLoad) {
   EXPECT_NE(deviceErrorOf(text).find("sm_count x tensor_bf16 x sustained_clock gives 756.9"),
             std::string::npos)
       << deviceErrorOf(text);
+  // The data sheet's figure is that of 1.83 GHz.
+  EXPECT_EQ(deviceErrorOf(replaced(h100Text(), "1070.5", "989.4")), "");
+  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "1070.5", "789.4")), "");
   EXPECT_NE(
       deviceErrorOf(replaced(text, "\"value\": 1.4,", "\"value\": 2.4,")).find("is above the 1.98"),
       std::string::npos);
