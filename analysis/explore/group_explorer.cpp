@@ -75,8 +75,9 @@ void GroupExplorer::noteUnsplitReduction(ExploredKernel &kernel) const {
       estimate.ctas >= static_cast<double>(device.smCount))
     return;
   kernel.notes.push_back(
-      fmt::format("{:.0f} CTAs of {:.0f} warps on {:.0f} SMs: a reduction is not split over CTAs",
-                  estimate.ctas, estimate.resources.warps, static_cast<double>(device.smCount)));
+      fmt::format("{:.0f} CTA{} of {:.0f} warps on {:.0f} SMs: a reduction is not split over CTAs",
+                  estimate.ctas, estimate.ctas == 1 ? "" : "s", estimate.resources.warps,
+                  static_cast<double>(device.smCount)));
 }
 
 llvm::Expected<ExploredKernel> GroupExplorer::exploreKernel(GraphId id,

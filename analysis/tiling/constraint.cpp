@@ -216,8 +216,10 @@ std::string partsText(const std::vector<std::pair<Expr, std::string>> &parts,
 } // namespace
 
 bool Constraint::hasNumbers(const Assignment &point) const {
-  return std::all_of(from.textArgs.begin(), from.textArgs.end(),
-                     [&](Expr each) { return tilewright::evaluate(each, point).has_value(); });
+  return std::all_of(from.textArgs.begin(), from.textArgs.end(), [&](Expr each) {
+    return each.isVariable() || // a name is no number
+           tilewright::evaluate(each, point).has_value();
+  });
 }
 
 std::string Constraint::describe(const Assignment &point, std::string_view lead) const {
@@ -239,8 +241,11 @@ std::string Constraint::describe(const Assignment &point, std::string_view lead)
       out += text[i];
       continue;
     }
-    out += textAt(from.textArgs[number], point);
-    i = digit;
+    const std::string shown = textAt(from.textArgs[number], point);
+    const bool isSaidNext = text.compare(digit + 1, shown.size() + 1, " " + shown) == 0;
+    if (!isSaidNext) // "{0} warps", which are as many as "warps" says
+      out += shown;
+    i = isSaidNext ? digit + 1 : digit;
   }
   if (from.parts.empty())
     return out;
