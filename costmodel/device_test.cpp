@@ -192,6 +192,7 @@ TEST(Device, PeaksAreThoseOfTheClockUnderLoad) {
   EXPECT_NE(deviceErrorOf(text).find("sm_count x tensor_bf16 x sustained_clock gives 756.9"),
             std::string::npos)
       << deviceErrorOf(text);
+  EXPECT_NE(deviceErrorOf(replaced(h100Text(), "1070.5", "789.4")), "");
   EXPECT_NE(
       deviceErrorOf(replaced(text, "\"value\": 1.4,", "\"value\": 2.4,")).find("is above the 1.98"),
       std::string::npos);

@@ -430,4 +430,11 @@ std::optional<std::string> notModelled(const Graph &graph, OpId id) {
 Grouping groupSimply(const Graph &graph) { return Grouper(graph, true).run(); }
 Grouping groupSingly(const Graph &graph) { return Grouper(graph, false).run(); }
 
+std::vector<OpId> KernelGroup::allOps() const {
+  std::vector<OpId> all(ops);
+  all.insert(all.end(), recomputed.begin(), recomputed.end());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 } // namespace tilewright

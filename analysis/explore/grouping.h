@@ -35,6 +35,8 @@ struct KernelGroup {
   std::shared_ptr<const PlacedKernel>
       placed;                     ///< what runs in place of the ops (in_place.h), or null
   std::vector<std::string> notes; ///< what a reader of its price should know
+
+  std::vector<OpId> allOps() const; ///< both lists, ascending
 };
 
 /// Why an op is in no kernel.

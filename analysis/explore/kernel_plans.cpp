@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace tilewright {
 
@@ -128,42 +129,102 @@ std::unique_ptr<PlanScorer> KernelPlans::scorer(const KernelPlan &prototype) con
                                        parametersFor(calibration, device), options.cache);
 }
 
+namespace {
+
+/// The searches of the spaces of a kernel.
+class SpaceSearches {
+public:
+  struct Ranked {
+    size_t space;
+    PricedPlan plan;
+  };
+
+  SpaceSearches(const KernelPlans &plans, size_t top) : plans(plans), top(top) {}
+
+  llvm::Error add(const KernelPlan &prototype, const PlanSearchOptions &options) {
+    scorers.push_back(plans.scorer(prototype));
+    searches.emplace_back(prototype, *scorers.back(), options);
+    isCountedOnly.push_back(options.maxPriced == 0);
+    return searches.back().run();
+  }
+
+  /// Prices all plans that have the best one's tile sizes, until that is the best of them.
+  llvm::Error settle() {
+    const TileSpace &space = plans.spaces().front().tiled->space;
+    std::set<std::vector<int64_t>> settled;
+    for (std::vector<Ranked> best = ranked();
+         !best.empty() && settled.insert(tilingOf(space, best.front().plan.values)).second;
+         best = ranked())
+      for (size_t i = 0; i < searches.size(); ++i)
+        if (!isCountedOnly[i])
+          if (llvm::Error error = searches[i].priceSchedules(best.front().plan.values))
+            return error;
+    return llvm::Error::success();
+  }
+
+  /// The fastest of all spaces.
+  std::vector<Ranked> ranked() const {
+    std::vector<Ranked> all;
+    for (size_t i = 0; i < searches.size(); ++i)
+      for (PricedPlan &each : searches[i].best())
+        all.push_back({i, std::move(each)});
+    std::stable_sort(all.begin(), all.end(), [](const Ranked &a, const Ranked &b) {
+      return a.plan.timeNs < b.plan.timeNs;
+    });
+    if (all.size() > top)
+      all.resize(top);
+    return all;
+  }
+
+  const std::vector<PlanSearch> &all() const { return searches; }
+
+private:
+  const KernelPlans &plans;
+  size_t top;
+  std::vector<std::unique_ptr<PlanScorer>> scorers;
+  std::vector<PlanSearch> searches;
+  std::vector<bool> isCountedOnly;
+};
+
+} // namespace
+
 llvm::Expected<PlanRanking> KernelPlans::search(const PlanSearchOptions &searching) const {
-  PlanRanking ranking;
-  ranking.isExhaustive = true;
-  std::vector<std::pair<Instruction, std::vector<std::string>>> refusals;
+  SpaceSearches searches(*this, searching.top);
   for (const KernelPlan &prototype : prototypes) {
     PlanSearchOptions mine = searching;
     // Plain arithmetic that can't be among the best is counted, not priced.
-    if (prototype.instruction == Instruction::Fma && prototypes.size() > 1 &&
-        ranking.best.size() >= searching.top &&
-        lowerBoundNs(work, device, options.cache, false) > ranking.best.back().estimate.timeNs)
-      mine.maxPriced = 0;
-    std::unique_ptr<PlanScorer> score = scorer(prototype);
-    llvm::Expected<PlanSearchResult> found = searchPlans(prototype, *score, mine);
-    if (!found)
-      return found.takeError();
-    ranking.raw += found->raw;
-    ranking.feasible += found->feasible;
-    ranking.priced += found->priced;
-    ranking.isExhaustive &= found->isExhaustive;
-    for (PricedPlan &each : found->best) {
-      KernelPlan plan = prototype;
-      plan.values = std::move(each.values);
-      llvm::Expected<Estimate> estimate = price(plan);
-      if (!estimate)
-        return estimate.takeError();
-      ranking.best.push_back({std::move(plan), std::move(*estimate)});
+    if (prototype.instruction == Instruction::Fma && prototypes.size() > 1) {
+      const std::vector<SpaceSearches::Ranked> best = searches.ranked();
+      if (best.size() >= searching.top &&
+          lowerBoundNs(work, device, options.cache, false) > best.back().plan.timeNs)
+        mine.maxPriced = 0;
     }
-    std::stable_sort(ranking.best.begin(), ranking.best.end(),
-                     [](const RankedPlan &a, const RankedPlan &b) {
-                       return a.estimate.timeNs < b.estimate.timeNs;
-                     });
-    if (ranking.best.size() > searching.top)
-      ranking.best.resize(searching.top);
-    refusals.emplace_back(prototype.instruction, std::move(found->refusal));
+    if (llvm::Error error = searches.add(prototype, mine))
+      return error;
+  }
+  if (llvm::Error error = searches.settle())
+    return error;
+
+  PlanRanking ranking;
+  ranking.isExhaustive = true;
+  for (const PlanSearch &each : searches.all()) {
+    ranking.raw += each.counts().raw;
+    ranking.feasible += each.counts().feasible;
+    ranking.priced += each.counts().priced;
+    ranking.isExhaustive &= each.counts().isExhaustive();
+  }
+  for (SpaceSearches::Ranked &each : searches.ranked()) {
+    KernelPlan plan = prototypes[each.space];
+    plan.values = std::move(each.plan.values);
+    llvm::Expected<Estimate> estimate = price(plan);
+    if (!estimate)
+      return estimate.takeError();
+    ranking.best.push_back({std::move(plan), std::move(*estimate)});
   }
   if (ranking.best.empty()) {
+    std::vector<std::pair<Instruction, std::vector<std::string>>> refusals;
+    for (size_t i = 0; i < prototypes.size(); ++i)
+      refusals.emplace_back(prototypes[i].instruction, searches.all()[i].refusal());
     ranking.refusal = joinReasons(refusals);
     if (ranking.feasible == 0)
       ranking.refusal =

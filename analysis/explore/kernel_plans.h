@@ -33,7 +33,7 @@ struct RankedPlan {
 };
 
 struct PlanRanking {
-  uint64_t raw = 0, feasible = 0, priced = 0; ///< see PlanSearchResult; over all spaces
+  uint64_t raw = 0, feasible = 0, priced = 0; ///< see PlanCounts; over all spaces
   bool isExhaustive = false;                  ///< every feasible plan was priced
   std::vector<RankedPlan> best;               ///< fastest first, different kernels
   std::string refusal;                        ///< why there is no plan, when `best` is empty

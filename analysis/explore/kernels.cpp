@@ -89,18 +89,11 @@ std::vector<OpId> coneOf(const Graph &graph, OpId root, const std::vector<OpId> 
   return result;
 }
 
-std::vector<OpId> allOps(const KernelGroup &kernel) {
-  std::vector<OpId> ops(kernel.ops);
-  ops.insert(ops.end(), kernel.recomputed.begin(), kernel.recomputed.end());
-  std::sort(ops.begin(), ops.end());
-  return ops;
-}
-
 /// The part of `kernel` that `root` needs, without the ops of `without`, whose values it reads from
 /// memory. Ops of `elsewhere` are counted there.
 KernelGroup partOf(const Graph &graph, const KernelGroup &kernel, OpId root,
                    const std::vector<OpId> &without, const std::vector<OpId> &elsewhere) {
-  std::vector<OpId> within = allOps(kernel);
+  std::vector<OpId> within = kernel.allOps();
   std::erase_if(within, [&](OpId id) {
     return id != root && std::find(without.begin(), without.end(), id) != without.end();
   });
@@ -178,7 +171,7 @@ llvm::Expected<KernelSource> kernelOfOp(const Module &module, GraphId graphId, O
   const Graph &graph = module.graph(graphId);
   Grouping grouping = groupSimply(graph);
   for (const KernelGroup &kernel : grouping.kernels) {
-    std::vector<OpId> ops = allOps(kernel);
+    std::vector<OpId> ops = kernel.allOps();
     if (!std::binary_search(ops.begin(), ops.end(), id))
       continue;
     if (graph.op(id).opcode == Opcode::Fusion)
@@ -207,7 +200,7 @@ llvm::Expected<KernelSource> kernelOfOp(const Module &module, GraphId graphId, O
 
 /// After the sums of a kernel that rearranges what it makes of them. None where a sum leaves it.
 static std::vector<KernelCut> cutAfterReductions(const Graph &graph, const KernelGroup &kernel) {
-  std::vector<OpId> ops = allOps(kernel), sums;
+  std::vector<OpId> ops = kernel.allOps(), sums;
   std::set<OpId> afterSum;
   bool rearrangesSums = false;
   for (OpId id : ops) {
@@ -242,7 +235,7 @@ std::vector<KernelCut> kernelCuts(const Graph &graph, const KernelGroup &kernel)
     return {};
   if (kernel.kind == KernelKind::Reduce)
     return cutAfterReductions(graph, kernel);
-  std::vector<OpId> ops = allOps(kernel), points;
+  std::vector<OpId> ops = kernel.allOps(), points;
   std::set<OpId> hasDot; // dots and their dependents
   OpId last;
   for (OpId id : ops) {
@@ -277,7 +270,7 @@ std::vector<KernelCut> kernelCuts(const Graph &graph, const KernelGroup &kernel)
     KernelCut cut;
     auto add = [&](OpId root) {
       KernelGroup part = partOf(graph, kernel, root, taken, counted);
-      std::vector<OpId> made = allOps(part);
+      std::vector<OpId> made = part.allOps();
       if (std::none_of(made.begin(), made.end(),
                        [&](OpId id) { return graph.op(id).opcode == Opcode::Dot; }))
         part.kind = KernelKind::Elementwise;
@@ -316,7 +309,7 @@ llvm::Expected<KernelSource> kernelSource(const Module &module, GraphId graphId,
   if (root.opcode == Opcode::Fusion)
     return fusionSource(module, root);
   OpId roots[] = {kernel.root};
-  llvm::Expected<Group> group = makeGroup(graph, allOps(kernel), roots);
+  llvm::Expected<Group> group = makeGroup(graph, kernel.allOps(), roots);
   if (!group)
     return group.takeError();
   KernelSource source{root.name, kindOf(graph, *group), graphId, std::move(*group)};

@@ -17,6 +17,7 @@ struct KernelSource {
   KernelKind kind = KernelKind::Elementwise;
   GraphId graph;
   Group group;
+  std::vector<std::string> notes = {}; ///< what a reader of its price should know
 };
 
 /// The ops of one kernel of `graph`'s grouping. Unsupported: a fusion whose body has ops other than

@@ -22,7 +22,7 @@ struct PlanSampleOptions {
 };
 
 /// At most `count` plans, different in tile or schedule, fastest first; fewer where fewer are
-/// feasible and accepted. Errors as for searchPlans().
+/// feasible and accepted. Errors as for PlanSearch::run().
 llvm::Expected<std::vector<PricedPlan>> samplePlans(const KernelPlan &prototype, PlanScorer &scorer,
                                                     const PlanSampleOptions &options = {});
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <limits>
 #include <set>
 
 namespace tilewright {
@@ -48,88 +48,63 @@ uint64_t candidatePoints(const ConstraintSystem &system) {
   return points;
 }
 
-class Search {
-public:
-  Search(const KernelPlan &prototype, PlanScorer &scorer, const PlanSearchOptions &options)
-      : plan(prototype), scorer(scorer), options(options) {}
+} // namespace
 
-  llvm::Expected<PlanSearchResult> run();
-
-private:
-  /// Counts what is feasible at all.
-  llvm::Error countFeasible(const ConstraintSystem &system);
-  /// Prices the feasible points of a system, evenly thinned to `budget` points.
-  llvm::Error priceAll(const ConstraintSystem &system, size_t budget);
-  llvm::Error addOne(std::span<const int64_t> values);
-  llvm::Error scoreAdded();
-  std::vector<int64_t> tilingOf(const std::vector<int64_t> &values) const;
-  std::vector<std::vector<int64_t>> bestTilings() const;
-  std::vector<std::string> refusal(const ConstraintSystem &system) const;
-
-  KernelPlan plan;
-  PlanScorer &scorer;
-  const PlanSearchOptions &options;
-  PlanSearchResult result;
-  std::map<std::vector<int64_t>, double> times; ///< ordered: ties resolve by parameter values
-  std::vector<std::vector<int64_t>> added;      ///< not scored yet
-  std::string lastRefusal;
-  bool isCounted = false; ///< `feasible` is the whole number
-};
-
-llvm::Error Search::addOne(std::span<const int64_t> values) {
+llvm::Error PlanSearch::addOne(std::span<const int64_t> values) {
   std::vector<int64_t> key(values.begin(), values.end());
   if (times.count(key))
     return llvm::Error::success();
   plan.values = key;
-  ++result.priced;
+  ++found.priced;
   llvm::Error error = scorer.add(plan);
   if (!error) {
     added.push_back(std::move(key));
     return llvm::Error::success();
   }
+  times.emplace(std::move(key), std::numeric_limits<double>::infinity());
   Diag diag = takeDiag(std::move(error));
   if (diag.cls != DiagClass::Unsupported)
     return makeError(std::move(diag));
-  ++result.refused;
+  ++found.refused;
   lastRefusal = diag.message;
   return llvm::Error::success();
 }
 
-llvm::Error Search::scoreAdded() {
+llvm::Error PlanSearch::scoreAdded() {
   llvm::Expected<std::vector<double>> scores = scorer.score();
   if (!scores)
     return scores.takeError();
-  for (size_t i = 0; i < added.size(); ++i)
-    if (std::isfinite((*scores)[i])) {
-      times.emplace(std::move(added[i]), (*scores)[i]);
-    } else {
-      ++result.refused;
+  for (size_t i = 0; i < added.size(); ++i) {
+    if (!std::isfinite((*scores)[i])) {
+      ++found.refused;
       lastRefusal = "a CTA needs more than one SM has";
     }
+    times.emplace(std::move(added[i]), (*scores)[i]);
+  }
   added.clear();
   return llvm::Error::success();
 }
 
-llvm::Error Search::countFeasible(const ConstraintSystem &system) {
+llvm::Error PlanSearch::countFeasible(const ConstraintSystem &system) {
   llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system, SearchOrder::Tightest);
   if (!compiled)
     return compiled.takeError();
   const SearchResult count = compiled->count();
-  result.raw = candidatePoints(system);
-  result.feasible = count.solutions;
-  isCounted = count.end == SearchResult::End::Exhausted && count.undecided == 0;
+  found.raw = candidatePoints(system);
+  found.feasible = count.solutions;
+  found.isCounted = count.end == SearchResult::End::Exhausted && count.undecided == 0;
   return llvm::Error::success();
 }
 
-llvm::Error Search::priceAll(const ConstraintSystem &system, size_t budget) {
+llvm::Error PlanSearch::priceAll(const ConstraintSystem &system, size_t budget) {
   if (budget == 0)
     return llvm::Error::success();
   llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system);
   if (!compiled)
     return compiled.takeError();
   SearchResult count = compiled->count();
-  uint64_t every =
-      std::max<uint64_t>(1, (count.solutions + budget - 1) / std::max<size_t>(budget, 1));
+  const uint64_t every =
+      std::max<uint64_t>(1, count.solutions / budget + (count.solutions % budget != 0));
   uint64_t index = 0;
   llvm::Error error = llvm::Error::success();
   compiled->enumerate([&](std::span<const int64_t> values) {
@@ -143,41 +118,37 @@ llvm::Error Search::priceAll(const ConstraintSystem &system, size_t budget) {
   return scoreAdded();
 }
 
-/// The tile sizes of a plan, schedule left out.
-std::vector<int64_t> Search::tilingOf(const std::vector<int64_t> &values) const {
-  std::vector<int64_t> tiling;
-  for (size_t i = 0; i < values.size(); ++i)
-    if (!isSchedule(plan.tiled->space.parameters[i]))
-      tiling.push_back(values[i]);
-  return tiling;
-}
-
-/// The tile sizes of the fastest plans so far.
-std::vector<std::vector<int64_t>> Search::bestTilings() const {
-  std::vector<std::pair<double, const std::vector<int64_t> *>> order;
+/// What has a time, fastest first; equal times in parameter order.
+std::vector<PricedPlan> PlanSearch::sorted() const {
+  std::vector<PricedPlan> all;
   for (const auto &[values, time] : times)
-    order.emplace_back(time, &values);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto &a, const auto &b) { return a.first < b.first; });
-  std::vector<std::vector<int64_t>> tilings;
-  for (const auto &[time, values] : order) {
-    std::vector<int64_t> tiling = tilingOf(*values);
-    if (std::find(tilings.begin(), tilings.end(), tiling) == tilings.end())
-      tilings.push_back(std::move(tiling));
-    if (tilings.size() == options.refinedTilings)
-      break;
-  }
-  return tilings;
+    if (std::isfinite(time))
+      all.push_back({values, time});
+  std::stable_sort(all.begin(), all.end(),
+                   [](const PricedPlan &a, const PricedPlan &b) { return a.timeNs < b.timeNs; });
+  return all;
 }
 
-std::vector<std::string> Search::refusal(const ConstraintSystem &system) const {
-  if (result.feasible)
+/// The fastest plans so far, one of each tiling.
+std::vector<std::vector<int64_t>> PlanSearch::bestTilings() const {
+  std::vector<std::vector<int64_t>> best;
+  std::set<std::vector<int64_t>> seen;
+  for (PricedPlan &each : sorted()) {
+    if (best.size() == options.refinedTilings)
+      break;
+    if (seen.insert(tilingOf(plan.tiled->space, each.values)).second)
+      best.push_back(std::move(each.values));
+  }
+  return best;
+}
+
+std::vector<std::string> PlanSearch::refusal() const {
+  if (found.feasible)
     return {lastRefusal};
   ExplainOptions explaining;
   explaining.findNearest = false;
   explaining.certify = false;
-  llvm::Expected<Explanation> answer =
-      explain(system, Choice(system.parameters.size()), explaining);
+  llvm::Expected<Explanation> answer = explain(whole, Choice(whole.parameters.size()), explaining);
   if (!answer)
     return {takeDiag(answer.takeError()).message};
   std::vector<std::string> lines;
@@ -186,51 +157,51 @@ std::vector<std::string> Search::refusal(const ConstraintSystem &system) const {
   return lines;
 }
 
-llvm::Expected<PlanSearchResult> Search::run() {
-  llvm::Expected<ConstraintSystem> whole = systemOf(plan, options);
-  if (!whole)
-    return whole.takeError();
-  if (llvm::Error error = countFeasible(*whole))
-    return error;
-  const TileSpace &space = plan.tiled->space;
-  if (llvm::Error error = priceAll(underUsualSchedules(*whole, space), options.maxPriced))
-    return error;
-  if (times.empty()) // perhaps only unusual schedules are feasible
-    if (llvm::Error error = priceAll(*whole, options.maxPriced))
-      return error;
-
-  const std::vector<TileParameter> &parameters = space.parameters;
-  std::vector<std::vector<int64_t>> tilings = bestTilings();
-  for (const std::vector<int64_t> &tiling : tilings) {
-    ConstraintSystem refined = *whole;
-    size_t next = 0;
-    for (size_t i = 0; i < parameters.size(); ++i)
-      if (!isSchedule(parameters[i]))
-        refined.parameters[i].candidates = {tiling[next++]};
-    if (llvm::Error error = priceAll(refined, options.maxPriced / tilings.size()))
-      return error;
-  }
-  result.isExhaustive = isCounted && result.priced == result.feasible;
-
-  std::vector<PricedPlan> all;
-  for (auto &[values, time] : times)
-    all.push_back({values, time});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const PricedPlan &a, const PricedPlan &b) { return a.timeNs < b.timeNs; });
-  const PlanIdentity identity(plan.ops(), *plan.tiled, plan.instruction);
-  std::set<std::vector<int64_t>> seen;
-  for (PricedPlan &each : all) {
-    if (result.best.size() >= options.top)
-      break;
-    if (seen.insert(identity.of(each.values)).second)
-      result.best.push_back(std::move(each));
-  }
-  if (result.best.empty())
-    result.refusal = refusal(*whole);
-  return std::move(result);
+/// The system with the tile sizes of a plan; its schedule is free.
+ConstraintSystem PlanSearch::withTiling(const std::vector<int64_t> &values) const {
+  ConstraintSystem refined = whole;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!isSchedule(plan.tiled->space.parameters[i]))
+      refined.parameters[i].candidates = {values[i]};
+  return refined;
 }
 
-} // namespace
+llvm::Error PlanSearch::run() {
+  llvm::Expected<ConstraintSystem> system = systemOf(plan, options);
+  if (!system)
+    return system.takeError();
+  whole = std::move(*system);
+  if (llvm::Error error = countFeasible(whole))
+    return error;
+  const TileSpace &space = plan.tiled->space;
+  if (llvm::Error error = priceAll(underUsualSchedules(whole, space), options.maxPriced))
+    return error;
+  if (sorted().empty()) // perhaps only unusual schedules are feasible
+    if (llvm::Error error = priceAll(whole, options.maxPriced))
+      return error;
+  const std::vector<std::vector<int64_t>> best = bestTilings();
+  for (const std::vector<int64_t> &values : best)
+    if (llvm::Error error = priceAll(withTiling(values), options.maxPriced / best.size()))
+      return error;
+  return llvm::Error::success();
+}
+
+llvm::Error PlanSearch::priceSchedules(const std::vector<int64_t> &values) {
+  return priceAll(withTiling(values), std::numeric_limits<size_t>::max());
+}
+
+std::vector<PricedPlan> PlanSearch::best() const {
+  const PlanIdentity identity(plan.ops(), *plan.tiled, plan.instruction);
+  std::vector<PricedPlan> best;
+  std::set<std::vector<int64_t>> seen;
+  for (PricedPlan &each : sorted()) {
+    if (best.size() >= options.top)
+      break;
+    if (seen.insert(identity.of(each.values)).second)
+      best.push_back(std::move(each));
+  }
+  return best;
+}
 
 llvm::Expected<ConstraintSystem> systemOf(const KernelPlan &prototype,
                                           const PlanSearchOptions &options) {
@@ -244,9 +215,12 @@ llvm::Expected<ConstraintSystem> systemOf(const KernelPlan &prototype,
   return system;
 }
 
-llvm::Expected<PlanSearchResult> searchPlans(const KernelPlan &prototype, PlanScorer &scorer,
-                                             const PlanSearchOptions &options) {
-  return Search(prototype, scorer, options).run();
+std::vector<int64_t> tilingOf(const TileSpace &space, const std::vector<int64_t> &values) {
+  std::vector<int64_t> tiling;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (!isSchedule(space.parameters[i]))
+      tiling.push_back(values[i]);
+  return tiling;
 }
 
 void addSearchConstraints(const Graph &graph, TiledGroup &group) {

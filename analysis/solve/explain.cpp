@@ -1,6 +1,7 @@
 #include "analysis/solve/explain.h"
 
 #include "analysis/solve/hitting_set.h"
+#include "analysis/solve/reason_text.h"
 #include "analysis/support/diag.h"
 
 #include <algorithm>
@@ -173,15 +174,14 @@ public:
   Core coreOf(std::span<const size_t> elements, bool isSmallest) const {
     Core core;
     core.isSmallest = core.isMinimal = isSmallest;
-    Assignment point;
-    for (size_t p : chosen)
-      point.set(system.parameters[p].var, *choice[p]);
-    for (size_t element : elements) {
-      if (element < system.constraints.size()) {
+    for (size_t element : elements)
+      if (element < system.constraints.size())
         core.constraints.push_back(element);
-        core.text.push_back(system.constraints[element].describe(point));
-      }
-    }
+    ConstraintSystem asked = open;
+    for (size_t p : chosen)
+      asked.parameters[p].candidates = {*choice[p]};
+    for (size_t constraint : core.constraints)
+      core.text.push_back(reasonText(asked, core.constraints, constraint));
     for (size_t element : elements) {
       if (element < system.constraints.size())
         continue;
@@ -253,7 +253,7 @@ void evaluateChoice(const ConstraintSystem &system, const Choice &choice, Explan
     out.feasible = Verdict::No;
   } else if (!out.undecided.empty()) {
     out.reason = fmt::format("\"{}\" has no 64-bit value at {}",
-                             system.constraints[out.undecided.front()].formula.str(),
+                             system.constraints[out.undecided.front()].describe(point),
                              system.describePoint(values));
   } else {
     out.feasible = Verdict::Yes;

@@ -119,7 +119,7 @@ public:
                          system.describePoint(answer.model), system.constraints[c].formula.str());
       answer.verdict = Verdict::Unknown;
       answer.reason =
-          fmt::format("\"{}\" has no 64-bit value at {}", system.constraints[c].formula.str(),
+          fmt::format("\"{}\" has no 64-bit value at {}", system.constraints[c].describe(point),
                       system.describePoint(answer.model));
       answer.model.clear();
       return llvm::Error::success();
@@ -135,7 +135,7 @@ public:
       if (encoding.mayBeUndecided(c)) {
         answer.verdict = Verdict::Unknown;
         answer.reason = fmt::format("\"{}\" has no 64-bit value at some points",
-                                    system.constraints[c].formula.str());
+                                    system.constraints[c].describe({}));
         answer.core.clear();
         answer.isCoreMinimal = false;
         return;

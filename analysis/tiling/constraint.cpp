@@ -158,6 +158,17 @@ std::string Formula::str() const {
 
 namespace {
 
+/// Longer texts lose their smallest parts, and longer expressions become "f(t0, k0)".
+constexpr size_t longestReason = 160, longestExpression = 40;
+
+/// "f(t0, k0)".
+std::string dependsText(Expr expr) {
+  std::string names;
+  for (VarId var : variablesOf({&expr, 1}))
+    names += (names.empty() ? "" : ", ") + expr.context().info(var).name;
+  return "f(" + names + ")";
+}
+
 /// The value at a point, or the partially evaluated expression: "(t0 * 1024) ceildiv 32".
 std::string textAt(Expr expr, const Assignment &point) {
   if (std::optional<int64_t> value = evaluate(expr, point))
@@ -167,19 +178,57 @@ std::string textAt(Expr expr, const Assignment &point) {
     std::optional<int64_t> value = point.get(var);
     return value ? context.constant(*value) : Expr();
   });
-  if (left.isPoison() || left == expr)
-    return expr.str();
-  return Simplifier(context, Bounds()).simplify(left).str();
+  const Expr shown =
+      left.isPoison() || left == expr ? expr : Simplifier(context, Bounds()).simplify(left);
+  const std::string text = shown.str();
+  return text.size() > longestExpression ? dependsText(shown) : text;
+}
+
+/// The parts of a sum, the smallest left out that go beyond `room`: "8 B for a, 4 B for b and 2
+/// more".
+std::string partsText(const std::vector<std::pair<Expr, std::string>> &parts,
+                      const Assignment &point, size_t room) {
+  std::vector<std::string> texts;
+  std::vector<size_t> order; ///< the smallest last
+  size_t length = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    texts.push_back(textAt(parts[i].first, point) + parts[i].second);
+    order.push_back(i);
+    length += texts.back().size() + 2;
+  }
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return evaluate(parts[a].first, point).value_or(0) >
+           evaluate(parts[b].first, point).value_or(0);
+  });
+  size_t left = 0;
+  for (; length > room && order.size() > 1; ++left) {
+    length -= texts[order.back()].size() + 2;
+    texts[order.back()].clear();
+    order.pop_back();
+  }
+  std::string out;
+  for (const std::string &text : texts)
+    if (!text.empty())
+      out += (out.empty() ? "" : ", ") + text;
+  return left ? fmt::format("{} and {} more", out, left) : out;
 }
 
 } // namespace
 
-std::string Constraint::describe(const Assignment &point) const {
+bool Constraint::hasNumbers(const Assignment &point) const {
+  return std::all_of(from.textArgs.begin(), from.textArgs.end(), [&](Expr each) {
+    return each.isVariable() || // a name is no number
+           tilewright::evaluate(each, point).has_value();
+  });
+}
+
+std::string Constraint::describe(const Assignment &point, std::string_view lead) const {
   std::string out = from.opName;
   if (from.dim >= 0)
     out += fmt::format(" dim {}", from.dim);
   if (!out.empty())
     out += ": ";
+  out += lead;
   const std::string &text = from.text;
   for (size_t i = 0; i < text.size(); ++i) {
     size_t digit = i + 1;
@@ -192,10 +241,16 @@ std::string Constraint::describe(const Assignment &point) const {
       out += text[i];
       continue;
     }
-    out += textAt(from.textArgs[number], point);
-    i = digit;
+    const std::string shown = textAt(from.textArgs[number], point);
+    const bool isSaidNext = text.compare(digit + 1, shown.size() + 1, " " + shown) == 0;
+    if (!isSaidNext) // "{0} warps", which are as many as "warps" says
+      out += shown;
+    i = isSaidNext ? digit + 1 : digit;
   }
-  return out;
+  if (from.parts.empty())
+    return out;
+  const size_t room = longestReason - std::min(longestReason, out.size());
+  return out + ": " + partsText(from.parts, point, room);
 }
 
 } // namespace tilewright

@@ -77,6 +77,9 @@ struct Provenance {
   /// "tile {0} must divide 64 or be a multiple of 64, because %reshape.7 splits 2048 into 32 x 64".
   std::string text;
   std::vector<Expr> textArgs;
+  /// Of what {0} is the sum: "98304" and " B for operand 0 of %dot.3" follow the text after a
+  /// colon.
+  std::vector<std::pair<Expr, std::string>> parts = {};
 };
 
 struct Constraint {
@@ -84,8 +87,11 @@ struct Constraint {
   Provenance from;
 
   /// "%reshape.7 dim 1: tile 48 must divide 64 …" with the values at the point; parameters
-  /// without a value appear by name.
-  std::string describe(const Assignment &point) const;
+  /// without a value appear by name, of a long expression only that: "f(k0, t0)". The smallest
+  /// parts are left out where all make the text too long to read. `lead` comes after the op's name.
+  std::string describe(const Assignment &point, std::string_view lead = {}) const;
+  /// Every number in the text has a value at the point.
+  bool hasNumbers(const Assignment &point) const;
 };
 
 } // namespace tilewright

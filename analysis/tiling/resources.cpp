@@ -32,15 +32,12 @@ Provenance ofDevice(std::string rule, std::string text, std::vector<Expr> args) 
   return from;
 }
 
-/// "{1} B for a, {2} B for b"; appends the amounts to the arguments.
-std::string itemText(const std::vector<ResourceItem> &items, std::string_view unit,
-                     std::vector<Expr> &args) {
-  std::string out;
-  for (const ResourceItem &item : items) {
-    out += fmt::format("{}{{{}}}{} for {}", out.empty() ? "" : ", ", args.size(), unit, item.name);
-    args.push_back(item.amount);
-  }
-  return out;
+std::vector<std::pair<Expr, std::string>> partsOf(const std::vector<ResourceItem> &items,
+                                                  std::string_view unit) {
+  std::vector<std::pair<Expr, std::string>> parts;
+  for (const ResourceItem &item : items)
+    parts.emplace_back(item.amount, fmt::format("{} for {}", unit, item.name));
+  return parts;
 }
 
 } // namespace
@@ -216,38 +213,35 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
   atMost(r.grid, limits.gridX,
          ofDevice("grid-limit", fmt::format("{{0}} CTAs, of at most {}", limits.gridX), {r.grid}));
   if (!r.sharedItems.empty()) {
-    std::vector<Expr> args{r.sharedBytes};
-    std::string items = itemText(r.sharedItems, " B", args);
-    atMost(r.sharedBytes, limits.sharedBytesPerCta,
-           ofDevice("shared-memory",
-                    fmt::format("{{0}} B of shared memory a CTA, of at most {} B: {}",
-                                limits.sharedBytesPerCta, items),
-                    std::move(args)));
+    Provenance from = ofDevice(
+        "shared-memory",
+        fmt::format("{{0}} B of shared memory a CTA, of at most {} B", limits.sharedBytesPerCta),
+        {r.sharedBytes});
+    from.parts = partsOf(r.sharedItems, " B");
+    atMost(r.sharedBytes, limits.sharedBytesPerCta, std::move(from));
   }
   if (r.accumulatorItems.empty())
     return;
   if (code.instruction == Instruction::Wgmma) {
     group.constraints.push_back(warpgroupRegisters(ResourceView(graph, group), code, limits));
-  } else {
-    std::vector<Expr> args{r.accumulatorRegistersPerThread};
-    std::string items = itemText(r.accumulatorItems, "", args);
-    const int64_t most =
-        limits.registersPerThread -
-        registersBesideAccumulators(code.instruction, hasTransposedBytes(graph, group.group));
-    atMost(r.accumulatorRegistersPerThread, most,
-           ofDevice("registers",
-                    fmt::format("{{0}} registers a thread, of at most {} beside the operands of "
-                                "{}: {}",
-                                most, toString(code.instruction), items),
-                    args));
-    const Expr all = r.accumulatorRegistersPerThread * group.space.find("warps")->size * 32;
-    args[0] = all;
-    atMost(all, limits.registersPerSm,
-           ofDevice("registers",
-                    fmt::format("{{0}} registers a CTA, of at most {}; a thread has {}",
-                                limits.registersPerSm, items),
-                    std::move(args)));
+    return;
   }
+  const int64_t most =
+      limits.registersPerThread -
+      registersBesideAccumulators(code.instruction, hasTransposedBytes(graph, group.group));
+  Provenance ofThread =
+      ofDevice("registers",
+               fmt::format("{{0}} registers a thread, of at most {} beside the operands of {}",
+                           most, toString(code.instruction)),
+               {r.accumulatorRegistersPerThread});
+  ofThread.parts = partsOf(r.accumulatorItems, "");
+  atMost(r.accumulatorRegistersPerThread, most, std::move(ofThread));
+  const Expr all = r.accumulatorRegistersPerThread * group.space.find("warps")->size * 32;
+  Provenance ofCta =
+      ofDevice("registers",
+               fmt::format("{{0}} registers a CTA, of at most {}", limits.registersPerSm), {all});
+  ofCta.parts = partsOf(r.accumulatorItems, " a thread");
+  atMost(all, limits.registersPerSm, std::move(ofCta));
 }
 
 } // namespace tilewright

@@ -1,9 +1,8 @@
 // `tile` and `explore` are asked the same questions, and must give the same answers.
-#include "tests/cli/run_program.h"
+#include "tests/cli/run_json.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace tilewright::test {
@@ -11,13 +10,6 @@ namespace tilewright::test {
 namespace {
 
 using Json = nlohmann::json;
-
-Json runJson(std::vector<std::string> arguments, int exitCode = 0) {
-  arguments.push_back("--json");
-  Outcome outcome = runTilewright(arguments, {}, 300);
-  EXPECT_EQ(outcome.exitCode, exitCode) << outcome.describe();
-  return Json::parse(outcome.out, nullptr, false);
-}
 
 /// "t0=64,k0=32"; with the schedule "t0=64,k0=32,warps=4,…".
 std::string sizesOf(const Json &plan, bool withSchedule) {
@@ -93,14 +85,96 @@ TEST_P(Agreement, OfEveryListedPlan) {
   EXPECT_GT(compared, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Agreement,
-                         ::testing::Values(Case{"datasets/models/gpt2_block.hlo.txt",
-                                                {"--device", "h100-sxm"}},
-                                           Case{"datasets/models/resnet50_stem.hlo.txt",
-                                                {"--device", "a100", "--cache", "clean"}},
-                                           Case{"datasets/models/dlrm.hlo.txt", {"--device", "l4"}},
-                                           Case{"datasets/models/vit_b16_embed.hlo.txt",
-                                                {"--device", "h100-sxm", "--instruction", "fma"}}));
+INSTANTIATE_TEST_SUITE_P(
+    Models, Agreement,
+    ::testing::Values(
+        Case{"datasets/models/gpt2_block.hlo.txt", {"--device", "h100-sxm"}},
+        Case{"datasets/models/gpt2_block.hlo.txt",
+             {"--device", "h100-sxm", "--cache", "flushed", "--instruction", "mma.sync"}},
+        Case{"datasets/models/gpt2_block.xla_optimized.hlo.txt", {"--device", "b200"}},
+        Case{"datasets/models/llama3_8b_prefill.hlo.txt",
+             {"--device", "h100-sxm", "--cache", "clean", "--instruction", "wgmma"}},
+        Case{"datasets/models/bert_base_layer.hlo.txt", {"--device", "a100", "--cache", "flushed"}},
+        Case{"datasets/models/resnet50_stem.hlo.txt", {"--device", "a100", "--cache", "clean"}},
+        Case{"datasets/models/efficientnet_mbconv.hlo.txt",
+             {"--device", "l4", "--cache", "flushed"}},
+        Case{"datasets/models/mlp_mixer_b16.hlo.txt",
+             {"--device", "b200", "--instruction", "mma.sync"}},
+        Case{"datasets/models/dlrm.hlo.txt", {"--device", "l4"}},
+        Case{"datasets/models/vit_b16_embed.hlo.txt",
+             {"--device", "h100-sxm", "--instruction", "fma"}},
+        Case{"tests/cases/53c-as-one-fusion.hlo.txt", {"--device", "l4"}},
+        Case{"tests/cases/60b-its-weight-gradient.hlo.txt", {"--device", "h100-sxm"}},
+        Case{"tests/cases/62d-one-element-once-aliased.hlo.txt", {"--device", "a100"}}));
+
+/// The search of a whole space finds what the search of its best tile finds, whatever the budget.
+TEST(AgreementOfSearches, HoldsForAnyBudget) {
+  const std::vector<std::string> asked = {"--device", "h100-sxm", "--cache", "flushed"};
+  auto with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), asked.begin(), asked.end());
+    return runJson(arguments);
+  };
+  const std::string path = "datasets/models/vit_b16_embed.hlo.txt";
+  for (const char *budget : {"1", "17", "300"}) {
+    const Json model = with({"explore", path, "--top", "1", "--budget", budget})["models"][0];
+    for (const Json &kernel : model["kernels"]) {
+      if (!isSimple(model, kernel))
+        continue;
+      const std::string root = kernel["name"].get<std::string>().substr(4);
+      const Json best =
+          with({"tile", path, "--root", root, "--price", "--tile", sizesOf(kernel["plan"], false)});
+      EXPECT_EQ(best["price"]["time_ns"], kernel["time_ns"]) << root << " " << budget;
+      EXPECT_LE(kernel["candidates"]["priced"], kernel["candidates"]["feasible"]);
+    }
+  }
+}
+
+namespace {
+
+/// Parts of a reason: what each constraint says.
+std::vector<std::string> saidIn(const std::string &reason) {
+  std::vector<std::string> parts;
+  for (size_t start = 0, end = 0; end != std::string::npos; start = end + 2) {
+    end = reason.find("; ", start);
+    parts.push_back(reason.substr(start, end == std::string::npos ? end : end - start));
+  }
+  return parts;
+}
+
+} // namespace
+
+/// Reasons are numbers and names, and short enough to read.
+TEST(Refusals, AreReadable) {
+  size_t reasons = 0;
+  auto expectReadable = [&](const std::string &reason) {
+    for (const std::string &part : saidIn(reason)) {
+      ++reasons;
+      EXPECT_LE(part.size(), 200u) << part;
+      for (const char *raw : {"floordiv", "ceildiv", " mod ", "(("})
+        EXPECT_EQ(part.find(raw), std::string::npos) << part;
+    }
+  };
+  for (const char *path :
+       {"datasets/models/gpt2_block.hlo.txt", "datasets/models/bert_base_layer.hlo.txt",
+        "datasets/models/gpt2_block_train.hlo.txt", "datasets/models/mlp_mixer_b16.hlo.txt"}) {
+    const Json model = exploreJson(path, {"--top", "1", "--budget", "20"});
+    for (const Json &chain : model["chains"])
+      if (chain.contains("reason"))
+        expectReadable(chain["reason"]);
+    for (const char *list : {"split_groups", "unsupported"})
+      for (const Json &row : model[list])
+        expectReadable(row["reason"]);
+  }
+  EXPECT_GT(reasons, 10u);
+  for (const char *tile : {"128,256,64,stages=6", "1024,1024,1024"}) {
+    const Json refused = runJson(
+        {"tile", "tests/cases/15-big-gemm-stages.hlo.txt", "--tile", tile, "--device", "h100-sxm"},
+        1);
+    for (const Json &answer : refused["instructions"])
+      for (const Json &each : answer["core"])
+        expectReadable(each["text"]);
+  }
+}
 
 namespace {
 
@@ -130,6 +204,9 @@ TEST(TileInstruction, RefusesInItsOwnTerms) {
   EXPECT_EQ(deep.exitCode, 1);
   EXPECT_NE(deep.out.find("B of shared memory a CTA, of at most 232448 B"), std::string::npos)
       << deep.describe();
+  Outcome deeper = ask("256,208,64,warps=8,stages=4", "wgmma"); // both limits are named
+  EXPECT_NE(deeper.out.find("B of shared memory a CTA, of at most 232448 B"), std::string::npos)
+      << deeper.describe();
   Outcome any = ask("256,256,64,warps=4", "auto");
   EXPECT_EQ(any.exitCode, 1);
   for (const char *part : {"with wgmma because ", "with mma.sync ", "chosen: warps = 4"})

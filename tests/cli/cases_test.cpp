@@ -1,10 +1,9 @@
 // Cases that went wrong in other tools, where the answer is a number or a fact rather than a page.
-#include "tests/cli/run_program.h"
+#include "tests/cli/run_json.h"
 
 #include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 namespace tilewright::test {
 
@@ -12,27 +11,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json run(std::vector<std::string> arguments, int exitCode = 0) {
-  arguments.push_back("--json");
-  Outcome outcome = runTilewright(arguments);
-  EXPECT_EQ(outcome.exitCode, exitCode) << outcome.describe();
-  return Json::parse(outcome.out, nullptr, false);
-}
-
 Json exploreOne(const std::string &model, const std::vector<std::string> &more = {}) {
-  std::vector<std::string> arguments = {"explore", "tests/cases/" + model};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  Json document = run(arguments);
-  return document.is_discarded() ? Json() : document["models"][0];
+  return exploreJson("tests/cases/" + model, more);
 }
 
 /// A model given as text.
 Json exploreText(const std::string &text, const std::vector<std::string> &more = {}) {
   TemporaryFolder folder;
-  std::vector<std::string> arguments = {"explore", folder.write("case.hlo.txt", text)};
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  Json document = run(arguments);
-  return document.is_discarded() ? Json() : document["models"][0];
+  return exploreJson(folder.write("case.hlo.txt", text), more);
 }
 
 std::vector<std::string> namesIn(const Json &list) {
@@ -49,8 +35,8 @@ using Names = std::vector<std::string>;
 
 /// Rank 16: the constraints must not grow with the number of ways to split the axes.
 TEST(Cases, SixteenAxesHaveOneTilingForEachPairOfPowersOfTwo) {
-  Json list = run({"tile", "tests/cases/10-sixteen-axes-of-two.hlo.txt", "--root", "out", "--list",
-                   "--candidates", "all"});
+  Json list = runJson({"tile", "tests/cases/10-sixteen-axes-of-two.hlo.txt", "--root", "out",
+                       "--list", "--candidates", "all"});
   EXPECT_EQ(list["feasible_count"], 81);
   EXPECT_TRUE(list["is_complete"].get<bool>());
   for (const Json &tiling : list["tilings"])
@@ -61,8 +47,8 @@ TEST(Cases, SixteenAxesHaveOneTilingForEachPairOfPowersOfTwo) {
 }
 
 TEST(Cases, RowsOfThreeAllowOneAndMultiplesOfThree) {
-  Json list = run({"tile", "tests/cases/11-eight-by-three-rows.hlo.txt", "--root", "out", "--list",
-                   "--candidates", "all", "--tile", "t0=64"});
+  Json list = runJson({"tile", "tests/cases/11-eight-by-three-rows.hlo.txt", "--root", "out",
+                       "--list", "--candidates", "all", "--tile", "t0=64"});
   std::vector<int64_t> sizes;
   for (const Json &tiling : list["tilings"])
     sizes.push_back(tiling[1]);
@@ -90,9 +76,9 @@ TEST(Cases, SharedMemoryDecidesTheRowsOfASlicedHead) {
   for (const auto &[device, rows] : largest)
     for (int64_t asked : {16, 32, 64}) {
       SCOPED_TRACE(std::string(device) + " " + std::to_string(asked));
-      run({"tile", "tests/cases/14-sliced-head-transpose.hlo.txt", "--root", "split", "--tile",
-           std::to_string(asked) + ",16,128", "--device", device},
-          asked <= rows ? 0 : 1);
+      runJson({"tile", "tests/cases/14-sliced-head-transpose.hlo.txt", "--root", "split", "--tile",
+               std::to_string(asked) + ",16,128", "--device", device},
+              asked <= rows ? 0 : 1);
     }
 }
 
@@ -112,9 +98,9 @@ TEST(Cases, StagesThatFitInSharedMemory) {
          {std::pair<const char *, int>{"h100-sxm", row.h100}, {"a100", row.a100}, {"l4", row.l4}})
       for (int stages : {most, most + 1}) {
         SCOPED_TRACE(std::string(device) + " " + row.tile + " " + std::to_string(stages));
-        run({"tile", "tests/cases/15-big-gemm-stages.hlo.txt", "--tile",
-             std::string(row.tile) + ",stages=" + std::to_string(stages), "--device", device},
-            stages == most ? 0 : 1);
+        runJson({"tile", "tests/cases/15-big-gemm-stages.hlo.txt", "--tile",
+                 std::string(row.tile) + ",stages=" + std::to_string(stages), "--device", device},
+                stages == most ? 0 : 1);
       }
 }
 
@@ -299,9 +285,9 @@ TEST(Cases, OccupancyFollowsFromRegistersAndThreads) {
                       {2, 104, 8, 0.25}};
   for (const char *device : {"a100", "h100-sxm"})
     for (const Row &row : rows) {
-      Json tile = run({"tile", "tests/cases/27-wide-stencil.hlo.txt", "--device", device, "--tile",
-                       fmt::format("4,128,warps={}", row.warps), "--registers",
-                       std::to_string(row.registers)});
+      Json tile = runJson({"tile", "tests/cases/27-wide-stencil.hlo.txt", "--device", device,
+                           "--tile", fmt::format("4,128,warps={}", row.warps), "--registers",
+                           std::to_string(row.registers)});
       EXPECT_EQ(tile["resources"]["blocks_per_sm"], row.blocks) << row.registers;
       EXPECT_EQ(tile["resources"]["occupancy"], row.occupancy) << row.registers;
       EXPECT_EQ(tile["resources"]["registers"], row.registers);
@@ -355,7 +341,8 @@ TEST(Cases, ExploredPlansAreFeasibleOnTheirDevice) {
           if (value.is_number())
             tile += (tile.empty() ? "" : ",") + name + "=" + value.dump();
       SCOPED_TRACE(std::string(device) + " " + tile);
-      run({"tile", "tests/cases/" + file, "--root", "split", "--tile", tile, "--device", device});
+      runJson(
+          {"tile", "tests/cases/" + file, "--root", "split", "--tile", tile, "--device", device});
     }
   }
 }

@@ -1,5 +1,6 @@
 // tilewright tile: the tiles of every op of a kernel, and their feasibility or the reason why not.
 #include "analysis/explore/kernel_plans.h"
+#include "analysis/explore/prepared_model.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/inline.h"
 #include "analysis/solve/explain.h"
@@ -7,9 +8,9 @@
 #include "analysis/tiling/separate_roots.h"
 #include "costmodel/device.h"
 #include "tools/tilewright/plan_options.h"
+#include "tools/tilewright/tile_choice.h"
 #include "tools/tilewright/tile_output.h"
 
-#include <charconv>
 #include <fmt/format.h>
 
 namespace tilewright::cli {
@@ -26,45 +27,6 @@ struct TileArguments {
   uint32_t rlimit = SolverOptions().rlimit;
 };
 
-/// "128,64" by position over the tile parameters, or "t0=128,k0=32" by name.
-llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &text) {
-  Choice choice(space.parameters.size());
-  size_t position = 0;
-  for (size_t start = 0; !text.empty() && start <= text.size();) {
-    size_t end = std::min(text.find(',', start), text.size());
-    std::string part = text.substr(start, end - start);
-    start = end + 1;
-    size_t equals = part.find('=');
-    std::string number = equals == std::string::npos ? part : part.substr(equals + 1);
-    int64_t value = 0;
-    auto [rest, error] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (error != std::errc() || rest != number.data() + number.size() || value < 1)
-      return makeError(DiagClass::BadInput, "--tile: '{}' is not a size of at least 1", number);
-    size_t index = position++;
-    if (equals != std::string::npos) {
-      std::optional<size_t> named = space.indexOf(part.substr(0, equals));
-      if (!named) {
-        std::string names;
-        for (const TileParameter &parameter : space.parameters)
-          names += " " + parameter.name;
-        return makeError(DiagClass::BadInput, "--tile: no parameter '{}'; there are{}",
-                         part.substr(0, equals), names);
-      }
-      index = *named;
-    }
-    if (index >= space.parameters.size())
-      return makeError(DiagClass::BadInput, "--tile: more sizes than the {} parameters",
-                       space.parameters.size());
-    if (choice[index])
-      return makeError(DiagClass::BadInput, "--tile: '{}' is given twice",
-                       space.parameters[index].name);
-    // A tile larger than the dim is clipped to it.
-    const TileParameter &parameter = space.parameters[index];
-    choice[index] = std::min(value, parameter.largest());
-  }
-  return choice;
-}
-
 /// What is asked, of a kernel and where there is one of a device.
 struct Question {
   std::shared_ptr<const Module> module;
@@ -79,46 +41,6 @@ struct Question {
   const Graph &graph() const { return module->graph(source.graph); }
   const TileSpace &space() const { return spaces.front().tiled->space; }
 };
-
-/// Rules for all tile sizes ("x16") or for one parameter ("k0=x32"); later ones win.
-llvm::Expected<CandidatePlan> candidatesOf(const TileArguments &options, const TileSpace &space,
-                                           bool withDevice) {
-  CandidatePlan plan = CandidatePlan::standard();
-  if (!withDevice) // no constraint involves the schedule
-    for (const TileParameter &parameter : space.parameters)
-      if (parameter.role == TileParameter::Role::Schedule)
-        plan.byName[parameter.name] = {CandidateRule::Kind::List, 1, {1}};
-  for (const std::string &text : options.candidates) {
-    llvm::Error error = llvm::Error::success();
-    if (text.find('=') != std::string::npos) {
-      error = plan.addRule(text);
-    } else if (llvm::Expected<CandidateRule> rule = parseCandidateRule(text)) {
-      plan.tiles = std::move(*rule);
-    } else {
-      error = rule.takeError();
-    }
-    if (error) {
-      Diag diag = takeDiag(std::move(error));
-      diag.message = "--candidates: " + diag.message;
-      return makeError(std::move(diag));
-    }
-  }
-  return plan;
-}
-
-/// Reshapes often need divisors, so the nearest feasible size is searched among them, too.
-void addDivisors(int64_t dim, std::vector<int64_t> &list) {
-  CandidateRule rule;
-  rule.kind = CandidateRule::Kind::Divisors;
-  llvm::Expected<std::vector<int64_t>> divisors = candidatesFor(rule, dim);
-  if (!divisors) { // two large primes
-    llvm::consumeError(divisors.takeError());
-    return;
-  }
-  list.insert(list.end(), divisors->begin(), divisors->end());
-  std::sort(list.begin(), list.end());
-  list.erase(std::unique(list.begin(), list.end()), list.end());
-}
 
 /// For roots that can't share tile dims: reports whether horizontal fusion can give them dims of
 /// their own.
@@ -173,22 +95,39 @@ llvm::Error addSpaces(const TileArguments &options, Question &question) {
   return llvm::Error::success();
 }
 
+llvm::Expected<KernelSource> plainKernel(const Module &module, const std::string &root,
+                                         Question &question) {
+  llvm::Expected<Module> inlined = inlineCalls(module);
+  if (!inlined)
+    return inlined.takeError();
+  question.module = std::make_shared<const Module>(std::move(*inlined));
+  return findKernel(*question.module, root);
+}
+
+llvm::Expected<KernelSource> runningKernel(const Module &module, const std::string &root,
+                                           Question &question) {
+  llvm::Expected<PreparedModel> prepared = prepareModel(module);
+  if (!prepared)
+    return prepared.takeError();
+  question.module = prepared->module;
+  return findKernel(*prepared, root);
+}
+
 llvm::Error pose(const TileArguments &options, Question &question) {
   llvm::Expected<Module> module = importFile(options.model, options.module);
   if (!module)
     return module.takeError();
-  llvm::Expected<Module> inlined = inlineCalls(*module);
-  if (!inlined)
-    return inlined.takeError();
-  question.module = std::make_shared<const Module>(std::move(*inlined));
-  llvm::Expected<KernelSource> source = findKernel(*question.module, options.root);
+  // With a device the question is of a kernel as it runs, without one of the ops as they stand.
+  llvm::Expected<KernelSource> source = options.device.empty()
+                                            ? plainKernel(*module, options.root, question)
+                                            : runningKernel(*module, options.root, question);
   if (!source)
     return source.takeError();
   question.source = std::move(*source);
   if (llvm::Error error = addSpaces(options, question))
     return error;
   llvm::Expected<CandidatePlan> candidates =
-      candidatesOf(options, question.space(), question.plans.has_value());
+      candidatesOf(options.candidates, question.space(), question.plans.has_value());
   if (!candidates)
     return candidates.takeError();
   question.searching.candidates = std::move(*candidates);

@@ -1,0 +1,51 @@
+#include "analysis/explore/prepared_model.h"
+
+#include "analysis/explore/in_place.h"
+#include "analysis/ir/fold_empty.h"
+#include "analysis/ir/inline.h"
+
+namespace tilewright {
+
+llvm::Expected<PreparedModel> prepareModel(const Module &original) {
+  llvm::Expected<Module> inlined = inlineCalls(original);
+  if (!inlined)
+    return inlined.takeError();
+  PreparedModel model;
+  model.ops = inlined->entry().size();
+  model.computations = inlined->all().size();
+  Module module = foldEmptyContractions(*inlined);
+  model.parts = modelParts(module);
+  planUpdates(module, model.parts);
+  model.module = std::make_shared<const Module>(std::move(module));
+  return model;
+}
+
+llvm::Expected<KernelSource> findKernel(const PreparedModel &model, std::string_view name) {
+  if (name.starts_with('%'))
+    name.remove_prefix(1);
+  auto answer = [&](const ModelPart &part,
+                    const KernelGroup &kernel) -> llvm::Expected<KernelSource> {
+    llvm::Expected<KernelSource> source =
+        kernel.placed
+            ? kernelSource(*model.module, part.id, kernel)
+            : findKernel(*model.module, model.module->graph(part.id).op(kernel.root).name);
+    if (source)
+      source->notes = kernel.notes;
+    return source;
+  };
+  // The entry is the last part, and the first to be looked at.
+  for (size_t p = model.parts.size(); p-- > 0;) {
+    const ModelPart &part = model.parts[p];
+    const std::vector<KernelGroup> &kernels = part.grouping.kernels;
+    if (name.empty() && !kernels.empty())
+      return answer(part, kernels.back());
+    if (name.empty())
+      break;
+    for (const KernelGroup &kernel : kernels)
+      if (!kernel.ops.empty() && model.module->graph(part.id).op(kernel.root).name == name)
+        return answer(part, kernel);
+  }
+  return findKernel(*model.module, name);
+}
+
+} // namespace tilewright

@@ -1,0 +1,127 @@
+// Cases that other tools price wrong: predicted times within what bytes and FLOPs allow, and the
+// same answer from every command.
+#include "tests/cli/run_json.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <set>
+
+namespace tilewright::test {
+
+namespace {
+
+using Json = nlohmann::json;
+
+Json priced(const std::string &name, const std::vector<std::string> &more = {}) {
+  return exploreJson(fmt::format("tests/cases/{}.hlo.txt", name), more);
+}
+
+double microseconds(const Json &model) { return model["total_time_ns"].get<double>() / 1e3; }
+
+bool hasNote(const Json &kernel, const std::string &part) {
+  const Json notes = kernel.value("notes", Json::array());
+  for (const Json &note : notes)
+    if (note.get<std::string>().find(part) != std::string::npos)
+      return true;
+  return false;
+}
+
+} // namespace
+
+/// One token against all keys reads the cache once, in one kernel, however few rows there are.
+TEST(PricedCases, OneTokenTakesAsLongAsItsCache) {
+  const Json two = priced("53-one-token-two-kv-heads"),
+             many = priced("53b-one-token-sixteen-kv-heads"), whole = priced("53c-as-one-fusion");
+  for (const Json *model : {&two, &many, &whole})
+    ASSERT_EQ((*model)["kernels"].size(), 1u) << (*model)["chains"];
+  EXPECT_GE(microseconds(two), 176);
+  EXPECT_LE(microseconds(two), 220);
+  EXPECT_GE(microseconds(many), 1410);
+  EXPECT_LE(microseconds(many), 1600);
+  EXPECT_EQ(two["kernels"][0]["time_ns"], whole["kernels"][0]["time_ns"]);
+  EXPECT_EQ(two["kernels"][0]["candidates"], whole["kernels"][0]["candidates"]);
+  const Json tile =
+      runJson({"tile", "tests/cases/53c-as-one-fusion.hlo.txt", "--device", "h100-sxm", "--price"});
+  EXPECT_EQ(tile["price"]["time_ns"], whole["kernels"][0]["time_ns"]);
+  EXPECT_EQ(tile["plans_to_choose_from"], whole["kernels"][0]["candidates"]["feasible"]);
+}
+
+/// Keys beyond the window are skipped, and no bound comes from their work.
+TEST(PricedCases, AWindowSkipsWhatItMasks) {
+  const Json window = priced("55d-window-head-of-128"), causal = priced("55e-causal-head-of-128");
+  ASSERT_EQ(window["kernels"].size(), 1u);
+  const Json &kernel = window["kernels"][0];
+  EXPECT_GE(microseconds(window), 100);
+  EXPECT_LE(microseconds(window), 250);
+  EXPECT_NEAR(microseconds(window) / microseconds(causal), 0.25, 0.06);
+  EXPECT_LE(kernel["lower_bound_ns"].get<double>(), 65e3); // of 68 GFLOP
+  std::set<double> times;
+  for (const Json &plan : kernel["alternatives"])
+    times.insert(plan["time_ns"].get<double>());
+  EXPECT_EQ(times.size(), kernel["alternatives"].size());
+}
+
+/// Groups of 64 that share a scale.
+TEST(PricedCases, TilesOfPackedWeightsAreWholeGroups) {
+  const std::string model = "tests/cases/59f-16-rows-as-one-fusion.hlo.txt";
+  const Json refused = runJson({"tile", model, "--tile", "t0=16,t1=128,k0=96"}, 1);
+  EXPECT_NE(refused["core"].dump().find("tile 96 must divide 64 or be a multiple of it"),
+            std::string::npos)
+      << refused["core"];
+  EXPECT_EQ(runJson({"tile", model, "--tile", "t0=16,t1=128,k0=128"})["feasible"], "yes");
+}
+
+/// Taps that meet an element, not all that a window has; and the instruction is the fastest one.
+TEST(PricedCases, ConvolutionsWithHoles) {
+  for (const char *name : {"60-upsample-by-two-in-space", "60b-its-weight-gradient"}) {
+    const Json model = priced(name);
+    ASSERT_EQ(model["kernels"].size(), 1u) << model["unsupported"];
+    EXPECT_EQ(model["kernels"][0]["flops"], 443608960) << name;
+  }
+  const char *gradient = "60c-weight-gradient-of-32-channels";
+  double least = INFINITY;
+  for (const char *instruction : {"fma", "mma.sync", "wgmma"}) {
+    const Json model = priced(gradient, {"--instruction", instruction});
+    for (const Json &kernel : model["kernels"]) // none by wgmma
+      least = std::min(least, kernel["time_ns"].get<double>());
+  }
+  EXPECT_EQ(priced(gradient)["kernels"][0]["time_ns"], least);
+}
+
+/// A loop's carry and a donated argument are updated in place.
+TEST(PricedCases, AnUpdateInPlaceWritesWhatItUpdates) {
+  const Json loop = priced("62-one-element-a-step"), once = priced("62d-one-element-once-aliased");
+  const Json &step = loop["kernels"].back();
+  EXPECT_EQ(step["trip_count"], 199999);
+  EXPECT_LE(step["bytes"], 16);
+  EXPECT_LE(step["time_ns"].get<double>(), 3000);
+  EXPECT_TRUE(hasNote(step, "in place"));
+  ASSERT_EQ(once["kernels"].size(), 1u);
+  EXPECT_EQ(once["kernels"][0]["bytes"], 8);
+  const std::string model = "tests/cases/62d-one-element-once-aliased.hlo.txt";
+  const Json tile = runJson({"tile", model, "--device", "h100-sxm", "--price"});
+  EXPECT_EQ(tile["price"]["time_ns"], once["kernels"][0]["time_ns"]);
+  EXPECT_TRUE(hasNote(tile, "in place")) << tile["notes"];
+  // Without a device the question is of the op as it stands.
+  EXPECT_EQ(runJson({"tile", model})["parameters"][0]["extent"], 10000000);
+}
+
+TEST(PricedCases, AReductionThatFewCtasMakeIsNoted) {
+  const Json kernel = priced("66b-column-sums-4194304-by-32", {"--cache", "flushed"})["kernels"][0];
+  EXPECT_TRUE(hasNote(kernel, "a reduction is not split over CTAs")) << kernel["notes"];
+}
+
+/// The sum and the transpose apart; and what a tile reads under a reshape of its rows is what its
+/// CTAs read, not what there is.
+TEST(PricedCases, SumsUnderAReshapedOrTransposedRoot) {
+  const Json model = priced("82-attention-weights-turned-round");
+  EXPECT_EQ(model["kernels"].size(), 2u);
+  EXPECT_NEAR(microseconds(model), 3520, 150);
+  const Json tile =
+      runJson({"tile", "tests/cases/82b-normalise-and-flatten.hlo.txt", "--device", "h100-sxm",
+               "--tile", "t0=1,t1=512,r0=1024,warps=8,stages=1", "--price"});
+  EXPECT_NEAR(tile["price"]["bytes"]["l2"].get<double>() / (1 << 30), 33.5, 0.3);
+}
+
+} // namespace tilewright::test

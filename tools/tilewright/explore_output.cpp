@@ -1,0 +1,253 @@
+#include "tools/tilewright/explore_output.h"
+
+#include "analysis/support/printable.h"
+#include "tools/tilewright/resource_parts.h"
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace tilewright::cli {
+
+namespace {
+
+Json planJson(const KernelPlan &plan) {
+  Json tile = Json::object(), schedule = Json::object();
+  int64_t grid = 1;
+  const TileSpace &space = plan.tiled->space;
+  for (size_t i = 0; i < space.parameters.size(); ++i) {
+    const TileParameter &parameter = space.parameters[i];
+    bool isSchedule = parameter.role == TileParameter::Role::Schedule;
+    (isSchedule ? schedule : tile)[parameter.name] = plan.values[i];
+    if (parameter.role == TileParameter::Role::Parallel)
+      grid *= (parameter.largest() + plan.values[i] - 1) / plan.values[i];
+  }
+  schedule["instruction"] = toString(plan.instruction);
+  return {{"tile", tile}, {"schedule", schedule}, {"grid", grid * plan.value("split_k")}};
+}
+
+/// Cells row by row; those without a time are explained in `refusals`.
+Json tileMapJson(const TileMap &map) {
+  auto axis = [](const TileMap::Axis &axis) {
+    return Json{{"parameter", axis.parameter}, {"sizes", axis.sizes}};
+  };
+  Json times = Json::array(), refusals = Json::array();
+  for (size_t i = 0; i < map.cells.size(); ++i) {
+    const TileMap::Cell &cell = map.cells[i];
+    times.push_back(cell.rule.empty() ? Json(cell.timeNs) : Json());
+    if (!cell.rule.empty())
+      refusals.push_back({{"cell", i}, {"rule", cell.rule}, {"reason", cell.reason}});
+  }
+  return {{"rows", axis(map.rows)},
+          {"columns", axis(map.columns)},
+          {"times_ns", times},
+          {"refusals", refusals}};
+}
+
+Json kernelJson(const ExploredKernel &kernel, size_t index) {
+  const RankedPlan &best = kernel.plans.front();
+  const Estimate &estimate = best.estimate;
+  Json entry;
+  entry["name"] = fmt::format("k{:02}_{}", index, kernel.name);
+  entry["ops"] = kernel.ops;
+  if (!kernel.recomputed.empty())
+    entry["recomputed"] = kernel.recomputed;
+  entry["root_shape"] = kernel.rootShape;
+  entry["kind"] = toString(kernel.kind);
+  entry["trip_count"] = kernel.tripCount;
+  entry["trip_count_is_known"] = kernel.isTripCountKnown;
+  if (!kernel.partOf.empty())
+    entry["part_of"] = kernel.partOf;
+  if (!kernel.computation.empty())
+    entry["computation"] = kernel.computation;
+  entry["plan"] = planJson(best.plan);
+  entry["time_ns"] = estimate.timeNs;
+  entry["sigma_ln"] = estimate.sigmaLn;
+  entry["lower_bound_ns"] = kernel.lowerBoundNs;
+  entry["limiter"] = estimate.limiter;
+  entry["terms"] = Json::object();
+  for (const EstimateTerm &term : estimate.terms)
+    entry["terms"][term.name] = term.ns;
+  if (!kernel.notes.empty())
+    entry["notes"] = kernel.notes;
+  entry["flops"] = kernel.flops;
+  entry["transcendentals"] = kernel.transcendentals;
+  entry["issued_flops"] = estimate.issuedFlops;
+  if (!kernel.uncounted.empty())
+    entry["uncounted"] = kernel.uncounted;
+  entry["bytes"] = std::llround(estimate.compulsoryBytes);
+  entry["dram_bytes"] = estimate.dramReadBytes + estimate.dramWriteBytes;
+  entry["l2_bytes"] = estimate.l2Bytes;
+  entry["resources"] = {{"registers", estimate.resources.registers},
+                        {"shared_bytes", estimate.resources.sharedBytes},
+                        {"threads", estimate.resources.warps * 32},
+                        {"blocks_per_sm", estimate.resources.ctasPerSm},
+                        {"occupancy", estimate.resources.occupancy},
+                        {"occupancy_limiter", estimate.resources.occupancyLimiter},
+                        {"register_items", partsJson(estimate.resources.registerParts)},
+                        {"shared_items", partsJson(estimate.resources.sharedParts)}};
+  entry["candidates"] = {{"raw", kernel.raw},
+                         {"feasible", kernel.feasible},
+                         {"priced", kernel.priced},
+                         {"is_exhaustive", kernel.isExhaustive}};
+  entry["alternatives"] = Json::array();
+  for (const RankedPlan &plan : kernel.plans)
+    entry["alternatives"].push_back({{"plan", planJson(plan.plan)},
+                                     {"time_ns", plan.estimate.timeNs},
+                                     {"limiter", plan.estimate.limiter}});
+  if (!kernel.tileMap.cells.empty())
+    entry["tile_map"] = tileMapJson(kernel.tileMap);
+  return entry;
+}
+
+} // namespace
+
+Json modelJson(const std::string &path, const ExploredModel &model) {
+  Json entry;
+  entry["model"] = path;
+  entry["ops"] = model.ops;
+  entry["computations"] = model.computations;
+  entry["kernels"] = Json::array();
+  for (const ExploredKernel &kernel : model.kernels)
+    entry["kernels"].push_back(kernelJson(kernel, entry["kernels"].size()));
+  for (size_t k = 0; k < model.kernels.size(); ++k) {
+    Json reads = Json::array();
+    for (size_t from : model.kernels[k].reads)
+      reads.push_back(entry["kernels"][from]["name"]);
+    entry["kernels"][k]["reads"] = std::move(reads);
+  }
+  auto list = [](const std::vector<UnsupportedOp> &ops) {
+    Json result = Json::array();
+    for (const UnsupportedOp &op : ops) {
+      Json row = {{"op", op.op}, {"reason", op.reason}};
+      if (!op.computation.empty())
+        row["computation"] = op.computation;
+      if (op.flops)
+        row["flops"] = *op.flops;
+      if (op.bytes)
+        row["bytes"] = *op.bytes;
+      if (op.linkBytes)
+        row["link_bytes"] = *op.linkBytes;
+      result.push_back(std::move(row));
+    }
+    return result;
+  };
+  entry["unsupported"] = list(model.unsupported);
+  entry["assumed"] = Json::array();
+  for (const AssumedOp &op : model.assumed) {
+    Json row = {{"op", op.op},
+                {"reason", op.reason},
+                {"read_bytes", std::llround(op.readBytes)},
+                {"written_bytes", std::llround(op.writtenBytes)},
+                {"time_ns", op.timeNs},
+                {"sigma_ln", op.sigmaLn},
+                {"trip_count", op.tripCount},
+                {"trip_count_is_known", op.isTripCountKnown}};
+    if (!op.computation.empty())
+      row["computation"] = op.computation;
+    entry["assumed"].push_back(std::move(row));
+  }
+  entry["notes"] = list(model.notes);
+  entry["no_kernel"] = list(model.noKernel);
+  entry["split_groups"] = Json::array();
+  for (const SplitGroup &split : model.split)
+    entry["split_groups"].push_back(
+        {{"root", split.root}, {"ops", split.ops}, {"reason", split.reason}});
+  entry["chains"] = Json::array();
+  for (const ExploredChain &chain : model.chains) {
+    bool isPriced = std::isfinite(chain.unfusedNs);
+    Json row = {{"first", chain.first},
+                {"second", chain.second},
+                {"kernels", chain.kernels},
+                {"is_taken", chain.isTaken},
+                {"apart_time_ns", isPriced ? Json(chain.unfusedNs) : Json()},
+                {"joined_time_ns", chain.reason.empty() ? Json(chain.fusedNs) : Json()}};
+    if (!chain.reason.empty())
+      row["reason"] = chain.reason;
+    if (!chain.computation.empty())
+      row["computation"] = chain.computation;
+    entry["chains"].push_back(std::move(row));
+  }
+  entry["total_time_ns"] = model.totalTimeNs;
+  entry["total_is_complete"] = model.isComplete();
+  entry["simple_grouping_time_ns"] = model.simpleGroupingNs;
+  entry["lower_bound_ns"] = model.lowerBoundNs;
+  return entry;
+}
+
+Json deviceJson(const Device &device) {
+  Json peaks = Json::object();
+  for (DType type : {DType::F8E4M3FN, DType::BF16, DType::F16})
+    if (double peak = device.peakFlops(type, true))
+      peaks[std::string(toString(type))] = peak * 1e9; // FLOP/ns
+  if (double peak = device.peakFlops(DType::F32, true))
+    peaks["tf32"] = peak * 1e9;
+  peaks["f32"] = device.peakFlops(DType::F32, false) * 1e9;
+  return {{"name", device.name},
+          {"display_name", device.name},
+          {"sm_count", device.smCount},
+          {"clock_ghz", device.smClock},
+          {"dram_bytes_per_s", device.dramBandwidth * 1e9},
+          {"l2_bytes", device.l2Bytes},
+          {"peak_flops_per_s", peaks}};
+}
+
+namespace {
+
+std::string sizesText(const Json &sizes) {
+  std::string out;
+  for (const auto &[name, value] : sizes.items())
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", name,
+                       value.is_string() ? value.get<std::string>() : value.dump());
+  return out;
+}
+
+void printChain(const Json &chain) {
+  std::string unfused =
+      chain["apart_time_ns"].is_null() ? "not possible" : timeText(chain["apart_time_ns"]);
+  say("  {}: the {} kernels from %{} to %{}: unfused {}, fused: {}\n",
+      chain["is_taken"].get<bool>() ? "fused" : "not fused", chain["kernels"].get<size_t>(),
+      chain["first"].get<std::string>(), chain["second"].get<std::string>(), unfused,
+      chain["joined_time_ns"].is_null() ? chain["reason"].get<std::string>()
+                                        : timeText(chain["joined_time_ns"]));
+}
+
+} // namespace
+
+void printModel(const Json &model, double total) {
+  say("{}: {} kernels, {}{}\n", model["model"].get<std::string>(), model["kernels"].size(),
+      timeText(model["total_time_ns"].get<double>()),
+      model["total_is_complete"].get<bool>()
+          ? ""
+          : fmt::format(" without {} unsupported ops", model["unsupported"].size()));
+  say("  {:<32} {:>9} {:>6}  {:<14} {}\n", "kernel", "time", "share", "limit", "plan");
+  for (const Json &kernel : model["kernels"]) {
+    int64_t runs = kernel["trip_count"].get<int64_t>();
+    double time = kernel["time_ns"].get<double>() * static_cast<double>(runs);
+    std::string name = clipped(kernel["name"].get<std::string>(), 32);
+    say("  {:<32} {:>9} {:>5.1f}%  {:<14} {} | {}{}\n", name, timeText(time),
+        total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
+        sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]),
+        !kernel["trip_count_is_known"].get<bool>() ? " | a trip of a loop of unknown length"
+        : runs == 1                                ? ""
+                                                   : fmt::format(" | {} runs", runs));
+    if (kernel.contains("notes"))
+      for (const Json &note : kernel["notes"])
+        say("    {}\n", note.get<std::string>());
+  }
+  for (const Json &op : model["assumed"])
+    say("  assumed: %{}: {} (a factor of {:.1f} either way){}: {}\n", op["op"].get<std::string>(),
+        timeText(op["time_ns"].get<double>()), std::exp(op["sigma_ln"].get<double>()),
+        op["trip_count"] == 1 ? "" : fmt::format(", {} runs", op["trip_count"].get<int64_t>()),
+        op["reason"].get<std::string>());
+  for (const Json &note : model["notes"])
+    say("  note: %{}: {}\n", note["op"].get<std::string>(), note["reason"].get<std::string>());
+  for (const Json &split : model["split_groups"])
+    say("  split: the {} ops of %{}: {}\n", split["ops"].get<size_t>(),
+        split["root"].get<std::string>(), split["reason"].get<std::string>());
+  for (const Json &chain : model["chains"])
+    printChain(chain);
+  for (const Json &op : model["unsupported"])
+    say("  not modelled: %{}: {}\n", op["op"].get<std::string>(), op["reason"].get<std::string>());
+}
+
+} // namespace tilewright::cli

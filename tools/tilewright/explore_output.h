@@ -1,0 +1,16 @@
+// Output of `tilewright explore`.
+#pragma once
+
+#include "analysis/explore/explore.h"
+#include "tools/tilewright/command.h"
+
+namespace tilewright::cli {
+
+/// A model's entry of the document; its name is `path`.
+Json modelJson(const std::string &path, const ExploredModel &model);
+Json deviceJson(const Device &device);
+
+/// The table of an entry's kernels, shares being of `total` ns, and what has none.
+void printModel(const Json &model, double total);
+
+} // namespace tilewright::cli
