@@ -170,7 +170,4 @@ private:
 /// it.
 llvm::Expected<KernelModule> lowerChain(const KernelSpec &spec, CodeMode mode);
 
-/// True if the spec's graph has two dots and one reads the other's result.
-bool isChain(const Graph &graph);
-
 } // namespace tilewright

@@ -10,27 +10,6 @@
 
 namespace tilewright {
 
-namespace {
-/// The variables that a convolution sums over, each with the sub-range that lies in the image for
-/// every element of the result; empty where that is the whole range.
-std::optional<std::vector<MapVariable>> sumOf(const OpIndexing &maps) {
-  if (maps.isOpaque || maps.operands.size() != 2)
-    return std::nullopt;
-  std::vector<MapVariable> ranges[2];
-  for (size_t i : {0, 1}) {
-    if (maps.operands[i].maps.size() != 1 || maps.operands[i].maps[0].isKnownEmpty())
-      return std::nullopt;
-    ranges[i] = maps.operands[i].maps[0].variables(VarKind::Range);
-  }
-  auto isSame = [](const MapVariable &a, const MapVariable &b) {
-    return a.var == b.var && a.domain == b.domain && !a.domain.isEmpty();
-  };
-  if (!std::equal(ranges[0].begin(), ranges[0].end(), ranges[1].begin(), ranges[1].end(), isSame))
-    return std::nullopt;
-  return ranges[0];
-}
-} // namespace
-
 llvm::Error DotLowering::analyseConvolution() {
   const Graph &graph = spec.graph();
   const Op &op = graph[dot];
@@ -38,9 +17,6 @@ llvm::Error DotLowering::analyseConvolution() {
     isWrongInstruction = true;
     return makeError(DiagClass::Unsupported, "%{}: TMA copies of windows are not used", op.name);
   }
-  if (op.attrs.batchGroupCount != 1)
-    return makeError(DiagClass::Unsupported, "%{}: {} batch groups, one is allowed", op.name,
-                     op.attrs.batchGroupCount);
   if (int64_t groups = op.attrs.featureGroupCount; groups != 1) {
     int64_t outputs = graph[op.operands[1]].shape.dims[size_t(op.attrs.conv.kernelOutput)];
     int64_t wide = std::count_if(side(Side::Columns).tile.begin(), side(Side::Columns).tile.end(),
@@ -54,10 +30,9 @@ llvm::Error DotLowering::analyseConvolution() {
   auto maps = outputToOperands(graph, dot, exprs);
   if (!maps)
     return maps.takeError();
-  auto ranges = sumOf(*maps);
+  const auto ranges = windowSum(*maps);
   if (!ranges)
-    return makeError(DiagClass::Unsupported, "%{}: lhs and rhs contract different extents",
-                     op.name);
+    return makeError(DiagClass::Internal, "%{} is no sum over windows", op.name);
   for (const MapVariable &range : *ranges)
     kExtents.push_back(range.domain.hi - range.domain.lo + 1);
   return llvm::Error::success();

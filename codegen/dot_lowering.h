@@ -38,9 +38,6 @@ public:
   llvm::Expected<KernelModule> run();
   /// After run() failed: true if the instruction can't take these operands.
   bool needsOtherInstruction() const { return isWrongInstruction; }
-  /// After run() failed: true if the group is not a single dot with rows and columns (no tile would
-  /// help).
-  bool isOtherGroup() const { return !isOneDot && !isWrongInstruction; }
 
 private:
   using Side = DotSide;
@@ -107,7 +104,7 @@ private:
   const KernelSpec &spec;
   Instruction instruction;
   CodeMode mode;
-  bool isWrongInstruction = false, isOneDot = false;
+  bool isWrongInstruction = false;
   std::unique_ptr<Lowering> lowering;
   OpId dot;
   DType sumType = DType::F32;

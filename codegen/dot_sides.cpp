@@ -13,23 +13,6 @@ Coordinates RootSide::coordinates(ValueEmitter &emitter, Expr position) const {
   return result;
 }
 
-std::vector<DotSide> sidesOfResult(const Graph &graph, OpId dot) {
-  const Op &op = graph[dot];
-  std::vector<DotSide> sides(op.shape.rank(), DotSide::Rows);
-  if (op.opcode == Opcode::Convolution) {
-    sides[static_cast<size_t>(op.attrs.conv.outputFeature)] = DotSide::Columns;
-    return sides;
-  }
-  size_t batchDims = op.attrs.dot.lhsBatch.size();
-  size_t rowDims =
-      graph[op.operands[0]].shape.rank() - batchDims - op.attrs.dot.lhsContracting.size();
-  for (size_t d = 0; d < sides.size(); ++d)
-    sides[d] = d < batchDims             ? DotSide::Batch
-               : d < batchDims + rowDims ? DotSide::Rows
-                                         : DotSide::Columns;
-  return sides;
-}
-
 llvm::Expected<std::vector<RootSide>> sidesOfRoot(const KernelSpec &spec, OpId dot) {
   const Graph &graph = spec.graph();
   const Op &op = graph[dot];

@@ -1,16 +1,10 @@
 // The dims of a kernel's root, by the side of a dot that they belong to.
 #pragma once
 
+#include "analysis/tiling/code_kind.h"
 #include "codegen/lowering.h"
 
 namespace tilewright {
-
-enum class DotSide : uint8_t { Batch, Rows, Columns };
-
-/// The side of a dot or of a convolution that each dim of its result belongs to. A convolution's
-/// rows are its batch and spatial dims, its columns the output features; it has no batch in this
-/// sense.
-std::vector<DotSide> sidesOfResult(const Graph &graph, OpId dot);
 
 /// The dims of the root that belong to one side, and a CTA's tile of them.
 struct RootSide {

@@ -4,6 +4,7 @@
 // finds all others counted reads the sums of all CTAs in the order of the splits, so that the
 // result does not depend on which was last, and continues with the epilogue.
 #include "analysis/support/checked.h"
+#include "analysis/tiling/resources.h"
 #include "codegen/dot_lowering.h"
 
 namespace tilewright {
@@ -24,11 +25,10 @@ llvm::Error DotLowering::planSplits() {
       ceilDiv(sumsPerThread * width, vectorBytes) * vectorBytes * spec.schedule.warps * 32;
   auto slots = checkedMul(tiles, splits);
   auto bytes = slots ? checkedMul(*slots, partialBytes) : std::nullopt;
-  constexpr int64_t maxBytes = int64_t(1) << 34;
-  if (!bytes || *bytes > maxBytes)
+  if (!bytes || *bytes > maxPartialSumBytes)
     return makeError(DiagClass::Unsupported,
                      "%{}: the partial sums of {} tiles split in {} are more than {} bytes",
-                     spec.graph()[dot].name, tiles, splits, maxBytes);
+                     spec.graph()[dot].name, tiles, splits, maxPartialSumBytes);
   extras.workspaces = {{"partial sums", *bytes, false}, {"arrival counters", tiles * 4, true}};
   return llvm::Error::success();
 }

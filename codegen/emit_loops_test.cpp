@@ -48,8 +48,8 @@ TEST(EmitLoops, ConvolutionsOfAllKinds) {
   ROOT c = f32[1,3,13,5] convolution(x, w), window={size=2x3 pad=0_1x2_2 lhs_dilate=1x2 rhs_dilate=2x1 rhs_reversal=0x1}, dim_labels=bf01_oi01->b01f
 )",
       R"(  x = f32[2,6,6,12] parameter(0)
-  w = f32[3,3,4,24] parameter(1)
-  ROOT c = f32[2,6,6,24] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=3
+  w = f32[3,3,4,12] parameter(1)
+  ROOT c = f32[2,6,6,12] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=3
 )",
       R"(  x = f32[4,6,6,8] parameter(0)
   w = f32[3,3,8,6] parameter(1)

@@ -1,6 +1,7 @@
 #include "codegen/lower.h"
 
 #include "analysis/support/checked.h"
+#include "analysis/tiling/code_kind.h"
 #include "analysis/tiling/element_work.h"
 #include "codegen/chain_lowering.h"
 #include "codegen/lowering.h"
@@ -107,63 +108,32 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
   if (auto error = validate(spec))
     return error;
   const Graph &graph = spec.graph();
-  size_t dots = 0, reductions = 0, convolutions = 0;
-  for (const Op &op : graph.all()) {
-    dots += op.opcode == Opcode::Dot;
-    reductions += op.opcode == Opcode::Reduce;
-    convolutions += op.opcode == Opcode::Convolution;
-  }
-  if (dots > 0 && isChain(graph))
+  const KindOfCode code = kindOfCode(graph, idsOf(graph), resultsOf(graph));
+  if (code.kind == CodeKind::Chain)
     return lowerChain(spec, mode);
-  std::string note;
-  if (dots > 0 || (convolutions == 1 && reductions == 0)) {
-    bool isOtherGroup = false;
-    auto kernel = lowerDot(spec, mode, isOtherGroup);
+  if (code.kind == CodeKind::Dot)
+    return lowerDot(spec, mode);
+  if (spec.schedule.splitK != 1)
+    return makeError(DiagClass::Unsupported,
+                     "split_k {} without products of tiles, which it divides among CTAs{}",
+                     spec.schedule.splitK, code.why.empty() ? "" : ": " + code.why);
+  std::string why = code.why;
+  if (code.kind == CodeKind::Reduction) {
+    auto kernel = lowerReduction(spec, mode);
     if (kernel)
       return kernel;
     Diag refusal = takeDiag(kernel.takeError());
-    // A dot whose tiles don't fit is refused. A group that is not a product of tiles (a dot whose
-    // rows and columns are one dim of the root, a depthwise convolution) becomes a loop for each
-    // element, if no element is computed twice then.
-    if (refusal.cls != DiagClass::Unsupported || (dots > 0 && !isOtherGroup))
+    if (refusal.cls != DiagClass::Unsupported)
       return makeError(std::move(refusal));
-    note =
-        fmt::format("a loop for each element in place of products of tiles: {}", refusal.message);
-    if (dots > 0) {
-      if (spec.schedule.splitK != 1)
-        return makeError(std::move(refusal));
-      auto loops = lowerElementwise(spec, mode);
-      if (!loops) {
-        llvm::consumeError(loops.takeError());
-        return makeError(std::move(refusal));
-      }
-      loops->notes.push_back(std::move(note));
-      return loops;
-    }
+    why = std::move(refusal.message);
   }
-  if (spec.schedule.splitK != 1)
-    return makeError(DiagClass::Unsupported, "split_k {} without a dot", spec.schedule.splitK);
-  if (reductions == 0) {
-    auto kernel = lowerElementwise(spec, mode);
-    if (kernel && !note.empty())
-      kernel->notes.push_back(std::move(note));
+  auto kernel = lowerElementwise(spec, mode);
+  if (kernel && !why.empty())
+    kernel->notes.push_back("each element by loops of one thread: " + why);
+  if (kernel || code.kind != CodeKind::Reduction)
     return kernel;
-  }
-  auto kernel = lowerReduction(spec, mode);
-  if (kernel)
-    return kernel;
-  Diag refusal = takeDiag(kernel.takeError());
-  if (refusal.cls == DiagClass::Unsupported) {
-    // Rows of another shape, several operands: a loop for each element, if no element is computed
-    // twice then.
-    kernel = lowerElementwise(spec, mode);
-    if (kernel) {
-      kernel->notes.push_back("each element by a loop of one thread: " + refusal.message);
-      return kernel;
-    }
-    llvm::consumeError(kernel.takeError());
-  }
-  return makeError(std::move(refusal));
+  llvm::consumeError(kernel.takeError());
+  return makeError(DiagClass::Unsupported, "{}", why);
 }
 
 llvm::Expected<KernelModule> lowerPlan(const KernelPlan &plan, CodeMode mode) {

@@ -9,30 +9,6 @@
 
 namespace tilewright {
 
-namespace {
-
-/// For each op, the ops that it depends on, by position.
-std::vector<std::vector<bool>> dependencies(const Graph &graph) {
-  std::vector<std::vector<bool>> result(graph.size(), std::vector<bool>(graph.size()));
-  for (uint32_t i = 0; i < graph.size(); ++i) {
-    result[i][i] = true;
-    for (OpId operand : graph[OpId{i}].operands)
-      for (uint32_t j = 0; j <= operand.index; ++j)
-        result[i][j] = result[i][j] || result[operand.index][j];
-  }
-  return result;
-}
-
-} // namespace
-
-bool isChain(const Graph &graph) {
-  std::vector<OpId> dots;
-  for (uint32_t i = 0; i < graph.size(); ++i)
-    if (graph[OpId{i}].opcode == Opcode::Dot)
-      dots.push_back(OpId{i});
-  return dots.size() == 2 && dependencies(graph)[dots[1].index][dots[0].index];
-}
-
 bool ChainLowering::dependsOn(OpId op, OpId other) const {
   std::vector<OpId> work{op};
   std::vector<bool> seen(spec.graph().size());

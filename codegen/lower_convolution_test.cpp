@@ -133,8 +133,8 @@ TEST(LowerConvolution, WhatIsNoProductTakesLoopsAndSaysSo) {
                         "1,8,8,24",        "size=3x3 pad=1_1x1_1",
                         "b01f_01io->b01f", ", feature_group_count=24"};
   EXPECT_EQ(notes(convolutionSpec(hloOf(depthwise), {1, 8, 8, 8}, 1)),
-            "a loop for each element in place of products of tiles: %c: a tile of 8 output "
-            "features is not within one of 24 groups of 1");
+            "each element by loops of one thread: each of the 24 feature groups of %c has 1 "
+            "output features, and products of tiles take 8 or more");
 }
 
 TEST(LowerConvolution, SplitSums) {

@@ -14,8 +14,7 @@ constexpr int64_t maxSumsPerThread = 256;
 
 } // namespace
 
-llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, bool &isOtherGroup) {
-  isOtherGroup = false;
+llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode) {
   // Falls back to the next simpler instruction where one can't take the dot.
   Instruction asked = spec.schedule.instruction;
   std::vector<Instruction> ladder{Instruction::Wgmma, Instruction::MmaSync, Instruction::Fma};
@@ -33,7 +32,6 @@ llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, boo
     }
     Diag diag = takeDiag(kernel.takeError());
     bool goesOn = lowering.needsOtherInstruction();
-    isOtherGroup = lowering.isOtherGroup();
     reasons += (reasons.empty() ? "" : "; ") + diag.message;
     if (!refusal)
       refusal = std::move(diag);
@@ -46,18 +44,9 @@ llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, boo
 /// Finds the dot, its types, and the side of each root dim.
 llvm::Error DotLowering::analyse() {
   const Graph &graph = spec.graph();
-  for (uint32_t i = 0; i < graph.size(); ++i) {
-    const Op &op = graph[OpId{i}];
-    if (op.opcode == Opcode::Reduce)
-      return makeError(DiagClass::Unsupported, "%{}: no code for a reduction beside a dot",
-                       op.name);
-    if (op.opcode != Opcode::Dot && op.opcode != Opcode::Convolution)
-      continue;
-    if (dot.isValid())
-      return makeError(DiagClass::Unsupported, "%{}: no code for a second {} beside %{}", op.name,
-                       toString(op.opcode), graph[dot].name);
-    dot = OpId{i};
-  }
+  for (OpId id : idsOf(graph))
+    if (graph[id].opcode == Opcode::Dot || graph[id].opcode == Opcode::Convolution)
+      dot = id; // the only one: kindOfCode()
   const Op &op = graph[dot];
   lhs.op = op.operands[0];
   rhs.op = op.operands[1];
@@ -182,7 +171,6 @@ llvm::Error DotLowering::chooseTiles() {
 llvm::Expected<KernelModule> DotLowering::run() {
   if (auto error = analyse())
     return error;
-  isOneDot = true;
   if (auto error = chooseTiles())
     return error;
   const Graph &graph = spec.graph();
@@ -190,12 +178,6 @@ llvm::Expected<KernelModule> DotLowering::run() {
   auto grid = tileCount(root.dims, spec.rootTile);
   if (!grid)
     return grid.takeError();
-  for (OpId id : resultsOf(graph))
-    if (graph[id].shape.dims != root.dims)
-      return makeError(DiagClass::Unsupported,
-                       "%{}: as a result beside a dot its shape {} should be {}", graph[id].name,
-                       graph[id].shape.str(false), root.str(false));
-
   auto ctas = checkedMul(*grid, spec.schedule.splitK);
   if (!ctas || *ctas > INT32_MAX)
     return makeError(DiagClass::Unsupported, "a grid of more than {} CTAs", INT32_MAX);

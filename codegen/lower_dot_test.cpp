@@ -291,7 +291,7 @@ TEST(LowerDot, OtherGroupsAreLoops) {
     auto kernel = lowerKernel(spec, CodeMode::Device);
     ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
     ASSERT_EQ(kernel->notes.size(), 1u);
-    EXPECT_EQ(kernel->notes[0], "a loop for each element in place of products of tiles: " + reason);
+    EXPECT_EQ(kernel->notes[0], "each element by loops of one thread: " + reason);
     expectPass(spec);
   };
   passes(R"(
@@ -300,7 +300,7 @@ TEST(LowerDot, OtherGroupsAreLoops) {
   d = f32[5,6,6] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
   ROOT r = f32[5,36] reshape(d)
 )",
-         {2, 36}, "%r dim 1 runs over several sides of %d at once");
+         {2, 36}, "dim 1 of %r runs over several sides of %d at once");
   passes(R"(
   a = f32[24,16] parameter(0)
   b = f32[16,40] parameter(1)
@@ -308,7 +308,7 @@ TEST(LowerDot, OtherGroupsAreLoops) {
   zero = f32[] constant(0)
   ROOT r = f32[24] reduce(d, zero), dimensions={1}, to_apply=add
 )",
-         {8}, "%r: no code for a reduction beside a dot");
+         {8}, "%r is beside %d, and products of tiles are made of one dot alone");
 }
 
 } // namespace

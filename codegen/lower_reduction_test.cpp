@@ -273,8 +273,8 @@ TEST(LowerReduction, OneThreadForEachElementSaysWhy) {
   auto kernel = lowerKernel(specFromHlo(pairs, {6}), CodeMode::Emulation);
   ASSERT_TRUE(bool(kernel));
   ASSERT_EQ(kernel->notes.size(), 1u);
-  EXPECT_EQ(kernel->notes[0], "each element by a loop of one thread: %r: no code for a reduce of "
-                              "several operands");
+  EXPECT_EQ(kernel->notes[0], "each element by loops of one thread: %r reduces several operands "
+                              "at once");
 }
 
 // What a row needs again is held in registers if a thread has as many, and else read again.

@@ -60,7 +60,6 @@ unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile);
 
 llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode);
 llvm::Expected<KernelModule> lowerReduction(const KernelSpec &spec, CodeMode mode);
-/// `isOtherGroup`, after an error: set if no tile would help, because the group has no such code.
-llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode, bool &isOtherGroup);
+llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode);
 
 } // namespace tilewright

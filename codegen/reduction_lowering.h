@@ -66,7 +66,6 @@ private:
   /// one element a row and column, stored during the pass over its columns, or afterwards if they
   /// need the reduced value.
   bool isOfInput(OpId id) const;
-  bool isUnderInput(OpId id) const;
   bool needsReductions(OpId id) const;
   llvm::Error storeOfInput(size_t result, const Coordinates &at, const Guard &guard);
   llvm::Expected<std::optional<Values>> supply(OpId op, const Coordinates &at, unsigned count);

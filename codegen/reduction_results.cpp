@@ -1,34 +1,12 @@
 // The results of a reduction: those with the root's shape, those with the shape of the reduced
 // input, and those with one element a row.
 #include "analysis/support/checked.h"
+#include "analysis/tiling/code_kind.h"
 #include "codegen/reduction_lowering.h"
 
 #include <algorithm>
 
 namespace tilewright {
-
-/// True if the first reduction's input reads each element of this op once, one to one.
-bool ReductionLowering::isUnderInput(OpId id) const {
-  const Graph &graph = lowering->graph;
-  auto count = graph[id].shape.elementCount();
-  std::vector<bool> seen(graph.size());
-  std::vector<OpId> work{reductions[0].input};
-  while (!work.empty()) {
-    OpId at = work.back();
-    work.pop_back();
-    const Op &op = graph[at];
-    if (seen[at.index] || op.shape.isTuple || op.shape.elementCount() != count)
-      continue;
-    seen[at.index] = true;
-    if (at == id)
-      return true;
-    bool isOneToOne = opClass(op.opcode) == OpClass::Elementwise || op.opcode == Opcode::Bitcast ||
-                      op.opcode == Opcode::Reshape || op.opcode == Opcode::Transpose;
-    if (isOneToOne)
-      work.insert(work.end(), op.operands.begin(), op.operands.end());
-  }
-  return false;
-}
 
 bool ReductionLowering::isOfInput(OpId id) const {
   const Graph &graph = lowering->graph;
@@ -39,7 +17,7 @@ bool ReductionLowering::isOfInput(OpId id) const {
   for (size_t d : rowDims)
     rows *= root.dims[d];
   return shape.dims != root.dims && graph[first.op].shape.elementCount() == rows &&
-         (shape.dims == graph[first.input].shape.dims || isUnderInput(id));
+         (shape.dims == graph[first.input].shape.dims || isReadOneToOne(graph, first.input, id));
 }
 
 bool ReductionLowering::needsReductions(OpId id) const {

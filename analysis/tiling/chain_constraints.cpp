@@ -3,6 +3,7 @@
 #include "analysis/affine/simplify.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/carried_state.h"
+#include "analysis/tiling/code_kind.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -111,6 +112,11 @@ public:
                                  reducesOf(second).size(), graph[scores].name));
       return;
     }
+    if (!isOneSide(group.space.parameters[reducesOf(second)[0]]))
+      refuse(second,
+             fmt::format("its contracted dim must follow the rows or the columns of %{} alone, "
+                         "which of {} it does not; tile the two dots as separate kernels",
+                         graph[first].name, graph[first].shape.str(false)));
     const auto [batch, rows, columns, step, depth] =
         chainSizes(graph, group, {first, second, scoresSide});
     const Expr warps = group.space.find("warps")->size, least = warps * 16;
@@ -132,6 +138,20 @@ public:
   }
 
 private:
+  /// True if the steps over the second dot's contraction run over one side of the first dot.
+  bool isOneSide(const TileParameter &step) const {
+    const TileInstance &inner = group.instances[group.instancesOf(first).front()];
+    const std::vector<DotSide> sides = sidesOfResult(graph, first);
+    bool isIn[3] = {false, false, false};
+    for (size_t dim = 0; dim < inner.tile.dims.size(); ++dim) {
+      std::set<const TileParameter *> used;
+      addParameters(inner.tile.dims[dim], used);
+      isIn[size_t(sides[dim])] |= used.count(&step) > 0;
+    }
+    return !isIn[size_t(DotSide::Batch)] &&
+           isIn[size_t(DotSide::Rows)] != isIn[size_t(DotSide::Columns)];
+  }
+
   /// Rows of the second dot's result, of one batch.
   int64_t wholeRows() const {
     const DotDims &dims = graph[second].attrs.dot;
@@ -193,9 +213,9 @@ private:
 
 } // namespace
 
-std::optional<TwoDots> twoDots(const Graph &graph, const Group &group) {
+std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops) {
   TwoDots found;
-  for (OpId id : group.ops) {
+  for (OpId id : ops) {
     if (graph[id].opcode != Opcode::Dot)
       continue;
     if (found.second.isValid())
@@ -205,7 +225,7 @@ std::optional<TwoDots> twoDots(const Graph &graph, const Group &group) {
   if (!found.second.isValid() || graph[found.second].operands.size() != 2)
     return std::nullopt;
   std::set<OpId> dependent{found.first};
-  for (OpId id : group.ops)
+  for (OpId id : ops)
     if (id != found.second &&
         std::any_of(graph[id].operands.begin(), graph[id].operands.end(),
                     [&](OpId operand) { return dependent.count(operand) != 0; }))

@@ -18,6 +18,7 @@
 #include "analysis/tiling/tiled_group.h"
 
 #include <optional>
+#include <span>
 
 namespace tilewright {
 
@@ -27,8 +28,11 @@ struct TwoDots {
   size_t scoresSide = 0;
 };
 
-/// Empty unless the group is a chain of two dots.
-std::optional<TwoDots> twoDots(const Graph &graph, const Group &group);
+/// Empty unless these ops are a chain of two dots.
+std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops);
+inline std::optional<TwoDots> twoDots(const Graph &graph, const Group &group) {
+  return twoDots(graph, group.ops);
+}
 
 /// Elements of a CTA's tiles: Q is batch x rows x depth, K batch x step x depth and V
 /// batch x step x columns. `depth` is the whole contraction of the first dot.

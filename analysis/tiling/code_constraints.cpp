@@ -1,6 +1,7 @@
 #include "analysis/tiling/code_constraints.h"
 
 #include "analysis/tiling/element_work.h"
+#include "analysis/tiling/resource_view.h"
 #include "analysis/tiling/resources.h"
 
 #include <fmt/format.h>
@@ -39,12 +40,62 @@ void addWholeBytes(const Graph &graph, TiledGroup &group, unsigned root) {
          fmt::format("tile {{0}} must be a multiple of {}, since {}", shared, because), {size});
 }
 
+/// A tile of a convolution in groups of features lies within one: others have other inputs.
+void addFeatureGroups(const Graph &graph, TiledGroup &group) {
+  const ResourceView view(graph, group);
+  for (unsigned i = 0; i < group.instances.size(); ++i) {
+    const Op &op = view.op(i);
+    if (!view.isDot(i) || op.opcode != Opcode::Convolution || op.attrs.featureGroupCount == 1)
+      continue;
+    const int64_t features =
+        graph[op.operands[1]].shape.dims[static_cast<size_t>(op.attrs.conv.kernelOutput)] /
+        op.attrs.featureGroupCount;
+    auto need = [&](Formula formula, std::string text, std::vector<Expr> args) {
+      group.constraints.push_back({std::move(formula),
+                                   {group.instances[i].op, "%" + op.name, -1, -1, "feature-group",
+                                    std::move(text), std::move(args)}});
+    };
+    const std::vector<DotSide> sides = dotSides(view, i);
+    Expr wide = view.constant(0);
+    for (size_t dim = 0; dim < sides.size(); ++dim)
+      if (sides[dim] == DotSide::Columns)
+        wide = wide + isAtLeast(view.rootTile[dim], view.constant(2));
+    const Expr columns = dotTiles(view, i).columns, all = view.constant(features);
+    need(Formula::divides(columns, all),
+         "n tile {0} must divide the {1} output features of a group", {columns, all});
+    need(Formula::lessEqual(wide, view.constant(1)),
+         "output features of a tile come from {0} dims, of at most 1 in groups of features",
+         {wide});
+  }
+}
+
+/// CTAs can share the sum of a product of tiles alone.
+void addNoSplit(const Graph &graph, TiledGroup &group, const KindOfCode &code) {
+  const TileParameter &split = *group.space.find("split_k");
+  if (code.kind == CodeKind::Dot || split.largest() == 1)
+    return;
+  const OpId root = group.group.roots.back();
+  group.constraints.push_back({Formula::lessEqual(split.size, split.size.context().constant(1)),
+                               {root,
+                                "%" + graph[root].name,
+                                -1,
+                                -1,
+                                "no-split",
+                                "{0} CTAs share a sum, of at most 1 without products of tiles" +
+                                    (code.why.empty() ? "" : ": " + code.why),
+                                {split.size}}});
+}
+
 } // namespace
 
 void addCodeConstraints(const Graph &graph, TiledGroup &group) {
+  const KindOfCode code = kindOfCode(graph, group);
   for (unsigned root : group.roots)
     addWholeBytes(graph, group, root);
-  if (codeOf(graph, group, Instruction::Fma).kind != CodeKind::Elementwise)
+  addNoSplit(graph, group, code);
+  if (code.kind == CodeKind::Dot)
+    addFeatureGroups(graph, group);
+  if (code.kind != CodeKind::Elementwise)
     return;
   auto refusal = whyNotElementwise(graph, group.group.ops, group.group.roots);
   if (!refusal) { // an op without index maps has no tiles, either
@@ -52,9 +103,13 @@ void addCodeConstraints(const Graph &graph, TiledGroup &group) {
     return;
   }
   const OpId root = group.group.roots.back();
-  if (!refusal->empty())
-    group.constraints.push_back({Formula::constant(false),
-                                 {root, "%" + graph[root].name, -1, -1, "no-code", *refusal, {}}});
+  if (refusal->empty())
+    return;
+  std::string text = *refusal;
+  if (!code.why.empty())
+    text += fmt::format("; loops are what is left, since {}; make them separate kernels", code.why);
+  group.constraints.push_back(
+      {Formula::constant(false), {root, "%" + graph[root].name, -1, -1, "no-code", text, {}}});
 }
 
 } // namespace tilewright

@@ -1,29 +1,96 @@
 // Constraints of matrix instructions on a group's tiles.
 #include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/element_work.h"
 #include "analysis/tiling/matrix_product.h"
 #include "analysis/tiling/resource_view.h"
 #include "analysis/tiling/strided_view.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tilewright {
 
-void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction) {
-  if (instruction == Instruction::Fma) {
-    if (auto dots = twoDots(graph, group.group))
-      group.constraints.push_back({Formula::constant(false),
-                                   {dots->second,
-                                    "%" + graph[dots->second].name,
-                                    -1,
-                                    -1,
-                                    "mma-shape",
-                                    "two dots in one kernel take matrix instructions, not fma",
-                                    {}}});
+namespace {
+
+/// Plain arithmetic: threads have single elements of the tile, here and there.
+void addFmaConstraints(const Graph &graph, TiledGroup &group) {
+  auto refuse = [&](OpId op, std::string text) {
+    group.constraints.push_back(
+        {Formula::constant(false),
+         {op, "%" + graph[op].name, -1, -1, "mma-shape", std::move(text), {}}});
+  };
+  if (auto dots = twoDots(graph, group.group))
+    return refuse(dots->second, "two dots in one kernel take matrix instructions, not fma");
+  if (codeOf(graph, group, Instruction::Fma).kind != CodeKind::Dot)
     return;
+  for (OpId root : group.group.roots)
+    if (const Shape &shape = graph[root].shape; leastLanes(graph, {&root, 1}) > 1)
+      refuse(root,
+             fmt::format("a thread's sums of fma are single elements of {}, of which {} share "
+                         "a byte; matrix instructions have neighbours",
+                         shape.str(false), leastLanes(graph, {&root, 1})));
+}
+
+/// Sizes that are more than one element, counted.
+Expr countWide(const ResourceView &view, const std::vector<Expr> &sizes) {
+  Expr count = view.constant(0);
+  for (Expr size : sizes)
+    count = count + isAtLeast(size, view.constant(2));
+  return count;
+}
+
+/// Boxes of an operand with lines of K: one dim beside K, or two whose pieces are whole units of
+/// 32 bytes.
+template <class Need>
+void addLines(const ResourceView &view, unsigned dot, size_t number, const TmaOperand &operand,
+              Expr lines, const Need &need) {
+  const Op &op = view.op(dot);
+  const std::string name = view.graph[op.operands[number]].name;
+  need(Formula::lessEqual(lines, view.constant(mostTmaLines)),
+       fmt::format("a K step of {{0}} lines of operand %{}, whose contracted dim is not the "
+                   "contiguous one, of at most {} that TMA copies at once",
+                   name, mostTmaLines),
+       {lines});
+  const DotDims &dims = op.attrs.dot;
+  const std::vector<int64_t> &batch = number == 0 ? dims.lhsBatch : dims.rhsBatch;
+  const std::vector<int64_t> &contracted = number == 0 ? dims.lhsContracting : dims.rhsContracting;
+  auto isIn = [](const std::vector<int64_t> &list, size_t dim) {
+    return std::find(list.begin(), list.end(), static_cast<int64_t>(dim)) != list.end();
+  };
+  // The dims of the result follow those of the operands that are not contracted.
+  const Tile &result = view.group.instances[dot].tile;
+  const size_t rank = view.shapeOf(op.operands[number]).rank();
+  size_t next =
+      number == 0 ? batch.size() : result.dims.size() - (rank - batch.size() - contracted.size());
+  std::vector<Expr> sizes;
+  Expr inner = view.constant(1);
+  for (size_t dim = 0; dim < rank; ++dim) {
+    if (isIn(batch, dim) || isIn(contracted, dim))
+      continue;
+    sizes.push_back(result.dims[next++].size);
+    if (dim == operand.contiguousDim)
+      inner = sizes.back();
   }
+  constexpr int64_t unit = 16; // of 16 bits each: 32 bytes
+  const Expr wide = countWide(view, sizes);
+  need(Formula::lessEqual(wide, isAtLeast(inner, view.constant(2))) ||
+           (Formula::lessEqual(wide, view.constant(2)) &&
+            Formula::divides(view.constant(unit), inner)),
+       fmt::format("operand %{} has pieces of {{0}} elements in its tile of {{1}} dims, and TMA "
+                   "copies two dims in multiples of {}; use a larger tile of the contiguous dim",
+                   name, unit),
+       {inner, wide});
+}
+
+} // namespace
+
+void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction) {
+  if (instruction == Instruction::Fma)
+    return addFmaConstraints(graph, group);
   const ResourceView view(graph, group);
   const bool isWgmma = instruction == Instruction::Wgmma;
   const Expr one = view.ctx.constant(1), warps = view.parameter("warps");
+  const std::optional<TwoDots> chain = twoDots(graph, group.group);
   std::vector<Constraint> added;
   for (unsigned i = 0; i < group.instances.size(); ++i) {
     if (!view.isDot(i))
@@ -54,6 +121,7 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
         graph[op.operands[0]].shape.dims.size() - batch - d.lhsContracting.size();
     Expr m = one, n = one, k = one;
     int64_t wholeM = 1, wholeN = 1, wholeK = 1;
+    std::vector<Expr> rows, columns; // sizes by dim
     for (size_t dim = 0; dim < tile.dims.size(); ++dim) {
       const Expr size = tile.dims[dim].size;
       if (!isConvolution && dim < batch) {
@@ -64,6 +132,7 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
       const bool isM = isConvolution ? dim != static_cast<size_t>(op.attrs.conv.outputFeature)
                                      : dim < batch + lhsFree;
       (isM ? m : n) = (isM ? m : n) * size;
+      (isM ? rows : columns).push_back(size);
       (isM ? wholeM : wholeN) *= view.shapeOf(dot.op).dims[dim];
     }
     for (unsigned parameter : dot.reduces) {
@@ -90,16 +159,8 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
     else
       multiple(m, 16, wholeM, "m");
     multiple(n, 8, wholeN, "n");
-    const Shape &kernel = graph[op.operands[1]].shape;
-    if (!isConvolution || !packedConvolutionStep(op, kernel))
+    if (!isConvolution || !packedConvolutionStep(op, graph[op.operands[1]].shape))
       multiple(k, 256 / bits, wholeK, "k");
-    if (isConvolution && op.attrs.featureGroupCount > 1) {
-      const int64_t columns =
-          kernel.dims[static_cast<size_t>(op.attrs.conv.kernelOutput)] / op.attrs.featureGroupCount;
-      need(Formula::divides(n, view.ctx.constant(columns)),
-           "n tile {0} must divide the {1} output features of a group",
-           {n, view.ctx.constant(columns)});
-    }
     if (isWgmma) {
       need(Formula::divides(view.ctx.constant(4), warps),
            "{0} warps must be a multiple of 4 for wgmma", {warps});
@@ -109,11 +170,43 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
            {m, n, warps});
       if (auto why = tmaRefusal(graph, group.group, dot.op))
         need(Formula::constant(false), *why, {});
+      const WarpgroupTiles padded = warpgroupTiles(view, i, dotTiles(view, i));
+      auto padding = [&](const char *what, const std::vector<Expr> &sizes, Expr size, Expr to) {
+        const Expr wide = countWide(view, sizes);
+        need(Formula::lessEqual(wide, one) || Formula::lessEqual(to, size),
+             fmt::format(
+                 "the {{0}} {} of a tile come from {{1}} dims, and TMA pads one alone to the "
+                 "{{2}} of {{3}} warps; use fewer warps or a tile along one dim",
+                 what),
+             {size, wide, to, warps});
+      };
+      if (!chain) {
+        padding("rows", rows, m, padded.rows);
+        padding("columns", columns, n, padded.columns);
+      }
+      for (size_t number : {0, 1})
+        if (const TmaOperand operand = tmaOperand(graph, group.group, dot.op, number);
+            operand.whyNot.empty() && operand.copiesLines)
+          addLines(view, i, number, operand, roundUp(k, 256 / bits), need);
     } else {
       need(Formula::divides(warps * 128, roundUp(m, 16) * roundUp(n, 8)),
            "the 16 x 8 results of the tile {0} x {1} must divide evenly among {2} warps",
            {m, n, warps});
     }
+  }
+  if (chain && isWgmma) {
+    // One product makes all columns of a row block.
+    constexpr int64_t widest = 256;
+    const Expr columns = roundUp(chainSizes(graph, group, *chain).columns, 16);
+    added.push_back(
+        {Formula::lessEqual(columns, view.ctx.constant(widest)),
+         {chain->second,
+          "%" + graph[chain->second].name,
+          -1,
+          -1,
+          "mma-shape",
+          fmt::format("{{0}} columns a CTA, of at most {} of a product of wgmma", widest),
+          {columns}}});
   }
   group.constraints.insert(group.constraints.end(), added.begin(), added.end());
 }

@@ -91,25 +91,14 @@ std::optional<int64_t> productsOf(const Graph &graph, OpId convolution) {
 } // namespace
 
 std::vector<DotSide> dotSides(const ResourceView &view, unsigned dot) {
-  const Op &op = view.op(dot);
   const TileInstance &instance = view.group.instances[dot];
-  const size_t batch = op.attrs.dot.lhsBatch.size();
-  const size_t lhsEnd =
-      view.graph[op.operands[0]].shape.dims.size() - op.attrs.dot.lhsContracting.size();
+  const std::vector<DotSide> ofResult = sidesOfResult(view.graph, instance.op);
   std::vector<DotSide> sides(view.rootTile.size(), DotSide::Batch);
-  for (size_t dim = 0; dim < instance.tile.dims.size(); ++dim) {
-    const DotSide side =
-        op.opcode == Opcode::Convolution
-            ? (dim == static_cast<size_t>(op.attrs.conv.outputFeature) ? DotSide::Columns
-                                                                       : DotSide::Rows)
-        : dim < batch  ? DotSide::Batch
-        : dim < lhsEnd ? DotSide::Rows
-                       : DotSide::Columns;
+  for (size_t dim = 0; dim < instance.tile.dims.size(); ++dim)
     for (VarId var : variablesOf(instance.tile.dims[dim].offset))
       for (size_t i = 0; i < sides.size(); ++i)
         if (view.group.space.parameters[i].index.variable() == var)
-          sides[i] = side;
-  }
+          sides[i] = ofResult[dim];
   return sides;
 }
 

@@ -49,7 +49,6 @@ Expr roundUp(Expr value, Expr unit);
 
 /// Which side of a dot, or of a convolution as one, each root dim belongs to; those that no dim of
 /// the dot follows have one element, and count as batch dims.
-enum class DotSide : uint8_t { Batch, Rows, Columns };
 std::vector<DotSide> dotSides(const ResourceView &view, unsigned dot);
 
 /// The tiles of a dot, or of a convolution as one: products of the root's tile sizes by the side of

@@ -53,53 +53,34 @@ std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel) 
   return total;
 }
 
-std::string_view toString(CodeKind kind) {
-  switch (kind) {
-  case CodeKind::Elementwise:
-    return "elementwise";
-  case CodeKind::Reduction:
-    return "reduction";
-  case CodeKind::Dot:
-    return "dot";
-  case CodeKind::Chain:
-    return "chain";
-  }
-  return "";
+KindOfCode kindOfCode(const Graph &graph, const TiledGroup &group) {
+  // The root whose dims are tiled comes first.
+  const OpId tiled = ResourceView(graph, group).root;
+  std::vector<OpId> results{tiled};
+  for (OpId root : group.group.roots)
+    if (root != tiled)
+      results.push_back(root);
+  return kindOfCode(graph, group.group.ops, results);
 }
 
 CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instruction) {
-  const ResourceView view(graph, group);
-  size_t dots = 0, convolutions = 0, reductions = 0;
-  bool hasVariadic = false;
+  CodeChoice code{kindOfCode(graph, group).kind, Instruction::Fma};
+  if (code.kind == CodeKind::Chain) // takes matrix instructions
+    code.instruction = instruction == Instruction::Fma ? Instruction::MmaSync : instruction;
+  if (code.kind != CodeKind::Dot)
+    return code;
+  code.instruction = instruction;
   for (OpId id : group.group.ops) {
     const Op &op = graph[id];
-    dots += op.opcode == Opcode::Dot;
-    convolutions += op.opcode == Opcode::Convolution;
-    reductions += op.opcode == Opcode::Reduce;
-    hasVariadic = hasVariadic || (op.opcode == Opcode::Reduce && op.shape.isTuple);
-  }
-  CodeChoice code{CodeKind::Elementwise, Instruction::Fma};
-  if (dots > 0 && twoDots(graph, group.group)) {
-    // Two dots in one kernel take matrix instructions.
-    code = {CodeKind::Chain, instruction == Instruction::Fma ? Instruction::MmaSync : instruction};
-  } else if (dots + convolutions == 1 && reductions == 0) {
-    code = {CodeKind::Dot, instruction};
-    for (OpId id : group.group.ops) {
-      const Op &op = graph[id];
-      if (op.opcode != Opcode::Dot && op.opcode != Opcode::Convolution)
-        continue;
-      if (op.attrs.batchGroupCount != 1 && op.opcode == Opcode::Convolution)
-        return {CodeKind::Elementwise, Instruction::Fma};
-      if (code.instruction == Instruction::Wgmma &&
-          (op.opcode == Opcode::Convolution ||
-           !whyNoMatrixProduct(graph, op, Instruction::Wgmma).empty()))
-        code.instruction = Instruction::MmaSync;
-      if (code.instruction == Instruction::MmaSync &&
-          !whyNoMatrixProduct(graph, op, Instruction::MmaSync).empty())
-        code.instruction = Instruction::Fma;
-    }
-  } else if (dots == 0 && reductions > 0 && !hasVariadic) {
-    code.kind = CodeKind::Reduction;
+    if (op.opcode != Opcode::Dot && op.opcode != Opcode::Convolution)
+      continue;
+    if (code.instruction == Instruction::Wgmma &&
+        (op.opcode == Opcode::Convolution ||
+         !whyNoMatrixProduct(graph, op, Instruction::Wgmma).empty()))
+      code.instruction = Instruction::MmaSync;
+    if (code.instruction == Instruction::MmaSync &&
+        !whyNoMatrixProduct(graph, op, Instruction::MmaSync).empty())
+      code.instruction = Instruction::Fma;
   }
   return code;
 }
@@ -196,6 +177,44 @@ Constraint warpgroupRegisters(const ResourceView &view, const CodeChoice &code,
                                beside),
                    {sums, most, warps, all})};
 }
+/// The partial sums of split-K: those of a thread in units of 16 B, for each CTA and batch.
+void addPartialSums(const ResourceView &view, const CodeChoice &code, Expr grid,
+                    std::vector<Constraint> &out) {
+  const TileParameter &split = *view.group.space.find("split_k");
+  if (code.kind != CodeKind::Dot || split.largest() == 1)
+    return;
+  constexpr int64_t unit = 16;
+  const Expr threads = view.parameter("warps") * 32;
+  for (unsigned i = 0; i < view.group.instances.size(); ++i) {
+    if (!view.isDot(i))
+      continue;
+    const DotTiles tiles = dotTiles(view, i);
+    const int64_t width = std::max(4u, bitWidth(view.dtype(i)) / 8);
+    Expr sums; // of a thread
+    if (code.instruction == Instruction::Fma) {
+      // The code takes the best of more ways to share the tile out.
+      for (int64_t across : {1, 4, 16, 32}) {
+        const Expr way =
+            tiles.rows.ceilDiv(threads.floorDiv(across)) * tiles.columns.ceilDiv(across);
+        sums = sums ? sums.min(way) : way;
+      }
+    } else if (code.instruction == Instruction::MmaSync) {
+      sums = (roundUp(tiles.rows, 16) * roundUp(tiles.columns, 8)).ceilDiv(threads);
+    } else {
+      const WarpgroupTiles padded = warpgroupTiles(view, i, tiles);
+      sums = (padded.rows * padded.columns).ceilDiv(threads);
+    }
+    const Expr bytes = grid * tiles.batch * ((sums * width).ceilDiv(unit) * unit) * threads;
+    out.push_back(
+        {Formula::lessEqual(split.size, view.constant(1)) ||
+             Formula::lessEqual(bytes, view.constant(maxPartialSumBytes)),
+         ofDevice("partial-sums",
+                  fmt::format("{{0}} B of partial sums of the {{1}} CTAs that share a tile's sum, "
+                              "of at most {}",
+                              maxPartialSumBytes),
+                  {bytes, split.size})});
+  }
+}
 } // namespace
 
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
@@ -212,6 +231,7 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
                   {r.threads}));
   atMost(r.grid, limits.gridX,
          ofDevice("grid-limit", fmt::format("{{0}} CTAs, of at most {}", limits.gridX), {r.grid}));
+  addPartialSums(ResourceView(graph, group), code, r.grid, group.constraints);
   if (!r.sharedItems.empty()) {
     Provenance from = ofDevice(
         "shared-memory",

@@ -22,6 +22,7 @@
 // Items do not share memory: their sizes add up.
 #pragma once
 
+#include "analysis/tiling/code_kind.h"
 #include "analysis/tiling/device_limits.h"
 #include "analysis/tiling/plan.h"
 #include "analysis/tiling/tiled_group.h"
@@ -39,22 +40,16 @@ struct ResourceItem {
   Expr amount;      ///< bytes per CTA, or 32-bit registers per thread
 };
 
-/// The lowering that makes the code of a group.
-enum class CodeKind : uint8_t {
-  Elementwise, ///< each element separately, also by loops
-  Reduction,
-  Dot, ///< or a convolution as one
-  Chain,
-};
-std::string_view toString(CodeKind kind); ///< "elementwise", "reduction", "dot", "chain"
+/// See code_kind.h.
+KindOfCode kindOfCode(const Graph &graph, const TiledGroup &group);
 
 struct CodeChoice {
   CodeKind kind = CodeKind::Elementwise;
   Instruction instruction = Instruction::Fma; ///< of the dots
 };
 
-/// The instruction that code generation chooses for a plan's, as far as ops and types decide: a
-/// simpler one if the plan's does not take the types.
+/// The kind of code, and the instruction that it takes where the plan says `instruction`: a simpler
+/// one if that does not take the types. What a tile would change is a constraint instead.
 CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instruction);
 
 struct Resources {
@@ -106,8 +101,12 @@ Expr mostWarpgroupRegisters(Expr warps, const DeviceLimits &limits);
 /// memory, with dozens of registers.
 bool hasTransposedBytes(const Graph &graph, const Group &group);
 
+/// Most bytes for the partial sums of split-K that our code asks for.
+constexpr int64_t maxPartialSumBytes = int64_t(1) << 34;
+
 /// Appends the device's limits as constraints of "device", with rules "threads", "grid-limit",
-/// "shared-memory" and "registers". Their texts give the amounts needed and allowed, itemised.
+/// "shared-memory", "registers" and "partial-sums". Their texts give the amounts needed and
+/// allowed, itemised.
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
                             Instruction instruction = Instruction::Fma);
 
@@ -119,7 +118,7 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
 ///             k the input features.
 ///   wgmma     m multiple of 64 and the 64x8 results divided evenly among groups of four warps;
 ///             operands that TMA can copy; otherwise as above, 8 and 16 bits only, no convolutions
-///   fma       no chain of two dots
+///   fma       no chain of two dots, no results that share a byte
 void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction);
 
 } // namespace tilewright

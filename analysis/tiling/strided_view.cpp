@@ -111,35 +111,48 @@ bool dependsOnDot(const Graph &graph, const Group &group, OpId from) {
 
 } // namespace
 
-std::optional<std::string> tmaRefusal(const Graph &graph, const Group &group, OpId dot) {
+TmaOperand tmaOperand(const Graph &graph, const Group &group, OpId dot, size_t number) {
   const DotDims &dims = graph[dot].attrs.dot;
-  for (size_t i = 0; i < 2; ++i) {
-    OpId operand = graph[dot].operands[i];
-    if (dependsOnDot(graph, group, operand))
-      continue;
-    auto refused = [&](const std::string &why) {
-      return fmt::format("operand %{} can't be copied by TMA: {}", graph[operand].name, why);
-    };
-    const Shape &shape = graph[operand].shape;
-    const auto bytes = static_cast<int64_t>(bitWidth(shape.dtype) / 8);
-    auto view = stridedViewOf(graph, operand, [&](OpId id) { return !group.contains(id); });
-    if (!view)
-      return refused(takeDiag(view.takeError()).message);
-    auto contracted = strideOfAll(*view, shape, i == 0 ? dims.lhsContracting : dims.rhsContracting);
-    if (!contracted)
-      return refused(takeDiag(contracted.takeError()).message);
-    if (*contracted != 1 && bytes != 2)
-      return refused("its contracted dim is not the contiguous one, which wgmma takes for 16-bit "
-                     "types only");
-    if (view->offset * bytes % 16 != 0)
-      return refused(fmt::format("its first element is {} bytes past a multiple of 16",
-                                 view->offset * bytes % 16));
-    for (size_t d = 0; d < shape.rank(); ++d)
-      if (int64_t stride = view->strides[d];
-          shape.dims[d] > 1 && stride != 1 && (stride <= 0 || stride * bytes % 16 != 0))
-        return refused(
-            fmt::format("a stride of {} bytes is not a positive multiple of 16", stride * bytes));
-  }
+  const OpId operand = graph[dot].operands[number];
+  TmaOperand result;
+  if (dependsOnDot(graph, group, operand))
+    return result;
+  const Shape &shape = graph[operand].shape;
+  auto refused = [&](const std::string &why) {
+    result.whyNot = fmt::format("operand %{} of {} can't be copied by TMA: {}; mma.sync takes it",
+                                graph[operand].name, shape.str(false), why);
+    return result;
+  };
+  const auto bytes = static_cast<int64_t>(bitWidth(shape.dtype) / 8);
+  auto view = stridedViewOf(graph, operand, [&](OpId id) { return !group.contains(id); });
+  if (!view)
+    return refused(takeDiag(view.takeError()).message);
+  auto contracted =
+      strideOfAll(*view, shape, number == 0 ? dims.lhsContracting : dims.rhsContracting);
+  if (!contracted)
+    return refused(takeDiag(contracted.takeError()).message);
+  result.copiesLines = *contracted != 1;
+  for (size_t d = 0; d < shape.rank(); ++d)
+    if (shape.dims[d] > 1 && view->strides[d] == 1)
+      result.contiguousDim = d;
+  if (result.copiesLines && bytes != 2)
+    return refused("its contracted dim is not the contiguous one, which wgmma takes for 16-bit "
+                   "types only");
+  if (view->offset * bytes % 16 != 0)
+    return refused(fmt::format("its first element is {} bytes past a multiple of 16",
+                               view->offset * bytes % 16));
+  for (size_t d = 0; d < shape.rank(); ++d)
+    if (int64_t stride = view->strides[d];
+        shape.dims[d] > 1 && stride != 1 && (stride <= 0 || stride * bytes % 16 != 0))
+      return refused(fmt::format("the stride of dim {}, {} bytes, is not a positive multiple of 16",
+                                 d, stride * bytes));
+  return result;
+}
+
+std::optional<std::string> tmaRefusal(const Graph &graph, const Group &group, OpId dot) {
+  for (size_t number : {0, 1})
+    if (TmaOperand operand = tmaOperand(graph, group, dot, number); !operand.whyNot.empty())
+      return operand.whyNot;
   return std::nullopt;
 }
 

@@ -34,12 +34,24 @@ llvm::Expected<StridedView> stridedViewOf(const Graph &graph, OpId op,
 llvm::Expected<int64_t> strideOfAll(const StridedView &view, const Shape &shape,
                                     const std::vector<int64_t> &dims);
 
-/// Why TMA can't copy the operands of a dot of the group, so that our code can't use wgmma; empty
-/// if it can, as far as that does not depend on the tile. An operand that another dot of the group
-/// computes is not copied. TMA copies
+/// How TMA copies an operand of a dot for wgmma, as far as that does not depend on the tile. It
+/// copies
 ///   - strided views of an input, the contracted dims as one;
 ///   - the first element, and strides but for one of a single element, at multiples of 16 bytes;
 ///   - that one is the contracted dim's, unless elements have 16 bits.
+/// An operand that another dot of the group computes is not copied.
+struct TmaOperand {
+  std::string whyNot; ///< why TMA can't copy it: our code can't use wgmma then
+  /// Another dim than the contracted one is contiguous: an element of K is a line of a box, which
+  /// has at most `mostTmaLines`.
+  bool copiesLines = false;
+  std::optional<size_t> contiguousDim; ///< of those with more than one element
+};
+TmaOperand tmaOperand(const Graph &graph, const Group &group, OpId dot, size_t number);
+/// Why it can't copy one of the two operands; empty if it can copy both.
 std::optional<std::string> tmaRefusal(const Graph &graph, const Group &group, OpId dot);
+
+/// Largest extent of a box in any dim: PTX ISA, cuTensorMapEncodeTiled.
+constexpr int64_t mostTmaLines = 256;
 
 } // namespace tilewright

@@ -167,8 +167,8 @@ TEST(StridedView, OperandsOfWarpgroups) {
   EXPECT_EQ(
       reason(two("  a = f8e4m3fn[64,128] parameter(0)\n", "  b = f8e4m3fn[128,64] parameter(1)\n"),
              rows),
-      "operand %b can't be copied by TMA: its contracted dim is not the "
-      "contiguous one, which wgmma takes for 16-bit types only");
+      "operand %b of f8e4m3fn[128,64] can't be copied by TMA: its contracted dim is not the "
+      "contiguous one, which wgmma takes for 16-bit types only; mma.sync takes it");
   EXPECT_EQ(reason(two("  a = f8e4m3fn[64,128] parameter(0)\n",
                        "  b = f8e4m3fn[128,64]{0,1} parameter(1)\n"),
                    rows),
@@ -176,25 +176,25 @@ TEST(StridedView, OperandsOfWarpgroups) {
   EXPECT_EQ(reason(two("  x = f32[64,128] parameter(0)\n  a = bf16[64,128] convert(x)\n",
                        "  b = bf16[128,64] parameter(1)\n"),
                    rows),
-            "operand %a can't be copied by TMA: %a is computed, not read "
-            "from memory");
+            "operand %a of bf16[64,128] can't be copied by TMA: %a is computed, not read "
+            "from memory; mma.sync takes it");
   EXPECT_EQ(
       reason(two("  a = bf16[64,33] parameter(0)\n", "  b = bf16[33,64] parameter(1)\n"), rows),
-      "operand %a can't be copied by TMA: a stride of 66 bytes is not a "
-      "positive multiple of 16");
+      "operand %a of bf16[64,33] can't be copied by TMA: the stride of dim 0, 66 bytes, is not a "
+      "positive multiple of 16; mma.sync takes it");
   EXPECT_EQ(
       reason(two("  x = bf16[64,129] parameter(0)\n  a = bf16[64,128] slice(x), slice={[0:64], "
                  "[1:129]}\n",
                  "  b = bf16[128,64] parameter(1)\n"),
              rows),
-      "operand %a can't be copied by TMA: its first element is 2 bytes "
-      "past a multiple of 16");
+      "operand %a of bf16[64,128] can't be copied by TMA: its first element is 2 bytes "
+      "past a multiple of 16; mma.sync takes it");
   EXPECT_EQ(
       reason(two("  x = bf16[128] parameter(0)\n  a = bf16[64,128] broadcast(x), dimensions={1}\n",
                  "  b = bf16[128,64] parameter(1)\n"),
              rows),
-      "operand %a can't be copied by TMA: a stride of 0 bytes is not a "
-      "positive multiple of 16");
+      "operand %a of bf16[64,128] can't be copied by TMA: the stride of dim 0, 0 bytes, is not a "
+      "positive multiple of 16; mma.sync takes it");
 }
 
 // Words of four bytes along the contracted dim: put together, or there already.

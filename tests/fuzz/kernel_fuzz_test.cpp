@@ -107,11 +107,9 @@ void KernelFuzz::expectResources(const KernelPlan &plan, const KernelSpec &spec,
     return;
   }
   const CodeChoice wanted = codeOf(plan.ops(), *plan.tiled, plan.instruction);
-  if (kernel->notes.empty()) { // else they say why not
-    EXPECT_EQ(toString(kernel->code.kind), toString(wanted.kind)) << plan.name << ":" << text;
-    EXPECT_EQ(toString(kernel->code.instruction), toString(wanted.instruction))
-        << plan.name << ":" << text;
-  }
+  EXPECT_EQ(toString(kernel->code.kind), toString(wanted.kind)) << plan.name << ":" << text;
+  EXPECT_EQ(toString(kernel->code.instruction), toString(wanted.instruction))
+      << plan.name << ":" << text;
   const Resources resources = resourcesOf(plan.ops(), *plan.tiled, kernel->code, DeviceLimits());
   EXPECT_EQ(evaluate(resources.sharedBytes, plan.assignment()), kernel->launch.sharedBytes)
       << plan.name << ":" << text << ": " << toString(kernel->code.kind);
