@@ -1,0 +1,123 @@
+// Folds three ways: the symbolic program's at given sizes, those of the program with numbers put
+// in, and what a run counts.
+#include "analysis/program/fold/fold.h"
+#include "analysis/program/testing/golden_programs.h"
+
+#include <cstdlib>
+
+using namespace tilewright;
+using namespace tilewright::program;
+using namespace tilewright::program::testing;
+
+namespace {
+
+/// Counts of tiles that are live assume that each loop goes round: in a loop of one step nothing is
+/// live for the next one.
+bool isExactLiveness(const RunResult &run) { return run.shortestLoop >= 2; }
+
+void compare(const GoldenProgram &golden, const Program &symbolic, const Folds &folds,
+             const SizeValues &sizes, uint64_t seed) {
+  Program program = withSizes(symbolic, sizes);
+  Folds numbers = foldsOf(program);
+  Module module = referenceOf(golden.name, sizes);
+  std::vector<Tensor> inputs = fillArguments(module, module.entryId, seed);
+  RunOptions options;
+  options.seed = seed;
+  llvm::Expected<RunResult> run = interpret(program, inputs, options);
+  ASSERT_TRUE(bool(run)) << golden.name << " " << describe(sizes)
+                         << takeDiag(run.takeError()).str();
+  Assignment at = assignmentOf(symbolic, sizes);
+  for (size_t i = 0; i < countKinds; ++i) {
+    Count count = static_cast<Count>(i);
+    std::optional<int64_t> formula = folds.at(folds.counts[count], at);
+    ASSERT_EQ(formula, numbers.at(numbers.counts[count], {}))
+        << golden.name << " " << describe(sizes) << toString(count);
+    ASSERT_TRUE(formula.has_value());
+    if (count == Count::LiveRegisters && !isExactLiveness(*run))
+      ASSERT_LE(run->counts[count], *formula) << golden.name << " " << describe(sizes);
+    else
+      ASSERT_EQ(*formula, run->counts[count])
+          << golden.name << " " << describe(sizes) << toString(count);
+  }
+  for (size_t t = 0; t < program.tensors.size(); ++t)
+    ASSERT_EQ(folds.at(folds.tensorBytes[t], at), run->tensorBytes[t])
+        << golden.name << " " << describe(sizes) << program.tensors[t].name;
+}
+
+} // namespace
+
+// TILEWRIGHT_PROGRAM_SIZES asks for more sizes of each program.
+TEST(Folds, EqualThreeWays) {
+  const char *wanted = std::getenv("TILEWRIGHT_PROGRAM_SIZES");
+  int runs = wanted ? std::atoi(wanted) : 200;
+  for (const GoldenProgram &golden : goldenPrograms()) {
+    SizeDice dice(29);
+    Program symbolic = parsed(textOf(golden.name), golden.name);
+    Folds folds = foldsOf(symbolic);
+    EXPECT_TRUE(folds.inexact.empty()) << golden.name;
+    for (int run = 0; run < runs; ++run) {
+      SizeValues sizes = golden.sizes(dice);
+      compare(golden, symbolic, folds, sizes, dice.word());
+      if (::testing::Test::HasFatalFailure())
+        return;
+    }
+  }
+}
+
+// The numbers that the study of this design gives for 4096³ with a split of 2.
+TEST(Folds, OfALargeMatrixProduct) {
+  Program program = parsed(R"(
+kernel gemm(a: bf16[M,K], b: bf16[K,N], bias: f32[N]) -> c: bf16[M,N]
+warps W producer 1
+grid p < cdiv(M,BM), q < cdiv(N,BN), s < P
+axis i < BM at p*BM of M, j < BN at q*BN of N, k < BK at t*BK of K
+ring A: bf16[i,k], B: bf16[k,j] x S swizzle 128
+shared X: bf16[i,j] in A pad 8
+acc = full 0 f32[i,j] @ wgmma(WR,WC)
+for t < cdiv(K,BK) split s/P
+  issue copy A <- a[i,k] via tma; copy B <- b[k,j] via tma
+  acc += dot(A, B) over k wgmma
+sum = sum.splits acc over s
+write X <- sum
+y = read X @ flat(8)
+z = load bias[j] @ like y
+store c[i,j] = y + z
+)");
+  SizeValues sizes{{"M", 4096}, {"N", 4096}, {"K", 4096}, {"BM", 128}, {"BN", 128}, {"BK", 64},
+                   {"S", 4},    {"P", 2},    {"W", 8},    {"WR", 2},   {"WC", 1}};
+  Folds folds = foldsOf(program);
+  Assignment at = assignmentOf(program, sizes);
+  auto value = [&](Count count) { return folds.at(folds.counts[count], at).value_or(-1); };
+  constexpr int64_t mebi = 1 << 20;
+  EXPECT_EQ(value(Count::Ctas), 2048);
+  EXPECT_EQ(value(Count::Threads), 288);
+  EXPECT_EQ(value(Count::SharedBytes), 131072 + 2 * 4 * 16); // a pair of mbarriers a slot and ring
+  EXPECT_EQ(value(Count::WorkspaceBytes), 256 * mebi);
+  EXPECT_EQ(value(Count::SplitArrivals), 2048);
+  EXPECT_EQ(value(Count::Copies), 2 * 65536);
+  EXPECT_EQ(value(Count::CopiedBytes), 2048 * mebi);
+  EXPECT_EQ(value(Count::MbarrierWaits), 589824);
+  EXPECT_EQ(value(Count::Wgmmas), 524288);
+  EXPECT_EQ(value(Count::WrittenBytes), 32 * mebi);
+  // Each part with the line that it comes from.
+  int64_t itemised = 0;
+  for (const SharedItem &item : folds.shared)
+    itemised += evaluate(item.bytes, at).value_or(0);
+  EXPECT_EQ(itemised, value(Count::SharedBytes));
+  for (const FoldItem &item : folds.items)
+    EXPECT_TRUE(item.where.isKnown());
+}
+
+// Trips that depend on the CTA are summed up, not approximated.
+TEST(Folds, OfTripsThatDependOnTheCta) {
+  Program program = parsed(textOf("attention"));
+  Folds folds = foldsOf(program);
+  ASSERT_FALSE(folds.sums.empty());
+  SizeValues sizes{{"B", 1}, {"N", 256}, {"D", 64}, {"BM", 64}, {"BN", 32}, {"S", 2}, {"W", 4}};
+  Assignment at = assignmentOf(program, sizes);
+  // 2, 4, 6 and 8 steps of the four CTAs, each of 4 + 1 waits.
+  EXPECT_EQ(folds.at(folds.counts[Count::MbarrierWaits], at), (2 + 4 + 6 + 8) * 5);
+  // Q once, and of K and V what the steps cover.
+  EXPECT_EQ(folds.at(folds.counts[Count::CopiedBytes], at),
+            (256 + 2 * (64 + 128 + 192 + 256)) * 64 * 2);
+}
