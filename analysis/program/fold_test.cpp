@@ -1,9 +1,11 @@
 // Folds three ways: the symbolic program's at given sizes, those of the program with numbers put
 // in, and what a run counts.
-#include "analysis/program/fold/fold.h"
+#include "analysis/program/fold.h"
 #include "analysis/program/testing/golden_programs.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <set>
 
 using namespace tilewright;
 using namespace tilewright::program;
@@ -120,4 +122,61 @@ TEST(Folds, OfTripsThatDependOnTheCta) {
   // Q once, and of K and V what the steps cover.
   EXPECT_EQ(folds.at(folds.counts[Count::CopiedBytes], at),
             (256 + 2 * (64 + 128 + 192 + 256)) * 64 * 2);
+}
+
+namespace {
+
+size_t nodesOf(const Folds &folds) {
+  std::set<uint32_t> seen;
+  std::vector<Expr> stack;
+  for (size_t i = 0; i < countKinds; ++i)
+    stack.push_back(folds.counts[static_cast<Count>(i)]);
+  while (!stack.empty()) {
+    Expr e = stack.back();
+    stack.pop_back();
+    if (!e || !seen.insert(e.id()).second)
+      continue;
+    for (Expr operand : {e.lhs(), e.rhs(), e.third()})
+      stack.push_back(operand);
+  }
+  return seen.size();
+}
+
+} // namespace
+
+// Pricing evaluates folds for millions of plans a second: they have to stay short.
+TEST(Folds, AreShort) {
+  for (const GoldenProgram &golden : goldenPrograms()) {
+    size_t nodes = nodesOf(foldsOf(parsed(textOf(golden.name), golden.name)));
+    EXPECT_LE(nodes, golden.name == "attention" ? 450u : 350u) << golden.name;
+    EXPECT_GE(nodes, 20u) << golden.name;
+  }
+}
+
+// A pipeline of one program, whatever order its CTAs and copies take: the same values and counts.
+TEST(Folds, DoNotDependOnTheOrderOfCopies) {
+  SizeDice dice(41);
+  for (const char *name : {"gemm_roles", "gemm_persistent", "attention", "gemm_split"}) {
+    auto golden = std::find_if(goldenPrograms().begin(), goldenPrograms().end(),
+                               [&](const GoldenProgram &g) { return g.name == name; });
+    SizeValues sizes = golden->sizes(dice);
+    Program program = withSizes(parsed(textOf(name)), sizes);
+    Module module = referenceOf(name, sizes);
+    std::vector<Tensor> inputs = fillArguments(module, module.entryId, 8);
+    std::optional<RunResult> first;
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+      RunOptions options;
+      options.seed = seed;
+      llvm::Expected<RunResult> run = interpret(program, inputs, options);
+      ASSERT_TRUE(bool(run)) << takeDiag(run.takeError()).str();
+      if (!first) {
+        first = std::move(*run);
+        continue;
+      }
+      for (size_t r = 0; r < run->results.size(); ++r)
+        ASSERT_TRUE(std::ranges::equal(run->results[r].words(), first->results[r].words())) << name;
+      for (size_t i = 0; i < countKinds; ++i)
+        ASSERT_EQ(run->counts[static_cast<Count>(i)], first->counts[static_cast<Count>(i)]);
+    }
+  }
 }

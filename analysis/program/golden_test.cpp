@@ -1,5 +1,5 @@
 // The programs of tests/programs, run tile by tile against the graph's evaluator.
-#include "analysis/program/fold/fold.h"
+#include "analysis/program/fold.h"
 #include "analysis/program/testing/golden_programs.h"
 #include "analysis/program/verify.h"
 

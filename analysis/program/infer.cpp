@@ -134,7 +134,7 @@ private:
 
   Layout layoutFor(const std::optional<LayoutSpec> &spec, const AxisSet &axes, DType type) {
     LayoutSpec flat{LayoutFamily::Flat, {p.number(1)}, {}};
-    return p.layoutFor(spec ? *spec : flat, axes, type);
+    return p.layoutFor(spec ? *spec : flat, axes, type, role);
   }
 
   void define(ValueId value, Tile tile) {
@@ -230,7 +230,8 @@ private:
     if (llvm::Error error = checkDefined(op, o.value))
       return error;
     const Tile &from = p[o.value].tile;
-    define(op.results[0], {from.type, from.axes, p.layoutFor(o.layout, from.axes, from.type)});
+    define(op.results[0],
+           {from.type, from.axes, p.layoutFor(o.layout, from.axes, from.type, role)});
     return llvm::Error::success();
   }
   llvm::Error visitKind(Op &op, SelectAxisOp &o) {
@@ -278,7 +279,12 @@ private:
       isDefined[i] = isDefined[i] && first[i];
     return llvm::Error::success();
   }
-  llvm::Error visitKind(Op &, RoleOp &o) { return run(o.body); }
+  llvm::Error visitKind(Op &, RoleOp &o) {
+    RoleId outer = std::exchange(role, o.role);
+    llvm::Error error = run(o.body);
+    role = outer;
+    return error;
+  }
   llvm::Error visitKind(Op &, StoreOp &) { return llvm::Error::success(); }
   llvm::Error visitKind(Op &, AtomicOp &) { return llvm::Error::success(); }
   llvm::Error visitKind(Op &, CopyOp &) { return llvm::Error::success(); }
@@ -289,6 +295,7 @@ private:
   std::vector<TypeConflict> *conflicts;
   std::vector<bool> isDefined, isTyped;
   SourceLoc where;
+  RoleId role; ///< of the region at hand
 };
 
 } // namespace

@@ -39,10 +39,10 @@ int64_t Interpreter::moves(const Layout &layout, AxisId contiguous) const {
 Layout Interpreter::heldAs(const ScalarExpr &scalar, const AxisSet &axes,
                            const std::optional<LayoutSpec> &spec, DType type) const {
   if (spec)
-    return program.layoutFor(*spec, axes, type);
+    return program.layoutFor(*spec, axes, type, role);
   if (std::optional<Layout> layout = layoutOf(program, scalar, axes))
     return *layout;
-  return program.layoutFor({LayoutFamily::Flat, {program.number(1)}, {}}, axes, type);
+  return program.layoutFor({LayoutFamily::Flat, {program.number(1)}, {}}, axes, type, role);
 }
 
 void Interpreter::countReduction(const Op &op, const ReduceOp &o, const Layout &held) {

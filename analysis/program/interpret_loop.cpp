@@ -155,7 +155,12 @@ Interpreter::Flow Interpreter::kind(const Op &, const IfOp &o) {
   return region(number(o.condition) != 0 ? o.then : o.otherwise);
 }
 
-Interpreter::Flow Interpreter::kind(const Op &, const RoleOp &o) { return region(o.body); }
+Interpreter::Flow Interpreter::kind(const Op &, const RoleOp &o) {
+  RoleId outer = std::exchange(role, o.role);
+  Flow flow = region(o.body);
+  role = outer;
+  return flow;
+}
 
 Interpreter::Flow Interpreter::kind(const Op &, const BarrierOp &) {
   add(Count::Barriers, 1);

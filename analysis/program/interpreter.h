@@ -158,6 +158,7 @@ private:
   };
   std::vector<TraceEntry> trace;
   bool isProducing = false;
+  RoleId role; ///< of the region at hand
 
   // Of the whole kernel.
   struct Partial {

@@ -1,7 +1,7 @@
 // Ops that no golden program has: conditions, roles, slices, joins, scans, steps ahead. Each
 // program is verified, run with several orders of its CTAs and copies, and its folds are compared
 // with the run.
-#include "analysis/program/fold/fold.h"
+#include "analysis/program/fold.h"
 #include "analysis/program/testing/golden_programs.h"
 #include "analysis/program/verify.h"
 
@@ -132,11 +132,11 @@ TEST(ProgramOps, RolesBoundsAndConditions) {
   const std::string text = R"(
 kernel bounded(x: f32[N]) -> y: f32[N], n: s32[4]
 warps 4
-roles first < 2 registers 40, rest < 2 registers 40
+roles first < 1 registers 40, rest < 3 registers 40
 grid p < cdiv(N,16)
 axis i < 16 at p*16 of N, j < 16 at p*16 from 3 of N
-a = load x[i] if i in [2, N - 2) else 7
 role first
+  a = load x[i] if i in [2, N - 2) else 7
   store y[i] = a * 2
 role rest
   b = load x[j] else -inf
@@ -159,7 +159,12 @@ role rest
     for (size_t i = 0; i < counts.size(); ++i)
       ASSERT_EQ(run->results[1].integer(static_cast<int64_t>(i)), counts[i]);
     // No rule counts the lanes of an axis with a lower bound: bytes are marked as a bound.
-    EXPECT_FALSE(foldsOf(program).inexact.empty());
+    Folds folds = foldsOf(program);
+    EXPECT_FALSE(folds.inexact.empty());
+    // Layouts are those of a role's own warps: 16 lanes in one warp, and in each of three.
+    EXPECT_EQ(folds.at(folds.counts[Count::Stores], {}), run->counts[Count::Stores]);
+    EXPECT_EQ(run->counts[Count::Stores], counts[0]);
+    EXPECT_EQ(folds.registers.size(), 3u);
   }
 }
 

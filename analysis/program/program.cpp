@@ -76,7 +76,8 @@ Expr Program::splitVariable() const {
   return found;
 }
 
-Layout Program::layoutFor(const LayoutSpec &spec, const AxisSet &tileAxes, DType type) const {
+Layout Program::layoutFor(const LayoutSpec &spec, const AxisSet &tileAxes, DType type,
+                          RoleId role) const {
   if (spec.family == LayoutFamily::Like) {
     const Tile &other = (*this)[spec.value].tile;
     return other.layout.withoutAxes(without(other.axes, tileAxes));
@@ -87,7 +88,8 @@ Layout Program::layoutFor(const LayoutSpec &spec, const AxisSet &tileAxes, DType
   std::vector<AxisExtent> extents;
   for (AxisId axis : tileAxes)
     extents.push_back({axis, resolved((*this)[axis].extent)});
-  return makeLayout(numbers, extents, bitWidth(type), resolved(warps));
+  return makeLayout(numbers, extents, bitWidth(type),
+                    resolved(role.isValid() ? (*this)[role].warps : warps));
 }
 
 llvm::Error Program::errorAt(SourceLoc where, std::string message, DiagClass cls) const {

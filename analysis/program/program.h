@@ -113,8 +113,9 @@ struct Program {
   AxisSet axesOf(const Access &access) const;
   /// The variable that names the split of a loop or of sum.splits; null: no split.
   Expr splitVariable() const;
-  /// A layout of a family for these axes, with `let`s resolved.
-  Layout layoutFor(const LayoutSpec &spec, const AxisSet &axes, DType type) const;
+  /// A layout of a family for these axes, with `let`s resolved; `role`: whose warps hold it,
+  /// invalid outside of roles.
+  Layout layoutFor(const LayoutSpec &spec, const AxisSet &axes, DType type, RoleId role = {}) const;
 
   /// An error at an op, or without a place where the program was built.
   llvm::Error errorAt(SourceLoc where, std::string message,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/program/program.h"
+#include "analysis/tiling/constraint.h"
 
 #include "llvm/Support/Error.h"
 
@@ -22,6 +23,8 @@ std::string printOp(const Program &program, const Op &op);
 /// An integer expression in the text's words: "cdiv(M, BM) * 2 + 1".
 std::string printExpr(const Program &program, Expr expr);
 std::string printScalar(const Program &program, const ScalarExpr &scalar);
+/// A formula in the text's words: "BM * 2 <= S and 16 divides BK".
+std::string printFormula(const Program &program, const Formula &formula);
 /// "f32[i,j]".
 std::string printTile(const Program &program, const Tile &tile);
 

@@ -34,7 +34,8 @@ public:
 private:
   struct Place {
     LoopNest loops;
-    bool isIssue = false, isInIf = false, isInRole = false;
+    bool isIssue = false, isInIf = false;
+    RoleId role; ///< invalid: outside of roles
   };
   bool checkReferences();
   void visit(const Region &region, const Place &place);
@@ -45,8 +46,10 @@ private:
   void checkReadPlace(const Op &op, BufferId buffer, Expr step, const Place &place);
   void checkCopy(const Op &op, const CopyOp &copy, const Place &place);
   void checkAliases();
+  void checkCopyIntoOthers(BufferId id);
   void checkSwizzles();
   void checkMap(const Op &op);
+  void checkHolders(const Op &op, const Place &place);
   void checkDot(const Op &op, const DotOp &dot);
   bool checkOperand(const Op &op, const DotOp &dot, const ScalarExpr &scalar, bool isLeft,
                     Expr rows, Expr columns);
@@ -64,6 +67,7 @@ private:
   Simplifier simplifier;
   Verification result;
   bool isBehindSplits = false;
+  std::vector<RoleId> madeBy; ///< by value: the role of the op that made it
   unsigned sumsOfSplits = 0;
 };
 

@@ -180,6 +180,7 @@ void Verifier::visit(const Region &region, const Place &place) {
   for (const Op &op : region) {
     checkShape(op);
     checkMap(op);
+    checkHolders(op, place);
     checkIndices(op);
     checkBarrier(op, place);
     if (op.as<StoreOp>())
@@ -210,7 +211,7 @@ void Verifier::visit(const Region &region, const Place &place) {
       visit(o->then, inner);
       visit(o->otherwise, inner);
     } else if (const auto *o = op.as<RoleOp>()) {
-      inner.isInRole = true;
+      inner.role = o->role;
       visit(o->body, inner);
     }
   }

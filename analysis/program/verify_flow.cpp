@@ -1,4 +1,4 @@
-#include "analysis/program/fold/fold.h"
+#include "analysis/program/fold.h"
 #include "analysis/program/verifier.h"
 
 namespace tilewright::program {
@@ -17,7 +17,7 @@ void Verifier::checkBarrier(const Op &op, const Place &place) {
   const auto *barrier = op.as<BarrierOp>();
   if (barrier && place.isIssue)
     violate(13, op.where, "a barrier in an issue block, which other warps may run");
-  if (barrier && barrier->isOfCluster && (place.isInRole || place.isInIf))
+  if (barrier && barrier->isOfCluster && (place.role.isValid() || place.isInIf))
     violate(13, op.where, "a barrier of the cluster that not all warps reach");
 }
 
@@ -26,7 +26,7 @@ void Verifier::checkSplits(const Op &op, const SumSplitsOp &sum, const Place &pl
   isBehindSplits = true;
   if (!place.loops.empty())
     violate(14, op.where, "sum.splits inside a loop");
-  if (place.isInIf || place.isInRole)
+  if (place.isInIf || place.role.isValid())
     violate(14, op.where, "sum.splits where not all CTAs come by");
   if (sumsOfSplits > 1)
     violate(14, op.where, "a second sum.splits: sum several values in one");

@@ -35,6 +35,19 @@ void Verifier::checkMap(const Op &op) {
   }
 }
 
+/// V8: registers are not seen by other warps than those that made them.
+void Verifier::checkHolders(const Op &op, const Place &place) {
+  madeBy.resize(p.values.size());
+  for (const ScalarExpr *scalar : scalarsOf(op))
+    for (const ScalarNode &node : scalar->nodes)
+      if (node.kind == ScalarNode::Kind::Value && madeBy[node.value.index] != place.role)
+        violate(8, op.where,
+                fmt::format("{} is held by warps of another role: hand it over in a buffer",
+                            p[node.value].name));
+  for (ValueId id : op.results)
+    madeBy[id.index] = place.role;
+}
+
 namespace {
 
 /// Rows and columns of warps (of warpgroups) of an accumulator, from its digits; nothing if it is

@@ -163,6 +163,37 @@ void Verifier::checkSwizzles() {
   }
 }
 
+/// A write has barriers of its own; a copy starts without one.
+void Verifier::checkCopyIntoOthers(BufferId id) {
+  bool isFree = true; // a barrier lies behind the last use of another buffer
+  BufferId host = p[id].alias;
+  auto isOther = [&](BufferId other) { return other == host || p[other].alias == host; };
+  for (const Op &op : p.body) {
+    bool isBarrier = op.as<BarrierOp>();
+    isFree = isFree || isBarrier;
+    auto look = [&](const Op &inner) {
+      const auto *copy = inner.as<CopyOp>();
+      if (copy && copy->buffer == id && !isFree)
+        violate(6, inner.where,
+                fmt::format("{} is filled where {} may still be read: put a barrier in front",
+                            p[id].name, p[host].name));
+      std::vector<BufferId> used;
+      if (const auto *read = inner.as<ReadOp>())
+        used.push_back(read->buffer);
+      for (const ScalarExpr *scalar : scalarsOf(inner))
+        for (const ScalarNode &node : scalar->nodes)
+          if (node.kind == ScalarNode::Kind::Slot)
+            used.push_back(node.buffer);
+      for (BufferId other : used)
+        if (other != id && isOther(other))
+          isFree = false;
+    };
+    look(op);
+    for (const Region *inner : regionsOf(op))
+      forEachOp(*inner, [&](const Op &nested, const LoopNest &) { look(nested); });
+  }
+}
+
 /// A buffer is in use from the first op that names it to the last one; a loop counts as a whole for
 /// what is used inside it.
 void Verifier::checkAliases() {
@@ -209,6 +240,7 @@ void Verifier::checkAliases() {
       violate(6, uses[i].where,
               fmt::format("{} lies in {}, which lies in {} itself", buffer.name, host.name,
                           p[host.alias].name));
+    checkCopyIntoOthers(BufferId{static_cast<uint32_t>(i)});
     for (size_t j = 0; j < p.buffers.size(); ++j) {
       bool isSame = BufferId{static_cast<uint32_t>(j)} == buffer.alias ||
                     (j < i && p.buffers[j].alias == buffer.alias);

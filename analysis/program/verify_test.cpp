@@ -1,5 +1,5 @@
 // Each rule of the verifier, by programs that break it: the message and the line that it points at.
-#include "analysis/program/fold/fold.h"
+#include "analysis/program/fold.h"
 #include "analysis/program/testing/golden_programs.h"
 #include "analysis/program/verify.h"
 
@@ -68,6 +68,10 @@ const std::vector<Broken> &brokenRows() {
        "T is in use while S is, in the same memory", 9},
       {6, "shared S: f32[i,j]\nshared T: f32[i,k] in S\nw = full 0 f32[i,k]\nwrite T <- w",
        "T takes 2048 bytes, S has 1024", 8},
+      {6,
+       "shared S: f32[i,k]\nshared T: f32[i,k] in S\ncopy S <- x[i,k]\nb = read S\n"
+       "copy T <- x[i,k]\nc = read T",
+       "T is filled where S may still be read", 9},
       {7, "for t < cdiv(N,32)\n  a = load x[i,j]\n  m = reduce max a over j",
        "lanes of j beyond N hold 0 where the reduction needs -inf", 7},
       {7,
@@ -78,6 +82,8 @@ const std::vector<Broken> &brokenRows() {
        "a step changes s in lanes of j that do not count", 6},
       {8, "a = full 0 f32[i] @ flat(1)\nb = full 0 f32[i,k] @ rows(1,32)\nc = map a + b",
        "a is held by other threads than the result", 7},
+      {8, "roles a < 1, b < 3\na = load x[i,0]\nrole b\n  c = map a + 1",
+       "a is held by warps of another role", 8},
       {10, "shared S: bf16[i,j]\ncopy S <- x[i,j]", "S holds bf16, and x is f32", 6},
       {11, "shared S: f32[i,j] swizzle 64\nshared T: bf16[i] swizzle 32\nbarrier",
        "rows of T are 8 elements of 16 bits, no whole panels of 32 bytes", 0},

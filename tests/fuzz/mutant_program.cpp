@@ -1,6 +1,6 @@
 // Mutants of tile programs: of each that is read, the text comes back, every rule has an answer,
 // the folds are made, and a run with small numbers ends.
-#include "analysis/program/fold/fold.h"
+#include "analysis/program/fold.h"
 #include "analysis/program/interpret.h"
 #include "analysis/program/substitute.h"
 #include "analysis/program/text.h"

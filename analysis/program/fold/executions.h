@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/affine/simplify.h"
-#include "analysis/program/fold/fold.h"
+#include "analysis/program/fold.h"
 
 namespace tilewright::program {
 

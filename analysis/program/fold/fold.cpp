@@ -1,4 +1,4 @@
-#include "analysis/program/fold/fold.h"
+#include "analysis/program/fold.h"
 
 #include "analysis/program/fold/executions.h"
 #include "analysis/program/fold/live.h"
@@ -41,6 +41,8 @@ public:
     Surroundings around;
     region(p.body, around);
     folds.registers = liveRegisters(p);
+    if (p.producerWarps) // copies hold no tiles
+      folds.registers.push_back({"producer", p.number(0)});
     folds.counts[Count::LiveRegisters] = folds.registers.front().words;
     return std::move(folds);
   }
@@ -110,7 +112,7 @@ private:
       if (std::optional<Layout> layout = layoutOf(p, scalar, axes))
         return *layout;
     LayoutSpec flat{LayoutFamily::Flat, {p.number(1)}, {}};
-    return p.layoutFor(spec ? *spec : flat, axes, scalar.type());
+    return p.layoutFor(spec ? *spec : flat, axes, scalar.type(), role);
   }
 
   void kind(const Op &op, const LoadOp &o, Surroundings &around) {
@@ -247,7 +249,11 @@ private:
   void kind(const Op &op, const BarrierOp &, Surroundings &around) {
     add(op, Count::Barriers, executions.times(around));
   }
-  void kind(const Op &, const RoleOp &o, Surroundings &around) { region(o.body, around); }
+  void kind(const Op &, const RoleOp &o, Surroundings &around) {
+    RoleId outer = std::exchange(role, o.role);
+    region(o.body, around);
+    role = outer;
+  }
   void kind(const Op &, const MapOp &, Surroundings &) {}
   void kind(const Op &, const ScanOp &, Surroundings &) {}
   void kind(const Op &, const FullOp &, Surroundings &) {}
@@ -258,6 +264,7 @@ private:
   const Program &p;
   Folds folds;
   Executions executions;
+  RoleId role; ///< of the region at hand
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 // Live registers of tiles. Internal.
 #pragma once
 
-#include "analysis/program/fold/fold.h"
+#include "analysis/program/fold.h"
 
 namespace tilewright::program {
 
