@@ -18,6 +18,8 @@ enum class Count : uint8_t {
   ReadBytes,      ///< by loads
   WrittenBytes,   ///< by stores
   CopiedBytes,    ///< by asynchronous copies
+  ReadSectors,    ///< of 32 bytes, by loads and copies: each once an access of a CTA and step
+  WrittenSectors, ///< by stores
   WorkspaceBytes, ///< of sum.splits: written once, read once
   Loads,
   Stores,
@@ -32,7 +34,10 @@ enum class Count : uint8_t {
   Atomics,       ///< elements
   SplitArrivals, ///< counters of sum.splits
 };
-constexpr size_t countKinds = 20;
+constexpr size_t countKinds = 22;
+
+/// What memory moves at a time.
+constexpr int64_t sectorBits = 32 * 8;
 
 std::string_view toString(Count count); ///< "shared_bytes"
 

@@ -52,6 +52,9 @@ struct Folds {
   std::vector<SharedItem> shared;
   std::vector<RoleRegisters> registers;
   std::vector<SumOverSteps> sums;
+  /// 1 where rows and tiles of all accesses start at sectors, so that counts of sectors are exact;
+  /// else they are upper bounds.
+  Expr sectorsAreExact;
   /// Counts of accesses whose axes no rule counts exactly: upper bounds, by place.
   std::vector<SourceLoc> inexact;
 

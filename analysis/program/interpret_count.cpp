@@ -36,6 +36,18 @@ int64_t Interpreter::moves(const Layout &layout, AxisId contiguous) const {
   return saturatingProduct(extentProduct(layout.warps), vectors);
 }
 
+void Interpreter::countSectors(const Op &op, const Access &access,
+                               const std::vector<int64_t> &positions) {
+  int64_t bits = bitWidth(program[access.tensor].type);
+  std::set<int64_t> sectors;
+  for (int64_t position : positions)
+    if (position >= 0)
+      sectors.insert(position * bits / sectorBits);
+  bool isRead = op.as<LoadOp>() || op.as<CopyOp>();
+  if (isRead || op.as<StoreOp>())
+    add(isRead ? Count::ReadSectors : Count::WrittenSectors, static_cast<int64_t>(sectors.size()));
+}
+
 Layout Interpreter::heldAs(const ScalarExpr &scalar, const AxisSet &axes,
                            const std::optional<LayoutSpec> &spec, DType type) const {
   if (spec)

@@ -56,6 +56,7 @@ bool Interpreter::access(const Op &op, const Access &access,
   for (size_t i = 0; i < out.size(); ++i)
     if (!counts[i])
       out[i] = -1;
+  countSectors(op, access, out);
   result.tensorBytes[access.tensor.index] +=
       asked * static_cast<int64_t>(bitWidth(program[access.tensor].type)) / 8;
   int64_t bytes = asked * static_cast<int64_t>(bitWidth(program[access.tensor].type)) / 8;

@@ -129,6 +129,7 @@ private:
                 const std::optional<LayoutSpec> &spec, DType type) const;
   void countReduction(const Op &op, const ReduceOp &o, const Layout &held);
   void countDot(const Op &op, const DotOp &o);
+  void countSectors(const Op &op, const Access &access, const std::vector<int64_t> &positions);
   int64_t registerWords(ValueId value) const;
   void traceOp(const Op &op);
   void finishTrace();

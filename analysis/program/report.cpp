@@ -32,6 +32,8 @@ constexpr Wording wordings[] = {
     {Count::ReadBytes, true, "read"},
     {Count::WrittenBytes, true, "written"},
     {Count::CopiedBytes, true, "copied"},
+    {Count::ReadSectors, false, "sectors read"},
+    {Count::WrittenSectors, false, "sectors written"},
     {Count::WorkspaceBytes, true, "workspace"},
     {Count::Loads, false, "loads"},
     {Count::Stores, false, "stores"},

@@ -31,11 +31,11 @@ ring B: bf16[k,j] x S swizzle 128
 acc = full 0 f32[i,j] @ mma(WR, WC)
 for t < cdiv(K, BK) ahead S - 1 split s/P  -- 65536 barriers
   issue
-    copy A <- a[i, k]                      -- 1 GiB copied, 2097152 copies
-    copy B <- b[k, j]                      -- 1 GiB copied, 2097152 copies
+    copy A <- a[i, k]                      -- 1 GiB copied, 33554432 sectors read, 2097152 copies
+    copy B <- b[k, j]                      -- 1 GiB copied, 33554432 sectors read, 2097152 copies
   acc += dot(A, B) over k mma.sync         -- 33554432 mma
 sum = sum.splits acc over s                -- 256 MiB workspace, 2048 counters, 4096 barriers
-store c[i, j] = sum                        -- 32 MiB written, 262144 stores
+store c[i, j] = sum                        -- 32 MiB written, 1048576 sectors written, 262144 stores
 shared    64 KiB ring A
           64 KiB ring B
 )");

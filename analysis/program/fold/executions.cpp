@@ -46,14 +46,28 @@ bool Executions::isTiledBy(AxisId id, VarId var) {
 Expr Executions::covered(AxisId id, Expr count) {
   Expr bound = p.resolved(p[id].bound), extent = p.resolved(p[id].extent);
   if (count == bound.ceilDiv(extent))
-    return bound;
-  return bound.min(count * extent);
+    return piecesOf(id, bound);
+  return piecesOf(id, bound.min(count * extent));
 }
 
 Expr Executions::lanesAt(AxisId id) {
   Expr extent = p.resolved(p[id].extent);
   Expr left = p.resolved(p[id].bound) - p.resolved(p[id].origin);
-  return extent.min(left).max(0);
+  return piecesOf(id, extent.min(left).max(0));
+}
+
+Expr Executions::piecesOf(AxisId axis, Expr lanes) const {
+  return axis == contiguous ? (lanes * elementBits).ceilDiv(sectorBits) : lanes;
+}
+
+Expr Executions::sectors(const Surroundings &around, const AxisSet &axes, AxisId along,
+                         int64_t bits) {
+  bool isExact = true;
+  contiguous = along;
+  elementBits = bits;
+  Expr result = count(around, axes, isExact);
+  contiguous = AxisId{};
+  return result;
 }
 
 Expr Executions::times(const Surroundings &around) {
@@ -101,7 +115,7 @@ Expr Executions::count(const Surroundings &around, const AxisSet &axes, bool &is
     } else if (!isWhole) {
       isExact = false;
     }
-    amount = amount * extent;
+    amount = amount * piecesOf(id, extent);
   }
   return ranges.empty() ? amount : sumOver(std::move(ranges), amount);
 }

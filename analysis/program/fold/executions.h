@@ -21,6 +21,9 @@ public:
   Expr times(const Surroundings &around);
   /// Elements of a box of axes that count, over all executions. Sets `isExact`.
   Expr elements(const Surroundings &around, const AxisSet &axes, bool &isExact);
+  /// Sectors of runs along `contiguous`, an axis of `axes`, of elements of so many bits: exact
+  /// where runs start at sectors.
+  Expr sectors(const Surroundings &around, const AxisSet &axes, AxisId contiguous, int64_t bits);
 
 private:
   struct Step {
@@ -29,6 +32,8 @@ private:
   };
   std::vector<Step> stepsAround(const Surroundings &around) const;
   Expr count(const Surroundings &around, const AxisSet &axes, bool &isExact);
+  /// Lanes, or along the contiguous axis the sectors that they take.
+  Expr piecesOf(AxisId axis, Expr lanes) const;
   /// Whether the axis is tiled by that variable alone: origin = variable · extent, with a bound.
   bool isTiledBy(AxisId axis, VarId var);
   Expr covered(AxisId axis, Expr count);
@@ -38,6 +43,8 @@ private:
   const Program &p;
   Folds &folds;
   Simplifier simplifier;
+  AxisId contiguous; ///< while sectors are counted
+  int64_t elementBits = 0;
 };
 
 } // namespace tilewright::program

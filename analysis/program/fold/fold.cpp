@@ -5,15 +5,34 @@
 #include "analysis/program/grid.h"
 #include "analysis/program/infer.h"
 
+#include <algorithm>
+
 namespace tilewright::program {
 
 namespace {
 
-constexpr std::string_view countNames[] = {
-    "ctas",           "threads",      "shared_bytes",    "live_registers", "read_bytes",
-    "written_bytes",  "copied_bytes", "workspace_bytes", "loads",          "stores",
-    "copies",         "shared_reads", "shared_writes",   "shuffles",       "barriers",
-    "mbarrier_waits", "mmas",         "wgmmas",          "atomics",        "split_arrivals"};
+constexpr std::string_view countNames[] = {"ctas",
+                                           "threads",
+                                           "shared_bytes",
+                                           "live_registers",
+                                           "read_bytes",
+                                           "written_bytes",
+                                           "copied_bytes",
+                                           "read_sectors",
+                                           "written_sectors",
+                                           "workspace_bytes",
+                                           "loads",
+                                           "stores",
+                                           "copies",
+                                           "shared_reads",
+                                           "shared_writes",
+                                           "shuffles",
+                                           "barriers",
+                                           "mbarrier_waits",
+                                           "mmas",
+                                           "wgmmas",
+                                           "atomics",
+                                           "split_arrivals"};
 static_assert(std::size(countNames) == countKinds);
 
 Expr productOfExtents(ExprContext &c, const std::vector<Digit> &digits) {
@@ -38,6 +57,7 @@ public:
     for (const Buffer &buffer : p.buffers)
       if (!buffer.alias.isValid())
         share((buffer.isRing ? "ring " : "shared ") + buffer.name, {}, bufferBytes(p, buffer));
+    folds.sectorsAreExact = p.number(1);
     Surroundings around;
     region(p.body, around);
     folds.registers = liveRegisters(p);
@@ -74,6 +94,49 @@ private:
     Expr bytes = (elements * static_cast<int64_t>(bitWidth(p[access.tensor].type))).floorDiv(8);
     folds.tensorBytes[access.tensor.index] = folds.tensorBytes[access.tensor.index] + bytes;
     return bytes;
+  }
+
+  /// 1 where the runs of an access along an axis start at sectors: tiles and rows do.
+  Expr runsAreAligned(const Access &access, AxisId along) const {
+    const TensorInfo &tensor = p[access.tensor];
+    int64_t bits = bitWidth(tensor.type);
+    auto isMultiple = [&](Expr elements) {
+      return (p.resolved(elements) * bits).mod(sectorBits).isEqual(p.number(0));
+    };
+    bool isAtStart = p.resolved(p[along].origin).isConstant(0);
+    Expr tiles = isAtStart ? p.number(1) : isMultiple(p[along].extent);
+    return tensor.dims.size() > 1 ? tiles * isMultiple(tensor.dims.back()) : tiles;
+  }
+
+  /// Sectors of an access. Runs are along the innermost dim; where they start anywhere, each may
+  /// take one more, and what moves otherwise along that dim takes one an element.
+  void addSectors(const Op &op, Count count, const Access &access, const Surroundings &around) {
+    AxisSet axes = boxOf(op, access);
+    AxisId along = contiguousAxis(access);
+    int64_t bits = bitWidth(p[access.tensor].type);
+    bool isExact = true, isRun = along.isValid();
+    std::vector<Expr> coordinates;
+    for (Expr index : access.index) { // else two rows may be one
+      bool isNew = std::find(coordinates.begin(), coordinates.end(), index) == coordinates.end();
+      bool isPlain = index.isConstant() ||
+                     (index.isVariable() && isNew && !p.valueOf(index.variable()).isValid());
+      isRun = isRun && isPlain;
+      coordinates.push_back(index);
+    }
+    for (AxisId axis : axes)
+      isRun = isRun && contains(p.axesOf(access), axis);
+    if (!isRun) {
+      folds.sectorsAreExact = p.number(0);
+      return add(op, count, executions.elements(around, axes, isExact));
+    }
+    Expr isAligned = runsAreAligned(access, along);
+    Expr exact = executions.sectors(around, axes, along, bits);
+    Expr runs = executions.elements(around, without(axes, {along}), isExact);
+    Expr extent = p.resolved(p[along].extent);
+    Expr most = (runs * ((extent * bits).ceilDiv(sectorBits) + 1))
+                    .min(executions.elements(around, axes, isExact));
+    add(op, count, select(isAligned, exact, most));
+    folds.sectorsAreExact = folds.sectorsAreExact * isAligned;
   }
 
   /// The axes of the box that an access goes over.
@@ -117,11 +180,13 @@ private:
 
   void kind(const Op &op, const LoadOp &o, Surroundings &around) {
     add(op, Count::ReadBytes, bytesOf(op, o.from, around));
+    addSectors(op, Count::ReadSectors, o.from, around);
     add(op, Count::Loads,
         executions.times(around) * moves(p[op.results[0]].tile.layout, contiguousAxis(o.from)));
   }
   void kind(const Op &op, const StoreOp &o, Surroundings &around) {
     add(op, Count::WrittenBytes, bytesOf(op, o.to, around));
+    addSectors(op, Count::WrittenSectors, o.to, around);
     Layout held = heldAs(o.value, boxOf(op, o.to), o.layout);
     add(op, Count::Stores, executions.times(around) * moves(held, contiguousAxis(o.to)));
   }
@@ -132,6 +197,7 @@ private:
   }
   void kind(const Op &op, const CopyOp &o, Surroundings &around) {
     add(op, Count::CopiedBytes, bytesOf(op, o.from, around));
+    addSectors(op, Count::ReadSectors, o.from, around);
     constexpr int64_t warpBytes = 16 * 32;
     Expr bytes = p.number(static_cast<int64_t>(bitWidth(p[o.buffer].type)));
     for (AxisId axis : p[o.buffer].order)
