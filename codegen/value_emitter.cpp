@@ -121,6 +121,32 @@ llvm::Value *ValueEmitter::emitIndex(Expr expr) {
   case ExprKind::Max:
     result = k.intrinsic(llvm::Intrinsic::smax, {indices}, {x, y});
     break;
+  case ExprKind::IsAtLeast:
+    result = b.CreateZExt(b.CreateICmpSGE(x, y), indices);
+    break;
+  case ExprKind::IsEqual:
+    result = b.CreateZExt(b.CreateICmpEQ(x, y), indices);
+    break;
+  case ExprKind::Select:
+    result = b.CreateSelect(b.CreateICmpNE(emitIndex(expr.third()), zero), x, y);
+    break;
+  case ExprKind::Pow2Ceil: { // 1 << (width - leading zeros of x - 1), and 1 up to 1
+    llvm::Value *isSmall = b.CreateICmpSLE(x, one);
+    llvm::Value *less = b.CreateSelect(isSmall, zero, b.CreateSub(x, one));
+    llvm::Value *zeros = k.intrinsic(llvm::Intrinsic::ctlz, {indices}, {less, b.getFalse()});
+    llvm::Value *width = llvm::ConstantInt::get(indices, indices->getIntegerBitWidth());
+    result = b.CreateShl(one, b.CreateSub(width, zeros));
+    break;
+  }
+  case ExprKind::Pow2Divisor:
+    result = b.CreateAnd(x, b.CreateNeg(x));
+    break;
+  case ExprKind::Log2: {
+    llvm::Value *zeros = k.intrinsic(llvm::Intrinsic::ctlz, {indices}, {x, b.getTrue()});
+    llvm::Value *top = llvm::ConstantInt::get(indices, indices->getIntegerBitWidth() - 1);
+    result = b.CreateSub(top, zeros);
+    break;
+  }
   default: // poison: nothing sensible reads it
     result = zero;
   }

@@ -70,6 +70,13 @@ private:
     if (!a || !b)
       return std::nullopt;
     std::optional<Traced> result = combined(expr.kind(), *a, *b);
+    if (expr.kind() == ExprKind::Select) {
+      std::optional<Traced> condition = evaluated(expr.third(), known);
+      if (!condition)
+        return std::nullopt;
+      bool isFalse = *condition < 1.0 && !(*condition < 0.0);
+      result = isFalse ? b : a;
+    }
     if (result)
       known.emplace(expr.id(), *result);
     return result;
@@ -85,8 +92,16 @@ private:
       return smaller(a, b);
     case ExprKind::Max:
       return larger(a, b);
-    default:
+    case ExprKind::IsAtLeast:
+      return Traced(a < b ? 0.0 : 1.0);
+    case ExprKind::IsEqual:
+      return Traced(a < b || b < a ? 0.0 : 1.0);
+    case ExprKind::FloorDiv:
+    case ExprKind::CeilDiv:
+    case ExprKind::Mod:
       break;
+    default: // powers of two have no recorded form
+      return std::nullopt;
     }
     if (b < 1.0) // divisors are positive
       return std::nullopt;

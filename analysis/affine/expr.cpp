@@ -46,7 +46,9 @@ int compareNodes(const ExprNode *a, const ExprNode *b, int depth) {
   if (a->lhs && depth > 0) {
     if (int order = compareNodes(a->lhs, b->lhs, depth - 1))
       return order;
-    return compareNodes(a->rhs, b->rhs, depth - 1);
+    if (int order = compareNodes(a->rhs, b->rhs, depth - 1))
+      return order;
+    return a->third ? compareNodes(a->third, b->third, depth - 1) : 0;
   }
   if (a->hash != b->hash)
     return compareNumbers(a->hash, b->hash);
@@ -62,17 +64,21 @@ ExprContext::ExprContext() : pool(std::make_unique<detail::MapPool>(*this)) {
 }
 ExprContext::~ExprContext() = default;
 
-Expr ExprContext::intern(ExprKind kind, int64_t value, const ExprNode *lhs, const ExprNode *rhs) {
+Expr ExprContext::intern(ExprKind kind, int64_t value, const ExprNode *lhs, const ExprNode *rhs,
+                         const ExprNode *third) {
   uint64_t operands = lhs ? uint64_t{lhs->id} << 32 | rhs->id : 0;
   uint64_t key = detail::mixHash(detail::mixHash(static_cast<uint64_t>(kind), operands),
                                  static_cast<uint64_t>(value));
+  if (third)
+    key = detail::mixHash(key, third->id);
   if (const ExprNode *const *found = interned.find(key, [&](const ExprNode *n) {
-        return n->kind == kind && n->value == value && n->lhs == lhs && n->rhs == rhs;
+        return n->kind == kind && n->value == value && n->lhs == lhs && n->rhs == rhs &&
+               n->third == third;
       }))
     return Expr(*found);
   ExprNode *node =
       arena.make<ExprNode>(ExprNode{kind, static_cast<uint32_t>(interned.size()), value, lhs, rhs,
-                                    this, 0, ExprNode::noLeader, 1, 0});
+                                    third, this, 0, ExprNode::noLeader, 1, 0});
   node->hash = detail::mixHash(static_cast<uint64_t>(kind), 17);
   if (kind == ExprKind::Variable) {
     const Variable &var = variables[static_cast<size_t>(value)];
@@ -83,14 +89,21 @@ Expr ExprContext::intern(ExprKind kind, int64_t value, const ExprNode *lhs, cons
       node->hash = detail::mixHash(node->hash, static_cast<unsigned char>(c));
   } else if (lhs) {
     node->hash = detail::mixHash(detail::mixHash(node->hash, lhs->hash), rhs->hash);
-    node->treeSize = static_cast<uint32_t>(
-        std::min<uint64_t>(uint64_t{1} + lhs->treeSize + rhs->treeSize, UINT32_MAX));
-    node->variables = lhs->variables | rhs->variables;
+    node->treeSize = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{1} + lhs->treeSize +
+                                                                  (rhs == lhs ? 0 : rhs->treeSize) +
+                                                                  (third ? third->treeSize : 0),
+                                                              UINT32_MAX));
+    node->variables = lhs->variables;
     node->leader = lhs->leader;
-    if (rhs->leader != ExprNode::noLeader &&
-        (node->leader == ExprNode::noLeader ||
-         compareVariables(VarId{rhs->leader}, VarId{node->leader}) < 0))
-      node->leader = rhs->leader;
+    for (const ExprNode *other : {rhs, third}) {
+      if (!other)
+        continue;
+      node->variables |= other->variables;
+      if (other->leader != ExprNode::noLeader &&
+          (node->leader == ExprNode::noLeader ||
+           compareVariables(VarId{other->leader}, VarId{node->leader}) < 0))
+        node->leader = other->leader;
+    }
   } else {
     node->hash = detail::mixHash(node->hash, static_cast<uint64_t>(value));
   }
@@ -146,7 +159,7 @@ Expr ExprContext::freshVariable(VarKind kind, std::string_view prefix) {
   }
 }
 
-std::optional<int64_t> detail::apply(ExprKind kind, int64_t a, int64_t b) {
+std::optional<int64_t> detail::apply(ExprKind kind, int64_t a, int64_t b, int64_t c) {
   switch (kind) {
   case ExprKind::Add:
     return checkedAdd(a, b);
@@ -162,6 +175,18 @@ std::optional<int64_t> detail::apply(ExprKind kind, int64_t a, int64_t b) {
     return std::min(a, b);
   case ExprKind::Max:
     return std::max(a, b);
+  case ExprKind::IsAtLeast:
+    return a >= b;
+  case ExprKind::IsEqual:
+    return a == b;
+  case ExprKind::Select:
+    return c != 0 ? a : b;
+  case ExprKind::Pow2Ceil:
+    return checkedPow2Ceil(a);
+  case ExprKind::Pow2Divisor:
+    return checkedPow2Divisor(a);
+  case ExprKind::Log2:
+    return checkedLog2(a);
   case ExprKind::Constant:
   case ExprKind::Variable:
   case ExprKind::Poison:
@@ -174,7 +199,7 @@ namespace {
 
 bool isCommutative(ExprKind kind) {
   return kind == ExprKind::Add || kind == ExprKind::Mul || kind == ExprKind::Min ||
-         kind == ExprKind::Max;
+         kind == ExprKind::Max || kind == ExprKind::IsEqual;
 }
 
 } // namespace
@@ -195,7 +220,8 @@ Expr ExprContext::binary(ExprKind kind, Expr lhs, Expr rhs) {
     return by(Rule::FoldConstants, value ? constant(*value) : poisonExpr);
   }
   if (isCommutative(kind) && !rhs.isConstant()) {
-    bool leftChain = lhs.kind() == kind, rightChain = rhs.kind() == kind;
+    bool isChain = kind != ExprKind::IsEqual;
+    bool leftChain = isChain && lhs.kind() == kind, rightChain = isChain && rhs.kind() == kind;
     bool wrongWay = leftChain != rightChain ? rightChain : compareStructure(rhs, lhs) < 0;
     if (lhs.isConstant() || wrongWay) {
       std::swap(lhs, rhs);
@@ -227,14 +253,66 @@ Expr ExprContext::binary(ExprKind kind, Expr lhs, Expr rhs) {
     if (lhs == rhs)
       return by(Rule::SameOperands, lhs);
     break;
-  case ExprKind::Constant:
-  case ExprKind::Variable:
-  case ExprKind::Poison:
+  case ExprKind::IsAtLeast:
+  case ExprKind::IsEqual:
+    if (lhs == rhs)
+      return by(Rule::CompareSame, constant(1));
+    break;
+  default:
     assert(false && "not a binary kind");
     break;
   }
   return intern(kind, 0, nodeOf(lhs), nodeOf(rhs));
 }
+
+Expr ExprContext::unary(ExprKind kind, Expr operand) {
+  assert(operand && &operand.context() == this);
+  if (operand.isPoison()) {
+    counts.add(Rule::FoldPoison);
+    return poisonExpr;
+  }
+  if (operand.isConstant()) {
+    counts.add(Rule::FoldConstants);
+    std::optional<int64_t> value = detail::apply(kind, operand.constant(), 0);
+    return value ? constant(*value) : poisonExpr;
+  }
+  return intern(kind, 0, nodeOf(operand), nodeOf(operand));
+}
+
+Expr ExprContext::select(Expr condition, Expr ifTrue, Expr ifFalse) {
+  assert(condition && ifTrue && ifFalse && &condition.context() == this);
+  auto by = [this](Rule rule, Expr result) {
+    counts.add(rule);
+    return result;
+  };
+  if (condition.isPoison() || ifTrue.isPoison() || ifFalse.isPoison())
+    return by(Rule::FoldPoison, poisonExpr);
+  if (condition.isConstant())
+    return by(Rule::SelectKnown, condition.constant() != 0 ? ifTrue : ifFalse);
+  if (ifTrue == ifFalse)
+    return by(Rule::SelectSame, ifTrue);
+  return intern(ExprKind::Select, 0, nodeOf(ifTrue), nodeOf(ifFalse), nodeOf(condition));
+}
+
+Expr ExprContext::operation(ExprKind kind, Expr lhs, Expr rhs, Expr third) {
+  switch (kind) {
+  case ExprKind::Select:
+    return select(third, lhs, rhs);
+  case ExprKind::Pow2Ceil:
+  case ExprKind::Pow2Divisor:
+  case ExprKind::Log2:
+    return unary(kind, lhs);
+  default:
+    return binary(kind, lhs, rhs);
+  }
+}
+
+Expr select(Expr c, Expr a, Expr b) { return c.context().select(c, a, b); }
+Expr Expr::isAtLeast(Expr o) const { return context().binary(ExprKind::IsAtLeast, *this, o); }
+Expr Expr::isEqual(Expr o) const { return context().binary(ExprKind::IsEqual, *this, o); }
+Expr Expr::pow2Ceil() const { return context().unary(ExprKind::Pow2Ceil, *this); }
+Expr Expr::pow2Divisor() const { return context().unary(ExprKind::Pow2Divisor, *this); }
+Expr Expr::log2() const { return context().unary(ExprKind::Log2, *this); }
 
 Expr Expr::operator+(Expr o) const { return context().binary(ExprKind::Add, *this, o); }
 Expr Expr::operator*(Expr o) const { return context().binary(ExprKind::Mul, *this, o); }

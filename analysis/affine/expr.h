@@ -5,6 +5,10 @@
 //
 // Semantics, over the integers:
 //   a floordiv b  = ⌊a/b⌋       a ceildiv b = ⌈a/b⌉       a mod b = a - b·⌊a/b⌋ in [0, b)
+//   isAtLeast(a, b) is 1 where a >= b, else 0; isEqual(a, b) is 1 where they are equal
+//   select(c, a, b) is a where c is not 0, else b; it has a value only where all three have one
+//   pow2Ceil(a) is the least power of two >= a (1 for a <= 1); for a >= 1, log2(a) = ⌊log₂ a⌋ and
+//   pow2Divisor(a) is the largest power of two that divides a
 // Divisors and moduli must be positive wherever the expression is evaluated; evaluate() is empty
 // where they are not. Arithmetic that leaves 64 bits never wraps: building a constant that does
 // gives the *poison* expression, anything built from poison is poison, and its evaluate() is empty.
@@ -47,6 +51,12 @@ enum class ExprKind : uint8_t {
   Mod,
   Min,
   Max,
+  IsAtLeast,
+  IsEqual,
+  Pow2Ceil,
+  Pow2Divisor,
+  Log2,
+  Select,
   Poison
 };
 
@@ -77,7 +87,9 @@ struct ExprNode {
   ExprKind kind;
   uint32_t id;   ///< order of creation; gives a deterministic order
   int64_t value; ///< constant, or variable index
-  const ExprNode *lhs, *rhs;
+  /// Operands; null in leaves. An operation on one number has it on both sides, so that walks of
+  /// pairs need not know. A select has its branches here and its condition in `third`.
+  const ExprNode *lhs, *rhs, *third;
   ExprContext *context;
   uint64_t hash;      ///< of the structure and the variables' names: independent of creation order
   uint32_t leader;    ///< index of the first variable that occurs, in variable order; or noLeader
@@ -108,6 +120,8 @@ public:
   VarId variable() const { return VarId{static_cast<uint32_t>(node->value)}; }
   Expr lhs() const { return Expr(node->lhs); }
   Expr rhs() const { return Expr(node->rhs); }
+  /// The condition of a select; null for everything else.
+  Expr third() const { return Expr(node->third); }
 
   Expr operator+(Expr other) const;
   Expr operator-(Expr other) const;
@@ -126,6 +140,12 @@ public:
   Expr mod(int64_t other) const;
   Expr min(int64_t other) const;
   Expr max(int64_t other) const;
+  /// What a sum or a division can't say (see the top of the file). Comparisons are 0 or 1.
+  Expr isAtLeast(Expr other) const;
+  Expr isEqual(Expr other) const;
+  Expr pow2Ceil() const;
+  Expr pow2Divisor() const;
+  Expr log2() const;
 
   /// "d0 * 8 + 3", "(d0 + 1) mod 4", "min(d0, 5)".
   std::string str() const;
@@ -135,6 +155,9 @@ private:
   friend class ExprContext;
   const detail::ExprNode *node = nullptr;
 };
+
+/// `ifTrue` where the condition is not 0. All are of one context.
+Expr select(Expr condition, Expr ifTrue, Expr ifFalse);
 
 /// Values for variables, by VarId. Evaluation is empty if a variable has no value.
 class Assignment {
@@ -206,6 +229,12 @@ public:
   /// stand on the right of + · min max, chains of one of these kinds lean to the left, and other
   /// operands follow compareStructure(). Deeper rewriting is simplify()'s work.
   Expr binary(ExprKind kind, Expr lhs, Expr rhs);
+  /// Pow2Ceil, Pow2Divisor, Log2; constants are folded.
+  Expr unary(ExprKind kind, Expr operand);
+  /// Folded where the condition is a constant or the branches are one expression.
+  Expr select(Expr condition, Expr ifTrue, Expr ifFalse);
+  /// A node of any kind from its operands as lhs(), rhs(), third() name them.
+  Expr operation(ExprKind kind, Expr lhs, Expr rhs, Expr third);
 
   size_t nodeCount() const { return interned.size(); }
 
@@ -221,7 +250,7 @@ public:
 
 private:
   Expr intern(ExprKind kind, int64_t value, const detail::ExprNode *lhs,
-              const detail::ExprNode *rhs);
+              const detail::ExprNode *rhs, const detail::ExprNode *third = nullptr);
   Expr addVariable(VarKind kind, std::string name);
 
   detail::Arena arena;

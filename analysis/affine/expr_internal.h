@@ -9,10 +9,10 @@
 
 namespace tilewright::detail {
 
-/// The value of one operation; empty if it has none or leaves 64 bits.
-std::optional<int64_t> apply(ExprKind kind, int64_t a, int64_t b);
-/// Contains every value of the operation for operands in a and b; unbounded for leaves.
-Interval apply(ExprKind kind, Interval a, Interval b);
+/// The value of one operation; empty if it has none or leaves 64 bits. `c`: the third operand.
+std::optional<int64_t> apply(ExprKind kind, int64_t a, int64_t b, int64_t c = 0);
+/// Contains every value of the operation for operands in a, b and c; unbounded for leaves.
+Interval apply(ExprKind kind, Interval a, Interval b, Interval c = {});
 
 /// Expressions of up to this many tree nodes are walked as trees: recursion is bounded and looking
 /// sub-expressions up costs more than visiting them again.
@@ -39,13 +39,15 @@ private:
   std::unique_ptr<Buffers> buffers;
 };
 
-/// Folds an expression from its leaves up: `leaf(node)`, `inner(node, lhs, rhs)`.
+/// Folds an expression from its leaves up: `leaf(node)`, `inner(node, lhs, rhs, third)`, where what
+/// has no third operand gets a T{}.
 template <typename T, typename Leaf, typename Inner>
 T foldTree(const ExprNode *node, const Leaf &leaf, const Inner &inner) {
   if (!node->lhs)
     return leaf(node);
   T lhs = foldTree<T>(node->lhs, leaf, inner);
-  return inner(node, lhs, foldTree<T>(node->rhs, leaf, inner));
+  T rhs = node->rhs == node->lhs ? lhs : foldTree<T>(node->rhs, leaf, inner);
+  return inner(node, lhs, rhs, node->third ? foldTree<T>(node->third, leaf, inner) : T{});
 }
 
 template <typename T, typename Leaf, typename Inner>
@@ -56,7 +58,8 @@ T fold(const ExprNode *root, const Leaf &leaf, const Inner &inner) {
   std::vector<T> values;
   values.reserve(walk.order().size());
   for (const ExprNode *node : walk.order())
-    values.push_back(node->lhs ? inner(node, values[walk[node->lhs]], values[walk[node->rhs]])
+    values.push_back(node->lhs ? inner(node, values[walk[node->lhs]], values[walk[node->rhs]],
+                                       node->third ? values[walk[node->third]] : T{})
                                : leaf(node));
   return values.back();
 }

@@ -33,12 +33,28 @@ public:
       text += "<overflow>";
       return;
     case ExprKind::Min:
+      call("min", {node->lhs, node->rhs});
+      return;
     case ExprKind::Max:
-      text += node->kind == ExprKind::Min ? "min(" : "max(";
-      print(node->lhs, SumLevel);
-      text += ", ";
-      print(node->rhs, SumLevel);
-      text += ")";
+      call("max", {node->lhs, node->rhs});
+      return;
+    case ExprKind::IsAtLeast:
+      call("isAtLeast", {node->lhs, node->rhs});
+      return;
+    case ExprKind::IsEqual:
+      call("isEqual", {node->lhs, node->rhs});
+      return;
+    case ExprKind::Select:
+      call("select", {node->third, node->lhs, node->rhs});
+      return;
+    case ExprKind::Pow2Ceil:
+      call("pow2Ceil", {node->lhs});
+      return;
+    case ExprKind::Pow2Divisor:
+      call("pow2Divisor", {node->lhs});
+      return;
+    case ExprKind::Log2:
+      call("log2", {node->lhs});
       return;
     case ExprKind::Add:
       parenthesised(outer > SumLevel, [&] { printSum(node); });
@@ -74,6 +90,17 @@ private:
     inside();
     if (yes)
       text += ")";
+  }
+
+  void call(const char *name, std::initializer_list<const ExprNode *> operands) {
+    text += name;
+    const char *before = "(";
+    for (const ExprNode *operand : operands) {
+      text += before;
+      print(operand, SumLevel);
+      before = ", ";
+    }
+    text += ")";
   }
 
   void infix(const ExprNode *node, const char *op, Strength outer) {

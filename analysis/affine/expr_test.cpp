@@ -148,3 +148,91 @@ TEST(Expr, WalksMayNest) {
   EXPECT_TRUE(result.isConstant());
   EXPECT_EQ(result, substitute(e, [&](VarId) { return inner; }));
 }
+
+TEST(Expr, SelectsComparisonsAndPowersOfTwo) {
+  ExprContext c;
+  Expr x = c.dim(0), y = c.dim(1), z = c.dim(2);
+  Expr all[] = {x.isAtLeast(y), x.isEqual(y),    select(z, x, y),
+                x.pow2Ceil(),   x.pow2Divisor(), x.log2()};
+  auto least = [](int64_t v) {
+    int64_t p = 1;
+    while (p < v)
+      p *= 2;
+    return p;
+  };
+  using Value = std::optional<int64_t>;
+  for (int64_t a = -5; a <= 40; ++a)
+    for (int64_t b = -3; b <= 20; ++b)
+      for (int64_t d = -1; d <= 1; ++d) {
+        Assignment at;
+        at.set(x, a);
+        at.set(y, b);
+        at.set(z, d);
+        int64_t divisor = 1, log = 0;
+        while (a >= 1 && a % (divisor * 2) == 0)
+          divisor *= 2;
+        while (a >> (log + 1) > 0)
+          ++log;
+        Value expected[] = {a >= b,
+                            a == b,
+                            d ? a : b,
+                            least(a),
+                            a >= 1 ? Value(divisor) : Value(),
+                            a >= 1 ? Value(log) : Value()};
+        for (int i = 0; i < 6; ++i)
+          ASSERT_EQ(evaluate(all[i], at), expected[i]) << all[i].str() << " at " << a << ", " << b;
+      }
+  EXPECT_EQ((select(x.isEqual(y), x.pow2Ceil(), y.log2()) + 1).str(),
+            "select(isEqual(d0, d1), pow2Ceil(d0), log2(d1)) + 1");
+  EXPECT_EQ(x.isEqual(y), y.isEqual(x));
+  EXPECT_NE(x.isAtLeast(y), y.isAtLeast(x));
+  EXPECT_NE(select(z, x, y), select(y, x, z));
+  EXPECT_EQ(select(c.constant(2), x, y), x);
+  EXPECT_EQ(select(z, x, x), x);
+  EXPECT_TRUE(c.constant(INT64_MAX).pow2Ceil().isPoison());
+  EXPECT_TRUE(c.constant(0).log2().isPoison());
+  EXPECT_EQ(c.constant((int64_t{1} << 61) + 1).pow2Ceil(), c.constant(int64_t{1} << 62));
+  // Substitution and variables reach the condition.
+  std::vector<Expr> table{c.constant(8), c.constant(9), c.constant(0)};
+  EXPECT_EQ(substitute(select(z, x, y), table), c.constant(9));
+  EXPECT_EQ(variablesOf(select(z, c.constant(1), c.constant(2))), std::vector{z.variable()});
+  EXPECT_EQ(evaluate(select(z, x, y), Assignment()), std::nullopt);
+}
+
+// Every value lies in the interval, and the interval's ends are values for small domains.
+TEST(Expr, RangesOfSelectsAndPowersOfTwo) {
+  ExprContext c;
+  Expr x = c.dim(0), y = c.dim(1), z = c.dim(2);
+  Expr all[] = {x.isAtLeast(y), x.isEqual(y),    select(z, x, y),
+                x.pow2Ceil(),   x.pow2Divisor(), x.log2()};
+  const Interval domains[] = {{-3, 2}, {0, 0}, {1, 1}, {1, 6}, {5, 9}, {7, 33}};
+  for (Interval dx : domains)
+    for (Interval dy : domains)
+      for (Interval dz : {Interval{-1, 1}, Interval{0, 0}, Interval{1, 2}}) {
+        Bounds bounds;
+        bounds.set(x, dx);
+        bounds.set(y, dy);
+        bounds.set(z, dz);
+        for (Expr e : all) {
+          Interval range = rangeOf(e, bounds), seen = Interval::empty();
+          for (int64_t a = dx.lo; a <= dx.hi; ++a)
+            for (int64_t b = dy.lo; b <= dy.hi; ++b)
+              for (int64_t d = dz.lo; d <= dz.hi; ++d) {
+                Assignment at;
+                at.set(x, a);
+                at.set(y, b);
+                at.set(z, d);
+                if (std::optional<int64_t> v = evaluate(e, at))
+                  seen = seen.isEmpty() ? Interval::point(*v)
+                                        : Interval{std::min(seen.lo, *v), std::max(seen.hi, *v)};
+              }
+          EXPECT_TRUE(range.contains(seen)) << e.str() << " " << range.str() << seen.str();
+          if (e.kind() != ExprKind::Pow2Divisor && e.kind() != ExprKind::Select) {
+            EXPECT_EQ(range.isEmpty(), seen.isEmpty()) << e.str();
+            if (!seen.isEmpty()) {
+              EXPECT_EQ(range, seen) << e.str() << dx.str() << dy.str();
+            }
+          }
+        }
+      }
+}

@@ -65,6 +65,8 @@ void Walk::add(const ExprNode *root) {
       stack.push_back(node->lhs);
     } else if (node->rhs && !isDone(node->rhs)) {
       stack.push_back(node->rhs);
+    } else if (node->third && !isDone(node->third)) {
+      stack.push_back(node->third);
     } else {
       stack.pop_back();
       buffers->marks[node->id] = {buffers->stamp, static_cast<uint32_t>(buffers->order.size())};
@@ -91,8 +93,9 @@ std::optional<int64_t> evaluate(Expr expr, const Assignment &point) {
           return node->value;
         return node->kind == ExprKind::Variable ? point.get(variableOf(node)) : std::nullopt;
       },
-      [](const ExprNode *node, Value a, Value b) {
-        return a && b ? apply(node->kind, *a, *b) : std::nullopt;
+      [](const ExprNode *node, Value a, Value b, Value c) {
+        bool isDefined = a && b && (c || !node->third);
+        return isDefined ? apply(node->kind, *a, *b, c.value_or(0)) : std::nullopt;
       });
 }
 
@@ -106,10 +109,10 @@ template <typename Replacement> Expr substituteWith(Expr expr, const Replacement
         Expr to = self.isVariable() ? replacement(self.variable()) : Expr();
         return to ? to : self;
       },
-      [](const ExprNode *node, Expr lhs, Expr rhs) {
+      [](const ExprNode *node, Expr lhs, Expr rhs, Expr third) {
         Expr self(node);
-        bool same = lhs == self.lhs() && rhs == self.rhs();
-        return same ? self : self.context().binary(node->kind, lhs, rhs);
+        bool same = lhs == self.lhs() && rhs == self.rhs() && third == self.third();
+        return same ? self : self.context().operation(node->kind, lhs, rhs, third);
       });
 }
 
@@ -132,7 +135,7 @@ std::vector<Expr> substitute(std::span<const Expr> exprs, std::span<const Expr> 
   return results;
 }
 
-Interval detail::apply(ExprKind kind, Interval a, Interval b) {
+Interval detail::apply(ExprKind kind, Interval a, Interval b, Interval c) {
   switch (kind) {
   case ExprKind::Add:
     return a + b;
@@ -148,6 +151,18 @@ Interval detail::apply(ExprKind kind, Interval a, Interval b) {
     return min(a, b);
   case ExprKind::Max:
     return max(a, b);
+  case ExprKind::IsAtLeast:
+    return isAtLeast(a, b);
+  case ExprKind::IsEqual:
+    return isEqual(a, b);
+  case ExprKind::Select:
+    return select(c, a, b);
+  case ExprKind::Pow2Ceil:
+    return pow2Ceil(a);
+  case ExprKind::Pow2Divisor:
+    return pow2Divisor(a);
+  case ExprKind::Log2:
+    return log2(a);
   case ExprKind::Constant:
   case ExprKind::Variable:
   case ExprKind::Poison:
@@ -164,7 +179,9 @@ Interval rangeOf(Expr expr, const Bounds &bounds) {
           return Interval::point(node->value);
         return node->kind == ExprKind::Variable ? bounds.get(variableOf(node)) : Interval{};
       },
-      [](const ExprNode *node, Interval a, Interval b) { return apply(node->kind, a, b); });
+      [](const ExprNode *node, Interval a, Interval b, Interval c) {
+        return apply(node->kind, a, b, c);
+      });
 }
 
 std::vector<VarId> variablesOf(Expr expr) { return variablesOf(std::span<const Expr>(&expr, 1)); }

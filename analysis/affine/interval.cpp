@@ -112,4 +112,54 @@ Interval max(Interval a, Interval b) {
   return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
 }
 
+Interval isAtLeast(Interval a, Interval b) {
+  if (a.isEmpty() || b.isEmpty())
+    return Interval::empty();
+  bool always = !isInfinite(a.lo) && !isInfinite(b.hi) && a.lo >= b.hi;
+  bool never = !isInfinite(a.hi) && !isInfinite(b.lo) && a.hi < b.lo;
+  return {always, !never};
+}
+
+Interval isEqual(Interval a, Interval b) {
+  if (a.isEmpty() || b.isEmpty())
+    return Interval::empty();
+  bool always = a.isPoint() && a == b && a.isBounded();
+  return {always, !a.intersect(b).isEmpty()};
+}
+
+Interval select(Interval condition, Interval a, Interval b) {
+  if (condition.isEmpty() || a.isEmpty() || b.isEmpty())
+    return Interval::empty();
+  if (!condition.contains(0))
+    return a;
+  return condition.isPoint() ? b : Interval{std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
+
+namespace {
+
+constexpr int64_t largestPower = int64_t{1} << 62; // of two in 64 bits
+
+} // namespace
+
+Interval pow2Ceil(Interval a) {
+  if (a.isEmpty())
+    return a;
+  return {*checkedPow2Ceil(std::min(a.lo, largestPower)),
+          a.hi > largestPower ? INT64_MAX : *checkedPow2Ceil(a.hi)};
+}
+
+Interval pow2Divisor(Interval a) {
+  if (a.isEmpty() || a.hi < 1) // no value
+    return Interval::empty();
+  if (a.isPoint())
+    return Interval::point(*checkedPow2Divisor(a.lo));
+  return {1, int64_t{1} << *checkedLog2(a.hi)};
+}
+
+Interval log2(Interval a) {
+  if (a.isEmpty() || a.hi < 1)
+    return Interval::empty();
+  return {*checkedLog2(std::max<int64_t>(a.lo, 1)), *checkedLog2(a.hi)};
+}
+
 } // namespace tilewright

@@ -41,5 +41,12 @@ Interval ceilDiv(Interval a, Interval b);
 Interval mod(Interval a, Interval b);
 Interval min(Interval a, Interval b);
 Interval max(Interval a, Interval b);
+/// Of the operations of the same names on expressions; comparisons lie in [0, 1].
+Interval isAtLeast(Interval a, Interval b);
+Interval isEqual(Interval a, Interval b);
+Interval select(Interval condition, Interval ifTrue, Interval ifFalse);
+Interval pow2Ceil(Interval a);
+Interval pow2Divisor(Interval a);
+Interval log2(Interval a);
 
 } // namespace tilewright

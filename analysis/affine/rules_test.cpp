@@ -61,6 +61,28 @@ const std::vector<ExprExample> exprExamples{
     {Rule::ModOne, [](Vars &v) { return v.x.mod(1); }},
     {Rule::DivisorNotPositive, [](Vars &v) { return v.x.mod(0); }},
     {Rule::SameOperands, [](Vars &v) { return v.x.min(v.x); }},
+    {Rule::CompareSame, [](Vars &v) { return v.x.isAtLeast(v.x) + v.y.isEqual(v.y); }},
+    {Rule::SelectKnown,
+     [](Vars &v) { return select(v.k(3), v.x, v.y) + select(v.k(0), v.x, v.p); }},
+    {Rule::SelectSame, [](Vars &v) { return select(v.x, v.y, v.y); }},
+    {Rule::CompareByRange,
+     [](Vars &v) {
+       return (v.p + 1).isAtLeast(v.k(0)) + v.x.isAtLeast(v.x + 1) * 2 + v.p.isEqual(v.k(9)) * 4 +
+              (v.x + v.y).isEqual(v.y + v.x) * 8;
+     }},
+    {Rule::PowerByRange, [](Vars &v) { return (v.t + 16).pow2Ceil() + (v.p + 8).log2() * 100; }},
+    {Rule::SelectByRange, [](Vars &v) { return select(v.t, v.x, v.y); }},
+    {Rule::SelectTruth, [](Vars &v) { return select(v.x.isAtLeast(v.y), v.k(1), v.k(0)); }},
+    {Rule::SelectMinMax,
+     [](Vars &v) {
+       Expr c = v.x.isAtLeast(v.y);
+       return select(c, v.x, v.y) + select(c, v.y, v.x) * 100;
+     }},
+    {Rule::SelectEqual,
+     [](Vars &v) {
+       Expr c = v.x.isEqual(v.y);
+       return select(c, v.x, v.y) + select(c, v.y, v.x) * 100;
+     }},
     {Rule::KnownVariable,
      [](Vars &v) {
        v.domains[0].domain = {5, 5};

@@ -68,8 +68,11 @@ Expr Simplifier::Impl::simplify(Expr root) {
     }
     // A product of several factors is made at once.
     Factors operands = factorsOf(expr);
-    if (operands.size() < 3)
+    bool isProduct = operands.size() >= 3;
+    if (!isProduct)
       operands = {expr.lhs(), expr.rhs()};
+    if (expr.third())
+      operands.push_back(expr.third());
     size_t before = stack.size();
     for (Expr &operand : operands) {
       Expr normal = known(operand);
@@ -79,8 +82,9 @@ Expr Simplifier::Impl::simplify(Expr root) {
     }
     if (stack.size() > before)
       continue;
-    Expr result =
-        operands.size() == 2 ? make(expr.kind(), operands[0], operands[1]) : makeProduct(operands);
+    Expr result = isProduct ? makeProduct(operands)
+                            : make(expr.kind(), operands[0], operands[1],
+                                   expr.third() ? operands[2] : Expr());
     if (result.isPoison())
       result = expr;
     normalForms.set(expr.id(), result);
@@ -102,8 +106,8 @@ Expr Simplifier::Impl::substituted(Expr root, std::span<const Expr> table) {
                       : Expr();
         return to ? to : leaf(self);
       },
-      [&](const detail::ExprNode *node, Expr lhs, Expr rhs) {
-        Expr result = make(node->kind, lhs, rhs);
+      [&](const detail::ExprNode *node, Expr lhs, Expr rhs, Expr third) {
+        Expr result = make(node->kind, lhs, rhs, third);
         if (node->treeSize > detail::smallTree)
           range(result); // now, while its operands are known: keeps range() from going deep later
         return result;
@@ -117,8 +121,8 @@ void Simplifier::Impl::know(Expr normal, Interval values) {
   tables->ranges.set(normal.id(), values);
 }
 
-Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
-  Expr raw = ctx.binary(kind, lhs, rhs);
+Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs, Expr third) {
+  Expr raw = ctx.operation(kind, lhs, rhs, third);
   if (!raw.lhs() || raw == lhs || raw == rhs)
     return raw;
   auto &known = recombining == 0 ? tables->normalForms : tables->withinSearch[recombining - 1];
@@ -130,7 +134,7 @@ Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
   if (depth > maxDepth)
     return raw;
   ++depth;
-  Expr result = rewrite(kind, lhs, rhs);
+  Expr result = rewrite(kind, lhs, rhs, third);
   --depth;
   if (result.isPoison()) // only from a constant that does not fit: keep the original, which can be
                          // evaluated
@@ -139,7 +143,7 @@ Expr Simplifier::Impl::make(ExprKind kind, Expr lhs, Expr rhs) {
   return result;
 }
 
-Expr Simplifier::Impl::rewrite(ExprKind kind, Expr lhs, Expr rhs) {
+Expr Simplifier::Impl::rewrite(ExprKind kind, Expr lhs, Expr rhs, Expr third) {
   switch (kind) {
   case ExprKind::Add:
     return makeAdd(lhs, rhs);
@@ -152,6 +156,15 @@ Expr Simplifier::Impl::rewrite(ExprKind kind, Expr lhs, Expr rhs) {
   case ExprKind::Min:
   case ExprKind::Max:
     return makeMinMax(kind, lhs, rhs);
+  case ExprKind::IsAtLeast:
+  case ExprKind::IsEqual:
+    return makeComparison(kind, lhs, rhs);
+  case ExprKind::Pow2Ceil:
+  case ExprKind::Pow2Divisor:
+  case ExprKind::Log2:
+    return makePower(kind, lhs);
+  case ExprKind::Select:
+    return makeSelect(third, lhs, rhs);
   case ExprKind::Constant:
   case ExprKind::Variable:
   case ExprKind::Poison:
@@ -208,9 +221,17 @@ Interval Simplifier::Impl::range(Expr root) {
       factors = {expr.lhs(), expr.rhs()};
     for (Expr factor : factors)
       wait(factor);
+    Expr third = expr.third();
+    if (third)
+      wait(third);
     if (stack.size() > before)
       continue;
     Interval values = range(factors[0]);
+    if (third) {
+      ranges.set(expr.id(), select(range(third), values, range(factors[1])));
+      stack.pop_back();
+      continue;
+    }
     for (size_t i = 1; i < factors.size(); ++i)
       values = detail::apply(expr.kind(), values, range(factors[i]));
     ranges.set(expr.id(), values);
@@ -298,6 +319,7 @@ int64_t Simplifier::Impl::knownDivisor(Expr expr, int level) {
   case ExprKind::Mod: // x mod m = x - m·k
   case ExprKind::Min:
   case ExprKind::Max:
+  case ExprKind::Select:
     result = std::gcd(of(expr.lhs()), of(expr.rhs()));
     break;
   case ExprKind::Mul: {

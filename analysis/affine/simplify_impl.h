@@ -4,6 +4,7 @@
 //   simplify_divide.cpp   floordiv, ceildiv and mod by a constant
 //   simplify_symbolic.cpp floordiv, ceildiv and mod by an expression
 //   simplify_min_max.cpp  min and max
+//   simplify_select.cpp   comparisons, selects, powers of two
 //
 // All rules work on operands that are in normal form already, and build normal forms.
 #pragma once
@@ -55,7 +56,8 @@ struct Simplifier::Impl {
   int64_t knownDivisor(Expr expr, int depth = 0);
 
   /// The normal form of an operation on normal operands. Memoized.
-  Expr make(ExprKind kind, Expr lhs, Expr rhs);
+  /// `third`: the condition of a select.
+  Expr make(ExprKind kind, Expr lhs, Expr rhs, Expr third = Expr());
 
   // Sums and products.
   Expr sum(LinearForm form);
@@ -73,9 +75,12 @@ struct Simplifier::Impl {
   Expr divideSymbolically(ExprKind kind, Expr lhs, Expr rhs);
 
   Expr makeMinMax(ExprKind kind, Expr lhs, Expr rhs);
+  Expr makeComparison(ExprKind kind, Expr lhs, Expr rhs);
+  Expr makePower(ExprKind kind, Expr operand);
+  Expr makeSelect(Expr condition, Expr ifTrue, Expr ifFalse);
 
 private:
-  Expr rewrite(ExprKind kind, Expr lhs, Expr rhs);
+  Expr rewrite(ExprKind kind, Expr lhs, Expr rhs, Expr third);
   Interval leafRange(Expr expr);
   Expr joinOperands(ExprKind kind, Expr lhs, Expr rhs);
   void recombine(LinearForm &form);

@@ -1,3 +1,4 @@
+#include "analysis/affine/linear_form.h"
 #include "analysis/affine/simplify.h"
 
 #include <algorithm>
@@ -80,6 +81,33 @@ TEST(Simplify, CongruentCoefficientsAreOneForm) {
   int64_t m = int64_t{1} << 50;
   EXPECT_EQ(w.simplify((w.d(0, {0, m}) * -1).mod(m - 1)),
             "(-d0 + 2251799813685246) mod 1125899906842623");
+}
+
+TEST(Simplify, SelectsAndComparisons) {
+  T t;
+  Expr x = t.d(0, {0, 7}), y = t.d(1, {4, 20}), n = t.tile("n", {17, 32});
+  EXPECT_EQ(t.simplify(n.isAtLeast(x)), "1");
+  EXPECT_EQ(t.simplify(n.isEqual(y + 16)), "isEqual(d1 + 16, n)");
+  EXPECT_EQ(t.simplify(n.isEqual(x * 2)), "0");
+  EXPECT_EQ(t.simplify(select(x.isAtLeast(y), x, y)), "max(d0, d1)");
+  EXPECT_EQ(t.simplify(select(x.isAtLeast(y), y, x)), "min(d0, d1)");
+  EXPECT_EQ(t.simplify(select(x.isAtLeast(t.k(8)), y, x)), "d0");
+  EXPECT_EQ(t.simplify(select(x.isAtLeast(y), t.k(1), t.k(0))), "isAtLeast(d0, d1)");
+  EXPECT_EQ(t.simplify(n.pow2Ceil()), "32");
+  EXPECT_EQ(t.simplify((x + 8).log2()), "3");
+  EXPECT_EQ(t.simplify((x + 1).log2()), "log2(d0 + 1)");
+  EXPECT_EQ(t.simplify(select(x, y + 2, y + 2) - y), "2");
+}
+
+// A select or a comparison is one opaque term of a sum, so that nothing takes it for affine.
+TEST(Simplify, SelectsAreNotAffine) {
+  T t;
+  Expr x = t.d(0, {0, 7}), c = x.isAtLeast(t.k(4));
+  LinearForm form = LinearForm::of(select(c, x, x * 2) * 3 + x + 1);
+  ASSERT_EQ(form.terms.size(), 2u);
+  EXPECT_EQ(form.coefficientOf(x), 1);
+  EXPECT_EQ(form.coefficientOf(select(c, x, x * 2)), 3);
+  EXPECT_EQ(form.constant, 1);
 }
 
 // Facts of XLA's simplifier tests, each with the domain that makes it true.
@@ -303,7 +331,17 @@ struct Generator {
       return pick(0, 5) == 0 ? c.constant(pick(-40, 40))
                              : vars[static_cast<size_t>(pick(0, int64_t(vars.size()) - 1))];
     Expr a = expr(depth - 1 - int(pick(0, 1)) * (depth > 1));
-    switch (pick(0, 10)) {
+    switch (pick(0, 13)) {
+    case 11: {
+      Expr b = expr(depth - 1);
+      return pick(0, 1) ? a.isAtLeast(b) : a.isEqual(pick(0, 1) ? b : a + pick(-1, 1));
+    }
+    case 12: {
+      Expr b = expr(depth - 1), c = pick(0, 2) ? a.isAtLeast(b) : b.isEqual(a);
+      return pick(0, 1) ? select(pick(0, 3) ? c : a, a, b) : select(c, b, a);
+    }
+    case 13:
+      return pick(0, 2) == 0 ? a.pow2Ceil() : pick(0, 1) ? a.log2() : a.pow2Divisor();
     case 0:
     case 1:
       return a + expr(depth - 1);

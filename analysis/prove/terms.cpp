@@ -120,6 +120,15 @@ z3::expr Terms::make(Expr e) {
     z3::expr a = term(e.lhs()), b = term(e.rhs());
     return z3::ite(a >= b, a, b);
   }
+  case ExprKind::IsAtLeast:
+    return z3::ite(term(e.lhs()) >= term(e.rhs()), number(1), number(0));
+  case ExprKind::IsEqual:
+    return z3::ite(term(e.lhs()) == term(e.rhs()), number(1), number(0));
+  case ExprKind::Select:
+    return z3::ite(term(e.third()) != number(0), term(e.lhs()), term(e.rhs()));
+  case ExprKind::Pow2Ceil:
+  case ExprKind::Pow2Divisor:
+  case ExprKind::Log2: // of numbers alone; no rule of a tile speaks of them
   case ExprKind::Poison:
     break;
   }

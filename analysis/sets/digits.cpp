@@ -364,6 +364,13 @@ Outcome DigitProgram::visit(const NodeList::Node &node, const Piece &piece,
   case ExprKind::Min:
   case ExprKind::Max:
     return minimum(a, b, e.kind() == ExprKind::Max, piece, result, out);
+  case ExprKind::IsAtLeast:
+  case ExprKind::IsEqual:
+  case ExprKind::Pow2Ceil:
+  case ExprKind::Pow2Divisor:
+  case ExprKind::Log2:
+  case ExprKind::Select:
+    return fail(out, notAffine);
   case ExprKind::Poison:
     return fail(out, "an expression that leaves 64 bits");
   }

@@ -289,6 +289,35 @@ TEST(Engines, WhatNoEngineTakesIsUnknown) {
   }
 }
 
+// No engine takes a select or a power of two for affine: a right answer, or none with its reason.
+TEST(Engines, SelectsAreNotAffine) {
+  ExprContext ctx;
+  Expr d = ctx.dim(0), zero = ctx.constant(0);
+  const std::pair<Expr, int64_t> cases[] = {
+      {select(d.isAtLeast(ctx.constant(4)), d, zero), 5}, // 0 and 4 … 7
+      {select(d.isEqual(ctx.constant(3)), zero, d * 2 + 1), 8},
+      {d.isAtLeast(ctx.constant(4)) * 3 + 1, 2},
+      {(d + 1).log2(), 4},
+      {d.pow2Ceil() + (d + 1).pow2Divisor() * 64, 8},
+  };
+  for (const auto &[e, expected] : cases) {
+    IndexSet set = image(IndexMap::overExtents(ctx, std::vector<int64_t>{8}, {e}));
+    for (Engine engine : engines) {
+      Options options;
+      options.engine = engine;
+      Count points = count(set, options);
+      if (points.points) {
+        EXPECT_EQ(*points.points, expected) << name(engine) << " " << e.str();
+      } else {
+        EXPECT_FALSE(points.reason.empty()) << name(engine);
+      }
+      if (engine == Engine::Library) {
+        EXPECT_EQ(points.reason, "a comparison, a select or a power of two");
+      }
+    }
+  }
+}
+
 TEST(Engines, NumbersNear64BitsAreNoCrash) {
   ExprContext ctx;
   Expr d = ctx.dim(0);

@@ -108,6 +108,14 @@ IslPwAff Translator::node(const NodeList::Node &n) {
     return IslPwAff(isl_pw_aff_min(copy(values[n.lhs]), copy(values[n.rhs])));
   case ExprKind::Max:
     return IslPwAff(isl_pw_aff_max(copy(values[n.lhs]), copy(values[n.rhs])));
+  case ExprKind::IsAtLeast:
+  case ExprKind::IsEqual:
+  case ExprKind::Pow2Ceil:
+  case ExprKind::Pow2Divisor:
+  case ExprKind::Log2:
+  case ExprKind::Select:
+    failure = notAffine;
+    return nullptr;
   case ExprKind::Poison:
     failure = "an expression that leaves 64 bits";
     return nullptr;

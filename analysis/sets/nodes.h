@@ -13,13 +13,16 @@ namespace tilewright::sets {
 /// safe.
 constexpr int64_t maxMagnitude = int64_t(1) << 61;
 
+/// Why an engine refuses a comparison, a select or a power of two.
+constexpr const char *notAffine = "a comparison, a select or a power of two";
+
 /// Every node once; operands come before what they are used in. Each node names its operands by
 /// position, so that an engine's values are one array.
 class NodeList {
 public:
   struct Node {
     Expr expr;
-    uint32_t lhs = 0, rhs = 0; ///< positions; of binary nodes
+    uint32_t lhs = 0, rhs = 0; ///< positions of the operands, but for a select's condition
   };
 
   explicit NodeList(std::span<const Expr> roots);

@@ -115,7 +115,8 @@ private:
         return false;
     }
     for (const auto &step : level.abstractSteps)
-      slots[step.result] = detail::Program::apply(step.op, read(step.a), read(step.b));
+      slots[step.result] =
+          detail::Program::apply(step.op, read(step.a), read(step.b), read(step.c));
     return std::all_of(level.prunes.begin(), level.prunes.end(),
                        [&](uint32_t slot) { return slots[slot].canBeTrue(); });
   }

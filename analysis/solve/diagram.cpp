@@ -82,8 +82,8 @@ private:
     for (unsigned p : parameters)
       abstract[p].range = box[p];
     for (RegisterId id : cone)
-      abstract[id] =
-          Program::apply(program[id].op, abstract[program[id].a], abstract[program[id].b]);
+      abstract[id] = Program::apply(program[id].op, abstract[program[id].a],
+                                    abstract[program[id].b], abstract[program[id].c]);
   }
 
   const Program &program;

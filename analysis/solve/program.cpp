@@ -19,11 +19,13 @@ Program::Program(const ConstraintSystem &system) {
 RegisterId Program::intern(Register reg) {
   if (reg.op != Code::Constant && reg.op != Code::Undefined) {
     reg.parameters = registers[reg.a].parameters;
-    if (reg.op != Code::Not)
+    if (!isUnary(reg.op))
       reg.parameters |= registers[reg.b].parameters;
+    if (reg.op == Code::Select)
+      reg.parameters |= registers[reg.c].parameters;
   }
   auto [it, isNew] =
-      interned.try_emplace({reg.op, reg.a, reg.b, reg.value}, RegisterId(registers.size()));
+      interned.try_emplace({reg.op, reg.a, reg.b, reg.c, reg.value}, RegisterId(registers.size()));
   if (isNew)
     registers.push_back(reg);
   return it->second;
@@ -47,6 +49,18 @@ Code codeOf(ExprKind kind) {
     return Code::Min;
   case ExprKind::Max:
     return Code::Max;
+  case ExprKind::IsAtLeast: // b <= a: the operands are swapped
+    return Code::LessEqual;
+  case ExprKind::IsEqual:
+    return Code::Equal;
+  case ExprKind::Pow2Ceil:
+    return Code::Pow2Ceil;
+  case ExprKind::Pow2Divisor:
+    return Code::Pow2Divisor;
+  case ExprKind::Log2:
+    return Code::Log2;
+  case ExprKind::Select:
+    return Code::Select;
   case ExprKind::Constant:
     return Code::Constant;
   case ExprKind::Variable:
@@ -80,7 +94,10 @@ RegisterId Program::add(Expr expr) {
       }
     } else if (!top.isPoison()) {
       auto a = exprRegisters.find(top.lhs().id()), b = exprRegisters.find(top.rhs().id());
-      if (a == exprRegisters.end() || b == exprRegisters.end()) {
+      auto c = top.third() ? exprRegisters.find(top.third().id()) : a;
+      if (a == exprRegisters.end() || b == exprRegisters.end() || c == exprRegisters.end()) {
+        if (c == exprRegisters.end())
+          stack.push_back(top.third() ? top.third() : top.lhs());
         if (b == exprRegisters.end())
           stack.push_back(top.rhs());
         if (a == exprRegisters.end())
@@ -88,7 +105,11 @@ RegisterId Program::add(Expr expr) {
         continue;
       }
       reg.a = a->second;
-      reg.b = b->second;
+      reg.b = isUnary(reg.op) ? 0 : b->second;
+      if (top.third())
+        reg.c = c->second;
+      if (top.kind() == ExprKind::IsAtLeast)
+        std::swap(reg.a, reg.b);
     }
     exprRegisters[top.id()] = intern(reg);
     stack.pop_back();
@@ -203,6 +224,19 @@ void Program::step(RegisterId id, ConcreteState &state) const {
     known = knownA;
     result = !a;
     break;
+  case Code::Pow2Ceil:
+  case Code::Pow2Divisor:
+  case Code::Log2:
+    known = knownA;
+    if (known)
+      take(reg.op == Code::Pow2Ceil      ? checkedPow2Ceil(a)
+           : reg.op == Code::Pow2Divisor ? checkedPow2Divisor(a)
+                                         : checkedLog2(a));
+    break;
+  case Code::Select:
+    known &= state.known[reg.c] != 0;
+    result = state.value[reg.c] ? a : b;
+    break;
   }
   state.value[id] = result;
   state.known[id] = known;
@@ -210,7 +244,8 @@ void Program::step(RegisterId id, ConcreteState &state) const {
 
 Step Program::stepOf(RegisterId id, std::span<const Abstract> box) const {
   const Register &reg = registers[id];
-  return {reg.op, !box[id].mayBeUnknown, id, reg.a, reg.op == Code::Not ? reg.a : reg.b};
+  RegisterId c = reg.op == Code::Select ? reg.c : reg.a;
+  return {reg.op, !box[id].mayBeUnknown, id, reg.a, isUnary(reg.op) ? reg.a : reg.b, c};
 }
 
 void Program::markTotal(std::span<const Abstract> box, ConcreteState &state) const {
@@ -222,7 +257,7 @@ void Program::run(std::span<const Step> steps, ConcreteState &state) const {
   int64_t *value = state.value.data();
   for (const Step &s : steps)
     if (s.isTotal)
-      value[s.result] = compute(s.op, value[s.a], value[s.b]);
+      value[s.result] = compute(s.op, value[s.a], value[s.b], value[s.c]);
     else
       step(s.result, state);
 }
@@ -252,7 +287,7 @@ Interval divides(Interval a, Interval b) {
 
 } // namespace
 
-Abstract Program::apply(Code op, const Abstract &x, const Abstract &y) {
+Abstract Program::apply(Code op, const Abstract &x, const Abstract &y, const Abstract &z) {
   Interval a = withFiniteInnerEnds(x.range), b = withFiniteInnerEnds(y.range);
   bool unknown = x.mayBeUnknown || y.mayBeUnknown;
   switch (op) {
@@ -293,6 +328,16 @@ Abstract Program::apply(Code op, const Abstract &x, const Abstract &y) {
   }
   case Code::Not:
     return {truth(x.canBeFalse(), x.canBeTrue()), x.mayBeUnknown};
+  case Code::Pow2Ceil: {
+    Interval range = pow2Ceil(a);
+    return {range, x.mayBeUnknown || range.hi == INT64_MAX};
+  }
+  case Code::Pow2Divisor:
+    return {pow2Divisor(a), x.mayBeUnknown || a.lo <= 0};
+  case Code::Log2:
+    return {log2(a), x.mayBeUnknown || a.lo <= 0};
+  case Code::Select:
+    return {select(withFiniteInnerEnds(z.range), a, b), unknown || z.mayBeUnknown};
   }
   return {{}, true};
 }
@@ -315,7 +360,8 @@ std::vector<Abstract> Program::abstractly(std::span<const Interval> parameters) 
   std::vector<Abstract> out(size());
   for (RegisterId id = 0; id < size(); ++id) {
     const Register &reg = registers[id];
-    out[id] = isLeaf(reg) ? leaf(reg, id, parameters) : apply(reg.op, out[reg.a], out[reg.b]);
+    out[id] =
+        isLeaf(reg) ? leaf(reg, id, parameters) : apply(reg.op, out[reg.a], out[reg.b], out[reg.c]);
   }
   return out;
 }
@@ -327,7 +373,8 @@ Abstract Program::abstractly(RegisterId id, std::span<const Interval> parameters
   };
   for (RegisterId r : cone(id))
     values[r] = apply(registers[r].op, valueOf(registers[r].a),
-                      registers[r].op == Code::Not ? Abstract{} : valueOf(registers[r].b));
+                      isUnary(registers[r].op) ? Abstract{} : valueOf(registers[r].b),
+                      registers[r].op == Code::Select ? valueOf(registers[r].c) : Abstract{});
   return valueOf(id);
 }
 
@@ -342,8 +389,11 @@ Trend together(Trend a, Trend b) {
   return b == Trend::Constant || a == b ? a : Trend::Mixed;
 }
 
-Trend trendOf(const Register &reg, Trend a, Trend b, const Abstract &boxA, const Abstract &boxB) {
-  if (a == Trend::Constant && (b == Trend::Constant || reg.op == Code::Not))
+Trend trendOf(const Register &reg, Trend a, Trend b, Trend c, const Abstract &boxA,
+              const Abstract &boxB) {
+  if (reg.op == Code::Select)
+    return c == Trend::Constant ? together(a, b) : Trend::Mixed;
+  if (a == Trend::Constant && (b == Trend::Constant || isUnary(reg.op)))
     return Trend::Constant;
   switch (reg.op) {
   case Code::Add:
@@ -374,6 +424,9 @@ Trend trendOf(const Register &reg, Trend a, Trend b, const Abstract &boxA, const
     return together(opposite(a), b);
   case Code::Not:
     return opposite(a);
+  case Code::Pow2Ceil:
+  case Code::Log2:
+    return a;
   default:
     return Trend::Mixed;
   }
@@ -387,7 +440,7 @@ std::vector<Trend> Program::trends(unsigned parameter, std::span<const Abstract>
   for (RegisterId id = 0; id < size(); ++id) {
     const Register &reg = registers[id];
     if (!isLeaf(reg))
-      out[id] = trendOf(reg, out[reg.a], out[reg.b], box[reg.a], box[reg.b]);
+      out[id] = trendOf(reg, out[reg.a], out[reg.b], out[reg.c], box[reg.a], box[reg.b]);
   }
   return out;
 }
@@ -403,8 +456,10 @@ std::vector<RegisterId> Program::cone(RegisterId id) const {
       continue;
     out.push_back(top);
     stack.push_back(registers[top].a);
-    if (registers[top].op != Code::Not)
+    if (!isUnary(registers[top].op))
       stack.push_back(registers[top].b);
+    if (registers[top].op == Code::Select)
+      stack.push_back(registers[top].c);
   }
   std::sort(out.begin(), out.end());
   return out;

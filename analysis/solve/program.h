@@ -9,6 +9,7 @@
 #pragma once
 
 #include "analysis/solve/constraint_system.h"
+#include "analysis/support/checked.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -37,7 +38,16 @@ enum class Code : uint8_t {
   And,
   Or,
   Not,
+  Pow2Ceil,
+  Pow2Divisor,
+  Log2,
+  Select, ///< a where c is not 0, else b
 };
+
+/// Operations on one operand; b is not used.
+inline bool isUnary(Code op) {
+  return op == Code::Not || op == Code::Pow2Ceil || op == Code::Pow2Divisor || op == Code::Log2;
+}
 
 using RegisterId = uint32_t;
 
@@ -46,6 +56,7 @@ struct Register {
   RegisterId a = 0, b = 0; ///< operands (Not: only a)
   int64_t value = 0;       ///< Constant
   uint64_t parameters = 0; ///< set of parameters that it depends on, bit i = parameter i
+  RegisterId c = 0;        ///< Select: the condition
 };
 
 /// One operation of a program, ready to run.
@@ -53,11 +64,12 @@ struct Step {
   Code op;
   bool isTotal; ///< has a value wherever it will be run; see Program::stepOf()
   RegisterId result, a, b;
+  RegisterId c = 0; ///< Select: the condition
 };
 
 /// Of operands for which the operation has a value (and which are no garbage beyond 0 and 1 where
 /// they are truths).
-inline int64_t compute(Code op, int64_t a, int64_t b) {
+inline int64_t compute(Code op, int64_t a, int64_t b, int64_t c = 0) {
   switch (op) {
   case Code::Add:
     return a + b;
@@ -85,6 +97,14 @@ inline int64_t compute(Code op, int64_t a, int64_t b) {
     return a | b;
   case Code::Not:
     return !a;
+  case Code::Pow2Ceil:
+    return checkedPow2Ceil(a).value_or(0);
+  case Code::Pow2Divisor:
+    return a & -a;
+  case Code::Log2:
+    return checkedLog2(a).value_or(0);
+  case Code::Select:
+    return c ? a : b;
   case Code::Parameter:
   case Code::Constant:
   case Code::Undefined:
@@ -138,7 +158,7 @@ public:
   void markTotal(std::span<const Abstract> box, ConcreteState &state) const;
 
   /// The abstract result of an operation.
-  static Abstract apply(Code op, const Abstract &a, const Abstract &b);
+  static Abstract apply(Code op, const Abstract &a, const Abstract &b, const Abstract &c = {});
   /// All registers, for parameters in these intervals.
   std::vector<Abstract> abstractly(std::span<const Interval> parameters) const;
   /// One register and what it needs, at a point (an interval a parameter).
@@ -158,7 +178,7 @@ private:
   std::vector<Register> registers;
   std::vector<std::pair<VarId, RegisterId>> parameterRegisters;
   std::unordered_map<uint32_t, RegisterId> exprRegisters; ///< by Expr::id(), only looked up
-  std::map<std::tuple<Code, RegisterId, RegisterId, int64_t>, RegisterId> interned;
+  std::map<std::tuple<Code, RegisterId, RegisterId, RegisterId, int64_t>, RegisterId> interned;
 };
 
 } // namespace tilewright::detail

@@ -29,7 +29,7 @@ template <typename Op> void forEach(Op op, Column a, Column b, int64_t *out, siz
 }
 
 /// A total operation for a block.
-void compute(Code code, Column a, Column b, int64_t *out, size_t count) {
+void compute(Code code, Column a, Column b, Column c, int64_t *out, size_t count) {
   auto each = [&](auto op) { forEach(op, a, b, out, count); };
   switch (code) {
   case Code::Add:
@@ -46,6 +46,12 @@ void compute(Code code, Column a, Column b, int64_t *out, size_t count) {
     return each([](int64_t x, int64_t y) { return x | y; });
   case Code::Not:
     return each([](int64_t x, int64_t) { return int64_t(!x); });
+  case Code::Select:
+    for (size_t i = 0; i < count; ++i) {
+      Column from = c.data[c.isNumber ? 0 : i] ? a : b;
+      out[i] = from.data[from.isNumber ? 0 : i];
+    }
+    return;
   default:
     return each([code](int64_t x, int64_t y) { return detail::compute(code, x, y); });
   }
@@ -109,7 +115,8 @@ private:
       } else if (parameters == innerBit) {
         const Step step = program.stepOf(id, box);
         tables[id].resize(lists[inner].size());
-        compute(step.op, tableOf(step.a), tableOf(step.b), tables[id].data(), tables[id].size());
+        compute(step.op, tableOf(step.a), tableOf(step.b), tableOf(step.c), tables[id].data(),
+                tables[id].size());
       } else {
         blocks[id] = std::make_unique<Block>();
         operations.push_back(program.stepOf(id, box));
@@ -170,7 +177,7 @@ private:
 
   void decideBlock(size_t first, size_t count) {
     for (const Step &step : operations)
-      compute(step.op, columnOf(step.a, first), columnOf(step.b, first),
+      compute(step.op, columnOf(step.a, first), columnOf(step.b, first), columnOf(step.c, first),
               blocks[step.result]->data(), count);
     Block accepted;
     accepted.fill(1);

@@ -264,8 +264,9 @@ void CompiledSystem::Plan::placeAbstractSteps(const std::vector<Abstract> &box) 
       if (!isNeeded[id] || !(reg.parameters >> level.parameter & 1) || levelOf(id) <= d)
         continue;
       Operand a = operandAt(reg.a, d);
-      Operand b = reg.op == Code::Not ? a : operandAt(reg.b, d);
-      level.abstractSteps.push_back({reg.op, a, b, newSlot(id, d)});
+      Operand b = isUnary(reg.op) ? a : operandAt(reg.b, d);
+      Operand c = reg.op == Code::Select ? operandAt(reg.c, d) : a;
+      level.abstractSteps.push_back({reg.op, a, b, c, newSlot(id, d)});
     }
   }
 }

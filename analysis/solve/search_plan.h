@@ -28,7 +28,7 @@ struct CompiledSystem::Plan {
   };
   struct AbstractStep {
     detail::Code op;
-    Operand a, b;
+    Operand a, b, c;
     uint32_t result; ///< slot
   };
 

@@ -30,6 +30,26 @@ std::vector<Run> arithmeticRuns(const std::vector<int64_t> &list) {
 
 constexpr size_t maxRuns = 4096;
 
+/// Pow2Ceil, Pow2Divisor or Log2 as a chain over the powers of two that an operand within `range`
+/// can reach.
+z3::expr powerTerm(Code op, const z3::expr &x, Interval range) {
+  z3::context &c = x.ctx();
+  constexpr int64_t last = 62;
+  int64_t top = std::min(checkedLog2(std::max<int64_t>(range.hi, 1)).value_or(last) + 1, last);
+  auto power = [&](int64_t k) { return c.int_val(int64_t{1} << k); };
+  if (op == Code::Pow2Ceil) {
+    z3::expr result = power(top);
+    for (int64_t k = top - 1; k >= 0; --k)
+      result = z3::ite(x <= power(k), power(k), result);
+    return result;
+  }
+  z3::expr result = c.int_val(op == Code::Log2 ? 0 : 1);
+  for (int64_t k = 1; k <= top; ++k)
+    result = op == Code::Log2 ? z3::ite(x >= power(k), c.int_val(k), result)
+                              : z3::ite(z3::mod(x, power(k)) == 0, power(k), result);
+  return result;
+}
+
 } // namespace
 
 Z3Encoding::Z3Encoding(const ConstraintSystem &system, const SolverOptions &options,
@@ -129,12 +149,18 @@ z3::expr Z3Encoding::formula(RegisterId truth, size_t constraint) {
       undecided[constraint] = true;
       return {context.int_val(0), no, no};
     }
-    return terms.at(id);
+    const Term &term = terms.at(id);
+    bool isTruth = reg.op == Code::LessEqual || reg.op == Code::Equal || reg.op == Code::Divides;
+    if (!isTruth)
+      return term;
+    // A comparison as a number.
+    return {z3::ite(term.value, context.int_val(1), context.int_val(0)), no,
+            term.value || term.isFalse};
   };
   // Constants stand for truths, too; as one they are 0 or 1.
   auto truthOf = [&](RegisterId id) -> Term {
     if (program[id].op != Code::Constant)
-      return termOf(id);
+      return terms.at(id);
     bool holds = program[id].value != 0;
     return {context.bool_val(holds), context.bool_val(!holds), yes};
   };
@@ -159,7 +185,16 @@ z3::expr Z3Encoding::formula(RegisterId truth, size_t constraint) {
         return {a.value || b.value, a.isFalse && b.isFalse, yes};
       return {a.isFalse, a.value, yes};
     }
+    if (isUnary(reg.op)) {
+      Term a = termOf(reg.a);
+      z3::expr isDefined = reg.op == Code::Pow2Ceil ? yes : positive(reg.a, a.value);
+      return integer(powerTerm(reg.op, a.value, box[reg.a].range), a.isDefined && isDefined);
+    }
     Term a = termOf(reg.a), b = termOf(reg.b);
+    if (reg.op == Code::Select) {
+      Term c = termOf(reg.c);
+      return integer(z3::ite(c.value != 0, a.value, b.value), both(a, b) && c.isDefined);
+    }
     const z3::expr &x = a.value, &y = b.value;
     switch (reg.op) {
     case Code::Add:

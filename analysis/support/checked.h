@@ -1,6 +1,7 @@
 // Overflow-checked 64-bit arithmetic for sizes, offsets, bytes and FLOP counts.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <optional>
 
@@ -52,6 +53,26 @@ inline std::optional<int64_t> checkedMod(int64_t a, int64_t b) {
     return std::nullopt;
   int64_t remainder = a % b;
   return remainder < 0 ? remainder + b : remainder;
+}
+
+/// The least power of two that is at least a: 1 for a ≤ 1. Nothing above 2^62.
+inline std::optional<int64_t> checkedPow2Ceil(int64_t a) {
+  constexpr int64_t largest = int64_t{1} << 62;
+  if (a > largest)
+    return std::nullopt;
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(a < 1 ? 1 : a)));
+}
+
+/// The largest power of two that divides a, for a ≥ 1.
+inline std::optional<int64_t> checkedPow2Divisor(int64_t a) {
+  return a >= 1 ? std::optional(a & -a) : std::nullopt;
+}
+
+/// ⌊log₂ a⌋, for a ≥ 1.
+inline std::optional<int64_t> checkedLog2(int64_t a) {
+  if (a < 1)
+    return std::nullopt;
+  return static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(a))) - 1;
 }
 
 /// The product, where both are known and it is in range.

@@ -71,7 +71,8 @@ struct Program {
     uint8_t op = in.byte();
     Expr a = pick(in);
     Expr b = op & 1 ? c.constant(in.number()) : pick(in);
-    switch (op >> 1 & 15) {
+    unsigned what = op >> 1 & 31;
+    switch (what < 22 ? what : what & 15) {
     case 0:
       stack.push_back(a + b);
       break;
@@ -132,6 +133,26 @@ struct Program {
       stack.push_back(a.mod(d) + a.floorDiv(d).mod(m) * d);
       break;
     }
+    case 16:
+      stack.push_back(a.isAtLeast(b));
+      break;
+    case 17:
+      stack.push_back(a.isEqual(b));
+      break;
+    case 18:
+      stack.push_back(select(a.isAtLeast(vars[in.byte() % vars.size()]), a, b));
+      break;
+    case 19: {
+      Expr c = pick(in);
+      stack.push_back(in.byte() & 1 ? select(a.isEqual(c), a, c) : select(c, a, b));
+      break;
+    }
+    case 20:
+      stack.push_back(a.pow2Ceil() + a.max(1).log2());
+      break;
+    case 21:
+      stack.push_back(a.max(1).pow2Divisor());
+      break;
     default: {
       std::vector<Expr> table(c.variableCount());
       table[vars[in.byte() % vars.size()].variable().index] = b;
@@ -171,6 +192,8 @@ bool isSmall(Expr e, const Program &p) {
       return false;
     if (x.lhs()) {
       stack.push_back(x.lhs());
+      if (x.third())
+        stack.push_back(x.third());
       stack.push_back(x.rhs());
     }
   }

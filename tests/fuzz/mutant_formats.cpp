@@ -4,7 +4,7 @@ namespace tilewright::test {
 
 std::vector<MutantFormat> mutantFormats() {
   return {
-      hloFormat(),  deviceFormat(), calibrationFormat(), tableFormat(),
+      hloFormat(),  deviceFormat(), calibrationFormat(), tableFormat(), programFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
       planFormat(), packFormat(),
 #endif

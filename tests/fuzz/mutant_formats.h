@@ -10,6 +10,7 @@ MutantFormat deviceFormat();
 MutantFormat calibrationFormat();
 MutantFormat tableFormat(); ///< measurements, as CSV
 MutantFormat planFormat();
-MutantFormat packFormat(); ///< the manifest, as check and as tilewright-profile read it
+MutantFormat programFormat(); ///< tile programs
+MutantFormat packFormat();    ///< the manifest, as check and as tilewright-profile read it
 
 } // namespace tilewright::test

@@ -9,18 +9,23 @@ using z3::expr;
 
 expr least(const expr &a, const expr &b) { return z3::ite(a <= b, a, b); }
 expr most(const expr &a, const expr &b) { return z3::ite(a <= b, b, a); }
+expr truth(const expr &holds) {
+  return z3::ite(holds, holds.ctx().int_val(1), holds.ctx().int_val(0));
+}
+expr chosen(const expr &c, const expr &a, const expr &b) { return z3::ite(c != 0, a, b); }
 
 } // namespace
 
 std::vector<Claim> sumClaims() {
   return {
       {Rule::OrderOperands,
-       "op is +, min or max",
+       "op is +, min, max or =",
        [](Obligation &o) {
          expr x = o.any("x"), y = o.any("y");
          o.show(x + y == y + x);
          o.show(least(x, y) == least(y, x));
          o.show(most(x, y) == most(y, x));
+         o.show(truth(x == y) == truth(y == x));
        },
        {}},
       {Rule::OrderOperands,
@@ -125,6 +130,100 @@ std::vector<Claim> sumClaims() {
          o.showFloor(x, e, q);
          o.showMod(x, e, r, q);
          o.show(c * w * x - c * w * e * q == c * w * r);
+       },
+       {}},
+      {Rule::CompareSame,
+       "",
+       [](Obligation &o) {
+         expr x = o.any("x");
+         o.show(truth(x >= x) == o.number(1));
+         o.show(truth(x == x) == o.number(1));
+       },
+       {}},
+      {Rule::SelectKnown,
+       "",
+       [](Obligation &o) {
+         expr c = o.constant("c"), x = o.any("x"), y = o.any("y");
+         o.show(z3::implies(c != 0, chosen(c, x, y) == x));
+         o.show(z3::implies(c == 0, chosen(c, x, y) == y));
+       },
+       {}},
+      {Rule::SelectSame,
+       "",
+       [](Obligation &o) {
+         expr a = o.any("a"), x = o.any("x");
+         o.show(chosen(a, x, x) == x);
+       },
+       {}},
+      {Rule::CompareByRange,
+       "",
+       [](Obligation &o) {
+         expr x = o.any("x"), y = o.any("y");
+         o.show(z3::implies(x - y >= 0, truth(x >= y) == 1));
+         o.show(z3::implies(x - y < 0, truth(x >= y) == 0));
+         o.show(z3::implies(x - y == 0, truth(x == y) == 1));
+         o.show(z3::implies(x - y != 0, truth(x == y) == 0));
+       },
+       {}},
+      {std::nullopt,
+       "pow2Ceil grows with its operand: p and q are the least powers of two at or above x and y",
+       [](Obligation &o) {
+         expr x = o.any("x"), y = o.any("y"), p = o.any("p"), q = o.any("q");
+         o.assume(x <= y);
+         o.assume(q >= y);
+         o.assume(z3::implies(q >= x, p <= q)); // p is the least, and q is one
+         o.show(p <= q);
+       },
+       {}},
+      {std::nullopt,
+       "log2 grows with its operand: p and q are the largest powers of two at or below x and y",
+       [](Obligation &o) {
+         expr x = o.any("x"), y = o.any("y"), p = o.any("p"), q = o.any("q");
+         o.assume(x <= y);
+         o.assume(p <= x);
+         o.assume(z3::implies(p <= y, p <= q)); // q is the largest, and p is one
+         o.show(p <= q);
+       },
+       {}},
+      {Rule::PowerByRange,
+       "l <= x <= h gives f(l) <= f(x) <= f(h)",
+       [](Obligation &o) {
+         expr c = o.any("c"), fl = o.any("fl"), fx = o.any("fx"), fh = o.any("fh");
+         o.assume(fl <= fx && fx <= fh);
+         o.assume(fl == c && fh == c);
+         o.show(fx == c);
+       },
+       {}},
+      {Rule::SelectByRange,
+       "",
+       [](Obligation &o) {
+         expr a = o.any("a"), x = o.any("x"), y = o.any("y");
+         o.assume(a != 0);
+         o.show(chosen(a, x, y) == x);
+       },
+       {}},
+      {Rule::SelectTruth,
+       "",
+       [](Obligation &o) {
+         expr a = o.atLeast("a", 0);
+         o.assume(a <= 1);
+         o.show(chosen(a, o.number(1), o.number(0)) == a);
+       },
+       {}},
+      {Rule::SelectMinMax,
+       "",
+       [](Obligation &o) {
+         expr x = o.any("x"), y = o.any("y"), c = truth(x >= y);
+         o.show(chosen(c, x, y) == most(x, y));
+         o.show(chosen(c, y, x) == least(x, y));
+       },
+       {}},
+      {Rule::SelectEqual,
+       "",
+       [](Obligation &o) {
+         expr x = o.any("x"), y = o.any("y"), c = truth(x == y);
+         o.show(chosen(c, x, y) == y);
+         o.show(chosen(c, y, x) == x);
        },
        {}},
       {Rule::FlattenMinMax,

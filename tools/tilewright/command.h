@@ -71,6 +71,7 @@ private:
 void addImport(CLI::App &app, Selection &selection);
 void addIndex(CLI::App &app, Selection &selection);
 void addTile(CLI::App &app, Selection &selection);
+void addProgram(CLI::App &app, Selection &selection);
 void addProve(CLI::App &app, Selection &selection);
 void addExplore(CLI::App &app, Selection &selection);
 void addEmit(CLI::App &app, Selection &selection);

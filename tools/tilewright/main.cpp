@@ -62,6 +62,7 @@ int main(int argc, char **argv) {
   addImport(app, selection);
   addIndex(app, selection);
   addTile(app, selection);
+  addProgram(app, selection);
   addProve(app, selection);
   addExplore(app, selection);
 #ifdef TILEWRIGHT_HAS_CODEGEN

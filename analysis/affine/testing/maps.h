@@ -25,7 +25,7 @@ public:
     auto [it, isNew] = copies.try_emplace(e.id());
     if (isNew) {
       Expr lhs = copy(e.lhs()), rhs = copy(e.rhs());
-      copies[e.id()] = to.binary(e.kind(), lhs, rhs);
+      copies[e.id()] = to.operation(e.kind(), lhs, rhs, e.third() ? copy(e.third()) : Expr());
     }
     return copies[e.id()];
   }

@@ -68,7 +68,15 @@ private:
       return below(3) ? vars[size_t(below(int64_t(vars.size())))]
                       : context->constant(below(20) - 4);
     Expr a = expr(depth - 1), b = expr(depth - 1);
-    switch (below(8)) {
+    switch (below(12)) {
+    case 8:
+      return below(2) ? a.isAtLeast(b) * 3 : a.isEqual(b) + a;
+    case 9:
+      return select(below(2) ? b.isAtLeast(a) : b, a, expr(depth - 1));
+    case 10:
+      return below(2) ? a.pow2Ceil() : a.log2(); // log2 has no value at some points
+    case 11:
+      return a.pow2Divisor() + b;
     case 0:
     case 1:
       return a * b;

@@ -1,0 +1,342 @@
+#include "analysis/program/fold.h"
+
+#include "analysis/program/fold/executions.h"
+#include "analysis/program/fold/live.h"
+#include "analysis/program/grid.h"
+#include "analysis/program/infer.h"
+
+#include <algorithm>
+
+namespace tilewright::program {
+
+namespace {
+
+constexpr std::string_view countNames[] = {"ctas",
+                                           "threads",
+                                           "shared_bytes",
+                                           "live_registers",
+                                           "read_bytes",
+                                           "written_bytes",
+                                           "copied_bytes",
+                                           "read_sectors",
+                                           "written_sectors",
+                                           "workspace_bytes",
+                                           "loads",
+                                           "stores",
+                                           "copies",
+                                           "shared_reads",
+                                           "shared_writes",
+                                           "shuffles",
+                                           "barriers",
+                                           "mbarrier_waits",
+                                           "mmas",
+                                           "wgmmas",
+                                           "atomics",
+                                           "split_arrivals"};
+static_assert(std::size(countNames) == countKinds);
+
+Expr productOfExtents(ExprContext &c, const std::vector<Digit> &digits) {
+  Expr product = c.constant(1);
+  for (const Digit &digit : digits)
+    product = product * digit.extent;
+  return product;
+}
+
+class Folder {
+public:
+  explicit Folder(const Program &program) : p(program), executions(program, folds) {}
+
+  Folds run() {
+    for (size_t i = 0; i < countKinds; ++i)
+      folds.counts[static_cast<Count>(i)] = p.number(0);
+    folds.tensorBytes.assign(p.tensors.size(), p.number(0));
+    folds.counts[Count::Ctas] = ctaCount(p);
+    Expr warps = p.resolved(p.warps);
+    folds.counts[Count::Threads] =
+        (p.producerWarps ? warps + p.resolved(p.producerWarps) : warps) * 32;
+    for (const Buffer &buffer : p.buffers)
+      if (!buffer.alias.isValid())
+        share((buffer.isRing ? "ring " : "shared ") + buffer.name, {}, bufferBytes(p, buffer));
+    folds.sectorsAreExact = p.number(1);
+    Surroundings around;
+    region(p.body, around);
+    folds.registers = liveRegisters(p);
+    if (p.producerWarps) // copies hold no tiles
+      folds.registers.push_back({"producer", p.number(0)});
+    folds.counts[Count::LiveRegisters] = folds.registers.front().words;
+    return std::move(folds);
+  }
+
+private:
+  void add(const Op &op, Count count, Expr amount) {
+    if (amount.isConstant(0))
+      return;
+    folds.counts[count] = folds.counts[count] + amount;
+    folds.items.push_back({op.where, count, amount});
+  }
+
+  void share(std::string name, SourceLoc where, Expr bytes) {
+    folds.counts[Count::SharedBytes] = folds.counts[Count::SharedBytes] + bytes;
+    folds.shared.push_back({std::move(name), where, bytes});
+  }
+
+  void region(const Region &ops, Surroundings &around) {
+    for (const Op &op : ops)
+      std::visit([&](const auto &what) { kind(op, what, around); }, op.what);
+  }
+
+  /// Bytes that an access moves, counted by tensor, too.
+  Expr bytesOf(const Op &op, const Access &access, const Surroundings &around) {
+    bool isExact = true;
+    Expr elements = executions.elements(around, boxOf(op, access), isExact);
+    if (!isExact)
+      folds.inexact.push_back(op.where);
+    Expr bytes = (elements * static_cast<int64_t>(bitWidth(p[access.tensor].type))).floorDiv(8);
+    folds.tensorBytes[access.tensor.index] = folds.tensorBytes[access.tensor.index] + bytes;
+    return bytes;
+  }
+
+  /// 1 where the runs of an access along an axis start at sectors: tiles and rows do.
+  Expr runsAreAligned(const Access &access, AxisId along) const {
+    const TensorInfo &tensor = p[access.tensor];
+    int64_t bits = bitWidth(tensor.type);
+    auto isMultiple = [&](Expr elements) {
+      return (p.resolved(elements) * bits).mod(sectorBits).isEqual(p.number(0));
+    };
+    bool isAtStart = p.resolved(p[along].origin).isConstant(0);
+    Expr tiles = isAtStart ? p.number(1) : isMultiple(p[along].extent);
+    return tensor.dims.size() > 1 ? tiles * isMultiple(tensor.dims.back()) : tiles;
+  }
+
+  /// Sectors of an access. Runs are along the innermost dim; where they start anywhere, each may
+  /// take one more, and what moves otherwise along that dim takes one an element.
+  void addSectors(const Op &op, Count count, const Access &access, const Surroundings &around) {
+    AxisSet axes = boxOf(op, access);
+    AxisId along = contiguousAxis(access);
+    int64_t bits = bitWidth(p[access.tensor].type);
+    bool isExact = true, isRun = along.isValid();
+    std::vector<Expr> coordinates;
+    for (Expr index : access.index) { // else two rows may be one
+      bool isNew = std::find(coordinates.begin(), coordinates.end(), index) == coordinates.end();
+      bool isPlain = index.isConstant() ||
+                     (index.isVariable() && isNew && !p.valueOf(index.variable()).isValid());
+      isRun = isRun && isPlain;
+      coordinates.push_back(index);
+    }
+    for (AxisId axis : axes)
+      isRun = isRun && contains(p.axesOf(access), axis);
+    if (!isRun) {
+      folds.sectorsAreExact = p.number(0);
+      return add(op, count, executions.elements(around, axes, isExact));
+    }
+    Expr isAligned = runsAreAligned(access, along);
+    Expr exact = executions.sectors(around, axes, along, bits);
+    Expr runs = executions.elements(around, without(axes, {along}), isExact);
+    Expr extent = p.resolved(p[along].extent);
+    Expr most = (runs * ((extent * bits).ceilDiv(sectorBits) + 1))
+                    .min(executions.elements(around, axes, isExact));
+    add(op, count, select(isAligned, exact, most));
+    folds.sectorsAreExact = folds.sectorsAreExact * isAligned;
+  }
+
+  /// The axes of the box that an access goes over.
+  AxisSet boxOf(const Op &op, const Access &access) const {
+    AxisSet axes = p.axesOf(access);
+    for (const ScalarExpr *scalar : scalarsOf(op))
+      unite(axes, p.axesOf(*scalar));
+    if (const auto *copy = op.as<CopyOp>())
+      for (AxisId axis : p[copy->buffer].order)
+        insert(axes, axis);
+    return axes;
+  }
+
+  AxisId contiguousAxis(const Access &access) const {
+    if (access.index.empty() || !access.index.back().isVariable())
+      return AxisId{};
+    return p.axisOf(access.index.back().variable());
+  }
+
+  /// Warp instructions that move a tile held like this: vectors of the first register digit where
+  /// that runs along memory.
+  Expr moves(const Layout &layout, AxisId contiguous) const {
+    Expr count = productOfExtents(*p.context, layout.warps);
+    for (size_t i = 0; i < layout.registers.size(); ++i) {
+      const Digit &digit = layout.registers[i];
+      bool isVector = i == 0 && digit.axis == contiguous && digit.stride.isConstant(1);
+      if (!isVector)
+        count = count * digit.extent;
+    }
+    return count;
+  }
+
+  Layout heldAs(const ScalarExpr &scalar, const AxisSet &axes,
+                const std::optional<LayoutSpec> &spec) const {
+    if (!spec)
+      if (std::optional<Layout> layout = layoutOf(p, scalar, axes))
+        return *layout;
+    LayoutSpec flat{LayoutFamily::Flat, {p.number(1)}, {}};
+    return p.layoutFor(spec ? *spec : flat, axes, scalar.type(), role);
+  }
+
+  void kind(const Op &op, const LoadOp &o, Surroundings &around) {
+    add(op, Count::ReadBytes, bytesOf(op, o.from, around));
+    addSectors(op, Count::ReadSectors, o.from, around);
+    add(op, Count::Loads,
+        executions.times(around) * moves(p[op.results[0]].tile.layout, contiguousAxis(o.from)));
+  }
+  void kind(const Op &op, const StoreOp &o, Surroundings &around) {
+    add(op, Count::WrittenBytes, bytesOf(op, o.to, around));
+    addSectors(op, Count::WrittenSectors, o.to, around);
+    Layout held = heldAs(o.value, boxOf(op, o.to), o.layout);
+    add(op, Count::Stores, executions.times(around) * moves(held, contiguousAxis(o.to)));
+  }
+  void kind(const Op &op, const AtomicOp &o, Surroundings &around) {
+    bytesOf(op, o.to, around);
+    bool isExact = true;
+    add(op, Count::Atomics, executions.elements(around, boxOf(op, o.to), isExact));
+  }
+  void kind(const Op &op, const CopyOp &o, Surroundings &around) {
+    add(op, Count::CopiedBytes, bytesOf(op, o.from, around));
+    addSectors(op, Count::ReadSectors, o.from, around);
+    constexpr int64_t warpBytes = 16 * 32;
+    Expr bytes = p.number(static_cast<int64_t>(bitWidth(p[o.buffer].type)));
+    for (AxisId axis : p[o.buffer].order)
+      bytes = bytes * p.resolved(p[axis].extent);
+    Expr each = o.way == CopyWay::Tma ? p.number(1) : bytes.floorDiv(8).ceilDiv(warpBytes);
+    add(op, Count::Copies, executions.times(around) * each);
+  }
+  void kind(const Op &op, const ReadOp &o, Surroundings &around) {
+    add(op, Count::SharedReads,
+        executions.times(around) * moves(p[op.results[0]].tile.layout, p[o.buffer].order.back()));
+  }
+  void kind(const Op &op, const WriteOp &o, Surroundings &around) {
+    AxisSet axes;
+    for (AxisId axis : p[o.buffer].order)
+      insert(axes, axis);
+    Expr n = executions.times(around);
+    add(op, Count::SharedWrites,
+        n * moves(heldAs(o.value, axes, std::nullopt), p[o.buffer].order.back()));
+    // One behind it; where it lies in another's memory one in front, too.
+    add(op, Count::Barriers, p[o.buffer].alias.isValid() ? n * 2 : n);
+  }
+  void kind(const Op &op, const ReduceOp &o, Surroundings &around) {
+    Layout held = heldAs(o.value, p.axesOf(o.value), std::nullopt);
+    auto isOver = [&](const Digit &digit) {
+      return digit.axis.isValid() && contains(o.over, digit.axis) && !digit.isCopy();
+    };
+    Expr one = p.number(1), lanes = one, warps = one, kept = one, elements = one;
+    for (const Digit &digit : held.lanes)
+      (isOver(digit) ? lanes : elements) =
+          (isOver(digit) ? lanes : elements) * (digit.isCopy() ? one : digit.extent);
+    for (const Digit &digit : held.warps)
+      (isOver(digit) ? warps : elements) =
+          (isOver(digit) ? warps : elements) * (digit.isCopy() ? one : digit.extent);
+    for (const Digit &digit : held.registers)
+      if (!isOver(digit))
+        kept = kept * digit.extent;
+    elements = elements * kept;
+    Expr n = executions.times(around);
+    int64_t operands = static_cast<int64_t>(op.results.size());
+    Expr allWarps = productOfExtents(*p.context, held.warps);
+    // A butterfly over the lanes: one shuffle a register and doubling.
+    Expr doublings = lanes.pow2Ceil().log2();
+    add(op, Count::Shuffles, n * allWarps * kept * doublings * operands);
+    Expr crosses = warps.isAtLeast(p.number(2));
+    add(op, Count::Barriers, select(crosses, n, p.number(0)));
+    Expr bytes = select(crosses, elements * warps * (4 * operands), p.number(0));
+    if (!bytes.isConstant(0))
+      share("exchange of " + p[op.results[0]].name, op.where, bytes);
+  }
+  void kind(const Op &op, const DotOp &o, Surroundings &around) {
+    const Tile &tile = p[op.results[0]].tile;
+    if (o.way == DotWay::Fma || tile.layout.registers.size() < 4)
+      return;
+    int64_t bits = bitWidth(o.left.type());
+    Expr depth = p.number(1);
+    for (AxisId axis : o.over)
+      depth = depth * p.resolved(p[axis].extent);
+    Expr steps = depth.ceilDiv(256 / bits), high = p.number(1);
+    Expr wide = tile.layout.registers[2].extent;
+    for (size_t i = 3; i < tile.layout.registers.size(); ++i)
+      high = high * tile.layout.registers[i].extent;
+    Expr warps = productOfExtents(*p.context, tile.layout.warps);
+    Expr n = executions.times(around) * high * steps;
+    if (o.way == DotWay::MmaSync)
+      add(op, Count::Mmas, n * wide * warps);
+    else
+      add(op, Count::Wgmmas, n * warps.floorDiv(4) * (wide * 8).ceilDiv(256));
+  }
+  void kind(const Op &op, const ForOp &o, Surroundings &around) {
+    around.loops.push_back(&op);
+    Expr trips = executions.times(around);
+    bool isProducing = p.producerWarps && !o.ahead;
+    if (!o.issue.empty() && isProducing) {
+      add(op, Count::MbarrierWaits, trips * (p.resolved(p.warps) + 1));
+      for (const Op &copy : o.issue)
+        if (const auto *c = copy.as<CopyOp>())
+          share("mbarriers of " + p[c->buffer].name, op.where,
+                p.resolved(p[c->buffer].stages) * 16);
+    } else if (!o.issue.empty()) {
+      // Behind the wait; with nothing ahead also behind the reads; and behind early reads.
+      Expr one = p.number(1), ahead = o.ahead ? p.resolved(o.ahead) : p.number(0);
+      Expr each = select(ahead.isAtLeast(one), one, p.number(2)) + (o.issueAt > 0 ? 1 : 0);
+      add(op, Count::Barriers, trips * each);
+    }
+    region(o.issue, around);
+    region(o.body, around);
+    around.loops.pop_back();
+  }
+  void kind(const Op &, const IfOp &o, Surroundings &around) {
+    Expr one = p.number(1), zero = p.number(0);
+    bool wasBehind = around.isBehindSplits;
+    around.conditions.push_back(select(o.condition, one, zero));
+    region(o.then, around);
+    around.conditions.back() = select(o.condition, zero, one);
+    region(o.otherwise, around);
+    around.conditions.pop_back();
+    around.isBehindSplits = wasBehind;
+  }
+  void kind(const Op &op, const SumSplitsOp &o, Surroundings &around) {
+    Expr splits = p.number(1), slot = p.number(0), zero = p.number(0);
+    for (const GridVariable &variable : p.grid.variables)
+      if (variable.var == o.splitVar)
+        splits = p.resolved(variable.count);
+    for (ValueId id : o.values) {
+      const Tile &tile = p[id].tile;
+      int64_t bytes = std::max<int64_t>(bitWidth(tile.type), 32) / 8;
+      slot = slot + tile.layout.registerCount(*p.context) * p.resolved(p.warps) * (32 * bytes);
+    }
+    Expr n = executions.times(around), isSplit = splits.isAtLeast(p.number(2));
+    add(op, Count::WorkspaceBytes, select(isSplit, n * slot * 2, zero)); // written, and read
+    add(op, Count::SplitArrivals, select(isSplit, n, zero));
+    add(op, Count::Barriers, select(isSplit, n * 2, zero));
+    around.isBehindSplits = true;
+  }
+  void kind(const Op &op, const BarrierOp &, Surroundings &around) {
+    add(op, Count::Barriers, executions.times(around));
+  }
+  void kind(const Op &, const RoleOp &o, Surroundings &around) {
+    RoleId outer = std::exchange(role, o.role);
+    region(o.body, around);
+    role = outer;
+  }
+  void kind(const Op &, const MapOp &, Surroundings &) {}
+  void kind(const Op &, const ScanOp &, Surroundings &) {}
+  void kind(const Op &, const FullOp &, Surroundings &) {}
+  void kind(const Op &, const RelayoutOp &, Surroundings &) {}
+  void kind(const Op &, const SelectAxisOp &, Surroundings &) {}
+  void kind(const Op &, const JoinOp &, Surroundings &) {}
+
+  const Program &p;
+  Folds folds;
+  Executions executions;
+  RoleId role; ///< of the region at hand
+};
+
+} // namespace
+
+std::string_view toString(Count count) { return countNames[static_cast<size_t>(count)]; }
+
+Folds foldsOf(const Program &program) { return Folder(program).run(); }
+
+} // namespace tilewright::program

@@ -1,0 +1,138 @@
+#include "analysis/program/program.h"
+
+namespace tilewright::program {
+
+Expr Program::resolved(Expr expr) const {
+  // A let may use those before it: the last first.
+  for (size_t i = lets.size(); i-- > 0;) {
+    std::vector<Expr> table(context->variableCount());
+    table[lets[i].var.variable().index] = lets[i].value;
+    expr = tilewright::substitute(expr, std::span<const Expr>(table));
+  }
+  return expr;
+}
+
+AxisId Program::axisOf(VarId var) const {
+  for (uint32_t i = 0; i < axes.size(); ++i)
+    if (axes[i].var.variable() == var)
+      return AxisId{i};
+  return AxisId{};
+}
+
+ValueId Program::valueOf(VarId var) const {
+  for (uint32_t i = 0; i < values.size(); ++i)
+    if (values[i].var.variable() == var)
+      return ValueId{i};
+  return ValueId{};
+}
+
+const GridVariable *Program::gridVariableOf(VarId var) const {
+  for (const GridVariable &variable : grid.variables)
+    if (variable.var.variable() == var)
+      return &variable;
+  return nullptr;
+}
+
+AxisSet Program::axesOf(Expr index) const {
+  AxisSet result;
+  for (VarId var : variablesOf(index)) {
+    if (AxisId axis = axisOf(var); axis.isValid())
+      insert(result, axis);
+    if (ValueId value = valueOf(var); value.isValid())
+      unite(result, (*this)[value].tile.axes);
+  }
+  return result;
+}
+
+AxisSet Program::axesOf(const Access &access) const {
+  AxisSet result;
+  for (Expr index : access.index)
+    unite(result, axesOf(index));
+  return result;
+}
+
+AxisSet Program::axesOf(const ScalarExpr &scalar) const {
+  AxisSet result;
+  for (const ScalarNode &node : scalar.nodes) {
+    if (node.kind == ScalarNode::Kind::Value)
+      unite(result, (*this)[node.value].tile.axes);
+    if (node.kind == ScalarNode::Kind::Slot)
+      for (AxisId axis : (*this)[node.buffer].order)
+        insert(result, axis);
+    if (node.kind == ScalarNode::Kind::Index)
+      unite(result, axesOf(node.index));
+  }
+  return result;
+}
+
+Expr Program::splitVariable() const {
+  Expr found;
+  forEachOp(body, [&](const Op &op, const LoopNest &) {
+    if (const auto *loop = op.as<ForOp>(); loop && loop->splitVar)
+      found = loop->splitVar;
+    if (const auto *sum = op.as<SumSplitsOp>())
+      found = sum->splitVar;
+  });
+  return found;
+}
+
+Layout Program::layoutFor(const LayoutSpec &spec, const AxisSet &tileAxes, DType type,
+                          RoleId role) const {
+  if (spec.family == LayoutFamily::Like) {
+    const Tile &other = (*this)[spec.value].tile;
+    return other.layout.withoutAxes(without(other.axes, tileAxes));
+  }
+  LayoutSpec numbers = spec;
+  for (Expr &argument : numbers.arguments)
+    argument = resolved(argument);
+  std::vector<AxisExtent> extents;
+  for (AxisId axis : tileAxes)
+    extents.push_back({axis, resolved((*this)[axis].extent)});
+  return makeLayout(numbers, extents, bitWidth(type),
+                    resolved(role.isValid() ? (*this)[role].warps : warps));
+}
+
+llvm::Error Program::errorAt(SourceLoc where, std::string message, DiagClass cls) const {
+  if (text && where.isKnown())
+    return makeError(diagAt(*text, where, std::move(message), cls));
+  return makeError(cls, "{}", message);
+}
+
+Expr bufferBytes(const Program &program, const Buffer &buffer) {
+  Expr elements = program.number(1);
+  for (size_t i = 0; i < buffer.order.size(); ++i) {
+    Expr extent = program.resolved(program[buffer.order[i]].extent);
+    bool isLast = i + 1 == buffer.order.size();
+    elements = elements * (isLast ? extent + buffer.padElements : extent);
+  }
+  bool isWide = buffer.swizzle == 128 && program.producerWarps;
+  int64_t unit = isWide ? 1024 : 128;
+  Expr bytes = (elements * static_cast<int64_t>(bitWidth(buffer.type))).ceilDiv(8);
+  return bytes.ceilDiv(unit) * unit * program.resolved(buffer.stages);
+}
+
+namespace {
+
+void visitRegion(const Region &region, LoopNest &loops,
+                 const std::function<void(const Op &, const LoopNest &)> &visit) {
+  for (const Op &op : region) {
+    visit(op, loops);
+    bool isLoop = op.as<ForOp>();
+    if (isLoop)
+      loops.push_back(&op);
+    for (const Region *inner : regionsOf(op))
+      visitRegion(*inner, loops, visit);
+    if (isLoop)
+      loops.pop_back();
+  }
+}
+
+} // namespace
+
+void forEachOp(const Region &region,
+               const std::function<void(const Op &, const LoopNest &)> &visit) {
+  LoopNest loops;
+  visitRegion(region, loops, visit);
+}
+
+} // namespace tilewright::program

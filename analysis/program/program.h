@@ -1,0 +1,139 @@
+// TileProgram: what one kernel does, CTA by CTA, as ops on tiles (see docs/program.md for the
+// text).
+//
+// A program is a value: passes copy it. Structure never depends on a number: sizes are `Expr`s over
+// size variables and `let`s, and the program for given numbers is the same program with numbers put
+// in (substitute.h). Running example:
+//
+//   kernel scale(x: f32[M]) -> y: f32[M]
+//   warps W
+//   grid p < cdiv(M, B)
+//   axis i < B at p * B of M
+//   a = load x[i] @ flat(4)
+//   store y[i] = 2 * a
+#pragma once
+
+#include "analysis/program/op.h"
+
+#include "llvm/Support/Error.h"
+
+#include <memory>
+
+namespace tilewright::program {
+
+/// A value of registers: a function on a box of axes.
+struct Tile {
+  DType type = DType::F32;
+  AxisSet axes;
+  Layout layout;
+};
+
+/// A named place in registers. Inside a loop a name that was defined before it is carried.
+struct Value {
+  std::string name;
+  Expr var;  ///< stands for its elements in index expressions: gather, scatter
+  Tile tile; ///< set by inferTypes()
+};
+
+struct TensorInfo {
+  std::string name;
+  DType type = DType::F32;
+  std::vector<Expr> dims;
+  bool isResult = false;
+};
+
+struct Let {
+  std::string name;
+  Expr var, value;
+};
+
+/// Shared memory: `stages` slots of a tile, one for each step on its way.
+struct Buffer {
+  std::string name;
+  DType type = DType::F32;
+  std::vector<AxisId> order; ///< slowest first
+  Expr stages;
+  bool isRing = false;
+  int64_t padElements = 0; ///< behind each row of the last axis
+  int64_t swizzle = 0;     ///< bytes: 0, 32, 64, 128
+  BufferId alias;          ///< lies in the memory of that one
+};
+
+/// Warps that run regions of their own.
+struct Role {
+  std::string name;
+  Expr warps, registers; ///< registers of a thread: null: an even share
+};
+
+struct GridVariable {
+  std::string name;
+  Expr var, count;
+};
+
+/// CTA variables and how CTAs are numbered; null expressions: not said.
+struct Grid {
+  std::vector<GridVariable> variables; ///< slowest first
+  Expr group;                          ///< rows walked together
+  Expr persistent;                     ///< at most so many CTAs, each of which makes items in turn
+  Expr clusterX, clusterY;
+};
+
+struct Program {
+  std::shared_ptr<ExprContext> context = std::make_shared<ExprContext>();
+  std::string name;
+  std::vector<TensorInfo> tensors; ///< parameters, then results
+  std::vector<Expr> sizes;         ///< free size variables, in order of appearance
+  std::vector<Let> lets;
+  Expr warps, producerWarps; ///< of the consumers; null: no producer role
+  std::vector<Role> roles;
+  Grid grid;
+  std::vector<Axis> axes;
+  std::vector<Buffer> buffers;
+  std::vector<Value> values;
+  Region body;
+  std::shared_ptr<const SourceBuffer> text; ///< that it was read from; null: built
+
+  const Axis &operator[](AxisId id) const { return axes[id.index]; }
+  const Value &operator[](ValueId id) const { return values[id.index]; }
+  Value &operator[](ValueId id) { return values[id.index]; }
+  const Buffer &operator[](BufferId id) const { return buffers[id.index]; }
+  const TensorInfo &operator[](TensorId id) const { return tensors[id.index]; }
+  const Role &operator[](RoleId id) const { return roles[id.index]; }
+
+  Expr number(int64_t value) const { return context->constant(value); }
+  /// An expression over size variables alone: `let` names replaced by what they stand for.
+  Expr resolved(Expr expr) const;
+  /// The axis, value, grid variable of a variable; invalid or null for others.
+  AxisId axisOf(VarId var) const;
+  ValueId valueOf(VarId var) const;
+  const GridVariable *gridVariableOf(VarId var) const;
+  /// Axes that an index expression moves along: by name, and those of its index tiles.
+  AxisSet axesOf(Expr index) const;
+  AxisSet axesOf(const ScalarExpr &scalar) const;
+  AxisSet axesOf(const Access &access) const;
+  /// The variable that names the split of a loop or of sum.splits; null: no split.
+  Expr splitVariable() const;
+  /// A layout of a family for these axes, with `let`s resolved; `role`: whose warps hold it,
+  /// invalid outside of roles.
+  Layout layoutFor(const LayoutSpec &spec, const AxisSet &axes, DType type, RoleId role = {}) const;
+
+  /// An error at an op, or without a place where the program was built.
+  llvm::Error errorAt(SourceLoc where, std::string message,
+                      DiagClass cls = DiagClass::BadInput) const;
+};
+
+/// Bytes of a buffer's slots together (units of `alignment` each: 1024 under a producer's swizzle
+/// of 128, else 128), over size variables.
+Expr bufferBytes(const Program &program, const Buffer &buffer);
+
+/// Calls visit(op, loops) for every op in order of the text, loops outermost first; `issue` regions
+/// come behind the body ops that stand in front of them.
+using LoopNest = std::vector<const Op *>;
+void forEachOp(const Region &region,
+               const std::function<void(const Op &, const LoopNest &)> &visit);
+
+/// Types, axes and layouts of all values, and types of scalar expressions. Run after each change;
+/// the parser does. BadInput: a value that is not defined, types that don't fit.
+llvm::Error inferTypes(Program &program);
+
+} // namespace tilewright::program
