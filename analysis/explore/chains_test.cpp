@@ -249,17 +249,15 @@ TEST(ChainTiles, ASoftmaxIsCarriedAlong) {
   EXPECT_TRUE(chain.accepts({{"k0", 7}, {"t1", 5}, {"k1", 16}}));
 }
 
-TEST(ChainTiles, SplittingTheColumnsSplitsTheReductions) {
-  std::string text = attention(softmax, "}\n");
-  text.replace(text.find("  o = bf16"), 2, "  ROOT ");
-  Tiled chain(text);
-  EXPECT_TRUE(chain.accepts({{"k0", 64}, {"split_k", 1}}));
-  EXPECT_FALSE(chain.accepts({{"k0", 64}, {"split_k", 2}}));
-  text = attention("  n = f32[8,256,512]{2,1,0} negate(s)", "}\n");
-  text.replace(text.find("  o = bf16"), 2, "  ROOT ");
-  Tiled plain(text);
-  EXPECT_TRUE(plain.accepts({{"k0", 64}, {"split_k", 8}}));
-  EXPECT_FALSE(plain.accepts({{"k0", 64}, {"split_k", 9}}));
+TEST(ChainTiles, NoSplitBehindAnotherDot) {
+  for (const std::string &between :
+       {std::string(softmax), std::string("  n = f32[8,256,512]{2,1,0} negate(s)")}) {
+    std::string text = attention(between, "}\n");
+    text.replace(text.find("  o = bf16"), 2, "  ROOT ");
+    Tiled chain(text);
+    EXPECT_TRUE(chain.accepts({{"k0", 64}, {"split_k", 1}}));
+    EXPECT_FALSE(chain.accepts({{"k0", 64}, {"split_k", 2}})) << between;
+  }
 }
 
 TEST(ChainTiles, TheTransposedOrderSharesTheLoopToo) {
