@@ -8,6 +8,19 @@ add_library(Tilewright::Tilewright ALIAS TilewrightAll)
 set_target_properties(TilewrightAll PROPERTIES EXPORT_NAME Tilewright)
 target_link_libraries(TilewrightAll INTERFACE ${libraries})
 
+# What is installed is built first, so that `cmake --install` works after a build of the program
+# alone (scripts/quickstart.sh).
+set(installed ${libraries})
+if(TARGET tilewright)
+  list(APPEND installed tilewright tilewright-profile)
+endif()
+add_custom_target(installed DEPENDS ${installed})
+install(CODE "execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target installed
+                              RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR \"what is to be installed can't be built\")
+endif()")
+
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Tilewright)
 install(TARGETS ${libraries} TilewrightAll EXPORT TilewrightExports
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
