@@ -13,8 +13,17 @@ set(CMAKE_JOB_POOL_LINK link)
 # therefore differ within a folder.
 if(TILEWRIGHT_UNITY)
   set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 endif()
+
+# tilewright_cold(TARGET …)
+# Code that reads, writes and decides but has no loop that anybody waits for: at -O1 it compiles in
+# two thirds of the time.
+function(tilewright_cold)
+  foreach(target ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endforeach()
+endfunction()
 
 add_library(tilewright_flags INTERFACE)
 target_compile_options(tilewright_flags INTERFACE -Wall -Wextra -Wno-unused-parameter)
@@ -57,6 +66,7 @@ function(tilewright_test name)
   find_package(GTest REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} GTest::gtest_main tilewright_flags)
+  tilewright_cold(${name})
   # Values are left out of test names: bytes of a struct hold addresses, which change by the run.
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES
                        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES LABELS "${ARG_LABELS}")

@@ -1,15 +1,16 @@
 #include "analysis/tiling/tile_origin.h"
 
-#include "analysis/support/checked.h"
+#include "analysis/tiling/tile_pattern_internal.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace tilewright {
-namespace {
 
-int64_t floorOf(int64_t a, int64_t b) { return checkedFloorDiv(a, b).value_or(0); }
-int64_t ceilOf(int64_t a, int64_t b) { return checkedCeilDiv(a, b).value_or(0); }
+using pattern::ceilOf;
+using pattern::floorOf;
+
+namespace {
 
 /// The value of the case that holds, or `otherwise`.
 class Choice {
