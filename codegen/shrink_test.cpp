@@ -1,10 +1,10 @@
+#include "analysis/import/testing/models.h"
 #include "analysis/ir/evaluator.h"
 #include "analysis/ir/inline.h"
 #include "codegen/point_reference.h"
 #include "codegen/shrink.h"
 #include "codegen/testing/lowering.h"
 
-#include <filesystem>
 #include <fmt/ranges.h>
 
 namespace tilewright {
@@ -203,8 +203,7 @@ ENTRY main {
 }
 
 TEST(Shrink, WholeModelsShrinkToValidOnes) {
-  for (const auto &file : std::filesystem::directory_iterator("datasets/models")) {
-    std::string path = file.path();
+  for (const std::string &path : bundledModels()) {
     if (path.find("xla_optimized") != std::string::npos)
       continue;
     SCOPED_TRACE(path);

@@ -1,8 +1,8 @@
 #include "analysis/explore/grouping.h"
 #include "analysis/explore/testing/explore.h"
+#include "analysis/import/testing/models.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -216,8 +216,8 @@ ENTRY e {
 }
 
 TEST(Grouping, PartitionsEveryGraphOfEveryBundledModel) {
-  for (const auto &entry : std::filesystem::directory_iterator("datasets/models")) {
-    auto module = importFile(entry.path());
+  for (const std::string &path : bundledModels()) {
+    auto module = importFile(path);
     ASSERT_TRUE(static_cast<bool>(module)) << takeDiag(module.takeError()).str();
     for (const Graph &graph : module->all()) {
       expectPartition(graph, groupSimply(graph));

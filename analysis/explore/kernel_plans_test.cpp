@@ -4,12 +4,12 @@
 #include "analysis/explore/mask_share.h"
 #include "analysis/explore/testing/explore.h"
 #include "analysis/import/import_file.h"
+#include "analysis/import/testing/models.h"
 #include "analysis/ir/inline.h"
 #include "analysis/solve/compiled.h"
 #include "analysis/tiling/numeric_tile.h"
 #include "analysis/tiling/plan_text.h"
 
-#include <filesystem>
 #include <random>
 #include <set>
 
@@ -50,15 +50,6 @@ std::vector<KernelPlan> somePlans(const KernelPlan &space, uint64_t most) {
     return plans.size() < most;
   });
   return plans;
-}
-
-std::vector<std::string> bundledModels() {
-  std::vector<std::string> paths;
-  for (const auto &entry : std::filesystem::directory_iterator("datasets/models"))
-    if (entry.path().string().ends_with(".hlo.txt"))
-      paths.push_back(entry.path().string());
-  std::sort(paths.begin(), paths.end());
-  return paths;
 }
 
 /// Calls `visit` with the plans of every kernel of a model's entry, chains as one kernel, too.

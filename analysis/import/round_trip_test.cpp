@@ -2,6 +2,7 @@
 #include "analysis/import/hlo_text.h"
 #include "analysis/import/module_equal.h"
 #include "analysis/import/summary.h"
+#include "analysis/import/testing/models.h"
 #include "analysis/ir/inline.h"
 #include "analysis/ir/verifier.h"
 
@@ -32,15 +33,6 @@ void expectRoundTrip(const Module &module) {
   std::string why;
   EXPECT_TRUE(equal(module, *again, &why)) << why;
   EXPECT_EQ(printHlo(module), printHlo(*again));
-}
-
-std::vector<std::string> models() {
-  std::vector<std::string> paths;
-  for (const auto &entry : std::filesystem::directory_iterator("datasets/models"))
-    if (entry.path().string().ends_with(".hlo.txt"))
-      paths.push_back(entry.path().string());
-  std::sort(paths.begin(), paths.end());
-  return paths;
 }
 
 class Models : public testing::TestWithParam<std::string> {
@@ -103,15 +95,16 @@ TEST_P(Models, SummaryCountsEveryOp) {
   EXPECT_EQ(summary.parameters.size(), module.entry().parameters().size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Datasets, Models, testing::ValuesIn(models()), [](const auto &info) {
-  std::string name = std::filesystem::path(info.param).filename().string();
-  for (char &c : name)
-    if (!std::isalnum(static_cast<unsigned char>(c)))
-      c = '_';
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Datasets, Models, testing::ValuesIn(bundledModels()),
+                         [](const auto &info) {
+                           std::string name = std::filesystem::path(info.param).filename().string();
+                           for (char &c : name)
+                             if (!std::isalnum(static_cast<unsigned char>(c)))
+                               c = '_';
+                           return name;
+                         });
 
-TEST(Datasets, HoldModels) { EXPECT_GE(models().size(), 20u); }
+TEST(Datasets, HoldModels) { EXPECT_GE(bundledModels().size(), 20u); }
 
 // Every form that XLA's printer has, in one module each of long and of short text.
 TEST(RoundTrip, AllFormsOfSyntax) {

@@ -1,9 +1,8 @@
 // Programs on which other compilers went wrong, and everything in the bundled models.
+#include "analysis/import/testing/models.h"
 #include "analysis/indexing/op_cost.h"
 #include "analysis/indexing/testing/indexing.h"
 #include "analysis/ir/inline.h"
-
-#include <filesystem>
 
 using namespace tilewright;
 
@@ -228,17 +227,14 @@ TEST(OpCost, WorkOfOpsIsTheirSum) {
 namespace {
 
 void forEachBundledModel(const std::function<void(const Module &)> &visit) {
-  std::vector<std::filesystem::path> files;
-  for (const auto &entry : std::filesystem::directory_iterator("datasets/models"))
-    if (entry.path().string().ends_with(".hlo.txt"))
-      files.push_back(entry.path());
+  const std::vector<std::string> files = bundledModels();
   ASSERT_GE(files.size(), 10u);
-  for (const std::filesystem::path &file : files) {
-    SCOPED_TRACE(file.string());
-    llvm::Expected<std::string> text = readFile(file.string());
+  for (const std::string &file : files) {
+    SCOPED_TRACE(file);
+    llvm::Expected<std::string> text = readFile(file);
     ASSERT_TRUE(static_cast<bool>(text));
     llvm::Expected<Module> module =
-        parseHlo(std::make_shared<SourceBuffer>(file.string(), std::move(*text)));
+        parseHlo(std::make_shared<SourceBuffer>(file, std::move(*text)));
     ASSERT_TRUE(static_cast<bool>(module)) << takeDiag(module.takeError()).str();
     visit(*module);
   }

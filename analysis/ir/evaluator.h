@@ -60,7 +60,7 @@ struct EvalOptions {
   ReadRecorder *recorder = nullptr;
 
   /// Called with each op's result when it is computed: the leaves of its shape in order.
-  std::function<void(const OpInstance &, std::span<const Tensor *const>)> onResult;
+  std::function<void(const OpInstance &, std::span<const Tensor *const>)> onResult = {};
 };
 
 /// Runs a computation. `arguments` are the leaves of its parameters by parameter number (a tuple

@@ -1,9 +1,8 @@
 // Set questions about the maps of ops: known CTAs, and everything in the bundled models.
 #include "analysis/import/import_file.h"
+#include "analysis/import/testing/models.h"
 #include "analysis/indexing/testing/indexing.h"
 #include "analysis/sets/testing/sets.h"
-
-#include <filesystem>
 
 namespace tilewright::sets {
 namespace {
@@ -196,8 +195,8 @@ TEST(Footprint, RuntimeOffsetsCoverAllRunsUntilFixed) {
 
 TEST(Footprint, EveryMapOfTheBundledModels) {
   int maps = 0, tiles = 0;
-  for (const auto &entry : std::filesystem::directory_iterator("datasets/models")) {
-    llvm::Expected<Module> module = importFile(entry.path().string());
+  for (const std::string &path : bundledModels()) {
+    llvm::Expected<Module> module = importFile(path);
     ASSERT_TRUE(bool(module)) << takeDiag(module.takeError()).str();
     for (const Graph &graph : module->all()) {
       ExprContext context;

@@ -103,9 +103,6 @@ public:
                       p.extent, graph[second].name),
           {p.size});
     }
-    const Expr split = group.space.find("split_k")->size;
-    add(second, "search-chain", Formula::lessEqual(split, ctx.constant(1)),
-        "{0} CTAs share one result tile, which no code adds up behind another dot", {split});
     const std::vector<unsigned> outer = group.instancesOf(second);
     if (outer.size() != 1 || reducesOf(second).size() != 1) {
       refuse(second, fmt::format("{} contracted dims of %{}, one is allowed",

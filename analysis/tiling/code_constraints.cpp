@@ -75,14 +75,16 @@ void addNoSplit(const Graph &graph, TiledGroup &group, const KindOfCode &code) {
   if (code.kind == CodeKind::Dot || split.largest() == 1)
     return;
   const OpId root = group.group.roots.back();
+  const std::string where = code.kind == CodeKind::Chain ? "behind another dot"
+                            : code.why.empty()           ? "without products of tiles"
+                                                         : "without products of tiles: " + code.why;
   group.constraints.push_back({Formula::lessEqual(split.size, split.size.context().constant(1)),
                                {root,
                                 "%" + graph[root].name,
                                 -1,
                                 -1,
                                 "no-split",
-                                "{0} CTAs share a sum, of at most 1 without products of tiles" +
-                                    (code.why.empty() ? "" : ": " + code.why),
+                                "{0} CTAs share a sum, of at most 1 " + where,
                                 {split.size}}});
 }
 

@@ -69,7 +69,7 @@ struct KernelPlan;
 /// plans with others.
 struct ProgramTurns {
   int64_t tilesPerProgram = 1;
-  std::vector<unsigned> order; ///< of the root's dims, slowest first; empty: their own order
+  std::vector<unsigned> order = {}; ///< of the root's dims, slowest first; empty: their own order
 };
 
 /// How the CTAs of a plan are numbered: dims that both operands of its dot share are outermost,

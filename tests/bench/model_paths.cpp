@@ -1,11 +1,11 @@
 #include "tests/bench/model_paths.h"
 
 #include "analysis/import/import_file.h"
+#include "analysis/import/testing/models.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <random>
 #include <set>
 #include <string>
@@ -169,12 +169,8 @@ bool usesMinMax(const IndexMap &map) {
 }
 
 std::vector<Module> loadModels() {
-  std::vector<std::string> files;
-  for (const auto &entry : std::filesystem::directory_iterator("datasets/models"))
-    files.push_back(entry.path().string());
-  std::sort(files.begin(), files.end());
   std::vector<Module> models;
-  for (const std::string &file : files) {
+  for (const std::string &file : bundledModels()) {
     llvm::Expected<Module> module = importFile(file);
     if (!module) {
       std::fprintf(stderr, "%s\n", takeDiag(module.takeError()).str().c_str());

@@ -1,6 +1,7 @@
 // `explore` on every bundled model: nothing is lost, nothing is counted twice, and the bytes do not
 // depend on how it was run.
 #include "analysis/import/import_file.h"
+#include "analysis/import/testing/models.h"
 #include "analysis/ir/inline.h"
 #include "tests/cli/run_program.h"
 
@@ -14,15 +15,6 @@ namespace tilewright::test {
 namespace {
 
 using Json = nlohmann::json;
-
-std::vector<std::string> bundledModels() {
-  std::vector<std::string> paths;
-  for (const auto &entry : std::filesystem::directory_iterator("datasets/models"))
-    if (entry.path().string().ends_with(".hlo.txt"))
-      paths.push_back(entry.path().string());
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
 
 /// Few plans are priced: what is tested here does not depend on how good they are.
 std::vector<std::string> exploring(const std::vector<std::string> &models,

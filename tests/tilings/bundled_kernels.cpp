@@ -3,10 +3,10 @@
 #include "analysis/explore/chains.h"
 #include "analysis/explore/parts.h"
 #include "analysis/import/import_file.h"
+#include "analysis/import/testing/models.h"
 #include "analysis/ir/inline.h"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace tilewright {
 
@@ -27,12 +27,8 @@ void addKernels(const std::string &name, const std::shared_ptr<const Module> &mo
 }
 
 llvm::Expected<std::vector<BundledKernel>> bundledKernels() {
-  std::vector<std::string> paths;
-  for (const auto &file : std::filesystem::directory_iterator("datasets/models"))
-    paths.push_back(file.path());
-  std::sort(paths.begin(), paths.end());
   std::vector<BundledKernel> out;
-  for (const std::string &path : paths) {
+  for (const std::string &path : bundledModels()) {
     llvm::Expected<Module> imported = importFile(path);
     llvm::Expected<Module> module = imported ? inlineCalls(*imported) : std::move(imported);
     if (!module)
