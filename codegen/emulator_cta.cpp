@@ -1,5 +1,8 @@
 #include "codegen/emulator_cta.h"
 
+#include "analysis/ir/numeric.h"
+#include "codegen/kernel_builder.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -9,7 +12,30 @@ namespace tilewright {
 
 namespace {
 thread_local EmulatedCta *activeCta = nullptr;
+
+/// What memory holds behind an atomic update.
+uint64_t updated(KernelBuilder::Update update, DType type, uint64_t before, uint64_t with) {
+  using Update = KernelBuilder::Update;
+  if (isFloat(type))
+    return encodeFloat(type, decodeFloat(type, before) + decodeFloat(type, with));
+  bool isSigned = dtypeClass(type) == DTypeClass::Signed;
+  auto wide = [&](uint64_t bits) { return static_cast<int64_t>(bits << (64 - bitWidth(type))); };
+  bool isLess = isSigned ? wide(before) < wide(with) : before < with;
+  switch (update) {
+  case Update::Add:
+    return before + with;
+  case Update::Max:
+    return isLess ? with : before;
+  case Update::Min:
+    return isLess ? before : with;
+  case Update::And:
+    return before & with;
+  case Update::Or:
+    return before | with;
+  }
+  return before;
 }
+} // namespace
 
 EmulatedCta *EmulatedCta::active() { return activeCta; }
 
@@ -176,6 +202,22 @@ uint32_t EmulatedCta::atomicAdd(std::byte *address, uint32_t value) {
   return before;
 }
 
+void EmulatedCta::atomicUpdate(std::byte *address, int update, DType type, uint64_t bits) {
+  countEvent();
+  unsigned bytes = bitWidth(type) / 8;
+  const EmulatorBuffer *buffer = bufferOf(address, bytes);
+  if (!buffer || !buffer->isOutput)
+    fail("updates atomically outside every output");
+  checkAligned(reinterpret_cast<uintptr_t>(address), bytes, "atomic update");
+  uint64_t before = 0;
+  std::memcpy(&before, address, bytes);
+  bits = updated(static_cast<KernelBuilder::Update>(update), type, before, bits);
+  std::memcpy(address, &bits, bytes);
+  if (buffer->written)
+    std::fill_n(buffer->written->begin() + (address - buffer->data), bytes, true);
+  ++total.atomics;
+}
+
 void EmulatedCta::fenceGlobal() {
   countEvent();
   workspaces.fence(threadId(), epoch);
@@ -284,19 +326,21 @@ void EmulatedCta::sharedWrite(int offset, unsigned bytes, unsigned align) {
   markWritten(offset, bytes);
 }
 
-void EmulatedCta::copyAsync16(int offset, const std::byte *from, int validBytes) {
-  checkShared(offset, 16, 16, "asynchronous copy");
+void EmulatedCta::copyAsync(int offset, const std::byte *from, int bytes, int validBytes) {
+  auto size = static_cast<unsigned>(bytes);
+  if ((size != 4 && size != 8 && size != 16) || validBytes < 0 || validBytes > bytes)
+    fail(fmt::format("an asynchronous copy of {} of {} bytes", validBytes, bytes));
+  checkShared(offset, size, size, "asynchronous copy");
   total.asyncCopyBytes += validBytes;
   if (validBytes != 0) {
-    const EmulatorBuffer *buffer = bufferOf(from, 16);
-    if (!buffer)
-      fail("copies 16 bytes from outside every buffer");
-    checkAligned(reinterpret_cast<uintptr_t>(from), 16, "asynchronous copy");
+    if (!bufferOf(from, static_cast<unsigned>(validBytes)))
+      fail(fmt::format("copies {} bytes from outside every buffer", validBytes));
+    checkAligned(reinterpret_cast<uintptr_t>(from), size, "asynchronous copy");
   }
-  checkNoReader(offset, 16);
-  for (int i = 0; i < 16; ++i)
+  checkNoReader(offset, size);
+  for (int i = 0; i < bytes; ++i)
     ++shadow[offset + i].copiesInFlight;
-  copies[threadId()].open.push_back({offset, validBytes ? from : nullptr});
+  copies[threadId()].open.push_back({offset, from, bytes, validBytes});
 }
 
 void EmulatedCta::copyAsyncCommit() {
@@ -310,14 +354,12 @@ void EmulatedCta::copyAsyncWait(unsigned pending) {
   ThreadCopies &mine = copies[threadId()];
   while (mine.groups.size() > pending + options.weakenWaits) {
     for (const AsyncCopy &copy : mine.groups.front()) {
-      if (copy.from)
-        std::memcpy(shared + copy.offset, copy.from, 16);
-      else
-        std::memset(shared + copy.offset, 0, 16);
-      for (int i = 0; i < 16; ++i)
+      std::memset(shared + copy.offset, 0, static_cast<size_t>(copy.bytes));
+      std::memcpy(shared + copy.offset, copy.from, static_cast<size_t>(copy.validBytes));
+      for (int i = 0; i < copy.bytes; ++i)
         --shadow[copy.offset + i].copiesInFlight;
-      checkNoReader(copy.offset, 16);
-      markWritten(copy.offset, 16);
+      checkNoReader(copy.offset, static_cast<unsigned>(copy.bytes));
+      markWritten(copy.offset, static_cast<unsigned>(copy.bytes));
     }
     mine.groups.pop_front();
   }

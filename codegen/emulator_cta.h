@@ -43,7 +43,9 @@ public:
   void fenceGlobal();
   void sharedRead(int offset, unsigned bytes, unsigned align);
   void sharedWrite(int offset, unsigned bytes, unsigned align);
-  void copyAsync16(int offset, const std::byte *from, int validBytes);
+  void copyAsync(int offset, const std::byte *from, int bytes, int validBytes);
+  /// `update` is a KernelBuilder::Update; `bits` what memory holds of a value of the type.
+  void atomicUpdate(std::byte *address, int update, DType type, uint64_t bits);
   void copyAsyncCommit();
   void copyAsyncWait(unsigned pending);
   void barrier() { barrier(0, static_cast<int>(launch.threads)); }
@@ -65,7 +67,8 @@ private:
   friend class AsyncUnits;
   struct AsyncCopy {
     int offset;
-    const std::byte *from; ///< null: zeros
+    const std::byte *from;
+    int bytes, validBytes; ///< zeros beyond the valid ones
   };
   struct ThreadCopies {
     std::vector<AsyncCopy> open;

@@ -21,7 +21,7 @@ using Lanes = std::span<LaneWords, warpSize>;
 EmulatedCta &cta() { return *EmulatedCta::active(); }
 
 /// Mma: plus the types of its operands, left + 256 · right.
-enum Kind : int { Shuffle = 0, Matrix = 64, Mma = 1 << 16 };
+enum Kind : int { Shuffle = 0, Matrix = 64, ShuffleIndex = 128, Sync = 129, Mma = 1 << 16 };
 
 void completeShuffle(EmulatedCta &, Lanes lanes, int kind) {
   std::array<uint32_t, warpSize> values;
@@ -29,6 +29,14 @@ void completeShuffle(EmulatedCta &, Lanes lanes, int kind) {
     values[lane] = lanes[lane][0];
   for (unsigned lane = 0; lane < warpSize; ++lane)
     lanes[lane][0] = values[lane ^ static_cast<unsigned>(kind - Shuffle)];
+}
+
+void completeShuffleIndex(EmulatedCta &, Lanes lanes, int) {
+  std::array<uint32_t, warpSize> values;
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    values[lane] = lanes[lane][0];
+  for (unsigned lane = 0; lane < warpSize; ++lane)
+    lanes[lane][0] = values[lanes[lane][1] % warpSize];
 }
 
 /// Matrix m's row r is 16 bytes at the offset that lane 8·m + r gave. Lane i receives elements
@@ -115,8 +123,11 @@ void sharedRead(int offset, int bytes, int align) {
 void sharedWrite(int offset, int bytes, int align) {
   cta().sharedWrite(offset, static_cast<unsigned>(bytes), static_cast<unsigned>(align));
 }
-void copyAsync16(int offset, const std::byte *from, int bytes) {
-  cta().copyAsync16(offset, from, bytes);
+void copyAsync(int offset, const std::byte *from, int bytes, int validBytes) {
+  cta().copyAsync(offset, from, bytes, validBytes);
+}
+void atomicUpdate(std::byte *address, int update, int type, uint64_t bits) {
+  cta().atomicUpdate(address, update, static_cast<DType>(type), bits);
 }
 void copyAsyncCommit() { cta().copyAsyncCommit(); }
 void copyAsyncWait(int pending) { cta().copyAsyncWait(static_cast<unsigned>(pending)); }
@@ -168,6 +179,15 @@ void warpgroupMma(int accumulator, int flags, int columns, uint64_t a, uint64_t 
 int shuffleXor(int value, int mask) {
   LaneWords words{static_cast<uint32_t>(value)};
   return static_cast<int>(cta().warpMeeting(Shuffle + mask, words, completeShuffle)[0]);
+}
+
+void syncWarp() {
+  cta().warpMeeting(Sync, {}, [](EmulatedCta &, Lanes, int) {});
+}
+
+int shuffleIndex(int value, int lane) {
+  LaneWords words{static_cast<uint32_t>(value), static_cast<uint32_t>(lane)};
+  return static_cast<int>(cta().warpMeeting(ShuffleIndex, words, completeShuffleIndex)[0]);
 }
 
 void loadMatrix(int offset, int count, int transposed, uint32_t *out) {
@@ -253,7 +273,10 @@ std::span<const RuntimeFunction> emulatorRuntime() {
       {"twEmuGlobalWrite", addressOf(globalWrite)},
       {"twEmuSharedRead", addressOf(sharedRead)},
       {"twEmuSharedWrite", addressOf(sharedWrite)},
-      {"twEmuCopyAsync16", addressOf(copyAsync16)},
+      {"twEmuCopyAsync", addressOf(copyAsync)},
+      {"twEmuAtomicUpdate", addressOf(atomicUpdate)},
+      {"twEmuSyncWarp", addressOf(syncWarp)},
+      {"twEmuShuffleIndex", addressOf(shuffleIndex)},
       {"twEmuCopyAsyncCommit", addressOf(copyAsyncCommit)},
       {"twEmuCopyAsyncWait", addressOf(copyAsyncWait)},
       {"twEmuBarrier", addressOf(barrier)},

@@ -70,6 +70,12 @@ public:
   llvm::Value *loadGlobal(llvm::Type *type, unsigned buffer, llvm::Value *byteOffset,
                           unsigned align);
   void storeGlobal(llvm::Value *value, unsigned buffer, llvm::Value *byteOffset, unsigned align);
+  /// The same where `valid` (an i1) holds, else `otherwise`, of 1, 2, 4, 8 or 16 bytes: nothing is
+  /// read there. `constant` is added to the offset. Of inputs only.
+  llvm::Value *loadGlobalIf(llvm::Value *valid, llvm::Value *otherwise, unsigned buffer,
+                            llvm::Value *byteOffset, int64_t constant, unsigned align);
+  void storeGlobalIf(llvm::Value *valid, llvm::Value *value, unsigned buffer,
+                     llvm::Value *byteOffset, int64_t constant, unsigned align);
   /// The same in dynamic shared memory; the offset is an i32 from its start.
   llvm::Value *loadShared(llvm::Type *type, llvm::Value *byteOffset, unsigned align);
   void storeShared(llvm::Value *value, llvm::Value *byteOffset, unsigned align);
@@ -81,6 +87,10 @@ public:
   /// may be null for "always") is false. Both addresses must be aligned to 16 bytes.
   void copyAsync16(llvm::Value *sharedOffset, unsigned buffer, llvm::Value *byteOffset,
                    llvm::Value *valid);
+  /// The same of 4, 8 or 16 bytes, of which the first `validBytes` (an i32) are read and the others
+  /// are zeros. Null: all.
+  void copyAsync(llvm::Value *sharedOffset, unsigned buffer, llvm::Value *byteOffset,
+                 unsigned bytes, llvm::Value *validBytes);
   void copyAsyncCommit();
   /// Waits until at most `pending` of this thread's committed groups are still in flight.
   void copyAsyncWait(unsigned pending);
@@ -88,6 +98,11 @@ public:
   // --- between CTAs -------------------------------------------------------------------------
   /// Adds to a 32-bit counter in a buffer at once for all CTAs; gives what it held before.
   llvm::Value *atomicAdd(unsigned buffer, llvm::Value *byteOffset, llvm::Value *value);
+  enum class Update : uint8_t { Add, Max, Min, And, Or };
+  /// Combines an element of an output with a value at once for all CTAs, in any order. The value is
+  /// what memory holds of the type: an integer of its width, or f32 and f64.
+  void atomicUpdate(Update update, DType type, unsigned buffer, llvm::Value *byteOffset,
+                    llvm::Value *value);
   /// Orders this thread's accesses to global memory before against those after, for all CTAs.
   void fenceGlobal();
 
@@ -95,11 +110,16 @@ public:
   void barrier();
   /// A barrier of `count` threads alone, whole warps; 1 <= id <= 15.
   void barrier(unsigned id, int64_t count);
+  /// Waits for all lanes of the warp, whose accesses to shared memory before it come before those
+  /// after it.
+  void syncWarp();
   /// Broadcasts the value of the warp's first lane: tells the compiler that it is uniform over the
   /// warp.
   llvm::Value *uniform(llvm::Value *value);
   /// The value that lane (lane xor mask) of the warp holds. Any scalar type up to 64 bits.
   llvm::Value *shuffleXor(llvm::Value *value, unsigned mask);
+  /// The value that lane `lane` (an i32 in [0, 32)) of the warp holds.
+  llvm::Value *shuffleIndex(llvm::Value *value, llvm::Value *lane);
 
   /// Loads `count` (1, 2 or 4) 8x8 matrices of 16-bit elements; lane i gives the shared offset of
   /// row i mod 8 of matrix i / 8. Result: one i32 a matrix.
@@ -239,6 +259,9 @@ private:
                             llvm::ArrayRef<llvm::Value *> arguments);
   void annotateTensorMaps(unsigned first, unsigned count);
   llvm::Value *globalAddress(unsigned buffer, llvm::Value *byteOffset);
+  /// shuffle(word) of each 32-bit word of a value.
+  llvm::Value *shuffleWords(llvm::Value *value,
+                            const std::function<llvm::Value *(llvm::Value *)> &shuffle);
   llvm::Value *sharedAddress(llvm::Value *byteOffset);
   llvm::Value *bytesOf(llvm::Type *type);
   /// The 32-bit address in the shared window, as inline PTX takes it; the offset in emulation.

@@ -52,6 +52,12 @@ struct TensorMap {
   int64_t swizzleBytes = 0;     ///< 0, 32, 64 or 128
 };
 
+/// What every element of a result must hold before a launch: atomics are added to it.
+struct InitialValue {
+  unsigned parameter = 0; ///< index of the buffer parameter
+  double value = 0;
+};
+
 struct LaunchShape {
   int64_t grid = 1;        ///< CTAs along x
   int64_t threads = 32;    ///< a CTA, along x
@@ -69,6 +75,7 @@ struct KernelInfo {
   std::vector<KernelWorkspace> workspaces;
   /// One CUtensorMap argument each, by value (128 bytes), after the workspaces.
   std::vector<TensorMap> tensorMaps;
+  std::vector<InitialValue> initialValues;
   LaunchShape launch;
   /// Number n of CTAs that make one result together: CTAs n·i … n·(i + 1) - 1.
   int64_t ctasTogether = 1;
@@ -77,7 +84,7 @@ struct KernelInfo {
   /// The oldest architecture and version of PTX that have its instructions: 89 for sm_89; 0: any.
   int oldestArchitecture = 0;
   PtxVersion oldestPtx;
-  std::string kind; ///< "elementwise", "reduction", "dot", "chain"
+  std::string kind; ///< "elementwise", "reduction", "dot", "chain", "program"
   CodeChoice code;  ///< the lowering and the instruction of its dots
   /// Names of its steps (loads, copies, products, barriers …) in the order of the code; the numbers
   /// agree between CodeMode::Device and Traced. Empty for CodeMode::Emulation.

@@ -66,7 +66,7 @@ ValueEmitter::AccessPattern ValueEmitter::accessPattern(const Shape &shape,
     return pattern;
   // Accesses are as wide as the known alignment. Masked-off accesses go to offset 0, so the tensor
   // must hold at least one access.
-  int64_t divisor = simplifier->knownDivisor(pattern.offset);
+  int64_t divisor = numbers.knownDivisor(pattern.offset);
   int64_t most = std::min<int64_t>(lanes, maxVectorBytes * 8 / bitWidth(shape.dtype));
   unsigned width = 1;
   while (width * 2 <= most && lanes % (width * 2) == 0 && divisor % (width * 2) == 0 &&
@@ -101,7 +101,7 @@ Values ValueEmitter::load(OpId parameter, const Coordinates &coordinates, const 
   unsigned bits = bitWidth(type);
   bool isPacked = bits < 8;
   unsigned elementBytes = std::max(bits / 8, 1u);
-  auto zero = llvm::ConstantInt::get(indices, 0);
+  auto zero = llvm::ConstantInt::get(indexType(), 0);
   AccessPattern pattern = accessPattern(op.shape, coordinates, guard, lanes);
   auto element = [&](llvm::Value *offset) {
     llvm::Value *held =

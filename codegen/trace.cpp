@@ -86,8 +86,7 @@ llvm::Expected<std::optional<Coordinates>> ValueEmitter::readAt(OpId from,
           // The op's own range variables, separate from those of other ops.
           Expr own = exprs.variable(VarKind::Range,
                                     ir[op].name + "/" + exprs.info(variable.var.variable()).name);
-          bounds.set(own, variable.domain);
-          simplifier = std::make_unique<Simplifier>(exprs, bounds);
+          numbers.bind(own, variable.domain, nullptr);
           replace(variable.var, own);
         }
         for (size_t d = 0; d < at.size(); ++d)

@@ -31,15 +31,15 @@ bool fitsIn32Bits(const Graph &graph) {
 
 ValueEmitter::ValueEmitter(KernelBuilder &builder, const Module &module, unsigned lanes)
     : k(builder), b(builder.b), module(module), ir(module.entry()), ops(builder),
-      indices(fitsIn32Bits(ir) ? builder.i32 : builder.i64), memos(1), budget(maxScalarOps) {
+      numbers(builder, exprs, fitsIn32Bits(ir) ? builder.i32 : builder.i64), memos(1),
+      budget(maxScalarOps) {
   laneVariable = exprs.variable(VarKind::Step, "lane");
   setLanes(lanes);
 }
 
 void ValueEmitter::setLanes(unsigned lanes) {
   laneCount = std::max(lanes, 1u);
-  bounds.set(laneVariable, Interval::ofExtent(laneCount));
-  simplifier = std::make_unique<Simplifier>(exprs, bounds);
+  numbers.bind(laneVariable, Interval::ofExtent(laneCount), nullptr);
 }
 
 ValueEmitter::~ValueEmitter() = default;
@@ -47,15 +47,9 @@ ValueEmitter::~ValueEmitter() = default;
 Expr ValueEmitter::variable(VarKind kind, const std::string &name, Interval domain,
                             llvm::Value *value) {
   Expr var = exprs.freshVariable(kind, name);
-  bounds.set(var, domain);
-  simplifier = std::make_unique<Simplifier>(exprs, bounds);
-  if (variableValues.size() <= var.variable().index)
-    variableValues.resize(var.variable().index + 1);
-  variableValues[var.variable().index] = b.CreateSExtOrTrunc(value, indices);
+  numbers.bind(var, domain, value);
   return var;
 }
-
-Expr ValueEmitter::simplify(Expr expr) { return simplifier->simplify(expr); }
 
 Coordinates ValueEmitter::delinearize(Expr linear, const std::vector<int64_t> &extents,
                                       const std::vector<int64_t> &minorToMajor) {
@@ -66,91 +60,6 @@ Coordinates ValueEmitter::delinearize(Expr linear, const std::vector<int64_t> &e
     result[dim] = simplify(i + 1 == minorToMajor.size() ? linear : linear.mod(extents[dim]));
     linear = linear.floorDiv(extents[dim]);
   }
-  return result;
-}
-
-llvm::Value *ValueEmitter::index(Expr expr) {
-  expr = simplify(expr);
-  return emitIndex(expr);
-}
-
-llvm::Value *ValueEmitter::emitIndex(Expr expr) {
-  if (expr.isConstant())
-    return llvm::ConstantInt::getSigned(indices, expr.constant());
-  if (expr.isVariable())
-    return variableValues[expr.variable().index];
-  for (const Memo &memo : llvm::reverse(memos))
-    if (auto known = memo.indices.find(expr.id()); known != memo.indices.end())
-      return known->second;
-  llvm::Value *x = emitIndex(expr.lhs()), *y = emitIndex(expr.rhs());
-  bool isNatural = simplifier->range(expr.lhs()).lo >= 0;
-  bool isNaturalRight = simplifier->range(expr.rhs()).lo >= 0;
-  // Flags let LLVM move constants and loop-invariant parts out of extensions.
-  bool fits = Interval{INT32_MIN, INT32_MAX}.contains(simplifier->range(expr));
-  auto one = llvm::ConstantInt::get(indices, 1), zero = llvm::ConstantInt::get(indices, 0);
-  llvm::Value *result = nullptr;
-  switch (expr.kind()) {
-  case ExprKind::Add:
-    result = b.CreateAdd(x, y, "", isNatural && isNaturalRight && fits, fits);
-    break;
-  case ExprKind::Mul:
-    result = b.CreateMul(x, y, "", isNatural && isNaturalRight && fits, fits);
-    break;
-  case ExprKind::FloorDiv:
-  case ExprKind::CeilDiv:
-  case ExprKind::Mod: {
-    // Rounded towards minus infinity; divisors are positive.
-    if (expr.kind() == ExprKind::CeilDiv)
-      x = b.CreateAdd(x, b.CreateSub(y, one));
-    llvm::Value *quotient, *rest;
-    if (isNatural) {
-      quotient = b.CreateUDiv(x, y);
-      rest = b.CreateURem(x, y);
-    } else {
-      rest = b.CreateSRem(x, y);
-      llvm::Value *isBelow = b.CreateICmpSLT(rest, zero);
-      quotient = b.CreateSub(b.CreateSDiv(x, y), b.CreateZExt(isBelow, indices));
-      rest = b.CreateSelect(isBelow, b.CreateAdd(rest, y), rest);
-    }
-    result = expr.kind() == ExprKind::Mod ? rest : quotient;
-    break;
-  }
-  case ExprKind::Min:
-    result = k.intrinsic(llvm::Intrinsic::smin, {indices}, {x, y});
-    break;
-  case ExprKind::Max:
-    result = k.intrinsic(llvm::Intrinsic::smax, {indices}, {x, y});
-    break;
-  case ExprKind::IsAtLeast:
-    result = b.CreateZExt(b.CreateICmpSGE(x, y), indices);
-    break;
-  case ExprKind::IsEqual:
-    result = b.CreateZExt(b.CreateICmpEQ(x, y), indices);
-    break;
-  case ExprKind::Select:
-    result = b.CreateSelect(b.CreateICmpNE(emitIndex(expr.third()), zero), x, y);
-    break;
-  case ExprKind::Pow2Ceil: { // 1 << (width - leading zeros of x - 1), and 1 up to 1
-    llvm::Value *isSmall = b.CreateICmpSLE(x, one);
-    llvm::Value *less = b.CreateSelect(isSmall, zero, b.CreateSub(x, one));
-    llvm::Value *zeros = k.intrinsic(llvm::Intrinsic::ctlz, {indices}, {less, b.getFalse()});
-    llvm::Value *width = llvm::ConstantInt::get(indices, indices->getIntegerBitWidth());
-    result = b.CreateShl(one, b.CreateSub(width, zeros));
-    break;
-  }
-  case ExprKind::Pow2Divisor:
-    result = b.CreateAnd(x, b.CreateNeg(x));
-    break;
-  case ExprKind::Log2: {
-    llvm::Value *zeros = k.intrinsic(llvm::Intrinsic::ctlz, {indices}, {x, b.getTrue()});
-    llvm::Value *top = llvm::ConstantInt::get(indices, indices->getIntegerBitWidth() - 1);
-    result = b.CreateSub(top, zeros);
-    break;
-  }
-  default: // poison: nothing sensible reads it
-    result = zero;
-  }
-  memos.back().indices[expr.id()] = result;
   return result;
 }
 
@@ -181,7 +90,7 @@ Guard ValueEmitter::simplified(const Guard &guard) {
     condition.expr = simplify(condition.expr);
     bool modHolds = condition.modulus == 1 ||
                     simplify(condition.expr.mod(condition.modulus)).isConstant(condition.residue);
-    if (modHolds && condition.range.contains(simplifier->range(condition.expr)))
+    if (modHolds && condition.range.contains(numbers.range(condition.expr)))
       continue;
     if (auto uniform = forAllLanes(condition))
       condition = *uniform;
@@ -198,8 +107,8 @@ std::optional<MapConstraint> ValueEmitter::forAllLanes(const MapConstraint &cond
   MapConstraint first = condition;
   first.expr = atLane(condition.expr, 0);
   auto isMultiple = [&](int64_t bound) { return bound % int64_t(laneCount) == 0; };
-  Interval reach = simplifier->range(condition.expr);
-  if (simplifier->knownDivisor(first.expr) % laneCount != 0 ||
+  Interval reach = numbers.range(condition.expr);
+  if (numbers.knownDivisor(first.expr) % laneCount != 0 ||
       !simplify(condition.expr - laneVariable - first.expr).isConstant(0) ||
       (condition.range.lo > reach.lo && !isMultiple(condition.range.lo)) ||
       (condition.range.hi < reach.hi && !isMultiple(condition.range.hi + 1)))
@@ -216,21 +125,9 @@ void ValueEmitter::addDomain(Guard &guard, const Coordinates &coordinates,
 
 llvm::Value *ValueEmitter::holds(const Guard &guard) {
   llvm::Value *result = nullptr;
-  auto require = [&](llvm::Value *condition) {
-    result = result ? b.CreateAnd(result, condition) : condition;
-  };
-  auto number = [&](int64_t value) { return llvm::ConstantInt::getSigned(indices, value); };
-  for (const MapConstraint &condition : simplified(guard)) {
-    Interval range = simplifier->range(condition.expr);
-    llvm::Value *value = index(condition.expr);
-    if (condition.range.lo > range.lo)
-      require(b.CreateICmpSGE(value, number(condition.range.lo)));
-    if (condition.range.hi < range.hi)
-      require(b.CreateICmpSLE(value, number(condition.range.hi)));
-    if (condition.modulus != 1)
-      require(
-          b.CreateICmpEQ(index(condition.expr.mod(condition.modulus)), number(condition.residue)));
-  }
+  for (const MapConstraint &condition : simplified(guard))
+    if (llvm::Value *one = numbers.holds(condition))
+      result = result ? b.CreateAnd(result, one) : one;
   return result;
 }
 
@@ -244,7 +141,7 @@ llvm::Error ValueEmitter::spend(const Op &op, unsigned amount) {
   return llvm::Error::success();
 }
 
-ValueEmitter::Scope::Scope(ValueEmitter &emitter) : emitter(emitter) {
+ValueEmitter::Scope::Scope(ValueEmitter &emitter) : emitter(emitter), inner(emitter.numbers) {
   emitter.memos.emplace_back();
 }
 ValueEmitter::Scope::~Scope() { emitter.memos.pop_back(); }
@@ -294,8 +191,8 @@ llvm::Expected<Values> ValueEmitter::values(OpId op, const Coordinates &coordina
       key.push_back(static_cast<uint32_t>(part >> 32));
     }
   }
-  for (const Memo &memo : llvm::reverse(memos))
-    if (auto known = memo.values.find(key); known != memo.values.end())
+  for (const auto &memo : llvm::reverse(memos))
+    if (auto known = memo.find(key); known != memo.end())
       return known->second;
   if (supplier) {
     auto supplied = supplier(op, at, lanes);
@@ -313,7 +210,7 @@ llvm::Expected<Values> ValueEmitter::values(OpId op, const Coordinates &coordina
   auto result = emit(op, at, conditions, lanes);
   --depth;
   if (result) {
-    memos.back().values[key] = *result;
+    memos.back()[key] = *result;
     trace(op, at, conditions, lanes, *result);
   }
   return result;
@@ -604,7 +501,7 @@ llvm::Expected<Values> ValueEmitter::emitConstant(OpId id, const Coordinates &co
   for (unsigned lane = 0; lane < lanes; ++lane) {
     llvm::Value *at = index(atLane(offsetOf(rowMajor, coordinates), lane));
     if (llvm::Value *condition = holds(atLane(guard, lane)))
-      at = b.CreateSelect(condition, at, llvm::ConstantInt::get(indices, 0));
+      at = b.CreateSelect(condition, at, llvm::ConstantInt::get(indexType(), 0));
     result.push_back(k.loadTable(table, at));
   }
   return result;

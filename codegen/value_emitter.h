@@ -13,8 +13,8 @@
 // but no memory outside the tensor is touched.
 #pragma once
 
-#include "analysis/affine/index_map.h"
 #include "analysis/indexing/indexing.h"
+#include "codegen/index_emitter.h"
 #include "codegen/scalar_ops.h"
 
 #include <map>
@@ -44,16 +44,16 @@ public:
   /// Sets how many lanes are requested from here on.
   void setLanes(unsigned lanes);
   Expr constant(int64_t value) { return exprs.constant(value); }
-  Expr simplify(Expr expr);
-  Interval range(Expr expr) { return simplifier->range(expr); }
+  Expr simplify(Expr expr) { return numbers.simplify(expr); }
+  Interval range(Expr expr) { return numbers.range(expr); }
   /// Row-major coordinates of position `linear` in a box of these extents; order[0] is the dim
   /// that varies fastest.
   Coordinates delinearize(Expr linear, const std::vector<int64_t> &extents,
                           const std::vector<int64_t> &minorToMajor);
 
   /// The number, as i32 or i64 (see indexType()).
-  llvm::Value *index(Expr expr);
-  llvm::Type *indexType() const { return indices; }
+  llvm::Value *index(Expr expr) { return numbers.index(expr); }
+  llvm::Type *indexType() const { return numbers.type(); }
   /// An i1, or null if the guard always holds. The guard must not depend on the lane.
   llvm::Value *holds(const Guard &guard);
   llvm::Value *holdsAtLane(const Guard &guard, unsigned lane) { return holds(atLane(guard, lane)); }
@@ -94,6 +94,7 @@ public:
 
   private:
     ValueEmitter &emitter;
+    IndexEmitter::Scope inner;
   };
 
   /// If the op is a parameter seen through data movement alone: that parameter and the coordinates
@@ -183,7 +184,6 @@ private:
   Guard simplified(const Guard &guard);
   llvm::Value *bytes(llvm::Value *elements, DType type);
   llvm::Value *fromByte(llvm::Value *byte, llvm::Value *element, DType type);
-  llvm::Value *emitIndex(Expr expr);
   llvm::Error spend(const Op &op, unsigned amount);
   void trace(OpId op, const Coordinates &coordinates, const Guard &guard, unsigned lanes,
              const Values &values);
@@ -194,20 +194,13 @@ private:
   const Graph &ir;
   ScalarOps ops;
   ExprContext exprs;
-  Bounds bounds;
-  std::unique_ptr<Simplifier> simplifier;
-  std::vector<llvm::Value *> variableValues; ///< by VarId, of indexType()
-  llvm::Type *indices;
+  IndexEmitter numbers;
   Expr laneVariable;
   unsigned laneCount;
   Supplier supplier;
   std::vector<bool> untraced; ///< by op; ops beyond its end are traced
   std::map<OpId, OpIndexing> indexings;
-  struct Memo {
-    std::map<std::vector<uint32_t>, Values> values;
-    std::map<uint32_t, llvm::Value *> indices;
-  };
-  std::vector<Memo> memos; ///< innermost scope last
+  std::vector<std::map<std::vector<uint32_t>, Values>> memos; ///< innermost scope last
   unsigned depth = 0;
   int64_t budget;
   unsigned runtimeVariables = 0;

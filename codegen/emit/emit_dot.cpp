@@ -1,0 +1,251 @@
+// Dots by fma and by mma.sync.
+#include "codegen/emit/emission.h"
+
+namespace tilewright::emit {
+
+namespace {
+
+llvm::Value *multiplyAdd(Emission &e, DType type, llvm::Value *x, llvm::Value *y,
+                         llvm::Value *sum) {
+  if (isFloat(type))
+    return e.k.intrinsic(llvm::Intrinsic::fma, {sum->getType()}, {x, y, sum});
+  return e.b.CreateAdd(e.b.CreateMul(x, y), sum);
+}
+
+Values startOf(Emission &e, const Op &op, const DotOp &o, int64_t registers) {
+  const Tile &tile = e.p[op.results[0]].tile;
+  return o.isAdded ? e.values[op.results[0].index]
+                   : Values(static_cast<size_t>(registers), e.ops.constant(tile.type, int64_t(0)));
+}
+
+/// Outer products of registers, one lane along the contracted axes at a time.
+llvm::Error emitFmaDot(Emission &e, const Op &op, const DotOp &o) {
+  const Tile &tile = e.p[op.results[0]].tile;
+  llvm::Expected<HeldLayout> held = e.held(op, tile.layout);
+  if (!held)
+    return held.takeError();
+  Values sums = startOf(e, op, o, held->registers());
+  int64_t depth = 1;
+  for (AxisId axis : o.over)
+    depth *= e.extent(axis);
+  for (int64_t k = 0; k < depth; ++k) {
+    HeldLayout at = *held;
+    int64_t rest = k;
+    for (size_t a = o.over.size(); a-- > 0; rest /= e.extent(o.over[a]))
+      at.fix(o.over[a], rest % e.extent(o.over[a]));
+    std::vector<Values> sides;
+    for (const ScalarExpr *scalar : {&o.left, &o.right}) {
+      AxisSet axes = e.p.axesOf(*scalar);
+      HeldLayout part = at.restrictedTo(axes);
+      llvm::Expected<Values> values = evaluate(e, op, *scalar, part);
+      if (!values)
+        return values.takeError();
+      for (llvm::Value *&value : *values)
+        value = e.ops.convert(scalar->type(), tile.type, value);
+      sides.push_back(*pickRegisters(*values, part, axes, at));
+    }
+    for (size_t r = 0; r < sums.size(); ++r)
+      sums[r] = multiplyAdd(e, tile.type, sides[0][r], sides[1][r], sums[r]);
+  }
+  for (llvm::Value *&sum : sums)
+    sum = e.ops.round(tile.type, sum);
+  e.define(op.results[0], std::move(sums));
+  return llvm::Error::success();
+}
+
+} // namespace
+
+Values fragmentWords(Emission &e, DType type, const Values &registers, int64_t steps, int64_t step,
+                     int64_t block, bool isLeft) {
+  auto perWord = static_cast<int64_t>(32 / bitWidth(type));
+  int64_t halves = steps * 2, rows = isLeft ? 2 : 1;
+  Values words;
+  for (int64_t half = 0; half < 2; ++half)
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t first = perWord * (row + rows * (step * 2 + half + halves * block));
+      auto from = registers.begin() + first;
+      llvm::Value *word = packed(e, type, Values(from, from + perWord));
+      words.push_back(e.b.CreateBitCast(word, e.k.i32));
+    }
+  return words;
+}
+
+namespace {
+
+/// The shape of an accumulator, in blocks of 16 x 8 a warp.
+struct MmaShape {
+  AxisId i, j, k;
+  int64_t r = 1, c = 1, blocksI = 1, blocksJ = 1, steps = 1; ///< steps of 32 bytes along k
+};
+
+/// Fragments of one operand: from a buffer by ldmatrix, or from registers.
+class MmaOperand {
+public:
+  MmaOperand(Emission &e, const Op &op, const ScalarExpr &scalar, const MmaShape &shape,
+             bool isLeft)
+      : e(e), op(op), scalar(scalar), shape(shape), isLeft(isLeft), type(scalar.type()) {}
+
+  llvm::Error prepare() {
+    if (isReadByMatrix())
+      return prepareAddresses();
+    program::FragmentShape fragment;
+    AxisId free = isLeft ? shape.i : shape.j;
+    fragment.rows = {free, e.p[free].extent};
+    fragment.contracted = {shape.k, e.p[shape.k].extent};
+    fragment.r = e.number(shape.r);
+    fragment.c = e.number(shape.c);
+    fragment.isLeft = isLeft;
+    llvm::Expected<HeldLayout> held = e.held(op, operandFragment(fragment, bitWidth(type)));
+    if (!held)
+      return held.takeError();
+    llvm::Expected<Values> values = evaluate(e, op, scalar, *held);
+    if (!values)
+      return values.takeError();
+    registers = std::move(*values);
+    return llvm::Error::success();
+  }
+
+  /// Words of all blocks of a step: four of a left one, two of a right one.
+  std::vector<Values> words(int64_t step) {
+    int64_t blocks = isLeft ? shape.blocksI : shape.blocksJ;
+    std::vector<Values> result;
+    for (int64_t block = 0; block < blocks;) {
+      if (!address) {
+        result.push_back(fragmentWords(e, type, registers, shape.steps, step, block++, isLeft));
+        continue;
+      }
+      int64_t row = isKMinor ? block * (isLeft ? 16 : 8) : step * 16;
+      int64_t byte = isKMinor ? step * 32 : block * (isLeft ? 32 : 16);
+      bool isPair = !isLeft && block + 1 < blocks;
+      Values loaded = e.k.loadMatrix(address->at(row, byte), isLeft || isPair ? 4 : 2, !isKMinor);
+      if (isLeft) {
+        result.push_back(loaded);
+        ++block;
+        continue;
+      }
+      result.push_back({loaded[0], loaded[1]});
+      if (isPair)
+        result.push_back({loaded[2], loaded[3]});
+      block += isPair ? 2 : 1;
+    }
+    return result;
+  }
+
+private:
+  /// ldmatrix takes rows of 16 bytes along k, and of 16-bit elements also across it.
+  bool isReadByMatrix() {
+    const ScalarNode &node = scalar.root();
+    if (scalar.nodes.size() != 1 || node.kind != ScalarNode::Kind::Slot)
+      return false;
+    const Buffer &buffer = e.p[node.buffer];
+    const BufferPlace &place = e.shared.buffers[node.buffer.index];
+    isKMinor = buffer.order.back() == shape.k;
+    return buffer.order.size() == 2 && (isKMinor || bitWidth(type) == 16) &&
+           (place.swizzle != 0 || place.pitch % 16 == 0);
+  }
+
+  /// Lane l gives the address of row l mod 8 of matrix l / 8.
+  llvm::Error prepareAddresses() {
+    const ScalarNode &node = scalar.root();
+    e.pending.read(e.shared.regionOf(e.p, node.buffer));
+    Expr lane = e.lane, inMatrix = lane.mod(8), odd = lane.floorDiv(8).mod(2),
+         high = lane.floorDiv(16);
+    // Matrices in the order of words: of a left operand rows 0, rows 8, then the same further along
+    // k; of a right one k, further along k, then the same of the next block.
+    Expr across = isLeft ? odd : high, along = isLeft ? high : odd;
+    int64_t blocks = isLeft ? shape.blocksI : shape.blocksJ, warps = isLeft ? shape.r : shape.c;
+    Expr mine = isLeft ? e.warp.floorDiv(shape.c) : e.warp.mod(shape.c);
+    int64_t tall = isLeft ? 16 : 8;
+    Expr row, byte;
+    uint64_t bits = 16;
+    if (isKMinor) {
+      row = across * 8 + inMatrix + mine * (blocks * tall);
+      byte = along * 16;
+    } else {
+      row = along * 8 + inMatrix;
+      byte = across * 16 + mine * (blocks * tall * 2);
+      auto stride = static_cast<uint64_t>(blocks * tall * 2);
+      bool isPower = (stride & (stride - 1)) == 0 && (warps & (warps - 1)) == 0;
+      bits = isPower      ? bits | stride * static_cast<uint64_t>(warps - 1)
+             : warps == 1 ? bits
+                          : UINT64_MAX;
+    }
+    auto word = [&](Expr expr) { return e.b.CreateSExtOrTrunc(e.index.index(expr), e.k.i32); };
+    address.emplace(e, e.shared.buffers[node.buffer.index], slotOffset(e, node.buffer, node.index),
+                    SlotAddress::Part{word(row), word(byte), UINT64_MAX, bits});
+    return llvm::Error::success();
+  }
+
+  Emission &e;
+  const Op &op;
+  const ScalarExpr &scalar;
+  const MmaShape &shape;
+  bool isLeft, isKMinor = true;
+  DType type;
+  Values registers;
+  std::optional<SlotAddress> address;
+};
+
+llvm::Error emitMmaDot(Emission &e, const Op &op, const DotOp &o) {
+  const Tile &tile = e.p[op.results[0]].tile;
+  if (tile.layout.registers.size() != 4 || o.over.size() != 1)
+    return e.unsupported(op, "mma.sync of several contracted axes, or of a batch in a tile");
+  llvm::Expected<HeldLayout> held = e.held(op, tile.layout);
+  if (!held)
+    return held.takeError();
+  MmaShape shape;
+  shape.i = tile.layout.registers[1].axis;
+  shape.j = tile.layout.registers[0].axis;
+  shape.k = o.over[0];
+  shape.blocksJ = tile.layout.registers[2].extent.constant();
+  shape.blocksI = tile.layout.registers[3].extent.constant();
+  shape.c = tile.layout.warps[0].extent.constant();
+  shape.r = tile.layout.warps[1].extent.constant();
+  shape.steps = e.extent(shape.k) * static_cast<int64_t>(bitWidth(o.left.type())) / 256;
+  // Rows of the result are those of the instruction's left operand, whichever is written first.
+  bool isSwapped = !program::contains(e.p.axesOf(o.left), shape.i);
+  const ScalarExpr &a = isSwapped ? o.right : o.left, &b = isSwapped ? o.left : o.right;
+  for (auto [scalar, axis] : {std::pair(&a, shape.i), {&b, shape.j}}) {
+    AxisSet axes = e.p.axesOf(*scalar);
+    if (axes.size() != 2 || !program::contains(axes, axis) || !program::contains(axes, shape.k))
+      return e.unsupported(op, fmt::format("an operand of mma.sync has the axes {} and {} alone",
+                                           e.p[axis].name, e.p[shape.k].name));
+  }
+  MmaOperand left(e, op, a, shape, true), right(e, op, b, shape, false);
+  if (llvm::Error error = left.prepare())
+    return error;
+  if (llvm::Error error = right.prepare())
+    return error;
+  MatrixTypes types(a.type(), b.type());
+  Values sums = startOf(e, op, o, held->registers());
+  for (int64_t step = 0; step < shape.steps; ++step) {
+    std::vector<Values> rows = left.words(step), columns = right.words(step);
+    for (int64_t i = 0; i < shape.blocksI; ++i)
+      for (int64_t n = 0; n < shape.blocksJ; ++n) {
+        // Back and forth, so that consecutive instructions share a fragment.
+        int64_t j = i % 2 ? shape.blocksJ - 1 - n : n;
+        auto sum = sums.begin() + (i * shape.blocksJ + j) * 4;
+        Values next = e.k.mma(types, rows[static_cast<size_t>(i)], columns[static_cast<size_t>(j)],
+                              Values(sum, sum + 4));
+        std::copy(next.begin(), next.end(), sum);
+      }
+  }
+  e.define(op.results[0], std::move(sums));
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Error emitOp(Emission &e, const Op &op, const DotOp &o) {
+  switch (o.way) {
+  case DotWay::Fma:
+    return emitFmaDot(e, op, o);
+  case DotWay::MmaSync:
+    return emitMmaDot(e, op, o);
+  case DotWay::Wgmma:
+    return emitWarpgroupDot(e, op, o);
+  }
+  return llvm::Error::success();
+}
+
+} // namespace tilewright::emit

@@ -1,0 +1,141 @@
+#include "analysis/program/infer.h"
+#include "codegen/emit/emission.h"
+
+namespace tilewright::emit {
+
+namespace {
+
+/// A scalar expression at the registers of a layout. A node that does not move along an axis is
+/// computed once for all registers that differ along it alone.
+class ScalarEvaluator {
+public:
+  ScalarEvaluator(Emission &e, const Op &op, const ScalarExpr &scalar, const HeldLayout &held)
+      : e(e), op(op), scalar(scalar), held(held), made(scalar.nodes.size()) {}
+
+  llvm::Expected<Values> run() {
+    for (const ScalarNode &node : scalar.nodes) {
+      AxisSet axes;
+      llvm::Expected<Values> leaf = leafOf(node, axes);
+      if (!leaf)
+        return leaf.takeError();
+      for (uint32_t operand : node.operands)
+        program::unite(axes, axesOf[operand]);
+      leaves.push_back(std::move(*leaf));
+      axesOf.push_back(std::move(axes));
+    }
+    Values result;
+    for (int64_t r = 0; r < held.registers(); ++r) {
+      for (size_t n = 0; n < scalar.nodes.size(); ++n)
+        if (llvm::Error error = compute(n, r))
+          return error;
+      result.push_back(at(scalar.nodes.size() - 1, r));
+    }
+    return result;
+  }
+
+private:
+  /// Registers of a leaf that is a tile; none for others.
+  llvm::Expected<Values> leafOf(const ScalarNode &node, AxisSet &axes) {
+    if (node.kind == ScalarNode::Kind::Value) {
+      axes = e.p[node.value].tile.axes;
+      return registersIn(e, op, node.value, held);
+    }
+    if (node.kind == ScalarNode::Kind::Index)
+      axes = e.p.axesOf(node.index);
+    if (node.kind != ScalarNode::Kind::Slot)
+      return Values{};
+    for (AxisId axis : e.p[node.buffer].order)
+      program::insert(axes, axis);
+    HeldLayout of = held.restrictedTo(axes);
+    llvm::Expected<Values> read = readSlot(e, op, node.buffer, node.index, of);
+    if (!read)
+      return read.takeError();
+    return *pickRegisters(*read, of, axes, held);
+  }
+
+  llvm::Value *at(size_t node, int64_t r) { return made[node][held.parts(axesOf[node], r)]; }
+
+  llvm::Error compute(size_t n, int64_t r) {
+    const ScalarNode &node = scalar.nodes[n];
+    llvm::Value *&value = made[n][held.parts(axesOf[n], r)];
+    if (value)
+      return llvm::Error::success();
+    switch (node.kind) {
+    case ScalarNode::Kind::Value:
+    case ScalarNode::Kind::Slot:
+      value = leaves[n][static_cast<size_t>(r)];
+      break;
+    case ScalarNode::Kind::Number:
+      value = e.ops.constant(node.type, node.number);
+      break;
+    case ScalarNode::Kind::Index: {
+      Expr index = substitute(e.now(node.index), [&](VarId var) {
+        AxisId axis = e.p.axisOf(var);
+        return axis.isValid() ? e.coordinate(axis, e.laneOf(held, axis, r)) : Expr();
+      });
+      value = e.b.CreateSExtOrTrunc(e.index.index(index), e.k.i32);
+      break;
+    }
+    case ScalarNode::Kind::Operation: {
+      llvm::Expected<llvm::Value *> applied = apply(node, r);
+      if (!applied)
+        return applied.takeError();
+      value = *applied;
+      break;
+    }
+    }
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<llvm::Value *> apply(const ScalarNode &node, int64_t r) {
+    bool isConversion = node.opcode == Opcode::Convert;
+    DType type = isConversion ? scalar.nodes[node.operands[0]].type : operandType(scalar, node);
+    Values operands;
+    for (size_t i = 0; i < node.operands.size(); ++i) {
+      const ScalarNode &operand = scalar.nodes[node.operands[i]];
+      DType wanted = node.opcode == Opcode::Select && i == 0 ? DType::Pred : type;
+      operands.push_back(operand.kind == ScalarNode::Kind::Number
+                             ? e.ops.constant(wanted, operand.number)
+                             : e.ops.convert(operand.type, wanted, at(node.operands[i], r)));
+    }
+    if (isConversion)
+      return e.ops.convert(type, node.type, operands[0]);
+    tilewright::Op graphOp;
+    graphOp.name = std::string(toString(node.opcode));
+    graphOp.opcode = node.opcode;
+    graphOp.shape = Shape::tensor(node.type, {});
+    graphOp.attrs.comparison = node.comparison;
+    llvm::Expected<llvm::Value *> result = e.ops.apply(graphOp, type, operands);
+    if (!result)
+      return e.unsupported(op, takeDiag(result.takeError()).message);
+    return result;
+  }
+
+  Emission &e;
+  const Op &op;
+  const ScalarExpr &scalar;
+  const HeldLayout &held;
+  std::vector<Values> leaves;
+  std::vector<AxisSet> axesOf;
+  std::vector<std::map<std::vector<int64_t>, llvm::Value *>> made; ///< by node, then place
+};
+
+} // namespace
+
+llvm::Expected<Values> evaluate(Emission &e, const Op &op, const ScalarExpr &scalar,
+                                const HeldLayout &held) {
+  return ScalarEvaluator(e, op, scalar, held).run();
+}
+
+llvm::Error emitOp(Emission &e, const Op &op, const MapOp &o) {
+  llvm::Expected<HeldLayout> held = e.held(op, e.p[op.results[0]].tile.layout);
+  if (!held)
+    return held.takeError();
+  llvm::Expected<Values> values = evaluate(e, op, o.value, *held);
+  if (!values)
+    return values.takeError();
+  e.define(op.results[0], std::move(*values));
+  return llvm::Error::success();
+}
+
+} // namespace tilewright::emit

@@ -1,0 +1,334 @@
+// TMA: views of tensors, copies of their boxes, and the loops that a producer runs.
+#include "analysis/support/checked.h"
+#include "codegen/emit/emission.h"
+
+#include <algorithm>
+
+namespace tilewright::emit {
+
+namespace {
+
+llvm::Error refuseCopy(const Program &p, const Op &op, std::string message) {
+  return p.errorAt(op.where, std::move(message), DiagClass::Unsupported);
+}
+
+/// Dims of the tensor that the buffer's axes go along, in the order of the buffer.
+llvm::Expected<std::vector<size_t>> boxDims(const Program &p, const Op &op, const CopyOp &o) {
+  const Buffer &buffer = p[o.buffer];
+  std::vector<size_t> result;
+  for (AxisId axis : buffer.order) {
+    std::vector<size_t> found;
+    for (size_t d = 0; d < o.from.index.size(); ++d)
+      if (o.from.index[d] == p[axis].var)
+        found.push_back(d);
+    if (found.size() != 1)
+      return refuseCopy(p, op,
+                        fmt::format("{} goes along {} dims of {}, a box along one", p[axis].name,
+                                    found.size(), p[o.from.tensor].name));
+    if (!result.empty() && found[0] < result.back())
+      return refuseCopy(p, op,
+                        fmt::format("{} holds the axes in another order than {} has them: "
+                                    "tma does not transpose",
+                                    buffer.name, p[o.from.tensor].name));
+    result.push_back(found[0]);
+  }
+  if (result.back() + 1 != o.from.index.size())
+    return refuseCopy(
+        p, op,
+        fmt::format("the last axis of {} is not that of {}", buffer.name, p[o.from.tensor].name));
+  return result;
+}
+
+/// TMA fills with zeros beyond the tensor: lanes that do not count must lie there.
+llvm::Error checkBounds(const Program &p, const Op &op, const CopyOp &o,
+                        const std::vector<size_t> &dims) {
+  if (!o.conditions.empty())
+    return refuseCopy(p, op, "tma takes no conditions: copy via cp.async");
+  const Buffer &buffer = p[o.buffer];
+  for (size_t i = 0; i < buffer.order.size(); ++i) {
+    const Axis &axis = p[buffer.order[i]];
+    Expr dim = p[o.from.tensor].dims[dims[i]];
+    if (axis.lower || (axis.bound && axis.bound != dim))
+      return refuseCopy(p, op,
+                        fmt::format("{} is cut off at other places than dim {} of {} ends: "
+                                    "copy via cp.async",
+                                    axis.name, dims[i], p[o.from.tensor].name));
+  }
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPlan &shared,
+                                                std::map<const Op *, PlannedMap> &maps) {
+  std::vector<TensorMap> result;
+  llvm::Error error = llvm::Error::success();
+  forEachOp(p.body, [&](const Op &op, const program::LoopNest &) {
+    const auto *o = op.as<CopyOp>();
+    if (!o || o->way != CopyWay::Tma || error)
+      return;
+    llvm::Expected<std::vector<size_t>> dims = boxDims(p, op, *o);
+    error = dims ? checkBounds(p, op, *o, *dims) : dims.takeError();
+    if (error)
+      return;
+    const Buffer &buffer = p[o->buffer];
+    const BufferPlace &place = shared.buffers[o->buffer.index];
+    const program::TensorInfo &tensor = p[o->from.tensor];
+    int64_t elementBytes = bitWidth(tensor.type) / 8,
+            inner = p[buffer.order.back()].extent.constant();
+    if (elementBytes == 0 || buffer.padElements != 0) {
+      error = refuseCopy(p, op, "tma takes whole bytes and rows without padding");
+      return;
+    }
+    PlannedMap planned;
+    planned.number = static_cast<unsigned>(result.size());
+    planned.panelElements = place.swizzle ? place.swizzle / elementBytes : inner;
+    planned.panels = inner / planned.panelElements;
+    planned.panelBytes = place.rows * planned.panelElements * elementBytes;
+    // A swizzle repeats every eight rows, from addresses that are multiples of them.
+    int64_t unit = place.swizzle ? place.swizzle * 8 : 128;
+    if (place.offset % unit != 0 || place.slotBytes % unit != 0 ||
+        (planned.panels > 1 && planned.panelBytes % unit != 0)) {
+      error = refuseCopy(
+          p, op, fmt::format("slots of {} do not lie at multiples of {} bytes", buffer.name, unit));
+      return;
+    }
+    TensorMap map;
+    map.parameter = o->from.tensor.index;
+    map.dtype = tensor.type;
+    map.swizzleBytes = place.swizzle;
+    int64_t stride = elementBytes;
+    for (size_t d = tensor.dims.size(); d-- > 0;) {
+      if (!map.dims.empty())
+        map.strides.push_back(stride);
+      map.dims.push_back(tensor.dims[d].constant());
+      stride *= tensor.dims[d].constant();
+      auto at = std::find(dims->begin(), dims->end(), d);
+      int64_t box =
+          at == dims->end()
+              ? 1
+              : p[buffer.order[static_cast<size_t>(at - dims->begin())]].extent.constant();
+      map.box.push_back(d + 1 == tensor.dims.size() ? planned.panelElements : box);
+    }
+    maps[&op] = planned;
+    result.push_back(std::move(map));
+  });
+  if (error)
+    return error;
+  return result;
+}
+
+llvm::Error emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Value *slot,
+                           llvm::Value *barrier) {
+  const PlannedMap &map = e.maps.at(&op);
+  e.k.arriveExpecting(barrier, map.panels * map.panelBytes);
+  Values starts;
+  for (size_t d = o.from.index.size(); d-- > 0;) {
+    Expr index = o.from.index[d];
+    AxisId axis = index.isVariable() ? e.p.axisOf(index.variable()) : AxisId{};
+    Expr start = axis.isValid() ? e.coordinate(axis, e.number(0)) : e.now(index);
+    starts.push_back(e.b.CreateSExtOrTrunc(e.index.index(start), e.k.i32));
+  }
+  for (int64_t panel = 0; panel < map.panels; ++panel) {
+    Values at = starts;
+    at[0] = e.b.CreateAdd(at[0], e.k.c32(panel * map.panelElements));
+    e.k.copyTensor(map.number, e.b.CreateAdd(slot, e.k.c32(panel * map.panelBytes)), barrier, at);
+  }
+  return llvm::Error::success();
+}
+
+namespace {
+
+/// The rings of a loop, each once.
+std::vector<BufferId> ringsOf(const ForOp &loop) {
+  std::vector<BufferId> result;
+  for (const Op &copy : loop.issue)
+    if (BufferId id = copy.as<CopyOp>()->buffer;
+        std::find(result.begin(), result.end(), id) == result.end())
+      result.push_back(id);
+  return result;
+}
+
+/// The next stage and parity of rings; those of one number of stages that stand alike go on alike.
+void advance(Emission &e, const std::vector<BufferId> &rings) {
+  std::map<std::pair<llvm::Value *, llvm::Value *>, std::pair<llvm::Value *, llvm::Value *>> moved;
+  for (BufferId id : rings) {
+    RingStep &ring = e.rings[id.index];
+    auto [next, isNew] = moved.try_emplace({ring.stage, ring.parity});
+    if (isNew)
+      next->second = e.shared.rings.at(id).next(e.k, ring.stage, ring.parity);
+    std::tie(ring.stage, ring.parity) = next->second;
+  }
+}
+
+/// One step of a producer: each ring's slot is filled when the consumers have given it back.
+llvm::Error produceStep(Emission &e, const ForOp &loop) {
+  for (const Op &copy : loop.issue) {
+    const auto &o = *copy.as<CopyOp>();
+    if (o.way != CopyWay::Tma)
+      return e.unsupported(copy, "a producer copies via tma: there is no code for its cp.async");
+    const StageRing &ring = e.shared.rings.at(o.buffer);
+    const RingStep &at = e.rings[o.buffer.index];
+    e.k.waitBarrier(ring.empty(e.k, at.stage), at.parity);
+    if (llvm::Error error =
+            emitTensorCopy(e, copy, o, slotOffset(e, o.buffer, Expr()), ring.full(e.k, at.stage)))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+bool hasProducedLoop(const Program &p, const Op &op) {
+  if (const auto *loop = op.as<ForOp>(); loop && isProduced(p, *loop))
+    return true;
+  for (const Region *region : regionsOf(op))
+    for (const Op &inner : *region)
+      if (hasProducedLoop(p, inner))
+        return true;
+  return false;
+}
+
+} // namespace
+
+llvm::Error emitProducerRegion(Emission &e, const Region &region) {
+  bool isBehindSplits = false;
+  for (const Op &op : region) {
+    isBehindSplits = isBehindSplits || op.as<SumSplitsOp>();
+    if (!hasProducedLoop(e.p, op))
+      continue;
+    if (isBehindSplits)
+      return e.unsupported(op, "a producer's loop behind sum.splits, where only some CTAs go on");
+    const auto *loop = op.as<ForOp>();
+    if (!loop)
+      return e.unsupported(op, "a producer's loop in a condition");
+    bool isProducing = isProduced(e.p, *loop);
+    std::vector<BufferId> rings = isProducing ? ringsOf(*loop) : producedIn(e.p, loop->body);
+    LoopRange range = rangeOf(e, *loop);
+    Carried carried(e, {}, rings);
+    llvm::Error error = llvm::Error::success();
+    bool failed = false;
+    Values last = e.k.forLoop(range.low, range.high, e.k.c32(1), carried.get(),
+                              [&](llvm::Value *t, const Values &from) -> Values {
+                                carried.set(from, {});
+                                LoopStep step(e, *loop, range, t);
+                                llvm::Error problem = isProducing
+                                                          ? produceStep(e, *loop)
+                                                          : emitProducerRegion(e, loop->body);
+                                if (problem) {
+                                  failed = true;
+                                  error = llvm::joinErrors(std::move(error), std::move(problem));
+                                  return from;
+                                }
+                                if (isProducing)
+                                  advance(e, rings);
+                                return carried.get();
+                              });
+    if (failed)
+      return error;
+    carried.set(last, {});
+  }
+  return llvm::Error::success();
+}
+
+namespace {
+
+/// Where a body reads a ring: the first and the last of its ops.
+struct UseRange {
+  size_t first = SIZE_MAX, last = 0;
+};
+
+UseRange usesOf(const Region &body, BufferId ring) {
+  UseRange result;
+  for (size_t i = 0; i < body.size(); ++i) {
+    bool reads = false;
+    auto look = [&](const Op &op) {
+      if (const auto *read = op.as<ReadOp>())
+        reads = reads || read->buffer == ring;
+      for (const ScalarExpr *scalar : scalarsOf(op))
+        for (const ScalarNode &node : scalar->nodes)
+          reads = reads || (node.kind == ScalarNode::Kind::Slot && node.buffer == ring);
+    };
+    look(body[i]);
+    for (const Region *region : regionsOf(body[i]))
+      forEachOp(*region, [&](const Op &op, const program::LoopNest &) { look(op); });
+    if (!reads)
+      continue;
+    result.first = std::min(result.first, i);
+    result.last = i;
+  }
+  if (result.first == SIZE_MAX) // nothing reads it: given back at once
+    result = {body.size(), body.size()};
+  return result;
+}
+
+/// Reads of later steps need the phases of later stages.
+llvm::Error checkSteps(const Emission &e, const ForOp &loop) {
+  llvm::Error error = llvm::Error::success();
+  forEachOp(loop.body, [&](const Op &op, const program::LoopNest &) {
+    bool isLater = op.as<ReadOp>() && op.as<ReadOp>()->step;
+    for (const ScalarExpr *scalar : scalarsOf(op))
+      for (const ScalarNode &node : scalar->nodes)
+        isLater = isLater || (node.kind == ScalarNode::Kind::Slot && node.index);
+    if (isLater && !error)
+      error = e.unsupported(op, "there is no code for slots of later steps that a producer fills");
+  });
+  return error;
+}
+
+} // namespace
+
+llvm::Error emitProducedLoop(Emission &e, const Op &, const ForOp &loop) {
+  if (llvm::Error error = checkSteps(e, loop))
+    return error;
+  std::vector<BufferId> rings = ringsOf(loop);
+  std::map<BufferId, UseRange> uses;
+  for (BufferId ring : rings)
+    uses[ring] = usesOf(loop.body, ring);
+  LoopRange range = rangeOf(e, loop);
+  std::vector<ValueId> values = definedBefore(e, loop.body);
+  Carried carried(e, values, rings);
+  std::vector<size_t> counts = carried.counts();
+  PendingReads before = e.pending;
+  e.pending.enterLoop(loop);
+  llvm::Error error = llvm::Error::success();
+  bool failed = false;
+  llvm::Value *isFirstLane =
+      e.b.CreateICmpEQ(e.b.CreateAnd(e.k.threadId(), e.k.c32(31)), e.k.c32(0));
+  auto body = [&](llvm::Value *t, const Values &from) -> Values {
+    carried.set(from, counts);
+    LoopStep step(e, loop, range, t);
+    std::map<BufferId, RingStep> at;
+    for (BufferId ring : rings) {
+      e.rings[ring.index].step = e.current[loop.var.variable().index];
+      at[ring] = e.rings[ring.index];
+    }
+    for (size_t i = 0; i <= loop.body.size() && !failed; ++i) {
+      for (BufferId ring : rings)
+        if (uses[ring].first == i)
+          e.k.waitBarrier(e.shared.rings.at(ring).full(e.k, at[ring].stage), at[ring].parity);
+      if (i < loop.body.size())
+        if (llvm::Error problem = emitOps(e, loop.body, i, i + 1)) {
+          failed = true;
+          error = llvm::joinErrors(std::move(error), std::move(problem));
+        }
+      for (BufferId ring : rings)
+        if (uses[ring].last == i) {
+          e.k.syncWarp(); // all its lanes have read
+          e.k.ifThen(isFirstLane,
+                     [&] { e.k.arrive(e.shared.rings.at(ring).empty(e.k, at[ring].stage)); });
+        }
+    }
+    if (failed)
+      return from;
+    advance(e, rings);
+    return carried.get();
+  };
+  Values last = emitTrips(e, loop, range, carried.get(), body);
+  if (failed)
+    return error;
+  carried.set(last, counts);
+  e.pending.unite(before);
+  forgetInner(e, loop.body, values);
+  return error;
+}
+
+} // namespace tilewright::emit

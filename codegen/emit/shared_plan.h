@@ -1,0 +1,62 @@
+// SharedPlan: where a program's buffers, barriers and exchange slots lie in shared memory.
+//
+// Sizes are those of the folds (fold.h): buffers, mbarriers of the rings that a producer fills,
+// exchange slots of reductions that go over warps. Two things are not in the folds: the mbarrier of
+// a TMA copy outside of loops (8 bytes), and 16 bytes for the count of sum.splits where no other
+// memory is free by then.
+#pragma once
+
+#include "codegen/emit/held_layout.h"
+#include "codegen/producer_warps.h"
+
+namespace tilewright::emit {
+
+using program::Buffer;
+using program::BufferId;
+using program::Op;
+using program::Program;
+
+/// Where an element of a slot lies. Without swizzle: rows of `pitch` bytes. With one: panels of
+/// `swizzle` bytes of each row, one behind the other, in which 16-byte chunks are permuted by row.
+struct BufferPlace {
+  int64_t offset = 0; ///< bytes
+  int64_t stages = 1, slotBytes = 0;
+  int64_t rows = 1, pitch = 0; ///< of all axes but the last; padding included
+  int64_t swizzle = 0;
+  unsigned elementBits = 8;
+  int64_t panelBytes() const { return rows * swizzle; }
+};
+
+/// A part of shared memory that hazards are followed for: buffers that share memory are one.
+using SharedRegion = uint32_t;
+
+struct SharedPlan {
+  std::vector<BufferPlace> buffers;     ///< by BufferId
+  std::map<BufferId, StageRing> rings;  ///< mbarriers of those that a producer fills
+  std::map<const Op *, int64_t> copies; ///< mbarriers of TMA copies outside of loops
+  struct Exchange {
+    int64_t offset;
+    SharedRegion region;
+  };
+  std::map<const Op *, Exchange> exchanges; ///< slots of reductions
+  std::optional<int64_t> arrivals;          ///< word that sum.splits broadcasts its count in
+  SharedRegion arrivalsRegion = 0;
+  int64_t bytes = 0;
+
+  SharedRegion regionOf(const Program &program, BufferId buffer) const {
+    BufferId host = program[buffer].alias;
+    return host.isValid() ? host.index : buffer.index;
+  }
+};
+
+/// Does a producer run this loop's copies?
+bool isProduced(const Program &program, const program::ForOp &loop);
+
+/// How a reduction's operand is held.
+Layout heldAs(const Program &program, const program::ScalarExpr &scalar, const AxisSet &axes,
+              const std::optional<program::LayoutSpec> &spec);
+
+/// Errors: Unsupported where a buffer's rows are no whole bytes.
+llvm::Expected<SharedPlan> planShared(const Program &program);
+
+} // namespace tilewright::emit
