@@ -20,6 +20,7 @@ struct Totals {
   std::map<CodeKind, BuiltCounts> kinds;
   std::map<CodeKind, size_t> kernels, noValues;
   std::set<std::string> seen;
+  size_t stagings = 0, vectors = 0;
 
   /// Nearly all kernels of loads, maps and reductions have programs.
   void expectMost(size_t least) {
@@ -31,6 +32,7 @@ struct Totals {
   }
 
   void print() const {
+    std::cout << stagings << " programs with staged inputs, " << vectors << " vectors\n";
     for (const auto &[kind, count] : kernels) {
       auto it = kinds.find(kind);
       std::cout << toString(kind) << ": " << (it == kinds.end() ? 0 : it->second.built) << " of "
@@ -105,6 +107,8 @@ void checkKernel(const std::string &name, const Module &whole, Totals &totals, i
       else
         ++counts.reasons["small: " + why];
     }
+    totals.stagings += kernel.stagings;
+    totals.vectors += kernel.vectors;
   }
 }
 

@@ -1,12 +1,16 @@
 // Built programs against the graph's evaluator, for tests.
 #pragma once
 
+#include "analysis/affine/linear_form.h"
 #include "analysis/import/hlo_text.h"
 #include "analysis/ir/evaluator.h"
 #include "analysis/ir/numeric.h"
 #include "analysis/program/build/build.h"
 #include "analysis/program/fold.h"
+#include "analysis/program/infer.h"
 #include "analysis/program/interpret.h"
+#include "analysis/program/pass/stage.h"
+#include "analysis/program/pass/vectorise.h"
 #include "analysis/program/text.h"
 #include "analysis/program/verify.h"
 #include "analysis/support/diag.h"
@@ -19,6 +23,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <random>
+#include <set>
 
 namespace tilewright::program::testing {
 
@@ -49,6 +54,129 @@ inline bool isClose(double have, double want, double tolerance) {
     return want == have;
   return std::abs(have - want) <= tolerance * (1 + std::abs(want));
 }
+
+/// Every vector of a concrete program's loads and stores lies in one piece in memory, aligned, and
+/// counts as a whole, at all CTAs, steps and lanes. Values in indices are any numbers.
+class VectorChecker {
+public:
+  explicit VectorChecker(const Program &program) : p(program) {}
+  size_t vectors = 0;
+
+  void run() {
+    forEachOp(p.body, [&](const program::Op &op, const LoopNest &) {
+      const Access *access = accessOf(op);
+      const Tile *tile = op.as<LoadOp>() ? &p[op.results[0]].tile : nullptr;
+      std::optional<Layout> layout;
+      AxisSet axes = access ? p.axesOf(*access) : AxisSet{};
+      if (tile) {
+        layout = tile->layout;
+        axes = tile->axes;
+      } else if (const auto *store = op.as<StoreOp>()) {
+        layout = program::layoutOf(p, store->value, axes);
+        if (store->layout)
+          layout = p.layoutFor(*store->layout, axes, store->value.type());
+      }
+      if (!layout || layout->registers.empty() || layout->registers[0].extent.isConstant(1))
+        return;
+      const Digit &digit = layout->registers[0];
+      if (!digit.stride.isConstant(1) || !digit.axis.isValid())
+        return;
+      forEachPlace(op, *access, axes, digit.axis, digit.extent.constant());
+    });
+  }
+
+private:
+  /// Calls visit for all values of the variables in turn.
+  static void forAll(std::vector<std::pair<VarId, int64_t>> variables, Assignment &at,
+                     const std::function<void()> &visit) {
+    if (variables.empty())
+      return visit();
+    auto [var, count] = variables.back();
+    variables.pop_back();
+    for (int64_t i = 0; i < count; ++i) {
+      at.set(var, i);
+      forAll(variables, at, visit);
+    }
+  }
+
+  void forEachPlace(const program::Op &op, const Access &access, const AxisSet &axes, AxisId along,
+                    int64_t lanes) {
+    std::vector<std::pair<VarId, int64_t>> variables;
+    for (const GridVariable &variable : p.grid.variables)
+      variables.push_back({variable.var.variable(), variable.count.constant()});
+    std::set<VarId> steps;
+    forEachOp(p.body, [&](const program::Op &loop, const LoopNest &) {
+      if (const auto *o = loop.as<ForOp>(); o && steps.insert(o->var.variable()).second)
+        variables.push_back({o->var.variable(), o->trips.constant()});
+    });
+    std::map<AxisId, VarId> laneOf;
+    for (AxisId axis : axes) {
+      VarId lane = p.context->freshVariable(VarKind::Range, "lane").variable();
+      laneOf[axis] = lane;
+      int64_t count = p[axis].extent.constant();
+      variables.push_back({lane, axis == along ? (count + lanes - 1) / lanes : count});
+    }
+    constexpr int64_t mostPlaces = 5000;
+    int64_t places = lanes;
+    for (const auto &[var, count] : variables)
+      places *= count;
+    if (places > mostPlaces)
+      return;
+    Assignment at;
+    uint64_t state = 1;
+    for (const Value &value : p.values)
+      at.set(value.var.variable(), static_cast<int64_t>((state = state * 25214903917 + 11) >> 40));
+    forAll(variables, at, [&] {
+      std::optional<int64_t> first;
+      bool isAlong = true, isFirstCounting = false;
+      for (int64_t lane = 0; lane < lanes; ++lane) {
+        bool counts = true;
+        for (AxisId axis : axes) {
+          int64_t offset = *at.get(laneOf[axis]);
+          offset = axis == along ? offset * lanes + lane : offset;
+          counts = counts && offset < p[axis].extent.constant();
+          int64_t place = *evaluate(p[axis].origin, at) + offset;
+          counts = counts && (!p[axis].bound || place < p[axis].bound.constant());
+          at.set(p[axis].var.variable(), place);
+        }
+        if (const auto *load = op.as<LoadOp>())
+          for (const Condition &c : load->conditions)
+            counts = counts && *evaluate(c.value, at) >= *evaluate(c.low, at) &&
+                     *evaluate(c.value, at) < *evaluate(c.high, at);
+        int64_t position = 0;
+        for (size_t d = 0; d < access.index.size(); ++d) {
+          int64_t index = *evaluate(access.index[d], at), dim = p[access.tensor].dims[d].constant();
+          counts = counts && index >= 0 && index < dim;
+          position = position * dim + index;
+        }
+        if (lane == 0) {
+          first = position;
+          isFirstCounting = counts;
+        }
+        isAlong = isAlong && (!counts || position == *first + lane) && counts == isFirstCounting;
+      }
+      if (isFirstCounting) {
+        ++vectors;
+        notAlong += !isAlong || *first % lanes != 0;
+      }
+    });
+    // Either the access is along memory everywhere, or it is loaded element by element.
+    EXPECT_TRUE(notAlong == 0 || !isVectorised(access, along)) << printOp(p, op);
+    notAlong = 0;
+  }
+
+  /// Whether an access looks as if it runs along memory.
+  bool isVectorised(const Access &access, AxisId along) const {
+    Expr last;
+    for (size_t d = 0; d < access.index.size(); ++d)
+      if (!p[access.tensor].dims[d].isConstant(1))
+        last = access.index[d];
+    return last && LinearForm::of(last).coefficientOf(p[along].var) == 1;
+  }
+
+  const Program &p;
+  size_t notAlong = 0;
+};
 
 struct BuiltCounts {
   size_t built = 0, runs = 0;
@@ -91,8 +219,37 @@ public:
       ADD_FAILURE() << "V" << violation.rule << ": " << violation.message;
     EXPECT_TRUE(closed.requirements.empty());
     run(*concrete, seed);
+    checkPasses(*symbolic, sizes, seed);
     return "";
   }
+
+  /// The same after passes: staged where something is transposed, with vectors.
+  void checkPasses(const Program &plain, const SizeValues &sizes, uint64_t seed) {
+    Program program = plain;
+    auto staged = stage(program);
+    if (staged) {
+      program = std::move(staged->program);
+      ++stagings;
+    } else {
+      llvm::consumeError(staged.takeError());
+    }
+    auto vectorised = vectorise(program);
+    if (vectorised)
+      program = std::move(vectorised->program);
+    else
+      llvm::consumeError(vectorised.takeError());
+    SCOPED_TRACE(printProgram(program));
+    expectText(program);
+    auto concrete = substituteSizes(program, sizes);
+    ASSERT_TRUE(bool(concrete)) << takeDiag(concrete.takeError()).str();
+    for (const Violation &violation : verify(*concrete).violations)
+      ADD_FAILURE() << "V" << violation.rule << ": " << violation.message;
+    VectorChecker checker(*concrete);
+    checker.run();
+    vectors += checker.vectors;
+    run(*concrete, seed);
+  }
+  size_t stagings = 0, vectors = 0;
 
   /// Null where there is none, with `reason`.
   Program *programFor(const Variant &variant) {
