@@ -7,7 +7,14 @@ namespace tilewright::program {
 namespace {
 
 bool isLogic(Opcode opcode) {
-  return opcode == Opcode::And || opcode == Opcode::Or || opcode == Opcode::Not;
+  return opcode == Opcode::And || opcode == Opcode::Or || opcode == Opcode::Not ||
+         opcode == Opcode::Xor;
+}
+
+/// Ops of one operand that integers have, too.
+bool takesIntegers(Opcode opcode) {
+  return isLogic(opcode) || opcode == Opcode::Negate || opcode == Opcode::Abs ||
+         opcode == Opcode::Sign || opcode == Opcode::Clz || opcode == Opcode::PopulationCount;
 }
 
 bool isNumber(const ScalarNode &node) { return node.kind == ScalarNode::Kind::Number; }
@@ -17,6 +24,9 @@ DType wider(DType a, DType b) {
   if (isFloat(a) || isFloat(b))
     return a == DType::F64 || b == DType::F64 ? DType::F64 : DType::F32;
   unsigned bits = std::max(bitWidth(a), bitWidth(b));
+  auto isUnsigned = [](DType type) { return dtypeClass(type) == DTypeClass::Unsigned; };
+  if (isUnsigned(a) && isUnsigned(b) && bits >= 32)
+    return bits > 32 ? DType::U64 : DType::U32;
   return bits > 32 ? DType::S64 : DType::S32;
 }
 
@@ -31,16 +41,14 @@ DType operandType(const ScalarExpr &scalar, const ScalarNode &node) {
     if (isNumber(operand))
       hasFraction |= !(operand.number == std::floor(operand.number)) || std::isinf(operand.number);
     else
-      type = type ? wider(*type, operand.type) : operand.type;
+      type = type && *type != operand.type ? wider(*type, operand.type) : operand.type;
   }
-  if (type && isLogic(node.opcode) && *type == DType::Pred)
+  bool keepsPred = isLogic(node.opcode) || node.opcode == Opcode::Select;
+  if (type && keepsPred && *type == DType::Pred)
     return DType::Pred;
-  bool isMaths = node.operands.size() == 1 && !isLogic(node.opcode) &&
-                 node.opcode != Opcode::Negate && node.opcode != Opcode::Abs &&
-                 node.opcode != Opcode::Sign;
-  bool needsFloat =
-      hasFraction || isMaths || node.opcode == Opcode::Divide || node.opcode == Opcode::Power;
+  bool isMaths = node.operands.size() == 1 && !takesIntegers(node.opcode);
   DType result = type ? wider(*type, *type) : DType::F32;
+  bool needsFloat = hasFraction || isMaths;
   return needsFloat && !isFloat(result) ? DType::F32 : result;
 }
 
@@ -108,7 +116,7 @@ private:
         node.type = DType::F32;
         break;
       case ScalarNode::Kind::Operation:
-        if (node.opcode == Opcode::Compare)
+        if (node.opcode == Opcode::Compare || node.opcode == Opcode::IsFinite)
           node.type = DType::Pred;
         else if (node.opcode != Opcode::Convert)
           node.type = operandType(scalar, node);

@@ -44,6 +44,9 @@ struct LayoutSpec {
   LayoutFamily family = LayoutFamily::Flat;
   std::vector<Expr> arguments;
   ValueId value; ///< Like
+  /// `flat(4) of i,j`: as a tile of these axes, in this order, without those that the tile at hand
+  /// lacks. None: the tile's own axes.
+  std::vector<AxisId> of = {};
   bool operator==(const LayoutSpec &) const = default;
 };
 

@@ -88,6 +88,10 @@ Pad unaryPad(Opcode opcode, const Pad &a) {
 Pad binaryPad(Opcode opcode, const Pad &a, const Pad &b) {
   if (a.isConstant() && b.isConstant())
     return Pad::constant(apply(opcode, a.number, b.number));
+  if (opcode == Opcode::And && (a.is(0) || b.is(0)))
+    return Pad::constant(0);
+  if (opcode == Opcode::Or && (a.is(1) || b.is(1)))
+    return Pad::constant(1);
   if (isNeutral(opcode, b, true))
     return a;
   if (isNeutral(opcode, a, false))

@@ -2,6 +2,8 @@
 #include "analysis/program/pad_state.h"
 #include "analysis/program/verifier.h"
 
+#include <cmath>
+
 namespace tilewright::program {
 
 namespace {
@@ -73,6 +75,8 @@ private:
     std::vector<Pad> before = values;
     bool wasActive = isActive();
     loops.push_back(&loop);
+    // What a step makes is not seen outside: only what was made before is carried.
+    std::vector<bool> wasKnown = known;
     std::vector<ValueId> carried;
     forEachOp(loop.body, [&](const Op &inner, const LoopNest &) {
       for (ValueId id : inner.results)
@@ -91,6 +95,7 @@ private:
       reset();
       run(loop.issue);
       run(loop.body);
+      known = wasKnown;
       for (size_t v = 0; v < values.size() && !isMoved; ++v)
         values[v] = meet(values[v], before[v]);
     }
@@ -98,6 +103,7 @@ private:
     reset();
     run(loop.issue);
     run(loop.body);
+    known = wasKnown;
     if (isMoved)
       for (ValueId id : carried) {
         Pad kept{Pad::Kind::Carried, 0, id};
@@ -158,14 +164,24 @@ private:
     return binaryPad(node.opcode, a, b);
   }
 
+  /// An integer expression, or a number that is one; null for others.
+  Expr integer(const ScalarNode &node) const {
+    constexpr double largest = 0x1p53;
+    if (node.kind == ScalarNode::Kind::Index)
+      return node.index;
+    bool isInteger = node.kind == ScalarNode::Kind::Number &&
+                     node.number == std::floor(node.number) && std::abs(node.number) < largest;
+    return isInteger ? p.number(static_cast<int64_t>(node.number)) : Expr();
+  }
+
   /// Coordinates beyond the bound against coordinates that count.
   Pad comparison(const ScalarExpr &scalar, const ScalarNode &node, const std::vector<Pad> &pads) {
     const ScalarNode &a = scalar.nodes[node.operands[0]], &b = scalar.nodes[node.operands[1]];
     const Pad &x = pads[node.operands[0]], &y = pads[node.operands[1]];
     if (x.isConstant() && y.isConstant())
       return Pad::constant(holds(node.comparison, x.number, y.number));
-    bool areIndices = a.kind == ScalarNode::Kind::Index && b.kind == ScalarNode::Kind::Index;
-    if (!areIndices || p[axis].lower || !p[axis].bound)
+    Expr left = integer(a), right = integer(b);
+    if (!left || !right || p[axis].lower || !p[axis].bound)
       return x.kind == Pad::Kind::Other && y.kind == Pad::Kind::Other ? x : Pad{};
     std::vector<Expr> table(p.context->variableCount());
     for (uint32_t i = 0; i < p.axes.size(); ++i) {
@@ -175,12 +191,32 @@ private:
       Expr bound = p.resolved(other.bound);
       table[other.var.variable().index] = AxisId{i} == axis ? bound + beyond : bound - 1 - below;
     }
-    Expr gap = tilewright::substitute(b.index - a.index, std::span<const Expr>(table));
+    Expr gap = tilewright::substitute(right - left, std::span<const Expr>(table));
     Interval range = simplifier.range(p.resolved(gap)); // of b - a
-    bool isBelow = range.lo > 0, isAbove = range.hi < 0;
-    if (!isBelow && !isAbove)
-      return {};
-    return Pad::constant(holds(node.comparison, 0, isBelow ? 1 : -1));
+    std::optional<bool> always = decided(node.comparison, range);
+    return always ? Pad::constant(*always) : Pad{};
+  }
+
+  /// a ⋈ b, where b - a lies in a range.
+  static std::optional<bool> decided(Comparison comparison, Interval gap) {
+    auto answer = [](bool yes, bool no) {
+      return yes ? std::optional(true) : no ? std::optional(false) : std::nullopt;
+    };
+    switch (comparison) {
+    case Comparison::Lt:
+      return answer(gap.lo > 0, gap.hi <= 0);
+    case Comparison::Le:
+      return answer(gap.lo >= 0, gap.hi < 0);
+    case Comparison::Gt:
+      return answer(gap.hi < 0, gap.lo >= 0);
+    case Comparison::Ge:
+      return answer(gap.hi <= 0, gap.lo > 0);
+    case Comparison::Eq:
+      return answer(gap == Interval::point(0), !gap.contains(0));
+    case Comparison::Ne:
+      return answer(!gap.contains(0), gap == Interval::point(0));
+    }
+    return std::nullopt;
   }
 
   void set(ValueId id, Pad pad) {

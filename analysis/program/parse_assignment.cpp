@@ -197,6 +197,15 @@ std::optional<LayoutSpec> Parser::layout() {
   if (!hasFailed() && spec.arguments.size() != argumentCount(*family))
     fail(where, fmt::format("{} takes {} numbers, not {}", where.text, argumentCount(*family),
                             spec.arguments.size()));
+  if (consume("of")) {
+    do {
+      spec.of.push_back(axis());
+    } while (!hasFailed() && consume(","));
+    AxisSet once(spec.of.begin(), spec.of.end());
+    std::sort(once.begin(), once.end());
+    if (!hasFailed() && std::adjacent_find(once.begin(), once.end()) != once.end())
+      fail(where, "a layout names an axis twice");
+  }
   if (hasFailed())
     return std::nullopt;
   return spec;

@@ -157,8 +157,11 @@ private:
       return "";
     if (layout->family == LayoutFamily::Like)
       return " @ like " + p[layout->value].name;
-    return fmt::format(" @ {}({})", toString(layout->family),
-                       joined(layout->arguments, [&](Expr e) { return expr(e); }));
+    std::string of;
+    for (AxisId axis : layout->of)
+      of += (of.empty() ? " of " : ",") + p[axis].name;
+    return fmt::format(" @ {}({}){}", toString(layout->family),
+                       joined(layout->arguments, [&](Expr e) { return expr(e); }), of);
   }
 
   std::string axisNames(const AxisSet &set) const {

@@ -86,10 +86,15 @@ Layout Program::layoutFor(const LayoutSpec &spec, const AxisSet &tileAxes, DType
   for (Expr &argument : numbers.arguments)
     argument = resolved(argument);
   std::vector<AxisExtent> extents;
-  for (AxisId axis : tileAxes)
+  AxisSet missing;
+  for (AxisId axis : spec.of.empty() ? tileAxes : spec.of) {
     extents.push_back({axis, resolved((*this)[axis].extent)});
+    if (!contains(tileAxes, axis))
+      insert(missing, axis);
+  }
   return makeLayout(numbers, extents, bitWidth(type),
-                    resolved(role.isValid() ? (*this)[role].warps : warps));
+                    resolved(role.isValid() ? (*this)[role].warps : warps))
+      .withoutAxes(missing);
 }
 
 llvm::Error Program::errorAt(SourceLoc where, std::string message, DiagClass cls) const {

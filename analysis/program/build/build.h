@@ -1,0 +1,45 @@
+// From a tiled group to a plain tile program: loads, maps, reductions and stores, without staging,
+// vectors and pipelines, which passes add (analysis/program/pass).
+//
+// A program is symbolic in tile sizes and warps. Its sizes are the group's parameters by name
+// ("t0", "r0"; "W" for warps); extents of tensors are numbers. What sizes can't express decides the
+// structure and is the variant. Running example, a softmax of f32[64,100] whose rows are whole:
+//
+//   grid p < cdiv(64, t0)
+//   axis i < t0 at p * t0 of 64, j < 100
+//   a = load x[i, j] @ rows(V, G)
+//   b = reduce max a over j
+//   …
+//
+// and with t1 = r0 < 100 each reduction and the result go over the row in steps of r0.
+//
+// Tensors have their dims in the order of memory, slowest first. Parameters are the group's inputs
+// in order, then its constants whose values the file left out; results are its roots in order.
+#pragma once
+
+#include "analysis/program/substitute.h"
+#include "analysis/tiling/tiled_group.h"
+
+namespace tilewright::program {
+
+/// By parameter of the group's space: whether its tile covers the dim, so that neither CTAs nor a
+/// loop go over it. Only where that changes the structure: reduced dims, and those of the result
+/// that lie along reduced rows.
+struct Variant {
+  std::vector<bool> isWhole;
+  bool operator==(const Variant &) const = default;
+};
+
+/// The variant that these parameter values take. Unsupported as buildProgram().
+llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
+                                  std::span<const int64_t> values);
+
+/// Unsupported, naming the op: dots as products of tiles, and what has no program yet.
+llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
+                                     const TiledGroup &group, const Variant &variant);
+
+/// The sizes of a built program at these parameter values.
+SizeValues sizesOf(const Program &program, const TiledGroup &group,
+                   std::span<const int64_t> values);
+
+} // namespace tilewright::program

@@ -1,0 +1,198 @@
+// Built programs that a reader can judge, and what is refused.
+#include "analysis/program/build/testing/check.h"
+
+using namespace tilewright;
+using namespace tilewright::program;
+using namespace tilewright::program::testing;
+
+namespace {
+
+Module modelOf(const std::string &text) {
+  auto module = importBuffer(std::make_shared<SourceBuffer>("model.hlo.txt", text));
+  if (!module) {
+    ADD_FAILURE() << takeDiag(module.takeError()).str();
+    return {};
+  }
+  return std::move(*module);
+}
+
+struct Example {
+  std::shared_ptr<const Module> module;
+  KernelPlan plan;
+
+  explicit Example(const std::string &text) : module(std::make_shared<Module>(modelOf(text))) {
+    auto made = planOfEntry(module);
+    if (!made)
+      ADD_FAILURE() << takeDiag(made.takeError()).str();
+    else
+      plan = std::move(*made);
+  }
+
+  /// Tile sizes by name; the others cover their dims.
+  std::vector<int64_t> values(const std::map<std::string, int64_t> &sizes) const {
+    std::vector<int64_t> result = plan.values;
+    for (const auto &[name, value] : sizes)
+      result[*plan.tiled->space.indexOf(name)] = value;
+    return result;
+  }
+
+  std::string program(const std::map<std::string, int64_t> &sizes) const {
+    auto variant = variantOf(module->entry(), *plan.tiled, values(sizes));
+    if (!variant)
+      return takeDiag(variant.takeError()).message;
+    auto built = buildProgram(*module, module->entry(), *plan.tiled, *variant);
+    return built ? printProgram(*built) : takeDiag(built.takeError()).message;
+  }
+};
+
+} // namespace
+
+namespace {
+
+const std::string softmax = R"(HloModule softmax
+max { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT c = f32[] maximum(a, b) }
+add { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT c = f32[] add(a, b) }
+ENTRY main {
+ x = f32[64,100] parameter(0)
+ low = f32[] constant(-inf)
+ m = f32[64] reduce(x, low), dimensions={1}, to_apply=max
+ ms = f32[64,100] broadcast(m), dimensions={0}
+ d = f32[64,100] subtract(x, ms)
+ e = f32[64,100] exponential(d)
+ zero = f32[] constant(0)
+ s = f32[64] reduce(e, zero), dimensions={1}, to_apply=add
+ ss = f32[64,100] broadcast(s), dimensions={0}
+ ROOT y = f32[64,100] divide(e, ss)
+})";
+
+const std::string moved = R"(HloModule moved
+ENTRY main {
+ a = bf16[96,64] parameter(0)
+ b = f32[64,32] parameter(1)
+ c = f32[64,60] parameter(2)
+ bias = f32[96] parameter(3)
+ start = s32[] parameter(4)
+ big = f32[64,500] parameter(5)
+ t = bf16[64,96] transpose(a), dimensions={1,0}
+ f = f32[64,96] convert(t)
+ two = f32[] constant(2)
+ p = f32[64,64] pad(c, two), padding=0_0x1_3
+ j = f32[64,96] concatenate(b, p), dimensions={1}
+ u = f32[64,96] add(f, j)
+ v = f32[64,96] broadcast(bias), dimensions={1}
+ zero = s32[] constant(0)
+ w = f32[64,96] dynamic-slice(big, zero, start), dynamic_slice_sizes={64,96}
+ uv = f32[64,96] multiply(u, v)
+ ROOT y = f32[64,96] subtract(uv, w)
+})";
+
+const std::string columns = R"(HloModule columns
+add { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT c = f32[] add(a, b) }
+ENTRY main {
+ x = bf16[512,96] parameter(0)
+ f = f32[512,96] convert(x)
+ zero = f32[] constant(0)
+ ROOT s = f32[96] reduce(f, zero), dimensions={0}, to_apply=add
+})";
+
+const std::string embedding = R"(HloModule embedding
+ENTRY main {
+ table = bf16[1000,64] parameter(0)
+ ids = s32[24] parameter(1)
+ g = bf16[24,64] gather(table, ids), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1,64}
+ s = bf16[] constant(8)
+ ss = bf16[24,64] broadcast(s), dimensions={}
+ ROOT y = bf16[24,64] multiply(g, ss)
+})";
+
+} // namespace
+
+TEST(BuiltPrograms, SoftmaxOfWholeRows) {
+  EXPECT_EQ(Example(softmax).program({}), R"(kernel y(x: f32[64, 100]) -> y: f32[64, 100]
+let V = 1
+let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(100, V)))
+warps W
+grid p < cdiv(64, t0)
+axis i < t0 at t0 * p of 64, j < 100
+a = load x[i, j] @ rows(V, G)
+b = reduce max a over j
+c = map exp(a - b)
+d = reduce add c over j
+store y[i, j] = c / d
+)");
+}
+
+TEST(BuiltPrograms, SoftmaxInSteps) {
+  EXPECT_EQ(Example(softmax).program({{"r0", 10}}), R"(kernel y(x: f32[64, 100]) -> y: f32[64, 100]
+let V = 1
+let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(r0, V)))
+warps W
+grid p < cdiv(64, t0)
+axis i < t0 at t0 * p of 64, j < r0 at r0 * t of 100
+a = full -inf f32[i,j] @ rows(V, G)
+for t < cdiv(100, r0)
+  b = load x[i, j] else -inf @ rows(V, G)
+  a = map max(a, b)
+c = reduce max a over j
+d = full 0 f32[i,j] @ rows(V, G)
+for t < cdiv(100, r0)
+  e = load x[i, j] else -inf @ rows(V, G)
+  d = map d + exp(e - c)
+f = reduce add d over j
+for t < cdiv(100, r0)
+  g = load x[i, j] @ rows(V, G)
+  store y[i, j] = exp(g - c) / f
+)");
+}
+
+TEST(BuiltPrograms, MovedDataIsIndices) {
+  EXPECT_EQ(
+      Example(moved).program({}),
+      R"(kernel y(a: bf16[96, 64], b: f32[64, 32], c: f32[64, 60], bias: f32[96], start: s32[], big: f32[64, 500]) -> y: f32[64, 96]
+let V = 1
+warps W
+grid p < cdiv(64, t0), q < cdiv(96, t1)
+axis i < t0 at t0 * p of 64, j < t1 at t1 * q of 96
+d = load a[j, i] @ flat(V)
+e = load b[i, j] @ flat(V)
+f = load c[i, j - 33] else 2 @ flat(V)
+g = load bias[j] @ flat(V) of i,j
+h = load start[]
+m = load big[i, j + min(max(h, 0), 404)] @ flat(V)
+store y[i, j] = (f32(d) + where(j >= 32, f, e)) * g - m
+)");
+}
+
+TEST(BuiltPrograms, ColumnsInSteps) {
+  EXPECT_EQ(Example(columns).program({{"r0", 10}}), R"(kernel s(x: bf16[512, 96]) -> s: f32[96]
+let V = 1
+warps W
+grid p < cdiv(96, t0)
+axis i < r0 at r0 * t of 512, j < t0 at t0 * p of 96
+a = full 0 f32[i,j] @ flat(V)
+for t < cdiv(512, r0)
+  b = load x[i, j] @ flat(V)
+  a = map a + f32(b)
+c = reduce add a over i
+store s[j] = c
+)");
+}
+
+TEST(BuiltPrograms, IndexTiles) {
+  EXPECT_EQ(Example(embedding).program({}),
+            R"(kernel y(table: bf16[1000, 64], ids: s32[24]) -> y: bf16[24, 64]
+let V = 1
+warps W
+grid p < cdiv(24, t0), q < cdiv(64, t1)
+axis i < t0 at t0 * p of 24, j < t1 at t1 * q of 64
+a = load ids[i] @ flat(V) of i,j
+b = load table[min(max(a, 0), 999), j] @ flat(V)
+store y[i, j] = bf16(b * 8)
+)");
+}

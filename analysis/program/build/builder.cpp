@@ -1,0 +1,344 @@
+#include "analysis/program/build/builder.h"
+
+#include "analysis/support/diag.h"
+
+#include <algorithm>
+
+namespace tilewright::program {
+
+Builder::Builder(const Module &module, const Graph &graph, const TiledGroup &group,
+                 const Variant &variant, Frame frame)
+    : module(module), graph(graph), group(group), variant(variant), frame(std::move(frame)),
+      context(*p.context), axisOf(group.space.parameters.size()),
+      programIds(group.space.parameters.size()), steps(group.space.parameters.size()),
+      stepNames(group.space.parameters.size()) {
+  levels.emplace_back();
+}
+
+llvm::Expected<Program> Builder::run() {
+  p.name = Names().ofOp(graph[frame.root].name);
+  if (llvm::Error error = makeTensors())
+    return error;
+  makeSizes();
+  makeAxes();
+  makeLayoutSizes();
+  if (llvm::Error error = storeResults())
+    return error;
+  p.body = std::move(levels[0].ops);
+  tidy();
+  if (llvm::Error error = inferTypes(p))
+    return error;
+  return std::move(p);
+}
+
+llvm::Error Builder::makeTensors() {
+  auto add = [&](OpId id, bool isResult) -> llvm::Error {
+    const Shape &shape = graph[id].shape;
+    if (shape.isTuple)
+      return unsupported(id, "a tensor that is a tuple");
+    DTypeClass cls = dtypeClass(shape.dtype);
+    if (cls == DTypeClass::Complex || cls == DTypeClass::NonNumeric)
+      return unsupported(id, fmt::format("elements of type {}", toString(shape.dtype)));
+    if (shape.elementCount().value_or(0) < 1 || shape.isDynamic())
+      return unsupported(id, fmt::format("{} elements", shape.str(false)));
+    TensorInfo tensor;
+    tensor.name = names.ofOp(graph[id].name);
+    tensor.type = shape.dtype;
+    tensor.isResult = isResult;
+    std::vector<int64_t> order = shape.minorToMajorOrDefault();
+    for (size_t i = order.size(); i-- > 0;)
+      tensor.dims.push_back(p.number(shape.dims[static_cast<size_t>(order[i])]));
+    (isResult ? resultOf : tensorOf)[id] = TensorId{static_cast<uint32_t>(p.tensors.size())};
+    p.tensors.push_back(std::move(tensor));
+    return llvm::Error::success();
+  };
+  for (OpId id : group.group.inputs)
+    if (llvm::Error error = add(id, false))
+      return error;
+  for (OpId id : group.group.ops)
+    if (graph[id].isElidedConstant())
+      if (llvm::Error error = add(id, false))
+        return error;
+  for (OpId id : group.group.roots)
+    if (llvm::Error error = add(id, true))
+      return error;
+  return llvm::Error::success();
+}
+
+void Builder::makeSizes() {
+  for (const TileParameter &parameter : group.space.parameters)
+    if (parameter.index)
+      names.take(parameter.name);
+  p.warps = context.variable(VarKind::TileParam, "W");
+  p.sizes.push_back(p.warps);
+}
+
+/// Parameters that have an axis, slowest first: those of the root in the order of its memory, then
+/// reduced ones; last the one along which what is reduced lies in memory.
+std::vector<unsigned> Builder::axisOrder() const {
+  std::vector<unsigned> order;
+  auto add = [&](unsigned parameter) {
+    bool isThere = std::find(order.begin(), order.end(), parameter) != order.end();
+    if (!isThere && group.space.parameters[parameter].extent > 1)
+      order.push_back(parameter);
+  };
+  std::vector<int64_t> dims = resultShape(graph[frame.root], {})->minorToMajorOrDefault();
+  for (size_t i = dims.size(); i-- > 0;) {
+    auto dim = static_cast<unsigned>(dims[i]);
+    add(frame.joined[dim] && isWhole(dim) ? *frame.joined[dim] : dim);
+  }
+  for (unsigned parameter : frame.reduced)
+    add(parameter);
+  if (frame.fastest) {
+    auto at = std::find(order.begin(), order.end(), *frame.fastest);
+    if (at != order.end())
+      std::rotate(at, at + 1, order.end());
+  }
+  return order;
+}
+
+AxisId Builder::makeAxis(unsigned parameter) {
+  const TileParameter &of = group.space.parameters[parameter];
+  Axis axis;
+  axis.name = names.of("ijklmn");
+  axis.var = context.variable(VarKind::Dim, axis.name);
+  bounds.set(axis.var, Interval::ofExtent(of.extent));
+  axis.origin = p.number(0);
+  if (isWhole(parameter)) {
+    axis.extent = p.number(of.extent);
+  } else {
+    axis.extent = context.variable(VarKind::TileParam, of.name);
+    p.sizes.push_back(axis.extent);
+    axis.bound = p.number(of.extent);
+    Expr index = programIds[parameter];
+    if (!index) {
+      stepNames[parameter] = names.of("tuv");
+      index = steps[parameter] = context.variable(VarKind::Step, stepNames[parameter]);
+    }
+    axis.origin = axis.extent * index;
+  }
+  p.axes.push_back(std::move(axis));
+  return AxisId{static_cast<uint32_t>(p.axes.size() - 1)};
+}
+
+void Builder::makeAxes() {
+  const auto rank = static_cast<unsigned>(frame.isRow.size());
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    const TileParameter &of = group.space.parameters[dim];
+    if (of.extent <= 1 || isWhole(dim))
+      continue;
+    std::string name = names.of("pqrs");
+    Expr size = context.variable(VarKind::TileParam, of.name);
+    programIds[dim] = context.variable(VarKind::ProgramId, name);
+    p.grid.variables.push_back({name, programIds[dim], p.number(of.extent).ceilDiv(size)});
+  }
+  for (unsigned parameter : axisOrder())
+    axisOf[parameter] = makeAxis(parameter);
+  for (unsigned dim = 0; dim < rank; ++dim) {
+    if (frame.joined[dim] && isWhole(dim))
+      axisOf[dim] = axisOf[*frame.joined[dim]];
+    rootAt.push_back(axisOf[dim] ? p[*axisOf[dim]].var : p.number(0));
+    bool isRow = !frame.isReduction || frame.isRow[dim];
+    if (axisOf[dim])
+      insert(isRow ? rowAxes : columnAxes, *axisOf[dim]);
+  }
+  for (unsigned parameter : frame.reduced)
+    if (axisOf[parameter])
+      insert(columnAxes, *axisOf[parameter]);
+  for (const TileInstance &instance : group.instances)
+    if (frame.isReduction && graph[instance.op].opcode == Opcode::Reduce) {
+      size_t wide = 0;
+      for (unsigned parameter : instance.reduces)
+        wide += axisOf[parameter].has_value();
+      takesAllAxes |= wide > 1;
+    }
+  simplifier.emplace(context, bounds);
+}
+
+/// `let V`: neighbours that a thread holds; `let G`: threads that share a row, as many as it has
+/// vectors, but beyond a warp only while there are more threads than rows.
+void Builder::makeLayoutSizes() {
+  if (p.axes.empty())
+    return;
+  vector = context.variable(VarKind::TileParam, "V");
+  p.lets.push_back({"V", vector, p.number(1)});
+  if (!frame.isReduction || !frame.isAlongRows)
+    return;
+  threads = context.variable(VarKind::TileParam, "G");
+  Expr all = p.warps * 32, rows = p.number(1), longest;
+  for (AxisId axis : rowAxes)
+    rows = rows * p[axis].extent;
+  for (AxisId axis : columnAxes)
+    longest = longest ? longest.max(p[axis].extent) : p[axis].extent;
+  Expr most = rows.isConstant(1)
+                  ? all.pow2Divisor()
+                  : (all.floorDiv(rows).floorDiv(2) + 1).pow2Ceil().max(32).min(all.pow2Divisor());
+  p.lets.push_back({"G", threads, longest.ceilDiv(vector).pow2Ceil().min(most)});
+}
+
+std::optional<LayoutSpec> Builder::layoutOf(const AxisSet &axes) const {
+  if (p.axes.empty() || axes.empty())
+    return std::nullopt;
+  LayoutSpec spec;
+  spec.arguments = {vector};
+  std::vector<AxisId> order;
+  AxisSet columns;
+  for (AxisId axis : axes)
+    if (contains(columnAxes, axis))
+      insert(columns, axis);
+  if (takesAllAxes)
+    columns = columnAxes;
+  if (columns.empty() && !columnAxes.empty())
+    columns = {columnAxes.back()};
+  AxisSet all = rowAxes;
+  unite(all, columns);
+  order.assign(all.begin(), all.end());
+  // Rows lie in the same threads whichever columns a tile has: threads share rows along the last
+  // axis, or each has rows of its own.
+  std::stable_partition(order.begin(), order.end(),
+                        [&](AxisId axis) { return contains(columnAxes, axis) != bool(threads); });
+  if (threads) {
+    spec.family = order.size() == 1 ? LayoutFamily::Columns : LayoutFamily::Rows;
+    spec.arguments.push_back(threads);
+  }
+  if (order != axes)
+    spec.of = std::move(order);
+  return spec;
+}
+
+/// Where the element of `op` lies that an op at these coordinates reads, one to one.
+std::optional<Coordinates> Builder::readAt(OpId from, const Coordinates &at, OpId op) {
+  if (from == op)
+    return at;
+  auto maps = mapsToOp(graph, from, op, context);
+  if (!maps) {
+    llvm::consumeError(maps.takeError());
+    return std::nullopt;
+  }
+  if (maps->maps.size() != 1 || !maps->maps[0].variables(VarKind::Range).empty() ||
+      !maps->maps[0].variables(VarKind::Runtime).empty())
+    return std::nullopt;
+  std::vector<Expr> table;
+  for (size_t d = 0; d < at.size(); ++d) {
+    VarId var = context.dim(static_cast<unsigned>(d)).variable();
+    table.resize(std::max<size_t>(table.size(), var.index + 1));
+    table[var.index] = at[d];
+  }
+  Coordinates result;
+  for (Expr e : maps->maps[0].results())
+    result.push_back(simplify(substitute(e, table)));
+  return result;
+}
+
+/// Coordinates of a root that a reduction goes over, in another shape.
+std::optional<Coordinates> Builder::whereReduced(OpId root) {
+  for (OpId id : group.group.ops) {
+    if (!frame.isReduction || graph[id].opcode != Opcode::Reduce)
+      continue;
+    OpId input = graph[id].operands[0];
+    if (graph[input].shape.elementCount() != graph[root].shape.elementCount())
+      continue;
+    std::optional<Coordinates> rows = readAt(frame.root, rootAt, id);
+    std::optional<Coordinates> found = rows ? readAt(input, reducedAt(id, *rows), root) : rows;
+    if (found)
+      return found;
+  }
+  return std::nullopt;
+}
+
+/// Coordinates of a root: those of the tiled one, what its tile says, or the same place in another
+/// shape.
+std::optional<Coordinates> Builder::coordinatesOf(OpId root) {
+  const Shape &shape = graph[root].shape;
+  const Shape &tiled = *resultShape(graph[frame.root], {});
+  if (root == frame.root || shape.dims == tiled.dims)
+    return rootAt;
+  auto at = std::find(group.group.roots.begin(), group.group.roots.end(), root);
+  const TileInstance &instance =
+      group.instances[group.roots[static_cast<size_t>(at - group.group.roots.begin())]];
+  Coordinates found;
+  for (size_t d = 0; d < shape.dims.size(); ++d) {
+    const TileDim &dim = instance.tile.dims[d];
+    if (shape.dims[d] == 1)
+      found.push_back(p.number(0));
+    for (size_t i = 0; i < axisOf.size() && found.size() == d; ++i) {
+      const TileParameter &of = group.space.parameters[i];
+      if (axisOf[i] && of.extent == shape.dims[d] && dim.size == of.size &&
+          dim.offset == of.index * of.size && dim.stride.isConstant(1))
+        found.push_back(p[*axisOf[i]].var);
+    }
+  }
+  if (found.size() == shape.dims.size())
+    return found;
+  if (auto read = whereReduced(root))
+    return read;
+  if (shape.elementCount() != tiled.elementCount())
+    return std::nullopt;
+  Expr place = p.number(0);
+  for (size_t d = 0; d < rootAt.size(); ++d)
+    place = place * tiled.dims[d] + rootAt[d];
+  found.assign(shape.dims.size(), Expr());
+  for (size_t d = shape.dims.size(); d-- > 0;) {
+    found[d] = simplify(d == 0 ? place : place.mod(shape.dims[d]));
+    place = place.floorDiv(shape.dims[d]);
+  }
+  return found;
+}
+
+llvm::Error Builder::store(OpId root, const Coordinates &at) {
+  Made made = value(root, at, {});
+  if (!made)
+    return made.takeError();
+  StoreOp op;
+  op.to.tensor = resultOf.at(root);
+  std::vector<int64_t> order = graph[root].shape.minorToMajorOrDefault();
+  for (size_t i = order.size(); i-- > 0;)
+    op.to.index.push_back(at[static_cast<size_t>(order[i])]);
+  op.value.add(*made);
+  append(std::max(levelOf(at, {}), levelOf(*made)), std::move(op), {});
+  return llvm::Error::success();
+}
+
+/// Results that are made at once first, then those of each set of steps.
+llvm::Error Builder::storeResults() {
+  std::map<std::vector<unsigned>, std::vector<std::pair<OpId, Coordinates>>> passes;
+  for (OpId root : group.group.roots) {
+    std::optional<Coordinates> at = coordinatesOf(root);
+    if (!at)
+      return unsupported(root, fmt::format("its shape {} as a result beside %{}",
+                                           graph[root].shape.str(false), graph[frame.root].name));
+    std::vector<unsigned> stepped;
+    for (unsigned parameter : frame.reduced)
+      for (Expr e : *at)
+        for (AxisId axis : p.axesOf(e))
+          if (isStepped(parameter) && axisOf[parameter] == axis)
+            stepped.push_back(parameter);
+    passes[stepped].push_back({root, *at});
+  }
+  for (const auto &[stepped, roots] : passes) {
+    unsigned opened = openSteps(0, stepped);
+    for (const auto &[root, at] : roots)
+      if (llvm::Error error = store(root, at))
+        return error;
+    for (unsigned i = 0; i < opened; ++i)
+      closeLoop();
+  }
+  return llvm::Error::success();
+}
+
+void Builder::tidy() {
+  mergeMaps(p);
+  removeUnused(p);
+  setLayouts(p, [&](const AxisSet &axes) { return layoutOf(axes); });
+  nameValues(p, names);
+}
+
+llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
+                                     const TiledGroup &group, const Variant &variant) {
+  llvm::Expected<Frame> frame = frameOf(graph, group);
+  if (!frame)
+    return frame.takeError();
+  return Builder(module, graph, group, variant, std::move(*frame)).run();
+}
+
+} // namespace tilewright::program

@@ -1,0 +1,204 @@
+// What the files of the builder share. Not for other folders.
+//
+//   builder.cpp     axes, layouts, results
+//   levels.cpp      regions of loops, values in them
+//   value.cpp       a value at coordinates: movement of data
+//   access.cpp      loads, conditions, index tiles
+//   pointwise.cpp   elementwise ops as scalar expressions
+//   reduce.cpp      reductions, and loops over windows and contracted dims
+//
+// A value is asked for by op and coordinates, which are expressions over axes and loop variables;
+// an op asks its operands at the coordinates that its index maps give, down to loads. Equal
+// questions are one value. Where its coordinates move with a loop, a value lies in that loop's
+// region, else outside.
+#pragma once
+
+#include "analysis/affine/simplify.h"
+#include "analysis/indexing/indexing.h"
+#include "analysis/ir/numeric.h"
+#include "analysis/program/build/build.h"
+#include "analysis/program/build/frame.h"
+#include "analysis/program/build/names.h"
+#include "analysis/program/pad_state.h"
+
+#include <map>
+
+namespace tilewright::program {
+
+using Coordinates = std::vector<Expr>;
+/// Where it does not hold a value is not looked at.
+using Guard = std::vector<MapConstraint>;
+
+class Builder {
+public:
+  Builder(const Module &module, const Graph &graph, const TiledGroup &group, const Variant &variant,
+          Frame frame);
+  llvm::Expected<Program> run();
+
+private:
+  /// A leaf of scalar expressions: a value, an integer expression or a number.
+  using Leaf = ScalarNode;
+  using Made = llvm::Expected<Leaf>;
+
+  /// A range variable of a map and what stands for it.
+  struct Binding {
+    Expr var, at;
+  };
+
+  /// The body of the program, or of a loop that is being built.
+  struct Level {
+    Region ops;
+    Expr step;        ///< the loop's variable; null: the program
+    std::string name; ///< of it
+    Expr trips;
+    std::map<std::vector<uint32_t>, Leaf> known; ///< by question
+  };
+
+  // builder.cpp
+  llvm::Error makeTensors();
+  void makeSizes();
+  void makeAxes();
+  AxisId makeAxis(unsigned parameter);
+  std::vector<unsigned> axisOrder() const;
+  void makeLayoutSizes();
+  std::optional<LayoutSpec> layoutOf(const AxisSet &axes) const;
+  std::optional<Coordinates> coordinatesOf(OpId root);
+  std::optional<Coordinates> readAt(OpId from, const Coordinates &at, OpId op);
+  std::optional<Coordinates> whereReduced(OpId root);
+  llvm::Error storeResults();
+  llvm::Error store(OpId root, const Coordinates &at);
+  void tidy();
+  bool isWhole(unsigned parameter) const { return variant.isWhole[parameter]; }
+  bool isStepped(unsigned parameter) const { return bool(steps[parameter]); }
+
+  // levels.cpp
+  unsigned levelOf(Expr e) const;
+  unsigned levelOf(const Coordinates &at, const Guard &guard) const;
+  unsigned levelOf(const Leaf &leaf) const;
+  ValueId newValue(DType type, AxisSet axes, unsigned level);
+  void append(unsigned level, OpAttributes what, std::vector<ValueId> results,
+              std::optional<Source> source = std::nullopt);
+  Leaf leafOf(ValueId value) const;
+  Leaf leafOf(Expr e) const;
+  static Leaf numberOf(double value);
+  /// A map, unless the expression is one leaf.
+  Leaf mapOf(ScalarExpr scalar, std::optional<Source> source = std::nullopt);
+  /// The same as a value, whatever it is; with these axes at least.
+  ValueId materialised(const Leaf &leaf, const AxisSet &axes = {});
+  AxisSet axesOf(const Leaf &leaf) const;
+  /// Opens a loop at a level; deeper ones are put aside until it is closed.
+  void openLoop(unsigned level, Expr step, std::string name, Expr trips);
+  void closeLoop();
+  struct Aside {
+    std::vector<Level> levels;
+  };
+  Aside putAside(unsigned level);
+  void putBack(Aside aside);
+  Expr simplify(Expr e) { return simplifier->simplify(e); }
+  void setBounds(Expr var, Interval range);
+
+  // value.cpp
+  Made value(OpId op, Coordinates at, const Guard &guard, unsigned result = 0);
+  Made make(OpId op, const Coordinates &at, const Guard &guard, unsigned result);
+  Made throughMap(OpId op, unsigned operand, const IndexMap &map, const Coordinates &at,
+                  const Guard &guard, Guard *conditions, const std::vector<Binding> &ranges = {});
+  Made concatenation(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard);
+  Made padded(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard);
+  Made updated(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard);
+  Made constant(OpId op, const Coordinates &at);
+  Made iota(OpId op, const Coordinates &at);
+  llvm::Expected<const OpIndexing *> indexing(OpId op);
+  llvm::Error unsupported(OpId op, std::string why) const;
+  Guard simplified(const Guard &guard);
+
+  // access.cpp
+  Made load(TensorId tensor, const Shape &shape, const Coordinates &at, const Guard &guard,
+            OpId op);
+  /// What a load holds where its lanes do not count, or its conditions do not hold. False where it
+  /// can't be chosen: not a load, or chosen before.
+  bool setElse(const Leaf &leaf, double number);
+  LoadOp *openLoad(ValueId value);
+  bool mayChoose(ValueId load, double number);
+  void choose(ValueId load, double number);
+  Pad padOf(const Leaf &leaf, const AxisSet &axes, double number, std::set<ValueId> &loads);
+  /// Lets loads hold numbers of which the value is the identity beyond the end of any of the axes.
+  /// False where none does.
+  bool padWith(const Leaf &leaf, const AxisSet &axes, double identity);
+  /// A predicate; nothing where it always holds.
+  llvm::Expected<std::optional<Leaf>> predicate(OpId op, const Guard &conditions);
+  llvm::Expected<uint32_t> nodesOf(ScalarExpr &into, OpId op, Expr e);
+  Made select(const std::optional<Leaf> &condition, const Leaf &yes, const Leaf &no, DType type);
+
+  // pointwise.cpp
+  Made pointwise(const tilewright::Op &op, std::vector<Leaf> operands, std::vector<DType> types,
+                 bool rounds = true, std::optional<Source> source = std::nullopt);
+  Made folded(const tilewright::Op &op, const std::vector<Leaf> &operands,
+              const std::vector<DType> &types);
+  std::optional<Leaf> foldedIndex(const tilewright::Op &op, const std::vector<Leaf> &operands);
+  /// A computation on scalars: the leaves of its root.
+  llvm::Expected<std::vector<Leaf>> computation(const Graph &called, std::vector<Leaf> arguments,
+                                                bool rounds);
+  Made converted(const Leaf &leaf, DType from, DType to);
+  Made binary(Opcode opcode, const Leaf &a, const Leaf &b, DType type, bool rounds = true);
+
+  // reduce.cpp
+  Made reduction(OpId op, const Coordinates &at, const Guard &guard, unsigned result);
+  Made windowed(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard,
+                unsigned result);
+  struct Combination {
+    Opcode opcode;
+    Monoid monoid;
+    DType type;      ///< that sums are kept in
+    double identity; ///< of that type
+  };
+  llvm::Expected<Combination> combinationOf(OpId op, DType type) const;
+  Made initialised(OpId op, const Combination &with, unsigned result, const Leaf &sum);
+  Leaf inside(const AxisSet &axes);
+  Coordinates reducedAt(OpId reduce, const Coordinates &at) const;
+  /// Opens the loops over steps; returns how many.
+  unsigned openSteps(unsigned level, const std::vector<unsigned> &parameters);
+  /// acc = acc ⊕ x in the loop at hand, where the condition holds.
+  llvm::Expected<ValueId> accumulate(unsigned outer, const Combination &with, const Leaf &x,
+                                     const std::optional<Leaf> &condition, const AxisSet &axes);
+
+  const Module &module;
+  const Graph &graph;
+  const TiledGroup &group;
+  const Variant &variant;
+  Frame frame;
+  Program p;
+  ExprContext &context;
+  Names names;
+  Bounds bounds;
+  std::optional<Simplifier> simplifier;
+  std::vector<std::optional<AxisId>> axisOf; ///< by parameter
+  std::vector<Expr> programIds;              ///< by parameter: the CTA's variable; null: none
+  std::vector<Expr> steps;                   ///< by parameter: the loop's variable; null: no loop
+  std::vector<std::string> stepNames;
+  AxisSet rowAxes, columnAxes;
+  bool takesAllAxes = false; ///< layouts are of all axes: a reduction goes over several
+  Expr vector, threads;      ///< V and G of layouts
+  Coordinates rootAt;
+  std::map<OpId, TensorId> tensorOf, resultOf;
+  std::vector<Level> levels;
+  std::vector<unsigned> valueLevels; ///< by value
+  struct Place {
+    unsigned level;
+    size_t at;
+  };
+  std::map<ValueId, Place> made; ///< the first op that makes it, while its level is open
+  std::set<ValueId> elseChosen;  ///< loads of which something needs what their padding holds
+  std::map<OpId, OpIndexing> indexings;
+  unsigned depth = 0;
+};
+
+/// Pointwise expressions that are used once become part of what uses them; values that nothing uses
+/// go; the others get names in order.
+void mergeMaps(Program &program);
+void removeUnused(Program &program);
+void nameValues(Program &program, Names &names);
+/// Sets the layouts of maps and stores that no operand decides.
+void setLayouts(Program &program,
+                const std::function<std::optional<LayoutSpec>(const AxisSet &)> &layoutOf);
+
+} // namespace tilewright::program

@@ -1,0 +1,217 @@
+#include "analysis/program/build/frame.h"
+
+#include "analysis/indexing/indexing.h"
+#include "analysis/program/build/build.h"
+#include "analysis/support/diag.h"
+#include "analysis/tiling/resources.h"
+
+#include <algorithm>
+
+namespace tilewright::program {
+
+namespace {
+
+/// The dim whose variable an expression is.
+std::optional<size_t> dimOf(Expr e, ExprContext &context, size_t rank) {
+  for (size_t d = 0; d < rank; ++d)
+    if (e == context.dim(static_cast<unsigned>(d)))
+      return d;
+  return std::nullopt;
+}
+
+class FrameFinder {
+public:
+  FrameFinder(const Graph &graph, const TiledGroup &group) : graph(graph), group(group) {}
+
+  llvm::Expected<Frame> run() {
+    frame.root = group.group.roots.back();
+    const Shape &root = *resultShape(graph[frame.root], {});
+    rank = root.rank();
+    frame.isRow.assign(rank, false);
+    frame.joined.assign(rank, std::nullopt);
+    frame.isReduction = kindOfCode(graph, group).kind == CodeKind::Reduction;
+    if (!frame.isReduction)
+      return std::move(frame);
+    for (OpId id : group.group.ops)
+      if (graph[id].opcode == Opcode::Reduce)
+        reductions.push_back(id);
+    for (OpId id : reductions)
+      for (unsigned parameter : Frame::parametersOf(group, id))
+        frame.reduced.push_back(parameter);
+    std::sort(frame.reduced.begin(), frame.reduced.end());
+    frame.reduced.erase(std::unique(frame.reduced.begin(), frame.reduced.end()),
+                        frame.reduced.end());
+    if (llvm::Error error = findRows())
+      return error;
+    for (OpId id : reductions)
+      if (llvm::Error error = join(id))
+        return error;
+    findFastest();
+    return std::move(frame);
+  }
+
+private:
+  llvm::Expected<std::vector<IndexMap>> mapsBetween(OpId from, OpId to) {
+    std::vector<IndexMap> maps;
+    auto found = mapsToOp(graph, from, to, context);
+    if (!found)
+      return found.takeError();
+    for (const IndexMap &map : found->maps)
+      if (!map.isKnownEmpty())
+        maps.push_back(map);
+    return maps;
+  }
+
+  llvm::Error findRows() {
+    for (OpId id : reductions) {
+      if (id == frame.root) {
+        frame.isRow.assign(rank, true);
+        continue;
+      }
+      auto maps = mapsBetween(frame.root, id);
+      if (!maps)
+        return maps.takeError();
+      for (const IndexMap &map : *maps)
+        for (Expr at : map.results())
+          for (VarId var : variablesOf(at))
+            if (auto dim = dimOf(context.variableExpr(var), context, rank))
+              frame.isRow[*dim] = true;
+    }
+    return llvm::Error::success();
+  }
+
+  /// Dims of the root that read what is reduced at the same places as a reduction does.
+  llvm::Error join(OpId id) {
+    OpId input = graph[id].operands[0];
+    const std::vector<unsigned> &parameters = Frame::parametersOf(group, id);
+    std::vector<int64_t> dims = graph[id].attrs.dimensions;
+    std::sort(dims.begin(), dims.end());
+    std::vector<OpId> read{input};
+    read.insert(read.end(), group.group.inputs.begin(), group.group.inputs.end());
+    for (OpId to : read) {
+      auto ofRoot = mapsBetween(frame.root, to);
+      if (!ofRoot)
+        return ofRoot.takeError();
+      if (ofRoot->empty())
+        continue;
+      std::vector<IndexMap> ofInput;
+      if (to == input) {
+        ofInput.push_back(IndexMap::identity(context, graph[input].shape.dims));
+      } else {
+        auto maps = mapsBetween(input, to);
+        if (!maps)
+          return maps.takeError();
+        ofInput = std::move(*maps);
+      }
+      for (const IndexMap &a : *ofRoot)
+        for (const IndexMap &b : ofInput)
+          join(a, b, dims, parameters, graph[input].shape.rank());
+    }
+    return llvm::Error::success();
+  }
+
+  void join(const IndexMap &ofRoot, const IndexMap &ofInput, const std::vector<int64_t> &dims,
+            const std::vector<unsigned> &parameters, size_t inputRank) {
+    for (size_t i = 0; i < ofRoot.results().size(); ++i) {
+      auto rootDim = dimOf(ofRoot.results()[i], context, rank);
+      auto inputDim = dimOf(ofInput.results()[i], context, inputRank);
+      if (!rootDim || !inputDim || frame.isRow[*rootDim] || frame.joined[*rootDim])
+        continue;
+      auto at = std::find(dims.begin(), dims.end(), static_cast<int64_t>(*inputDim));
+      if (at == dims.end())
+        continue;
+      unsigned parameter = parameters[static_cast<size_t>(at - dims.begin())];
+      bool isTaken =
+          std::find(frame.joined.begin(), frame.joined.end(), parameter) != frame.joined.end();
+      if (!isTaken &&
+          group.space.parameters[parameter].extent == group.space.parameters[*rootDim].extent)
+        frame.joined[*rootDim] = parameter;
+    }
+  }
+
+  void findFastest() {
+    const tilewright::Op &first = graph[reductions.front()];
+    const Shape &input = graph[first.operands[0]].shape;
+    std::vector<int64_t> dims = first.attrs.dimensions;
+    std::sort(dims.begin(), dims.end());
+    for (int64_t dim : input.minorToMajorOrDefault()) {
+      if (input.dims[static_cast<size_t>(dim)] == 1)
+        continue;
+      auto at = std::find(dims.begin(), dims.end(), dim);
+      frame.isAlongRows = at != dims.end();
+      if (frame.isAlongRows) {
+        frame.fastest =
+            Frame::parametersOf(group, reductions.front())[static_cast<size_t>(at - dims.begin())];
+        return;
+      }
+      auto kept = static_cast<size_t>(
+          dim - std::count_if(dims.begin(), dims.end(), [&](int64_t d) { return d < dim; }));
+      if (reductions.front() == frame.root) {
+        frame.fastest = static_cast<unsigned>(kept);
+        return;
+      }
+      auto maps = mapsBetween(frame.root, reductions.front());
+      if (!maps)
+        llvm::consumeError(maps.takeError());
+      else if (!maps->empty())
+        if (auto root = dimOf(maps->front().results()[kept], context, rank))
+          frame.fastest = static_cast<unsigned>(*root);
+      return;
+    }
+  }
+
+  const Graph &graph;
+  const TiledGroup &group;
+  ExprContext context;
+  Frame frame;
+  size_t rank = 0;
+  std::vector<OpId> reductions;
+};
+
+} // namespace
+
+const std::vector<unsigned> &Frame::parametersOf(const TiledGroup &group, OpId reduce) {
+  static const std::vector<unsigned> none;
+  for (const TileInstance &instance : group.instances)
+    if (instance.op == reduce)
+      return instance.reduces;
+  return none;
+}
+
+llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group) {
+  CodeKind kind = kindOfCode(graph, group).kind;
+  if (kind == CodeKind::Dot || kind == CodeKind::Chain)
+    for (OpId id : group.group.ops)
+      if (graph[id].opcode == Opcode::Dot || graph[id].opcode == Opcode::Convolution)
+        return makeError(DiagClass::Unsupported, "%{}: no program for a {} of tiles yet",
+                         graph[id].name, toString(graph[id].opcode));
+  return FrameFinder(graph, group).run();
+}
+
+llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
+                                  std::span<const int64_t> values) {
+  llvm::Expected<Frame> frame = frameOf(graph, group);
+  if (!frame)
+    return frame.takeError();
+  Variant variant;
+  for (size_t i = 0; i < group.space.parameters.size(); ++i) {
+    const TileParameter &parameter = group.space.parameters[i];
+    bool isColumn = i < frame->isRow.size() && frame->isReduction && !frame->isRow[i];
+    bool isReduced = std::binary_search(frame->reduced.begin(), frame->reduced.end(), i);
+    variant.isWhole.push_back((isColumn || isReduced) && values[i] >= parameter.extent);
+  }
+  return variant;
+}
+
+SizeValues sizesOf(const Program &program, const TiledGroup &group,
+                   std::span<const int64_t> values) {
+  SizeValues sizes;
+  for (const std::string &name : freeSizes(program)) {
+    std::optional<size_t> at = group.space.indexOf(name == "W" ? "warps" : name);
+    if (at)
+      sizes[name] = values[*at];
+  }
+  return sizes;
+}
+
+} // namespace tilewright::program

@@ -1,0 +1,40 @@
+#include "analysis/program/build/names.h"
+
+namespace tilewright::program {
+
+Names::Names() {
+  for (std::string_view word :
+       {"kernel", "let",   "warps",  "roles", "grid",     "axis",   "ring", "shared",  "copy",
+        "write",  "store", "atomic", "for",   "if",       "else",   "role", "barrier", "issue",
+        "load",   "read",  "map",    "full",  "relayout", "reduce", "scan", "dot",     "join",
+        "over",   "of",    "at",     "from",  "via",      "in",     "pad",  "swizzle", "inf",
+        "lowest", "nan",   "like",   "W",     "V",        "G"})
+    taken.emplace(word);
+}
+
+std::string Names::ofOp(std::string_view op) {
+  std::string name;
+  for (char c : op) {
+    bool isLetter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    bool isDigit = c >= '0' && c <= '9';
+    name += isLetter || (isDigit && !name.empty()) ? c : '_';
+  }
+  if (name.empty())
+    name = "_";
+  while (!isFree(name))
+    name += '_';
+  return take(std::move(name));
+}
+
+std::string Names::of(std::string_view letters) {
+  for (unsigned round = 0;; ++round)
+    for (char letter : letters) {
+      std::string name(1, letter);
+      if (round > 0)
+        name += std::to_string(round);
+      if (isFree(name))
+        return take(std::move(name));
+    }
+}
+
+} // namespace tilewright::program
