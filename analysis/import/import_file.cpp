@@ -111,8 +111,8 @@ llvm::Error checkFormat(const SourceBuffer &source, ModelFormat format) {
                   DiagClass::Unsupported);
   case ModelFormat::OtherBinary: {
     size_t at = firstBinaryByte(text);
-    return refuse(fmt::format("this is not text: byte {} is {:#04x}; give HLO or StableHLO text", at,
-                              static_cast<unsigned char>(text[at])),
+    return refuse(fmt::format("this is not text: byte {} is {:#04x}; give HLO or StableHLO text",
+                              at, static_cast<unsigned char>(text[at])),
                   DiagClass::BadInput);
   }
   case ModelFormat::Empty:

@@ -38,8 +38,8 @@ std::vector<Check> withChecksAsResult(Module &module) {
     for (OpId &operand : op.operands)
       operand = now[operand.index];
     if (op.opcode == Opcode::CustomCall && op.attrs.customCallTarget.starts_with("check.")) {
-      checks.push_back({op.operands[0], op.operands[1],
-                        op.attrs.customCallTarget == "check.expect_eq"});
+      checks.push_back(
+          {op.operands[0], op.operands[1], op.attrs.customCallTarget == "check.expect_eq"});
       for (OpId operand : op.operands) {
         tuple.operands.push_back(operand);
         tuple.shape.elements.push_back(graph.op(operand).shape);

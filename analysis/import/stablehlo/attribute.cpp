@@ -146,8 +146,8 @@ bool integersInBrackets(MlirLexer &in, Integers &out) {
           !integerOrFlag(rowReader, row.values.emplace_back()))
         return false;
     if (!isFirst && row.values.size() != out.columns)
-      return in.fail(begin, fmt::format("a row of {} beside one of {}", row.values.size(),
-                                        out.columns));
+      return in.fail(begin,
+                     fmt::format("a row of {} beside one of {}", row.values.size(), out.columns));
     out.columns = row.values.size();
     ++out.rows;
     out.values.insert(out.values.end(), row.values.begin(), row.values.end());
@@ -237,8 +237,8 @@ bool readIntegers(MlirLexer in, Integers &out) {
                                          "are read",
                                          briefText(type.shape), most));
     Dense dense;
-    if (!parseDense(value, type.shape, dense) || !integersOf(value, typeAt, type.shape, dense,
-                                                             out.values))
+    if (!parseDense(value, type.shape, dense) ||
+        !integersOf(value, typeAt, type.shape, dense, out.values))
       return false;
     if (type.shape.rank() == 2) {
       out.rows = static_cast<size_t>(type.shape.dims[0]);

@@ -38,7 +38,8 @@ std::string elementText(DType type, std::span<const uint8_t> bytes) {
   case DTypeClass::Complex: {
     const DType part = type == DType::C64 ? DType::F32 : DType::F64;
     const size_t half = bytes.size() / 2;
-    return fmt::format("({}, {})", floatText(part, word(0, half)), floatText(part, word(half, half)));
+    return fmt::format("({}, {})", floatText(part, word(0, half)),
+                       floatText(part, word(half, half)));
   }
   case DTypeClass::Float:
     return floatText(type, word(0, bytes.size()));
@@ -134,7 +135,7 @@ bool DenseParser::run() {
     out.literal = zeroLiteral(shape.dtype);
     return lexer.expect('>');
   }
-  const bool isRead = lexer.peek() == '"' ? blob()
+  const bool isRead = lexer.peek() == '"'   ? blob()
                       : lexer.peek() == '[' ? list()
                                             : (out.isSplat = true, element(out.literal));
   return isRead && lexer.expect('>');
@@ -159,7 +160,8 @@ bool DenseParser::blob() {
   std::array<uint8_t, 16> element{};
   auto byteAt = [&](size_t i) {
     uint8_t value = 0;
-    auto [stop, code] = std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, value, 16);
+    auto [stop, code] =
+        std::from_chars(digits.data() + 2 * i, digits.data() + 2 * i + 2, value, 16);
     return code == std::errc() && stop == digits.data() + 2 * i + 2 ? int(value) : -1;
   };
   const int64_t elements = out.isSplat ? 1 : count;
@@ -272,7 +274,8 @@ bool DenseParser::floatNumber(DType type, std::string_view word, uint32_t begin,
     auto [stop, code] = std::from_chars(word.data(), end, value);
     const bool isNumber = std::string_view("+-.0123456789").find(word[0]) != std::string_view::npos;
     if (isNumber && code != std::errc::invalid_argument && stop == end) {
-      text = word;
+      // Beyond double's range: as HLO reads it, infinity or zero.
+      text = code == std::errc() ? floatText(type, encodeFloat(type, value)) : std::string(word);
       return true;
     }
   }

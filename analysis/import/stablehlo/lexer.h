@@ -1,5 +1,5 @@
-// A cursor over MLIR text: what HloLexer reads, and MLIR's identifiers, values, symbols, strings and
-// brackets, which may be angles.
+// A cursor over MLIR text: what HloLexer reads, and MLIR's identifiers, values, symbols, strings
+// and brackets, which may be angles.
 #pragma once
 
 #include "analysis/import/hlo_lexer.h"

@@ -28,8 +28,8 @@ bool setGroups(Lowering &l, Op &op) {
       row.pop_back();
     for (int64_t replica : row)
       if (replica < 0 || !seen.insert(replica).second)
-        return l.fail(fmt::format("replica {} is {}", replica,
-                                  replica < 0 ? "negative" : "in two groups"));
+        return l.fail(
+            fmt::format("replica {} is {}", replica, replica < 0 ? "negative" : "in two groups"));
     if (row.empty())
       return l.fail("a group without replicas");
     largest = std::max(largest, static_cast<int64_t>(row.size()));
@@ -149,10 +149,10 @@ bool lowerPermute(Lowering &l) {
   std::vector<std::string> texts;
   std::set<int64_t> sources, targets;
   for (size_t i = 0; i + 1 < pairs.values.size(); i += 2) {
-    if (pairs.values[i] < 0 || pairs.values[i + 1] < 0 ||
-        !sources.insert(pairs.values[i]).second || !targets.insert(pairs.values[i + 1]).second)
-      return l.fail(fmt::format("pair {}: replicas from 0 on send once and receive once at most",
-                                i / 2));
+    if (pairs.values[i] < 0 || pairs.values[i + 1] < 0 || !sources.insert(pairs.values[i]).second ||
+        !targets.insert(pairs.values[i + 1]).second)
+      return l.fail(
+          fmt::format("pair {}: replicas from 0 on send once and receive once at most", i / 2));
     texts.push_back(fmt::format("{{{},{}}}", pairs.values[i], pairs.values[i + 1]));
   }
   addRaw(op, "source_target_pairs", fmt::format("{{{}}}", fmt::join(texts, ",")));

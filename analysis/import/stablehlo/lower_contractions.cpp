@@ -37,8 +37,8 @@ bool setPrecision(Lowering &l, Op &op) {
   bool isDefault = true;
   for (std::string_view word : words) {
     if (word != "DEFAULT" && word != "HIGH" && word != "HIGHEST")
-      return l.fail(fmt::format("the precision '{}' is none of DEFAULT, HIGH and HIGHEST",
-                                excerpt(word)));
+      return l.fail(
+          fmt::format("the precision '{}' is none of DEFAULT, HIGH and HIGHEST", excerpt(word)));
     isDefault &= word == "DEFAULT";
     lower.push_back(llvm::StringRef(word).lower());
   }
@@ -77,7 +77,8 @@ bool setAlgorithm(Lowering &l, Op &op) {
   const Attribute *imprecise = fields.take("allow_imprecise_accumulation");
   if (imprecise && l.reader.lexer.slice(imprecise->value) == "true")
     name += "_fast_accum";
-  if (std::any_of(name.begin(), name.end(), [](unsigned char c) { return !isalnum(c) && c != '_'; }))
+  if (std::any_of(name.begin(), name.end(),
+                  [](unsigned char c) { return !isalnum(c) && c != '_'; }))
     return l.failAt(attribute->offset, "the algorithm's types are not names of types");
   addRaw(op, "algorithm", std::move(name));
   return true;
@@ -248,8 +249,10 @@ bool spreadWindow(Lowering &l) {
   if (!l.structure("window", fields))
     return false;
   constexpr std::pair<std::string_view, std::string_view> names[] = {
-      {"stride", "window_strides"},     {"pad", "padding"},
-      {"lhs_dilate", "lhs_dilation"},   {"rhs_dilate", "rhs_dilation"},
+      {"stride", "window_strides"},
+      {"pad", "padding"},
+      {"lhs_dilate", "lhs_dilation"},
+      {"rhs_dilate", "rhs_dilation"},
       {"reverse", "window_reversal"}};
   for (const Attribute &field : fields.all()) {
     auto it = std::find_if(std::begin(names), std::end(names),
@@ -269,8 +272,8 @@ bool listOf(Lowering &l, std::string_view name, size_t rank, std::vector<int64_t
     return false;
   if (out.empty())
     out.assign(rank, otherwise);
-  return out.size() == rank || l.fail(fmt::format("{} has {} entries, the window {} dims", name,
-                                                  out.size(), rank));
+  return out.size() == rank ||
+         l.fail(fmt::format("{} has {} entries, the window {} dims", name, out.size(), rank));
 }
 
 } // namespace

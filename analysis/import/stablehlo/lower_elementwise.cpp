@@ -118,8 +118,8 @@ bool lowerTupleElement(Lowering &l) {
 bool lowerBarrier(Lowering &l) {
   Op op = l.make(Opcode::OptimizationBarrier);
   if (l.text.types.size() != l.text.operands.size())
-    return l.fail(fmt::format("{} operands and {} results", l.text.operands.size(),
-                              l.text.types.size()));
+    return l.fail(
+        fmt::format("{} operands and {} results", l.text.operands.size(), l.text.types.size()));
   if (l.text.operands.size() != 1)
     op.operands = {l.tuple(l.text.operands, "operands")};
   return l.finish(std::move(op));

@@ -85,8 +85,8 @@ bool padsOf(Lowering &l, const std::vector<int64_t> &low, const std::vector<int6
   if (interior.empty())
     interior.assign(low.size(), 0);
   if (high.size() != low.size() || interior.size() != low.size())
-    return l.fail(fmt::format("paddings of {}, {} and {} dims", low.size(), high.size(),
-                              interior.size()));
+    return l.fail(
+        fmt::format("paddings of {}, {} and {} dims", low.size(), high.size(), interior.size()));
   for (size_t i = 0; i < low.size(); ++i)
     out.push_back({low[i], high[i], interior[i]});
   return true;
@@ -167,8 +167,7 @@ bool lowerDynamicShape(Lowering &l) {
   Op op = l.make(l.row.opcode);
   op.operands.pop_back();
   if (l.row.opcode == Opcode::Broadcast &&
-      (!l.need("broadcast_dimensions") ||
-       !l.integers("broadcast_dimensions", op.attrs.dimensions)))
+      (!l.need("broadcast_dimensions") || !l.integers("broadcast_dimensions", op.attrs.dimensions)))
     return false;
   l.ignore("known_expanding_dimensions");
   l.ignore("known_nonexpanding_dimensions");

@@ -27,8 +27,8 @@ bool oneOf(Lowering &l, std::string_view attribute,
     }
     names.push_back(name);
   }
-  return l.fail(fmt::format("{} '{}' is none of {}", attribute, excerpt(word),
-                            fmt::join(names, ", ")));
+  return l.fail(
+      fmt::format("{} '{}' is none of {}", attribute, excerpt(word), fmt::join(names, ", ")));
 }
 
 std::string_view wordOf(bool value) { return value ? "true" : "false"; }
@@ -109,11 +109,10 @@ bool lowerRng(Lowering &l) {
 bool lowerRngBitGenerator(Lowering &l) {
   Op op = l.make(Opcode::RngBitGenerator);
   std::string algorithm;
-  if (!l.hasResults(2) || !oneOf(l, "rng_algorithm",
-                                 {{"DEFAULT", "rng_default"},
-                                  {"THREE_FRY", "rng_three_fry"},
-                                  {"PHILOX", "rng_philox"}},
-                                 algorithm))
+  if (!l.hasResults(2) ||
+      !oneOf(l, "rng_algorithm",
+             {{"DEFAULT", "rng_default"}, {"THREE_FRY", "rng_three_fry"}, {"PHILOX", "rng_philox"}},
+             algorithm))
     return false;
   addRaw(op, "algorithm", algorithm);
   return l.finish(std::move(op));

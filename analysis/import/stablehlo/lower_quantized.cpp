@@ -28,12 +28,14 @@ OpId parameters(Lowering &l, const Shape &shape, const Quantization &q, const st
 OpId requantized(Lowering &l, OpId value, const Quantization &q) {
   const Shape shape = l.scope.graph.op(value).shape;
   auto binary = [&](Opcode opcode, OpId a, OpId b) { return l.add(opcode, shape, {a, b}); };
-  const OpId scale = parameters(l, shape, q, q.scales), zero = parameters(l, shape, q, q.zeroPoints);
+  const OpId scale = parameters(l, shape, q, q.scales),
+             zero = parameters(l, shape, q, q.zeroPoints);
   const OpId steps = l.add(Opcode::RoundNearestEven, shape, {binary(Opcode::Divide, value, scale)});
   const OpId least = l.splat(shape, fmt::format("{}", q.least));
   const OpId most = l.splat(shape, fmt::format("{}", q.most));
-  const OpId stored =
-      l.add(Opcode::Clamp, shape, {least, binary(Opcode::Add, steps, zero), most});
+  const OpId inRange = l.add(Opcode::Clamp, shape, {least, binary(Opcode::Add, steps, zero), most});
+  // Through the integers that are stored: NaN is 0 there.
+  const OpId stored = l.convert(l.convert(inRange, q.storage), shape.dtype);
   return binary(Opcode::Multiply, binary(Opcode::Subtract, stored, zero), scale);
 }
 

@@ -28,6 +28,29 @@ Graph makeReducer(std::string name, Opcode opcode, DType type) {
   return graph;
 }
 
+bool isBinary(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::Add:
+  case Opcode::And:
+  case Opcode::Atan2:
+  case Opcode::Divide:
+  case Opcode::Maximum:
+  case Opcode::Minimum:
+  case Opcode::Multiply:
+  case Opcode::Or:
+  case Opcode::Power:
+  case Opcode::Remainder:
+  case Opcode::ShiftLeft:
+  case Opcode::ShiftRightArithmetic:
+  case Opcode::ShiftRightLogical:
+  case Opcode::Subtract:
+  case Opcode::Xor:
+    return true;
+  default:
+    return false;
+  }
+}
+
 } // namespace
 
 bool lowerReduce(Lowering &l) {
@@ -38,16 +61,14 @@ bool lowerReduce(Lowering &l) {
   if (const Attribute *applies = l.text.attributes.take("applies")) {
     const std::string_view name = l.reader.lexer.slice(applies->value);
     const OpRow *row = findOp(name);
-    const bool isBinary = row && row->lower == lowerDirect &&
-                          opClass(row->opcode) == OpClass::Elementwise;
+    const bool isKnown = row && row->lower == lowerDirect && isBinary(row->opcode);
     if (!l.hasOperands(2))
       return false;
-    if (!isBinary || l.operand(0).isTuple)
-      return l.failAt(applies->offset,
-                      fmt::format("'{}' is no op on two values", excerpt(name)));
+    if (!isKnown || l.operand(0).isTuple)
+      return l.failAt(applies->offset, fmt::format("'{}' is no op on two values", excerpt(name)));
     const DType type = l.operand(0).dtype;
     reducer = l.reader.named(fmt::format("{}.{}", toString(row->opcode), toString(type)),
-                             makeReducer, row->opcode, type);
+                             makeReducer, row->opcode, type, l.loc());
   } else if (!l.hasRegions(1) || !l.reducer(0, reducer)) {
     return false;
   }
@@ -59,8 +80,7 @@ bool lowerReduceWindow(Lowering &l) {
   Op op = l.make(Opcode::ReduceWindow);
   std::vector<int64_t> sizes;
   GraphId reducer;
-  if (!l.hasRegions(1) || !l.need("window_dimensions") ||
-      !l.integers("window_dimensions", sizes) ||
+  if (!l.hasRegions(1) || !l.need("window_dimensions") || !l.integers("window_dimensions", sizes) ||
       !windowOf(l, sizes, "base_dilations", "window_dilations", op.attrs.window) ||
       !l.reducer(0, reducer))
     return false;
@@ -72,8 +92,7 @@ bool lowerSelectAndScatter(Lowering &l) {
   Op op = l.make(Opcode::SelectAndScatter);
   std::vector<int64_t> sizes;
   GraphId select, scatter;
-  if (!l.hasRegions(2) || !l.need("window_dimensions") ||
-      !l.integers("window_dimensions", sizes) ||
+  if (!l.hasRegions(2) || !l.need("window_dimensions") || !l.integers("window_dimensions", sizes) ||
       !windowOf(l, sizes, "", "", op.attrs.window) || !l.reducer(0, select) ||
       !l.reducer(1, scatter))
     return false;
@@ -127,11 +146,11 @@ bool lowerWhile(Lowering &l) {
                                     briefText(region->arguments[i]), briefText(l.operand(i))));
   }
   if (condition.results.size() != 1 || body.results.size() != own)
-    return l.failAt(condition.results.size() != 1 ? condition.offset : body.offset,
-                    fmt::format("the region returns {} values, not {}",
-                                condition.results.size() != 1 ? condition.results.size()
-                                                              : body.results.size(),
-                                condition.results.size() != 1 ? 1 : own));
+    return l.failAt(
+        condition.results.size() != 1 ? condition.offset : body.offset,
+        fmt::format("the region returns {} values, not {}",
+                    condition.results.size() != 1 ? condition.results.size() : body.results.size(),
+                    condition.results.size() != 1 ? 1 : own));
   std::vector<OpId> initial = l.text.operands;
   initial.insert(initial.end(), outer.begin(), outer.end());
   const OpId state = l.tuple(initial, "state");

@@ -31,8 +31,8 @@ bool Lowering::hasResults(size_t count) {
 
 bool Lowering::hasRegions(size_t count) {
   return text.regions.size() == count ||
-         fail(fmt::format("{} needs {} region{}, {} given", text.name, count,
-                          count == 1 ? "" : "s", text.regions.size()));
+         fail(fmt::format("{} needs {} region{}, {} given", text.name, count, count == 1 ? "" : "s",
+                          text.regions.size()));
 }
 
 bool Lowering::need(std::string_view name) {
@@ -91,8 +91,7 @@ bool Lowering::structure(std::string_view name, Attributes &out) {
   return !attribute || readStruct(at(*attribute), reader.attributeAliases, out);
 }
 
-bool Lowering::integersIn(Attributes &structure, std::string_view name,
-                          std::vector<int64_t> &out) {
+bool Lowering::integersIn(Attributes &structure, std::string_view name, std::vector<int64_t> &out) {
   const Attribute *attribute = structure.take(name);
   if (!attribute)
     return true;
@@ -134,8 +133,8 @@ OpId Lowering::add(Opcode opcode, Shape shape, std::vector<OpId> operands, OpAtt
   op.operands = std::move(operands);
   op.attrs = std::move(attrs);
   op.loc = loc();
-  return scope.add(std::move(op), fmt::format("{}.{}", text.base,
-                                              suffix.empty() ? toString(opcode) : suffix));
+  return scope.add(std::move(op),
+                   fmt::format("{}.{}", text.base, suffix.empty() ? toString(opcode) : suffix));
 }
 
 OpId Lowering::constant(DType type, std::string literal) {
@@ -199,8 +198,9 @@ bool Lowering::finish(Op op) {
     return finish({id}) && (keepsElements(opcode) || !text.types[0].quantization ||
                             finish({requantized(*this, id, *text.types[0].quantization)}));
   packed = id;
-  const bool isQuantized = std::any_of(text.types.begin(), text.types.end(),
-                                       [](const Type &type) { return type.quantization != nullptr; });
+  const bool isQuantized = std::any_of(text.types.begin(), text.types.end(), [](const Type &type) {
+    return type.quantization != nullptr;
+  });
   return !isQuantized || refuse("several quantised results are not read");
 }
 
@@ -213,8 +213,8 @@ bool Lowering::reducer(size_t index, GraphId &out) {
   Region &region = text.regions[index];
   if (region.results.empty())
     return failAt(region.offset, "the region returns nothing");
-  out = reader.finish(*region.scope,
-                      region.scope->rootOf(region.results, SourceLoc{region.offset}));
+  out =
+      reader.finish(*region.scope, region.scope->rootOf(region.results, SourceLoc{region.offset}));
   return true;
 }
 

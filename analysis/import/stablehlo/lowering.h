@@ -22,7 +22,7 @@ struct OpRow {
   /// The short form's keys and the attributes that they stand for: "dims:broadcast_dimensions";
   /// "0:" is the first word without a key.
   std::string_view keys = {};
-  RegionKind regions = RegionKind::Function; ///< Function: it has none
+  RegionKind regions = RegionKind::Function;            ///< Function: it has none
   bool (*parse)(Reader &, Scope &, OpText &) = nullptr; ///< of a short form of its own
   std::string_view refusal = {};                        ///< why it is not read; lower is null then
 };

@@ -9,9 +9,12 @@ OpId Maths::number(double value) {
   if (std::isnan(value))
     return l.splat(shape, "nan");
   auto [it, isNew] = numbers.emplace(value, OpId{});
-  if (isNew)
-    it->second = l.splat(shape, std::isinf(value) ? (value < 0 ? "-inf" : "inf")
-                                                  : fmt::format("{}", value));
+  if (isNew) {
+    const std::string text =
+        std::isinf(value) ? (value < 0 ? "-inf" : "inf") : fmt::format("{}", value);
+    const bool isComplex = dtypeClass(shape.dtype) == DTypeClass::Complex;
+    it->second = l.splat(shape, isComplex ? fmt::format("({}, 0)", text) : text);
+  }
   return it->second;
 }
 
@@ -23,7 +26,9 @@ OpId Maths::compare(OpId a, Comparison comparison, OpId b) {
 
 OpId Maths::both(OpId a, OpId b) { return l.add(Opcode::And, boolean(), {a, b}); }
 
-OpId Maths::select(OpId which, OpId a, OpId b) { return l.add(Opcode::Select, shape, {which, a, b}); }
+OpId Maths::select(OpId which, OpId a, OpId b) {
+  return l.add(Opcode::Select, shape, {which, a, b});
+}
 
 OpId Maths::polynomial(OpId x, std::span<const double> coefficients) {
   OpId sum = number(coefficients[0]);

@@ -7,12 +7,14 @@
 
 namespace tilewright::stablehlo {
 
-/// Ops on tensors of one shape and float type. Constants are made once each.
+/// Ops on tensors of one shape and float or complex type. Constants are made once each.
 class Maths {
 public:
   Maths(Lowering &l, Shape shape) : l(l), shape(std::move(shape)) {}
 
   OpId number(double value);
+  /// i, of complex tensors.
+  OpId imaginaryUnit() { return l.splat(shape, "(0, 1)"); }
   OpId unary(Opcode opcode, OpId a) { return l.add(opcode, shape, {a}); }
   OpId binary(Opcode opcode, OpId a, OpId b) { return l.add(opcode, shape, {a, b}); }
   OpId add(OpId a, OpId b) { return binary(Opcode::Add, a, b); }

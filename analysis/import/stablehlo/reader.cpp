@@ -58,10 +58,14 @@ GraphId Reader::finish(Scope &scope, OpId root) {
 }
 
 GraphId Reader::named(const std::string &name, Graph (*make)(std::string, Opcode, DType),
-                      Opcode opcode, DType type) {
+                      Opcode opcode, DType type, SourceLoc loc) {
   auto [it, isNew] = namedGraphs.emplace(name, GraphId{});
-  if (isNew)
-    it->second = module.add(make(graphName(name), opcode, type));
+  if (isNew) {
+    Graph graph = make(graphName(name), opcode, type);
+    for (uint32_t i = 0; i < graph.size(); ++i)
+      graph.op(OpId{i}).loc = loc;
+    it->second = module.add(std::move(graph));
+  }
   return it->second;
 }
 
@@ -221,8 +225,7 @@ bool Reader::parseArgumentAttributes(size_t argument, Function &function) {
   if (!parseDictionary(lexer, '{', '}', attributeAliases, attributes))
     return false;
   if (const Attribute *alias = attributes.take("tf.aliasing_output"))
-    if (!readInteger(lexer.part(alias->value),
-                     function.aliases.emplace_back(argument, 0).second))
+    if (!readInteger(lexer.part(alias->value), function.aliases.emplace_back(argument, 0).second))
       return false;
   if (const Attribute *donor = attributes.take("jax.buffer_donor")) {
     bool isDonated = false;
@@ -320,9 +323,9 @@ bool Reader::parseFunction() {
                                         returned.size(), results.size()));
   for (size_t i = 0; i < results.size(); ++i)
     if (const Op &op = scope.graph.op(returned[i]); !op.shape.sameDimsAndType(results[i].shape))
-      return lexer.fail(body, fmt::format("@{} returns {} as result {}, its type says {}",
-                                          excerpt(name), briefText(op.shape), i,
-                                          briefText(results[i].shape)));
+      return lexer.fail(body,
+                        fmt::format("@{} returns {} as result {}, its type says {}", excerpt(name),
+                                    briefText(op.shape), i, briefText(results[i].shape)));
   return addFunction(std::move(name), std::move(function), scope, returned);
 }
 
@@ -425,8 +428,8 @@ bool Reader::resolveCalls() {
   for (const Call &pending : calls) {
     auto it = functions.find(pending.call.function);
     if (it == functions.end())
-      return lexer.fail(pending.call.offset, fmt::format("there is no function @{}",
-                                                         excerpt(pending.call.function)));
+      return lexer.fail(pending.call.offset,
+                        fmt::format("there is no function @{}", excerpt(pending.call.function)));
     if (it->second.isDeclaration)
       return lexer.fail(pending.call.offset,
                         fmt::format("function @{} has no body", excerpt(pending.call.function)),

@@ -66,7 +66,9 @@ public:
   TypeAliases typeAliases;
   AttributeAliases attributeAliases;
 
-  bool parseType(Type &out) { return stablehlo::parseType(lexer, typeAliases, totals.shapeNodes, out); }
+  bool parseType(Type &out) {
+    return stablehlo::parseType(lexer, typeAliases, totals.shapeNodes, out);
+  }
   bool parseOperand(Scope &scope, OpText &op);
   bool parseAttributes(OpText &op);
   /// `: (t, t) -> t`, or `: t, t`, or `: t -> t`.
@@ -80,9 +82,10 @@ public:
 
   /// Makes a computation of a scope that is complete.
   GraphId finish(Scope &scope, OpId root);
-  /// A computation that the file doesn't hold, made once for each name.
-  GraphId named(const std::string &name, Graph (*make)(std::string name, Opcode, DType), Opcode opcode,
-                DType type);
+  /// A computation that the file doesn't hold, made once for each name; its ops are located at the
+  /// place that first needs it.
+  GraphId named(const std::string &name, Graph (*make)(std::string name, Opcode, DType),
+                Opcode opcode, DType type, SourceLoc loc);
   std::string graphName(const std::string &base);
   Totals &limits() { return totals; }
 

@@ -112,8 +112,8 @@ bool Reader::parseResultNames(OpText &op) {
       if (!lexer.integer(count, "the number of results"))
         return false;
       if (count < 1 || count > static_cast<int64_t>(hlo_limits::ops))
-        return lexer.fail(result.offset, fmt::format("{} results, 1 to {} are possible", count,
-                                                     hlo_limits::ops));
+        return lexer.fail(result.offset,
+                          fmt::format("{} results, 1 to {} are possible", count, hlo_limits::ops));
       result.count = static_cast<size_t>(count);
     }
     op.resultNames.push_back(result);
@@ -148,8 +148,9 @@ const OpRow *Reader::rowOf(const OpText &op) {
   const size_t dot = op.name.find('.');
   const std::string_view dialect = op.name.substr(0, dot == std::string_view::npos ? 0 : dot);
   if (dialect == "vhlo")
-    lexer.fail(op.offset, "this is VHLO, the serialised form; convert it with stablehlo-translate "
-                          "--deserialize, or scripts/stablehlo_text.py",
+    lexer.fail(op.offset,
+               "this is VHLO, the serialised form; convert it with stablehlo-translate "
+               "--deserialize, or scripts/stablehlo_text.py",
                DiagClass::Unsupported);
   else if (dialect == "stablehlo" || dialect == "chlo" || dialect.empty())
     lexer.fail(op.offset, fmt::format("there is no op '{}'", excerpt(op.name)));
@@ -190,8 +191,8 @@ bool Reader::parseOp(Scope &scope, bool &returns, std::vector<OpId> &returned) {
   const std::string_view first = op.resultNames.empty() ? "" : op.resultNames[0].name;
   std::string_view kind = op.name.substr(op.name.find('.') + 1);
   const bool isNumber = first.empty() || std::isdigit(static_cast<unsigned char>(first.front()));
-  op.base = isNumber ? fmt::format("{}{}{}", kind, first.empty() ? "" : ".", first)
-                     : std::string(first);
+  op.base =
+      isNumber ? fmt::format("{}{}{}", kind, first.empty() ? "" : ".", first) : std::string(first);
   const bool isParsed = isGeneric    ? parseGenericOp(scope, op, *row)
                         : row->parse ? row->parse(*this, scope, op)
                                      : parseShortOp(scope, op, *row);
@@ -250,8 +251,8 @@ bool Reader::parseOperand(Scope &scope, OpText &op) {
   case Scope::Found::Unknown:
     return lexer.fail(begin, fmt::format("%{} is not defined above", excerpt(name)));
   case Scope::Found::NoSuchResult:
-    return lexer.fail(begin, fmt::format("result {} of %{}, which has {}", index, excerpt(name),
-                                         found.results));
+    return lexer.fail(
+        begin, fmt::format("result {} of %{}, which has {}", index, excerpt(name), found.results));
   case Scope::Found::NotCapturable:
     return lexer.fail(begin,
                       fmt::format("the region uses %{} of what encloses it, a reducer can use "
@@ -265,8 +266,7 @@ bool Reader::parseOperand(Scope &scope, OpText &op) {
 }
 
 bool Reader::parseAttributes(OpText &op) {
-  return lexer.peek() != '{' ||
-         parseDictionary(lexer, '{', '}', attributeAliases, op.attributes);
+  return lexer.peek() != '{' || parseDictionary(lexer, '{', '}', attributeAliases, op.attributes);
 }
 
 /// `(t, t)` or `t`
@@ -434,8 +434,8 @@ bool Reader::complete(Scope &scope, OpText &op, const OpRow &row) {
     op.types.erase(op.types.begin(), op.types.end() - 1);
   Lowering lowering(*this, scope, op, row);
   if (op.types.size() != named && named != 0)
-    return lowering.fail(fmt::format("{} results are named, {} have types", named,
-                                     op.types.size()));
+    return lowering.fail(
+        fmt::format("{} results are named, {} have types", named, op.types.size()));
   if (!row.lower(lowering))
     return lexer.fail(op.offset, fmt::format("{} is not read", op.name), DiagClass::Internal);
   if (error.isSet)
@@ -443,8 +443,8 @@ bool Reader::complete(Scope &scope, OpText &op, const OpRow &row) {
   for (const Attribute &attribute : op.attributes.all())
     if (!attribute.isUsed && attribute.name.find('.') == std::string_view::npos &&
         attribute.name != "result_accuracy")
-      return lexer.fail(attribute.offset, fmt::format("{} has no attribute '{}'", op.name,
-                                                      excerpt(attribute.name)));
+      return lexer.fail(attribute.offset,
+                        fmt::format("{} has no attribute '{}'", op.name, excerpt(attribute.name)));
   return bindResults(scope, op, lowering.values, lowering.packed);
 }
 
@@ -455,13 +455,12 @@ bool Reader::bindResults(Scope &scope, const OpText &op, const std::vector<OpId>
     const bool isNew =
         tuple.isValid()
             ? scope.bindTuple(result.name, tuple, next, result.count)
-            : scope.bind(result.name,
-                         std::vector<OpId>(values.begin() + static_cast<ptrdiff_t>(next),
-                                           values.begin() +
-                                               static_cast<ptrdiff_t>(next + result.count)));
+            : scope.bind(
+                  result.name,
+                  std::vector<OpId>(values.begin() + static_cast<ptrdiff_t>(next),
+                                    values.begin() + static_cast<ptrdiff_t>(next + result.count)));
     if (!isNew)
-      return lexer.fail(result.offset,
-                        fmt::format("%{} is defined twice", excerpt(result.name)));
+      return lexer.fail(result.offset, fmt::format("%{} is defined twice", excerpt(result.name)));
     next += result.count;
   }
   return true;

@@ -126,8 +126,7 @@ bool parseWhile(Reader &in, Scope &scope, OpText &op) {
     if (!arguments.empty() && !in.lexer.expect(','))
       return false;
     argument.offset = in.lexer.place();
-    if (!in.lexer.valueName(argument.name) || !in.lexer.expect('=') ||
-        !in.parseOperand(scope, op))
+    if (!in.lexer.valueName(argument.name) || !in.lexer.expect('=') || !in.parseOperand(scope, op))
       return false;
     arguments.push_back(argument);
   }

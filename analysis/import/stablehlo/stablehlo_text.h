@@ -3,7 +3,8 @@
 // The reader takes MLIR's two forms, `stablehlo.add %a, %b : tensor<4xf32>` and
 // `"stablehlo.add"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>`, mixed as they come,
 // in one pass that is linear in the text's length and bounded as the reader of HLO is (hlo_limits).
-// Ops of the stablehlo and chlo dialects become ops of HLO, some several; `docs/ops.md` lists which.
+// Ops of the stablehlo and chlo dialects become ops of HLO, some several; `docs/ops.md` lists
+// which.
 #pragma once
 
 #include "analysis/ir/graph.h"

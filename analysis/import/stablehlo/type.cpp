@@ -22,8 +22,8 @@ std::optional<DType> elementTypeNamed(std::string_view name) {
     hlo = "u" + hlo.substr(2);
   else if (hlo.starts_with("i") && hlo != "index")
     hlo = "s" + hlo.substr(1);
-  const bool isOfMlir = hlo.starts_with("s") || hlo.starts_with("u") || hlo.starts_with("f") ||
-                        hlo.starts_with("bf");
+  const bool isOfMlir =
+      hlo.starts_with("s") || hlo.starts_with("u") || hlo.starts_with("f") || hlo.starts_with("bf");
   return isOfMlir ? parseDType(hlo) : std::nullopt;
 }
 
@@ -60,8 +60,7 @@ private:
 
 bool TypeParser::parse(Type &out, unsigned depth) {
   if (depth > hlo_limits::depth)
-    return lexer.fail(lexer.offset(),
-                      fmt::format("tuples nest deeper than {}", hlo_limits::depth));
+    return lexer.fail(lexer.offset(), fmt::format("tuples nest deeper than {}", hlo_limits::depth));
   out = {};
   const uint32_t begin = lexer.place();
   if (!count())
@@ -91,8 +90,8 @@ bool TypeParser::parse(Type &out, unsigned depth) {
     return element(out);
   if (name.empty())
     return lexer.failExpected("a type");
-  return refuse(begin, fmt::format("the type {} is not read; tensors, tuples and tokens are",
-                                   excerpt(name)));
+  return refuse(
+      begin, fmt::format("the type {} is not read; tensors, tuples and tokens are", excerpt(name)));
 }
 
 bool TypeParser::tuple(Type &out, unsigned depth) {
@@ -130,8 +129,8 @@ bool TypeParser::tensor(Type &out) {
                                            briefText(out.shape)));
   }
   if (!out.shape.isUnbounded() && !out.shape.byteSize())
-    return lexer.fail(begin, fmt::format("the bytes of {} do not fit in 64 bits",
-                                         briefText(out.shape)));
+    return lexer.fail(begin,
+                      fmt::format("the bytes of {} do not fit in 64 bits", briefText(out.shape)));
   return true;
 }
 
@@ -145,6 +144,8 @@ bool TypeParser::dims(Shape &shape) {
     } else if (lexer.peekRaw() >= '0' && lexer.peekRaw() <= '9') {
       if (!lexer.integer(extent, "an extent"))
         return false;
+      if (extent == Shape::unbounded) // stands for '?'
+        return lexer.fail(begin, fmt::format("extent {} is out of range", extent));
     } else if (lexer.peekRaw() == '*') {
       return refuse(begin, "tensors of any rank are not read; the rank must be known");
     } else {
@@ -172,15 +173,13 @@ bool TypeParser::encoding(Shape &shape) {
   if (!lexer.consume('#'))
     return lexer.failExpected("the bounds of the tensor");
   const std::string_view name = lexer.identifier();
-  const bool isExtension =
-      name == "mhlo.type_extensions" || name == "stablehlo.type_extensions";
+  const bool isExtension = name == "mhlo.type_extensions" || name == "stablehlo.type_extensions";
   if (name != "stablehlo.bounds" && !isExtension)
     return refuse(begin, fmt::format("the encoding #{} of a tensor is not read; "
                                      "#stablehlo.bounds is",
                                      excerpt(name)));
-  if (!lexer.expect('<') ||
-      (isExtension && (!lexer.consumeIdentifier("bounds") || !lexer.expect('=') ||
-                       !lexer.expect('['))))
+  if (!lexer.expect('<') || (isExtension && (!lexer.consumeIdentifier("bounds") ||
+                                             !lexer.expect('=') || !lexer.expect('['))))
     return lexer.failExpected("bounds");
   for (size_t dim = 0; dim < shape.rank(); ++dim) {
     if (dim > 0 && !lexer.expect(','))
@@ -191,9 +190,11 @@ bool TypeParser::encoding(Shape &shape) {
     const uint32_t at = lexer.place();
     if (!lexer.integer(bound, "a bound"))
       return false;
-    if (bound < 0 || shape.dynamic.empty() || !shape.dynamic[dim])
+    if (bound < 0 || bound == Shape::unbounded || shape.dynamic.empty() || !shape.dynamic[dim])
       return lexer.fail(at, fmt::format("bound {} of dim {}, which is {}", bound, dim,
-                                        bound < 0 ? "negative" : "not '?'"));
+                                        bound < 0                   ? "negative"
+                                        : bound == Shape::unbounded ? "out of range"
+                                                                    : "not '?'"));
     shape.dims[dim] = bound;
   }
   return (!isExtension || lexer.expect(']')) && lexer.expect('>');
@@ -269,8 +270,8 @@ bool TypeParser::quantization(Type &out) {
   // The storage's signless type is signed, `u8` is not.
   std::optional<DType> type = elementTypeNamed(storage);
   if (!type || !isInteger(*type) || bitWidth(*type) > 32)
-    return refuse(begin, fmt::format("quantised values stored as {} are not read",
-                                     excerpt(storage)));
+    return refuse(begin,
+                  fmt::format("quantised values stored as {} are not read", excerpt(storage)));
   q->storage = *type;
   const unsigned bits = bitWidth(*type);
   const bool isSigned = dtypeClass(*type) == DTypeClass::Signed;
