@@ -182,8 +182,7 @@ struct Values {
   Tensor result;
 };
 
-Values valuesOf(const Modules &modules, const std::string &name,
-                std::vector<double> given = {}) {
+Values valuesOf(const Modules &modules, const std::string &name, std::vector<double> given = {}) {
   Values values;
   auto it = modules.find(name);
   if (it == modules.end()) {
@@ -246,12 +245,13 @@ TEST(StableHloOps, FormulasOfChloAreAccurate) {
   const std::vector<double> wide = {0.0,  1e-6, 0.3,  -0.7,  1.0,  -1.0, 2.5, -2.5,
                                     5.75, -6.5, 9.25, -11.5, 30.0, 0.5,  1.5, -0.25};
   expectNear(modules, "chlo_erfc", std::erfc, 1e-6, wide);
-  expectNear(modules, "chlo_lgamma", std::lgamma, 3e-5, {0.25, 3, 10, -0.5, -1.5, -3.25, 0, -2,
-                                                         infinity, 100, 1, 2});
+  expectNear(modules, "chlo_lgamma", std::lgamma, 3e-5,
+             {0.25, 3, 10, -0.5, -1.5, -3.25, 0, -2, infinity, 100, 1, 2});
   expectNear(modules, "chlo_lgamma_of_f64", std::lgamma, 1e-12, {0.25, 3, 10, -0.5, 7.75});
   expectNear(modules, "chlo_digamma", digammaOf, 3e-5, {0.25, 3, 10, -0.5, -1.5, -3.25, 0, -2, 50});
   expectNear(modules, "chlo_bessel_i1e", besselI1eOf, 1e-6, wide);
-  expectNear(modules, "chlo_square", [](double x) { return x * x; }, 1e-6, wide);
+  expectNear(
+      modules, "chlo_square", [](double x) { return x * x; }, 1e-6, wide);
   expectNear(modules, "chlo_atan", std::atan, 1e-6, wide);
   expectNear(modules, "chlo_acosh", std::acosh, 1e-6, {1, 2, 30, 0.5});
   // The inverse is checked by what it inverts.
@@ -304,8 +304,8 @@ TEST(StableHloOps, QuantizedValuesAreThoseThatTheTypeHolds) {
   const Modules modules = modulesOf("ops.mlir");
   const Values sum = valuesOf(modules, "uniform_quantize", {0, 10, -10, NAN});
   auto quantized = [](double x, double scale, double zero) {
-    const double stored = std::isnan(x) ? 0.0
-                                        : std::clamp(std::nearbyint(x / scale) + zero, -128.0, 127.0);
+    const double stored =
+        std::isnan(x) ? 0.0 : std::clamp(std::nearbyint(x / scale) + zero, -128.0, 127.0);
     return (stored - zero) * scale;
   };
   for (int64_t i = 0; i < sum.result.size(); ++i) {
