@@ -115,8 +115,8 @@ private:
     for (uint32_t i = 0; i < graph.size(); ++i)
       if (!(isTuple && OpId{i} == graph.root()))
         op(graph, graph.op(OpId{i}), OpId{i});
-    body += fmt::format("return {} : {}\n}}\n", fmt::join(results, ", "),
-                        fmt::join(resultTypes, ", "));
+    body +=
+        fmt::format("return {} : {}\n}}\n", fmt::join(results, ", "), fmt::join(resultTypes, ", "));
   }
 
   void region(const Graph &graph, std::string_view label = "bb0") {
@@ -149,8 +149,8 @@ private:
 
   void shortForm(const Graph &graph, const Op &op, std::string_view name,
                  const std::string &keys = "") {
-    body += fmt::format("stablehlo.{} {}{} : {}", name, operands(graph, op), keys,
-                        types(graph, op));
+    body +=
+        fmt::format("stablehlo.{} {}{} : {}", name, operands(graph, op), keys, types(graph, op));
   }
 
   void either(const Graph &graph, const Op &op, std::string_view name, const std::string &keys,
@@ -267,8 +267,8 @@ private:
     std::string keys;
     if (!d.lhsBatch.empty())
       keys = fmt::format(", batching_dims = {} x {}", list(d.lhsBatch), list(d.rhsBatch));
-    keys += fmt::format(", contracting_dims = {} x {}", list(d.lhsContracting),
-                        list(d.rhsContracting));
+    keys +=
+        fmt::format(", contracting_dims = {} x {}", list(d.lhsContracting), list(d.rhsContracting));
     either(graph, op, "dot_general", keys,
            fmt::format("dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = {}, "
                        "rhs_batching_dimensions = {}, lhs_contracting_dimensions = {}, "
@@ -322,11 +322,11 @@ private:
       high.push_back(dim.high);
       interior.push_back(dim.interior);
     }
-    either(graph, op, "pad",
-           fmt::format(", low = {}, high = {}, interior = {}", list(low), list(high),
-                       list(interior)),
-           fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
-                       array(low), array(high), array(interior)));
+    either(
+        graph, op, "pad",
+        fmt::format(", low = {}, high = {}, interior = {}", list(low), list(high), list(interior)),
+        fmt::format("edge_padding_low = {}, edge_padding_high = {}, interior_padding = {}",
+                    array(low), array(high), array(interior)));
   }
 
   void iota(const Op &op) {

@@ -33,10 +33,9 @@ std::optional<Module> readBack(const Module &module, uint64_t seed) {
 }
 
 TEST(StableHloRoundTrip, RandomProgramsComputeTheSame) {
-  constexpr ProgramKind kinds[] = {ProgramKind::Elementwise, ProgramKind::Reduction,
-                                   ProgramKind::Softmax,     ProgramKind::Dot,
-                                   ProgramKind::Window,      ProgramKind::Indexed,
-                                   ProgramKind::Attention};
+  constexpr ProgramKind kinds[] = {
+      ProgramKind::Elementwise, ProgramKind::Reduction, ProgramKind::Softmax,  ProgramKind::Dot,
+      ProgramKind::Window,      ProgramKind::Indexed,   ProgramKind::Attention};
   const size_t programs = setting("TILEWRIGHT_FUZZ_PROGRAMS", 20);
   const size_t first = setting("TILEWRIGHT_FUZZ_SEED", 1);
   for (ProgramKind kind : kinds)
@@ -49,8 +48,7 @@ TEST(StableHloRoundTrip, RandomProgramsComputeTheSame) {
       std::optional<Module> again = readBack(*module, seed);
       ASSERT_TRUE(again.has_value());
       const std::vector<Tensor> arguments = fillArguments(*module, module->entryId, seed);
-      llvm::Expected<std::vector<Tensor>> expected =
-          evaluate(*module, module->entryId, arguments);
+      llvm::Expected<std::vector<Tensor>> expected = evaluate(*module, module->entryId, arguments);
       llvm::Expected<std::vector<Tensor>> actual = evaluate(*again, again->entryId, arguments);
       ASSERT_TRUE(static_cast<bool>(expected)) << takeDiag(expected.takeError()).str();
       ASSERT_TRUE(static_cast<bool>(actual)) << takeDiag(actual.takeError()).str();

@@ -114,6 +114,12 @@ bool lowerTupleElement(Lowering &l) {
   return l.need("index") && l.integer("index", op.attrs.tupleIndex) && l.finish(std::move(op));
 }
 
+/// A value with a note of how devices share it.
+bool lowerSharding(Lowering &l) {
+  l.ignore("sharding");
+  return l.hasOperands(1) && l.hasResults(1) && l.finish({l.text.operands[0]});
+}
+
 /// Several values pass as a tuple.
 bool lowerBarrier(Lowering &l) {
   Op op = l.make(Opcode::OptimizationBarrier);

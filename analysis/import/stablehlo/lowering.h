@@ -113,6 +113,7 @@ bool lowerReducePrecision(Lowering &);
 bool lowerTuple(Lowering &);
 bool lowerTupleElement(Lowering &);
 bool lowerBarrier(Lowering &);
+bool lowerSharding(Lowering &);
 // lower_movement.cpp
 bool lowerBroadcastInDim(Lowering &);
 bool lowerBroadcast(Lowering &);
@@ -184,5 +185,6 @@ bool parseSlice(Reader &, Scope &, OpText &);
 bool parseTupleElement(Reader &, Scope &, OpText &);
 bool parseReduce(Reader &, Scope &, OpText &);
 bool parseWhile(Reader &, Scope &, OpText &);
+bool parseSharding(Reader &, Scope &, OpText &);
 
 } // namespace tilewright::stablehlo

@@ -84,6 +84,12 @@ constexpr OpRow rows[] = {
     {"stablehlo.iota", Opcode::Iota, lowerIota, "dim:iota_dimension"},
     {"stablehlo.optimization_barrier", Opcode::OptimizationBarrier, lowerBarrier},
     {"stablehlo.tuple", Opcode::Tuple, lowerTuple},
+    {"sdy.sharding_constraint",
+     Opcode::Copy,
+     lowerSharding,
+     {},
+     RegionKind::Function,
+     parseSharding},
     // Movement.
     {"stablehlo.broadcast", Opcode::Broadcast, lowerBroadcast, "sizes:broadcast_sizes"},
     {"stablehlo.broadcast_in_dim", Opcode::Broadcast, lowerBroadcastInDim,

@@ -72,7 +72,7 @@ GraphId Reader::named(const std::string &name, Graph (*make)(std::string, Opcode
 bool Reader::parseTop() {
   while (!lexer.atEnd()) {
     const uint32_t begin = lexer.offset();
-    if (lexer.peek() == '#' || lexer.peek() == '!') {
+    if (lexer.peek() == '#' || lexer.peek() == '!') { // of locations they follow the module
       if (!parseAlias())
         return false;
     } else if (lexer.consume("{-#")) { // resources: values of constants, not read
@@ -80,18 +80,16 @@ bool Reader::parseTop() {
         if (lexer.peek() == '"' ? !lexer.skipString() : (lexer.advance(), false))
           return false;
     } else if (lexer.consumeIdentifier("module") || lexer.consumeIdentifier("builtin.module")) {
-      if ((!module.all().empty() || !functions.empty()) && !endModule(begin))
-        return false;
-      if (!parseModule(false) || !endModule(begin))
+      if (!endModule() || !parseModule(begin, false))
         return false;
     } else if (lexer.consume("\"builtin.module\"")) {
-      if (!parseModule(true) || !endModule(begin))
+      if (!endModule() || !parseModule(begin, true))
         return false;
-    } else if (!parseModuleItem()) {
+    } else if ((isExplicit && !endModule()) || !parseModuleItem()) {
       return false;
     }
   }
-  if (!functions.empty() && !endModule(0))
+  if (!endModule())
     return false;
   return !modules.empty() || lexer.fail(lexer.offset(), "there is no function");
 }
@@ -129,12 +127,12 @@ bool Reader::parseAlias() {
          lexer.fail(at, fmt::format("#{} is defined twice", excerpt(name)));
 }
 
-bool Reader::parseModule(bool isGeneric) {
+bool Reader::parseModule(uint32_t begin, bool isGeneric) {
   isExplicit = true;
+  module.loc = SourceLoc{begin};
   Attributes attributes;
   std::string name;
   if (isGeneric) {
-    const uint32_t begin = lexer.place();
     if (!lexer.expect('(') || !lexer.expect(')'))
       return false;
     if (lexer.consume('<') &&
@@ -150,9 +148,7 @@ bool Reader::parseModule(bool isGeneric) {
     if (const Attribute *attribute = attributes.take("sym_name"))
       if (!lexer.part(attribute->value).string(name))
         return false;
-    module.loc = SourceLoc{begin};
   } else {
-    module.loc = SourceLoc{lexer.offset() - 6};
     if (lexer.peek() == '@' && !lexer.symbol(name))
       return false;
     if (lexer.consumeIdentifier("attributes") &&
@@ -196,13 +192,18 @@ bool Reader::parseModuleItem() {
   const uint32_t begin = lexer.place();
   if (lexer.consume("\"func.func\""))
     return parseGenericFunction();
+  if (lexer.consume("\"sdy.mesh\"")) {
+    OpText ignored;
+    return lexer.expect('(') && lexer.expect(')') && (lexer.peek() != '<' || lexer.skipGroup()) &&
+           parseAttributes(ignored) && parseTypes(ignored) && parseLocation(nullptr);
+  }
   const std::string_view word = lexer.identifier();
   if (word == "func.func" || word == "func")
     return parseFunction();
   if (word == "sdy.mesh") { // @mesh = <["x"=2]>: how devices are numbered
     std::string ignored;
     return lexer.symbol(ignored) && lexer.expect('=') && lexer.skipShortValue() &&
-           parseLocation(nullptr);
+           (lexer.peek() != '{' || lexer.skipGroup()) && parseLocation(nullptr);
   }
   lexer.rewind(begin);
   if (word == "module" || word == "builtin.module")
@@ -254,7 +255,7 @@ bool Reader::parseFunctionArguments(std::vector<Argument> &arguments, Function &
     }
     if (lexer.peek() == '{' && !parseArgumentAttributes(arguments.size() - 1, function))
       return false;
-    if (!parseLocation(nullptr))
+    if (!parseLocation(&argument.location))
       return false;
   }
   lexer.advance();
@@ -285,6 +286,8 @@ void Reader::startFunction(Scope &scope, const std::vector<Argument> &arguments)
     op.attrs.parameterNumber = static_cast<int64_t>(i);
     op.loc = SourceLoc{arguments[i].offset};
     const OpId id = scope.add(std::move(op), arguments[i].name);
+    if (!arguments[i].location.empty())
+      scope.locations.push_back({id, arguments[i].location});
     if (!scope.bind(arguments[i].name, {id}))
       lexer.fail(arguments[i].offset,
                  fmt::format("%{} is defined twice", excerpt(arguments[i].name)));
@@ -402,12 +405,14 @@ bool Reader::addFunction(std::string name, Function function, Scope &scope,
 
 // What follows once a module is complete.
 
-bool Reader::endModule(uint32_t begin) {
+bool Reader::endModule() {
+  if (!isExplicit && functions.empty())
+    return true; // none is open
   if (functions.empty())
-    return lexer.fail(begin, "the module has no function");
+    return lexer.fail(module.loc.offset, "the module has no function");
   module.source = source;
   if (!module.loc.isKnown())
-    module.loc = SourceLoc{begin};
+    module.loc = SourceLoc{functions.at(order.front()).offset};
   if (!resolveCalls() || !chooseEntry())
     return false;
   setAttributes();

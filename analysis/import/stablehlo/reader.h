@@ -28,6 +28,7 @@ struct Argument {
   std::string_view name;
   Type type;
   uint32_t offset = 0;
+  std::string_view location; ///< between the parentheses of its loc(…)
 };
 
 /// A region that has been read. Its scope stays open until the op that holds it is complete, as a
@@ -113,7 +114,7 @@ private:
 
   bool parseTop();
   bool parseAlias();
-  bool parseModule(bool isGeneric);
+  bool parseModule(uint32_t begin, bool isGeneric);
   bool parseModuleBody(char end);
   bool parseModuleItem();
   bool parseFunction();
@@ -139,7 +140,8 @@ private:
   bool parseLocation(std::string_view *out);
   const OpRow *rowOf(const OpText &op);
 
-  bool endModule(uint32_t begin);
+  /// Completes the module that is being read, if there is one.
+  bool endModule();
   bool resolveCalls();
   bool chooseEntry();
   void setAttributes();

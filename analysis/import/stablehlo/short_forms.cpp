@@ -37,6 +37,15 @@ bool parseSlice(Reader &in, Scope &scope, OpText &op) {
   return op.attributes.add(in.lexer, ranges) && in.parseAttributes(op) && in.parseTypes(op);
 }
 
+/// `sdy.sharding_constraint %x <@mesh, [{"x"}]> : type`
+bool parseSharding(Reader &in, Scope &scope, OpText &op) {
+  if (!in.parseOperand(scope, op))
+    return false;
+  if (in.lexer.peek() != '<' || !in.lexer.skipGroup())
+    return in.lexer.failExpected("'<'");
+  return in.parseAttributes(op) && in.parseTypes(op);
+}
+
 /// `stablehlo.get_tuple_element %t[0] : types`
 bool parseTupleElement(Reader &in, Scope &scope, OpText &op) {
   if (!in.parseOperand(scope, op) || !in.lexer.expect('['))

@@ -1259,3 +1259,12 @@ module @quantize_by_axis {
     return %r : tensor<4x6xf32>
   }
 }
+
+module @sharding_constraint {
+  sdy.mesh @mesh = <["x"=2, "y"=4]>
+  func.func @main(%x: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}) -> tensor<4x6xf32> {
+    %a = sdy.sharding_constraint %x <@mesh, [{}, {"y"}]> : tensor<4x6xf32>
+    %r = stablehlo.negate %a : tensor<4x6xf32>
+    return %r : tensor<4x6xf32>
+  }
+}

@@ -1423,3 +1423,12 @@
     "func.return"(%1) : (tensor<4x6xf32>) -> ()
   }) {function_type = (tensor<4x6xf32>) -> tensor<4x6xf32>, sym_name = "main"} : () -> ()
 }) {sym_name = "quantize_by_axis"} : () -> ()
+
+"builtin.module"() <{sym_name = "sharding_constraint"}> ({
+  "func.func"() <{arg_attrs = [{sdy.sharding = #sdy.sharding<@mesh, [{"x"}, {}]>}], function_type = (tensor<4x6xf32>) -> tensor<4x6xf32>, sym_name = "main"}> ({
+  ^bb0(%arg0: tensor<4x6xf32>):
+    %0 = "sdy.sharding_constraint"(%arg0) <{sharding = #sdy.sharding<@mesh, [{}, {"y"}]>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    %1 = "stablehlo.negate"(%0) : (tensor<4x6xf32>) -> tensor<4x6xf32>
+    "func.return"(%1) : (tensor<4x6xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
