@@ -84,9 +84,10 @@ TEST_P(BadInput, IsRefusedAtTheRightPlaceWithTheRightWords) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, BadInput,
-                         testing::Values("tests/import/bad_syntax.hlo.txt",
-                                         "tests/import/bad_ops.hlo.txt"),
-                         [](const auto &info) {
-                           return std::string(info.index == 0 ? "Syntax" : "Ops");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Files, BadInput,
+    testing::Values("tests/import/bad_syntax.hlo.txt", "tests/import/bad_ops.hlo.txt",
+                    "tests/import/bad_stablehlo.mlir"),
+    [](const auto &info) {
+      return std::string(info.index == 0 ? "Syntax" : info.index == 1 ? "Ops" : "StableHlo");
+    });

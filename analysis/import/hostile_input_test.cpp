@@ -135,18 +135,20 @@ TEST(Hostile, BinaryAndEmptyInput) {
   EXPECT_EQ(tryImport("").diag.message, "the file holds no model");
   EXPECT_EQ(tryImport(" \n// only a comment").diag.message, "the file holds no model");
   EXPECT_EQ(tryImport(std::string("HloModule m\0", 12)).diag.message,
-            "this is not text: byte 11 is 0x00; give HLO text");
+            "this is not text: byte 11 is 0x00; give HLO or StableHLO text");
   EXPECT_EQ(tryImport(std::string("\x7f"
                                   "ELF\x02\x01\x01",
                                   7))
                 .diag.message,
-            "this is not text: byte 4 is 0x02; give HLO text");
+            "this is not text: byte 4 is 0x02; give HLO or StableHLO text");
   EXPECT_EQ(tryImport(std::string("\x08\x07\x12\x04"
                                   "onnx"))
                 .diag.cls,
             DiagClass::Unsupported);
-  EXPECT_EQ(tryImport("module @jit_f {\n}").diag.cls, DiagClass::Unsupported);
-  EXPECT_EQ(tryImport("ML\xefR\x0d").diag.cls, DiagClass::Unsupported);
+  EXPECT_EQ(tryImport("module @jit_f {\n}").diag.message, "the module has no function");
+  EXPECT_EQ(
+      tryImport("ML\xefR\x0d").diag.message,
+      "this is MLIR bytecode; scripts/stablehlo_text.py makes StableHLO text of it, give that");
   Diag utf8 = tryImport("HloModule m\n// caf\xe9\n").diag;
   EXPECT_EQ(utf8.message, "this byte is not UTF-8");
   EXPECT_EQ(utf8.line, 2u);

@@ -2,6 +2,7 @@
 
 #include "analysis/import/hlo_lexer.h"
 #include "analysis/import/hlo_text.h"
+#include "analysis/import/stablehlo/stablehlo_text.h"
 #include "analysis/ir/verifier.h"
 #include "analysis/support/printable.h"
 
@@ -81,43 +82,43 @@ ModelFormat detectFormat(std::string_view bytes) {
   if (isProtoText(text))
     return ModelFormat::HloProtoText;
   std::string_view word = text.substr(0, text.find_first_of(" \t\r\n{(="));
-  if (word == "module" || word == "func.func" || word.starts_with('#') || word.starts_with('!') ||
-      word.starts_with('"'))
+  if (word == "module" || word == "builtin.module" || word == "func.func" ||
+      word.starts_with('#') || word.starts_with('!') || word.starts_with('"'))
     return ModelFormat::Mlir;
   return ModelFormat::HloText;
 }
 
 namespace {
 
-/// What is wrong with bytes that are no HLO text; success for those that may be.
-llvm::Error checkFormat(const SourceBuffer &source) {
+/// What is wrong with bytes that are neither HLO nor MLIR text; success for those that may be.
+llvm::Error checkFormat(const SourceBuffer &source, ModelFormat format) {
   auto refuse = [&](std::string message, DiagClass cls) {
     return makeError(diagAt(source, {}, std::move(message), cls));
   };
   std::string_view text = source.text();
-  switch (detectFormat(text)) {
+  switch (format) {
   case ModelFormat::HloProtoText:
     return refuse("this is a protocol buffer in text form; print the module as HLO text (its "
                   "ToString(), or hlo-translate) and give that",
                   DiagClass::Unsupported);
-  case ModelFormat::Mlir:
-    return refuse("this is MLIR text; StableHLO is not supported yet, give HLO text",
-                  DiagClass::Unsupported);
   case ModelFormat::MlirBytecode:
-    return refuse("this is MLIR bytecode; it is not supported yet, give HLO text",
+    return refuse("this is MLIR bytecode; scripts/stablehlo_text.py makes StableHLO text of it, "
+                  "give that",
                   DiagClass::Unsupported);
   case ModelFormat::Onnx:
-    return refuse("this looks like an ONNX model; it is not supported yet, give HLO text",
+    return refuse("this looks like an ONNX model; it is not supported yet, give HLO or StableHLO "
+                  "text",
                   DiagClass::Unsupported);
   case ModelFormat::OtherBinary: {
     size_t at = firstBinaryByte(text);
-    return refuse(fmt::format("this is not text: byte {} is {:#04x}; give HLO text", at,
-                              static_cast<unsigned char>(text[at])),
+    return refuse(fmt::format("this is not text: byte {} is {:#04x}; give HLO or StableHLO text",
+                              at, static_cast<unsigned char>(text[at])),
                   DiagClass::BadInput);
   }
   case ModelFormat::Empty:
     return refuse("the file holds no model", DiagClass::BadInput);
   case ModelFormat::HloText:
+  case ModelFormat::Mlir:
     break;
   }
   const auto *begin = reinterpret_cast<const llvm::UTF8 *>(text.data());
@@ -154,9 +155,11 @@ std::vector<std::string> moduleNames(std::span<const Module> modules) {
 
 llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBuffer> source,
                                                   std::string_view name) {
-  if (llvm::Error error = checkFormat(*source))
+  const ModelFormat format = detectFormat(source->text());
+  if (llvm::Error error = checkFormat(*source, format))
     return error;
-  llvm::Expected<std::vector<Module>> modules = parseHloModules(source);
+  llvm::Expected<std::vector<Module>> modules =
+      format == ModelFormat::Mlir ? parseStableHloModules(source) : parseHloModules(source);
   if (!modules)
     return modules.takeError();
   if (!name.empty()) {

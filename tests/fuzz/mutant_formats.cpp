@@ -4,9 +4,10 @@ namespace tilewright::test {
 
 std::vector<MutantFormat> mutantFormats() {
   return {
-      hloFormat(),  deviceFormat(), calibrationFormat(), tableFormat(), programFormat(),
+      hloFormat(),         stablehloFormat(), deviceFormat(),
+      calibrationFormat(), tableFormat(),     programFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
-      planFormat(), packFormat(),
+      planFormat(),        packFormat(),
 #endif
   };
 }

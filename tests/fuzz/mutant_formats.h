@@ -5,7 +5,10 @@
 
 namespace tilewright::test {
 
-MutantFormat hloFormat(); ///< and everything that asks about a module
+MutantFormat hloFormat();       ///< and everything that asks about a module
+MutantFormat stablehloFormat(); ///< the same of StableHLO text
+/// What hloFormat() and stablehloFormat() do with a text.
+std::function<llvm::Error(const std::string &)> modelReader();
 MutantFormat deviceFormat();
 MutantFormat calibrationFormat();
 MutantFormat tableFormat(); ///< measurements, as CSV

@@ -111,18 +111,12 @@ llvm::Error lookAt(const Module &module, const Device &device, const Calibration
 
 } // namespace
 
-MutantFormat hloFormat() {
-  MutantFormat format;
-  format.name = "hlo";
-  format.originals = originals();
-  format.mutant = [texts = format.originals](uint64_t seed) {
-    return mutatedHlo(texts[seed % texts.size()], texts, seed);
-  };
+std::function<llvm::Error(const std::string &)> modelReader() {
   llvm::Expected<Device> device = loadDevice("h100-sxm");
   auto loaded = std::make_shared<Device>(device ? std::move(*device) : Device());
   llvm::consumeError(device.takeError());
   auto calibration = std::make_shared<Calibration>(priorCalibration(*loaded));
-  format.read = [loaded, calibration](const std::string &text) -> llvm::Error {
+  return [loaded, calibration](const std::string &text) -> llvm::Error {
     llvm::Expected<std::vector<Module>> modules =
         importModules(std::make_shared<SourceBuffer>("mutant", text));
     if (!modules)
@@ -132,6 +126,16 @@ MutantFormat hloFormat() {
         return error;
     return llvm::Error::success();
   };
+}
+
+MutantFormat hloFormat() {
+  MutantFormat format;
+  format.name = "hlo";
+  format.originals = originals();
+  format.mutant = [texts = format.originals](uint64_t seed) {
+    return mutatedHlo(texts[seed % texts.size()], texts, seed);
+  };
+  format.read = modelReader();
   return format;
 }
 

@@ -12,6 +12,7 @@
 #include "tools/tilewright/explore_folder.h"
 #include "tools/tilewright/explore_output.h"
 #include "tools/tilewright/isolated.h"
+#include "tools/tilewright/model_input.h"
 #include "tools/tilewright/plan_options.h"
 
 #include <fmt/format.h>
@@ -60,9 +61,9 @@ std::vector<std::string> modulesOf(const std::string &path, const std::string &t
   if (!wanted.empty())
     return {wanted};
   size_t headers = 0;
-  for (size_t at = text.find("HloModule"); at != std::string::npos;
-       at = text.find("HloModule", at + 1))
-    headers += at == 0 || text[at - 1] == '\n';
+  for (std::string_view header : {"HloModule", "module", "\"builtin.module\""})
+    for (size_t at = text.find(header); at != std::string::npos; at = text.find(header, at + 1))
+      headers += at == 0 || text[at - 1] == '\n';
   if (headers > 1) {
     llvm::Expected<std::vector<Module>> modules =
         importModules(std::make_shared<SourceBuffer>(path, text));
@@ -81,7 +82,7 @@ struct FileOfBatch {
 
 llvm::Expected<FileOfBatch> lookInto(const std::string &path, const std::string &wanted) {
   try {
-    llvm::Expected<std::string> text = readFile(path);
+    llvm::Expected<std::string> text = readModelText(path);
     if (!text)
       return text.takeError();
     return FileOfBatch{fingerprint({*text}), modulesOf(path, *text, wanted)};
@@ -94,13 +95,13 @@ llvm::Expected<FileOfBatch> lookInto(const std::string &path, const std::string 
 llvm::Expected<std::string> exploreFile(const BatchModel &model, size_t index, const Device &device,
                                         const Calibration &calibration, ExploreOptions exploring,
                                         std::optional<ExploreFolder> &folder) {
-  llvm::Expected<std::string> text = readFile(model.path);
+  llvm::Expected<std::string> text = readModelText(model.path);
   if (!text)
     return text.takeError();
   if (fingerprint({*text}) != model.hash)
     return makeError(DiagClass::BadInput, "{}: was changed while the batch ran", model.path);
-  llvm::Expected<Module> module =
-      importBuffer(std::make_shared<SourceBuffer>(model.path, std::move(*text)), model.module);
+  llvm::Expected<Module> module = importBuffer(
+      std::make_shared<SourceBuffer>(modelName(model.path), std::move(*text)), model.module);
   if (!module)
     return module.takeError();
   Progress progress("explored kernels");
@@ -231,7 +232,10 @@ void addExplore(CLI::App &app, Selection &selection) {
       "  tilewright explore datasets/models/*.hlo.txt --device h100-sxm --out out\n"
       "A model that fails costs the batch that model: it is listed at the end (exit code 2, or 70\n"
       "for a bug of ours), and under `failures` in JSON.");
-  command->add_option("MODEL", options->models, "HLO text files, plain or gzip")->required();
+  command
+      ->add_option("MODEL", options->models,
+                   "HLO or StableHLO text files, plain or gzip; - is standard input")
+      ->required();
   command->add_option("--module", options->module,
                       "Of files that hold several modules this one (default: all, as FILE#MODULE)");
   command->add_option("--device", options->device, "Device name or JSON file")

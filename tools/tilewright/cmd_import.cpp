@@ -4,6 +4,7 @@
 #include "analysis/indexing/trip_count.h"
 #include "analysis/ir/inline.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/model_input.h"
 
 #include <fmt/format.h>
 
@@ -121,11 +122,12 @@ std::string toDot(const Module &module) {
 }
 
 int runImport(const ImportArguments &options) {
-  llvm::Expected<std::string> text = readFile(options.model);
+  llvm::Expected<std::string> text = readModelText(options.model);
   if (!text)
     return failInput(text.takeError());
   llvm::Expected<std::vector<Module>> modules = importModules(
-      std::make_shared<const SourceBuffer>(options.model, std::move(*text)), options.module);
+      std::make_shared<const SourceBuffer>(modelName(options.model), std::move(*text)),
+      options.module);
   if (!modules)
     return failInput(modules.takeError());
   if (options.inlining != "none") {
@@ -169,7 +171,7 @@ void addImport(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<ImportArguments>();
   CLI::App *command = app.add_subcommand("import", "Read, verify and summarise a model file");
   command->footer("Example: tilewright import datasets/models/gpt2_block.hlo.txt");
-  command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
+  command->add_option("MODEL", options->model, modelHelp)->required();
   command->add_option("--module", options->module,
                       "Of a file that holds several modules this one (default: all)");
   auto *json = command->add_flag("--json", options->json, "Print JSON");

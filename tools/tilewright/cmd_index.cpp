@@ -2,6 +2,7 @@
 #include "analysis/import/import_file.h"
 #include "analysis/indexing/indexing.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/model_input.h"
 
 #include <fmt/format.h>
 #include <iterator>
@@ -188,7 +189,7 @@ llvm::Error addMaps(Output &output, const Op &operand, llvm::Expected<OperandMap
 }
 
 int runIndex(const IndexArguments &options) {
-  llvm::Expected<Module> module = importFile(options.model, options.module);
+  llvm::Expected<Module> module = readModel(options.model, options.module);
   if (!module)
     return failInput(module.takeError());
   auto [graph, id] = options.op.empty() ? std::pair{&module->entry(), module->entry().root()}
@@ -256,7 +257,7 @@ void addIndex(CLI::App &app, Selection &selection) {
       "Examples:\n"
       "  tilewright index model.hlo.txt --op dot.3\n"
       "  tilewright index model.hlo.txt --op out --to x       composed along all paths");
-  command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
+  command->add_option("MODEL", options->model, modelHelp)->required();
   command->add_option("--module", options->module, "Of a file that holds several modules this one");
   command->add_option("--op", options->op, "Name of the op (default: the entry's root)");
   auto *to = command->add_option("--to", options->to, "Compose down to this op");

@@ -7,6 +7,7 @@
 #include "analysis/solve/tile_system.h"
 #include "analysis/tiling/separate_roots.h"
 #include "costmodel/device.h"
+#include "tools/tilewright/model_input.h"
 #include "tools/tilewright/plan_options.h"
 #include "tools/tilewright/tile_choice.h"
 #include "tools/tilewright/tile_output.h"
@@ -114,7 +115,7 @@ llvm::Expected<KernelSource> runningKernel(const Module &module, const std::stri
 }
 
 llvm::Error pose(const TileArguments &options, Question &question) {
-  llvm::Expected<Module> module = importFile(options.model, options.module);
+  llvm::Expected<Module> module = readModel(options.model, options.module);
   if (!module)
     return module.takeError();
   // With a device the question is of a kernel as it runs, without one of the ops as they stand.
@@ -291,7 +292,7 @@ void addTile(CLI::App &app, Selection &selection) {
                   "  tilewright tile model.hlo.txt --root out --list --candidates x16 --candidates "
                   "t1=x8\n"
                   "Exit code 1: infeasible.");
-  command->add_option("MODEL", options->model, "HLO text, plain or gzip")->required();
+  command->add_option("MODEL", options->model, modelHelp)->required();
   command->add_option("--module", options->module, "Of a file that holds several modules this one");
   command->add_option("--root", options->root, "Op whose kernel is tiled (default: the last)");
   command->add_option("--tile", options->tile,

@@ -5,6 +5,7 @@
 #include "analysis/explore/explore.h"
 #include "analysis/support/output_folder.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/model_input.h"
 
 #include <optional>
 
@@ -17,7 +18,9 @@ struct BatchModel {
   std::string hash;   ///< of the file's text
   std::string key; ///< a hash of all that its result depends on; empty where it could not be read
 
-  std::string name() const { return module.empty() ? path : path + "#" + module; }
+  std::string name() const {
+    return module.empty() ? modelName(path) : modelName(path) + "#" + module;
+  }
 };
 
 class ExploreFolder {
