@@ -210,7 +210,7 @@ TEST(Footprint, EveryMapOfTheBundledModels) {
           for (const IndexMap &map : operand.maps) {
             ++maps;
             Count whole = count(image(map), only(Engine::ClosedForms));
-            EXPECT_TRUE(whole.points) << entry.path() << " " << graph.op(OpId{i}).name << ": "
+            EXPECT_TRUE(whole.points) << path << " " << graph.op(OpId{i}).name << ": "
                                       << map.str() << ": " << whole.reason;
             // A tile of at most 3 in each dim, in the middle, cut to 3 steps of a reduction.
             Reads tile{map, {}};

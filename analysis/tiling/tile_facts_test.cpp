@@ -29,7 +29,7 @@ std::vector<int64_t> sizesOf(const TiledText &t, std::string_view name,
     sizes.push_back(dim.size);
   return sizes;
 }
-using Sizes = std::vector<int64_t>;
+using SizeList = std::vector<int64_t>;
 
 TiledText reshape(const std::string &from, const std::string &to) {
   return tileText("  x = f32[" + from + "] parameter(0)\n  ROOT y = f32[" + to + "] reshape(x)\n");
@@ -41,33 +41,33 @@ TEST(TileFacts, UnitDimInFront) {
   // Unit dims have one size. (Elsewhere they keep a variable one and need a constraint for it.)
   TiledText t = reshape("11,17,19", "1,11,17,19");
   EXPECT_TRUE(t.group.constraints.empty());
-  EXPECT_EQ(sizesOf(t, "x", {1, 4, 5, 6}), (Sizes{4, 5, 6}));
+  EXPECT_EQ(sizesOf(t, "x", {1, 4, 5, 6}), (SizeList{4, 5, 6}));
 }
 
 TEST(TileFacts, JoinOfEightBySix) {
   TiledText t = reshape("1,8,6,4", "48,4");
   for (int64_t size = 1; size <= 48; ++size)
     EXPECT_EQ(t.feasible({size, 4}), 6 % size == 0 || size % 6 == 0) << size;
-  EXPECT_EQ(sizesOf(t, "x", {12, 3}), (Sizes{1, 2, 6, 3}));
-  EXPECT_EQ(sizesOf(t, "x", {2, 3}), (Sizes{1, 1, 2, 3}));
+  EXPECT_EQ(sizesOf(t, "x", {12, 3}), (SizeList{1, 2, 6, 3}));
+  EXPECT_EQ(sizesOf(t, "x", {2, 3}), (SizeList{1, 1, 2, 3}));
   // Of the powers of two and the dim itself.
   TiledText u = reshape("1,8,6,1", "48,1");
-  Sizes kept;
+  SizeList kept;
   for (int64_t size : {1, 2, 4, 8, 16, 32, 48})
     if (u.feasible({size, 1}))
       kept.push_back(size);
-  EXPECT_EQ(kept, (Sizes{1, 2, 48}));
+  EXPECT_EQ(kept, (SizeList{1, 2, 48}));
 }
 
 TEST(TileFacts, SplitInThree) {
   TiledText t = reshape("192,4", "4,8,6,4");
   struct Case {
-    Sizes sizes;
+    SizeList sizes;
     int64_t stride;
   };
   for (const Case &c : {Case{{4, 8, 6}, 1}, Case{{1, 1, 6}, 1}, Case{{1, 8, 1}, 6},
                         Case{{2, 8, 1}, 6}, Case{{2, 1, 1}, 48}}) {
-    Sizes values = c.sizes;
+    SizeList values = c.sizes;
     values.push_back(4);
     EXPECT_TRUE(t.feasible(values));
     const NumericDim x = t.numbers("x", 0, values, {0, 0, 0, 0})[0];
@@ -85,7 +85,7 @@ TEST(TileFacts, OddFactors) {
     const bool fits = 7 % size == 0 || (size % 7 == 0 && (5 % blocks == 0 || blocks % 5 == 0));
     EXPECT_EQ(t.feasible({size}), fits) << size;
   }
-  EXPECT_EQ(sizesOf(t, "x", {35}), (Sizes{1, 5, 7}));
+  EXPECT_EQ(sizesOf(t, "x", {35}), (SizeList{1, 5, 7}));
 }
 
 TEST(TileFacts, TwoJoinsAtOnceOrThroughTwoOperands) {
@@ -221,15 +221,15 @@ TEST(TileFacts, ElementwiseOverADot) {
                          "  ROOT d = f32[4,16] dot(a, b), lhs_contracting_dims={1}, "
                          "rhs_contracting_dims={0}\n");
   EXPECT_EQ(ctaCount(r.group.space, r.filled({2, 2, 8})), 16);
-  EXPECT_EQ(sizesOf(r, "a", {2, 2, 8}), (Sizes{2, 8}));
-  EXPECT_EQ(sizesOf(r, "b", {2, 2, 8}), (Sizes{8, 2}));
+  EXPECT_EQ(sizesOf(r, "a", {2, 2, 8}), (SizeList{2, 8}));
+  EXPECT_EQ(sizesOf(r, "b", {2, 2, 8}), (SizeList{8, 2}));
 }
 
 TEST(TileFacts, CtasAreCountedRowMajor) {
-  auto idsOf = [](const TiledText &t, const Sizes &values, int64_t cta) {
+  auto idsOf = [](const TiledText &t, const SizeList &values, int64_t cta) {
     Assignment point = t.group.space.assign(t.filled(values));
     setCta(t.group.space, t.filled(values), cta, false, point);
-    Sizes ids;
+    SizeList ids;
     for (const TileParameter &p : t.group.space.parameters)
       if (p.role == TileParameter::Role::Parallel)
         ids.push_back(point.get(p.index.variable()).value());
@@ -238,7 +238,7 @@ TEST(TileFacts, CtasAreCountedRowMajor) {
   TiledText t = tileText("  x = f32[2,97] parameter(0)\n  ROOT y = f32[2,97] negate(x)\n");
   EXPECT_EQ(ctaCount(t.group.space, t.filled({1, 32})), 8);
   for (int64_t cta = 0; cta < 8; ++cta)
-    EXPECT_EQ(idsOf(t, {1, 32}, cta), (Sizes{cta / 4, cta % 4}));
+    EXPECT_EQ(idsOf(t, {1, 32}, cta), (SizeList{cta / 4, cta % 4}));
   // Elsewhere the m of a dot whose lhs is the smaller runs fastest; here that is the plan's choice
   // of an order over these numbers.
   TiledText d =
@@ -246,8 +246,8 @@ TEST(TileFacts, CtasAreCountedRowMajor) {
                "  ROOT d = f32[2,3,16,4096] dot(a, b), lhs_batch_dims={0,1}, "
                "rhs_batch_dims={0,1}, lhs_contracting_dims={3}, "
                "rhs_contracting_dims={2}\n");
-  const Sizes sizes{1, 1, 8, 64, 32};
+  const SizeList sizes{1, 1, 8, 64, 32};
   EXPECT_EQ(ctaCount(d.group.space, d.filled(sizes)), 768);
   for (int64_t cta : {0, 1, 63, 64, 127, 128, 383, 384, 767})
-    EXPECT_EQ(idsOf(d, sizes, cta), (Sizes{cta / 384, cta % 384 / 128, cta % 128 / 64, cta % 64}));
+    EXPECT_EQ(idsOf(d, sizes, cta), (SizeList{cta / 384, cta % 384 / 128, cta % 128 / 64, cta % 64}));
 }

@@ -106,6 +106,8 @@ protected:
     if (!disk.empty()) {
       environment.push_back("TILEWRIGHT_FAKE_DISK=" + disk);
       environment.push_back("LD_PRELOAD=" TILEWRIGHT_FAKE_GPU_FOLDER "/libfake_disk.so");
+      // A sanitizer's own library wants to be first, and works behind this one, too.
+      environment.push_back("ASAN_OPTIONS=verify_asan_link_order=0");
     }
     if (isOnce) {
       fs::remove(folder / "once");

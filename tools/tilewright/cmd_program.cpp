@@ -1,7 +1,12 @@
-// tilewright program: a tile program, verified, with its folds beside its lines.
+// tilewright program: a tile program, verified, with its folds beside its lines. It is read, or
+// built from a plan.
+#include "analysis/program/pass/of_plan.h"
 #include "analysis/program/report.h"
 #include "analysis/program/text.h"
 #include "tools/tilewright/command.h"
+#ifdef TILEWRIGHT_HAS_CODEGEN
+#include "codegen/pack_manifest.h"
+#endif
 
 #include <charconv>
 
@@ -12,7 +17,7 @@ namespace {
 struct ProgramArguments {
   std::string file;
   std::vector<std::string> lets;
-  bool json = false, text = false;
+  bool json = false, text = false, passes = false;
 };
 
 /// "BM=128".
@@ -60,27 +65,83 @@ Json toJson(const program::ProgramReport &report, const std::string &name) {
   return document;
 }
 
+/// A plan is JSON; no tile program begins with a brace.
+bool isPlan(const std::string &text) {
+  size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && text[first] == '{';
+}
+
+llvm::Expected<program::PlanProgram> programOfText(std::string text,
+                                                   const ProgramArguments &options) {
+  program::PlanProgram made;
+  if (!isPlan(text)) {
+    if (options.passes)
+      return makeError(DiagClass::BadInput,
+                       "{}: --passes shows how a plan's program is made, and this is a program",
+                       options.file);
+    llvm::Expected<program::Program> read = program::parseProgram(std::move(text), options.file);
+    if (!read)
+      return read.takeError();
+    llvm::Expected<program::SizeValues> sizes = sizesOf(options.lets);
+    if (!sizes)
+      return sizes.takeError();
+    made.sizes = std::move(*sizes);
+    made.stages.push_back({"read", std::move(*read), {}});
+    return made;
+  }
+  if (!options.lets.empty())
+    return makeError(DiagClass::BadInput, "{}: --let {}: a plan has numbers for all sizes",
+                     options.file, options.lets.front());
+#ifdef TILEWRIGHT_HAS_CODEGEN
+  llvm::Expected<KernelSpec> spec = parsePlan(options.file, text);
+  if (!spec)
+    return spec.takeError();
+  llvm::Expected<KernelPlan> plan = planOf(*spec);
+  if (!plan)
+    return plan.takeError();
+  return program::programOfPlan(*plan);
+#else
+  return makeError(DiagClass::Unsupported,
+                   "{}: plans are read by code generation, which this program was built without",
+                   options.file);
+#endif
+}
+
+/// The program, numbers put in, after each pass.
+llvm::Error sayPasses(const program::PlanProgram &made) {
+  for (const program::PlanStage &stage : made.stages) {
+    llvm::Expected<program::Program> shown = program::substituteSizes(stage.program, made.sizes);
+    if (!shown)
+      return shown.takeError();
+    say("== {}\n{}", stage.name, program::printProgram(*shown));
+    for (const std::string &reason : stage.reasons)
+      say("-- {}\n", reason);
+  }
+  return llvm::Error::success();
+}
+
 int runProgram(const ProgramArguments &options) {
   llvm::Expected<std::string> text = readFile(options.file);
   if (!text)
     return failInput(text.takeError());
-  llvm::Expected<program::Program> read = program::parseProgram(std::move(*text), options.file);
-  if (!read)
-    return failInput(read.takeError());
-  llvm::Expected<program::SizeValues> sizes = sizesOf(options.lets);
-  if (!sizes)
-    return failInput(sizes.takeError());
+  llvm::Expected<program::PlanProgram> made = programOfText(std::move(*text), options);
+  if (!made)
+    return failInput(made.takeError());
+  const program::Program &last = made->last();
   DeviceLimits limits;
-  llvm::Expected<program::ProgramReport> report = program::reportOf(*read, *sizes, &limits);
+  llvm::Expected<program::ProgramReport> report = program::reportOf(last, made->sizes, &limits);
   if (!report)
     return failInput(report.takeError());
   if (options.json) {
-    print(toJson(*report, read->name));
+    print(toJson(*report, last.name));
   } else if (options.text) {
-    llvm::Expected<program::Program> shown = program::substituteSizes(*read, *sizes);
+    llvm::Expected<program::Program> shown = program::substituteSizes(last, made->sizes);
     if (!shown)
       return failInput(shown.takeError());
     say("{}", program::printProgram(*shown));
+  } else if (options.passes) {
+    if (llvm::Error error = sayPasses(*made))
+      return failInput(std::move(error));
   } else {
     say("{}", report->str());
   }
@@ -91,17 +152,26 @@ int runProgram(const ProgramArguments &options) {
 
 void addProgram(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<ProgramArguments>();
-  CLI::App *command =
-      app.add_subcommand("program", "A tile program: verified, with its folds beside its lines");
+  CLI::App *command = app.add_subcommand(
+      "program", "A tile program, or that of a plan: verified, with its folds beside its lines");
   command->footer(
       "Example: tilewright program tests/programs/softmax.tile --let M=4096 --let C=1024 "
-      "--let R=4 --let W=4");
-  command->add_option("FILE", options->file, "The text of a tile program")->required();
+      "--let R=4 --let W=4\n"
+      "Dots have no program yet: a plan with one is refused with its name.");
+  command
+      ->add_option("FILE", options->file,
+                   "The text of a tile program, or a plan as explore --out writes it")
+      ->required();
   command->add_option("--let", options->lets, "NAME=NUMBER: a number for a size; may be repeated")
       ->allow_extra_args(false);
   auto *json = command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--text", options->text, "Print the program alone, numbers put in")
-      ->excludes(json);
+  auto *text = command->add_flag("--text", options->text, "Print the program alone, numbers put in")
+                   ->excludes(json);
+  command
+      ->add_flag("--passes", options->passes,
+                 "Of a plan: print the program after each pass, and what the pass left and why")
+      ->excludes(json)
+      ->excludes(text);
   command->callback(
       [options, &selection] { selection.run = [options] { return runProgram(*options); }; });
 }

@@ -1,0 +1,31 @@
+// The program of a plan: built, then one pass after the other.
+#pragma once
+
+#include "analysis/program/substitute.h"
+#include "analysis/tiling/plan.h"
+
+#include <string>
+#include <vector>
+
+namespace tilewright::program {
+
+/// The program after one step of the way.
+struct PlanStage {
+  std::string name; ///< "build", "stage", "vectorise"
+  Program program;  ///< symbolic; of a pass that does not apply the one before it
+  /// What the pass did not do, and why, a line each: "load x[j, i]: …".
+  std::vector<std::string> reasons;
+};
+
+struct PlanProgram {
+  std::vector<PlanStage> stages; ///< in order; the last one is what runs
+  SizeValues sizes;              ///< that the plan gives the program's sizes
+
+  const Program &last() const { return stages.back().program; }
+};
+
+/// Errors: those of variantOf() and buildProgram(): Unsupported, naming the op, for what has no
+/// program yet.
+llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan);
+
+} // namespace tilewright::program
