@@ -29,7 +29,8 @@ let V = 1
 warps W
 grid p < cdiv(64, t0), q < cdiv(96, t1)
 axis i < t0 at t0 * p of 64, j < t1 at t1 * q of 96
-a = load )" + load + R"( @ flat(V)
+a = load )" +
+         load + R"( @ flat(V)
 store y[i, j] = a
 )";
 }
@@ -156,7 +157,8 @@ c = reduce add a over j
 store y[i] = c
 )"));
   ASSERT_FALSE(bool(looped));
-  EXPECT_EQ(takeDiag(looped.takeError()).message,
-            "sums: no load is transposed; b = load x[j, i]: in a loop a slot would be written while "
-            "it is read");
+  EXPECT_EQ(
+      takeDiag(looped.takeError()).message,
+      "sums: no load is transposed; b = load x[j, i]: in a loop a slot would be written while "
+      "it is read");
 }

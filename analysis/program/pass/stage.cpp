@@ -127,9 +127,8 @@ private:
     auto any = [&](const auto &list) { return std::any_of(list.begin(), list.end(), isNamed); };
     return any(p.tensors) || any(p.lets) || any(p.axes) || any(p.buffers) || any(p.values) ||
            any(p.grid.variables) || any(p.roles) ||
-           std::any_of(p.sizes.begin(), p.sizes.end(), [&](Expr size) {
-             return p.context->info(size.variable()).name == name;
-           });
+           std::any_of(p.sizes.begin(), p.sizes.end(),
+                       [&](Expr size) { return p.context->info(size.variable()).name == name; });
   }
 
   std::string freeName(const std::string &wanted) const {

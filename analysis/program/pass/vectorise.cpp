@@ -62,10 +62,9 @@ private:
   void findWidths() {
     forEachOp(p.body, [&](const Op &op, const LoopNest &) {
       const LayoutSpec *spec = layoutOf(op);
-      bool hasVectors = spec && (spec->family == LayoutFamily::Flat ||
-                                 spec->family == LayoutFamily::Across ||
-                                 spec->family == LayoutFamily::Rows ||
-                                 spec->family == LayoutFamily::Columns);
+      bool hasVectors =
+          spec && (spec->family == LayoutFamily::Flat || spec->family == LayoutFamily::Across ||
+                   spec->family == LayoutFamily::Rows || spec->family == LayoutFamily::Columns);
       if (!hasVectors || !isOne(spec->arguments[0]))
         return;
       Width width{spec->arguments[0], std::nullopt};
@@ -186,8 +185,9 @@ private:
     for (size_t d = 0; d < dims.size(); ++d) {
       Expr dim = p.resolved(dims[d]);
       bool isRow = access.index[d] == last && position == last;
-      bool isInside = dim.isConstant() && Interval::ofExtent(dim.constant())
-                                              .contains(simplifier.range(access.index[d]));
+      bool isInside =
+          dim.isConstant() &&
+          Interval::ofExtent(dim.constant()).contains(simplifier.range(access.index[d]));
       if (isRow || (contains(p.axesOf(access.index[d]), along) && !isInside))
         divides(op, dim, "a row", bound);
     }
