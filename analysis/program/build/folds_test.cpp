@@ -60,8 +60,7 @@ void compare(const Module &module, KernelPlan plan, const Device &device, Agreem
   auto fold = [&](Count count) {
     return static_cast<double>(folds.at(folds.counts[count], sizes).value_or(-1));
   };
-  Resources resources =
-      resourcesOf(module.entry(), *plan.tiled, Instruction::Fma, device.limits);
+  Resources resources = resourcesOf(module.entry(), *plan.tiled, Instruction::Fma, device.limits);
   auto resource = [&](Expr e) {
     return static_cast<double>(evaluate(e, plan.assignment()).value_or(-1));
   };
@@ -75,8 +74,8 @@ void compare(const Module &module, KernelPlan plan, const Device &device, Agreem
   agreement.count("shared bytes", fold(Count::SharedBytes), resource(resources.sharedBytes));
   agreement.count("bytes written", fold(Count::WrittenBytes), features->writeBytes);
   agreement.count("bytes loaded", fold(Count::ReadBytes),
-                  features->ctas * (features->iterations * features->loadBytes +
-                                    features->outsideLoadBytes));
+                  features->ctas *
+                      (features->iterations * features->loadBytes + features->outsideLoadBytes));
 }
 
 } // namespace
@@ -102,15 +101,14 @@ TEST(BuiltFolds, AgreeWithResourcesAndFeatures) {
     for (int draw = 0; draw < 3; ++draw)
       if (auto values = drawValues(*plan->tiled, random)) {
         plan->values = *values;
-        compare(**module, *plan, *device,
-                kinds[kindOfCode((*module)->entry(), *plan->tiled).kind]);
+        compare(**module, *plan, *device, kinds[kindOfCode((*module)->entry(), *plan->tiled).kind]);
       }
   }
   for (CodeKind kind : {CodeKind::Elementwise, CodeKind::Reduction}) {
     Agreement &agreement = kinds[kind];
     std::cout << toString(kind) << ": " << agreement.plans << " plans\n";
-    for (const char *what : {"ctas", "ctas of features", "threads", "shared bytes",
-                             "bytes written", "bytes loaded"})
+    for (const char *what :
+         {"ctas", "ctas of features", "threads", "shared bytes", "bytes written", "bytes loaded"})
       std::cout << "  " << what << ": " << agreement.equal[what] << " equal, "
                 << agreement.less[what] << " less, " << agreement.more[what] << " more\n";
     EXPECT_GT(agreement.plans, 200u);
