@@ -196,3 +196,127 @@ b = load table[min(max(a, 0), 999), j] @ flat(V)
 store y[i, j] = bf16(b * 8)
 )");
 }
+
+namespace {
+
+const std::string argmax = R"(HloModule reference
+larger {
+  v = f32[] parameter(0)
+  i = s32[] parameter(1)
+  w = f32[] parameter(2)
+  j = s32[] parameter(3)
+  isLarger = pred[] compare(v, w), direction=GT
+  isSame = pred[] compare(v, w), direction=EQ
+  isFirst = pred[] compare(i, j), direction=LT
+  isTie = pred[] and(isSame, isFirst)
+  isLeft = pred[] or(isLarger, isTie)
+  value = f32[] select(isLeft, v, w)
+  index = s32[] select(isLeft, i, j)
+  ROOT both = (f32[], s32[]) tuple(value, index)
+}
+ENTRY main {
+  x = f32[12,20] parameter(0)
+  at = s32[12,20] iota(), iota_dimension=1
+  low = f32[] constant(-inf)
+  none = s32[] constant(0)
+  both = (f32[12], s32[12]) reduce(x, at, low, none), dimensions={1}, to_apply=larger
+  m = f32[12] get-tuple-element(both), index=0
+  n = s32[12] get-tuple-element(both), index=1
+  f = f32[12] convert(n)
+  ROOT y = f32[12] add(m, f)
+})";
+
+const std::string moments = R"(HloModule moments
+both {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] parameter(2)
+  d = f32[] parameter(3)
+  s = f32[] add(a, c)
+  m = f32[] maximum(b, d)
+  ROOT t = (f32[], f32[]) tuple(s, m)
+}
+ENTRY main {
+  x = f32[12,20] parameter(0)
+  z = f32[12,20] parameter(1)
+  zero = f32[] constant(0)
+  low = f32[] constant(-inf)
+  r = (f32[12], f32[12]) reduce(x, z, zero, low), dimensions={1}, to_apply=both
+  s = f32[12] get-tuple-element(r), index=0
+  m = f32[12] get-tuple-element(r), index=1
+  ROOT y = f32[12] multiply(s, m)
+})";
+
+/// Builds and runs at every size of the reduced dim.
+void runAll(const std::string &text) {
+  Example example(text);
+  BuiltKernel kernel("kernel", example.module, example.plan);
+  for (int64_t step = 1; step <= 20; ++step)
+    EXPECT_EQ(kernel.check(example.values({{"r0", step}, {"t0", 5}, {"warps", 2}}), 3), "");
+  EXPECT_EQ(kernel.programs.size(), 2u); // whole, and in steps
+}
+
+} // namespace
+
+TEST(BuiltPrograms, ArgMax) {
+  EXPECT_EQ(Example(argmax).program({}), R"(kernel y(x: f32[12, 20]) -> y: f32[12]
+let V = 1
+let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(20, V)))
+warps W
+grid p < cdiv(12, t0)
+axis i < t0 at t0 * p of 12, j < 20
+a = load x[i, j] @ rows(V, G)
+b, c = reduce argmax a over j
+store y[i] = b + f32(c)
+)");
+  EXPECT_EQ(Example(argmax).program({{"r0", 8}}), R"(kernel y(x: f32[12, 20]) -> y: f32[12]
+let V = 1
+let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(r0, V)))
+warps W
+grid p < cdiv(12, t0)
+axis i < t0 at t0 * p of 12, j < r0 at r0 * t of 20
+a = full -inf f32[i,j] @ rows(V, G)
+b = full 0 s32[i,j] @ rows(V, G)
+for t < cdiv(20, r0)
+  c = load x[i, j] @ rows(V, G)
+  d = map c > a & j < 20
+  b = map where(d, j, b)
+  a = map where(d, c, a)
+e = reduce max a over j
+f = reduce min where(a == e, b, 2147483647) over j
+store y[i] = e + f32(f)
+)");
+  runAll(argmax);
+  std::string ties = argmax; // few different values
+  std::string parameter = "  x = f32[12,20] parameter(0)\n";
+  ties.replace(ties.find(parameter), parameter.size(),
+               "  w = s8[12,20] parameter(0)\n  three = s8[] constant(3)\n"
+               "  threes = s8[12,20] broadcast(three), dimensions={}\n"
+               "  rest = s8[12,20] remainder(w, threes)\n  x = f32[12,20] convert(rest)\n");
+  runAll(ties);
+}
+
+TEST(BuiltPrograms, WhatIsRefused) {
+  std::string other = argmax; // the last of equal ones
+  other.replace(other.find("direction=LT"), 12, "direction=GT");
+  EXPECT_EQ(
+      Example(other).program({}),
+      "%both: no program for reduce: its reducer is not one of add, multiply, minimum, maximum, "
+      "and, or");
+}
+
+TEST(BuiltPrograms, SeveralResultsOfOneReduction) {
+  EXPECT_EQ(Example(moments).program({}), R"(kernel y(x: f32[12, 20], z: f32[12, 20]) -> y: f32[12]
+let V = 1
+let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(20, V)))
+warps W
+grid p < cdiv(12, t0)
+axis i < t0 at t0 * p of 12, j < 20
+a = load x[i, j] @ rows(V, G)
+b = reduce add a over j
+c = load z[i, j] @ rows(V, G)
+d = reduce max c over j
+store y[i] = b * d
+)");
+  runAll(moments);
+}

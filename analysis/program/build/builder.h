@@ -1,11 +1,13 @@
 // What the files of the builder share. Not for other folders.
 //
-//   builder.cpp     axes, layouts, results
-//   levels.cpp      regions of loops, values in them
-//   value.cpp       a value at coordinates: movement of data
-//   access.cpp      loads, conditions, index tiles
-//   pointwise.cpp   elementwise ops as scalar expressions
-//   reduce.cpp      reductions, and loops over windows and contracted dims
+//   builder.cpp       axes, layouts, results
+//   levels.cpp        regions of loops, values in them
+//   value.cpp         a value at coordinates: movement of data
+//   access.cpp        loads, conditions, index tiles
+//   pointwise.cpp     elementwise ops as scalar expressions
+//   reduce.cpp        reductions
+//   reduce_index.cpp  argmax and argmin
+//   windowed.cpp      loops over windows and contracted dims
 //
 // A value is asked for by op and coordinates, which are expressions over axes and loop variables;
 // an op asks its operands at the coordinates that its index maps give, down to loads. Equal
@@ -99,6 +101,8 @@ private:
 
   // value.cpp
   Made value(OpId op, Coordinates at, const Guard &guard, unsigned result = 0);
+  static std::vector<uint32_t> keyOf(OpId op, const Coordinates &at, const Guard &conditions,
+                                     unsigned result);
   Made make(OpId op, const Coordinates &at, const Guard &guard, unsigned result);
   Made throughMap(OpId op, unsigned operand, const IndexMap &map, const Coordinates &at,
                   const Guard &guard, Guard *conditions, const std::vector<Binding> &ranges = {});
@@ -143,6 +147,21 @@ private:
 
   // reduce.cpp
   Made reduction(OpId op, const Coordinates &at, const Guard &guard, unsigned result);
+  /// What a reduction has open while its input is asked for.
+  struct Pass {
+    std::vector<unsigned> parameters;
+    AxisSet over, moving; ///< reduced axes; those that loops move
+    unsigned outer = 0, opened = 0;
+    Aside aside;
+  };
+  llvm::Expected<Pass> openPass(OpId op, const Coordinates &at, const Guard &guard);
+  void closeLoops(const Pass &pass);
+  Leaf reduced(const Pass &pass, Monoid monoid, ValueId value, Source source);
+  // reduce_index.cpp
+  /// argmax or argmin of a value and its coordinate, if a reduction is one.
+  std::optional<Monoid> indexMonoid(OpId op) const;
+  Made indexReduction(OpId op, Monoid monoid, const Coordinates &at, const Guard &guard,
+                      unsigned result);
   Made windowed(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard,
                 unsigned result);
   struct Combination {
@@ -151,7 +170,8 @@ private:
     DType type;      ///< that sums are kept in
     double identity; ///< of that type
   };
-  llvm::Expected<Combination> combinationOf(OpId op, DType type) const;
+  /// Of one result of a reduction; each has to be combined by itself.
+  llvm::Expected<Combination> combinationOf(OpId op, DType type, unsigned result = 0) const;
   Made initialised(OpId op, const Combination &with, unsigned result, const Leaf &sum);
   Leaf inside(const AxisSet &axes);
   Coordinates reducedAt(OpId reduce, const Coordinates &at) const;
@@ -191,6 +211,12 @@ private:
   std::map<OpId, OpIndexing> indexings;
   unsigned depth = 0;
 };
+
+/// The type in which values of a type are summed.
+DType sumType(DType type);
+/// Identities of maximum and minimum.
+double lowestOf(DType type);
+double highestOf(DType type);
 
 /// Pointwise expressions that are used once become part of what uses them; values that nothing uses
 /// go; the others get names in order.

@@ -3,6 +3,7 @@
 #include "analysis/indexing/indexing.h"
 #include "analysis/program/build/build.h"
 #include "analysis/support/diag.h"
+#include "analysis/tiling/element_work.h"
 #include "analysis/tiling/resources.h"
 
 #include <algorithm>
@@ -29,7 +30,7 @@ public:
     rank = root.rank();
     frame.isRow.assign(rank, false);
     frame.joined.assign(rank, std::nullopt);
-    frame.isReduction = kindOfCode(graph, group).kind == CodeKind::Reduction;
+    frame.isReduction = kindOfCode(graph, group).kind == CodeKind::Reduction || isOfSeveral();
     if (!frame.isReduction)
       return std::move(frame);
     for (OpId id : group.group.ops)
@@ -60,6 +61,19 @@ private:
       if (!map.isKnownEmpty())
         maps.push_back(map);
     return maps;
+  }
+
+  /// Reductions of several operands alone, of which code is made by loops.
+  bool isOfSeveral() const {
+    bool isFound = false;
+    for (OpId id : group.group.ops) {
+      const tilewright::Op &op = graph[id];
+      bool isSeveral = op.opcode == Opcode::Reduce && op.operands.size() > 2;
+      if (takesLoop(op.opcode) && !isSeveral)
+        return false;
+      isFound |= isSeveral;
+    }
+    return isFound;
   }
 
   llvm::Error findRows() {

@@ -12,12 +12,31 @@ namespace {
 
 constexpr double inf = std::numeric_limits<double>::infinity();
 
-/// The type in which values of a type are summed.
-DType sumType(DType type) {
-  if (isFloat(type))
-    return type == DType::F64 ? type : DType::F32;
-  return type == DType::Pred || bitWidth(type) < 32 ? DType::S32 : type;
+const Graph *reducerOf(const Module &module, const tilewright::Op &op) {
+  for (const CalledGraph &called : op.called)
+    if (called.role == CallRole::ToApply)
+      return &module.graph(called.graph);
+  return nullptr;
 }
+
+/// The op that combines one of several results, from the two parameters that are of it alone.
+std::optional<Opcode> opcodeOfResult(const Graph &reducer, unsigned result) {
+  const tilewright::Op &root = reducer[reducer.root()];
+  if (root.opcode != Opcode::Tuple || result >= root.operands.size())
+    return std::nullopt;
+  const tilewright::Op &made = reducer[root.operands[result]];
+  auto isParameter = [&](OpId id, size_t number) {
+    return reducer[id].opcode == Opcode::Parameter &&
+           reducer[id].attrs.parameterNumber == static_cast<int64_t>(number);
+  };
+  size_t other = root.operands.size() + result;
+  bool isOwn = made.operands.size() == 2 &&
+               ((isParameter(made.operands[0], result) && isParameter(made.operands[1], other)) ||
+                (isParameter(made.operands[1], result) && isParameter(made.operands[0], other)));
+  return isOwn ? std::optional(made.opcode) : std::nullopt;
+}
+
+} // namespace
 
 double lowestOf(DType type) {
   if (isFloat(type))
@@ -32,18 +51,19 @@ double highestOf(DType type) {
   return std::ldexp(1.0, int(bitWidth(type)) - isSigned) - 1;
 }
 
-const Graph *reducerOf(const Module &module, const tilewright::Op &op) {
-  for (const CalledGraph &called : op.called)
-    if (called.role == CallRole::ToApply)
-      return &module.graph(called.graph);
-  return nullptr;
+DType sumType(DType type) {
+  if (isFloat(type))
+    return type == DType::F64 ? type : DType::F32;
+  return type == DType::Pred || bitWidth(type) < 32 ? DType::S32 : type;
 }
 
-} // namespace
-
-llvm::Expected<Builder::Combination> Builder::combinationOf(OpId id, DType type) const {
+llvm::Expected<Builder::Combination> Builder::combinationOf(OpId id, DType type,
+                                                            unsigned result) const {
   const Graph *reducer = reducerOf(module, graph[id]);
-  std::optional<Opcode> opcode = reducer ? reducerOpcode(*reducer) : std::nullopt;
+  std::optional<Opcode> opcode;
+  if (reducer)
+    opcode =
+        graph[id].operands.size() == 2 ? reducerOpcode(*reducer) : opcodeOfResult(*reducer, result);
   DType sum = sumType(type);
   if (!opcode)
     return unsupported(id, "its reducer is not one of add, multiply, minimum, maximum, and, or");
@@ -165,168 +185,81 @@ Coordinates Builder::reducedAt(OpId id, const Coordinates &at) const {
   return places;
 }
 
+llvm::Expected<Builder::Pass> Builder::openPass(OpId id, const Coordinates &at,
+                                                const Guard &guard) {
+  Pass pass;
+  pass.parameters = Frame::parametersOf(group, id);
+  if (graph[id].attrs.dimensions.size() != pass.parameters.size())
+    return unsupported(id, "its dims have no parameters");
+  for (unsigned parameter : pass.parameters)
+    if (axisOf[parameter]) {
+      insert(pass.over, *axisOf[parameter]);
+      if (isStepped(parameter))
+        insert(pass.moving, *axisOf[parameter]);
+    }
+  for (Expr e : at)
+    for (AxisId axis : p.axesOf(e))
+      if (contains(pass.over, axis))
+        return unsupported(id, "it is needed for more rows than one at a time");
+  pass.outer = levelOf(at, guard);
+  pass.aside = putAside(pass.outer);
+  pass.opened = openSteps(pass.outer, pass.parameters);
+  return pass;
+}
+
+void Builder::closeLoops(const Pass &pass) {
+  for (unsigned i = 0; i < pass.opened; ++i)
+    closeLoop();
+}
+
+/// Behind the loops: over the lanes.
+Builder::Leaf Builder::reduced(const Pass &pass, Monoid monoid, ValueId value, Source source) {
+  if (pass.over.empty())
+    return leafOf(value);
+  ScalarExpr scalar;
+  scalar.add(leafOf(value));
+  const Tile &tile = p[value].tile;
+  ValueId result = newValue(tile.type, without(tile.axes, pass.over), pass.outer);
+  append(pass.outer, ReduceOp{monoid, std::move(scalar), pass.over}, {result}, std::move(source));
+  return leafOf(result);
+}
+
 Builder::Made Builder::reduction(OpId id, const Coordinates &at, const Guard &guard,
                                  unsigned result) {
   const tilewright::Op &op = graph[id];
-  const std::vector<unsigned> &parameters = Frame::parametersOf(group, id);
+  if (std::optional<Monoid> monoid = indexMonoid(id))
+    return indexReduction(id, *monoid, at, guard, result);
   DType type = graph[op.operands[result]].shape.dtype;
-  auto with = combinationOf(id, type);
+  auto with = combinationOf(id, type, result);
   if (!with)
     return with.takeError();
-  if (op.operands.size() != 2)
-    return unsupported(id, "a reduction of several operands");
-  if (op.attrs.dimensions.size() != parameters.size())
-    return unsupported(id, "its dims have no parameters");
-  Coordinates places = reducedAt(id, at);
-  AxisSet over;
-  for (unsigned parameter : parameters)
-    if (axisOf[parameter])
-      insert(over, *axisOf[parameter]);
-  for (Expr e : at)
-    for (AxisId axis : p.axesOf(e))
-      if (contains(over, axis))
-        return unsupported(id, "it is needed for more rows than one at a time");
-
-  unsigned outer = levelOf(at, guard);
-  Aside aside = putAside(outer);
-  unsigned opened = openSteps(outer, parameters);
-  Made made = value(op.operands[result], places, guard);
-  if (!made)
-    return made;
+  auto pass = openPass(id, at, guard);
+  if (!pass)
+    return pass.takeError();
+  Made read = value(op.operands[result], reducedAt(id, at), guard);
+  if (!read)
+    return read;
+  Made x = converted(*read, type, with->type);
+  if (!x)
+    return x;
   ValueId summed;
-  if (opened == 0) {
-    Made x = converted(*made, type, with->type);
-    if (!x)
-      return x;
-    summed = over.empty() ? materialised(*x) : materialised(*x, over);
+  if (pass->opened == 0) {
+    summed = materialised(*x, pass->over);
   } else {
     // Lanes beyond the end of the row leave the sum alone.
     std::optional<Leaf> condition;
-    AxisSet moving;
-    for (unsigned parameter : parameters)
-      if (isStepped(parameter))
-        insert(moving, *axisOf[parameter]);
-    Made x = converted(*made, type, with->type);
-    if (!x)
-      return x;
-    if (!padWith(*x, moving, with->identity))
-      condition = inside(moving);
-    auto sum = accumulate(outer, *with, *x, condition, over);
+    if (!padWith(*x, pass->moving, with->identity))
+      condition = inside(pass->moving);
+    auto sum = accumulate(pass->outer, *with, *x, condition, pass->over);
     if (!sum)
       return sum.takeError();
-    for (unsigned i = 0; i < opened; ++i)
-      closeLoop();
-    valueLevels[sum->index] = outer;
+    closeLoops(*pass);
+    valueLevels[sum->index] = pass->outer;
     summed = *sum;
   }
-  Leaf total = leafOf(summed);
-  if (!over.empty()) {
-    ScalarExpr scalar;
-    scalar.add(total);
-    ValueId reduced = newValue(with->type, without(p[summed].tile.axes, over), outer);
-    append(outer, ReduceOp{with->monoid, std::move(scalar), over}, {reduced}, Source{id, at});
-    total = leafOf(reduced);
-  }
-  putBack(std::move(aside));
+  Leaf total = reduced(*pass, with->monoid, summed, Source{id, at});
+  putBack(std::move(pass->aside));
   return initialised(id, *with, result, total);
-}
-
-/// Windows, and dots without tiles: a loop over the op's own iteration, an element of the result a
-/// lane.
-Builder::Made Builder::windowed(OpId id, const OpIndexing &maps, const Coordinates &at,
-                                const Guard &guard, unsigned result) {
-  const tilewright::Op &op = graph[id];
-  bool isProduct = op.opcode == Opcode::Dot || op.opcode == Opcode::Convolution;
-  if (!isProduct && op.operands.size() != 2)
-    return unsupported(id, "a reduction of several operands");
-  size_t factors = isProduct ? 2 : 1;
-  for (size_t i = 0; i < factors; ++i)
-    if (maps.operands[i].maps.size() != 1)
-      return unsupported(id, "an operand is read at several places");
-  DType type = op.shape.dtype;
-  Combination with{Opcode::Add, Monoid::Add, sumType(type), 0};
-  if (!isProduct) {
-    auto found = combinationOf(id, type);
-    if (!found)
-      return found.takeError();
-    with = *found;
-  } else if (type == DType::Pred) {
-    return unsupported(id, "products of pred");
-  }
-  std::vector<MapVariable> ranges = maps.operands[0].maps[0].variables(VarKind::Range);
-  if (isProduct) // what one operand has no need of, the other may
-    for (const MapVariable &variable : maps.operands[1].maps[0].variables(VarKind::Range))
-      if (std::none_of(ranges.begin(), ranges.end(),
-                       [&](const MapVariable &other) { return other.var == variable.var; }))
-        ranges.push_back(variable);
-  bool isEmpty = false;
-  for (size_t i = 0; i < factors; ++i)
-    isEmpty |= maps.operands[i].maps[0].isKnownEmpty();
-  for (const MapVariable &range : ranges)
-    isEmpty |= range.domain.isEmpty();
-  if (isEmpty) {
-    if (isProduct)
-      return numberOf(0);
-    return initialised(id, with, result, numberOf(with.identity));
-  }
-  unsigned outer = levelOf(at, guard), opened = 0;
-  Aside aside = putAside(outer);
-  std::vector<Binding> bound;
-  for (const MapVariable &range : ranges) {
-    std::string name = names.of("tuvwz");
-    Expr step = context.variable(VarKind::Step, name);
-    int64_t count = range.domain.hi - range.domain.lo + 1;
-    setBounds(step, Interval::ofExtent(count));
-    openLoop(outer + opened++, step, name, p.number(count));
-    bound.push_back({range.var, step + range.domain.lo});
-  }
-  std::vector<Leaf> read;
-  Guard conditions;
-  bool isNeutral = false;
-  for (unsigned i = 0; i < factors; ++i) {
-    Guard own;
-    Made x = throughMap(id, i, maps.operands[i].maps[0], at, guard, &own, bound);
-    if (!x)
-      return x;
-    DType from = graph[op.operands[i]].shape.dtype;
-    isNeutral = !isProduct && isFloat(from) && setElse(*x, with.identity);
-    bool isFloatOfFloat = isFloat(from) && isFloat(with.type) && from != DType::F64;
-    Made wide = isProduct && isFloatOfFloat && with.type != DType::F64
-                    ? std::move(x)
-                    : converted(*x, from, with.type);
-    if (!wide)
-      return wide;
-    read.push_back(*wide);
-    conditions.insert(conditions.end(), own.begin(), own.end());
-  }
-  Leaf x = read[0];
-  if (isProduct) {
-    Made product = binary(Opcode::Multiply, read[0], read[1], with.type, false);
-    if (!product)
-      return product;
-    x = *product;
-  }
-  std::optional<Leaf> condition;
-  if (!isNeutral) {
-    auto found = predicate(id, conditions);
-    if (!found)
-      return found.takeError();
-    condition = *found;
-  }
-  Leaf total = x;
-  if (opened > 0 || condition) {
-    auto sum = accumulate(outer, with, x, condition, {});
-    if (!sum)
-      return sum.takeError();
-    for (unsigned i = 0; i < opened; ++i)
-      closeLoop();
-    valueLevels[sum->index] = outer;
-    total = leafOf(*sum);
-  }
-  putBack(std::move(aside));
-  if (isProduct)
-    return converted(total, with.type, type);
-  return initialised(id, with, result, total);
 }
 
 } // namespace tilewright::program

@@ -45,10 +45,8 @@ Guard Builder::simplified(const Guard &guard) {
   return result;
 }
 
-Builder::Made Builder::value(OpId op, Coordinates at, const Guard &guard, unsigned result) {
-  for (Expr &coordinate : at)
-    coordinate = simplify(coordinate);
-  Guard conditions = simplified(guard);
+std::vector<uint32_t> Builder::keyOf(OpId op, const Coordinates &at, const Guard &conditions,
+                                     unsigned result) {
   std::vector<uint32_t> key{op.index, result};
   for (Expr coordinate : at)
     key.push_back(coordinate.id());
@@ -60,6 +58,14 @@ Builder::Made Builder::value(OpId op, Coordinates at, const Guard &guard, unsign
       key.push_back(static_cast<uint32_t>(part >> 32));
     }
   }
+  return key;
+}
+
+Builder::Made Builder::value(OpId op, Coordinates at, const Guard &guard, unsigned result) {
+  for (Expr &coordinate : at)
+    coordinate = simplify(coordinate);
+  Guard conditions = simplified(guard);
+  std::vector<uint32_t> key = keyOf(op, at, conditions, result);
   unsigned level = levelOf(at, conditions);
   if (auto known = levels[level].known.find(key); known != levels[level].known.end())
     return known->second;
