@@ -25,8 +25,8 @@ Module moduleIn(const std::string &text) {
 }
 
 std::vector<double> resultOf(const Module &module) {
-  llvm::Expected<std::vector<Tensor>> values = evaluate(
-      module, module.entryId, fillArguments(module, module.entryId, 1));
+  llvm::Expected<std::vector<Tensor>> values =
+      evaluate(module, module.entryId, fillArguments(module, module.entryId, 1));
   std::vector<double> numbers;
   if (!values) {
     ADD_FAILURE() << takeDiag(values.takeError()).str();
