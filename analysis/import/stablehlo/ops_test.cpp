@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 
@@ -126,6 +128,67 @@ TEST(StableHloOps, EachIsThere) {
   }
   EXPECT_GT(read, 140u);
   EXPECT_GT(refused, 15u);
+}
+
+namespace {
+
+std::string documentText() {
+  std::string text = R"(# StableHLO
+
+Written by `scripts/update_docs.sh`; a test fails when it is out of date.
+
+StableHLO text is read in MLIR's short form and in its generic form, mixed as they come, from a file or from
+standard input (`-`), plain or gzip. What a file holds is told by its content, not by its name. A value's name
+is its op's: `%cst` is `cst`, `%3 = stablehlo.add` is `add.3`; names and source lines of `loc(…)` are kept as
+`metadata`. The entry is `@main`, else the only public function, else the only one that no other calls.
+
+- **Regions** become computations. What a region uses of its surroundings is copied in where it is a constant;
+  otherwise a loop carries it behind its own values, and a branch takes it as an operand. A reducer can use
+  constants only.
+- **Splats** become a scalar and a broadcast. `dense_resource` is a constant whose values are not there.
+- **Extents** with a bound are read as HLO's `<=8`, those without as `?`; an op that makes a shape at run time
+  is read where its result's type is static, and refused where it isn't.
+- **Quantised types** are read as the real numbers that they stand for: what an op results in is divided by
+  the scale, rounded, clamped, converted to the integer that is stored, and back. By tensor and by axis, not in
+  blocks. A kernel of them is priced as the arithmetic that this is.
+- **Attributes** that an op doesn't have are refused, those of other dialects (`mhlo.sharding`) passed over.
+  `tf.aliasing_output` and `jax.buffer_donor` are the arguments that may be overwritten.
+- **Other dialects**: `func`, `mhlo` (ops of StableHLO's names), `sdy` meshes and sharding constraints. MLIR bytecode
+  and VHLO are converted by `scripts/stablehlo_text.py` (jaxlib from PyPI).
+
+| op | becomes |
+|---|---|
+)";
+  for (const stablehlo::OpRow *row : stablehlo::allOps()) {
+    std::string becomes = fmt::format("`{}`", toString(row->opcode));
+    if (!row->refusal.empty())
+      becomes = fmt::format("refused: {}", row->refusal);
+    else if (row->lower == stablehlo::lowerQuantize)
+      becomes = "the rounding";
+    else if (row->lower == stablehlo::lowerDequantize || row->lower == stablehlo::lowerSharding)
+      becomes = "its operand";
+    else if (row->opcode == Opcode::Parameter || row->name == "chlo.square")
+      becomes = "a formula of elementwise ops";
+    else if (row->lower == stablehlo::lowerChloUnary)
+      becomes += ", of complex numbers a formula";
+    else if (row->lower == stablehlo::lowerChloBroadcast)
+      becomes += " of spread operands";
+    text += fmt::format("| {} | {} |\n", row->name, becomes);
+  }
+  return text;
+}
+
+} // namespace
+
+TEST(StableHloOps, AreDocumented) {
+  const std::string path = "docs/stablehlo.md", text = documentText();
+  if (const char *update = std::getenv("TILEWRIGHT_UPDATE_DOCS"); update && *update == '1') {
+    std::ofstream(path) << text;
+    return;
+  }
+  llvm::Expected<std::string> committed = readFile(path);
+  ASSERT_TRUE(static_cast<bool>(committed)) << takeDiag(committed.takeError()).str();
+  EXPECT_EQ(*committed, text) << "scripts/update_docs.sh writes it";
 }
 
 TEST(StableHloOps, WhatIsReadPrintsAndReadsBack) {
