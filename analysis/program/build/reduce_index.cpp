@@ -9,7 +9,7 @@ namespace tilewright::program {
 
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity();
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 /// Runs a reducer of two values and their indices: whether it takes the first pair; nothing if it
 /// makes another one.
@@ -35,7 +35,7 @@ std::optional<bool> takesFirst(eval::ScalarProgram &reducer, bool isFloatValue, 
 bool isIndexReducer(eval::ScalarProgram &reducer, bool isFloatValue, bool isMax) {
   std::vector<double> values{-7, -1, 0, 2, 100};
   if (isFloatValue)
-    values.insert(values.end(), {-inf, -0.5, 0.25, inf});
+    values.insert(values.end(), {-infinite, -0.5, 0.25, infinite});
   for (double v : values)
     for (double w : values)
       for (int64_t i : {0, 1, 5})
