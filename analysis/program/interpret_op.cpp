@@ -80,10 +80,7 @@ Interpreter::Flow Interpreter::kind(const Op &op, const LoadOp &o) {
     return Flow::Failed;
   for (int64_t position : at)
     elements.data.push_back(position < 0 ? o.otherwise : from.asDouble(position));
-  AxisId contiguous;
-  if (!o.from.index.empty() && o.from.index.back().isVariable())
-    contiguous = program.axisOf(o.from.index.back().variable());
-  add(Count::Loads, moves(tile.layout, contiguous));
+  add(Count::Loads, moves(tile.layout, memoryRunOf(program, o.from).axis));
   define(op.results[0], std::move(elements));
   return Flow::Next;
 }
@@ -164,10 +161,8 @@ Interpreter::Flow Interpreter::kind(const Op &op, const StoreOp &o) {
       put(to, at[i], data[i]);
       ++stored[o.to.tensor.index][static_cast<size_t>(at[i])];
     }
-  AxisId contiguous;
-  if (!o.to.index.empty() && o.to.index.back().isVariable())
-    contiguous = program.axisOf(o.to.index.back().variable());
-  add(Count::Stores, moves(heldAs(o.value, axes, o.layout, o.value.type()), contiguous));
+  add(Count::Stores,
+      moves(heldAs(o.value, axes, o.layout, o.value.type()), memoryRunOf(program, o.to).axis));
   return Flow::Next;
 }
 

@@ -103,6 +103,20 @@ llvm::Error Program::errorAt(SourceLoc where, std::string message, DiagClass cls
   return makeError(cls, "{}", message);
 }
 
+MemoryRun memoryRunOf(const Program &program, const Access &access) {
+  MemoryRun run;
+  if (access.index.empty())
+    return run;
+  Expr index = access.index.back();
+  if (index.kind() == ExprKind::Add && index.rhs().isConstant()) {
+    run.start = index.rhs().constant();
+    index = index.lhs();
+  }
+  if (index.isVariable())
+    run.axis = program.axisOf(index.variable());
+  return run;
+}
+
 Expr bufferBytes(const Program &program, const Buffer &buffer) {
   Expr elements = program.number(1);
   for (size_t i = 0; i < buffer.order.size(); ++i) {

@@ -122,6 +122,14 @@ struct Program {
                       DiagClass cls = DiagClass::BadInput) const;
 };
 
+/// How an access runs along memory: its last index is an axis plus a number, so that neighbours
+/// along the axis are neighbours in memory. No axis: it does not.
+struct MemoryRun {
+  AxisId axis;
+  int64_t start = 0; ///< the element of its row at coordinate 0 of the axis
+};
+MemoryRun memoryRunOf(const Program &program, const Access &access);
+
 /// Bytes of a buffer's slots together (units of `alignment` each: 1024 under a producer's swizzle
 /// of 128, else 128), over size variables.
 Expr bufferBytes(const Program &program, const Buffer &buffer);

@@ -210,8 +210,8 @@ TEST(Footprint, EveryMapOfTheBundledModels) {
           for (const IndexMap &map : operand.maps) {
             ++maps;
             Count whole = count(image(map), only(Engine::ClosedForms));
-            EXPECT_TRUE(whole.points) << path << " " << graph.op(OpId{i}).name << ": "
-                                      << map.str() << ": " << whole.reason;
+            EXPECT_TRUE(whole.points) << path << " " << graph.op(OpId{i}).name << ": " << map.str()
+                                      << ": " << whole.reason;
             // A tile of at most 3 in each dim, in the middle, cut to 3 steps of a reduction.
             Reads tile{map, {}};
             for (const MapVariable &v : map.variables()) {

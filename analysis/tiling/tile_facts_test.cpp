@@ -249,5 +249,6 @@ TEST(TileFacts, CtasAreCountedRowMajor) {
   const SizeList sizes{1, 1, 8, 64, 32};
   EXPECT_EQ(ctaCount(d.group.space, d.filled(sizes)), 768);
   for (int64_t cta : {0, 1, 63, 64, 127, 128, 383, 384, 767})
-    EXPECT_EQ(idsOf(d, sizes, cta), (SizeList{cta / 384, cta % 384 / 128, cta % 128 / 64, cta % 64}));
+    EXPECT_EQ(idsOf(d, sizes, cta),
+              (SizeList{cta / 384, cta % 384 / 128, cta % 128 / 64, cta % 64}));
 }

@@ -96,27 +96,40 @@ private:
     return bytes;
   }
 
-  /// 1 where the runs of an access along an axis start at sectors: tiles and rows do.
-  Expr runsAreAligned(const Access &access, AxisId along) const {
+  /// 1 where the runs of an access start at sectors and stay in the tensor: tiles, rows and the
+  /// first one do.
+  Expr runsAreAligned(const Access &access, const MemoryRun &run) const {
     const TensorInfo &tensor = p[access.tensor];
     int64_t bits = bitWidth(tensor.type);
     auto isMultiple = [&](Expr elements) {
       return (p.resolved(elements) * bits).mod(sectorBits).isEqual(p.number(0));
     };
-    bool isAtStart = p.resolved(p[along].origin).isConstant(0);
-    Expr tiles = isAtStart ? p.number(1) : isMultiple(p[along].extent);
-    return tensor.dims.size() > 1 ? tiles * isMultiple(tensor.dims.back()) : tiles;
+    const Axis &axis = p[run.axis];
+    Expr aligned = p.number(1);
+    if (!p.resolved(axis.origin).isConstant(0))
+      aligned = aligned * isMultiple(axis.extent);
+    if (tensor.dims.size() > 1)
+      aligned = aligned * isMultiple(tensor.dims.back());
+    if (run.start == 0)
+      return aligned;
+    Expr end = p.resolved((axis.bound ? axis.bound : axis.origin + axis.extent) + run.start);
+    Expr isInside = run.start > 0 ? p.resolved(tensor.dims.back()).isAtLeast(end) : p.number(0);
+    return aligned * isMultiple(p.number(run.start)) * isInside;
   }
 
   /// Sectors of an access. Runs are along the innermost dim; where they start anywhere, each may
   /// take one more, and what moves otherwise along that dim takes one an element.
   void addSectors(const Op &op, Count count, const Access &access, const Surroundings &around) {
     AxisSet axes = boxOf(op, access);
-    AxisId along = contiguousAxis(access);
+    MemoryRun run = memoryRunOf(p, access);
+    AxisId along = run.axis;
     int64_t bits = bitWidth(p[access.tensor].type);
     bool isExact = true, isRun = along.isValid();
     std::vector<Expr> coordinates;
-    for (Expr index : access.index) { // else two rows may be one
+    for (size_t d = 0; d < access.index.size(); ++d) { // else two rows may be one
+      Expr index = access.index[d];
+      if (d + 1 == access.index.size() && run.axis.isValid())
+        index = p[run.axis].var;
       bool isNew = std::find(coordinates.begin(), coordinates.end(), index) == coordinates.end();
       bool isPlain = index.isConstant() ||
                      (index.isVariable() && isNew && !p.valueOf(index.variable()).isValid());
@@ -129,7 +142,7 @@ private:
       folds.sectorsAreExact = p.number(0);
       return add(op, count, executions.elements(around, axes, isExact));
     }
-    Expr isAligned = runsAreAligned(access, along);
+    Expr isAligned = runsAreAligned(access, run);
     Expr exact = executions.sectors(around, axes, along, bits);
     Expr runs = executions.elements(around, without(axes, {along}), isExact);
     Expr extent = p.resolved(p[along].extent);
@@ -148,12 +161,6 @@ private:
       for (AxisId axis : p[copy->buffer].order)
         insert(axes, axis);
     return axes;
-  }
-
-  AxisId contiguousAxis(const Access &access) const {
-    if (access.index.empty() || !access.index.back().isVariable())
-      return AxisId{};
-    return p.axisOf(access.index.back().variable());
   }
 
   /// Warp instructions that move a tile held like this: vectors of the first register digit where
@@ -182,13 +189,14 @@ private:
     add(op, Count::ReadBytes, bytesOf(op, o.from, around));
     addSectors(op, Count::ReadSectors, o.from, around);
     add(op, Count::Loads,
-        executions.times(around) * moves(p[op.results[0]].tile.layout, contiguousAxis(o.from)));
+        executions.times(around) *
+            moves(p[op.results[0]].tile.layout, memoryRunOf(p, o.from).axis));
   }
   void kind(const Op &op, const StoreOp &o, Surroundings &around) {
     add(op, Count::WrittenBytes, bytesOf(op, o.to, around));
     addSectors(op, Count::WrittenSectors, o.to, around);
     Layout held = heldAs(o.value, boxOf(op, o.to), o.layout);
-    add(op, Count::Stores, executions.times(around) * moves(held, contiguousAxis(o.to)));
+    add(op, Count::Stores, executions.times(around) * moves(held, memoryRunOf(p, o.to).axis));
   }
   void kind(const Op &op, const AtomicOp &o, Surroundings &around) {
     bytesOf(op, o.to, around);

@@ -70,6 +70,14 @@ inline const std::vector<GoldenProgram> &goldenPrograms() {
                            {"W", d.of({1, 2, 4})}};
        },
        1e-6},
+      {"window", // neighbours behind the first 64 of a row
+       [](SizeDice &d) {
+         int64_t n = d.of({1, 7, 16, 32, 48, 64, 100});
+         return SizeValues{{"M", d.in(1, 20)},      {"N", n},
+                           {"K", n + 64},           {"BM", d.in(1, 8)},
+                           {"BN", 16 * d.in(1, 4)}, {"W", d.of({1, 2, 4})}};
+       },
+       1e-6},
       {"softmax",
        [](SizeDice &d) {
          return SizeValues{{"M", d.in(1, 12)},
