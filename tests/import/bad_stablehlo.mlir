@@ -352,3 +352,8 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+// -----
+func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.1>>) -> tensor<4xi8> {
+  %r = stablehlo.bitcast_convert %x : (tensor<4x!quant.uniform<i8:f32, 0.1>>) -> tensor<4xi8>  // error at stablehlo.bitcast_convert: stablehlo.bitcast_convert: of quantised values is not read
+  return %r : tensor<4xi8>
+}

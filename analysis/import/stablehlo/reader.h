@@ -52,7 +52,7 @@ struct OpText {
   Attributes attributes;
   std::vector<Region> regions;
   std::vector<std::unique_ptr<Captures>> captures;
-  bool hasOperandTypes = false, hasTypes = false;
+  bool hasOperandTypes = false;
   std::vector<Type> operandTypes, types; ///< types: of the results, or what the short form lists
 };
 
@@ -88,7 +88,6 @@ public:
   GraphId named(const std::string &name, Graph (*make)(std::string name, Opcode, DType),
                 Opcode opcode, DType type, SourceLoc loc);
   std::string graphName(const std::string &base);
-  Totals &limits() { return totals; }
 
 private:
   struct Function {
