@@ -11,13 +11,18 @@ namespace tilewright::stablehlo {
 
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (char c : text) {
+  for (size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const size_t bytes = characterBytes(text, i);
     if (c == '"' || c == '\\')
-      out += '\\';
-    if (c == '\n')
+      out += fmt::format("\\{}", text[i]);
+    else if (c == '\n')
       out += "\\n";
+    else if (bytes == 0 || c < 0x20 || c == 0x7f) // in octal, as C writes them
+      out += fmt::format("\\{:03o}", c);
     else
-      out += c;
+      out += text.substr(i, bytes);
+    i += std::max<size_t>(bytes, 1);
   }
   return out + '"';
 }
@@ -164,8 +169,16 @@ void Reader::setAttributes() {
       Op &op = graph.op(OpId{i});
       std::vector<RawAttribute> kept = std::move(op.rawAttrs);
       op.rawAttrs.clear();
+      if (op.opcode == Opcode::Conditional && graph.op(op.operands[0]).shape.dtype == DType::Pred &&
+          op.called.size() == 2)
+        for (size_t k : {0, 1}) // HLO has names for the branches of a truth value
+          kept.push_back({k == 0 ? "true_computation" : "false_computation",
+                          "%" + module.graph(op.called[k].graph).name(), op.loc});
       for (auto &[name, text] : typedAttributes(module, op))
-        if (std::none_of(kept.begin(), kept.end(), [&](auto &raw) { return raw.name == name; }))
+        if (std::none_of(kept.begin(), kept.end(), [&](auto &raw) {
+              return raw.name == name ||
+                     (raw.name == "true_computation" && name == "branch_computations");
+            }))
           op.rawAttrs.push_back({name, std::move(text), op.loc});
       op.rawAttrs.insert(op.rawAttrs.end(), std::make_move_iterator(kept.begin()),
                          std::make_move_iterator(kept.end()));

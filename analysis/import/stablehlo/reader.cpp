@@ -357,10 +357,10 @@ bool Reader::parseGenericFunction() {
   }
   Scope scope(graphName(name), nullptr, RegionKind::Function, nullptr, totals);
   std::vector<OpId> returned;
+  std::vector<Argument> arguments;
   if (!lexer.expect('{'))
     return false;
   if (lexer.consume('^')) {
-    std::vector<Argument> arguments;
     if (lexer.identifier().empty())
       return lexer.failExpected("a block's label");
     if (lexer.peek() == '(' && !parseFunctionArguments(arguments, function))
@@ -369,10 +369,35 @@ bool Reader::parseGenericFunction() {
       return false;
     startFunction(scope, arguments);
   }
-  if (!parseBlock(scope, returned) || !lexer.expect(')'))
+  if (!parseBlock(scope, returned) || !lexer.expect(')') ||
+      !checkFunctionType(attributes, scope, arguments, returned))
     return false;
   lexer.rewind(end);
   return addFunction(std::move(name), std::move(function), scope, returned);
+}
+
+/// `function_type = (t, t) -> t` must be what the arguments and the results are.
+bool Reader::checkFunctionType(Attributes &attributes, const Scope &scope,
+                               const std::vector<Argument> &arguments,
+                               const std::vector<OpId> &returned) {
+  const Attribute *attribute = attributes.take("function_type");
+  if (!attribute)
+    return true;
+  std::vector<Type> from, to;
+  lexer.rewind(attribute->value.begin);
+  if (!parseTypeList(from))
+    return false;
+  if (!lexer.consume("->"))
+    return lexer.failExpected("'->'");
+  if (!parseTypeList(to))
+    return false;
+  bool fits = from.size() == arguments.size() && to.size() == returned.size();
+  for (size_t i = 0; fits && i < from.size(); ++i)
+    fits = from[i].shape.sameDimsAndType(arguments[i].type.shape);
+  for (size_t i = 0; fits && i < to.size(); ++i)
+    fits = to[i].shape.sameDimsAndType(scope.graph.op(returned[i]).shape);
+  return fits || lexer.fail(attribute->offset, "the function's type is not that of its arguments "
+                                               "and results");
 }
 
 bool Reader::declare(std::string name, Function function) {

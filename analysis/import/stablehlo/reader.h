@@ -123,6 +123,8 @@ private:
   bool parseFunctionResults(std::vector<Type> &results);
   bool addFunction(std::string name, Function function, Scope &scope,
                    const std::vector<OpId> &returned);
+  bool checkFunctionType(Attributes &attributes, const Scope &scope,
+                         const std::vector<Argument> &arguments, const std::vector<OpId> &returned);
   bool declare(std::string name, Function function);
   void startFunction(Scope &scope, const std::vector<Argument> &arguments);
 
