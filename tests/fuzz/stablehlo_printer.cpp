@@ -336,7 +336,8 @@ private:
 
   void elementwise(const Graph &graph, const Op &op) {
     for (const stablehlo::OpRow *row : stablehlo::allOps())
-      if (row->opcode == op.opcode && row->lower == stablehlo::lowerDirect &&
+      if (row->opcode == op.opcode &&
+          (row->lower == stablehlo::lowerDirect || row->lower == stablehlo::lowerBitcast) &&
           row->name.starts_with("stablehlo."))
         return either(graph, op, row->name.substr(10), "", "");
     for (const stablehlo::OpRow *row : stablehlo::allOps())

@@ -352,3 +352,15 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
+// -----
+func.func @main(%x: tensor<4x!quant.uniform<i8:f32, 0.1>>) -> tensor<4xi8> {
+  %r = stablehlo.bitcast_convert %x : (tensor<4x!quant.uniform<i8:f32, 0.1>>) -> tensor<4xi8>  // error at stablehlo.bitcast_convert: stablehlo.bitcast_convert: of quantised values is not read
+  return %r : tensor<4xi8>
+}
+// -----
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<4xf32>) -> tensor<5xf32>, sym_name = "main"}> ({  // error at function_type: the function's type is not that of its arguments and results
+  ^bb0(%x: tensor<4xf32>):
+    "func.return"(%x) : (tensor<4xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()

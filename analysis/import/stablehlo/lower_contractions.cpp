@@ -199,12 +199,8 @@ bool convolutionDims(Lowering &l, ConvDims &dims) {
     return in.failExpected("the dims");
   if (in.consumeIdentifier("raw")) {
     Attributes fields;
-    MlirLexer raw = l.at(*attribute);
-    raw.consume('#');
-    raw.identifier();
-    const uint32_t end = attribute->value.end;
-    // `raw` stands where the first name is expected.
-    MlirLexer list = l.reader.lexer.part({in.offset(), end});
+    // `raw` stands where a dictionary has its first name.
+    MlirLexer list = l.reader.lexer.part({in.offset(), attribute->value.end});
     while (list.peek() != '>') {
       Attribute field;
       if (!fields.all().empty())

@@ -10,6 +10,15 @@ namespace tilewright::stablehlo {
 
 bool lowerDirect(Lowering &l) { return l.finish(l.make(l.row.opcode)); }
 
+/// The bits of a quantised value are those of its integer, which isn't what is held here.
+bool lowerBitcast(Lowering &l) {
+  for (const std::vector<Type> *types : {&l.text.operandTypes, &l.text.types})
+    for (const Type &type : *types)
+      if (type.quantization)
+        return l.refuse("of quantised values is not read");
+  return lowerDirect(l);
+}
+
 /// A splat becomes a scalar and a broadcast.
 bool lowerConstant(Lowering &l) {
   if (!l.hasOperands(0) || !l.need("value"))

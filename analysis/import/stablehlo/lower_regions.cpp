@@ -229,7 +229,8 @@ namespace {
 bool isHloValue(std::string_view text) {
   HloParseError error;
   HloLexer lexer(text, 0, static_cast<uint32_t>(text.size()), error);
-  return !text.empty() && lexer.skipValue() && lexer.atEnd() && !error.isSet;
+  const bool isPlain = quoted(text).size() == text.size() + 2; // nothing to be escaped
+  return isPlain && !text.empty() && lexer.skipValue() && lexer.atEnd() && !error.isSet;
 }
 
 } // namespace

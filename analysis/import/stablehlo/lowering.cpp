@@ -171,11 +171,14 @@ OpId Lowering::tuple(std::vector<OpId> elements, std::string_view suffix) {
 
 namespace {
 
-/// Results that hold only elements of the operands have their precision.
+/// Results that hold only elements of the operands, or what a computation returns, have been
+/// rounded already.
 bool keepsElements(Opcode opcode) {
   switch (opcode) {
   case Opcode::Broadcast:
+  case Opcode::Call:
   case Opcode::Concatenate:
+  case Opcode::Conditional:
   case Opcode::DynamicSlice:
   case Opcode::Gather:
   case Opcode::GetTupleElement:
@@ -201,7 +204,7 @@ bool Lowering::finish(Op op) {
   const bool isQuantized = std::any_of(text.types.begin(), text.types.end(), [](const Type &type) {
     return type.quantization != nullptr;
   });
-  return !isQuantized || refuse("several quantised results are not read");
+  return !isQuantized || keepsElements(opcode) || refuse("several quantised results are not read");
 }
 
 bool Lowering::finish(std::vector<OpId> results) {

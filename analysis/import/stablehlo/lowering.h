@@ -90,7 +90,7 @@ public:
   /// The results are these values.
   bool finish(std::vector<OpId> values);
 
-  /// The computation of a region that takes scalars, with `results` results, any number where 0.
+  /// Makes the computation of a region that takes scalars.
   bool reducer(size_t region, GraphId &out);
 
   Reader &reader;
@@ -106,6 +106,7 @@ void addRaw(Op &op, std::string_view name, std::string text);
 // Lowerings, by file.
 // lower_elementwise.cpp
 bool lowerDirect(Lowering &);
+bool lowerBitcast(Lowering &);
 bool lowerConstant(Lowering &);
 bool lowerIota(Lowering &);
 bool lowerCompare(Lowering &);
@@ -127,6 +128,7 @@ bool lowerDimensionSize(Lowering &);
 bool lowerDynamicShape(Lowering &);
 bool lowerDynamicPad(Lowering &);
 bool lowerRealDynamicSlice(Lowering &);
+bool lowerDynamicGather(Lowering &);
 // lower_contractions.cpp
 bool lowerDotGeneral(Lowering &);
 bool lowerDot(Lowering &);
@@ -134,7 +136,6 @@ bool lowerConvolution(Lowering &);
 bool lowerRaggedDot(Lowering &);
 bool lowerGather(Lowering &);
 bool gatherWith(Lowering &, std::vector<int64_t> sizes);
-bool lowerDynamicGather(Lowering &);
 bool lowerScatter(Lowering &);
 /// The window of an op whose attributes have these names; "" for those that it doesn't have.
 bool windowOf(Lowering &, const std::vector<int64_t> &sizes, std::string_view baseDilation,

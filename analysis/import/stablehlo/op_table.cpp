@@ -20,7 +20,7 @@ constexpr OpRow rows[] = {
     {"stablehlo.add", Opcode::Add, lowerDirect},
     {"stablehlo.and", Opcode::And, lowerDirect},
     {"stablehlo.atan2", Opcode::Atan2, lowerDirect},
-    {"stablehlo.bitcast_convert", Opcode::BitcastConvert, lowerDirect},
+    {"stablehlo.bitcast_convert", Opcode::BitcastConvert, lowerBitcast},
     {"stablehlo.cbrt", Opcode::Cbrt, lowerDirect},
     {"stablehlo.ceil", Opcode::Ceil, lowerDirect},
     {"stablehlo.clamp", Opcode::Clamp, lowerDirect},

@@ -52,7 +52,7 @@ struct OpText {
   Attributes attributes;
   std::vector<Region> regions;
   std::vector<std::unique_ptr<Captures>> captures;
-  bool hasOperandTypes = false, hasTypes = false;
+  bool hasOperandTypes = false;
   std::vector<Type> operandTypes, types; ///< types: of the results, or what the short form lists
 };
 
@@ -88,7 +88,6 @@ public:
   GraphId named(const std::string &name, Graph (*make)(std::string name, Opcode, DType),
                 Opcode opcode, DType type, SourceLoc loc);
   std::string graphName(const std::string &base);
-  Totals &limits() { return totals; }
 
 private:
   struct Function {
@@ -124,6 +123,8 @@ private:
   bool parseFunctionResults(std::vector<Type> &results);
   bool addFunction(std::string name, Function function, Scope &scope,
                    const std::vector<OpId> &returned);
+  bool checkFunctionType(Attributes &attributes, const Scope &scope,
+                         const std::vector<Argument> &arguments, const std::vector<OpId> &returned);
   bool declare(std::string name, Function function);
   void startFunction(Scope &scope, const std::vector<Argument> &arguments);
 

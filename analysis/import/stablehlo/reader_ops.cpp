@@ -284,7 +284,6 @@ bool Reader::parseTypeList(std::vector<Type> &out) {
 bool Reader::parseTypes(OpText &op) {
   if (!lexer.expect(':'))
     return false;
-  op.hasTypes = true;
   std::vector<Type> first;
   if (lexer.peek() == '(') {
     if (!parseTypeList(first) || !lexer.consume("->"))

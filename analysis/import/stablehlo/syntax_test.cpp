@@ -94,6 +94,20 @@ module {
   EXPECT_EQ(attributeOf(module, "c", "metadata"), "");
 }
 
+TEST(StableHloSyntax, StringsAreWrittenAsHloReadsThem) {
+  const Module module = moduleIn(R"(
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = stablehlo.custom_call @"my \22call\22"(%x) {backend_config = "a\1E\FF\0A\5Cé"} : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+})");
+  EXPECT_EQ(attributeOf(module, "r", "backend_config"), "\"a\\036\\377\\n\\\\é\"");
+  EXPECT_EQ(attributeOf(module, "r", "custom_call_target"), "\"my \\\"call\\\"\"");
+  llvm::Expected<Module> again =
+      importBuffer(std::make_shared<const SourceBuffer>("printed", printHlo(module)));
+  EXPECT_TRUE(static_cast<bool>(again));
+  llvm::consumeError(again.takeError());
+}
+
 TEST(StableHloSyntax, DonatedArguments) {
   const Module module = moduleIn(R"(
 module @step attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
@@ -161,6 +175,10 @@ func.func @main() -> (tensor<f32>, tensor<i32>) {
   const OpId loop = module.entry().find("r");
   ASSERT_TRUE(loop.isValid());
   EXPECT_EQ(module.entry().op(loop).shape.str(false), "(f32[], s32[], f32[])");
+  // Branches of a truth value are written as XLA reads them.
+  EXPECT_NE(printHlo(module).find(", true_computation=%b.0, false_computation=%b.1"),
+            std::string::npos)
+      << printHlo(module);
 }
 
 TEST(StableHloSyntax, ReducersMayUseConstantsOfOutside) {

@@ -1,0 +1,222 @@
+// What follows once a module is read: calls are resolved, the entry is chosen, ops get the text of
+// their attributes.
+#include "analysis/import/hlo_attribute_printer.h"
+#include "analysis/import/stablehlo/reader.h"
+#include "analysis/support/printable.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tilewright::stablehlo {
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (size_t i = 0; i < text.size();) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const size_t bytes = characterBytes(text, i);
+    if (c == '"' || c == '\\')
+      out += fmt::format("\\{}", text[i]);
+    else if (c == '\n')
+      out += "\\n";
+    else if (bytes == 0 || c < 0x20 || c == 0x7f) // in octal, as C writes them
+      out += fmt::format("\\{:03o}", c);
+    else
+      out += text.substr(i, bytes);
+    i += std::max<size_t>(bytes, 1);
+  }
+  return out + '"';
+}
+
+bool Reader::endModule() {
+  if (!isExplicit && functions.empty())
+    return true; // none is open
+  if (functions.empty())
+    return lexer.fail(module.loc.offset, "the module has no function");
+  module.source = source;
+  if (!module.loc.isKnown())
+    module.loc = SourceLoc{functions.at(order.front()).offset};
+  if (!resolveCalls() || !chooseEntry())
+    return false;
+  setAttributes();
+  dropUnreached();
+  modules.push_back(std::move(module));
+  module = Module();
+  functions.clear();
+  order.clear();
+  graphNames.clear();
+  calls.clear();
+  locations.clear();
+  namedGraphs.clear();
+  isExplicit = false;
+  return true;
+}
+
+bool Reader::resolveCalls() {
+  for (const Call &pending : calls) {
+    auto it = functions.find(pending.call.function);
+    if (it == functions.end())
+      return lexer.fail(pending.call.offset,
+                        fmt::format("there is no function @{}", excerpt(pending.call.function)));
+    if (it->second.isDeclaration)
+      return lexer.fail(pending.call.offset,
+                        fmt::format("function @{} has no body", excerpt(pending.call.function)),
+                        DiagClass::Unsupported);
+    it->second.isCalled = true;
+    module.graph(pending.graph)
+        .op(pending.call.op)
+        .called.push_back({pending.call.role, it->second.graph});
+  }
+  return true;
+}
+
+bool Reader::chooseEntry() {
+  auto only = [&](auto isCandidate) {
+    const Function *found = nullptr;
+    for (const std::string &name : order) {
+      const Function &function = functions.at(name);
+      if (function.isDeclaration || !isCandidate(name, function))
+        continue;
+      if (found)
+        return static_cast<const Function *>(nullptr);
+      found = &function;
+    }
+    return found;
+  };
+  const Function *entry = only([](auto &name, auto &) { return name == "main"; });
+  if (!entry)
+    entry = only([](auto &, auto &f) { return f.isPublic; });
+  if (!entry)
+    entry = only([](auto &, auto &f) { return !f.isCalled; });
+  if (!entry)
+    return lexer.fail(functions.at(order.front()).offset,
+                      fmt::format("of {} functions none is @main, and several could be it; name "
+                                  "one @main",
+                                  order.size()));
+  module.entryId = entry->graph;
+  addDonations(*entry);
+  return true;
+}
+
+void Reader::addDonations(const Function &entry) {
+  const bool isTuple = module.entry().op(module.entry().root()).shape.isTuple;
+  std::string aliases, donors;
+  for (auto [argument, output] : entry.aliases)
+    aliases += fmt::format("{}{{{}}}: ({}, {{}}, may-alias)", aliases.empty() ? " " : ", ",
+                           isTuple ? std::to_string(output) : "", argument);
+  for (size_t argument : entry.donated)
+    donors += fmt::format("{}({}, {{}})", donors.empty() ? " " : ", ", argument);
+  if (!aliases.empty())
+    module.attributes.push_back({"input_output_alias", "{" + aliases + " }", {}});
+  if (!donors.empty())
+    module.attributes.push_back({"buffer_donor", "{" + donors + " }", {}});
+  if (!module.attributes.empty() && module.name.empty())
+    module.name = "module"; // attributes stand on the line of the name
+}
+
+Reader::Place Reader::placeOf(std::string_view text, unsigned depth) {
+  constexpr unsigned mostAliases = 16;
+  Place place;
+  const size_t first = text.find_first_not_of(" \n\t");
+  if (depth > mostAliases || first == std::string_view::npos)
+    return place;
+  text.remove_prefix(first);
+  if (text.starts_with('#')) {
+    auto it = attributeAliases.find(text.substr(1, text.find_first_of(" )\n,(") - 1));
+    if (it == attributeAliases.end())
+      return place;
+    std::string_view value = lexer.slice(it->second);
+    const size_t open = value.find('(');
+    return value.starts_with("loc") && open != std::string_view::npos
+               ? placeOf(value.substr(open + 1), depth + 1)
+               : place;
+  }
+  if (!text.starts_with('"'))
+    return place;
+  const auto at = static_cast<uint32_t>(text.data() - source->text().data());
+  MlirLexer in = lexer.part({at, at + static_cast<uint32_t>(text.size())});
+  std::string string;
+  if (!in.string(string))
+    return place;
+  if (in.peek() == ':') { // "file":line:column
+    in.advance();
+    place.file = std::move(string);
+    in.integer(place.line, "a line");
+    return place;
+  }
+  if (in.peek() == '(')
+    place = placeOf(in.slice(in.offset() + 1, at + static_cast<uint32_t>(text.size())), depth + 1);
+  place.name = std::move(string);
+  return place;
+}
+
+/// Ops get the text of their attributes, as if they had been read from HLO.
+void Reader::setAttributes() {
+  for (const Location &pending : locations) {
+    const Place place = placeOf(pending.location.text);
+    std::string metadata;
+    if (!place.name.empty())
+      metadata = "op_name=" + quoted(place.name);
+    if (!place.file.empty())
+      metadata += fmt::format("{}source_file={} source_line={}", metadata.empty() ? "" : " ",
+                              quoted(place.file), place.line);
+    Op &op = module.graph(pending.graph).op(pending.location.op);
+    if (!metadata.empty())
+      op.rawAttrs.push_back({"metadata", "{" + metadata + "}", op.loc});
+  }
+  for (uint32_t g = 0; g < module.all().size(); ++g) {
+    Graph &graph = module.graph(GraphId{g});
+    for (uint32_t i = 0; i < graph.size(); ++i) {
+      Op &op = graph.op(OpId{i});
+      std::vector<RawAttribute> kept = std::move(op.rawAttrs);
+      op.rawAttrs.clear();
+      if (op.opcode == Opcode::Conditional && graph.op(op.operands[0]).shape.dtype == DType::Pred &&
+          op.called.size() == 2)
+        for (size_t k : {0, 1}) // HLO has names for the branches of a truth value
+          kept.push_back({k == 0 ? "true_computation" : "false_computation",
+                          "%" + module.graph(op.called[k].graph).name(), op.loc});
+      for (auto &[name, text] : typedAttributes(module, op))
+        if (std::none_of(kept.begin(), kept.end(), [&](auto &raw) {
+              return raw.name == name ||
+                     (raw.name == "true_computation" && name == "branch_computations");
+            }))
+          op.rawAttrs.push_back({name, std::move(text), op.loc});
+      op.rawAttrs.insert(op.rawAttrs.end(), std::make_move_iterator(kept.begin()),
+                         std::make_move_iterator(kept.end()));
+    }
+  }
+}
+
+void Reader::dropUnreached() {
+  std::vector<bool> isReached(module.all().size());
+  std::vector<GraphId> open = {module.entryId};
+  isReached[module.entryId.index] = true;
+  while (!open.empty()) {
+    const GraphId id = open.back();
+    open.pop_back();
+    for (const Op &op : module.graph(id).all())
+      for (const CalledGraph &called : op.called)
+        if (!isReached[called.graph.index]) {
+          isReached[called.graph.index] = true;
+          open.push_back(called.graph);
+        }
+  }
+  Module kept;
+  kept.name = module.name;
+  kept.attributes = std::move(module.attributes);
+  kept.loc = module.loc;
+  kept.source = module.source;
+  std::vector<GraphId> now(module.all().size());
+  for (uint32_t g = 0; g < module.all().size(); ++g)
+    if (isReached[g])
+      now[g] = kept.add(std::move(module.graph(GraphId{g})));
+  for (uint32_t g = 0; g < kept.all().size(); ++g) {
+    Graph &graph = kept.graph(GraphId{g});
+    for (uint32_t i = 0; i < graph.size(); ++i)
+      for (CalledGraph &called : graph.op(OpId{i}).called)
+        called.graph = now[called.graph.index];
+  }
+  kept.entryId = now[module.entryId.index];
+  module = std::move(kept);
+}
+
+} // namespace tilewright::stablehlo
