@@ -23,7 +23,7 @@ struct FoldItem {
 
 /// A part of a CTA's shared memory.
 struct SharedItem {
-  std::string name; ///< "ring A", "mbarriers of A", "exchange of m"
+  std::string name; ///< "ring A", "mbarriers of A", "mbarrier of Q", "exchange of m"
   SourceLoc where;
   Expr bytes;
 };

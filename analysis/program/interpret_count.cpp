@@ -186,6 +186,9 @@ void Interpreter::countShared() {
         if (const auto *c = copy.as<CopyOp>())
           add(Count::SharedBytes, 2 * 8 * static_cast<int64_t>(slots[c->buffer.index].size()));
     });
+  for (const Op &op : program.body)
+    if (const auto *copy = op.as<CopyOp>(); copy && copy->way == CopyWay::Tma)
+      add(Count::SharedBytes, 8);
   for (const Op *op : exchanges) {
     const auto *o = op->as<ReduceOp>();
     AxisSet axes = program.axesOf(o->value);

@@ -5,7 +5,7 @@
 //   emit_tile.cpp      full, relayout, select.axis, join; registers in another layout
 //   emit_scalar.cpp    maps
 //   tensor_access.cpp  load, store, atomic
-//   slot_access.cpp    read, write
+//   slot_access.cpp    read, write; matrix_reader.cpp: fragments
 //   emit_reduce.cpp    reduce, scan
 //   emit_copy.cpp      copies by the warps that read them
 //   emit_tensor_copy.cpp  copies by TMA, and a producer's
@@ -98,7 +98,11 @@ struct Emission {
   std::vector<OpenCopy> open;
   std::optional<unsigned> partials, counters;                ///< workspaces of sum.splits
   llvm::Value *tileNumber = nullptr, *splitNumber = nullptr; ///< where there are splits
-  unsigned accumulators = 0; ///< of wgmma, numbered as they are made
+  llvm::Value *warpgroup = nullptr;             ///< uniform; where a producer stands beside
+  unsigned accumulators = 0;                    ///< of wgmma, numbered as they are made
+  std::map<ValueId, unsigned> firstAccumulator; ///< of values that wgmma sums up
+  std::set<ValueId> flying; ///< sums of which a group may stay in flight behind a step's products
+  bool isInTurns = false;   ///< the CTA makes more than one item
 
   int64_t threads() const { return warps * 32; }
   /// A barrier of the consumers.
@@ -288,6 +292,31 @@ SlotAddress slotAddressOf(Emission &e, const Buffer &buffer, const BufferPlace &
 std::pair<int64_t, int64_t> registerOffset(Emission &e, const Buffer &buffer,
                                            const HeldLayout &held, int64_t r);
 
+/// The blocks that a warp has of an operand of mma.sync: 16 rows of a left one, 8 columns of a
+/// right one, in r x c warps.
+struct FragmentBlocks {
+  AxisId free, k;
+  int64_t count, r, c;
+  bool isLeft;
+};
+/// Reads fragments of a slot by ldmatrix.
+class MatrixReader {
+public:
+  static bool canRead(const Emission &e, BufferId buffer, const FragmentBlocks &blocks);
+  /// Precondition: canRead().
+  MatrixReader(Emission &e, BufferId buffer, Expr step, const FragmentBlocks &blocks);
+  /// Words of all blocks of a step of 32 bytes: four of a left one, two of a right one.
+  std::vector<Values> words(int64_t step);
+
+private:
+  Emission &e;
+  FragmentBlocks blocks;
+  bool isKMinor;
+  std::optional<SlotAddress> address;
+};
+/// The registers of a read that asks for a fragment; nothing where ldmatrix can't.
+std::optional<Values> readFragment(Emission &e, const ReadOp &o, const HeldLayout &held);
+
 // Reductions.
 llvm::Error emitOp(Emission &e, const Op &op, const ReduceOp &o);
 llvm::Error emitOp(Emission &e, const Op &op, const ScanOp &o);
@@ -301,15 +330,20 @@ llvm::Error emitIssue(Emission &e, const ForOp &loop);
 /// The views that TMA copies take, in order of the text. Errors: Unsupported where one can't.
 llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPlan &shared,
                                                 std::map<const Op *, PlannedMap> &maps);
-/// Starts a TMA copy into a slot; called by one thread.
-llvm::Error emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Value *slot,
-                           llvm::Value *barrier);
+/// Starts a TMA copy into a slot, of whose bytes the barrier was told; called by one thread.
+void emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Value *slot,
+                    llvm::Value *barrier);
+int64_t tensorCopyBytes(const Emission &e, const Op &op);
+/// Rings that are filled, read and given back together wait at the mbarriers of one of them.
+BufferId leaderOf(const Program &p, BufferId ring);
 /// Waits for copies outside of loops that an op, or what stands in it, reads.
 void waitForCopies(Emission &e, const Op &op);
 
 // Dots.
 llvm::Error emitOp(Emission &e, const Op &op, const DotOp &o);
 llvm::Error emitWarpgroupDot(Emission &e, const Op &op, const DotOp &o);
+/// Waits for all products; the registers of sums that were in flight are valid behind it.
+void finishProducts(Emission &e, ValueId sums);
 /// A fragment's words: a step of 32 bytes along the contracted axis, and a block of rows (16 of a
 /// left operand) or columns (8 of a right one).
 Values fragmentWords(Emission &e, DType type, const Values &registers, int64_t steps, int64_t step,

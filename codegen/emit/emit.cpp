@@ -117,24 +117,63 @@ private:
     if (!planned)
       return planned.takeError();
     tensorMaps = std::move(*planned);
-    if (grid.map.ctas < grid.map.items && !maps.empty())
-      if (llvm::Error error = checkTurns())
-        return error;
+    if (llvm::Error error = checkProducedRings())
+      return error;
     return planSplits();
   }
 
-  /// In turns a producer is ahead of the consumers: nothing else may lie in its rings, and copies
-  /// outside of loops have one phase.
-  llvm::Error checkTurns() {
-    for (const Buffer &buffer : p.buffers)
-      if (buffer.alias.isValid() && shared.rings.count(buffer.alias))
-        return makeError(DiagClass::Unsupported,
-                         "{}: {} lies in {}, which a producer fills for the next tile already",
-                         p.name, buffer.name, p[buffer.alias].name);
-    if (!shared.copies.empty())
+  /// A producer is ahead of the consumers: what lies in the memory of its rings is used behind its
+  /// last loop alone, in the only turn. Copies outside of loops have one phase.
+  llvm::Error checkProducedRings() {
+    bool isInTurns = grid.map.ctas < grid.map.items;
+    if (isInTurns && !shared.copies.empty())
       return makeError(DiagClass::Unsupported,
                        "{}: there is no code for tma copies outside of loops in turns", p.name);
+    for (uint32_t b = 0; b < p.buffers.size(); ++b) {
+      BufferId host = p.buffers[b].alias;
+      if (!host.isValid() || (!shared.rings.count(host) && !shared.rings.count(BufferId{b})))
+        continue;
+      const Op *early = isInTurns ? nullptr : usedBeforeLoops(BufferId{b}, host);
+      if (isInTurns || early || shared.rings.count(BufferId{b}))
+        return p.errorAt(early ? early->where : SourceLoc(),
+                         fmt::format("{} lies in the memory of {}, which a producer fills ahead of "
+                                     "the warps that use it: give it memory of its own",
+                                     p.buffers[b].name, p[host].name),
+                         DiagClass::Unsupported);
+    }
     return llvm::Error::success();
+  }
+
+  /// The op of the body that uses a buffer before or in the last one that fills a ring.
+  const Op *usedBeforeLoops(BufferId buffer, BufferId ring) const {
+    const Op *used = nullptr, *found = nullptr;
+    for (const Op &op : p.body) {
+      auto look = [&](const Op &inner) {
+        bool uses = inner.as<WriteOp>() && inner.as<WriteOp>()->buffer == buffer;
+        uses = uses || (inner.as<CopyOp>() && inner.as<CopyOp>()->buffer == buffer);
+        used = uses && !used ? &op : used;
+        const auto *loop = inner.as<ForOp>();
+        if (loop && isProduced(p, *loop))
+          for (const Op &copy : loop->issue)
+            found = copy.as<CopyOp>()->buffer == ring && used ? used : found;
+      };
+      look(op);
+      for (const Region *region : regionsOf(op))
+        forEachOp(*region, [&](const Op &inner, const program::LoopNest &) { look(inner); });
+      // What both use and fill in a loop of steps come round again.
+      if (used == &op && fills(op, ring))
+        found = used;
+    }
+    return found;
+  }
+
+  bool fills(const Op &op, BufferId ring) const {
+    bool result = false;
+    for (const Region *region : regionsOf(op))
+      forEachOp(*region, [&](const Op &inner, const program::LoopNest &) {
+        result = result || (inner.as<CopyOp>() && inner.as<CopyOp>()->buffer == ring);
+      });
+    return result;
   }
 
   llvm::Error planSplits() {
@@ -188,7 +227,8 @@ private:
       for (unsigned map = 0; map < tensorMaps.size(); ++map)
         k.prefetchTensorMap(map);
       for (const auto &[buffer, ring] : shared.rings)
-        ring.init(k, warps);
+        if (leaderOf(p, buffer) == buffer)
+          ring.init(k, warps);
       for (const Op &op : p.body)
         if (auto copy = shared.copies.find(&op); copy != shared.copies.end())
           k.initBarrier(k.c32(copy->second), 1);
@@ -214,6 +254,7 @@ private:
         [&] {
           IndexEmitter::Scope scope(e.index);
           moveRegisters(k, true);
+          e.warpgroup = k.b.CreateLShr(warp, 2);
           startRings(e, 0);
           take(emitTurns(e, false));
         });
@@ -244,6 +285,7 @@ private:
       bindGrid(e);
       return isProducer ? emitProducerRegion(e, p.body) : emitRegion(e, p.body);
     };
+    e.isInTurns = turns > 1;
     if (turns == 1)
       return emitTurn(e.k.c32(0));
     llvm::Error error = llvm::Error::success();

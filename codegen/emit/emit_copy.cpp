@@ -239,12 +239,13 @@ llvm::Error emitOp(Emission &e, const Op &op, const CopyOp &o) {
   auto copy = e.shared.copies.find(&op);
   if (copy == e.shared.copies.end())
     return e.unsupported(op, "a tma copy inside a loop or a condition, outside of issue blocks");
-  llvm::Error error = llvm::Error::success();
   e.k.ifThen(e.b.CreateICmpEQ(e.k.threadId(), e.k.c32(0)), [&] {
     IndexEmitter::Scope scope(e.index);
-    error = emitTensorCopy(e, op, o, slotOffset(e, o.buffer, Expr()), e.k.c32(copy->second));
+    llvm::Value *barrier = e.k.c32(copy->second);
+    e.k.arriveExpecting(barrier, tensorCopyBytes(e, op));
+    emitTensorCopy(e, op, o, slotOffset(e, o.buffer, Expr()), barrier);
   });
-  return error;
+  return llvm::Error::success();
 }
 
 void waitForCopies(Emission &e, const Op &op) {

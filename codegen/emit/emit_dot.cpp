@@ -86,11 +86,20 @@ public:
       : e(e), op(op), scalar(scalar), shape(shape), isLeft(isLeft), type(scalar.type()) {}
 
   llvm::Error prepare() {
-    if (isReadByMatrix())
-      return prepareAddresses();
+    FragmentBlocks blocks{isLeft ? shape.i : shape.j,
+                          shape.k,
+                          isLeft ? shape.blocksI : shape.blocksJ,
+                          shape.r,
+                          shape.c,
+                          isLeft};
+    const ScalarNode &node = scalar.root();
+    if (scalar.nodes.size() == 1 && node.kind == ScalarNode::Kind::Slot &&
+        MatrixReader::canRead(e, node.buffer, blocks)) {
+      reader.emplace(e, node.buffer, node.index, blocks);
+      return llvm::Error::success();
+    }
     program::FragmentShape fragment;
-    AxisId free = isLeft ? shape.i : shape.j;
-    fragment.rows = {free, e.p[free].extent};
+    fragment.rows = {blocks.free, e.p[blocks.free].extent};
     fragment.contracted = {shape.k, e.p[shape.k].extent};
     fragment.r = e.number(shape.r);
     fragment.c = e.number(shape.c);
@@ -107,83 +116,24 @@ public:
 
   /// Words of all blocks of a step: four of a left one, two of a right one.
   std::vector<Values> words(int64_t step) {
-    int64_t blocks = isLeft ? shape.blocksI : shape.blocksJ;
+    if (reader)
+      return reader->words(step);
     std::vector<Values> result;
-    for (int64_t block = 0; block < blocks;) {
-      if (!address) {
-        result.push_back(fragmentWords(e, type, registers, shape.steps, step, block++, isLeft));
-        continue;
-      }
-      int64_t row = isKMinor ? block * (isLeft ? 16 : 8) : step * 16;
-      int64_t byte = isKMinor ? step * 32 : block * (isLeft ? 32 : 16);
-      bool isPair = !isLeft && block + 1 < blocks;
-      Values loaded = e.k.loadMatrix(address->at(row, byte), isLeft || isPair ? 4 : 2, !isKMinor);
-      if (isLeft) {
-        result.push_back(loaded);
-        ++block;
-        continue;
-      }
-      result.push_back({loaded[0], loaded[1]});
-      if (isPair)
-        result.push_back({loaded[2], loaded[3]});
-      block += isPair ? 2 : 1;
-    }
+    int64_t blocks = isLeft ? shape.blocksI : shape.blocksJ;
+    for (int64_t block = 0; block < blocks; ++block)
+      result.push_back(fragmentWords(e, type, registers, shape.steps, step, block, isLeft));
     return result;
   }
 
 private:
-  /// ldmatrix takes rows of 16 bytes along k, and of 16-bit elements also across it.
-  bool isReadByMatrix() {
-    const ScalarNode &node = scalar.root();
-    if (scalar.nodes.size() != 1 || node.kind != ScalarNode::Kind::Slot)
-      return false;
-    const Buffer &buffer = e.p[node.buffer];
-    const BufferPlace &place = e.shared.buffers[node.buffer.index];
-    isKMinor = buffer.order.back() == shape.k;
-    return buffer.order.size() == 2 && (isKMinor || bitWidth(type) == 16) &&
-           (place.swizzle != 0 || place.pitch % 16 == 0);
-  }
-
-  /// Lane l gives the address of row l mod 8 of matrix l / 8.
-  llvm::Error prepareAddresses() {
-    const ScalarNode &node = scalar.root();
-    e.pending.read(e.shared.regionOf(e.p, node.buffer));
-    Expr lane = e.lane, inMatrix = lane.mod(8), odd = lane.floorDiv(8).mod(2),
-         high = lane.floorDiv(16);
-    // Matrices in the order of words: of a left operand rows 0, rows 8, then the same further along
-    // k; of a right one k, further along k, then the same of the next block.
-    Expr across = isLeft ? odd : high, along = isLeft ? high : odd;
-    int64_t blocks = isLeft ? shape.blocksI : shape.blocksJ, warps = isLeft ? shape.r : shape.c;
-    Expr mine = isLeft ? e.warp.floorDiv(shape.c) : e.warp.mod(shape.c);
-    int64_t tall = isLeft ? 16 : 8;
-    Expr row, byte;
-    uint64_t bits = 16;
-    if (isKMinor) {
-      row = across * 8 + inMatrix + mine * (blocks * tall);
-      byte = along * 16;
-    } else {
-      row = along * 8 + inMatrix;
-      byte = across * 16 + mine * (blocks * tall * 2);
-      auto stride = static_cast<uint64_t>(blocks * tall * 2);
-      bool isPower = (stride & (stride - 1)) == 0 && (warps & (warps - 1)) == 0;
-      bits = isPower      ? bits | stride * static_cast<uint64_t>(warps - 1)
-             : warps == 1 ? bits
-                          : UINT64_MAX;
-    }
-    auto word = [&](Expr expr) { return e.b.CreateSExtOrTrunc(e.index.index(expr), e.k.i32); };
-    address.emplace(e, e.shared.buffers[node.buffer.index], slotOffset(e, node.buffer, node.index),
-                    SlotAddress::Part{word(row), word(byte), UINT64_MAX, bits});
-    return llvm::Error::success();
-  }
-
   Emission &e;
   const Op &op;
   const ScalarExpr &scalar;
   const MmaShape &shape;
-  bool isLeft, isKMinor = true;
+  bool isLeft;
   DType type;
   Values registers;
-  std::optional<SlotAddress> address;
+  std::optional<MatrixReader> reader;
 };
 
 llvm::Error emitMmaDot(Emission &e, const Op &op, const DotOp &o) {

@@ -175,6 +175,7 @@ llvm::Error emitSplits(Emission &e, const Op &op, const SumSplitsOp &o,
   sum.leave();
   llvm::Value *isLast = sum.arrive();
   llvm::Error error = llvm::Error::success();
+  PendingReads before = e.pending;
   e.k.ifThen(isLast, [&] {
     IndexEmitter::Scope scope(e.index);
     std::vector<Values> totals = sum.total();
@@ -182,6 +183,7 @@ llvm::Error emitSplits(Emission &e, const Op &op, const SumSplitsOp &o,
       e.define(op.results[i], std::move(totals[i]));
     error = rest();
   });
+  e.pending.unite(before);
   return error;
 }
 

@@ -118,10 +118,14 @@ llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPl
   return result;
 }
 
-llvm::Error emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Value *slot,
-                           llvm::Value *barrier) {
+int64_t tensorCopyBytes(const Emission &e, const Op &op) {
   const PlannedMap &map = e.maps.at(&op);
-  e.k.arriveExpecting(barrier, map.panels * map.panelBytes);
+  return map.panels * map.panelBytes;
+}
+
+void emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Value *slot,
+                    llvm::Value *barrier) {
+  const PlannedMap &map = e.maps.at(&op);
   Values starts;
   for (size_t d = o.from.index.size(); d-- > 0;) {
     Expr index = o.from.index[d];
@@ -134,10 +138,39 @@ llvm::Error emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Val
     at[0] = e.b.CreateAdd(at[0], e.k.c32(panel * map.panelElements));
     e.k.copyTensor(map.number, e.b.CreateAdd(slot, e.k.c32(panel * map.panelBytes)), barrier, at);
   }
-  return llvm::Error::success();
 }
 
 namespace {
+
+/// Where a body reads a ring: the first and the last of its ops.
+struct UseRange {
+  size_t first = SIZE_MAX, last = 0;
+  bool operator==(const UseRange &) const = default;
+};
+
+UseRange usesOf(const Region &body, BufferId ring) {
+  UseRange result;
+  for (size_t i = 0; i < body.size(); ++i) {
+    bool reads = false;
+    auto look = [&](const Op &op) {
+      if (const auto *read = op.as<ReadOp>())
+        reads = reads || read->buffer == ring;
+      for (const ScalarExpr *scalar : scalarsOf(op))
+        for (const ScalarNode &node : scalar->nodes)
+          reads = reads || (node.kind == ScalarNode::Kind::Slot && node.buffer == ring);
+    };
+    look(body[i]);
+    for (const Region *region : regionsOf(body[i]))
+      forEachOp(*region, [&](const Op &op, const program::LoopNest &) { look(op); });
+    if (!reads)
+      continue;
+    result.first = std::min(result.first, i);
+    result.last = i;
+  }
+  if (result.first == SIZE_MAX) // nothing reads it: given back at once
+    result = {body.size(), body.size()};
+  return result;
+}
 
 /// The rings of a loop, each once.
 std::vector<BufferId> ringsOf(const ForOp &loop) {
@@ -148,6 +181,36 @@ std::vector<BufferId> ringsOf(const ForOp &loop) {
       result.push_back(id);
   return result;
 }
+
+} // namespace
+
+BufferId leaderOf(const Program &p, BufferId ring) {
+  std::vector<const ForOp *> loops;
+  forEachOp(p.body, [&](const Op &op, const program::LoopNest &) {
+    if (const auto *loop = op.as<ForOp>(); loop && isProduced(p, *loop))
+      loops.push_back(loop);
+  });
+  auto isFilled = [](const ForOp &loop, BufferId id) {
+    std::vector<BufferId> rings = ringsOf(loop);
+    return std::find(rings.begin(), rings.end(), id) != rings.end();
+  };
+  for (uint32_t other = 0; other < ring.index; ++other) {
+    BufferId id{other};
+    bool isAlike = p[id].stages == p[ring].stages, isProducedAtAll = false;
+    for (const ForOp *loop : loops) {
+      bool isMine = isFilled(*loop, ring), isTheirs = isFilled(*loop, id);
+      isAlike = isAlike && isMine == isTheirs;
+      isProducedAtAll = isProducedAtAll || isTheirs;
+      if (isMine && isTheirs)
+        isAlike = isAlike && usesOf(loop->body, ring) == usesOf(loop->body, id);
+    }
+    if (isAlike && isProducedAtAll)
+      return id;
+  }
+  return ring;
+}
+
+namespace {
 
 /// The next stage and parity of rings; those of one number of stages that stand alike go on alike.
 void advance(Emission &e, const std::vector<BufferId> &rings) {
@@ -161,18 +224,27 @@ void advance(Emission &e, const std::vector<BufferId> &rings) {
   }
 }
 
-/// One step of a producer: each ring's slot is filled when the consumers have given it back.
+/// One step of a producer: slots are filled when the consumers have given them back.
 llvm::Error produceStep(Emission &e, const ForOp &loop) {
+  std::map<BufferId, int64_t> bytes; // by leader
   for (const Op &copy : loop.issue) {
     const auto &o = *copy.as<CopyOp>();
     if (o.way != CopyWay::Tma)
       return e.unsupported(copy, "a producer copies via tma: there is no code for its cp.async");
-    const StageRing &ring = e.shared.rings.at(o.buffer);
-    const RingStep &at = e.rings[o.buffer.index];
-    e.k.waitBarrier(ring.empty(e.k, at.stage), at.parity);
-    if (llvm::Error error =
-            emitTensorCopy(e, copy, o, slotOffset(e, o.buffer, Expr()), ring.full(e.k, at.stage)))
-      return error;
+    bytes[leaderOf(e.p, o.buffer)] += tensorCopyBytes(e, copy);
+  }
+  std::set<BufferId> begun;
+  for (const Op &copy : loop.issue) {
+    const auto &o = *copy.as<CopyOp>();
+    BufferId leader = leaderOf(e.p, o.buffer);
+    const StageRing &ring = e.shared.rings.at(leader);
+    const RingStep &at = e.rings[leader.index];
+    llvm::Value *full = ring.full(e.k, at.stage);
+    if (begun.insert(leader).second) {
+      e.k.waitBarrier(ring.empty(e.k, at.stage), at.parity);
+      e.k.arriveExpecting(full, bytes[leader]);
+    }
+    emitTensorCopy(e, copy, o, slotOffset(e, o.buffer, Expr()), full);
   }
   return llvm::Error::success();
 }
@@ -231,35 +303,6 @@ llvm::Error emitProducerRegion(Emission &e, const Region &region) {
 
 namespace {
 
-/// Where a body reads a ring: the first and the last of its ops.
-struct UseRange {
-  size_t first = SIZE_MAX, last = 0;
-};
-
-UseRange usesOf(const Region &body, BufferId ring) {
-  UseRange result;
-  for (size_t i = 0; i < body.size(); ++i) {
-    bool reads = false;
-    auto look = [&](const Op &op) {
-      if (const auto *read = op.as<ReadOp>())
-        reads = reads || read->buffer == ring;
-      for (const ScalarExpr *scalar : scalarsOf(op))
-        for (const ScalarNode &node : scalar->nodes)
-          reads = reads || (node.kind == ScalarNode::Kind::Slot && node.buffer == ring);
-    };
-    look(body[i]);
-    for (const Region *region : regionsOf(body[i]))
-      forEachOp(*region, [&](const Op &op, const program::LoopNest &) { look(op); });
-    if (!reads)
-      continue;
-    result.first = std::min(result.first, i);
-    result.last = i;
-  }
-  if (result.first == SIZE_MAX) // nothing reads it: given back at once
-    result = {body.size(), body.size()};
-  return result;
-}
-
 /// Reads of later steps need the phases of later stages.
 llvm::Error checkSteps(const Emission &e, const ForOp &loop) {
   llvm::Error error = llvm::Error::success();
@@ -274,61 +317,172 @@ llvm::Error checkSteps(const Emission &e, const ForOp &loop) {
   return error;
 }
 
-} // namespace
+/// The one dot of a loop's body of whose products a group may stay in flight: its sums go into the
+/// next step's products alone, and rings have a slot to spare. The place of its op; none otherwise.
+std::optional<size_t> flyingDot(const Emission &e, const ForOp &loop) {
+  std::optional<size_t> found;
+  for (size_t i = 0; i < loop.body.size(); ++i)
+    if (const auto *dot = loop.body[i].as<DotOp>(); dot && dot->way == DotWay::Wgmma) {
+      if (found || dot->wait == 0 || !dot->isAdded ||
+          dot->left.root().kind != ScalarNode::Kind::Slot)
+        return std::nullopt;
+      found = i;
+    }
+  if (!found || (e.isInTurns && loop.splitVar))
+    return std::nullopt;
+  for (BufferId ring : ringsOf(loop))
+    if (e.shared.buffers[ring.index].stages < 2 || usesOf(loop.body, ring).last > *found)
+      return std::nullopt;
+  ValueId sums = loop.body[*found].results[0];
+  for (size_t i = 0; i < loop.body.size(); ++i) {
+    bool isRead = false;
+    auto look = [&](const Op &op) {
+      for (const ScalarExpr *scalar : scalarsOf(op))
+        for (const ScalarNode &node : scalar->nodes)
+          isRead = isRead || (node.kind == ScalarNode::Kind::Value && node.value == sums);
+      isRead = isRead || (i != *found && std::find(op.results.begin(), op.results.end(), sums) !=
+                                             op.results.end());
+      isRead = isRead || op.as<RelayoutOp>() || op.as<SelectAxisOp>() || op.as<JoinOp>();
+    };
+    look(loop.body[i]);
+    for (const Region *region : regionsOf(loop.body[i]))
+      forEachOp(*region, [&](const Op &op, const program::LoopNest &) { look(op); });
+    if (isRead)
+      return std::nullopt;
+  }
+  return found;
+}
 
-llvm::Error emitProducedLoop(Emission &e, const Op &, const ForOp &loop) {
-  if (llvm::Error error = checkSteps(e, loop))
-    return error;
-  std::vector<BufferId> rings = ringsOf(loop);
-  std::map<BufferId, UseRange> uses;
-  for (BufferId ring : rings)
-    uses[ring] = usesOf(loop.body, ring);
-  LoopRange range = rangeOf(e, loop);
-  std::vector<ValueId> values = definedBefore(e, loop.body);
-  Carried carried(e, values, rings);
-  std::vector<size_t> counts = carried.counts();
-  PendingReads before = e.pending;
-  e.pending.enterLoop(loop);
-  llvm::Error error = llvm::Error::success();
-  bool failed = false;
-  llvm::Value *isFirstLane =
-      e.b.CreateICmpEQ(e.b.CreateAnd(e.k.threadId(), e.k.c32(31)), e.k.c32(0));
-  auto body = [&](llvm::Value *t, const Values &from) -> Values {
-    carried.set(from, counts);
-    LoopStep step(e, loop, range, t);
+/// The consumers' part of a loop.
+class ProducedLoop {
+public:
+  ProducedLoop(Emission &e, const ForOp &loop)
+      : e(e), loop(loop), range(rangeOf(e, loop)), rings(ringsOf(loop)),
+        flying(flyingDot(e, loop)) {
+    for (BufferId ring : rings)
+      if (leaderOf(e.p, ring) == ring) {
+        leaders.push_back(ring);
+        uses[ring] = usesOf(loop.body, ring);
+      }
+    isFirstLane = e.b.CreateICmpEQ(e.b.CreateAnd(e.k.threadId(), e.k.c32(31)), e.k.c32(0));
+  }
+
+  llvm::Error run() {
+    std::vector<ValueId> values = definedBefore(e, loop.body);
+    Carried carried(e, values, rings);
+    std::vector<size_t> counts = carried.counts();
+    PendingReads before = e.pending;
+    e.pending.enterLoop(loop);
+    // The stages of the step before, whose products may be in flight.
+    Values initial(flying ? leaders.size() : 0, e.k.c32(0));
+    Values inner = carried.get();
+    initial.insert(initial.end(), inner.begin(), inner.end());
+    Values last =
+        emitTrips(e, loop, range, initial, [&](llvm::Value *t, const Values &from) -> Values {
+          Values previous(from.begin(), from.begin() + previousCount());
+          carried.set(std::span(from).subspan(previous.size()), counts);
+          Values next = step(t, previous);
+          if (failed)
+            return from;
+          advance(e, rings);
+          Values end = carried.get();
+          next.insert(next.end(), end.begin(), end.end());
+          return next;
+        });
+    if (failed)
+      return std::move(error);
+    carried.set(std::span(last).subspan(static_cast<size_t>(previousCount())), counts);
+    if (flying)
+      landProducts(Values(last.begin(), last.begin() + previousCount()));
+    e.pending.unite(before);
+    forgetInner(e, loop.body, values);
+    return std::move(error);
+  }
+
+private:
+  std::ptrdiff_t previousCount() const {
+    return flying ? static_cast<std::ptrdiff_t>(leaders.size()) : 0;
+  }
+
+  /// Gives the stages of its slots.
+  Values step(llvm::Value *t, const Values &previous) {
+    LoopStep here(e, loop, range, t);
+    Values stages;
     std::map<BufferId, RingStep> at;
     for (BufferId ring : rings) {
       e.rings[ring.index].step = e.current[loop.var.variable().index];
       at[ring] = e.rings[ring.index];
     }
-    for (size_t i = 0; i <= loop.body.size() && !failed; ++i) {
-      for (BufferId ring : rings)
+    for (BufferId ring : leaders)
+      stages.push_back(at[ring].stage);
+    for (size_t i = 0; i <= loop.body.size(); ++i) {
+      for (BufferId ring : leaders)
         if (uses[ring].first == i)
           e.k.waitBarrier(e.shared.rings.at(ring).full(e.k, at[ring].stage), at[ring].parity);
       if (i < loop.body.size())
-        if (llvm::Error problem = emitOps(e, loop.body, i, i + 1)) {
+        if (llvm::Error problem = emitBody(i)) {
           failed = true;
           error = llvm::joinErrors(std::move(error), std::move(problem));
+          return {};
         }
-      for (BufferId ring : rings)
-        if (uses[ring].last == i) {
-          e.k.syncWarp(); // all its lanes have read
-          e.k.ifThen(isFirstLane,
-                     [&] { e.k.arrive(e.shared.rings.at(ring).empty(e.k, at[ring].stage)); });
-        }
+      for (size_t n = 0; n < leaders.size(); ++n)
+        if (uses[leaders[n]].last == i)
+          giveBack(t, i, leaders[n], at[leaders[n]].stage, flying ? previous[n] : nullptr);
     }
-    if (failed)
-      return from;
-    advance(e, rings);
-    return carried.get();
-  };
-  Values last = emitTrips(e, loop, range, carried.get(), body);
-  if (failed)
+    return flying ? stages : Values();
+  }
+
+  llvm::Error emitBody(size_t i) {
+    bool isFlying = flying == i;
+    if (isFlying)
+      e.flying.insert(loop.body[i].results[0]);
+    llvm::Error result = emitOps(e, loop.body, i, i + 1);
+    if (isFlying)
+      e.flying.erase(loop.body[i].results[0]);
+    return result;
+  }
+
+  void giveBack(llvm::Value *t, size_t i, BufferId ring, llvm::Value *stage,
+                llvm::Value *previous) {
+    const StageRing &barriers = e.shared.rings.at(ring);
+    llvm::Value *gives = isFirstLane;
+    if (flying == i) { // the step before is done now
+      stage = previous;
+      gives = e.b.CreateAnd(isFirstLane, e.b.CreateICmpSGT(t, range.low));
+    } else {
+      e.k.syncWarp(); // all its lanes have read
+    }
+    e.k.ifThen(gives, [&] { e.k.arrive(barriers.empty(e.k, stage)); });
+  }
+
+  /// Behind the loop the last products are waited for, and their slots given back.
+  void landProducts(const Values &stages) {
+    finishProducts(e, loop.body[*flying].results[0]);
+    for (size_t n = 0; n < leaders.size(); ++n) {
+      if (uses[leaders[n]].last != *flying)
+        continue;
+      llvm::Value *gives = e.b.CreateAnd(isFirstLane, e.b.CreateICmpSLT(range.low, range.high));
+      e.k.ifThen(gives, [&] { e.k.arrive(e.shared.rings.at(leaders[n]).empty(e.k, stages[n])); });
+    }
+  }
+
+  Emission &e;
+  const ForOp &loop;
+  LoopRange range;
+  std::vector<BufferId> rings, leaders;
+  std::map<BufferId, UseRange> uses; ///< of leaders
+  std::optional<size_t> flying;
+  llvm::Value *isFirstLane = nullptr;
+  llvm::Error error = llvm::Error::success();
+  bool failed = false;
+};
+
+} // namespace
+
+llvm::Error emitProducedLoop(Emission &e, const Op &, const ForOp &loop) {
+  if (llvm::Error error = checkSteps(e, loop))
     return error;
-  carried.set(last, counts);
-  e.pending.unite(before);
-  forgetInner(e, loop.body, values);
-  return error;
+  return ProducedLoop(e, loop).run();
 }
 
 } // namespace tilewright::emit

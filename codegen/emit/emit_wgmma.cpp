@@ -20,9 +20,13 @@ public:
       : e(e), place(e.shared.buffers[node.buffer.index]), elementBytes(place.elementBits / 8) {
     isKMinor = e.p[node.buffer].order.back() == shape.k;
     e.pending.read(e.shared.regionOf(e.p, node.buffer));
-    llvm::Value *slot = slotOffset(e, node.buffer, node.index);
-    base = e.k.matrixDescriptor(slot, isKMinor ? 16 : place.panelBytes(), 8 * place.swizzle,
-                                place.swizzle);
+    // Of the first stage, the same in all steps; then moved on.
+    base = e.k.matrixDescriptor(e.k.c32(place.offset), isKMinor ? 16 : place.panelBytes(),
+                                8 * place.swizzle, place.swizzle);
+    llvm::Value *stage = slotOffset(e, node.buffer, node.index);
+    if (!llvm::isa<llvm::Constant>(stage))
+      base =
+          e.k.advanceDescriptor(base, e.b.CreateSub(stage, e.k.c32(place.offset), "", true, true));
   }
 
   bool isKMinor = true;
@@ -60,6 +64,25 @@ const ScalarNode *slotOf(const ScalarExpr &scalar) {
   return isSlot ? &scalar.root() : nullptr;
 }
 
+/// The accumulators of a tile: for each block of 64 rows, as many columns as an instruction takes.
+struct Accumulator {
+  int64_t block, column, columns;
+  std::ptrdiff_t first, count; ///< registers
+};
+
+std::vector<Accumulator> accumulatorsOf(int64_t blocksI, int64_t blocksJ) {
+  constexpr int64_t most = 256;
+  std::vector<Accumulator> result;
+  std::ptrdiff_t first = 0;
+  for (int64_t block = 0; block < blocksI; ++block)
+    for (int64_t column = 0; column < blocksJ * 8; column += most) {
+      int64_t columns = std::min(most, blocksJ * 8 - column);
+      result.push_back({block, column, columns, first, columns / 2});
+      first += columns / 2;
+    }
+  return result;
+}
+
 class WgmmaDot {
 public:
   WgmmaDot(Emission &e, const Op &op, const DotOp &o)
@@ -68,6 +91,8 @@ public:
   llvm::Error run() {
     if (llvm::Error error = findShape())
       return error;
+    if (!e.warpgroup)
+      return e.unsupported(op, "there is no code for wgmma without a producer: give it one");
     const ScalarNode *right = slotOf(o.right), *left = slotOf(o.left);
     if (!right)
       return e.unsupported(op, "the right operand of wgmma is a buffer: write it to one");
@@ -75,10 +100,9 @@ public:
       if (node)
         if (llvm::Error error = checkBuffer(*node))
           return error;
-    group = e.k.uniform(e.b.CreateLShr(e.k.threadId(), 7));
     WgmmaOperand columns(e, *right, shape);
     if (shape.c > 1) {
-      columns.moveTo(e.b.CreateUDiv(group, e.k.c32(shape.r)), shape.blocksJ * 8);
+      columns.moveTo(e.b.CreateUDiv(e.warpgroup, e.k.c32(shape.r)), shape.blocksJ * 8);
       if (!columns.fits(shape.blocksJ * 8))
         return e.unsupported(
             op, fmt::format("{} columns of a warpgroup are no whole panels of {} bytes: put the "
@@ -92,7 +116,7 @@ public:
     }
     WgmmaOperand rows(e, *left, shape);
     if (shape.r > 1)
-      rows.moveTo(e.b.CreateURem(group, e.k.c32(shape.r)), 64);
+      rows.moveTo(e.b.CreateURem(e.warpgroup, e.k.c32(shape.r)), 64);
     if (!rows.fits(64))
       return e.unsupported(op, "64 rows of the left operand are no whole panels");
     return multiply(&rows, columns);
@@ -154,52 +178,44 @@ private:
     return llvm::Error::success();
   }
 
-  /// Columns of an instruction: at most 256, in equal parts.
-  int64_t columnsOfOne() const {
-    int64_t all = shape.blocksJ * 8, parts = (all + 255) / 256;
-    int64_t unit = isFloat(o.left.type()) || all <= 32 ? 8 : 16;
-    while (all % (parts * unit) != 0)
-      ++parts;
-    return all / parts;
-  }
-
   llvm::Error multiply(WgmmaOperand *rows, WgmmaOperand &columns) {
-    int64_t wide = columnsOfOne(), parts = shape.blocksJ * 8 / wide;
-    if (parts > 1 && !columns.fits(wide))
-      return e.unsupported(op,
-                           fmt::format("{} columns of an instruction are no whole panels", wide));
-    auto perPart = static_cast<std::ptrdiff_t>(wide / 2);
+    std::vector<Accumulator> parts = accumulatorsOf(shape.blocksI, shape.blocksJ);
     size_t count = static_cast<size_t>(shape.blocksI * shape.blocksJ * 4);
     Values sums = o.isAdded ? e.values[op.results[0].index]
                             : Values(count, e.ops.constant(tile.type, int64_t(0)));
-    unsigned first = e.accumulators;
-    e.accumulators += static_cast<unsigned>(shape.blocksI * parts);
-    if (o.isAdded)
+    auto [known, isNew] = e.firstAccumulator.try_emplace(op.results[0], e.accumulators);
+    unsigned first = known->second;
+    if (isNew)
+      e.accumulators += static_cast<unsigned>(parts.size());
+    bool isFlying = e.flying.count(op.results[0]);
+    if (o.isAdded && !isFlying) // others may have written them
       sums = e.k.warpgroupFence(sums);
     else
       e.k.warpgroupFence();
-    KernelBuilder::WarpgroupMma instruction{MatrixTypes(o.left.type(), o.right.type()), wide,
-                                            rows ? rows->isKMinor : true, columns.isKMinor};
     for (int64_t step = 0; step < shape.steps; ++step)
-      for (int64_t i = 0; i < shape.blocksI; ++i)
-        for (int64_t part = 0; part < parts; ++part) {
-          int64_t number = i * parts + part;
-          auto sum = sums.begin() + number * perPart;
-          Values before(sum, sum + perPart);
-          llvm::Value *isAdding = e.b.getInt1(o.isAdded || step > 0);
-          llvm::Value *right = columns.at(part * wide, step);
-          auto accumulator = first + static_cast<unsigned>(number);
-          Values next;
-          if (rows)
-            next = e.k.warpgroupMma(instruction, accumulator, rows->at(i * 64 * shape.r, step),
-                                    right, isAdding, before);
-          else
-            next = e.k.warpgroupMma(instruction, accumulator, leftOf(i, step), right, isAdding,
-                                    before);
-          std::copy(next.begin(), next.end(), sum);
-        }
+      for (size_t number = 0; number < parts.size(); ++number) {
+        const Accumulator &part = parts[number];
+        KernelBuilder::WarpgroupMma instruction{MatrixTypes(o.left.type(), o.right.type()),
+                                                part.columns, rows ? rows->isKMinor : true,
+                                                columns.isKMinor};
+        auto sum = sums.begin() + part.first;
+        Values before(sum, sum + part.count);
+        llvm::Value *isAdding = e.b.getInt1(o.isAdded || step > 0);
+        llvm::Value *right = columns.at(part.column, step);
+        auto accumulator = first + static_cast<unsigned>(number);
+        Values next = rows ? e.k.warpgroupMma(instruction, accumulator,
+                                              rows->at(part.block * 64 * shape.r, step), right,
+                                              isAdding, before)
+                           : e.k.warpgroupMma(instruction, accumulator, leftOf(part.block, step),
+                                              right, isAdding, before);
+        std::copy(next.begin(), next.end(), sum);
+      }
     e.k.warpgroupCommit();
-    finish(sums, first, perPart);
+    e.define(op.results[0], std::move(sums));
+    if (isFlying)
+      e.k.warpgroupWait(1);
+    else
+      finishProducts(e, op.results[0]);
     return llvm::Error::success();
   }
 
@@ -208,25 +224,30 @@ private:
         static_cast<size_t>((block * shape.steps + step) * 4), 4);
   }
 
-  void finish(const Values &sums, unsigned first, std::ptrdiff_t perPart) {
-    Values done;
-    for (auto at = sums.begin(); at != sums.end(); at += perPart) {
-      Values part = e.k.warpgroupWait(0, first++, Values(at, at + perPart));
-      done.insert(done.end(), part.begin(), part.end());
-    }
-    e.define(op.results[0], std::move(done));
-  }
-
   Emission &e;
   const Op &op;
   const DotOp &o;
   const Tile &tile;
   WgmmaShape shape;
-  llvm::Value *group = nullptr;
   Values leftWords;
 };
 
 } // namespace
+
+void finishProducts(Emission &e, ValueId id) {
+  const Tile &tile = e.p[id].tile;
+  const Values &sums = e.values[id.index];
+  const std::vector<program::Digit> &digits = tile.layout.registers;
+  unsigned accumulator = e.firstAccumulator.at(id);
+  Values done;
+  for (const Accumulator &part :
+       accumulatorsOf(digits[3].extent.constant(), digits[2].extent.constant())) {
+    auto at = sums.begin() + part.first;
+    Values after = e.k.warpgroupWait(0, accumulator++, Values(at, at + part.count));
+    done.insert(done.end(), after.begin(), after.end());
+  }
+  e.define(id, std::move(done));
+}
 
 llvm::Error emitWarpgroupDot(Emission &e, const Op &op, const DotOp &o) {
   return WgmmaDot(e, op, o).run();

@@ -367,6 +367,129 @@ store s[i] = v * 2
                     2, 0, fmt::format("{} CTAs", ctas));
 }
 
+// Products that stay in flight for a step, in turns too; shapes where a warpgroup's columns take
+// two instructions, and several warpgroups.
+TEST(EmitOp, ProductsInFlight) {
+  for (const char *grid : {"", "persistent 3"})
+    for (auto [rows, columns, warps] : {std::tuple(64, 64, 4), {128, 320, 8}, {64, 128, 8}})
+      for (int64_t depth : {64, 200})
+        expectEqualRuns(programOf(fmt::format(R"(
+kernel f(a: bf16[M,K], b: bf16[K,N]) -> c: f32[M,N]
+warps W producer 1
+grid p < cdiv(M,BM), q < cdiv(N,BN) {}
+axis i < BM at p*BM of M, j < BN at q*BN of N, k < 64 at t*64 of K
+ring A: bf16[i,k], B: bf16[k,j] x 3 swizzle 128
+acc = full 0 f32[i,j] @ wgmma(BM//64,W//4//(BM//64))
+for t < cdiv(K,64)
+  issue copy A <- a[i,k] via tma; copy B <- b[k,j] via tma
+  acc += dot(A, B) over k wgmma wait 1
+store c[i,j] = acc
+)",
+                                              grid),
+                                  {{"M", 136},
+                                   {"N", 328},
+                                   {"K", depth},
+                                   {"BM", rows},
+                                   {"BN", columns},
+                                   {"W", warps}}),
+                        2, 1e-5, fmt::format("{} x {} of {} {}", rows, columns, depth, grid));
+}
+
+// A producer beside warps that read its rings by ldmatrix and by plain loads.
+TEST(EmitOp, ProducerForOtherReads) {
+  expectEqualRuns(programOf(R"(
+kernel f(a: bf16[M,K], b: bf16[K,N]) -> c: f32[M,N], n: f32[M]
+warps 4 producer 1
+grid p < cdiv(M,32), q < cdiv(N,64)
+axis i < 32 at p*32 of M, j < 64 at q*64 of N, k < 64 at t*64 of K
+ring A: bf16[i,k], B: bf16[k,j] x 2 swizzle 128
+acc = full 0 f32[i,j] @ mma(2,2)
+r = full 0 f32[i] @ rows(2,32)
+for t < cdiv(K,64)
+  issue copy A <- a[i,k] via tma; copy B <- b[k,j] via tma
+  acc += dot(A, B) over k mma.sync
+  u = read A @ rows(2,32)
+  v = reduce add u over k
+  r = map r + v
+store c[i,j] = acc
+atomic add n[i] = r
+)",
+                            {{"M", 40}, {"N", 72}, {"K", 200}}),
+                  2, 1e-4, "mma.sync");
+}
+
+TEST(EmitOp, RingsInTurns) {
+  for (const char *name : {"gemm_sync", "gemm_split", "gemm_triton"})
+    for (int64_t ctas : {1, 2, 5}) {
+      std::string text = program::testing::textOf(name);
+      size_t end = text.find('\n', text.find("grid "));
+      text.insert(end, fmt::format(" persistent {}", ctas));
+      SizeValues sizes{{"M", 50},  {"N", 130}, {"K", 200}, {"BM", 32}, {"BN", 64},
+                       {"BK", 64}, {"S", 3},   {"W", 2},   {"WR", 2},  {"WC", 1}};
+      if (std::string_view(name) == "gemm_split")
+        sizes["P"] = 3;
+      expectEqualRuns(programOf(text, sizes), 2, 0x1p-7, fmt::format("{} {}", name, ctas));
+    }
+}
+
+// One ring filled by two loops, and by a loop inside another: by the same warps and by a producer.
+TEST(EmitOp, RingsFilledAgain) {
+  for (const char *head : {"warps 4", "warps 4 producer 1"})
+    for (const char *how : {"mma.sync", "wgmma"}) {
+      bool isProduced = std::string_view(head) != "warps 4";
+      if (!isProduced && std::string_view(how) == "wgmma")
+        continue;
+      expectEqualRuns(
+          programOf(fmt::format(R"(
+kernel f(a: bf16[M,K], b: bf16[K,N]) -> c: f32[M,N]
+{0}
+grid p < cdiv(M,64), q < cdiv(N,64)
+axis i < 64 at p*64 of M, j < 64 at q*64 of N, k < 64 at t*64 of K
+ring A: bf16[i,k], B: bf16[k,j] x 3 swizzle 128
+acc = full 0 f32[i,j] @ {1}
+for t < cdiv(K,64) {2}
+  issue copy A <- a[i,k] via {3}; copy B <- b[k,j] via {3}
+  acc += dot(A, B) over k {4}
+for u < 3
+  acc = map acc * 0.5
+  for t < cdiv(K,64) {2}
+    issue copy A <- a[i,k] via {3}; copy B <- b[k,j] via {3}
+    acc += dot(A, B) over k {4}
+store c[i,j] = acc
+)",
+                                head, std::string_view(how) == "wgmma" ? "wgmma(1,1)" : "mma(2,2)",
+                                isProduced ? "" : "ahead 2", isProduced ? "tma" : "cp.async", how),
+                    {{"M", 70}, {"N", 72}, {"K", 136}}),
+          2, 1e-5, fmt::format("{} {}", head, how));
+    }
+}
+
+// Waits are as weak as they may be: with one group more in flight the emulator finds a read that
+// comes too early.
+TEST(EmitOp, WaitsAreNeeded) {
+  for (int64_t stages : {2, 3, 4}) {
+    Program program = programOf(program::testing::textOf("gemm_sync"), {{"M", 32},
+                                                                        {"N", 64},
+                                                                        {"K", 320},
+                                                                        {"BM", 32},
+                                                                        {"BN", 64},
+                                                                        {"BK", 64},
+                                                                        {"S", stages},
+                                                                        {"W", 2},
+                                                                        {"WR", 2},
+                                                                        {"WC", 1}});
+    std::vector<Tensor> inputs = inputsOf(program, 3);
+    EmulationOptions options;
+    options.weakenWaits = 1;
+    llvm::Expected<Emulated> weak = emulate(program, inputs, options);
+    ASSERT_FALSE(bool(weak)) << stages;
+    EXPECT_NE(takeDiag(weak.takeError()).message.find("may still write"), std::string::npos);
+    options.weakenWaits = 0;
+    llvm::Expected<Emulated> run = emulate(program, inputs, options);
+    EXPECT_TRUE(bool(run)) << takeDiag(run.takeError()).str();
+  }
+}
+
 // What has no code says so, with its place.
 TEST(EmitOp, Refusals) {
   struct Case {
@@ -403,6 +526,44 @@ v = scan add u over i
 store s[i] = v
 )",
                 "spread over warps", DiagClass::Unsupported},
+           Case{R"(
+kernel f(a: bf16[128,128]) -> s: bf16[128,128]
+warps 4 producer 1
+grid p < 2 persistent 1
+axis i < 64 at p*64 of 128, k < 64 at t*64 of 128
+ring A: bf16[i,k] x 2 swizzle 128
+shared X: bf16[i,k] in A
+for t < 2
+  issue copy A <- a[i,k] via tma
+  u = read A @ flat(8)
+  store s[i,k] = u
+v = full 0 bf16[i,k] @ flat(8)
+write X <- v
+)",
+                "a producer fills ahead", DiagClass::Unsupported},
+           Case{R"(
+kernel f(a: bf16[128,64], b: bf16[64,64]) -> s: f32[128,64]
+warps 4
+grid p < 2
+axis i < 64 at p*64 of 128, j < 64 of 64, k < 64 of 64
+shared A: bf16[i,k] swizzle 128
+shared B: bf16[k,j] swizzle 128
+copy A <- a[i,k]; copy B <- b[k,j]
+x = dot(A, B) over k wgmma
+store s[i,j] = x
+)",
+                "wgmma without a producer", DiagClass::Unsupported},
+           Case{R"(
+kernel f(a: f32[64]) -> s: f32[64]
+warps 2
+roles x < 2
+grid p < 1
+axis i < 64 of 64
+role x
+  u = load a[i]
+  store s[i] = u
+)",
+                "no code for roles", DiagClass::Unsupported},
        }) {
     llvm::Expected<KernelModule> kernel = emitProgram(parsed(c.text), CodeMode::Device);
     ASSERT_FALSE(bool(kernel)) << c.message;

@@ -65,6 +65,8 @@ void PendingReads::pass(const Op &op) {
     write(plan->regionOf(*p, o->buffer));
   if (op.as<program::WriteOp>() || op.as<program::BarrierOp>() || op.as<program::SumSplitsOp>())
     barrier();
+  if (op.as<program::SumSplitsOp>() && plan->arrivals)
+    read(plan->arrivalsRegion);
   if (auto exchange = plan->exchanges.find(&op); exchange != plan->exchanges.end()) {
     barrier();
     read(exchange->second.region);

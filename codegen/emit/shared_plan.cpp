@@ -167,7 +167,7 @@ private:
       return;
     std::vector<bool> used = usedBehindSplits(p);
     for (size_t i = 0; i < p.buffers.size(); ++i)
-      if (!used[i] && !p.buffers[i].alias.isValid()) {
+      if (!used[i] && !p.buffers[i].alias.isValid() && !isFilledAhead(i)) {
         plan.arrivals = plan.buffers[i].offset;
         plan.arrivalsRegion = static_cast<SharedRegion>(i);
         return;
@@ -179,6 +179,11 @@ private:
     }
     plan.arrivals = take(16, 16);
     plan.arrivalsRegion = static_cast<SharedRegion>(p.buffers.size() + plan.exchanges.size());
+  }
+
+  /// In turns a producer fills its rings for the next item already.
+  bool isFilledAhead(size_t buffer) const {
+    return p.grid.persistent && plan.rings.count(BufferId{static_cast<uint32_t>(buffer)});
   }
 
   const Program &p;

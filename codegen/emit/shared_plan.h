@@ -1,9 +1,8 @@
 // SharedPlan: where a program's buffers, barriers and exchange slots lie in shared memory.
 //
-// Sizes are those of the folds (fold.h): buffers, mbarriers of the rings that a producer fills,
-// exchange slots of reductions that go over warps. Two things are not in the folds: the mbarrier of
-// a TMA copy outside of loops (8 bytes), and 16 bytes for the count of sum.splits where no other
-// memory is free by then.
+// Sizes are those of the folds (fold.h): buffers, mbarriers of the rings that a producer fills and
+// of TMA copies outside of loops, exchange slots of reductions that go over warps. Not in the folds
+// are 16 bytes for the count of sum.splits where no other memory is free by then.
 #pragma once
 
 #include "codegen/emit/held_layout.h"

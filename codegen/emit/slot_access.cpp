@@ -248,6 +248,10 @@ llvm::Error emitOp(Emission &e, const Op &op, const ReadOp &o) {
   llvm::Expected<HeldLayout> held = e.held(op, e.p[op.results[0]].tile.layout);
   if (!held)
     return held.takeError();
+  if (std::optional<Values> fragment = readFragment(e, o, *held)) {
+    e.define(op.results[0], std::move(*fragment));
+    return llvm::Error::success();
+  }
   llvm::Expected<Values> values = readSlot(e, op, o.buffer, o.step, *held);
   if (!values)
     return values.takeError();

@@ -210,6 +210,8 @@ private:
     Expr bytes = p.number(static_cast<int64_t>(bitWidth(p[o.buffer].type)));
     for (AxisId axis : p[o.buffer].order)
       bytes = bytes * p.resolved(p[axis].extent);
+    if (o.way == CopyWay::Tma && around.loops.empty() && around.conditions.empty())
+      share("mbarrier of " + p[o.buffer].name, op.where, p.number(8));
     Expr each = o.way == CopyWay::Tma ? p.number(1) : bytes.floorDiv(8).ceilDiv(warpBytes);
     add(op, Count::Copies, executions.times(around) * each);
   }
