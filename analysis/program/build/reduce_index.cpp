@@ -128,8 +128,8 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
     unite(axes, pass->over);
     auto inner = static_cast<unsigned>(levels.size() - 1);
     ValueId bests = newValue(wide, axes, inner), at32 = newValue(DType::S32, axes, inner);
-    append(pass->outer, FullOp{isMax ? lowestOf(wide) : highestOf(wide), wide, axes, layoutOf(axes)},
-           {bests});
+    append(pass->outer,
+           FullOp{isMax ? lowestOf(wide) : highestOf(wide), wide, axes, layoutOf(axes)}, {bests});
     append(pass->outer, FullOp{0, DType::S32, axes, layoutOf(axes)}, {at32});
     tilewright::Op compare;
     compare.name = op.name;
