@@ -18,7 +18,7 @@
 #pragma once
 
 #include "analysis/program/substitute.h"
-#include "analysis/tiling/tiled_group.h"
+#include "analysis/tiling/plan.h"
 
 namespace tilewright::program {
 
@@ -27,14 +27,18 @@ namespace tilewright::program {
 /// that lie along reduced rows.
 struct Variant {
   std::vector<bool> isWhole;
+  Instruction instruction = Instruction::Fma; ///< of a dot of tiles
   bool operator==(const Variant &) const = default;
 };
 
-/// The variant that these parameter values take. Unsupported as buildProgram().
+/// The variant that these parameter values take, and with dots this instruction, or a simpler one
+/// if their types need it. Unsupported as buildProgram().
 llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
-                                  std::span<const int64_t> values);
+                                  std::span<const int64_t> values,
+                                  Instruction instruction = Instruction::Fma);
 
-/// Unsupported, naming the op: dots as products of tiles, and what has no program yet.
+/// Unsupported, naming the op, for what has no program yet: wgmma, convolutions as products of
+/// tiles, chains of dots, scatters. A dot's sum is not split (split_k 1).
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
                                      const TiledGroup &group, const Variant &variant);
 

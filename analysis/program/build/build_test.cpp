@@ -36,8 +36,9 @@ struct Example {
     return result;
   }
 
-  std::string program(const std::map<std::string, int64_t> &sizes) const {
-    auto variant = variantOf(module->entry(), *plan.tiled, values(sizes));
+  std::string program(const std::map<std::string, int64_t> &sizes,
+                      Instruction instruction = Instruction::Fma) const {
+    auto variant = variantOf(module->entry(), *plan.tiled, values(sizes), instruction);
     if (!variant)
       return takeDiag(variant.takeError()).message;
     auto built = buildProgram(*module, module->entry(), *plan.tiled, *variant);
@@ -319,4 +320,78 @@ d = reduce max c over j
 store y[i] = b * d
 )");
   runAll(moments);
+}
+
+namespace {
+
+const std::string gemm = R"(HloModule gemm
+ENTRY main {
+  a = bf16[64,96] parameter(0)
+  b = bf16[96,48] parameter(1)
+  bias = bf16[48] parameter(2)
+  d = bf16[64,48] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = bf16[64,48] broadcast(bias), dimensions={1}
+  ROOT y = bf16[64,48] add(d, c)
+})";
+
+} // namespace
+
+TEST(BuiltPrograms, DotOfFma) {
+  EXPECT_EQ(Example(gemm).program({}),
+            R"(kernel y(a: bf16[64, 96], b: bf16[96, 48], bias: bf16[48]) -> y: bf16[64, 48]
+let V = 1
+warps W
+grid p < cdiv(64, t0), q < cdiv(48, t1)
+axis i < t0 at t0 * p of 64, j < t1 at t1 * q of 48, k < k0 at k0 * t of 96
+ring A: bf16[i,k]
+ring B: bf16[k,j]
+c = full 0 f32[i,j] @ flat(V)
+for t < cdiv(96, k0)
+  issue
+    copy A <- a[i, k] via regs
+    copy B <- b[k, j] via regs
+  c += dot(A, B) over k fma
+d = load bias[j] @ flat(V) of i,j
+store y[i, j] = bf16(bf16(c) + d)
+)");
+  Example example(gemm);
+  BuiltKernel kernel("gemm", example.module, example.plan);
+  for (int64_t rows : {1, 7, 64})
+    for (int64_t depth : {1, 5, 32, 96})
+      EXPECT_EQ(kernel.check(example.values({{"t0", rows}, {"t1", 20}, {"k0", depth}}),
+                             static_cast<uint64_t>(depth)),
+                "");
+  EXPECT_EQ(kernel.pipelines, 12u);
+  EXPECT_EQ(kernel.programs.size(), 1u);
+}
+
+TEST(BuiltPrograms, DotOfMatrixInstructions) {
+  EXPECT_EQ(Example(gemm).program({}, Instruction::MmaSync),
+            R"(kernel y(a: bf16[64, 96], b: bf16[96, 48], bias: bf16[48]) -> y: bf16[64, 48]
+let WR = min(pow2divisor(W), pow2divisor(max(t0 // 16, 1)))
+let WC = W // WR
+warps W
+grid p < cdiv(64, t0), q < cdiv(48, t1)
+axis i < t0 at t0 * p of 64, j < t1 at t1 * q of 48, k < k0 at k0 * t of 96
+ring A: bf16[i,k]
+ring B: bf16[k,j]
+c = full 0 f32[i,j] @ mma(WR, WC)
+for t < cdiv(96, k0)
+  issue
+    copy A <- a[i, k] via regs
+    copy B <- b[k, j] via regs
+  c += dot(A, B) over k mma.sync
+d = load bias[j] @ mma(WR, WC) of i,j
+store y[i, j] = bf16(bf16(c) + d)
+)");
+  Example example(gemm);
+  BuiltKernel kernel("gemm", example.module, example.plan);
+  for (int64_t rows : {16, 32, 64})
+    for (int64_t depth : {16, 32, 48, 96})
+      for (int64_t warps : {1, 2})
+        EXPECT_EQ(kernel.check(
+                      example.values({{"t0", rows}, {"t1", 16}, {"k0", depth}, {"warps", warps}}),
+                      static_cast<uint64_t>(depth), Instruction::MmaSync),
+                  "");
+  EXPECT_EQ(kernel.pipelines, 24u);
 }

@@ -143,7 +143,7 @@ void Builder::makeAxes() {
       insert(isRow ? rowAxes : columnAxes, *axisOf[dim]);
   }
   for (unsigned parameter : frame.reduced)
-    if (axisOf[parameter])
+    if (axisOf[parameter] && frame.isReduction)
       insert(columnAxes, *axisOf[parameter]);
   for (const TileInstance &instance : group.instances)
     if (frame.isReduction && graph[instance.op].opcode == Opcode::Reduce) {
@@ -162,6 +162,16 @@ void Builder::makeLayoutSizes() {
     return;
   vector = context.variable(VarKind::TileParam, "V");
   p.lets.push_back({"V", vector, p.number(1)});
+  if (frame.dot.isValid() && variant.instruction != Instruction::Fma && rowAxes.size() >= 2) {
+    // As many warps along the rows as have whole instructions there.
+    warpRows = context.variable(VarKind::TileParam, names.take("WR"));
+    warpColumns = context.variable(VarKind::TileParam, names.take("WC"));
+    Expr rows = p[rowAxes[rowAxes.size() - 2]].extent;
+    p.lets.push_back(
+        {"WR", warpRows, p.warps.pow2Divisor().min(rows.floorDiv(16).max(1).pow2Divisor())});
+    p.lets.push_back({"WC", warpColumns, p.warps.floorDiv(warpRows)});
+    return;
+  }
   if (!frame.isReduction || !frame.isAlongRows)
     return;
   threads = context.variable(VarKind::TileParam, "G");
@@ -192,7 +202,13 @@ std::optional<LayoutSpec> Builder::layoutOf(const AxisSet &axes) const {
     columns = {columnAxes.back()};
   AxisSet all = rowAxes;
   unite(all, columns);
+  if (!without(axes, all).empty()) // of a dot's operand
+    all = axes;
   order.assign(all.begin(), all.end());
+  if (warpRows && all == rowAxes) {
+    spec.family = LayoutFamily::Mma;
+    spec.arguments = {warpRows, warpColumns};
+  }
   // Rows lie in the same threads whichever columns a tile has: threads share rows along the last
   // axis, or each has rows of its own.
   std::stable_partition(order.begin(), order.end(),
@@ -331,6 +347,12 @@ void Builder::tidy() {
   removeUnused(p);
   setLayouts(p, [&](const AxisSet &axes) { return layoutOf(axes); });
   nameValues(p, names);
+  std::set<VarId> used;
+  rewriteExprs(p, [&](Expr &e) {
+    for (VarId var : variablesOf(e))
+      used.insert(var);
+  });
+  std::erase_if(p.lets, [&](const Let &let) { return used.count(let.var.variable()) == 0; });
 }
 
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,

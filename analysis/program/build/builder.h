@@ -7,6 +7,7 @@
 //   pointwise.cpp     elementwise ops as scalar expressions
 //   reduce.cpp        reductions
 //   reduce_index.cpp  argmax and argmin
+//   dot.cpp           dots of tiles
 //   windowed.cpp      loops over windows and contracted dims
 //
 // A value is asked for by op and coordinates, which are expressions over axes and loop variables;
@@ -24,6 +25,7 @@
 #include "analysis/program/pad_state.h"
 
 #include <map>
+#include <set>
 
 namespace tilewright::program {
 
@@ -53,6 +55,7 @@ private:
     Expr step;        ///< the loop's variable; null: the program
     std::string name; ///< of it
     Expr trips;
+    Region issue;                                ///< copies of a dot's operands
     std::map<std::vector<uint32_t>, Leaf> known; ///< by question
   };
 
@@ -157,6 +160,11 @@ private:
   llvm::Expected<Pass> openPass(OpId op, const Coordinates &at, const Guard &guard);
   void closeLoops(const Pass &pass);
   Leaf reduced(const Pass &pass, Monoid monoid, ValueId value, Source source);
+  // dot.cpp
+  Made product(OpId op, const Coordinates &at, const Guard &guard);
+  llvm::Expected<ScalarExpr> operandOf(OpId dot, const Leaf &leaf);
+  llvm::Expected<BufferId> ringOf(OpId dot, ValueId load);
+  Pad padOfSlots(const ScalarExpr &scalar) const;
   // reduce_index.cpp
   /// argmax or argmin of a value and its coordinate, if a reduction is one.
   std::optional<Monoid> indexMonoid(OpId op) const;
@@ -196,8 +204,9 @@ private:
   std::vector<Expr> steps;                   ///< by parameter: the loop's variable; null: no loop
   std::vector<std::string> stepNames;
   AxisSet rowAxes, columnAxes;
-  bool takesAllAxes = false; ///< layouts are of all axes: a reduction goes over several
-  Expr vector, threads;      ///< V and G of layouts
+  bool takesAllAxes = false;  ///< layouts are of all axes: a reduction goes over several
+  Expr vector, threads;       ///< V and G of layouts
+  Expr warpRows, warpColumns; ///< WR and WC of results of matrix instructions; null: no such
   Coordinates rootAt;
   std::map<OpId, TensorId> tensorOf, resultOf;
   std::vector<Level> levels;
@@ -206,8 +215,9 @@ private:
     unsigned level;
     size_t at;
   };
-  std::map<ValueId, Place> made; ///< the first op that makes it, while its level is open
-  std::set<ValueId> elseChosen;  ///< loads of which something needs what their padding holds
+  std::map<ValueId, Place> made;     ///< the first op that makes it, while its level is open
+  std::set<ValueId> elseChosen;      ///< loads of which something needs what their padding holds
+  std::map<ValueId, BufferId> rings; ///< of the loads of the loop at hand
   std::map<OpId, OpIndexing> indexings;
   unsigned depth = 0;
 };

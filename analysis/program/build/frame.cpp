@@ -31,6 +31,8 @@ public:
     frame.isRow.assign(rank, false);
     frame.joined.assign(rank, std::nullopt);
     frame.isReduction = kindOfCode(graph, group).kind == CodeKind::Reduction || isOfSeveral();
+    if (kindOfCode(graph, group).kind == CodeKind::Dot)
+      findDot();
     if (!frame.isReduction)
       return std::move(frame);
     for (OpId id : group.group.ops)
@@ -61,6 +63,13 @@ private:
       if (!map.isKnownEmpty())
         maps.push_back(map);
     return maps;
+  }
+
+  void findDot() {
+    for (OpId id : group.group.ops)
+      if (graph[id].opcode == Opcode::Dot)
+        frame.dot = id;
+    frame.reduced = Frame::parametersOf(group, frame.dot);
   }
 
   /// Reductions of several operands alone, of which code is made by loops.
@@ -196,22 +205,26 @@ llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group) {
   CodeKind kind = kindOfCode(graph, group).kind;
   if (kind == CodeKind::Dot || kind == CodeKind::Chain)
     for (OpId id : group.group.ops)
-      if (graph[id].opcode == Opcode::Dot || graph[id].opcode == Opcode::Convolution)
-        return makeError(DiagClass::Unsupported, "%{}: no program for a {} of tiles yet",
-                         graph[id].name, toString(graph[id].opcode));
+      if ((graph[id].opcode == Opcode::Dot && kind == CodeKind::Chain) ||
+          graph[id].opcode == Opcode::Convolution)
+        return makeError(DiagClass::Unsupported, "%{}: no program for {} yet", graph[id].name,
+                         kind == CodeKind::Chain ? "chains of dots" : "convolutions of tiles");
   return FrameFinder(graph, group).run();
 }
 
 llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
-                                  std::span<const int64_t> values) {
+                                  std::span<const int64_t> values, Instruction instruction) {
   llvm::Expected<Frame> frame = frameOf(graph, group);
   if (!frame)
     return frame.takeError();
   Variant variant;
+  if (frame->dot.isValid())
+    variant.instruction = codeOf(graph, group, instruction).instruction;
   for (size_t i = 0; i < group.space.parameters.size(); ++i) {
     const TileParameter &parameter = group.space.parameters[i];
     bool isColumn = i < frame->isRow.size() && frame->isReduction && !frame->isRow[i];
-    bool isReduced = std::binary_search(frame->reduced.begin(), frame->reduced.end(), i);
+    bool isReduced =
+        frame->isReduction && std::binary_search(frame->reduced.begin(), frame->reduced.end(), i);
     variant.isWhole.push_back((isColumn || isReduced) && values[i] >= parameter.extent);
   }
   return variant;

@@ -13,6 +13,7 @@ namespace tilewright::program {
 struct Frame {
   OpId root; ///< whose dims are tiled
   bool isReduction = false;
+  OpId dot; ///< the product of tiles; invalid: none
   /// The reduced elements of a row are neighbours in memory: threads share rows.
   bool isAlongRows = false;
   std::vector<bool> isRow; ///< by dim: decides which element of a reduction is read

@@ -162,6 +162,7 @@ void Builder::closeLoop() {
   op.var = loop.step;
   op.trips = loop.trips;
   op.body = std::move(loop.ops);
+  op.issue = std::move(loop.issue);
   append(static_cast<unsigned>(levels.size() - 1), std::move(op), {});
 }
 

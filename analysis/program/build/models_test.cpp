@@ -20,7 +20,7 @@ struct Totals {
   std::map<CodeKind, BuiltCounts> kinds;
   std::map<CodeKind, size_t> kernels, noValues;
   std::set<std::string> seen;
-  size_t stagings = 0, vectors = 0;
+  size_t stagings = 0, vectors = 0, pipelines = 0;
 
   /// Nearly all kernels of loads, maps and reductions have programs.
   void expectMost(size_t least) {
@@ -29,10 +29,14 @@ struct Totals {
       EXPECT_GE(kinds[kind].built * 100, kernels[kind] * most) << toString(kind);
       EXPECT_GE(kinds[kind].runs, least) << toString(kind);
     }
+    // Dots of fma; convolutions have none yet.
+    constexpr size_t mostDots = 70;
+    EXPECT_GE(kinds[CodeKind::Dot].built * 100, kernels[CodeKind::Dot] * mostDots);
   }
 
   void print() const {
-    std::cout << stagings << " programs with staged inputs, " << vectors << " vectors\n";
+    std::cout << stagings << " programs with staged inputs, " << vectors << " vectors, "
+              << pipelines << " pipelined programs\n";
     for (const auto &[kind, count] : kernels) {
       auto it = kinds.find(kind);
       std::cout << toString(kind) << ": " << (it == kinds.end() ? 0 : it->second.built) << " of "
@@ -71,7 +75,8 @@ void checkKernel(const std::string &name, const Module &whole, Totals &totals, i
     largest.push_back(parameter.role == TileParameter::Role::Schedule ? 1 : parameter.largest());
   auto variant = variantOf(module->entry(), *plan->tiled, largest);
   if (!variant) {
-    llvm::consumeError(variant.takeError());
+    std::string why = takeDiag(variant.takeError()).message;
+    ++counts.reasons[why.substr(why.find(": ") + 2)];
     return;
   }
   if (!full.programFor(*variant)) {
@@ -109,6 +114,7 @@ void checkKernel(const std::string &name, const Module &whole, Totals &totals, i
     }
     totals.stagings += kernel.stagings;
     totals.vectors += kernel.vectors;
+    totals.pipelines += kernel.pipelines;
   }
 }
 
@@ -135,7 +141,7 @@ TEST(BuiltPrograms, OfBundledModels) {
 TEST(BuiltPrograms, OfRandomPrograms) {
   Totals totals;
   for (ProgramKind kind : {ProgramKind::Elementwise, ProgramKind::Reduction, ProgramKind::Softmax,
-                           ProgramKind::Indexed, ProgramKind::Window})
+                           ProgramKind::Indexed, ProgramKind::Window, ProgramKind::Dot})
     for (uint64_t seed = 1; seed <= 40 && !HasFailure(); ++seed) {
       auto module =
           importBuffer(std::make_shared<SourceBuffer>("random.hlo.txt", randomProgram(kind, seed)));

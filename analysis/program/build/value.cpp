@@ -135,8 +135,11 @@ Builder::Made Builder::make(OpId id, const Coordinates &at, const Guard &guard, 
     if (frame.isReduction)
       return reduction(id, at, guard, result);
     return windowed(id, **maps, at, guard, result);
-  case Opcode::ReduceWindow:
   case Opcode::Dot:
+    if (id == frame.dot)
+      return product(id, at, guard);
+    return windowed(id, **maps, at, guard, result);
+  case Opcode::ReduceWindow:
   case Opcode::Convolution:
     return windowed(id, **maps, at, guard, result);
   default:

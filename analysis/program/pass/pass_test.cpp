@@ -1,4 +1,5 @@
 // Passes on texts: what becomes of them, and what they say where nothing does.
+#include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/vectorise.h"
 #include "analysis/program/substitute.h"
@@ -161,4 +162,34 @@ store y[i] = c
       takeDiag(looped.takeError()).message,
       "sums: no load is transposed; b = load x[j, i]: in a loop a slot would be written while "
       "it is read");
+}
+
+TEST(Pipeline, CopiesRunAhead) {
+  std::string text = R"(kernel gemm(a: bf16[64, 96], b: bf16[96, 48]) -> c: f32[64, 48]
+warps W
+grid p < cdiv(64, t0), q < cdiv(48, t1)
+axis i < t0 at t0 * p of 64, j < t1 at t1 * q of 48, k < k0 at k0 * t of 96
+ring A: bf16[i,k]
+ring B: bf16[k,j]
+s = full 0 f32[i,j] @ flat(1)
+for t < cdiv(96, k0)
+  issue
+    copy A <- a[i, k] via regs
+    copy B <- b[k, j] via regs
+  s += dot(A, B) over k fma
+store c[i, j] = s
+)";
+  auto made = pipeline(programOf(text));
+  ASSERT_TRUE(bool(made)) << takeDiag(made.takeError()).message;
+  std::string printed = printProgram(*made);
+  EXPECT_NE(printed.find("ring A: bf16[i,k] x stages\n"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("for t < cdiv(96, k0) ahead stages - 1\n"), std::string::npos) << printed;
+  EXPECT_TRUE(verify(*made).violations.empty());
+  EXPECT_EQ(printProgram(programOf(printed)), printed);
+  auto twice = pipeline(*made);
+  ASSERT_FALSE(bool(twice));
+  EXPECT_EQ(takeDiag(twice.takeError()).message, "gemm: it has a size named stages already");
+  auto plain = pipeline(programOf(copyOf("f32[64, 96]", "x[i, j]", "f32[64, 96]")));
+  ASSERT_FALSE(bool(plain));
+  EXPECT_EQ(takeDiag(plain.takeError()).message, "copy: no loop copies what it reads");
 }

@@ -9,6 +9,7 @@
 #include "analysis/program/fold.h"
 #include "analysis/program/infer.h"
 #include "analysis/program/interpret.h"
+#include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/vectorise.h"
 #include "analysis/program/text.h"
@@ -194,8 +195,9 @@ public:
 
   /// Builds for the values' variant, verifies with and without numbers, runs. A reason where there
   /// is no program.
-  std::string check(const std::vector<int64_t> &values, uint64_t seed) {
-    auto variant = variantOf(graph(), group(), values);
+  std::string check(const std::vector<int64_t> &values, uint64_t seed,
+                    Instruction instruction = Instruction::Fma) {
+    auto variant = variantOf(graph(), group(), values, instruction);
     if (!variant)
       return reasonOf(variant.takeError());
     Program *symbolic = programFor(*variant);
@@ -238,9 +240,18 @@ public:
       program = std::move(vectorised->program);
     else
       llvm::consumeError(vectorised.takeError());
+    SizeValues all = sizes;
+    auto ahead = pipeline(program);
+    if (ahead) {
+      program = std::move(*ahead);
+      all["stages"] = 1 + static_cast<int64_t>(seed % 3);
+      ++pipelines;
+    } else {
+      llvm::consumeError(ahead.takeError());
+    }
     SCOPED_TRACE(printProgram(program));
     expectText(program);
-    auto concrete = substituteSizes(program, sizes);
+    auto concrete = substituteSizes(program, all);
     ASSERT_TRUE(bool(concrete)) << takeDiag(concrete.takeError()).str();
     for (const Violation &violation : verify(*concrete).violations)
       ADD_FAILURE() << "V" << violation.rule << ": " << violation.message;
@@ -249,7 +260,7 @@ public:
     vectors += checker.vectors;
     run(*concrete, seed);
   }
-  size_t stagings = 0, vectors = 0;
+  size_t stagings = 0, vectors = 0, pipelines = 0;
 
   /// Null where there is none, with `reason`.
   Program *programFor(const Variant &variant) {

@@ -1,0 +1,190 @@
+// Dots of tiles: operands in rings of shared memory, sums in registers.
+//
+//   for t < cdiv(K, k0)
+//     issue copy A <- a[i, k] via regs; copy B <- b[k, j] via regs
+//     acc += dot(A, B) over k fma
+//
+// What is computed of operands is computed as they are read. How many slots a ring has, and how far
+// copies run ahead, a pass decides.
+#include "analysis/program/build/builder.h"
+#include "analysis/program/infer.h"
+
+#include <algorithm>
+
+namespace tilewright::program {
+
+/// The ring that a load of the loop at hand becomes: its axes in the order of memory.
+llvm::Expected<BufferId> Builder::ringOf(OpId dot, ValueId value) {
+  LoadOp *load = openLoad(value);
+  for (Expr index : load->from.index)
+    for (VarId var : variablesOf(index))
+      if (p.valueOf(var).isValid())
+        return unsupported(dot, "an operand is read where a value says");
+  if (load->otherwise != 0)
+    return unsupported(dot, "an operand's padding is not zero");
+  CopyOp copy;
+  copy.from = load->from;
+  copy.conditions = load->conditions;
+  copy.way = CopyWay::Registers;
+  Buffer ring;
+  ring.isRing = true;
+  ring.name = names.of("ABCDEFHIJK");
+  ring.type = p[value].tile.type;
+  ring.stages = p.number(1);
+  for (Expr index : load->from.index)
+    for (AxisId axis : p.axesOf(index))
+      if (std::find(ring.order.begin(), ring.order.end(), axis) == ring.order.end())
+        ring.order.push_back(axis);
+  for (AxisId axis : p[value].tile.axes) // of conditions alone
+    if (std::find(ring.order.begin(), ring.order.end(), axis) == ring.order.end())
+      ring.order.insert(ring.order.begin(), axis);
+  if (ring.order.empty())
+    return unsupported(dot, "an operand is one element");
+  copy.buffer = BufferId{static_cast<uint32_t>(p.buffers.size())};
+  p.buffers.push_back(std::move(ring));
+  program::Op op;
+  op.what = copy;
+  op.source = levels[made.at(value).level].ops[made.at(value).at].source;
+  levels.back().issue.push_back(std::move(op));
+  return copy.buffer;
+}
+
+/// A leaf as an expression over slots and what lies outside of the loop.
+llvm::Expected<ScalarExpr> Builder::operandOf(OpId dot, const Leaf &leaf) {
+  ScalarExpr result;
+  auto inner = static_cast<unsigned>(levels.size() - 1);
+  std::function<llvm::Expected<uint32_t>(const Leaf &)> copy =
+      [&](const Leaf &of) -> llvm::Expected<uint32_t> {
+    bool isInner = of.kind == ScalarNode::Kind::Value && valueLevels[of.value.index] == inner;
+    if (!isInner)
+      return result.add(of);
+    if (openLoad(of.value)) {
+      auto known = rings.find(of.value);
+      if (known == rings.end()) {
+        auto ring = ringOf(dot, of.value);
+        if (!ring)
+          return ring.takeError();
+        known = rings.emplace(of.value, *ring).first;
+      }
+      ScalarNode slot;
+      slot.kind = ScalarNode::Kind::Slot;
+      slot.buffer = known->second;
+      slot.type = of.type;
+      return result.add(slot);
+    }
+    const auto *map = levels[inner].ops[made.at(of.value).at].as<MapOp>();
+    if (!map)
+      return unsupported(dot, "an operand is neither read nor computed");
+    std::vector<uint32_t> at;
+    for (ScalarNode node : map->value.nodes) {
+      if (node.kind != ScalarNode::Kind::Operation) {
+        auto leafAt = copy(node);
+        if (!leafAt)
+          return leafAt;
+        at.push_back(*leafAt);
+        continue;
+      }
+      for (uint32_t &operand : node.operands)
+        operand = at[operand];
+      at.push_back(result.add(std::move(node)));
+    }
+    return at.back();
+  };
+  auto root = copy(leaf);
+  if (!root)
+    return root.takeError();
+  return result;
+}
+
+Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guard) {
+  const tilewright::Op &op = graph[id];
+  auto maps = indexing(id);
+  if (!maps)
+    return maps.takeError();
+  auto domain = iterationDomain(graph, id, context);
+  if (!domain)
+    return domain.takeError();
+  if (variant.instruction == Instruction::Wgmma)
+    return unsupported(id, "by wgmma");
+  const std::vector<unsigned> &parameters = Frame::parametersOf(group, id);
+  if (domain->reductions.size() != parameters.size())
+    return unsupported(id, "its contracted dims have no parameters");
+  std::vector<Binding> bound;
+  AxisSet over;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const std::optional<AxisId> &axis = axisOf[parameters[i]];
+    bound.push_back({domain->reductions[i].var, axis ? p[*axis].var : p.number(0)});
+    if (axis)
+      insert(over, *axis);
+  }
+  if (over.empty()) // a product of one element
+    return windowed(id, **maps, at, guard, 0);
+  unsigned outer = levelOf(at, guard);
+  Aside aside = putAside(outer);
+  unsigned opened = openSteps(outer, parameters);
+  std::vector<ScalarExpr> operands;
+  for (unsigned i = 0; i < 2; ++i) {
+    if ((*maps)->operands[i].maps.size() != 1)
+      return unsupported(id, "an operand is read at several places");
+    Made read = throughMap(id, i, (*maps)->operands[i].maps[0], at, guard, nullptr, bound);
+    if (!read)
+      return read;
+    auto operand = operandOf(id, *read);
+    if (!operand)
+      return operand.takeError();
+    if (!without(over, p.axesOf(*operand)).empty())
+      return unsupported(id, "an operand is the same along the contracted dim");
+    bool isDirect = operand->nodes.size() == 1;
+    if (!isDirect && variant.instruction == Instruction::MmaSync)
+      return unsupported(id, "an operand of mma.sync is computed");
+    if (!isDirect && !padOfSlots(*operand).is(0))
+      return unsupported(id, "what is computed of an operand's padding is not zero");
+    operands.push_back(std::move(*operand));
+  }
+  rings.clear();
+  DType type = accumulationType(operands[0].type(), operands[1].type());
+  AxisSet axes = p.axesOf(operands[0]);
+  unite(axes, p.axesOf(operands[1]));
+  axes = without(std::move(axes), over);
+  if (warpRows && axes != rowAxes)
+    return unsupported(id, "its tile is none of rows and columns");
+  auto inner = static_cast<unsigned>(levels.size() - 1);
+  levels[inner].ops.clear(); // loads are copies now, and maps parts of operands
+  ValueId sum = newValue(type, axes, inner);
+  append(outer, FullOp{0, type, axes, layoutOf(axes)}, {sum});
+  DotOp dot;
+  dot.left = std::move(operands[0]);
+  dot.right = std::move(operands[1]);
+  dot.over = over;
+  dot.way = variant.instruction == Instruction::MmaSync ? DotWay::MmaSync : DotWay::Fma;
+  dot.isAdded = true;
+  append(inner, std::move(dot), {sum}, Source{id, at, true});
+  for (unsigned i = 0; i < opened; ++i)
+    closeLoop();
+  valueLevels[sum.index] = outer;
+  putBack(std::move(aside));
+  return converted(leafOf(sum), type, op.shape.dtype);
+}
+
+/// What an operand's expression is where its slots hold zeros.
+Pad Builder::padOfSlots(const ScalarExpr &scalar) const {
+  std::vector<Pad> pads;
+  for (const ScalarNode &node : scalar.nodes) {
+    if (node.kind == ScalarNode::Kind::Slot)
+      pads.push_back(Pad::constant(0));
+    else if (node.kind == ScalarNode::Kind::Number)
+      pads.push_back(Pad::constant(node.number));
+    else if (node.kind == ScalarNode::Kind::Value)
+      pads.push_back({Pad::Kind::Other, 0, {}});
+    else if (node.kind == ScalarNode::Kind::Operation && node.operands.size() == 1)
+      pads.push_back(unaryPad(node.opcode, pads[node.operands[0]]));
+    else if (node.kind == ScalarNode::Kind::Operation && node.operands.size() == 2 &&
+             node.opcode != Opcode::Compare)
+      pads.push_back(binaryPad(node.opcode, pads[node.operands[0]], pads[node.operands[1]]));
+    else
+      pads.emplace_back();
+  }
+  return pads.back();
+}
+
+} // namespace tilewright::program
