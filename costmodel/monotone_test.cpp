@@ -1,6 +1,6 @@
 // One op more in a group never makes it cheaper, at any plan: of random groups of elementwise ops,
 // reductions and dots, also where the op changes the kind of code: a dot that is read at two places
-// or stands beside another one is made by loops. But for `rounding`: pieces of rows are priced by
+// or stands beside another one is made by loops. But for `roundingOfTimes`: pieces of rows are priced by
 // their mean over all that is read and written, which a few bytes that lie well can lower.
 #include "analysis/import/import_file.h"
 #include "analysis/tiling/plan_text.h"
@@ -16,7 +16,7 @@ namespace {
 using testing::h100;
 using Random = std::mt19937_64;
 
-constexpr double rounding = 1e-3;
+constexpr double roundingOfTimes = 1e-3;
 
 KernelPlan planOf(const std::string &text) {
   auto module = llvm::cantFail(importBuffer(std::make_shared<SourceBuffer>("(test)", text)));
@@ -151,12 +151,12 @@ TEST(Monotone, OneOpMoreIsNeverCheaper) {
       const double b = llvm::cantFail(estimateTime(more, device, calibration, {cache})).timeNs;
       if (!(b < INFINITY))
         continue;
-      EXPECT_GE(b, a * (1 - rounding)) << numbers << "\n"
+      EXPECT_GE(b, a * (1 - roundingOfTimes)) << numbers << "\n"
                                        << groupText(kind, rows, columns, ops, extra) << "extra at "
                                        << place << ", a kind " << extra.second;
       ++compared;
       byExtra[extra.second] += kind == Kind::Dot;
-      dearer += b > a * (1 + rounding);
+      dearer += b > a * (1 + roundingOfTimes);
     }
   }
   EXPECT_GT(compared, 800);

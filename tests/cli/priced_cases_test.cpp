@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json priced(const std::string &name, const std::vector<std::string> &more = {}) {
+Json pricedCase(const std::string &name, const std::vector<std::string> &more = {}) {
   return exploreJson(fmt::format("tests/cases/{}.hlo.txt", name), more);
 }
 
@@ -31,8 +31,8 @@ bool hasNote(const Json &kernel, const std::string &part) {
 
 /// One token against all keys reads the cache once, in one kernel, however few rows there are.
 TEST(PricedCases, OneTokenTakesAsLongAsItsCache) {
-  const Json two = priced("53-one-token-two-kv-heads"),
-             many = priced("53b-one-token-sixteen-kv-heads"), whole = priced("53c-as-one-fusion");
+  const Json two = pricedCase("53-one-token-two-kv-heads"),
+             many = pricedCase("53b-one-token-sixteen-kv-heads"), whole = pricedCase("53c-as-one-fusion");
   for (const Json *model : {&two, &many, &whole})
     ASSERT_EQ((*model)["kernels"].size(), 1u) << (*model)["chains"];
   EXPECT_GE(microseconds(two), 176);
@@ -49,7 +49,7 @@ TEST(PricedCases, OneTokenTakesAsLongAsItsCache) {
 
 /// Keys beyond the window are skipped, and no bound comes from their work.
 TEST(PricedCases, AWindowSkipsWhatItMasks) {
-  const Json window = priced("55d-window-head-of-128"), causal = priced("55e-causal-head-of-128");
+  const Json window = pricedCase("55d-window-head-of-128"), causal = pricedCase("55e-causal-head-of-128");
   ASSERT_EQ(window["kernels"].size(), 1u);
   const Json &kernel = window["kernels"][0];
   EXPECT_GE(microseconds(window), 100);
@@ -75,23 +75,23 @@ TEST(PricedCases, TilesOfPackedWeightsAreWholeGroups) {
 /// Taps that meet an element, not all that a window has; and the instruction is the fastest one.
 TEST(PricedCases, ConvolutionsWithHoles) {
   for (const char *name : {"60-upsample-by-two-in-space", "60b-its-weight-gradient"}) {
-    const Json model = priced(name);
+    const Json model = pricedCase(name);
     ASSERT_EQ(model["kernels"].size(), 1u) << model["unsupported"];
     EXPECT_EQ(model["kernels"][0]["flops"], 443608960) << name;
   }
   const char *gradient = "60c-weight-gradient-of-32-channels";
   double least = INFINITY;
   for (const char *instruction : {"fma", "mma.sync", "wgmma"}) {
-    const Json model = priced(gradient, {"--instruction", instruction});
+    const Json model = pricedCase(gradient, {"--instruction", instruction});
     for (const Json &kernel : model["kernels"]) // none by wgmma
       least = std::min(least, kernel["time_ns"].get<double>());
   }
-  EXPECT_EQ(priced(gradient)["kernels"][0]["time_ns"], least);
+  EXPECT_EQ(pricedCase(gradient)["kernels"][0]["time_ns"], least);
 }
 
 /// A loop's carry and a donated argument are updated in place.
 TEST(PricedCases, AnUpdateInPlaceWritesWhatItUpdates) {
-  const Json loop = priced("62-one-element-a-step"), once = priced("62d-one-element-once-aliased");
+  const Json loop = pricedCase("62-one-element-a-step"), once = pricedCase("62d-one-element-once-aliased");
   const Json &step = loop["kernels"].back();
   EXPECT_EQ(step["trip_count"], 199999);
   EXPECT_LE(step["bytes"], 16);
@@ -108,14 +108,14 @@ TEST(PricedCases, AnUpdateInPlaceWritesWhatItUpdates) {
 }
 
 TEST(PricedCases, AReductionThatFewCtasMakeIsNoted) {
-  const Json kernel = priced("66b-column-sums-4194304-by-32", {"--cache", "flushed"})["kernels"][0];
+  const Json kernel = pricedCase("66b-column-sums-4194304-by-32", {"--cache", "flushed"})["kernels"][0];
   EXPECT_TRUE(hasNote(kernel, "a reduction is not split over CTAs")) << kernel["notes"];
 }
 
 /// The sum and the transpose apart; and what a tile reads under a reshape of its rows is what its
 /// CTAs read, not what there is.
 TEST(PricedCases, SumsUnderAReshapedOrTransposedRoot) {
-  const Json model = priced("82-attention-weights-turned-round");
+  const Json model = pricedCase("82-attention-weights-turned-round");
   EXPECT_EQ(model["kernels"].size(), 2u);
   EXPECT_NEAR(microseconds(model), 3520, 150);
   const Json tile =
