@@ -1,7 +1,8 @@
 // One op more in a group never makes it cheaper, at any plan: of random groups of elementwise ops,
 // reductions and dots, also where the op changes the kind of code: a dot that is read at two places
-// or stands beside another one is made by loops. But for `roundingOfTimes`: pieces of rows are priced by
-// their mean over all that is read and written, which a few bytes that lie well can lower.
+// or stands beside another one is made by loops. But for `roundingOfTimes`: pieces of rows are
+// priced by their mean over all that is read and written, which a few bytes that lie well can
+// lower.
 #include "analysis/import/import_file.h"
 #include "analysis/tiling/plan_text.h"
 #include "costmodel/estimate.h"
@@ -151,9 +152,10 @@ TEST(Monotone, OneOpMoreIsNeverCheaper) {
       const double b = llvm::cantFail(estimateTime(more, device, calibration, {cache})).timeNs;
       if (!(b < INFINITY))
         continue;
-      EXPECT_GE(b, a * (1 - roundingOfTimes)) << numbers << "\n"
-                                       << groupText(kind, rows, columns, ops, extra) << "extra at "
-                                       << place << ", a kind " << extra.second;
+      EXPECT_GE(b, a * (1 - roundingOfTimes))
+          << numbers << "\n"
+          << groupText(kind, rows, columns, ops, extra) << "extra at " << place << ", a kind "
+          << extra.second;
       ++compared;
       byExtra[extra.second] += kind == Kind::Dot;
       dearer += b > a * (1 + roundingOfTimes);

@@ -91,6 +91,8 @@ private:
                        p.context->info(p.sizes[0].variable()).name);
     if (llvm::Error error = verify(p).error(p))
       return error;
+    if (llvm::Error error = checkNumbers())
+      return error;
     llvm::Expected<program::GridMap> map = gridMapOf(p, *p.context);
     if (!map)
       return map.takeError();
@@ -120,6 +122,40 @@ private:
     if (llvm::Error error = checkProducedRings())
       return error;
     return planSplits();
+  }
+
+  /// Extents, stages and steps ahead are the same in all CTAs; a slot is filled once a step.
+  llvm::Error checkNumbers() const {
+    auto check = [&](Expr e, const std::string &what) -> llvm::Error {
+      if (!e || e.isConstant())
+        return llvm::Error::success();
+      return makeError(DiagClass::Unsupported, "{}: {} is no number: {}", p.name, what, e.str());
+    };
+    llvm::Error error = llvm::joinErrors(check(p.warps, "the number of warps"),
+                                         check(p.producerWarps, "the number of producer warps"));
+    auto also = [&](llvm::Error other) {
+      error = llvm::joinErrors(std::move(error), std::move(other));
+    };
+    for (const Axis &axis : p.axes)
+      also(check(axis.extent, "the extent of " + axis.name));
+    for (const Buffer &buffer : p.buffers)
+      also(check(buffer.stages, "the number of stages of " + buffer.name));
+    for (const program::TensorInfo &tensor : p.tensors)
+      for (Expr dim : tensor.dims)
+        also(check(dim, "a dim of " + tensor.name));
+    forEachOp(p.body, [&](const Op &op, const program::LoopNest &) {
+      const auto *loop = op.as<ForOp>();
+      if (!loop)
+        return;
+      also(check(loop->ahead, "steps ahead"));
+      also(check(loop->unroll, "a loop's unrolling"));
+      std::set<BufferId> filled;
+      for (const Op &copy : loop->issue)
+        if (const auto *c = copy.as<CopyOp>(); c && !filled.insert(c->buffer).second)
+          also(p.errorAt(copy.where, fmt::format("{} is filled twice in a step", p[c->buffer].name),
+                         DiagClass::Unsupported));
+    });
+    return error;
   }
 
   /// A producer is ahead of the consumers: what lies in the memory of its rings is used behind its

@@ -564,6 +564,21 @@ role x
   store s[i] = u
 )",
                 "no code for roles", DiagClass::Unsupported},
+           Case{R"(
+kernel f(a: f32[64]) -> s: f32[1]
+warps 1
+grid p < 1
+axis i < 32 at t*32 of 64
+ring A: f32[i] x 2
+x = full 0 f32[i]
+for t < 2 ahead 1
+  issue copy A <- a[i]; copy A <- a[i]
+  u = read A
+  x = map x + u
+y = reduce add x over i
+store s[0] = y
+)",
+                "A is filled twice in a step", DiagClass::Unsupported},
        }) {
     llvm::Expected<KernelModule> kernel = emitProgram(parsed(c.text), CodeMode::Device);
     ASSERT_FALSE(bool(kernel)) << c.message;

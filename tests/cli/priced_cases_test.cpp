@@ -32,7 +32,8 @@ bool hasNote(const Json &kernel, const std::string &part) {
 /// One token against all keys reads the cache once, in one kernel, however few rows there are.
 TEST(PricedCases, OneTokenTakesAsLongAsItsCache) {
   const Json two = pricedCase("53-one-token-two-kv-heads"),
-             many = pricedCase("53b-one-token-sixteen-kv-heads"), whole = pricedCase("53c-as-one-fusion");
+             many = pricedCase("53b-one-token-sixteen-kv-heads"),
+             whole = pricedCase("53c-as-one-fusion");
   for (const Json *model : {&two, &many, &whole})
     ASSERT_EQ((*model)["kernels"].size(), 1u) << (*model)["chains"];
   EXPECT_GE(microseconds(two), 176);
@@ -49,7 +50,8 @@ TEST(PricedCases, OneTokenTakesAsLongAsItsCache) {
 
 /// Keys beyond the window are skipped, and no bound comes from their work.
 TEST(PricedCases, AWindowSkipsWhatItMasks) {
-  const Json window = pricedCase("55d-window-head-of-128"), causal = pricedCase("55e-causal-head-of-128");
+  const Json window = pricedCase("55d-window-head-of-128"),
+             causal = pricedCase("55e-causal-head-of-128");
   ASSERT_EQ(window["kernels"].size(), 1u);
   const Json &kernel = window["kernels"][0];
   EXPECT_GE(microseconds(window), 100);
@@ -91,7 +93,8 @@ TEST(PricedCases, ConvolutionsWithHoles) {
 
 /// A loop's carry and a donated argument are updated in place.
 TEST(PricedCases, AnUpdateInPlaceWritesWhatItUpdates) {
-  const Json loop = pricedCase("62-one-element-a-step"), once = pricedCase("62d-one-element-once-aliased");
+  const Json loop = pricedCase("62-one-element-a-step"),
+             once = pricedCase("62d-one-element-once-aliased");
   const Json &step = loop["kernels"].back();
   EXPECT_EQ(step["trip_count"], 199999);
   EXPECT_LE(step["bytes"], 16);
@@ -108,7 +111,8 @@ TEST(PricedCases, AnUpdateInPlaceWritesWhatItUpdates) {
 }
 
 TEST(PricedCases, AReductionThatFewCtasMakeIsNoted) {
-  const Json kernel = pricedCase("66b-column-sums-4194304-by-32", {"--cache", "flushed"})["kernels"][0];
+  const Json kernel =
+      pricedCase("66b-column-sums-4194304-by-32", {"--cache", "flushed"})["kernels"][0];
   EXPECT_TRUE(hasNote(kernel, "a reduction is not split over CTAs")) << kernel["notes"];
 }
 

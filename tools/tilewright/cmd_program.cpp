@@ -110,7 +110,11 @@ llvm::Expected<program::PlanProgram> programOfText(std::string text,
 /// The program, numbers put in, after each pass.
 llvm::Error sayPasses(const program::PlanProgram &made) {
   for (const program::PlanStage &stage : made.stages) {
-    llvm::Expected<program::Program> shown = program::substituteSizes(stage.program, made.sizes);
+    program::SizeValues sizes;
+    for (const std::string &size : program::freeSizes(stage.program))
+      if (auto at = made.sizes.find(size); at != made.sizes.end())
+        sizes.insert(*at);
+    llvm::Expected<program::Program> shown = program::substituteSizes(stage.program, sizes);
     if (!shown)
       return shown.takeError();
     say("== {}\n{}", stage.name, program::printProgram(*shown));
@@ -157,7 +161,7 @@ void addProgram(CLI::App &app, Selection &selection) {
   command->footer(
       "Example: tilewright program tests/programs/softmax.tile --let M=4096 --let C=1024 "
       "--let R=4 --let W=4\n"
-      "Dots have no program yet: a plan with one is refused with its name.");
+      "What has no program yet (wgmma, chains of dots, split sums) is refused by name.");
   command
       ->add_option("FILE", options->file,
                    "The text of a tile program, or a plan as explore --out writes it")

@@ -1,6 +1,7 @@
 #include "analysis/program/pass/of_plan.h"
 
 #include "analysis/program/build/build.h"
+#include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/vectorise.h"
 #include "analysis/support/diag.h"
@@ -43,22 +44,35 @@ llvm::Error addVectorised(PlanProgram &out) {
   return llvm::Error::success();
 }
 
+llvm::Error addPipelined(PlanProgram &out) {
+  llvm::Expected<Program> ahead = pipeline(out.last());
+  if (!ahead)
+    return addUnapplied(out, "pipeline", ahead.takeError());
+  out.stages.push_back({"pipeline", std::move(*ahead), {}});
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan) {
-  llvm::Expected<Variant> variant = variantOf(plan.ops(), *plan.tiled, plan.values);
+  if (const int64_t splits = plan.value("split_k"); splits != 1)
+    return makeError(DiagClass::Unsupported, "no program for a sum that {} CTAs share yet", splits);
+  llvm::Expected<Variant> variant =
+      variantOf(plan.ops(), *plan.tiled, plan.values, plan.instruction);
   if (!variant)
     return variant.takeError();
   llvm::Expected<Program> built = buildProgram(*plan.module, plan.ops(), *plan.tiled, *variant);
   if (!built)
     return built.takeError();
   PlanProgram out;
-  out.sizes = sizesOf(*built, *plan.tiled, plan.values);
   out.stages.push_back({"build", std::move(*built), {}});
   if (llvm::Error error = addStaged(out))
     return error;
   if (llvm::Error error = addVectorised(out))
     return error;
+  if (llvm::Error error = addPipelined(out))
+    return error;
+  out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
   return out;
 }
 
