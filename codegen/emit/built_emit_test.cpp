@@ -32,15 +32,20 @@ protected:
     if (!values)
       return;
     plan->values = *values;
-    llvm::Expected<program::PlanProgram> built = program::programOfPlan(*plan);
+    checkPlan(name, *module, *plan, seed);
+  }
+
+  void checkPlan(const std::string &name, const Module &module, const KernelPlan &plan,
+                 uint64_t seed) {
+    llvm::Expected<program::PlanProgram> built = program::programOfPlan(plan);
     if (!built) {
       ++unbuilt[unsupported(built.takeError())];
       return;
     }
     llvm::Expected<program::Program> concrete = substituteSizes(built->last(), built->sizes);
     ASSERT_TRUE(bool(concrete)) << name << takeDiag(concrete.takeError()).str();
-    SCOPED_TRACE(name + "\n" + printProgram(*concrete) + printHlo(*module));
-    run(*plan, *module, *concrete, seed);
+    SCOPED_TRACE(name + "\n" + printProgram(*concrete) + printHlo(module));
+    run(plan, module, *concrete, seed);
   }
 
 private:
@@ -127,6 +132,47 @@ TEST_F(BuiltKernels, OfRandomPrograms) {
   print(refused, "no code");
   EXPECT_TRUE(refused.empty());
   EXPECT_GE(runs, 80u);
+}
+
+TEST_F(BuiltKernels, DotsOfTiles) {
+  auto imported = importBuffer(std::make_shared<SourceBuffer>("gemm", R"(HloModule gemm
+ENTRY main {
+  a = bf16[64,96] parameter(0)
+  b = bf16[96,48] parameter(1)
+  bias = bf16[48] parameter(2)
+  c = bf16[64,48] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  d = bf16[64,48] broadcast(bias), dimensions={1}
+  ROOT y = bf16[64,48] add(c, d)
+})"));
+  ASSERT_TRUE(bool(imported)) << takeDiag(imported.takeError()).str();
+  auto module = std::make_shared<const Module>(std::move(*imported));
+  llvm::Expected<KernelPlan> plan = planOfEntry(module);
+  ASSERT_TRUE(bool(plan)) << takeDiag(plan.takeError()).str();
+  auto set = [&](const char *parameter, int64_t value) {
+    plan->values[*plan->tiled->space.indexOf(parameter)] = value;
+  };
+  uint64_t seed = 0;
+  for (const char *schedule : {"split_k", "group_m"})
+    set(schedule, 1);
+  for (Instruction instruction : {Instruction::Fma, Instruction::MmaSync})
+    for (int64_t rows : {16, 7, 32, 64})
+      for (int64_t depth : {16, 5, 48, 96})
+        for (int64_t stages : {1, 2, 4}) {
+          if (instruction == Instruction::MmaSync && (rows == 7 || depth == 5))
+            continue; // no whole instructions
+          plan->instruction = instruction;
+          set("t0", rows);
+          set("t1", 16);
+          set("k0", depth);
+          set("warps", 1 + static_cast<int64_t>(seed % 2));
+          set("stages", stages);
+          checkPlan("gemm", *module, *plan, ++seed);
+          if (HasFatalFailure() || HasNonfatalFailure())
+            return;
+        }
+  EXPECT_TRUE(unbuilt.empty());
+  EXPECT_TRUE(refused.empty());
+  EXPECT_EQ(runs, 48u + 27u);
 }
 
 } // namespace
