@@ -1,5 +1,6 @@
 // The text: every op comes back as it was printed; what is no program is refused with its place.
 #include "analysis/program/testing/golden_programs.h"
+#include "analysis/program/verify.h"
 
 using namespace tilewright;
 using namespace tilewright::program;
@@ -171,4 +172,41 @@ TEST(ProgramText, SizesThatAreNoSizes) {
   llvm::Expected<Program> zero = substituteSizes(program, {{"M", 3}, {"C", 8}, {"R", 0}, {"W", 4}});
   ASSERT_FALSE(bool(zero)); // tiles of 0 rows
   EXPECT_EQ(takeDiag(zero.takeError()).cls, DiagClass::BadInput);
+}
+
+TEST(ProgramText, LayoutsOfOtherAxes) {
+  std::string text = R"(kernel sum(x: f32[8], y: f32[64]) -> z: f32[8, 64]
+warps 4
+axis i < 8, j < 64
+a = load x[i] @ flat(4) of i,j
+b = load y[j] @ flat(4) of i,j
+store z[i, j] = a + b @ flat(4)
+)";
+  Program program = parsed(text);
+  EXPECT_EQ(printProgram(program), text);
+  EXPECT_TRUE(verify(program).violations.empty());
+  // Without it a row's threads are others.
+  std::string own = text;
+  own.erase(own.find(" of i,j"), 7);
+  EXPECT_FALSE(verify(parsed(own)).violations.empty());
+  std::string twice = text;
+  twice.replace(twice.find("of i,j"), 6, "of i,i");
+  auto refused = parseProgram(twice);
+  ASSERT_FALSE(bool(refused));
+  EXPECT_EQ(takeDiag(refused.takeError()).message, "a layout names an axis twice");
+}
+
+TEST(ProgramText, IntegersDivideAsIntegers) {
+  Program program = parsed(R"(kernel half(x: s32[8], n: u32[8]) -> y: s32[8], z: u32[8]
+warps 1
+axis i < 8
+a = load x[i]
+b = load n[i]
+c = map a / 2
+d = map popcnt(shl(b, 3))
+store y[i] = c
+store z[i] = d
+)");
+  EXPECT_EQ(program.values[2].tile.type, DType::S32);
+  EXPECT_EQ(program.values[3].tile.type, DType::U32);
 }

@@ -48,7 +48,7 @@ private:
   void checkAliases();
   void checkCopyIntoOthers(BufferId id);
   void checkSwizzles();
-  void checkMap(const Op &op);
+  void checkMap(const Op &op, const Place &place);
   void checkHolders(const Op &op, const Place &place);
   void checkDot(const Op &op, const DotOp &dot);
   bool checkOperand(const Op &op, const DotOp &dot, const ScalarExpr &scalar, bool isLeft,

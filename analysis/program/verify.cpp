@@ -179,7 +179,7 @@ bool Verifier::checkReferences() {
 void Verifier::visit(const Region &region, const Place &place) {
   for (const Op &op : region) {
     checkShape(op);
-    checkMap(op);
+    checkMap(op, place);
     checkHolders(op, place);
     checkIndices(op);
     checkBarrier(op, place);

@@ -3,7 +3,7 @@
 namespace tilewright::program {
 
 /// V8: pointwise operands are held as the result is, or as that without the axes that they lack.
-void Verifier::checkMap(const Op &op) {
+void Verifier::checkMap(const Op &op, const Place &place) {
   const ScalarExpr *scalar = nullptr;
   const Tile *tile = nullptr;
   if (const auto *o = op.as<MapOp>()) {
@@ -20,6 +20,10 @@ void Verifier::checkMap(const Op &op) {
     return;
   AxisSet axes = p.axesOf(*scalar);
   std::optional<Layout> layout = tile ? std::optional(tile->layout) : layoutOf(p, *scalar, axes);
+  if (const auto *store = op.as<StoreOp>(); store && store->layout) {
+    unite(axes, p.axesOf(store->to));
+    layout = p.layoutFor(*store->layout, axes, scalar->type(), place.role);
+  }
   if (!layout)
     return;
   for (const ScalarNode &node : scalar->nodes) {
