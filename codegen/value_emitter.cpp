@@ -361,21 +361,12 @@ llvm::Expected<Values> ValueEmitter::throughMap(OpId id, unsigned operand, const
                            variable.domain, wide));
   }
   Guard inner = guard;
-  auto require = [&](const MapConstraint &condition) {
+  const Shape &shape = *resultShape(op, {}); // several results have the same dims
+  for (MapConstraint &condition : conditionsAt(map, shape, coordinates, replacement)) {
+    condition.expr = simplify(condition.expr);
     inner.push_back(condition);
     if (conditions)
       conditions->push_back(condition);
-  };
-  const Shape &shape = *resultShape(op, {}); // several results have the same dims
-  // A map that covers only a part of the op has tighter domains for the op's dims.
-  for (const MapVariable &variable : map.variables())
-    for (size_t i = 0; i < coordinates.size(); ++i)
-      if (variable.var == exprs.dim(static_cast<unsigned>(i)) &&
-          variable.domain != Interval::ofExtent(shape.dims[i]))
-        require({coordinates[i], variable.domain, 1, 0});
-  for (MapConstraint condition : map.constraints()) {
-    condition.expr = simplify(substitute(condition.expr, replacement));
-    require(condition);
   }
   return values(op.operands[operand], substitute(map.results(), replacement), inner, lanes);
 }

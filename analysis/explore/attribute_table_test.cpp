@@ -10,10 +10,9 @@
 #include "analysis/ir/evaluator.h"
 #include "analysis/ir/verifier.h"
 #include "analysis/support/diag.h"
+#include "analysis/support/testing/document.h"
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -493,13 +492,4 @@ TEST(AttributeTable, HasARowForAllThatBundledProgramsHave) {
   EXPECT_GT(files, 20u);
 }
 
-TEST(AttributeTable, IsDocumented) {
-  const std::string path = "docs/attributes.md";
-  if (const char *update = std::getenv("TILEWRIGHT_UPDATE_DOCS"); update && *update == '1') {
-    std::ofstream(path) << table();
-    return;
-  }
-  llvm::Expected<std::string> committed = readFile(path);
-  ASSERT_TRUE(static_cast<bool>(committed)) << takeDiag(committed.takeError()).str();
-  EXPECT_EQ(*committed, table()) << "scripts/update_docs.sh writes it";
-}
+TEST(AttributeTable, IsDocumented) { expectDocument("docs/attributes.md", table()); }

@@ -135,6 +135,21 @@ Maps lineMaps(const OpView &v) {
 
 } // namespace indexing
 
+std::vector<MapConstraint> conditionsAt(const IndexMap &map, const Shape &shape,
+                                        std::span<const Expr> at, std::span<const Expr> table) {
+  std::vector<MapConstraint> conditions;
+  for (const MapVariable &variable : map.variables())
+    for (size_t i = 0; i < at.size(); ++i)
+      if (variable.var == at[i].context().dim(static_cast<unsigned>(i)) &&
+          variable.domain != Interval::ofExtent(shape.dims[i]))
+        conditions.push_back({at[i], variable.domain, 1, 0});
+  for (MapConstraint condition : map.constraints()) {
+    condition.expr = substitute(condition.expr, table);
+    conditions.push_back(condition);
+  }
+  return conditions;
+}
+
 const Shape *resultShape(const Op &op, const ResultPath &path) {
   const Shape *shape = &op.shape;
   for (int64_t i : path) {

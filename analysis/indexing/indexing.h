@@ -63,6 +63,12 @@ struct OpIndexing {
 llvm::Expected<OpIndexing> outputToOperands(const Graph &graph, OpId op, ExprContext &context,
                                             const ResultPath &path = {});
 
+/// What has to hold where an element of an op's result is taken through one of the op's maps: its
+/// coordinates lie in the map's domains, where these are tighter than `shape`, the result's, and
+/// the map's constraints hold. `at`: the coordinates; `table`: what stands for the map's variables.
+std::vector<MapConstraint> conditionsAt(const IndexMap &map, const Shape &shape,
+                                        std::span<const Expr> at, std::span<const Expr> table);
+
 /// From the coordinates of operand number `operand` to the coordinates of the result elements that
 /// read it: the relation of outputToOperands read the other way, exact where that is. Runtime
 /// variables stay, their sources over the new map's variables. No maps: the result does not read

@@ -31,20 +31,12 @@ Interpreter::Flow Interpreter::kind(const Op &op, const ForOp &o) {
 
 int64_t Interpreter::lookAheadOf(const ForOp &loop) const {
   int64_t most = 0;
-  auto look = [&](Expr step) {
-    if (!step)
-      return;
-    std::vector<int64_t> variables = environment.values;
-    variables[loop.var.variable().index] = 0;
-    most = std::max(most, PointExpr(step).at(variables).value_or(0));
-  };
+  std::vector<int64_t> variables = environment.values;
+  variables[loop.var.variable().index] = 0;
   forEachOp(loop.body, [&](const Op &op, const LoopNest &) {
-    if (const auto *read = op.as<ReadOp>())
-      look(read->step);
-    for (const ScalarExpr *scalar : scalarsOf(op))
-      for (const ScalarNode &node : scalar->nodes)
-        if (node.kind == ScalarNode::Kind::Slot)
-          look(node.index);
+    for (const SlotRead &read : slotReadsOf(op))
+      if (read.step)
+        most = std::max(most, PointExpr(read.step).at(variables).value_or(0));
   });
   return most;
 }

@@ -131,6 +131,17 @@ std::vector<const ScalarExpr *> scalarsOf(const Op &op) {
   return {};
 }
 
+std::vector<SlotRead> slotReadsOf(const Op &op) {
+  std::vector<SlotRead> result;
+  if (const auto *read = op.as<ReadOp>())
+    result.push_back({read->buffer, read->step});
+  for (const ScalarExpr *scalar : scalarsOf(op))
+    for (const ScalarNode &node : scalar->nodes)
+      if (node.kind == ScalarNode::Kind::Slot)
+        result.push_back({node.buffer, node.index});
+  return result;
+}
+
 const Access *accessOf(const Op &op) {
   if (const auto *o = op.as<LoadOp>())
     return &o->from;

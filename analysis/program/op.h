@@ -178,6 +178,13 @@ std::string_view kindName(const Op &op);
 
 /// The scalar expressions of an op: of stores, maps, reductions, both sides of a dot.
 std::vector<const ScalarExpr *> scalarsOf(const Op &op);
+/// A slot of a buffer that an op reads; `step` null: that of the step at hand.
+struct SlotRead {
+  BufferId buffer;
+  Expr step;
+};
+/// What an op reads itself, by `read` or in its scalar expressions; not what its regions do.
+std::vector<SlotRead> slotReadsOf(const Op &op);
 /// The access of an op to a tensor; null if it has none.
 const Access *accessOf(const Op &op);
 /// The regions inside an op, in order of execution.

@@ -103,6 +103,21 @@ llvm::Error Program::errorAt(SourceLoc where, std::string message, DiagClass cls
   return makeError(cls, "{}", message);
 }
 
+void forEachOpOf(const Op &op, const std::function<void(const Op &)> &visit) {
+  visit(op);
+  for (const Region *region : regionsOf(op))
+    forEachOp(*region, [&](const Op &inner, const LoopNest &) { visit(inner); });
+}
+
+bool readsBuffer(const Op &op, BufferId buffer) {
+  bool found = false;
+  forEachOpOf(op, [&](const Op &inner) {
+    for (const SlotRead &read : slotReadsOf(inner))
+      found = found || read.buffer == buffer;
+  });
+  return found;
+}
+
 MemoryRun memoryRunOf(const Program &program, const Access &access) {
   MemoryRun run;
   if (access.index.empty())

@@ -140,6 +140,11 @@ using LoopNest = std::vector<const Op *>;
 void forEachOp(const Region &region,
                const std::function<void(const Op &, const LoopNest &)> &visit);
 
+/// The op, then those of its regions as forEachOp() visits them.
+void forEachOpOf(const Op &op, const std::function<void(const Op &)> &visit);
+/// Does the op, or one inside of it, read this buffer?
+bool readsBuffer(const Op &op, BufferId buffer);
+
 /// Types, axes and layouts of all values, and types of scalar expressions. Run after each change;
 /// the parser does. BadInput: a value that is not defined, types that don't fit.
 llvm::Error inferTypes(Program &program);

@@ -191,12 +191,8 @@ void Verifier::visit(const Region &region, const Place &place) {
       checkDot(op, *o);
     if (const auto *o = op.as<CopyOp>())
       checkCopy(op, *o, place);
-    if (const auto *o = op.as<ReadOp>())
-      checkReadPlace(op, o->buffer, o->step, place);
-    for (const ScalarExpr *scalar : scalarsOf(op))
-      for (const ScalarNode &node : scalar->nodes)
-        if (node.kind == ScalarNode::Kind::Slot)
-          checkReadPlace(op, node.buffer, node.index, place);
+    for (const SlotRead &read : slotReadsOf(op))
+      checkReadPlace(op, read.buffer, read.step, place);
     if (const auto *o = op.as<SumSplitsOp>())
       checkSplits(op, *o, place);
     Place inner = place;

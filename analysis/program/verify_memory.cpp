@@ -6,20 +6,8 @@ namespace {
 
 /// Whether all reads of a buffer in the body of a loop stand in front of `issue`.
 bool isReadBefore(const ForOp &loop, BufferId buffer) {
-  bool isLater = false;
-  for (size_t i = loop.issueAt; i < loop.body.size(); ++i) {
-    auto look = [&](const Op &op) {
-      if (const auto *read = op.as<ReadOp>(); read && read->buffer == buffer)
-        isLater = true;
-      for (const ScalarExpr *scalar : scalarsOf(op))
-        for (const ScalarNode &node : scalar->nodes)
-          isLater |= node.kind == ScalarNode::Kind::Slot && node.buffer == buffer;
-    };
-    look(loop.body[i]);
-    for (const Region *inner : regionsOf(loop.body[i]))
-      forEachOp(*inner, [&](const Op &op, const LoopNest &) { look(op); });
-  }
-  return !isLater;
+  return std::none_of(loop.body.begin() + loop.issueAt, loop.body.end(),
+                      [&](const Op &op) { return readsBuffer(op, buffer); });
 }
 
 } // namespace
@@ -171,26 +159,16 @@ void Verifier::checkCopyIntoOthers(BufferId id) {
   for (const Op &op : p.body) {
     bool isBarrier = op.as<BarrierOp>();
     isFree = isFree || isBarrier;
-    auto look = [&](const Op &inner) {
+    forEachOpOf(op, [&](const Op &inner) {
       const auto *copy = inner.as<CopyOp>();
       if (copy && copy->buffer == id && !isFree)
         violate(6, inner.where,
                 fmt::format("{} is filled where {} may still be read: put a barrier in front",
                             p[id].name, p[host].name));
-      std::vector<BufferId> used;
-      if (const auto *read = inner.as<ReadOp>())
-        used.push_back(read->buffer);
-      for (const ScalarExpr *scalar : scalarsOf(inner))
-        for (const ScalarNode &node : scalar->nodes)
-          if (node.kind == ScalarNode::Kind::Slot)
-            used.push_back(node.buffer);
-      for (BufferId other : used)
-        if (other != id && isOther(other))
+      for (const SlotRead &read : slotReadsOf(inner))
+        if (read.buffer != id && isOther(read.buffer))
           isFree = false;
-    };
-    look(op);
-    for (const Region *inner : regionsOf(op))
-      forEachOp(*inner, [&](const Op &nested, const LoopNest &) { look(nested); });
+    });
   }
 }
 
@@ -210,21 +188,14 @@ void Verifier::checkAliases() {
       u.first = std::min(u.first, i);
       u.last = std::max(u.last, i);
     };
-    auto look = [&](const Op &op) {
+    forEachOpOf(p.body[i], [&](const Op &op) {
       if (const auto *o = op.as<CopyOp>())
-        use(o->buffer, op.where);
-      if (const auto *o = op.as<ReadOp>())
         use(o->buffer, op.where);
       if (const auto *o = op.as<WriteOp>())
         use(o->buffer, op.where);
-      for (const ScalarExpr *scalar : scalarsOf(op))
-        for (const ScalarNode &node : scalar->nodes)
-          if (node.kind == ScalarNode::Kind::Slot)
-            use(node.buffer, op.where);
-    };
-    look(p.body[i]);
-    for (const Region *inner : regionsOf(p.body[i]))
-      forEachOp(*inner, [&](const Op &op, const LoopNest &) { look(op); });
+      for (const SlotRead &read : slotReadsOf(op))
+        use(read.buffer, op.where);
+    });
   }
   for (size_t i = 0; i < p.buffers.size(); ++i) {
     const Buffer &buffer = p.buffers[i];

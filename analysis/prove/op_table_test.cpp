@@ -3,10 +3,9 @@
 // TILEWRIGHT_UPDATE_DOCS=1 writes the file instead of comparing (scripts/update_docs.sh).
 #include "analysis/prove/op_claims.h"
 #include "analysis/support/diag.h"
+#include "analysis/support/testing/document.h"
 #include "analysis/tiling/tiled_group.h"
 
-#include <cstdlib>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 
@@ -224,12 +223,5 @@ TEST(OpTable, NothingIsRefutedAndTheTableIsUpToDate) {
   std::string text = table(claims);
   EXPECT_EQ(text.find("|  |"), std::string::npos);
   EXPECT_EQ(text.find("no example"), std::string::npos);
-  const std::string path = "docs/ops.md";
-  if (const char *update = std::getenv("TILEWRIGHT_UPDATE_DOCS"); update && *update == '1') {
-    std::ofstream(path) << text;
-    return;
-  }
-  llvm::Expected<std::string> committed = readFile(path);
-  ASSERT_TRUE(static_cast<bool>(committed)) << takeDiag(committed.takeError()).str();
-  EXPECT_EQ(*committed, text) << "scripts/update_docs.sh writes it";
+  expectDocument("docs/ops.md", text);
 }

@@ -341,6 +341,19 @@ void waitForCopies(Emission &e, const Op &op);
 
 // Dots.
 llvm::Error emitOp(Emission &e, const Op &op, const DotOp &o);
+/// The shape of an accumulator: r x c warps, or warpgroups, each with blocks of 16, or 64, rows and
+/// 8 columns.
+struct MatrixShape {
+  AxisId i, j, k;
+  bool isGroup = false; ///< warpgroups
+  int64_t r = 1, c = 1, blocksI = 1, blocksJ = 1;
+  int64_t steps = 1; ///< of 32 bytes along k
+};
+/// Errors: Unsupported for several contracted axes, or a batch in a tile.
+llvm::Expected<MatrixShape> matrixShapeOf(Emission &e, const Op &op, const DotOp &o);
+/// An operand in the registers of its fragment.
+llvm::Expected<Values> fragmentOf(Emission &e, const Op &op, const ScalarExpr &scalar,
+                                  const MatrixShape &shape, bool isLeft);
 llvm::Error emitWarpgroupDot(Emission &e, const Op &op, const DotOp &o);
 /// Waits for all products; the registers of sums that were in flight are valid behind it.
 void finishProducts(Emission &e, ValueId sums);

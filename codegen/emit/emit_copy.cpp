@@ -204,21 +204,6 @@ llvm::Error copyByConsumers(Emission &e, const Op &op, const CopyOp &o) {
   return copyThroughRegisters(e, op, o);
 }
 
-bool readsBuffer(const Op &op, BufferId buffer) {
-  bool found = false;
-  auto look = [&](const Op &inner) {
-    if (const auto *read = inner.as<ReadOp>())
-      found = found || read->buffer == buffer;
-    for (const ScalarExpr *scalar : scalarsOf(inner))
-      for (const ScalarNode &node : scalar->nodes)
-        found = found || (node.kind == ScalarNode::Kind::Slot && node.buffer == buffer);
-  };
-  look(op);
-  for (const Region *region : regionsOf(op))
-    forEachOp(*region, [&](const Op &inner, const program::LoopNest &) { look(inner); });
-  return found;
-}
-
 } // namespace
 
 llvm::Error emitIssue(Emission &e, const ForOp &loop) {

@@ -70,18 +70,47 @@ Values fragmentWords(Emission &e, DType type, const Values &registers, int64_t s
   return words;
 }
 
-namespace {
+llvm::Expected<MatrixShape> matrixShapeOf(Emission &e, const Op &op, const DotOp &o) {
+  const Layout &layout = e.p[op.results[0]].tile.layout;
+  MatrixShape shape;
+  shape.isGroup = o.way == DotWay::Wgmma;
+  const size_t inGroup = shape.isGroup ? 1 : 0; // digits of a warpgroup's warps
+  if (layout.registers.size() != 4 || layout.warps.size() != inGroup + 2 || o.over.size() != 1)
+    return e.unsupported(op, fmt::format("{} of several contracted axes, or of a batch in a tile",
+                                         program::toString(o.way)));
+  shape.i = layout.registers[1].axis;
+  shape.j = layout.registers[0].axis;
+  shape.k = o.over[0];
+  shape.blocksJ = layout.registers[2].extent.constant();
+  shape.blocksI = layout.registers[3].extent.constant();
+  shape.r = layout.warps[1].extent.constant();
+  shape.c = layout.warps[shape.isGroup ? 2 : 0].extent.constant();
+  shape.steps = e.extent(shape.k) * static_cast<int64_t>(bitWidth(o.right.type())) / 256;
+  return shape;
+}
 
-/// The shape of an accumulator, in blocks of 16 x 8 a warp.
-struct MmaShape {
-  AxisId i, j, k;
-  int64_t r = 1, c = 1, blocksI = 1, blocksJ = 1, steps = 1; ///< steps of 32 bytes along k
-};
+llvm::Expected<Values> fragmentOf(Emission &e, const Op &op, const ScalarExpr &scalar,
+                                  const MatrixShape &shape, bool isLeft) {
+  program::FragmentShape fragment;
+  AxisId free = isLeft ? shape.i : shape.j;
+  fragment.rows = {free, e.p[free].extent};
+  fragment.contracted = {shape.k, e.p[shape.k].extent};
+  fragment.r = e.number(shape.r);
+  fragment.c = e.number(shape.c);
+  fragment.isLeft = isLeft;
+  fragment.isGroup = shape.isGroup;
+  llvm::Expected<HeldLayout> held = e.held(op, operandFragment(fragment, bitWidth(scalar.type())));
+  if (!held)
+    return held.takeError();
+  return evaluate(e, op, scalar, *held);
+}
+
+namespace {
 
 /// Fragments of one operand: from a buffer by ldmatrix, or from registers.
 class MmaOperand {
 public:
-  MmaOperand(Emission &e, const Op &op, const ScalarExpr &scalar, const MmaShape &shape,
+  MmaOperand(Emission &e, const Op &op, const ScalarExpr &scalar, const MatrixShape &shape,
              bool isLeft)
       : e(e), op(op), scalar(scalar), shape(shape), isLeft(isLeft), type(scalar.type()) {}
 
@@ -98,16 +127,7 @@ public:
       reader.emplace(e, node.buffer, node.index, blocks);
       return llvm::Error::success();
     }
-    program::FragmentShape fragment;
-    fragment.rows = {blocks.free, e.p[blocks.free].extent};
-    fragment.contracted = {shape.k, e.p[shape.k].extent};
-    fragment.r = e.number(shape.r);
-    fragment.c = e.number(shape.c);
-    fragment.isLeft = isLeft;
-    llvm::Expected<HeldLayout> held = e.held(op, operandFragment(fragment, bitWidth(type)));
-    if (!held)
-      return held.takeError();
-    llvm::Expected<Values> values = evaluate(e, op, scalar, *held);
+    llvm::Expected<Values> values = fragmentOf(e, op, scalar, shape, isLeft);
     if (!values)
       return values.takeError();
     registers = std::move(*values);
@@ -129,7 +149,7 @@ private:
   Emission &e;
   const Op &op;
   const ScalarExpr &scalar;
-  const MmaShape &shape;
+  const MatrixShape &shape;
   bool isLeft;
   DType type;
   Values registers;
@@ -137,21 +157,13 @@ private:
 };
 
 llvm::Error emitMmaDot(Emission &e, const Op &op, const DotOp &o) {
-  const Tile &tile = e.p[op.results[0]].tile;
-  if (tile.layout.registers.size() != 4 || o.over.size() != 1)
-    return e.unsupported(op, "mma.sync of several contracted axes, or of a batch in a tile");
-  llvm::Expected<HeldLayout> held = e.held(op, tile.layout);
+  llvm::Expected<MatrixShape> found = matrixShapeOf(e, op, o);
+  if (!found)
+    return found.takeError();
+  const MatrixShape &shape = *found;
+  llvm::Expected<HeldLayout> held = e.held(op, e.p[op.results[0]].tile.layout);
   if (!held)
     return held.takeError();
-  MmaShape shape;
-  shape.i = tile.layout.registers[1].axis;
-  shape.j = tile.layout.registers[0].axis;
-  shape.k = o.over[0];
-  shape.blocksJ = tile.layout.registers[2].extent.constant();
-  shape.blocksI = tile.layout.registers[3].extent.constant();
-  shape.c = tile.layout.warps[0].extent.constant();
-  shape.r = tile.layout.warps[1].extent.constant();
-  shape.steps = e.extent(shape.k) * static_cast<int64_t>(bitWidth(o.left.type())) / 256;
   // Rows of the result are those of the instruction's left operand, whichever is written first.
   bool isSwapped = !program::contains(e.p.axesOf(o.left), shape.i);
   const ScalarExpr &a = isSwapped ? o.right : o.left, &b = isSwapped ? o.left : o.right;

@@ -301,19 +301,11 @@ private:
   /// Steps that the body reads beyond the one at hand.
   int64_t lookAhead() const {
     int64_t most = 0;
-    auto look = [&](Expr step) {
-      if (!step)
-        return;
-      Expr distance = e.index.simplify(step - loop.var);
-      most = std::max(most, distance.isConstant() ? distance.constant() : 0);
-    };
     forEachOp(loop.body, [&](const Op &op, const program::LoopNest &) {
-      if (const auto *read = op.as<ReadOp>())
-        look(read->step);
-      for (const ScalarExpr *scalar : scalarsOf(op))
-        for (const ScalarNode &node : scalar->nodes)
-          if (node.kind == ScalarNode::Kind::Slot)
-            look(node.index);
+      for (const program::SlotRead &read : slotReadsOf(op)) {
+        Expr distance = read.step ? e.index.simplify(read.step - loop.var) : e.number(0);
+        most = std::max(most, distance.isConstant() ? distance.constant() : 0);
+      }
     });
     return most;
   }

@@ -151,18 +151,7 @@ struct UseRange {
 UseRange usesOf(const Region &body, BufferId ring) {
   UseRange result;
   for (size_t i = 0; i < body.size(); ++i) {
-    bool reads = false;
-    auto look = [&](const Op &op) {
-      if (const auto *read = op.as<ReadOp>())
-        reads = reads || read->buffer == ring;
-      for (const ScalarExpr *scalar : scalarsOf(op))
-        for (const ScalarNode &node : scalar->nodes)
-          reads = reads || (node.kind == ScalarNode::Kind::Slot && node.buffer == ring);
-    };
-    look(body[i]);
-    for (const Region *region : regionsOf(body[i]))
-      forEachOp(*region, [&](const Op &op, const program::LoopNest &) { look(op); });
-    if (!reads)
+    if (!readsBuffer(body[i], ring))
       continue;
     result.first = std::min(result.first, i);
     result.last = i;
@@ -307,12 +296,10 @@ namespace {
 llvm::Error checkSteps(const Emission &e, const ForOp &loop) {
   llvm::Error error = llvm::Error::success();
   forEachOp(loop.body, [&](const Op &op, const program::LoopNest &) {
-    bool isLater = op.as<ReadOp>() && op.as<ReadOp>()->step;
-    for (const ScalarExpr *scalar : scalarsOf(op))
-      for (const ScalarNode &node : scalar->nodes)
-        isLater = isLater || (node.kind == ScalarNode::Kind::Slot && node.index);
-    if (isLater && !error)
-      error = e.unsupported(op, "there is no code for slots of later steps that a producer fills");
+    for (const program::SlotRead &read : slotReadsOf(op))
+      if (read.step && !error)
+        error =
+            e.unsupported(op, "there is no code for slots of later steps that a producer fills");
   });
   return error;
 }

@@ -6,17 +6,11 @@ namespace tilewright::emit {
 
 namespace {
 
-struct WgmmaShape {
-  AxisId i, j, k;
-  int64_t r = 1, c = 1, blocksI = 1, blocksJ = 1; ///< warpgroups; blocks of 64 rows, 8 columns
-  int64_t steps = 1;                              ///< of 32 bytes along k
-};
-
 /// An operand in shared memory, as descriptors see it: lines of the swizzle's width, along k or
 /// across it.
 class WgmmaOperand {
 public:
-  WgmmaOperand(Emission &e, const ScalarNode &node, const WgmmaShape &shape)
+  WgmmaOperand(Emission &e, const ScalarNode &node, const MatrixShape &shape)
       : e(e), place(e.shared.buffers[node.buffer.index]), elementBytes(place.elementBits / 8) {
     isKMinor = e.p[node.buffer].order.back() == shape.k;
     e.pending.read(e.shared.regionOf(e.p, node.buffer));
@@ -124,16 +118,10 @@ public:
 
 private:
   llvm::Error findShape() {
-    if (tile.layout.registers.size() != 4 || tile.layout.warps.size() != 3 || o.over.size() != 1)
-      return e.unsupported(op, "wgmma of several contracted axes, or of a batch in a tile");
-    shape.i = tile.layout.registers[1].axis;
-    shape.j = tile.layout.registers[0].axis;
-    shape.k = o.over[0];
-    shape.blocksJ = tile.layout.registers[2].extent.constant();
-    shape.blocksI = tile.layout.registers[3].extent.constant();
-    shape.r = tile.layout.warps[1].extent.constant();
-    shape.c = tile.layout.warps[2].extent.constant();
-    shape.steps = e.extent(shape.k) * static_cast<int64_t>(bitWidth(o.right.type())) / 256;
+    llvm::Expected<MatrixShape> found = matrixShapeOf(e, op, o);
+    if (!found)
+      return found.takeError();
+    shape = *found;
     AxisSet left = e.p.axesOf(o.left), right = e.p.axesOf(o.right);
     if (left.size() != 2 || right.size() != 2 || !program::contains(left, shape.i) ||
         !program::contains(right, shape.j))
@@ -155,17 +143,7 @@ private:
   }
 
   llvm::Error loadLeft() {
-    program::FragmentShape fragment;
-    fragment.rows = {shape.i, e.p[shape.i].extent};
-    fragment.contracted = {shape.k, e.p[shape.k].extent};
-    fragment.r = e.number(shape.r);
-    fragment.c = e.number(shape.c);
-    fragment.isGroup = true;
-    llvm::Expected<HeldLayout> held =
-        e.held(op, operandFragment(fragment, bitWidth(o.left.type())));
-    if (!held)
-      return held.takeError();
-    llvm::Expected<Values> values = evaluate(e, op, o.left, *held);
+    llvm::Expected<Values> values = fragmentOf(e, op, o.left, shape, true);
     if (!values)
       return values.takeError();
     Values words;
@@ -228,7 +206,7 @@ private:
   const Op &op;
   const DotOp &o;
   const Tile &tile;
-  WgmmaShape shape;
+  MatrixShape shape;
   Values leftWords;
 };
 

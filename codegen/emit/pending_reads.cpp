@@ -5,17 +5,7 @@ namespace tilewright::emit {
 using program::CopyOp;
 using program::CopyWay;
 using program::ForOp;
-using program::ReadOp;
 using program::Region;
-using program::ScalarExpr;
-using program::ScalarNode;
-
-void PendingReads::readSlots(const Op &op) {
-  for (const ScalarExpr *scalar : scalarsOf(op))
-    for (const ScalarNode &node : scalar->nodes)
-      if (node.kind == ScalarNode::Kind::Slot)
-        read(plan->regionOf(*p, node.buffer));
-}
 
 void PendingReads::passStep(const ForOp &loop) {
   bool isSynchronous = !loop.issue.empty() && !isProduced(*p, loop);
@@ -58,9 +48,8 @@ void PendingReads::pass(const Op &op) {
     unite(other);
     return;
   }
-  readSlots(op);
-  if (const auto *o = op.as<ReadOp>())
-    read(plan->regionOf(*p, o->buffer));
+  for (const program::SlotRead &slot : slotReadsOf(op))
+    read(plan->regionOf(*p, slot.buffer));
   if (const auto *o = op.as<CopyOp>())
     write(plan->regionOf(*p, o->buffer));
   if (op.as<program::WriteOp>() || op.as<program::BarrierOp>() || op.as<program::SumSplitsOp>())

@@ -31,7 +31,6 @@ public:
 private:
   void pass(const Op &op);
   void passStep(const program::ForOp &loop);
-  void readSlots(const Op &op);
   void write(SharedRegion region) {
     if (contains(region))
       barrier();

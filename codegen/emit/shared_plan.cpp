@@ -62,12 +62,8 @@ std::vector<bool> usedBehindSplits(const Program &p) {
     isBehind = isBehind || op.as<SumSplitsOp>();
     if (!isBehind)
       return;
-    if (const auto *read = op.as<program::ReadOp>())
-      use(read->buffer);
-    for (const program::ScalarExpr *scalar : scalarsOf(op))
-      for (const program::ScalarNode &node : scalar->nodes)
-        if (node.kind == program::ScalarNode::Kind::Slot)
-          use(node.buffer);
+    for (const program::SlotRead &read : slotReadsOf(op))
+      use(read.buffer);
   });
   return used;
 }

@@ -397,20 +397,52 @@ llvm::Error emitOp(Emission &e, const Op &op, const LoadOp &o) {
   return llvm::Error::success();
 }
 
+namespace {
+
+/// What a store or an atomic writes: values and places by register, each by one of its holders.
+class TileWrite {
+public:
+  TileWrite(Emission &e, const Op &op, const Access &to, const ScalarExpr &value)
+      : e(e), op(op), to(to), value(value), axes(e.p.axesOf(to)) {
+    program::unite(axes, e.p.axesOf(value));
+  }
+
+  llvm::Error run(const std::optional<program::LayoutSpec> &layout) {
+    llvm::Expected<HeldLayout> found = e.held(op, heldAs(e.p, value, axes, layout));
+    if (!found)
+      return found.takeError();
+    held = std::move(*found);
+    llvm::Expected<Values> made = evaluate(e, op, value, *held);
+    if (!made)
+      return made.takeError();
+    values = std::move(*made);
+    access.emplace(e, op, to, none, axes, *held);
+    if (llvm::Error error = access->run())
+      return error;
+    access->makeOnce();
+    return llvm::Error::success();
+  }
+
+  Values values;
+  std::optional<TileAccess> access;
+
+private:
+  Emission &e;
+  const Op &op;
+  const Access &to;
+  const ScalarExpr &value;
+  const std::vector<Condition> none; ///< a write has none beside its axes' bounds
+  AxisSet axes;
+  std::optional<HeldLayout> held;
+};
+
+} // namespace
+
 llvm::Error emitOp(Emission &e, const Op &op, const StoreOp &o) {
-  AxisSet axes = e.p.axesOf(o.to);
-  program::unite(axes, e.p.axesOf(o.value));
-  llvm::Expected<HeldLayout> held = e.held(op, heldAs(e.p, o.value, axes, o.layout));
-  if (!held)
-    return held.takeError();
-  llvm::Expected<Values> values = evaluate(e, op, o.value, *held);
-  if (!values)
-    return values.takeError();
-  const std::vector<Condition> none;
-  TileAccess access(e, op, o.to, none, axes, *held);
-  if (llvm::Error error = access.run())
+  TileWrite write(e, op, o.to, o.value);
+  if (llvm::Error error = write.run(o.layout))
     return error;
-  access.makeOnce();
+  const TileAccess &access = *write.access;
   DType type = e.p[o.to.tensor].type;
   unsigned bits = bitWidth(type), buffer = bufferOf(e, o.to.tensor);
   if (bits * access.width < 8)
@@ -420,7 +452,7 @@ llvm::Error emitOp(Emission &e, const Op &op, const StoreOp &o) {
   for (size_t r = 0; r < access.elements.size(); r += access.width) {
     Values lanes;
     for (size_t i = 0; i < access.width; ++i)
-      lanes.push_back(e.ops.convert(o.value.type(), type, (*values)[r + i]));
+      lanes.push_back(e.ops.convert(o.value.type(), type, write.values[r + i]));
     llvm::Value *valid = holdAll(e, access.elements[r].conditions);
     ByteOffset at = byteOffset(e, access.elements[r].offset, bits);
     llvm::Value *vector = packed(e, type, lanes);
@@ -435,19 +467,10 @@ llvm::Error emitOp(Emission &e, const Op &op, const StoreOp &o) {
 }
 
 llvm::Error emitOp(Emission &e, const Op &op, const AtomicOp &o) {
-  AxisSet axes = e.p.axesOf(o.to);
-  program::unite(axes, e.p.axesOf(o.value));
-  llvm::Expected<HeldLayout> held = e.held(op, heldAs(e.p, o.value, axes, std::nullopt));
-  if (!held)
-    return held.takeError();
-  llvm::Expected<Values> values = evaluate(e, op, o.value, *held);
-  if (!values)
-    return values.takeError();
-  const std::vector<Condition> none;
-  TileAccess access(e, op, o.to, none, axes, *held);
-  if (llvm::Error error = access.run())
+  TileWrite write(e, op, o.to, o.value);
+  if (llvm::Error error = write.run(std::nullopt))
     return error;
-  access.makeOnce();
+  const TileAccess &access = *write.access;
   using Update = KernelBuilder::Update;
   DType type = e.p[o.to.tensor].type;
   bool isLogic = o.monoid == Monoid::And || o.monoid == Monoid::Or;
@@ -457,7 +480,7 @@ llvm::Error emitOp(Emission &e, const Op &op, const AtomicOp &o) {
                   : o.monoid == Monoid::Or  ? Update::Or
                                             : Update::Add;
   for (size_t r = 0; r < access.elements.size(); ++r) {
-    llvm::Value *value = e.ops.convert(o.value.type(), type, (*values)[r]);
+    llvm::Value *value = e.ops.convert(o.value.type(), type, write.values[r]);
     if (isLogic) // of truth, 0 or 1
       value = e.ops.convert(DType::Pred, type, e.ops.convert(type, DType::Pred, value));
     value = e.ops.toMemory(type, value);

@@ -5,11 +5,10 @@
 #include "analysis/import/module_equal.h"
 #include "analysis/import/stablehlo/lowering.h"
 #include "analysis/ir/evaluator.h"
+#include "analysis/support/testing/document.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 
@@ -180,16 +179,7 @@ is its op's: `%cst` is `cst`, `%3 = stablehlo.add` is `add.3`; names and source 
 
 } // namespace
 
-TEST(StableHloOps, AreDocumented) {
-  const std::string path = "docs/stablehlo.md", text = documentText();
-  if (const char *update = std::getenv("TILEWRIGHT_UPDATE_DOCS"); update && *update == '1') {
-    std::ofstream(path) << text;
-    return;
-  }
-  llvm::Expected<std::string> committed = readFile(path);
-  ASSERT_TRUE(static_cast<bool>(committed)) << takeDiag(committed.takeError()).str();
-  EXPECT_EQ(*committed, text) << "scripts/update_docs.sh writes it";
-}
+TEST(StableHloOps, AreDocumented) { expectDocument("docs/stablehlo.md", documentText()); }
 
 TEST(StableHloOps, WhatIsReadPrintsAndReadsBack) {
   for (const auto &[name, module] : modulesOf("ops.mlir")) {

@@ -184,21 +184,12 @@ Builder::Made Builder::throughMap(OpId id, unsigned operand, const IndexMap &map
     replace(variable.var, found.max(variable.domain.lo).min(variable.domain.hi));
   }
   Guard inner = guard;
-  auto require = [&](const MapConstraint &condition) {
+  const Shape &shape = *resultShape(op, {}); // several results have the same dims
+  for (MapConstraint &condition : conditionsAt(map, shape, at, table)) {
+    condition.expr = simplify(condition.expr);
     inner.push_back(condition);
     if (conditions)
       conditions->push_back(condition);
-  };
-  const Shape &shape = *resultShape(op, {}); // several results have the same dims
-  // A map that covers only a part of the op has tighter domains for the op's dims.
-  for (const MapVariable &variable : map.variables())
-    for (size_t i = 0; i < at.size(); ++i)
-      if (variable.var == context.dim(static_cast<unsigned>(i)) &&
-          variable.domain != Interval::ofExtent(shape.dims[i]))
-        require({at[i], variable.domain, 1, 0});
-  for (MapConstraint condition : map.constraints()) {
-    condition.expr = simplify(substitute(condition.expr, table));
-    require(condition);
   }
   return value(op.operands[operand],
                substitute(std::vector<Expr>(map.results().begin(), map.results().end()), table),
