@@ -2,6 +2,7 @@
 
 #include "analysis/ir/evaluator.h"
 #include "analysis/tiling/matrix_product.h"
+#include "codegen/expectation.h"
 #include "codegen/extract.h"
 #include "codegen/locate.h"
 #include "codegen/lower.h"
@@ -154,15 +155,6 @@ std::vector<int64_t> sample(const std::vector<int64_t> &elements, size_t most) {
   std::vector<int64_t> result;
   for (size_t i = 0; i < most; ++i)
     result.push_back(elements[i * (elements.size() - 1) / (most - 1)]);
-  return result;
-}
-
-std::vector<int64_t> coordinatesOf(const Shape &shape, int64_t element) {
-  std::vector<int64_t> result(shape.rank());
-  for (size_t i = shape.rank(); i-- > 0;) {
-    result[i] = element % shape.dims[i];
-    element /= shape.dims[i];
-  }
   return result;
 }
 

@@ -36,15 +36,6 @@ std::vector<int64_t> chooseElements(int64_t count, unsigned most, uint64_t seed)
   return result;
 }
 
-std::vector<int64_t> coordinatesOf(const Shape &shape, int64_t element) {
-  std::vector<int64_t> result(shape.rank());
-  for (size_t i = shape.rank(); i-- > 0;) {
-    result[i] = element % shape.dims[i];
-    element /= shape.dims[i];
-  }
-  return result;
-}
-
 int64_t physicalPosition(const Shape &shape, const std::vector<int64_t> &coordinates) {
   int64_t position = 0;
   std::vector<int64_t> order = shape.minorToMajorOrDefault();
@@ -75,6 +66,15 @@ ExpectedOutput finish(unsigned number, std::vector<std::pair<int64_t, double>> e
 }
 
 } // namespace
+
+std::vector<int64_t> coordinatesOf(const Shape &shape, int64_t element) {
+  std::vector<int64_t> result(shape.rank());
+  for (size_t i = shape.rank(); i-- > 0;) {
+    result[i] = element % shape.dims[i];
+    element /= shape.dims[i];
+  }
+  return result;
+}
 
 std::string hashOf(std::string_view text) {
   return fmt::format("{:016x}", llvm::xxh3_64bits(llvm::StringRef(text.data(), text.size())));

@@ -31,6 +31,9 @@ struct ExpectationOptions {
 /// Elements at the ends and in between, the same for every plan, of as many as the work allows.
 KernelProblem makeProblem(const KernelSpec &spec, const ExpectationOptions &options = {});
 
+/// Coordinates of an element by its row-major number.
+std::vector<int64_t> coordinatesOf(const Shape &shape, int64_t element);
+
 /// 16 hexadecimal digits of a text.
 std::string hashOf(std::string_view text);
 

@@ -57,9 +57,14 @@ llvm::Expected<KernelPlan> planOf(const KernelSpec &spec) {
   for (uint32_t i = 0; i < graph.size(); ++i)
     if (graph[OpId{i}].opcode != Opcode::Parameter && graph[OpId{i}].opcode != Opcode::Tuple)
       ops.push_back(OpId{i});
-  auto group = makeGroup(graph, ops);
+  const std::vector<OpId> results = resultsOf(graph);
+  auto group = makeGroup(graph, ops, results);
   if (!group)
     return group.takeError();
+  // The dims of the first result are tiled; those of the last root of a group are.
+  if (auto root = std::find(group->roots.begin(), group->roots.end(), results[0]);
+      root != group->roots.end())
+    std::rotate(root, root + 1, group->roots.end());
   KernelPlan plan;
   plan.name = spec.name;
   plan.module = spec.module;
@@ -70,7 +75,7 @@ llvm::Expected<KernelPlan> planOf(const KernelSpec &spec) {
   if (!tiled)
     return tiled.takeError();
   plan.tiled = std::make_shared<TiledGroup>(std::move(*tiled));
-  OpId root = resultsOf(graph)[0];
+  const OpId root = results[0];
   for (const TileParameter &parameter : plan.tiled->space.parameters) {
     int64_t value = 1;
     if (parameter.role == TileParameter::Role::Parallel) {

@@ -190,9 +190,31 @@ private:
     }
   }
 
+  /// "@$5 ld.global.nc.v4.b32 {$0, …}, [$4+16];" of an address and a predicate.
+  void predicated(llvm::CallInst &call, llvm::StringRef ptx, unsigned depth) {
+    auto [base, place] = placeOf(call.getArgOperand(0));
+    llvm::StringRef offset = ptx.substr(ptx.find('[')).take_until([](char c) { return c == ']'; });
+    if (size_t plus = offset.find('+'); plus != llvm::StringRef::npos)
+      place += " + " + offset.substr(plus + 1).str();
+    llvm::StringRef type = ptx.substr(ptx.find(" ")).ltrim();
+    type = type.take_until([](char c) { return c == ' '; });
+    const bool isLoad = type.starts_with("ld");
+    llvm::StringRef width = type.substr(type.rfind(".b") + 2);
+    size_t vector = type.find(".v");
+    std::string count =
+        vector == llvm::StringRef::npos ? "" : type.substr(vector + 2, 1).str() + " of ";
+    std::string what =
+        fmt::format("{}{} bits {} {}", count, width.str(), isLoad ? "from" : "to", base);
+    add(depth,
+        fmt::format("{} {} if {}", isLoad ? "load" : "store", what, shown(call.getArgOperand(1))),
+        place);
+  }
+
   void called(llvm::CallInst &call, unsigned depth) {
     if (auto *code = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand())) {
       llvm::StringRef ptx = code->getAsmString();
+      if (ptx.starts_with("@"))
+        return predicated(call, ptx, depth);
       // The instruction itself, without surrounding declarations.
       size_t from = std::min(ptx.find("wgmma"), ptx.find("mbarrier"));
       if (from == llvm::StringRef::npos)

@@ -25,7 +25,7 @@ ENTRY main {
   input  %b bf16[64,256]
   result %s f32[64,256]
     0  load 4 of f32 from %a: (cta*256 + tid*4)*4
-    1  load 4 of 16 bits from %b: (cta*256 + tid*4)*2
+    1  load 2 of 32 bits from %b: (cta*256 + tid*4)*2
     2  store 4 of f32 to %s: (cta*256 + tid*4)*4
 )");
 }

@@ -11,15 +11,14 @@
 
 namespace tilewright {
 
-namespace {
-
-/// A name valid in both PTX and C.
-std::string identifier(const std::string &name) {
+std::string symbolOf(const std::string &name) {
   std::string result = "tw_";
   for (char c : name)
     result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return result.substr(0, 200);
 }
+
+namespace {
 
 KernelSignature signatureOf(const Graph &graph, const Lowering::Extras &extras) {
   KernelSignature signature;
@@ -35,7 +34,7 @@ KernelSignature signatureOf(const Graph &graph, const Lowering::Extras &extras) 
 Lowering::Lowering(const KernelSpec &spec, CodeMode mode, unsigned lanes, Extras more)
     : spec(spec), graph(spec.graph()), results(resultsOf(graph)), threads(spec.schedule.warps * 32),
       extras(std::move(more)), inputCount(static_cast<unsigned>(graph.parameters().size())),
-      k(identifier(spec.name), mode, threads + extras.extraThreads, signatureOf(graph, extras)),
+      k(symbolOf(spec.name), mode, threads + extras.extraThreads, signatureOf(graph, extras)),
       emitter(k, *spec.module, lanes),
       tid(emitter.variable(VarKind::ProgramId, "tid", Interval::ofExtent(threads), k.threadId())) {}
 
@@ -127,7 +126,19 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
       return makeError(std::move(refusal));
     why = std::move(refusal.message);
   }
-  auto kernel = lowerElementwise(spec, mode);
+  auto refusal = whyNotElementwise(graph, idsOf(graph), resultsOf(graph));
+  if (!refusal)
+    return refusal.takeError();
+  if (!refusal->empty())
+    return makeError(DiagClass::Unsupported, "{}",
+                     code.kind == CodeKind::Reduction ? why : *refusal);
+  auto kernel = lowerProgram(spec, CodeKind::Elementwise, mode, code.kind == CodeKind::Reduction);
+  if (!kernel) { // reductions of several operands may have a program of rows, or one of loops
+    Diag first = takeDiag(kernel.takeError());
+    if (first.cls != DiagClass::Unsupported)
+      return makeError(std::move(first));
+    kernel = lowerProgram(spec, CodeKind::Elementwise, mode, true);
+  }
   if (kernel && !why.empty())
     kernel->notes.push_back("each element by loops of one thread: " + why);
   if (kernel || code.kind != CodeKind::Reduction)

@@ -58,7 +58,13 @@ llvm::Expected<int64_t> tileCount(const std::vector<int64_t> &extents,
 /// type and the inputs' types fit in 16 bytes. A power of two that divides `extent` and `tile`.
 unsigned lanesFor(const Graph &graph, int64_t extent, int64_t tile);
 
-llvm::Expected<KernelModule> lowerElementwise(const KernelSpec &spec, CodeMode mode);
+/// A kernel's symbol: a name valid in both PTX and C.
+std::string symbolOf(const std::string &name);
+
+/// The kernel of the group's tile program. `isByLoops`: reductions and dots are loops of the thread
+/// that makes an element. Unsupported where it has none yet.
+llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind, CodeMode mode,
+                                          bool isByLoops = false);
 llvm::Expected<KernelModule> lowerReduction(const KernelSpec &spec, CodeMode mode);
 llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode);
 

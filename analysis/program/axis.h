@@ -26,6 +26,7 @@ using ValueId = Id<struct ValueTag>;
 using BufferId = Id<struct BufferTag>;
 using TensorId = Id<struct TensorTag>;
 using RoleId = Id<struct RoleTag>;
+using SourceId = Id<struct SourceTag>;
 
 struct Axis {
   std::string name;

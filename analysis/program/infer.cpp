@@ -32,7 +32,30 @@ DType wider(DType a, DType b) {
 
 } // namespace
 
+bool isTypeChange(Opcode opcode) {
+  return opcode == Opcode::Convert || opcode == Opcode::BitcastConvert;
+}
+
+tilewright::Op graphOpOf(const ScalarExpr &scalar, const ScalarNode &node) {
+  tilewright::Op op;
+  op.name = std::string(toString(node.opcode));
+  op.opcode = node.opcode;
+  op.shape = Shape::tensor(node.type, {});
+  op.attrs.comparison = node.comparison;
+  if (node.opcode == Opcode::ReducePrecision) {
+    op.attrs.exponentBits = static_cast<int64_t>(scalar.nodes[node.operands[1]].number);
+    op.attrs.mantissaBits = static_cast<int64_t>(scalar.nodes[node.operands[2]].number);
+  }
+  return op;
+}
+
+size_t appliedOperands(const ScalarNode &node) {
+  return node.opcode == Opcode::ReducePrecision ? 1 : node.operands.size();
+}
+
 DType operandType(const ScalarExpr &scalar, const ScalarNode &node) {
+  if (isTypeChange(node.opcode))
+    return scalar.nodes[node.operands[0]].type;
   std::optional<DType> type;
   bool hasFraction = false;
   size_t first = node.opcode == Opcode::Select ? 1 : 0;
@@ -118,7 +141,7 @@ private:
       case ScalarNode::Kind::Operation:
         if (node.opcode == Opcode::Compare || node.opcode == Opcode::IsFinite)
           node.type = DType::Pred;
-        else if (node.opcode != Opcode::Convert)
+        else if (!isTypeChange(node.opcode))
           node.type = operandType(scalar, node);
         break;
       }

@@ -5,6 +5,13 @@
 
 namespace tilewright::program {
 
+/// Conversions, and bits taken as another type of the same width.
+bool isTypeChange(Opcode opcode);
+/// The elementwise op of the graph that a node is; its operands are the node's first ones.
+tilewright::Op graphOpOf(const ScalarExpr &scalar, const ScalarNode &node);
+/// How many operands it has: numbers behind them are attributes.
+size_t appliedOperands(const ScalarNode &node);
+
 /// The type in which an op takes its operands: the widest of theirs, at least f32 or s32; pred for
 /// logic. Numbers and integer expressions take the type of what they meet.
 DType operandType(const ScalarExpr &scalar, const ScalarNode &node);

@@ -155,13 +155,8 @@ const eval::ScalarOp *Interpreter::scalarOp(const ScalarExpr &scalar, const Scal
   auto it = scalarOps.find(&node);
   if (it != scalarOps.end())
     return &it->second;
-  tilewright::Op op;
-  op.opcode = node.opcode;
-  op.shape = Shape::tensor(node.type, {});
-  op.attrs.comparison = node.comparison;
-  DType type = node.opcode == Opcode::Convert ? scalar.nodes[node.operands[0]].type
-                                              : operandType(scalar, node);
-  std::vector<DType> types(node.operands.size(), type);
+  const tilewright::Op op = graphOpOf(scalar, node);
+  std::vector<DType> types(appliedOperands(node), operandType(scalar, node));
   if (node.opcode == Opcode::Select)
     types[0] = DType::Pred;
   llvm::Expected<eval::ScalarOp> made = eval::ScalarOp::make(op, types, eval::Rounding::All);
@@ -177,9 +172,8 @@ bool Interpreter::applyNode(const Op &op, const ScalarExpr &scalar, const Scalar
   const eval::ScalarOp *apply = scalarOp(scalar, node);
   if (!apply)
     return false;
-  DType type = node.opcode == Opcode::Convert ? scalar.nodes[node.operands[0]].type
-                                              : operandType(scalar, node);
-  size_t count = node.operands.size();
+  DType type = operandType(scalar, node);
+  size_t count = appliedOperands(node);
   std::array<bool, eval::ScalarOp::maxOperands> isReal{};
   std::array<const std::vector<double> *, eval::ScalarOp::maxOperands> from{};
   std::array<std::vector<double>, eval::ScalarOp::maxOperands> rounded;

@@ -59,6 +59,7 @@ constexpr ScalarFunction functions[] = {
     {"shl", Opcode::ShiftLeft, 2},
     {"sra", Opcode::ShiftRightArithmetic, 2},
     {"srl", Opcode::ShiftRightLogical, 2},
+    {"reduce_precision", Opcode::ReducePrecision, 3},
 };
 
 } // namespace

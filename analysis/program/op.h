@@ -156,18 +156,10 @@ using OpAttributes = std::variant<LoadOp, StoreOp, AtomicOp, CopyOp, ReadOp, Wri
                                   ReduceOp, ScanOp, DotOp, FullOp, RelayoutOp, SelectAxisOp, JoinOp,
                                   ForOp, IfOp, SumSplitsOp, BarrierOp, RoleOp>;
 
-/// Whose elements a value holds: an op of the graph, and the map from axes to its coordinates.
-struct Source {
-  OpId op;
-  std::vector<Expr> at;
-  bool isProvisional = false; ///< inside an online loop: not yet what the op says
-};
-
 struct Op {
   OpAttributes what;
   std::vector<ValueId> results;
-  SourceLoc where;              ///< in the text that it was read from
-  std::optional<Source> source; ///< none for texts
+  SourceLoc where; ///< in the text that it was read from
 
   template <typename T> const T *as() const { return std::get_if<T>(&what); }
   template <typename T> T *as() { return std::get_if<T>(&what); }

@@ -168,15 +168,18 @@ bool Parser::buffers(bool isRing) {
       common.swizzle = integer("bytes");
     else if (consume("pad"))
       common.padElements = integer("elements");
+    else if (consume("permute"))
+      common.permute = size();
     else if (consume("in"))
       common.alias = buffer();
     else
-      return failExpected("x, swizzle, pad or in");
+      return failExpected("x, swizzle, permute, pad or in");
   }
   for (size_t i = first; i < p.buffers.size(); ++i) {
     p.buffers[i].stages = common.stages;
     p.buffers[i].swizzle = common.swizzle;
     p.buffers[i].padElements = common.padElements;
+    p.buffers[i].permute = common.permute;
     p.buffers[i].alias = common.alias;
   }
   return expectLineEnd();

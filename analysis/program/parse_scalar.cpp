@@ -1,3 +1,4 @@
+#include "analysis/program/infer.h"
 #include "analysis/program/parser.h"
 
 #include <cfloat>
@@ -208,13 +209,15 @@ uint32_t Parser::scalarCall(ScalarExpr &into, const Token &where) {
     return appendNode(into, std::move(node));
   }
   node.kind = ScalarNode::Kind::Operation;
-  std::optional<DType> to = parseDType(where.text);
+  constexpr std::string_view bits = "as_"; // of the same width
+  const bool isBits = where.text.starts_with(bits);
+  std::optional<DType> to = parseDType(isBits ? where.text.substr(bits.size()) : where.text);
   const ScalarFunction *function = findFunction(where.text);
   if (!to && !function) {
     fail(where, fmt::format("no function is named {}", where.text));
     return appendNode(into, node);
   }
-  node.opcode = to ? Opcode::Convert : function->opcode;
+  node.opcode = !to ? function->opcode : isBits ? Opcode::BitcastConvert : Opcode::Convert;
   if (to)
     node.type = *to;
   if (where.text == "exp2") {
@@ -233,6 +236,10 @@ uint32_t Parser::scalarCall(ScalarExpr &into, const Token &where) {
     fail(where, fmt::format("{} takes {} operands, not {}", where.text, wanted, given));
   if (hasFailed())
     return appendNode(into, ScalarNode());
+  for (size_t i = appliedOperands(node); i < node.operands.size(); ++i)
+    if (into.nodes[node.operands[i]].kind != ScalarNode::Kind::Number ||
+        !(into.nodes[node.operands[i]].number >= 0 && into.nodes[node.operands[i]].number <= 52))
+      fail(where, fmt::format("{} takes numbers of bits, 0 to 52, behind its operand", where.text));
   bool isMinMax = node.opcode == Opcode::Minimum || node.opcode == Opcode::Maximum;
   if (isMinMax && foldIndex(into, where.text, node.operands[0], node.operands[1]))
     return node.operands[0];

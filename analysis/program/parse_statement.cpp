@@ -35,7 +35,7 @@ bool Parser::statement(Region &into) {
                                  : false;
   if (!isGood && !hasFailed()) {
     if (isAt("barrier") || isAt("cluster.barrier")) {
-      into.push_back({BarrierOp{isAt("cluster.barrier")}, {}, {token().offset}, {}});
+      into.push_back({BarrierOp{isAt("cluster.barrier")}, {}, {token().offset}});
       ++at;
     } else {
       assignment(into);
@@ -208,7 +208,7 @@ bool Parser::store(Region &into) {
     return false;
   op.value = scalar();
   op.layout = layout();
-  into.push_back({std::move(op), {}, where, {}});
+  into.push_back({std::move(op), {}, where});
   return !hasFailed();
 }
 
@@ -221,7 +221,7 @@ bool Parser::atomic(Region &into) {
   if (!access(op.to) || !expect("="))
     return false;
   op.value = scalar();
-  into.push_back({std::move(op), {}, where, {}});
+  into.push_back({std::move(op), {}, where});
   return !hasFailed();
 }
 
@@ -248,7 +248,7 @@ bool Parser::copy(Region &into) {
       return failExpected("if or via");
     }
   }
-  into.push_back({std::move(op), {}, where, {}});
+  into.push_back({std::move(op), {}, where});
   return !hasFailed();
 }
 
@@ -259,7 +259,7 @@ bool Parser::write(Region &into) {
   op.buffer = buffer();
   expect("<-");
   op.value = scalar();
-  into.push_back({std::move(op), {}, where, {}});
+  into.push_back({std::move(op), {}, where});
   return !hasFailed();
 }
 

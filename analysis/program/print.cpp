@@ -130,6 +130,8 @@ private:
       text += " x " + expr(buffer.stages);
     if (buffer.swizzle)
       text += fmt::format(" swizzle {}", buffer.swizzle);
+    if (buffer.permute)
+      text += " permute " + expr(buffer.permute);
     if (buffer.alias.isValid())
       text += " in " + p[buffer.alias].name;
     if (buffer.padElements)

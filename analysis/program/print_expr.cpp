@@ -168,6 +168,8 @@ private:
     size_t first = 0;
     if (node.opcode == Opcode::Convert) {
       text = toString(node.type);
+    } else if (node.opcode == Opcode::BitcastConvert) {
+      text = fmt::format("as_{}", toString(node.type));
     } else if (isExp2(s, node)) {
       text = "exp2";
       first = 1;

@@ -132,6 +132,31 @@ MemoryRun memoryRunOf(const Program &program, const Access &access) {
   return run;
 }
 
+std::vector<TileDigit> tileDigitsOf(const Program &program, AxisId axis, Simplifier &simplifier) {
+  std::vector<VarId> moving = variablesOf(program[axis].origin);
+  std::vector<TileDigit> digits;
+  auto add = [&](Expr var, Expr count) {
+    bool isNew = std::none_of(digits.begin(), digits.end(), [&](const TileDigit &digit) {
+      return digit.var == var.variable(); // several loops may have one variable
+    });
+    if (isNew && std::binary_search(moving.begin(), moving.end(), var.variable()))
+      digits.push_back({var.variable(), program.resolved(count)});
+  };
+  for (const GridVariable &variable : program.grid.variables)
+    add(variable.var, variable.count);
+  forEachOp(program.body, [&](const Op &op, const LoopNest &) {
+    if (const auto *loop = op.as<ForOp>())
+      add(loop->var, loop->trips);
+  });
+  Expr number = program.number(0);
+  for (const TileDigit &digit : digits)
+    number = number * digit.count + program.context->variableExpr(digit.var);
+  Expr origin = number * program.resolved(program[axis].extent);
+  if (simplifier.simplify(origin) != simplifier.simplify(program.resolved(program[axis].origin)))
+    digits.clear();
+  return digits;
+}
+
 Expr bufferBytes(const Program &program, const Buffer &buffer) {
   Expr elements = program.number(1);
   for (size_t i = 0; i < buffer.order.size(); ++i) {

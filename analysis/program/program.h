@@ -13,6 +13,8 @@
 //   store y[i] = 2 * a
 #pragma once
 
+#include "analysis/affine/index_map.h"
+#include "analysis/affine/simplify.h"
 #include "analysis/program/op.h"
 
 #include "llvm/Support/Error.h"
@@ -56,7 +58,11 @@ struct Buffer {
   bool isRing = false;
   int64_t padElements = 0; ///< behind each row of the last axis
   int64_t swizzle = 0;     ///< bytes: 0, 32, 64, 128
-  BufferId alias;          ///< lies in the memory of that one
+  /// Chunks of up to 16 bytes are permuted so that neither accesses along the last axis nor those
+  /// along the one before it meet in banks, where a thread has so many rows (a power of two) at
+  /// once; null: they lie in order. BufferPlace (codegen/emit) has the formula.
+  Expr permute;
+  BufferId alias; ///< lies in the memory of that one
 };
 
 /// Warps that run regions of their own.
@@ -78,6 +84,14 @@ struct Grid {
   Expr clusterX, clusterY;
 };
 
+/// Elements of an op of the graph: where they lie, as coordinates over axes and loop variables, and
+/// when they are asked for. Traces compare them with the evaluator's.
+struct Source {
+  OpId op;
+  std::vector<Expr> at;
+  std::vector<MapConstraint> conditions;
+};
+
 struct Program {
   std::shared_ptr<ExprContext> context = std::make_shared<ExprContext>();
   std::string name;
@@ -90,6 +104,7 @@ struct Program {
   std::vector<Axis> axes;
   std::vector<Buffer> buffers;
   std::vector<Value> values;
+  std::vector<Source> sources;
   Region body;
   std::shared_ptr<const SourceBuffer> text; ///< that it was read from; null: built
 
@@ -129,6 +144,15 @@ struct MemoryRun {
   int64_t start = 0; ///< the element of its row at coordinate 0 of the axis
 };
 MemoryRun memoryRunOf(const Program &program, const Access &access);
+
+/// A CTA or loop variable with its count: a digit of the number of an axis' tile.
+struct TileDigit {
+  VarId var;
+  Expr count; ///< over size variables
+};
+/// The digits that count an axis' tiles, outermost first: its origin is
+/// ((v0·n1 + v1)·n2 + …)·extent. Empty where it is anything else, or no variable moves it.
+std::vector<TileDigit> tileDigitsOf(const Program &program, AxisId axis, Simplifier &simplifier);
 
 /// Bytes of a buffer's slots together (units of `alignment` each: 1024 under a producer's swizzle
 /// of 128, else 128), over size variables.

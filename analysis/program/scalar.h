@@ -29,6 +29,7 @@ struct ScalarNode {
   Comparison comparison = Comparison::Eq;
   std::vector<uint32_t> operands; ///< Operation
   DType type = DType::F32;        ///< of the result; set by inferTypes() but for conversions
+  std::vector<SourceId> sources;  ///< whose elements these are, of the graph; none for texts
   bool operator==(const ScalarNode &) const = default;
 };
 

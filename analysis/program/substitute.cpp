@@ -37,8 +37,6 @@ public:
   void region(Region &ops) {
     for (Op &op : ops) {
       std::visit([&](auto &what) { kind(what); }, op.what);
-      if (op.source)
-        all(op.source->at);
       for (Region *inner : regionsOf(op))
         region(*inner);
     }
@@ -115,9 +113,53 @@ void rewriteExprs(Program &p, const Rewrite &rewrite) {
   for (Axis &axis : p.axes)
     for (Expr *e : {&axis.extent, &axis.origin, &axis.lower, &axis.bound})
       r.one(*e);
-  for (Buffer &buffer : p.buffers)
+  for (Buffer &buffer : p.buffers) {
     r.one(buffer.stages);
+    r.one(buffer.permute);
+  }
+  for (Source &source : p.sources) {
+    r.all(source.at);
+    for (MapConstraint &condition : source.conditions)
+      r.one(condition.expr);
+  }
   r.region(p.body);
+}
+
+void inlineSingleSteps(Program &program) {
+  std::vector<Expr> table(program.context->variableCount());
+  bool isFound = false;
+  auto visit = [&](auto &&self, Region &ops) -> void {
+    Region result;
+    for (Op &op : ops) {
+      for (Region *inner : regionsOf(op))
+        self(self, *inner);
+      auto *loop = op.as<ForOp>();
+      if (!loop || !loop->trips.isConstant(1) || !loop->issue.empty() || loop->splitVar) {
+        result.push_back(std::move(op));
+        continue;
+      }
+      isFound = true;
+      table[loop->var.variable().index] = program.number(0);
+      std::move(loop->body.begin(), loop->body.end(), std::back_inserter(result));
+    }
+    ops = std::move(result);
+  };
+  visit(visit, program.body);
+  if (isFound)
+    rewriteExprs(program,
+                 [&](Expr &e) { e = tilewright::substitute(e, std::span<const Expr>(table)); });
+}
+
+void renumberTensors(Program &program, std::span<const uint32_t> place) {
+  auto visit = [&](auto &&self, Region &ops) -> void {
+    for (Op &op : ops) {
+      if (const Access *access = accessOf(op))
+        const_cast<Access *>(access)->tensor = TensorId{place[access->tensor.index]};
+      for (Region *inner : regionsOf(op))
+        self(self, *inner);
+    }
+  };
+  visit(visit, program.body);
 }
 
 std::vector<std::string> freeSizes(const Program &program) {

@@ -4,6 +4,7 @@
 #include "analysis/program/program.h"
 
 #include <map>
+#include <span>
 #include <string>
 
 namespace tilewright::program {
@@ -15,6 +16,12 @@ using SizeValues = std::map<std::string, int64_t, std::less<>>;
 /// are given the result has neither. BadInput: a name that is no size of the program, a size that
 /// is negative, a number that leaves 64 bits.
 llvm::Expected<Program> substituteSizes(const Program &program, const SizeValues &values);
+
+/// Loops of one step become what stands in them; those that copy or are split stay.
+void inlineSingleSteps(Program &program);
+
+/// Accesses and copies name tensors by new ids: place[old].
+void renumberTensors(Program &program, std::span<const uint32_t> place);
 
 /// Calls rewrite(expr) on every integer expression of a program; null ones are left out. Types have
 /// to be inferred again.

@@ -41,6 +41,7 @@ private:
   void visit(const Region &region, const Place &place);
   void checkShape(const Op &op);
   void checkStore(const Op &op, const Place &place);
+  std::vector<int64_t> storedBeside(const StoreOp &store, size_t dim) const;
   void checkStoreIndex(const Op &op, const StoreOp &store, size_t dim, std::vector<VarId> &used);
   void checkLoop(const Op &op, const ForOp &loop);
   void checkReadPlace(const Op &op, BufferId buffer, Expr step, const Place &place);

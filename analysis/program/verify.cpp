@@ -266,6 +266,23 @@ void Verifier::checkShape(const Op &op) {
 
 bool Verifier::isSequential(VarId var) const { return p.context->info(var).kind == VarKind::Step; }
 
+/// The numbers, ascending, that stores have along a dim which are alike in all others.
+std::vector<int64_t> Verifier::storedBeside(const StoreOp &store, size_t dim) const {
+  std::vector<int64_t> places;
+  forEachOp(p.body, [&](const Op &op, const LoopNest &) {
+    const auto *other = op.as<StoreOp>();
+    if (!other || other->to.tensor != store.to.tensor || !other->to.index[dim].isConstant())
+      return;
+    bool isAlike = true;
+    for (size_t d = 0; d < store.to.index.size(); ++d)
+      isAlike = isAlike && (d == dim || other->to.index[d] == store.to.index[d]);
+    if (isAlike)
+      places.push_back(other->to.index[dim].constant());
+  });
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
 /// One coordinate of a store: an axis whose tiles cover the dim, a CTA or loop variable that counts
 /// it, or lane 0 of a dim of 1. Marks the variables that it spreads over.
 void Verifier::checkStoreIndex(const Op &op, const StoreOp &store, size_t dim,
@@ -273,9 +290,18 @@ void Verifier::checkStoreIndex(const Op &op, const StoreOp &store, size_t dim,
   Expr index = store.to.index[dim], size = resolved(p[store.to.tensor].dims[dim]);
   std::string name = p[store.to.tensor].name;
   if (index.isConstant()) {
-    require(
-        4, op.where, Formula::equal(size, p.number(1)),
-        fmt::format("dim {} of {} has {} elements, of which one is stored", dim, name, text(size)));
+    const std::vector<int64_t> all = storedBeside(store, dim);
+    require(4, op.where, Formula::equal(size, p.number(static_cast<int64_t>(all.size()))),
+            fmt::format("dim {} of {} has {} elements, of which {} stored", dim, name, text(size),
+                        all.size() == 1 ? "one is" : fmt::format("{} are", all.size())));
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i] != static_cast<int64_t>(i) && all.size() > 1) {
+        violate(4, op.where,
+                fmt::format("places {} along dim {} of {} are stored by ops that "
+                            "differ there alone: they are not each of them once",
+                            fmt::join(all, ", "), dim, name));
+        break;
+      }
     return;
   }
   const GridVariable *counted = index.isVariable() ? p.gridVariableOf(index.variable()) : nullptr;
@@ -317,24 +343,20 @@ void Verifier::checkStoreIndex(const Op &op, const StoreOp &store, size_t dim,
     return;
   }
   used.insert(used.end(), moving.begin(), moving.end());
-  bool isTiled = moving.size() == 1 &&
-                 simplifier.simplify(p.context->variableExpr(moving[0]) * extent) == origin;
-  Expr count;
-  if (isTiled && p.gridVariableOf(moving[0]))
-    count = resolved(p.gridVariableOf(moving[0])->count);
-  forEachOp(p.body, [&](const Op &loop, const LoopNest &) {
-    const auto *o = loop.as<ForOp>();
-    if (o && isTiled && o->var.variable() == moving[0] && !count)
-      count = resolved(o->trips);
-  });
-  if (!count) {
+  std::vector<TileDigit> digits = tileDigitsOf(p, id, simplifier);
+  if (digits.size() != moving.size()) {
     result.undecided.push_back(
         {4, op.where,
          fmt::format("whether tiles of axis {} at {} cover {} without overlap", axis.name,
                      text(axis.origin), name)});
     return;
   }
-  if (count == simplifier.simplify(size.ceilDiv(extent))) // covers by definition
+  Expr inner = p.number(1);
+  for (size_t i = 1; i < digits.size(); ++i)
+    inner = inner * digits[i].count;
+  Expr count = digits[0].count * inner;
+  Expr needed = size.ceilDiv(extent * inner);
+  if (simplifier.simplify(digits[0].count) == simplifier.simplify(needed)) // covers by definition
     return;
   require(4, op.where, Formula::lessEqual(size, count * extent),
           fmt::format("{} tiles of {} lanes cover less than the {} elements of {} along axis {}",

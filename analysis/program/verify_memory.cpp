@@ -129,8 +129,26 @@ void Verifier::checkCopy(const Op &op, const CopyOp &copy, const Place &place) {
           fmt::format("{} is no coordinate of a box: tma takes tiles of a tensor", text(index)));
 }
 
+namespace {
+
+bool isCopiedInto(const Program &p, const Buffer &buffer) {
+  bool isFound = false;
+  forEachOp(p.body, [&](const Op &op, const LoopNest &) {
+    const auto *copy = op.as<CopyOp>();
+    isFound |= copy && &p[copy->buffer] == &buffer;
+  });
+  return isFound;
+}
+
+} // namespace
+
 void Verifier::checkSwizzles() {
   for (const Buffer &buffer : p.buffers) {
+    const bool isCopied = buffer.permute && isCopiedInto(p, buffer);
+    if (isCopied)
+      violate(10, {}, fmt::format("{} is permuted, and copies lay rows in order", buffer.name));
+    if (buffer.permute && (buffer.swizzle != 0 || buffer.padElements != 0))
+      violate(11, {}, fmt::format("{} is permuted, and swizzled or padded as well", buffer.name));
     if (buffer.swizzle == 0)
       continue;
     if (buffer.swizzle != 32 && buffer.swizzle != 64 && buffer.swizzle != 128) {

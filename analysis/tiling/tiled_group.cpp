@@ -239,7 +239,7 @@ llvm::Error GroupTiler::expand(unsigned index) {
 }
 
 llvm::Error GroupTiler::visit(OpId id) {
-  if (std::binary_search(group.roots.begin(), group.roots.end(), id))
+  if (std::find(group.roots.begin(), group.roots.end(), id) != group.roots.end())
     if (llvm::Error error = seedRoot(id))
       return error;
   // In order of request, which does not depend on the tiles' order in the map.
@@ -324,7 +324,8 @@ void GroupTiler::limitSplit(TiledGroup &out) {
       bool isShared =
           std::find_first_of(other.reduces.begin(), other.reduces.end(), dot.reduces.begin(),
                              dot.reduces.end()) != other.reduces.end();
-      bool isRoot = std::binary_search(group.roots.begin(), group.roots.end(), other.op);
+      bool isRoot =
+          std::find(group.roots.begin(), group.roots.end(), other.op) != group.roots.end();
       if (!isShared || isRoot)
         continue;
       Provenance inner{other.op,

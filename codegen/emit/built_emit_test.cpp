@@ -42,7 +42,7 @@ protected:
       ++unbuilt[unsupported(built.takeError())];
       return;
     }
-    llvm::Expected<program::Program> concrete = substituteSizes(built->last(), built->sizes);
+    llvm::Expected<program::Program> concrete = concreteProgram(*built);
     ASSERT_TRUE(bool(concrete)) << name << takeDiag(concrete.takeError()).str();
     SCOPED_TRACE(name + "\n" + printProgram(*concrete) + printHlo(module));
     run(plan, module, *concrete, seed);

@@ -88,11 +88,12 @@ struct Emission {
   PendingReads pending;
   const std::map<const Op *, PlannedMap> &maps;
 
-  int64_t warps = 1;          ///< of the consumers
-  Expr lane, warp;            ///< of the thread, as expressions of its number
-  std::vector<Expr> current;  ///< by VarId: what stands for a loop's variable in the step at hand
-  std::vector<bool> isKnown;  ///< by VarId: variables that have a value here
-  std::vector<Values> values; ///< by ValueId, a value a register; empty: none yet
+  const Graph *graph = nullptr; ///< of sources; null: they are not traced
+  int64_t warps = 1;            ///< of the consumers
+  Expr lane, warp;              ///< of the thread, as expressions of its number
+  std::vector<Expr> current;    ///< by VarId: what stands for a loop's variable in the step at hand
+  std::vector<bool> isKnown;    ///< by VarId: variables that have a value here
+  std::vector<Values> values;   ///< by ValueId, a value a register; empty: none yet
   std::vector<const Op *> loads; ///< by ValueId: the load that made it, where it may be repeated
   std::vector<RingStep> rings;   ///< by BufferId; of a producer's rings from the start on
   std::vector<OpenCopy> open;
@@ -209,6 +210,10 @@ llvm::Error emitOp(Emission &e, const Op &op, const RoleOp &o);
 llvm::Expected<Values> evaluate(Emission &e, const Op &op, const ScalarExpr &scalar,
                                 const HeldLayout &held);
 llvm::Error emitOp(Emission &e, const Op &op, const MapOp &o);
+/// Reports the value that register r has of a node, which moves along these axes, for each op of
+/// the graph whose element it is (traced kernels alone).
+void trace(Emission &e, const program::ScalarNode &node, const AxisSet &axes,
+           const HeldLayout &held, int64_t r, llvm::Value *value);
 
 // Memory.
 /// `count` neighbours in memory as one value, and back: integers of their bits, words of 32 bits or
@@ -230,6 +235,8 @@ struct PlacedElement {
   Expr offset; ///< elements
   std::vector<MapConstraint> conditions;
 };
+/// These lanes are elements of the tile, and they count.
+void requireCounting(Emission &e, std::vector<MapConstraint> &conditions, const LaneTable &lanes);
 /// `indices`: expressions for values that stand in the access, by ValueId.
 PlacedElement placeElement(Emission &e, const Access &access,
                            const std::vector<Condition> &conditions, const LaneTable &lanes,
@@ -261,18 +268,23 @@ public:
   struct Part {
     llvm::Value *row, *byte;
     uint64_t rowBits, byteBits;
+    llvm::Value *permuting; ///< row along the axis before the last
+    uint64_t permutingBits;
   };
   SlotAddress(Emission &e, const BufferPlace &place, llvm::Value *slot, Part part);
-  /// The offset (i32) of what lies further by constants.
-  llvm::Value *at(int64_t row, int64_t byte);
+  /// The offset (i32) of what lies further by constants; `permuting`: along the axis before the
+  /// last.
+  llvm::Value *at(int64_t row, int64_t byte, int64_t permuting = 0);
 
 private:
   llvm::Value *from(llvm::Value *row, llvm::Value *byte);
+  llvm::Value *permuted(int64_t row, int64_t byte, int64_t permuting);
   Emission &e;
   BufferPlace place;
   llvm::Value *slot;
   Part part;
   llvm::Value *base;
+  llvm::Value *linear = nullptr, *pattern = nullptr; ///< of permuted slots
 };
 /// A buffer's elements as a layout over its axes holds them.
 llvm::Expected<Values> readSlot(Emission &e, const Op &op, BufferId buffer, Expr step,
@@ -288,9 +300,12 @@ llvm::Error emitOp(Emission &e, const Op &op, const WriteOp &o);
 /// last.
 SlotAddress slotAddressOf(Emission &e, const Buffer &buffer, const BufferPlace &place,
                           llvm::Value *slot, const HeldLayout &held);
-/// What a register adds to the row, and to the byte in it.
-std::pair<int64_t, int64_t> registerOffset(Emission &e, const Buffer &buffer,
-                                           const HeldLayout &held, int64_t r);
+/// What a register adds: to the row, to the byte in it, and to the row along the axis before the
+/// last.
+struct RegisterOffset {
+  int64_t row, byte, permuting;
+};
+RegisterOffset registerOffset(Emission &e, const Buffer &buffer, const HeldLayout &held, int64_t r);
 
 /// The blocks that a warp has of an operand of mma.sync: 16 rows of a left one, 8 columns of a
 /// right one, in r x c warps.

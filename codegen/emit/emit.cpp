@@ -55,7 +55,8 @@ Needs needsOf(const Program &p) {
 /// One program in the making: what the kernel is launched with, then its code.
 class ProgramEmitter {
 public:
-  ProgramEmitter(const Program &p, CodeMode mode) : p(p), mode(mode) {}
+  ProgramEmitter(const Program &p, CodeMode mode, const Graph *graph)
+      : p(p), mode(mode), graph(graph) {}
 
   llvm::Expected<KernelModule> run() {
     if (llvm::Error error = prepare())
@@ -241,6 +242,7 @@ private:
     IndexEmitter index(k, *p.context, fitsIn32Bits(p) ? k.i32 : k.i64);
     ScalarOps ops(k);
     Emission e(p, index, ops, shared, maps);
+    e.graph = graph;
     e.warps = warps;
     if (!workspaces.empty()) {
       e.partials = static_cast<unsigned>(p.tensors.size());
@@ -422,6 +424,7 @@ private:
 
   const Program &p;
   CodeMode mode;
+  const Graph *graph;
   program::GridMap grid;
   int64_t warps = 1, producerWarps = 0, splits = 1;
   SharedPlan shared;
@@ -434,13 +437,14 @@ private:
 
 } // namespace emit
 
-llvm::Expected<KernelModule> emitProgram(const program::Program &program, CodeMode mode) {
+llvm::Expected<KernelModule> emitProgram(const program::Program &program, CodeMode mode,
+                                         const Graph *graph) {
   if (program.lets.empty())
-    return emit::ProgramEmitter(program, mode).run();
+    return emit::ProgramEmitter(program, mode, graph).run();
   llvm::Expected<program::Program> numbers = substituteSizes(program, {});
   if (!numbers)
     return numbers.takeError();
-  return emit::ProgramEmitter(*numbers, mode).run();
+  return emit::ProgramEmitter(*numbers, mode, graph).run();
 }
 
 } // namespace tilewright

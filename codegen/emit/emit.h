@@ -11,8 +11,11 @@
 namespace tilewright {
 
 /// Parameters of the kernel are those of the program, then its results; results that atomics are
-/// added to are in KernelInfo::initialValues. Errors: BadInput for a size without a number and for
-/// what breaks a rule of the verifier; Unsupported, at the op's place, for what has no code.
-llvm::Expected<KernelModule> emitProgram(const program::Program &program, CodeMode mode);
+/// added to are in KernelInfo::initialValues. `graph`: that the program was built of; with
+/// CodeMode::Traced the values of its ops are reported. Errors: BadInput for a size without a
+/// number and for what breaks a rule of the verifier; Unsupported, at the op's place, for what has
+/// no code.
+llvm::Expected<KernelModule> emitProgram(const program::Program &program, CodeMode mode,
+                                         const Graph *graph = nullptr);
 
 } // namespace tilewright

@@ -105,9 +105,9 @@ private:
 
   SlotAddress addressOf(Expr item, llvm::Value *slot) const {
     auto word = [&](Expr expr) { return e.b.CreateSExtOrTrunc(e.index.index(expr), e.k.i32); };
-    return SlotAddress(
-        e, place, slot,
-        {word(rowOf(item)), word(item.mod(perRow) * chunkBytes), UINT64_MAX, UINT64_MAX});
+    return SlotAddress(e, place, slot,
+                       {word(rowOf(item)), word(item.mod(perRow) * chunkBytes), UINT64_MAX,
+                        UINT64_MAX, nullptr, 0});
   }
 
   void copyChunk(Expr item, llvm::Value *to) {

@@ -84,14 +84,15 @@ private:
       break;
     }
     }
+    trace(e, node, axesOf[n], held, r, value);
     return llvm::Error::success();
   }
 
   llvm::Expected<llvm::Value *> apply(const ScalarNode &node, int64_t r) {
     bool isConversion = node.opcode == Opcode::Convert;
-    DType type = isConversion ? scalar.nodes[node.operands[0]].type : operandType(scalar, node);
+    DType type = operandType(scalar, node);
     Values operands;
-    for (size_t i = 0; i < node.operands.size(); ++i) {
+    for (size_t i = 0; i < appliedOperands(node); ++i) {
       const ScalarNode &operand = scalar.nodes[node.operands[i]];
       DType wanted = node.opcode == Opcode::Select && i == 0 ? DType::Pred : type;
       operands.push_back(operand.kind == ScalarNode::Kind::Number
@@ -100,12 +101,8 @@ private:
     }
     if (isConversion)
       return e.ops.convert(type, node.type, operands[0]);
-    tilewright::Op graphOp;
-    graphOp.name = std::string(toString(node.opcode));
-    graphOp.opcode = node.opcode;
-    graphOp.shape = Shape::tensor(node.type, {});
-    graphOp.attrs.comparison = node.comparison;
-    llvm::Expected<llvm::Value *> result = e.ops.apply(graphOp, type, operands);
+    llvm::Expected<llvm::Value *> result =
+        e.ops.apply(program::graphOpOf(scalar, node), type, operands);
     if (!result)
       return e.unsupported(op, takeDiag(result.takeError()).message);
     return result;
@@ -121,6 +118,50 @@ private:
 };
 
 } // namespace
+
+void trace(Emission &e, const program::ScalarNode &node, const AxisSet &axes,
+           const HeldLayout &held, int64_t r, llvm::Value *value) {
+  if (!e.graph || !e.k.isTraced())
+    return;
+  LaneTable lanes(e.p.axes.size());
+  for (AxisId axis : axes)
+    lanes[axis.index] = e.laneOf(held, axis, r);
+  for (program::SourceId id : node.sources) {
+    const program::Source &source = e.p.sources[id.index];
+    const Shape &shape = (*e.graph)[source.op].shape;
+    bool isElsewhere = false; // where a value says, or along an axis that the node lacks
+    auto placed = [&](Expr at) {
+      for (VarId var : variablesOf(at)) {
+        AxisId axis = e.p.axisOf(var);
+        isElsewhere |= axis.isValid() ? !lanes[axis.index] || !e.knows(e.p[axis].origin)
+                                      : var.index >= e.isKnown.size() || !e.isKnown[var.index];
+      }
+      return e.index.simplify(substitute(e.now(at), [&](VarId var) {
+        AxisId axis = e.p.axisOf(var);
+        return axis.isValid() && lanes[axis.index] ? e.coordinate(axis, lanes[axis.index]) : Expr();
+      }));
+    };
+    std::vector<MapConstraint> conditions;
+    requireCounting(e, conditions, lanes);
+    for (MapConstraint condition : source.conditions) {
+      condition.expr = placed(condition.expr);
+      conditions.push_back(condition);
+    }
+    Expr element = e.number(0);
+    for (size_t d = 0; d < source.at.size(); ++d) {
+      Expr at = placed(source.at[d]);
+      conditions.push_back({at, Interval::ofExtent(shape.dims[d]), 1, 0});
+      element = element * shape.dims[d] + at;
+    }
+    if (isElsewhere)
+      continue;
+    llvm::Value *valid = holdAll(e, conditions);
+    if (node.kind == ScalarNode::Kind::Number) // it has the type of what it meets
+      value = e.ops.constant(shape.dtype, node.number);
+    e.k.traceValue(source.op.index, e.index.index(e.index.simplify(element)), valid, value,
+                   dtypeClass(shape.dtype) == DTypeClass::Signed);
+  }
+}
 
 llvm::Expected<Values> evaluate(Emission &e, const Op &op, const ScalarExpr &scalar,
                                 const HeldLayout &held) {

@@ -13,7 +13,7 @@ bool MatrixReader::canRead(const Emission &e, BufferId id, const FragmentBlocks 
   bool isKMinor = buffer.order.back() == blocks.k;
   int64_t tall = blocks.isLeft ? 16 : 8, warps = blocks.isLeft ? blocks.r : blocks.c;
   return buffer.order.size() == 2 && (isKMinor || bitWidth(buffer.type) == 16) &&
-         bitWidth(buffer.type) >= 8 && bitWidth(buffer.type) <= 32 &&
+         bitWidth(buffer.type) >= 8 && bitWidth(buffer.type) <= 32 && place.permutation.span == 1 &&
          (place.swizzle != 0 || place.pitch % 16 == 0) &&
          e.extent(blocks.free) == blocks.count * tall * warps &&
          e.extent(blocks.k) * static_cast<int64_t>(bitWidth(buffer.type)) % 256 == 0 &&
@@ -45,7 +45,7 @@ MatrixReader::MatrixReader(Emission &e, BufferId id, Expr step, const FragmentBl
   }
   auto word = [&](Expr expr) { return e.b.CreateSExtOrTrunc(e.index.index(expr), e.k.i32); };
   address.emplace(e, e.shared.buffers[id.index], slotOffset(e, id, step),
-                  SlotAddress::Part{word(row), word(byte), UINT64_MAX, bits});
+                  SlotAddress::Part{word(row), word(byte), UINT64_MAX, bits, nullptr, 0});
 }
 
 std::vector<Values> MatrixReader::words(int64_t step) {

@@ -3,6 +3,8 @@
 #include "analysis/program/infer.h"
 #include "analysis/support/checked.h"
 
+#include <bit>
+
 namespace tilewright::emit {
 
 using program::CopyOp;
@@ -32,6 +34,27 @@ int64_t numberOr(Expr e, int64_t otherwise) {
   return e && e.isConstant() ? e.constant() : otherwise;
 }
 
+/// `rows`: of the axis before the last.
+Permutation permutationOf(int64_t rows, int64_t pitch, int64_t step) {
+  constexpr int64_t line = 128; // bytes: all banks
+  Permutation result;
+  while (pitch % result.chunk != 0)
+    result.chunk /= 2;
+  const int64_t chunks = pitch / result.chunk, inLine = line / result.chunk;
+  result.step = step;
+  if (inLine % chunks == 0 && rows * chunks % inLine == 0) { // several rows in a line
+    result.span = inLine;
+    result.step = std::max(step, inLine / chunks);
+  } else {
+    while (result.span < inLine && chunks % (result.span * 2) == 0)
+      result.span *= 2;
+  }
+  const int64_t groups = rows / step;
+  if (groups > 0 && groups < inLine && inLine % groups == 0)
+    result.scale = inLine / groups;
+  return result;
+}
+
 llvm::Expected<BufferPlace> placeOf(const Program &p, const Buffer &buffer) {
   BufferPlace place;
   place.elementBits = bitWidth(buffer.type);
@@ -46,6 +69,14 @@ llvm::Expected<BufferPlace> placeOf(const Program &p, const Buffer &buffer) {
     return makeError(DiagClass::Unsupported, "rows of buffer {} are {} bits, no whole bytes",
                      buffer.name, bits);
   place.pitch = bits / 8;
+  const int64_t step = numberOr(buffer.permute, 0);
+  if (step > 0 && !std::has_single_bit(static_cast<uint64_t>(step)))
+    return makeError(DiagClass::Unsupported,
+                     "{} is permuted by {} rows at once: there is code for powers of two",
+                     buffer.name, step);
+  if (step > 0 && buffer.order.size() > 1 && bits % 32 == 0)
+    place.permutation = permutationOf(numberOr(p[buffer.order[buffer.order.size() - 2]].extent, 1),
+                                      place.pitch, step);
   return place;
 }
 

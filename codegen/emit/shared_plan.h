@@ -15,6 +15,17 @@ using program::BufferId;
 using program::Op;
 using program::Program;
 
+/// How chunks of a slot are permuted: byte b of row r of the axis before the last lies at
+///   (row number · pitch + b) xor ((⌊r / step⌋ · scale) mod span) · chunk
+/// A thread that has `step` rows of a column at once then has neighbours in the next chunks. All
+/// are powers of two; the xor is the same in each aligned run of `span` chunks.
+struct Permutation {
+  int64_t chunk = 16; ///< bytes
+  int64_t span = 1, step = 1, scale = 1;
+  int64_t of(int64_t row) const { return row / step * scale % span * chunk; }
+  int64_t mask() const { return (span - 1) * chunk; }
+};
+
 /// Where an element of a slot lies. Without swizzle: rows of `pitch` bytes. With one: panels of
 /// `swizzle` bytes of each row, one behind the other, in which 16-byte chunks are permuted by row.
 struct BufferPlace {
@@ -23,6 +34,7 @@ struct BufferPlace {
   int64_t rows = 1, pitch = 0; ///< of all axes but the last; padding included
   int64_t swizzle = 0;
   unsigned elementBits = 8;
+  Permutation permutation; ///< none: a span of 1
   int64_t panelBytes() const { return rows * swizzle; }
 };
 

@@ -19,7 +19,20 @@ llvm::Value *slotOffset(Emission &e, BufferId buffer, Expr step) {
 }
 
 SlotAddress::SlotAddress(Emission &e, const BufferPlace &place, llvm::Value *slot, Part part)
-    : e(e), place(place), slot(slot), part(part), base(from(part.row, part.byte)) {}
+    : e(e), place(place), slot(slot), part(part) {
+  const Permutation &by = place.permutation;
+  if (by.span == 1) {
+    base = from(part.row, part.byte);
+    return;
+  }
+  llvm::IRBuilder<> &b = e.b;
+  linear = b.CreateAdd(b.CreateMul(part.row, e.k.c32(place.pitch), "", true, true), part.byte, "",
+                       true, true);
+  auto log = [](int64_t power) { return std::countr_zero(static_cast<uint64_t>(power)); };
+  llvm::Value *group = b.CreateLShr(part.permuting, log(by.step));
+  pattern = b.CreateAnd(b.CreateShl(group, log(by.scale * by.chunk)), e.k.c32(by.mask()));
+  base = b.CreateXor(linear, pattern);
+}
 
 llvm::Value *SlotAddress::from(llvm::Value *row, llvm::Value *byte) {
   llvm::IRBuilder<> &b = e.b;
@@ -40,7 +53,27 @@ llvm::Value *SlotAddress::from(llvm::Value *row, llvm::Value *byte) {
   return plus(slot, plus(plus(times(panel, place.panelBytes()), times(row, width)), swizzled));
 }
 
-llvm::Value *SlotAddress::at(int64_t row, int64_t byte) {
+llvm::Value *SlotAddress::permuted(int64_t row, int64_t byte, int64_t permuting) {
+  llvm::IRBuilder<> &b = e.b;
+  const Permutation &by = place.permutation;
+  const int64_t further = row * place.pitch + byte;
+  auto plus = [&](llvm::Value *x, llvm::Value *y) { return b.CreateAdd(x, y, "", true, true); };
+  llvm::Value *shift = pattern;
+  if ((part.permutingBits & static_cast<uint64_t>(permuting)) != 0) { // they may carry
+    auto log = [](int64_t power) { return std::countr_zero(static_cast<uint64_t>(power)); };
+    llvm::Value *group = b.CreateLShr(plus(part.permuting, e.k.c32(permuting)), log(by.step));
+    shift = b.CreateAnd(b.CreateShl(group, log(by.scale * by.chunk)), e.k.c32(by.mask()));
+  } else if (by.of(permuting) != 0) {
+    shift = b.CreateXor(pattern, e.k.c32(by.of(permuting)));
+  }
+  if (shift == pattern && further % (by.span * by.chunk) == 0) // the permuted bits stay
+    return plus(plus(base, slot), e.k.c32(further));
+  return plus(b.CreateXor(plus(linear, e.k.c32(further)), shift), slot);
+}
+
+llvm::Value *SlotAddress::at(int64_t row, int64_t byte, int64_t permuting) {
+  if (place.permutation.span > 1)
+    return permuted(row, byte, permuting);
   llvm::IRBuilder<> &b = e.b;
   auto plus = [&](llvm::Value *x, int64_t y) {
     return y ? b.CreateAdd(x, e.k.c32(y), "", true, true) : x;
@@ -63,13 +96,16 @@ AxisSet axesOfBuffer(const Buffer &buffer) {
   return axes;
 }
 
-std::pair<int64_t, int64_t> registerOffset(Emission &e, const Buffer &buffer,
-                                           const HeldLayout &held, int64_t r) {
-  int64_t row = 0;
-  for (size_t i = 0; i + 1 < buffer.order.size(); ++i)
-    row = row * e.extent(buffer.order[i]) + held.registerPart(buffer.order[i], r);
-  return {row, held.registerPart(buffer.order.back(), r) *
-                   static_cast<int64_t>(bitWidth(buffer.type)) / 8};
+RegisterOffset registerOffset(Emission &e, const Buffer &buffer, const HeldLayout &held,
+                              int64_t r) {
+  RegisterOffset result{0, 0, 0};
+  for (size_t i = 0; i + 1 < buffer.order.size(); ++i) {
+    result.permuting = held.registerPart(buffer.order[i], r);
+    result.row = result.row * e.extent(buffer.order[i]) + result.permuting;
+  }
+  result.byte =
+      held.registerPart(buffer.order.back(), r) * static_cast<int64_t>(bitWidth(buffer.type)) / 8;
+  return result;
 }
 
 SlotAddress slotAddressOf(Emission &e, const Buffer &buffer, const BufferPlace &place,
@@ -79,7 +115,12 @@ SlotAddress slotAddressOf(Emission &e, const Buffer &buffer, const BufferPlace &
   for (size_t i = 0; i + 1 < buffer.order.size(); ++i)
     row = row * e.extent(buffer.order[i]) + held.threadPart(buffer.order[i], e.lane, e.warp);
   rowBits = buffer.order.size() == 2 ? held.threadBits(buffer.order[0]) : UINT64_MAX;
-  Expr lanes = held.threadPart(buffer.order.back(), e.lane, e.warp);
+  Expr lanes = held.threadPart(buffer.order.back(), e.lane, e.warp), permuting = e.number(0);
+  uint64_t permutingBits = 0;
+  if (buffer.order.size() > 1) {
+    permuting = held.threadPart(buffer.order[buffer.order.size() - 2], e.lane, e.warp);
+    permutingBits = held.threadBits(buffer.order[buffer.order.size() - 2]);
+  }
   int64_t bits = bitWidth(buffer.type);
   if (bits >= 8 && byteBits != UINT64_MAX)
     byteBits *= static_cast<uint64_t>(bits / 8);
@@ -87,7 +128,8 @@ SlotAddress slotAddressOf(Emission &e, const Buffer &buffer, const BufferPlace &
     byteBits = byteBits == 0 ? 0 : UINT64_MAX;
   auto word = [&](Expr expr) { return e.b.CreateSExtOrTrunc(e.index.index(expr), e.k.i32); };
   return SlotAddress(e, place, slot,
-                     {word(row), word((lanes * bits).floorDiv(8)), rowBits, byteBits});
+                     {word(row), word((lanes * bits).floorDiv(8)), rowBits, byteBits,
+                      word(permuting), permutingBits});
 }
 
 namespace {
@@ -105,6 +147,8 @@ unsigned slotWidth(Emission &e, const Buffer &buffer, const BufferPlace &place,
     width *= 2;
   auto fits = [&] {
     int64_t all = width * bits;
+    if (place.permutation.span > 1 && all > place.permutation.chunk * 8)
+      return false;
     if (all < 8 || (place.swizzle == 0 && place.pitch * 8 % all != 0) ||
         e.index.knownDivisor(bytes) % all != 0)
       return false;
@@ -124,11 +168,11 @@ llvm::Value *readPart(Emission &e, const Buffer &buffer, const BufferPlace &plac
                       llvm::Value *valid) {
   AxisId last = buffer.order.back();
   int64_t bits = bitWidth(buffer.type), perByte = 8 / bits;
-  auto [row, byte] = registerOffset(e, buffer, held, r);
+  auto [row, byte, permuting] = registerOffset(e, buffer, held, r);
   Expr lanes = e.laneOf(held, last, r);
   llvm::Value *at;
   if (held.registerPart(last, r) % perByte == 0) {
-    at = address.at(row, byte);
+    at = address.at(row, byte, permuting);
   } else {
     llvm::Value *all = e.b.CreateSExtOrTrunc(e.index.index((lanes * bits).floorDiv(8)), e.k.i32);
     HeldLayout rows = held;
@@ -181,8 +225,8 @@ llvm::Expected<Values> readSlot(Emission &e, const Op &op, BufferId id, Expr ste
       result.push_back(readPart(e, buffer, place, slot, held, address, r, valid));
       continue;
     }
-    auto [row, byte] = registerOffset(e, buffer, held, r);
-    llvm::Value *at = address.at(row, byte);
+    auto [row, byte, permuting] = registerOffset(e, buffer, held, r);
+    llvm::Value *at = address.at(row, byte, permuting);
     if (valid) // any element will do
       at = e.b.CreateSelect(valid, at, slot);
     llvm::Value *vector = e.k.loadShared(vectorType(e, buffer.type, width), at, bits * width / 8);
@@ -208,9 +252,9 @@ llvm::Error writeSlot(Emission &e, const Op &op, BufferId id, const Values &regi
     std::vector<MapConstraint> conditions;
     requireInside(e, conditions, held, axes, r);
     requireFirstCopy(e, conditions, held);
-    auto [row, byte] = registerOffset(e, buffer, held, r);
+    auto [row, byte, permuting] = registerOffset(e, buffer, held, r);
     llvm::Value *vector = packed(e, buffer.type, Values(first, first + width));
-    llvm::Value *at = address.at(row, byte);
+    llvm::Value *at = address.at(row, byte, permuting);
     auto store = [&] { e.k.storeShared(vector, at, bits * width / 8); };
     if (llvm::Value *valid = holdAll(e, conditions))
       e.k.ifThen(valid, store);

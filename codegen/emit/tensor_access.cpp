@@ -30,6 +30,19 @@ bool isCertain(Emission &e, const MapConstraint &condition) {
 
 } // namespace
 
+void requireCounting(Emission &e, std::vector<MapConstraint> &conditions, const LaneTable &lanes) {
+  for (uint32_t a = 0; a < lanes.size(); ++a) {
+    if (!lanes[a])
+      continue;
+    const Axis &axis = e.p.axes[a];
+    // Holders beyond the tile have no element; lanes beyond the bound do not count.
+    require(e, conditions, lanes[a], Expr(), axis.extent);
+    if (e.isCut(AxisId{a}))
+      require(e, conditions, e.coordinate(AxisId{a}, lanes[a]),
+              axis.lower ? e.now(axis.lower) : Expr(), axis.bound ? e.now(axis.bound) : Expr());
+  }
+}
+
 PlacedElement placeElement(Emission &e, const Access &access,
                            const std::vector<Condition> &conditions, const LaneTable &lanes,
                            const std::map<ValueId, Expr> &indices) {
@@ -44,16 +57,7 @@ PlacedElement placeElement(Emission &e, const Access &access,
     });
   };
   PlacedElement result{e.number(0), {}};
-  for (uint32_t a = 0; a < lanes.size(); ++a) {
-    if (!lanes[a])
-      continue;
-    const Axis &axis = e.p.axes[a];
-    // Holders beyond the tile have no element; lanes beyond the bound do not count.
-    require(e, result.conditions, lanes[a], Expr(), axis.extent);
-    if (e.isCut(AxisId{a}))
-      require(e, result.conditions, e.coordinate(AxisId{a}, lanes[a]),
-              axis.lower ? e.now(axis.lower) : Expr(), axis.bound ? e.now(axis.bound) : Expr());
-  }
+  requireCounting(e, result.conditions, lanes);
   for (const Condition &condition : conditions)
     require(e, result.conditions, placed(condition.value), placed(condition.low),
             placed(condition.high));
@@ -250,13 +254,22 @@ public:
       requireFirstCopy(e, element.conditions, held);
   }
 
+  /// Reports a number at each register: it is the same everywhere, and has no axes of its own.
+  void traceNumber(const program::ScalarNode &node, const Values &values) const {
+    for (int64_t r = 0; r < held.registers(); ++r)
+      trace(e, node, axes, held, r, values[static_cast<size_t>(r)]);
+  }
+
   std::vector<PlacedElement> elements; ///< by register
   unsigned width = 1;                  ///< neighbouring registers that are one access
 
 private:
-  /// The values of tiles that stand in the access, at each register.
+  /// The values of tiles that stand in the access and its conditions, at each register.
   llvm::Error fetchIndices() {
-    for (Expr index : access.index)
+    std::vector<Expr> all = access.index;
+    for (const Condition &condition : conditions)
+      all.insert(all.end(), {condition.value, condition.low, condition.high});
+    for (Expr index : all)
       for (VarId var : variablesOf(index)) {
         ValueId value = e.p.valueOf(var);
         if (!value.isValid() || indices.count(value))
@@ -443,6 +456,8 @@ llvm::Error emitOp(Emission &e, const Op &op, const StoreOp &o) {
   if (llvm::Error error = write.run(o.layout))
     return error;
   const TileAccess &access = *write.access;
+  if (o.value.root().kind == program::ScalarNode::Kind::Number)
+    access.traceNumber(o.value.root(), write.values);
   DType type = e.p[o.to.tensor].type;
   unsigned bits = bitWidth(type), buffer = bufferOf(e, o.to.tensor);
   if (bits * access.width < 8)

@@ -194,7 +194,7 @@ TEST_F(EmitCheck, CoverageSaysWhatHasNoCode) {
   ASSERT_EQ(outcome.exitCode, 1) << outcome.describe();
   Json kernel = Json::parse(outcome.out)["models"][0]["kernels"][0];
   EXPECT_EQ(kernel["emitted"], false);
-  EXPECT_NE(kernel["problem"].get<std::string>().find("no code for stochastic-convert"),
+  EXPECT_NE(kernel["problem"].get<std::string>().find("no program for stochastic-convert"),
             std::string::npos);
 }
 

@@ -117,6 +117,7 @@ llvm::Error sayPasses(const program::PlanProgram &made) {
     llvm::Expected<program::Program> shown = program::substituteSizes(stage.program, sizes);
     if (!shown)
       return shown.takeError();
+    program::inlineSingleSteps(*shown);
     say("== {}\n{}", stage.name, program::printProgram(*shown));
     for (const std::string &reason : stage.reasons)
       say("-- {}\n", reason);

@@ -20,12 +20,14 @@ bool followsFrom(const MapConstraint &condition, Expr coordinate, int64_t extent
 } // namespace
 
 Builder::Made Builder::load(TensorId tensor, const Shape &shape, const Coordinates &at,
-                            const Guard &guard, OpId op) {
+                            const Guard &guard) {
   LoadOp loadOp;
   loadOp.from.tensor = tensor;
   std::vector<int64_t> order = shape.minorToMajorOrDefault();
   for (size_t i = order.size(); i-- > 0;)
     loadOp.from.index.push_back(at[static_cast<size_t>(order[i])]);
+  if (isComplex(shape.dtype))
+    loadOp.from.index.push_back(p.number(part));
   for (const MapConstraint &condition : guard) {
     bool isImplied = false;
     for (size_t d = 0; d < at.size() && !isImplied; ++d)
@@ -53,8 +55,8 @@ Builder::Made Builder::load(TensorId tensor, const Shape &shape, const Coordinat
     level = std::max(level, levelOf(condition.value));
   }
   loadOp.layout = layoutOf(axes);
-  ValueId result = newValue(shape.dtype, axes, level);
-  append(level, std::move(loadOp), {result}, Source{op, at});
+  ValueId result = newValue(partType(shape.dtype), axes, level);
+  append(level, std::move(loadOp), {result});
   return leafOf(result);
 }
 
@@ -229,6 +231,7 @@ Builder::Made Builder::select(const std::optional<Leaf> &condition, const Leaf &
   tilewright::Op op;
   op.name = "select";
   op.opcode = Opcode::Select;
+  type = partType(type);
   op.shape = Shape::tensor(type, {});
   return pointwise(op, {*condition, yes, no}, {DType::Pred, type, type}, false);
 }

@@ -28,6 +28,8 @@ namespace tilewright::program {
 struct Variant {
   std::vector<bool> isWhole;
   Instruction instruction = Instruction::Fma; ///< of a dot of tiles
+  /// Reductions and dots are loops of the thread that makes an element, and no tiles of their own.
+  bool isByLoops = false;
   bool operator==(const Variant &) const = default;
 };
 
@@ -35,7 +37,8 @@ struct Variant {
 /// if their types need it. Unsupported as buildProgram().
 llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
                                   std::span<const int64_t> values,
-                                  Instruction instruction = Instruction::Fma);
+                                  Instruction instruction = Instruction::Fma,
+                                  bool isByLoops = false);
 
 /// Unsupported, naming the op, for what has no program yet: wgmma, convolutions as products of
 /// tiles, chains of dots, scatters. A dot's sum is not split (split_k 1).

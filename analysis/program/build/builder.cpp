@@ -36,18 +36,19 @@ llvm::Error Builder::makeTensors() {
     const Shape &shape = graph[id].shape;
     if (shape.isTuple)
       return unsupported(id, "a tensor that is a tuple");
-    DTypeClass cls = dtypeClass(shape.dtype);
-    if (cls == DTypeClass::Complex || cls == DTypeClass::NonNumeric)
+    if (dtypeClass(shape.dtype) == DTypeClass::NonNumeric)
       return unsupported(id, fmt::format("elements of type {}", toString(shape.dtype)));
     if (shape.elementCount().value_or(0) < 1 || shape.isDynamic())
       return unsupported(id, fmt::format("{} elements", shape.str(false)));
     TensorInfo tensor;
     tensor.name = names.ofOp(graph[id].name);
-    tensor.type = shape.dtype;
+    tensor.type = partType(shape.dtype);
     tensor.isResult = isResult;
     std::vector<int64_t> order = shape.minorToMajorOrDefault();
     for (size_t i = order.size(); i-- > 0;)
       tensor.dims.push_back(p.number(shape.dims[static_cast<size_t>(order[i])]));
+    if (isComplex(shape.dtype))
+      tensor.dims.push_back(p.number(2));
     (isResult ? resultOf : tensorOf)[id] = TensorId{static_cast<uint32_t>(p.tensors.size())};
     p.tensors.push_back(std::move(tensor));
     return llvm::Error::success();
@@ -302,16 +303,23 @@ std::optional<Coordinates> Builder::coordinatesOf(OpId root) {
 }
 
 llvm::Error Builder::store(OpId root, const Coordinates &at) {
-  Made made = value(root, at, {});
-  if (!made)
-    return made.takeError();
-  StoreOp op;
-  op.to.tensor = resultOf.at(root);
-  std::vector<int64_t> order = graph[root].shape.minorToMajorOrDefault();
-  for (size_t i = order.size(); i-- > 0;)
-    op.to.index.push_back(at[static_cast<size_t>(order[i])]);
-  op.value.add(*made);
-  append(std::max(levelOf(at, {}), levelOf(*made)), std::move(op), {});
+  const bool isOfParts = isComplex(graph[root].shape.dtype);
+  for (unsigned each = 0; each < (isOfParts ? 2 : 1); ++each) {
+    part = each;
+    Made made = value(root, at, {});
+    part = 0;
+    if (!made)
+      return made.takeError();
+    StoreOp op;
+    op.to.tensor = resultOf.at(root);
+    std::vector<int64_t> order = graph[root].shape.minorToMajorOrDefault();
+    for (size_t i = order.size(); i-- > 0;)
+      op.to.index.push_back(at[static_cast<size_t>(order[i])]);
+    if (isOfParts)
+      op.to.index.push_back(p.number(each));
+    op.value.add(*made);
+    append(std::max(levelOf(at, {}), levelOf(*made)), std::move(op), {});
+  }
   return llvm::Error::success();
 }
 
@@ -357,7 +365,7 @@ void Builder::tidy() {
 
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
                                      const TiledGroup &group, const Variant &variant) {
-  llvm::Expected<Frame> frame = frameOf(graph, group);
+  llvm::Expected<Frame> frame = frameOf(graph, group, variant.isByLoops);
   if (!frame)
     return frame.takeError();
   return Builder(module, graph, group, variant, std::move(*frame)).run();

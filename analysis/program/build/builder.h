@@ -9,6 +9,8 @@
 //   reduce_index.cpp  argmax and argmin
 //   dot.cpp           dots of tiles
 //   windowed.cpp      loops over windows and contracted dims
+//   iterate.cpp       other loops with carried values: scatters, reducers of their own
+//   complex.cpp       complex numbers as two real ones
 //
 // A value is asked for by op and coordinates, which are expressions over axes and loop variables;
 // an op asks its operands at the coordinates that its index maps give, down to loads. Equal
@@ -18,6 +20,7 @@
 
 #include "analysis/affine/simplify.h"
 #include "analysis/indexing/indexing.h"
+#include "analysis/ir/fill.h"
 #include "analysis/ir/numeric.h"
 #include "analysis/program/build/build.h"
 #include "analysis/program/build/frame.h"
@@ -81,13 +84,12 @@ private:
   unsigned levelOf(const Coordinates &at, const Guard &guard) const;
   unsigned levelOf(const Leaf &leaf) const;
   ValueId newValue(DType type, AxisSet axes, unsigned level);
-  void append(unsigned level, OpAttributes what, std::vector<ValueId> results,
-              std::optional<Source> source = std::nullopt);
+  void append(unsigned level, OpAttributes what, std::vector<ValueId> results);
   Leaf leafOf(ValueId value) const;
   Leaf leafOf(Expr e) const;
   static Leaf numberOf(double value);
   /// A map, unless the expression is one leaf.
-  Leaf mapOf(ScalarExpr scalar, std::optional<Source> source = std::nullopt);
+  Leaf mapOf(ScalarExpr scalar);
   /// The same as a value, whatever it is; with these axes at least.
   ValueId materialised(const Leaf &leaf, const AxisSet &axes = {});
   AxisSet axesOf(const Leaf &leaf) const;
@@ -119,8 +121,7 @@ private:
   Guard simplified(const Guard &guard);
 
   // access.cpp
-  Made load(TensorId tensor, const Shape &shape, const Coordinates &at, const Guard &guard,
-            OpId op);
+  Made load(TensorId tensor, const Shape &shape, const Coordinates &at, const Guard &guard);
   /// What a load holds where its lanes do not count, or its conditions do not hold. False where it
   /// can't be chosen: not a load, or chosen before.
   bool setElse(const Leaf &leaf, double number);
@@ -138,7 +139,7 @@ private:
 
   // pointwise.cpp
   Made pointwise(const tilewright::Op &op, std::vector<Leaf> operands, std::vector<DType> types,
-                 bool rounds = true, std::optional<Source> source = std::nullopt);
+                 bool rounds = true);
   Made folded(const tilewright::Op &op, const std::vector<Leaf> &operands,
               const std::vector<DType> &types);
   std::optional<Leaf> foldedIndex(const tilewright::Op &op, const std::vector<Leaf> &operands);
@@ -159,7 +160,7 @@ private:
   };
   llvm::Expected<Pass> openPass(OpId op, const Coordinates &at, const Guard &guard);
   void closeLoops(const Pass &pass);
-  Leaf reduced(const Pass &pass, Monoid monoid, ValueId value, Source source);
+  Leaf reduced(const Pass &pass, Monoid monoid, ValueId value);
   // dot.cpp
   Made product(OpId op, const Coordinates &at, const Guard &guard);
   llvm::Expected<ScalarExpr> operandOf(OpId dot, const Leaf &leaf);
@@ -170,6 +171,32 @@ private:
   std::optional<Monoid> indexMonoid(OpId op) const;
   Made indexReduction(OpId op, Monoid monoid, const Coordinates &at, const Guard &guard,
                       unsigned result);
+  // iterate.cpp
+  /// What a step makes of the carried values.
+  using Step = std::function<llvm::Expected<std::vector<Leaf>>(const std::vector<Binding> &,
+                                                               const std::vector<Leaf> &)>;
+  AxisSet axesAt(const Coordinates &at, const Guard &guard) const;
+  void assign(unsigned level, ValueId value, const Leaf &leaf);
+  /// The carried values, of these axes, behind loops over all ranges, which stand at `outer`.
+  llvm::Expected<std::vector<Leaf>> iterate(std::span<const MapVariable> ranges, unsigned outer,
+                                            const AxisSet &axes, const std::vector<Leaf> &start,
+                                            const std::vector<DType> &types, const Step &step);
+  llvm::Expected<std::vector<Leaf>> chosen(const std::optional<Leaf> &condition,
+                                           const std::vector<Leaf> &yes,
+                                           const std::vector<Leaf> &no,
+                                           const std::vector<DType> &types);
+  Made foldedTogether(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard,
+                      unsigned result);
+  Made scattered(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard);
+  Made selectedAndScattered(OpId op, const OpIndexing &maps, const Coordinates &at,
+                            const Guard &guard);
+  // complex.cpp
+  Made partOf(unsigned of, OpId op, unsigned operand, const IndexMap &map, const Coordinates &at,
+              const Guard &guard, Guard *conditions, const std::vector<Binding> &ranges = {});
+  Made complexPointwise(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard);
+  Made complexProduct(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard,
+                      Guard *conditions, const std::vector<Binding> &bound);
+  // windowed.cpp
   Made windowed(OpId op, const OpIndexing &maps, const Coordinates &at, const Guard &guard,
                 unsigned result);
   struct Combination {
@@ -220,7 +247,13 @@ private:
   std::map<ValueId, BufferId> rings; ///< of the loads of the loop at hand
   std::map<OpId, OpIndexing> indexings;
   unsigned depth = 0;
+  unsigned part = 0; ///< of complex numbers that is asked for: 0 real, 1 imaginary
 };
+
+bool isComplex(DType type);
+/// Elementwise ops without attributes, and comparisons.
+tilewright::Op scalarOp(Opcode opcode, DType type);
+tilewright::Op compareOp(Comparison comparison);
 
 /// The type in which values of a type are summed.
 DType sumType(DType type);

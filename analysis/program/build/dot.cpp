@@ -44,7 +44,6 @@ llvm::Expected<BufferId> Builder::ringOf(OpId dot, ValueId value) {
   p.buffers.push_back(std::move(ring));
   program::Op op;
   op.what = copy;
-  op.source = levels[made.at(value).level].ops[made.at(value).at].source;
   levels.back().issue.push_back(std::move(op));
   return copy.buffer;
 }
@@ -70,6 +69,7 @@ llvm::Expected<ScalarExpr> Builder::operandOf(OpId dot, const Leaf &leaf) {
       slot.kind = ScalarNode::Kind::Slot;
       slot.buffer = known->second;
       slot.type = of.type;
+      slot.sources = of.sources;
       return result.add(slot);
     }
     const auto *map = levels[inner].ops[made.at(of.value).at].as<MapOp>();
@@ -158,7 +158,7 @@ Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guar
   dot.over = over;
   dot.way = variant.instruction == Instruction::MmaSync ? DotWay::MmaSync : DotWay::Fma;
   dot.isAdded = true;
-  append(inner, std::move(dot), {sum}, Source{id, at, true});
+  append(inner, std::move(dot), {sum});
   for (unsigned i = 0; i < opened; ++i)
     closeLoop();
   valueLevels[sum.index] = outer;

@@ -24,12 +24,17 @@ class FrameFinder {
 public:
   FrameFinder(const Graph &graph, const TiledGroup &group) : graph(graph), group(group) {}
 
-  llvm::Expected<Frame> run() {
+  /// Of elements that are made one by one.
+  Frame plain() {
     frame.root = group.group.roots.back();
-    const Shape &root = *resultShape(graph[frame.root], {});
-    rank = root.rank();
+    rank = resultShape(graph[frame.root], {})->rank();
     frame.isRow.assign(rank, false);
     frame.joined.assign(rank, std::nullopt);
+    return frame;
+  }
+
+  llvm::Expected<Frame> run() {
+    plain();
     frame.isReduction = kindOfCode(graph, group).kind == CodeKind::Reduction || isOfSeveral();
     if (kindOfCode(graph, group).kind == CodeKind::Dot)
       findDot();
@@ -201,7 +206,9 @@ const std::vector<unsigned> &Frame::parametersOf(const TiledGroup &group, OpId r
   return none;
 }
 
-llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group) {
+llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group, bool isByLoops) {
+  if (isByLoops)
+    return FrameFinder(graph, group).plain();
   CodeKind kind = kindOfCode(graph, group).kind;
   if (kind == CodeKind::Dot || kind == CodeKind::Chain)
     for (OpId id : group.group.ops)
@@ -213,11 +220,13 @@ llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group) {
 }
 
 llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
-                                  std::span<const int64_t> values, Instruction instruction) {
-  llvm::Expected<Frame> frame = frameOf(graph, group);
+                                  std::span<const int64_t> values, Instruction instruction,
+                                  bool isByLoops) {
+  llvm::Expected<Frame> frame = frameOf(graph, group, isByLoops);
   if (!frame)
     return frame.takeError();
   Variant variant;
+  variant.isByLoops = isByLoops;
   if (frame->dot.isValid())
     variant.instruction = codeOf(graph, group, instruction).instruction;
   for (size_t i = 0; i < group.space.parameters.size(); ++i) {

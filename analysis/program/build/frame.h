@@ -27,6 +27,6 @@ struct Frame {
 };
 
 /// Unsupported: a reduction that another op's iteration decides.
-llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group);
+llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group, bool isByLoops);
 
 } // namespace tilewright::program

@@ -46,14 +46,12 @@ ValueId Builder::newValue(DType type, AxisSet axes, unsigned level) {
   return id;
 }
 
-void Builder::append(unsigned level, OpAttributes what, std::vector<ValueId> results,
-                     std::optional<Source> source) {
+void Builder::append(unsigned level, OpAttributes what, std::vector<ValueId> results) {
   for (ValueId id : results)
     made.try_emplace(id, Place{level, levels[level].ops.size()});
   program::Op op;
   op.what = std::move(what);
   op.results = std::move(results);
-  op.source = std::move(source);
   levels[level].ops.push_back(std::move(op));
 }
 
@@ -87,14 +85,14 @@ AxisSet Builder::axesOf(const Leaf &leaf) const {
   return leaf.kind == ScalarNode::Kind::Index ? p.axesOf(leaf.index) : AxisSet{};
 }
 
-Builder::Leaf Builder::mapOf(ScalarExpr scalar, std::optional<Source> source) {
+Builder::Leaf Builder::mapOf(ScalarExpr scalar) {
   if (scalar.nodes.size() == 1)
     return scalar.root();
   unsigned level = 0;
   for (const ScalarNode &node : scalar.nodes)
     level = std::max(level, levelOf(node));
   ValueId result = newValue(scalar.type(), p.axesOf(scalar), level);
-  append(level, MapOp{std::move(scalar), std::nullopt}, {result}, std::move(source));
+  append(level, MapOp{std::move(scalar), std::nullopt}, {result});
   return leafOf(result);
 }
 

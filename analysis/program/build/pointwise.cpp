@@ -42,6 +42,7 @@ bool isWritten(Opcode opcode) {
   case Opcode::Compare:
   case Opcode::Negate:
   case Opcode::Convert:
+  case Opcode::BitcastConvert:
     return true;
   default:
     return findFunction(opcode) != nullptr;
@@ -53,7 +54,9 @@ llvm::Error noProgram(const tilewright::Op &op, std::string_view why) {
                    toString(op.opcode), why);
 }
 
-tilewright::Op plainOp(Opcode opcode, DType type) {
+} // namespace
+
+tilewright::Op scalarOp(Opcode opcode, DType type) {
   tilewright::Op op;
   op.name = toString(opcode);
   op.opcode = opcode;
@@ -61,7 +64,11 @@ tilewright::Op plainOp(Opcode opcode, DType type) {
   return op;
 }
 
-} // namespace
+tilewright::Op compareOp(Comparison comparison) {
+  tilewright::Op op = scalarOp(Opcode::Compare, DType::Pred);
+  op.attrs.comparison = comparison;
+  return op;
+}
 
 Builder::Made Builder::folded(const tilewright::Op &op, const std::vector<Leaf> &operands,
                               const std::vector<DType> &types) {
@@ -114,17 +121,16 @@ std::optional<Builder::Leaf> Builder::foldedIndex(const tilewright::Op &op,
 Builder::Made Builder::converted(const Leaf &leaf, DType from, DType to) {
   if (from == to)
     return leaf;
-  return pointwise(plainOp(Opcode::Convert, to), {leaf}, {from});
+  return pointwise(scalarOp(Opcode::Convert, to), {leaf}, {from});
 }
 
 Builder::Made Builder::binary(Opcode opcode, const Leaf &a, const Leaf &b, DType type,
                               bool rounds) {
-  return pointwise(plainOp(opcode, type), {a, b}, {type, type}, rounds);
+  return pointwise(scalarOp(opcode, type), {a, b}, {type, type}, rounds);
 }
 
 Builder::Made Builder::pointwise(const tilewright::Op &op, std::vector<Leaf> operands,
-                                 std::vector<DType> types, bool rounds,
-                                 std::optional<Source> source) {
+                                 std::vector<DType> types, bool rounds) {
   DType type = op.shape.dtype;
   switch (op.opcode) {
   case Opcode::Copy:
@@ -186,7 +192,10 @@ Builder::Made Builder::pointwise(const tilewright::Op &op, std::vector<Leaf> ope
       leaf.number = asFloat(leaf.number);
     node.operands.push_back(scalar.add(leaf));
   }
-  if (op.opcode == Opcode::Convert)
+  if (op.opcode == Opcode::ReducePrecision)
+    for (int64_t bits : {op.attrs.exponentBits, op.attrs.mantissaBits})
+      node.operands.push_back(scalar.add(numberOf(static_cast<double>(bits))));
+  if (isTypeChange(op.opcode))
     node.type = type;
   else if (op.opcode == Opcode::Compare || op.opcode == Opcode::IsFinite)
     node.type = DType::Pred;
@@ -203,7 +212,7 @@ Builder::Made Builder::pointwise(const tilewright::Op &op, std::vector<Leaf> ope
     convert.type = type;
     scalar.add(std::move(convert));
   }
-  return mapOf(std::move(scalar), std::move(source));
+  return mapOf(std::move(scalar));
 }
 
 llvm::Expected<std::vector<Builder::Leaf>>

@@ -67,6 +67,9 @@ llvm::Expected<Builder::Combination> Builder::combinationOf(OpId id, DType type,
   DType sum = sumType(type);
   if (!opcode)
     return unsupported(id, "its reducer is not one of add, multiply, minimum, maximum, and, or");
+  if (isComplex(graph[id].shape.isTuple ? DType::F32 : graph[id].shape.dtype) &&
+      *opcode != Opcode::Add)
+    return unsupported(id, fmt::format("{} of complex numbers as a reducer", toString(*opcode)));
   switch (*opcode) {
   case Opcode::Add:
     return Combination{*opcode, Monoid::Add, sum, 0};
@@ -92,6 +95,7 @@ Builder::Made Builder::initialised(OpId id, const Combination &with, unsigned re
                                    const Leaf &sum) {
   const tilewright::Op &op = graph[id];
   const Shape &shape = op.shape.isTuple ? op.shape.elements[result] : op.shape;
+  const DType type = partType(shape.dtype);
   OpId start = op.operands[op.operands.size() / 2 + result];
   Made init = value(start, {}, {});
   if (!init)
@@ -99,10 +103,10 @@ Builder::Made Builder::initialised(OpId id, const Combination &with, unsigned re
   Leaf total = sum;
   bool isNeutral = init->kind == ScalarNode::Kind::Number &&
                    (init->number == with.identity ||
-                    (with.monoid == Monoid::Max && init->number <= lowestOf(shape.dtype)) ||
-                    (with.monoid == Monoid::Min && init->number >= highestOf(shape.dtype)));
+                    (with.monoid == Monoid::Max && init->number <= lowestOf(type)) ||
+                    (with.monoid == Monoid::Min && init->number >= highestOf(type)));
   if (!isNeutral) {
-    Made first = converted(*init, graph[start].shape.dtype, with.type);
+    Made first = converted(*init, partType(graph[start].shape.dtype), with.type);
     if (!first)
       return first;
     Made both = binary(with.opcode, total, *first, with.type, false);
@@ -110,7 +114,7 @@ Builder::Made Builder::initialised(OpId id, const Combination &with, unsigned re
       return both;
     total = *both;
   }
-  return converted(total, with.type, shape.dtype);
+  return converted(total, with.type, type);
 }
 
 unsigned Builder::openSteps(unsigned level, const std::vector<unsigned> &parameters) {
@@ -213,14 +217,14 @@ void Builder::closeLoops(const Pass &pass) {
 }
 
 /// Behind the loops: over the lanes.
-Builder::Leaf Builder::reduced(const Pass &pass, Monoid monoid, ValueId value, Source source) {
+Builder::Leaf Builder::reduced(const Pass &pass, Monoid monoid, ValueId value) {
   if (pass.over.empty())
     return leafOf(value);
   ScalarExpr scalar;
   scalar.add(leafOf(value));
   const Tile &tile = p[value].tile;
   ValueId result = newValue(tile.type, without(tile.axes, pass.over), pass.outer);
-  append(pass.outer, ReduceOp{monoid, std::move(scalar), pass.over}, {result}, std::move(source));
+  append(pass.outer, ReduceOp{monoid, std::move(scalar), pass.over}, {result});
   return leafOf(result);
 }
 
@@ -229,7 +233,7 @@ Builder::Made Builder::reduction(OpId id, const Coordinates &at, const Guard &gu
   const tilewright::Op &op = graph[id];
   if (std::optional<Monoid> monoid = indexMonoid(id))
     return indexReduction(id, *monoid, at, guard, result);
-  DType type = graph[op.operands[result]].shape.dtype;
+  DType type = partType(graph[op.operands[result]].shape.dtype);
   auto with = combinationOf(id, type, result);
   if (!with)
     return with.takeError();
@@ -257,7 +261,7 @@ Builder::Made Builder::reduction(OpId id, const Coordinates &at, const Guard &gu
     valueLevels[sum->index] = pass->outer;
     summed = *sum;
   }
-  Leaf total = reduced(*pass, with->monoid, summed, Source{id, at});
+  Leaf total = reduced(*pass, with->monoid, summed);
   putBack(std::move(pass->aside));
   return initialised(id, *with, result, total);
 }

@@ -115,8 +115,7 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
     AxisSet kept = without(p[scalar.root().value].tile.axes, pass->over);
     ValueId values = newValue(type, kept, pass->outer);
     ValueId indices = newValue(DType::S32, kept, pass->outer);
-    append(pass->outer, ReduceOp{monoid, std::move(scalar), pass->over}, {values, indices},
-           Source{id, at});
+    append(pass->outer, ReduceOp{monoid, std::move(scalar), pass->over}, {values, indices});
     best = leafOf(values);
     place = leafOf(indices);
   } else {
@@ -155,7 +154,7 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
     }
     closeLoops(*pass);
     valueLevels[bests.index] = valueLevels[at32.index] = pass->outer;
-    Leaf top = reduced(*pass, isMax ? Monoid::Max : Monoid::Min, bests, Source{id, at});
+    Leaf top = reduced(*pass, isMax ? Monoid::Max : Monoid::Min, bests);
     compare.attrs.comparison = Comparison::Eq;
     Made isBest = pointwise(compare, {leafOf(bests), top}, {wide, wide});
     if (!isBest)
@@ -164,7 +163,7 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
     Made candidates = select(*isBest, leafOf(at32), numberOf(last), DType::S32);
     if (!candidates)
       return candidates;
-    place = reduced(*pass, Monoid::Min, materialised(*candidates), Source{id, at});
+    place = reduced(*pass, Monoid::Min, materialised(*candidates));
     Made narrow = converted(top, wide, type);
     if (!narrow)
       return narrow;

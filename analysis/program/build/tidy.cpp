@@ -137,8 +137,13 @@ private:
   static uint32_t copy(const ScalarExpr &from, uint32_t node, ValueId replaced,
                        const ScalarExpr &with, ScalarExpr &into) {
     ScalarNode own = from.nodes[node];
-    if (own.kind == ScalarNode::Kind::Value && own.value == replaced)
-      return copy(with, static_cast<uint32_t>(with.nodes.size() - 1), ValueId{}, with, into);
+    if (own.kind == ScalarNode::Kind::Value && own.value == replaced) {
+      uint32_t root =
+          copy(with, static_cast<uint32_t>(with.nodes.size() - 1), ValueId{}, with, into);
+      std::vector<SourceId> &sources = into.nodes[root].sources;
+      sources.insert(sources.end(), own.sources.begin(), own.sources.end());
+      return root;
+    }
     for (uint32_t &operand : own.operands)
       operand = copy(from, operand, replaced, with, into);
     return into.add(std::move(own));

@@ -65,7 +65,8 @@ Builder::Made Builder::value(OpId op, Coordinates at, const Guard &guard, unsign
   for (Expr &coordinate : at)
     coordinate = simplify(coordinate);
   Guard conditions = simplified(guard);
-  std::vector<uint32_t> key = keyOf(op, at, conditions, result);
+  const bool isOfParts = !graph[op].shape.isTuple && isComplex(graph[op].shape.dtype);
+  std::vector<uint32_t> key = keyOf(op, at, conditions, isOfParts ? part : result);
   unsigned level = levelOf(at, conditions);
   if (auto known = levels[level].known.find(key); known != levels[level].known.end())
     return known->second;
@@ -73,6 +74,10 @@ Builder::Made Builder::value(OpId op, Coordinates at, const Guard &guard, unsign
     return unsupported(op, fmt::format("more than {} ops on one path", maxDepth));
   Made made = make(op, at, conditions, result);
   --depth;
+  if (made && !graph[op].shape.isTuple && !isOfParts) {
+    made->sources.push_back(SourceId{static_cast<uint32_t>(p.sources.size())});
+    p.sources.push_back({op, at, conditions});
+  }
   if (made)
     levels[level].known.emplace(std::move(key), *made);
   return made;
@@ -81,14 +86,14 @@ Builder::Made Builder::value(OpId op, Coordinates at, const Guard &guard, unsign
 Builder::Made Builder::make(OpId id, const Coordinates &at, const Guard &guard, unsigned result) {
   const tilewright::Op &op = graph[id];
   if (auto tensor = tensorOf.find(id); tensor != tensorOf.end())
-    return load(tensor->second, op.shape, at, guard, id);
+    return load(tensor->second, op.shape, at, guard);
   if (!group.group.contains(id))
     return unsupported(id, "it is read and no tensor");
   if (op.opcode == Opcode::GetTupleElement)
     return value(op.operands[0], at, guard, static_cast<unsigned>(op.attrs.tupleIndex));
   const Shape &shape = op.shape.isTuple ? op.shape.elements[result] : op.shape;
-  DTypeClass cls = dtypeClass(shape.dtype);
-  if (cls == DTypeClass::Complex || cls == DTypeClass::NonNumeric)
+  if (dtypeClass(shape.dtype) == DTypeClass::NonNumeric ||
+      (op.shape.isTuple && isComplex(shape.dtype)))
     return unsupported(id, fmt::format("elements of type {}", toString(shape.dtype)));
   if (op.opcode == Opcode::Constant)
     return constant(id, at);
@@ -98,6 +103,12 @@ Builder::Made Builder::make(OpId id, const Coordinates &at, const Guard &guard, 
   if (!maps)
     return maps.takeError();
   if (opClass(op.opcode) == OpClass::Elementwise) {
+    bool hasParts =
+        isComplex(shape.dtype) || op.opcode == Opcode::Real || op.opcode == Opcode::Imag;
+    for (OpId operand : op.operands)
+      hasParts |= isComplex(graph[operand].shape.dtype);
+    if (hasParts)
+      return complexPointwise(id, **maps, at, guard);
     std::vector<Leaf> operands;
     std::vector<DType> types;
     for (unsigned i = 0; i < op.operands.size(); ++i) {
@@ -109,7 +120,7 @@ Builder::Made Builder::make(OpId id, const Coordinates &at, const Guard &guard, 
       operands.push_back(*operand);
       types.push_back(graph[op.operands[i]].shape.dtype);
     }
-    return pointwise(op, std::move(operands), std::move(types), true, Source{id, at});
+    return pointwise(op, std::move(operands), std::move(types));
   }
   switch (op.opcode) {
   case Opcode::Broadcast:
@@ -142,6 +153,10 @@ Builder::Made Builder::make(OpId id, const Coordinates &at, const Guard &guard, 
   case Opcode::ReduceWindow:
   case Opcode::Convolution:
     return windowed(id, **maps, at, guard, result);
+  case Opcode::Scatter:
+    return scattered(id, **maps, at, guard);
+  case Opcode::SelectAndScatter:
+    return selectedAndScattered(id, **maps, at, guard);
   default:
     return unsupported(id, "not in this place");
   }
@@ -276,18 +291,28 @@ Builder::Made Builder::constant(OpId id, const Coordinates &at) {
   auto tensor = parseLiteral(op.shape, op.literal);
   if (!tensor)
     return tensor.takeError();
-  DType type = op.shape.dtype;
+  DType type = partType(op.shape.dtype);
+  const auto words = static_cast<size_t>(tensor->wordsPerElement());
+  auto numberAt = [&](int64_t i) {
+    if (isComplex(op.shape.dtype))
+      return part == 0 ? tensor->complex(i).real() : tensor->complex(i).imag();
+    return isFloat(type) ? tensor->real(i) : static_cast<double>(tensor->integer(i));
+  };
+  auto isAsFirst = [&](int64_t i) {
+    auto at = tensor->words().begin() + static_cast<ptrdiff_t>(static_cast<size_t>(i) * words);
+    return std::equal(at, at + static_cast<ptrdiff_t>(words), tensor->words().begin());
+  };
   std::vector<double> numbers;
   bool isUniform = true;
   for (int64_t i = 0; i < tensor->size(); ++i) {
-    if (isUniform && i > 0 && tensor->words()[static_cast<size_t>(i)] == tensor->words()[0])
+    if (isUniform && i > 0 && isAsFirst(i))
       continue;
     isUniform = isUniform && i == 0;
     if (!isUniform && tensor->size() > maxTable)
       return unsupported(id, fmt::format("{} different elements, at most {} are in the code",
                                          tensor->size(), maxTable));
     numbers.resize(static_cast<size_t>(i), numbers.empty() ? 0 : numbers[0]);
-    numbers.push_back(isFloat(type) ? tensor->real(i) : static_cast<double>(tensor->integer(i)));
+    numbers.push_back(numberAt(i));
     if (!isFloat(type) && std::abs(numbers.back()) > largestInteger)
       return unsupported(id, "an integer beyond 2^53");
   }

@@ -11,17 +11,20 @@ Builder::Made Builder::windowed(OpId id, const OpIndexing &maps, const Coordinat
   const tilewright::Op &op = graph[id];
   bool isProduct = op.opcode == Opcode::Dot || op.opcode == Opcode::Convolution;
   if (!isProduct && op.operands.size() != 2)
-    return unsupported(id, "a reduction of several operands");
+    return foldedTogether(id, maps, at, guard, result);
   size_t factors = isProduct ? 2 : 1;
   for (size_t i = 0; i < factors; ++i)
     if (maps.operands[i].maps.size() != 1)
       return unsupported(id, "an operand is read at several places");
-  DType type = op.shape.dtype;
+  DType type = partType(op.shape.dtype);
+  const bool isOfParts = isProduct && isComplex(op.shape.dtype);
   Combination with{Opcode::Add, Monoid::Add, sumType(type), 0};
   if (!isProduct) {
     auto found = combinationOf(id, type);
-    if (!found)
-      return found.takeError();
+    if (!found) { // reducers of more than one op
+      llvm::consumeError(found.takeError());
+      return foldedTogether(id, maps, at, guard, result);
+    }
     with = *found;
   } else if (type == DType::Pred) {
     return unsupported(id, "products of pred");
@@ -56,12 +59,18 @@ Builder::Made Builder::windowed(OpId id, const OpIndexing &maps, const Coordinat
   std::vector<Leaf> read;
   Guard conditions;
   bool isNeutral = false;
-  for (unsigned i = 0; i < factors; ++i) {
+  if (isOfParts) {
+    Made product = complexProduct(id, maps, at, guard, &conditions, bound);
+    if (!product)
+      return product;
+    read.push_back(*product);
+  }
+  for (unsigned i = 0; i < factors && !isOfParts; ++i) {
     Guard own;
     Made x = throughMap(id, i, maps.operands[i].maps[0], at, guard, &own, bound);
     if (!x)
       return x;
-    DType from = graph[op.operands[i]].shape.dtype;
+    DType from = partType(graph[op.operands[i]].shape.dtype);
     isNeutral = !isProduct && isFloat(from) && setElse(*x, with.identity);
     bool isFloatOfFloat = isFloat(from) && isFloat(with.type) && from != DType::F64;
     Made wide = isProduct && isFloatOfFloat && with.type != DType::F64
@@ -73,7 +82,7 @@ Builder::Made Builder::windowed(OpId id, const OpIndexing &maps, const Coordinat
     conditions.insert(conditions.end(), own.begin(), own.end());
   }
   Leaf x = read[0];
-  if (isProduct) {
+  if (isProduct && !isOfParts) {
     Made product = binary(Opcode::Multiply, read[0], read[1], with.type, false);
     if (!product)
       return product;

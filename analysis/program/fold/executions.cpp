@@ -34,20 +34,33 @@ std::vector<Executions::Step> Executions::stepsAround(const Surroundings &around
   return steps;
 }
 
-bool Executions::isTiledBy(AxisId id, VarId var) {
+std::vector<TileDigit> Executions::tilesOf(AxisId id, VarId innermost,
+                                           const std::vector<Step> &steps) {
   const Axis &axis = p[id];
-  if (!axis.bound || axis.lower)
-    return false;
-  Expr tiled = p.context->variableExpr(var) * p.resolved(axis.extent);
-  return simplifier.simplify(tiled) == simplifier.simplify(p.resolved(axis.origin));
+  if (!axis.bound || axis.lower || !mentions(axis.origin, innermost))
+    return {};
+  std::vector<TileDigit> digits = tileDigitsOf(p, id, simplifier);
+  for (TileDigit &digit : digits) {
+    auto step = std::find_if(steps.begin(), steps.end(),
+                             [&](const Step &each) { return each.var == digit.var; });
+    if (step == steps.end())
+      return {};
+    digit.count = step->count;
+  }
+  if (!digits.empty() && digits.back().var != innermost)
+    return {};
+  return digits;
 }
 
-/// Σ of the lanes that count over `count` tiles side by side.
-Expr Executions::covered(AxisId id, Expr count) {
-  Expr bound = p.resolved(p[id].bound), extent = p.resolved(p[id].extent);
-  if (count == bound.ceilDiv(extent))
+/// Σ of the lanes that count over tiles side by side.
+Expr Executions::covered(AxisId id, const std::vector<TileDigit> &digits) {
+  Expr bound = p.resolved(p[id].bound), lanes = p.resolved(p[id].extent);
+  for (size_t i = 1; i < digits.size(); ++i)
+    lanes = lanes * digits[i].count;
+  Expr count = digits[0].count;
+  if (count == bound.ceilDiv(lanes))
     return piecesOf(id, bound);
-  return piecesOf(id, bound.min(count * extent));
+  return piecesOf(id, bound.min(count * lanes));
 }
 
 Expr Executions::lanesAt(AxisId id) {
@@ -86,16 +99,29 @@ Expr Executions::count(const Surroundings &around, const AxisSet &axes, bool &is
     amount = amount * p.resolved(condition);
   AxisSet open = axes; // that no variable has accounted for
   std::vector<SumOverSteps::Range> ranges;
+  std::vector<VarId> counted; // outer digits of tiles that are counted already
+  auto isNeeded = [&](VarId var) {
+    bool isIn = mentions(amount, var);
+    for (const SumOverSteps::Range &range : ranges)
+      isIn = isIn || mentions(range.count, var);
+    return isIn;
+  };
   for (size_t i = steps.size(); i-- > 0;) {
     const Step &step = steps[i];
-    auto tiled = std::find_if(open.begin(), open.end(),
-                              [&](AxisId axis) { return isTiledBy(axis, step.var); });
-    bool isNeeded = mentions(amount, step.var);
-    for (const SumOverSteps::Range &range : ranges)
-      isNeeded = isNeeded || mentions(range.count, step.var);
-    bool isTiled = tiled != open.end();
-    if (!isNeeded) {
-      amount = amount * (isTiled ? covered(*tiled, step.count) : step.count);
+    if (std::find(counted.begin(), counted.end(), step.var) != counted.end())
+      continue;
+    std::vector<TileDigit> digits;
+    auto tiled = std::find_if(open.begin(), open.end(), [&](AxisId axis) {
+      digits = tilesOf(axis, step.var, steps);
+      return !digits.empty();
+    });
+    bool isTiled = tiled != open.end(), isSummed = isNeeded(step.var);
+    for (const TileDigit &digit : digits)
+      isSummed = isSummed || isNeeded(digit.var);
+    if (!isSummed) {
+      amount = amount * (isTiled ? covered(*tiled, digits) : step.count);
+      for (const TileDigit &digit : digits)
+        counted.push_back(digit.var);
     } else {
       if (isTiled)
         amount = amount * lanesAt(*tiled);

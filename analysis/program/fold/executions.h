@@ -34,9 +34,10 @@ private:
   Expr count(const Surroundings &around, const AxisSet &axes, bool &isExact);
   /// Lanes, or along the contiguous axis the sectors that they take.
   Expr piecesOf(AxisId axis, Expr lanes) const;
-  /// Whether the axis is tiled by that variable alone: origin = variable · extent, with a bound.
-  bool isTiledBy(AxisId axis, VarId var);
-  Expr covered(AxisId axis, Expr count);
+  /// The digits of a bounded axis' tiles if all of them are steps around, and this variable is the
+  /// innermost; else none.
+  std::vector<TileDigit> tilesOf(AxisId axis, VarId innermost, const std::vector<Step> &steps);
+  Expr covered(AxisId axis, const std::vector<TileDigit> &digits);
   Expr lanesAt(AxisId axis);
   Expr sumOver(std::vector<SumOverSteps::Range> ranges, Expr summand);
 

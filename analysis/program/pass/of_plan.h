@@ -11,7 +11,7 @@ namespace tilewright::program {
 
 /// The program after one step of the way.
 struct PlanStage {
-  std::string name; ///< "build", "stage", "vectorise", "pipeline"
+  std::string name; ///< "build", "chunk", "stage", "vectorise", "pipeline"
   Program program;  ///< symbolic; of a pass that does not apply the one before it
   /// What the pass did not do, and why, a line each: "load x[j, i]: …".
   std::vector<std::string> reasons;
@@ -26,6 +26,11 @@ struct PlanProgram {
 
 /// Errors: those of variantOf() and buildProgram(): Unsupported, naming the op, for what has no
 /// program yet.
-llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan);
+/// `isByLoops`: reductions and dots are loops of the thread that makes an element.
+llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops = false);
+
+/// The last program with the plan's sizes put in, without loops of one step: what runs.
+/// Errors: those of substituteSizes().
+llvm::Expected<Program> concreteProgram(const PlanProgram &plan);
 
 } // namespace tilewright::program

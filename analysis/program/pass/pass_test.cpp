@@ -129,11 +129,12 @@ TEST(Stage, TransposedLoads) {
   EXPECT_EQ(printed, R"(kernel copy(x: bf16[96, 64]) -> y: f32[64, 96]
 let V = min(pow2divisor(t1), 4)
 let VS = min(pow2divisor(t0), 8)
+let GS = min(pow2ceil(cdiv(t0, VS)), 8)
 warps W
 grid p < cdiv(64, t0), q < cdiv(96, t1)
 axis i < t0 at t0 * p of 64, j < t1 at t1 * q of 96
-shared S: bf16[i,j] pad 2
-a1 = load x[j, i] @ across(VS)
+shared S: bf16[i,j] permute VS
+a1 = load x[j, i] @ rows(VS, GS) of j,i
 write S <- a1
 a = read S @ flat(V)
 store y[i, j] = a
@@ -146,22 +147,25 @@ TEST(Stage, SaysWhyNot) {
   auto plain = stage(programOf(copyOf("f32[64, 96]", "x[i, j]", "f32[64, 96]")));
   ASSERT_FALSE(bool(plain));
   EXPECT_EQ(takeDiag(plain.takeError()).message, "copy: no load is transposed");
-  auto looped = stage(programOf(R"(kernel sums(x: f32[96, 64]) -> y: f32[64]
+  auto looped = stage(programOf(R"(kernel sums(x: f32[98, 64]) -> y: f32[64, 96]
 warps W
-grid p < cdiv(64, t0)
-axis i < t0 at t0 * p of 64, j < r0 at r0 * t of 96
+grid p < cdiv(64, t0), q < cdiv(96, t1)
+axis i < t0 at t0 * p of 64, j < t1 at t1 * q of 96
 a = full 0 f32[i,j] @ flat(1)
-for t < cdiv(96, r0)
-  b = load x[j, i] @ flat(1)
+for w < 3
+  b = load x[j + w, i] @ flat(1)
   a = map a + b
-c = reduce add a over j
-store y[i] = c
+store y[i, j] = a
 )"));
   ASSERT_FALSE(bool(looped));
-  EXPECT_EQ(
-      takeDiag(looped.takeError()).message,
-      "sums: no load is transposed; b = load x[j, i]: in a loop a slot would be written while "
-      "it is read");
+  EXPECT_EQ(takeDiag(looped.takeError()).message,
+            "sums: no load is transposed; b = load x[j + w, i]: a loop reads parts of it again and "
+            "again");
+  auto thin = stage(programOf(copyOf("bf16[96, 64]", "x[j, i]", "bf16[64, 96]")), {{"t1", 1}});
+  ASSERT_FALSE(bool(thin));
+  EXPECT_EQ(takeDiag(thin.takeError()).message,
+            "copy: no load is transposed; a = load x[j, i]: a tile of one element along j is read "
+            "along memory as it is");
 }
 
 TEST(Pipeline, CopiesRunAhead) {

@@ -1,7 +1,9 @@
 #include "analysis/program/pass/stage.h"
 
 #include "analysis/affine/linear_form.h"
+#include "analysis/program/fold.h"
 #include "analysis/program/pass/layouts.h"
+#include "analysis/program/pass/names.h"
 #include "analysis/program/text.h"
 #include "analysis/support/diag.h"
 
@@ -11,14 +13,13 @@ namespace tilewright::program {
 
 namespace {
 
-constexpr int64_t wordBytes = 4; // of a bank
-
 class Stager {
 public:
-  explicit Stager(const Program &program) : result{program, {}, {}}, p(result.program) {}
+  Stager(const Program &program, const SizeValues &sizes)
+      : result{program, {}, {}}, p(result.program), sizes(assignmentOf(program, sizes)) {}
 
   llvm::Expected<StagedProgram> run() {
-    size_t loops = 0;
+    LoopNest loops;
     region(p.body, loops);
     if (result.staged.empty()) {
       std::string why;
@@ -32,10 +33,12 @@ public:
   }
 
 private:
-  void region(Region &ops, size_t loops) {
+  void region(Region &ops, LoopNest &loops) {
     for (size_t i = 0; i < ops.size(); ++i) {
+      loops.push_back(&ops[i]);
       for (Region *inner : regionsOf(ops[i]))
-        region(*inner, loops + 1);
+        region(*inner, loops);
+      loops.pop_back();
       if (ops[i].as<LoadOp>() && stageLoad(ops, i, loops))
         i += 2; // the write and the read
     }
@@ -55,7 +58,18 @@ private:
     return AxisId{};
   }
 
-  bool stageLoad(Region &ops, size_t at, size_t loops) {
+  /// Loops around that do not go from one part of the tile to the next.
+  bool isRepeated(const AxisSet &axes, const LoopNest &loops) const {
+    return std::any_of(loops.begin(), loops.end(), [&](const Op *op) {
+      const auto *loop = op->as<ForOp>();
+      return !loop || std::none_of(axes.begin(), axes.end(), [&](AxisId axis) {
+        std::vector<VarId> moving = variablesOf(p[axis].origin);
+        return std::find(moving.begin(), moving.end(), loop->var.variable()) != moving.end();
+      });
+    });
+  }
+
+  bool stageLoad(Region &ops, size_t at, const LoopNest &loops) {
     const LoadOp load = *ops[at].as<LoadOp>();
     if (!load.layout || load.layout->family != LayoutFamily::Flat)
       return false;
@@ -66,12 +80,16 @@ private:
       return false;
     std::string text = printOp(p, ops[at]);
     text = text.substr(0, text.find(" @"));
-    auto refuse = [&](const char *reason) {
-      result.others.push_back({text, reason});
+    auto refuse = [&](std::string reason) {
+      result.others.push_back({text, std::move(reason)});
       return false;
     };
-    if (loops > 0)
-      return refuse("in a loop a slot would be written while it is read");
+    for (AxisId axis : {fastest, along})
+      if (evaluate(p.resolved(p[axis].extent), sizes) == 1)
+        return refuse(fmt::format("a tile of one element along {} is read along memory as it is",
+                                  p[axis].name));
+    if (isRepeated(axes, loops))
+      return refuse("a loop reads parts of it again and again");
     for (Expr index : load.from.index)
       for (VarId var : variablesOf(index))
         if (p.valueOf(var).isValid() && !p[p.valueOf(var)].tile.axes.empty())
@@ -84,26 +102,25 @@ private:
       if (contains(axes, axis))
         order.push_back(axis);
     Buffer buffer;
-    buffer.name = freeName("S");
+    buffer.name = freeName(p, "S");
     buffer.type = p[value].tile.type;
+    // Rows, along which the load runs, stand beside what is read along.
+    std::erase(order, along);
     buffer.order = order;
+    buffer.order.insert(buffer.order.end() - 1, along);
     buffer.stages = p.number(1);
-    buffer.padElements = std::max<int64_t>(1, wordBytes * 8 / bitWidth(buffer.type));
+    buffer.permute = newWidth(buffer.name);
+    Expr vector = buffer.permute, threads = newThreads(buffer.name, vector, along);
     BufferId id{static_cast<uint32_t>(p.buffers.size())};
     p.buffers.push_back(std::move(buffer));
 
     ValueId loaded = newValue(value);
     auto *own = ops[at].as<LoadOp>();
     ops[at].results = {loaded};
-    std::erase(order, along);
     order.push_back(along);
-    own->layout = LayoutSpec{LayoutFamily::Flat, {newWidth(p.buffers.back().name)}, {}, order};
-    if (order.size() == 2 && order[0] > order[1]) {
-      own->layout->family = LayoutFamily::Across;
+    own->layout = LayoutSpec{LayoutFamily::Rows, {vector, threads}, {}, order};
+    if (order == axes)
       own->layout->of.clear();
-    } else if (order == axes) {
-      own->layout->of.clear();
-    }
     Op write, read;
     WriteOp writeOp{id, {}};
     ScalarNode leaf;
@@ -114,7 +131,6 @@ private:
     write.what = std::move(writeOp);
     read.what = ReadOp{id, Expr(), load.layout};
     read.results = {value};
-    read.source = ops[at].source;
     auto behind = ops.begin() + static_cast<ptrdiff_t>(at) + 1;
     behind = ops.insert(behind, std::move(write));
     ops.insert(behind + 1, std::move(read));
@@ -122,34 +138,28 @@ private:
     return true;
   }
 
-  bool isTaken(const std::string &name) const {
-    auto isNamed = [&](const auto &part) { return part.name == name; };
-    auto any = [&](const auto &list) { return std::any_of(list.begin(), list.end(), isNamed); };
-    return any(p.tensors) || any(p.lets) || any(p.axes) || any(p.buffers) || any(p.values) ||
-           any(p.grid.variables) || any(p.roles) ||
-           std::any_of(p.sizes.begin(), p.sizes.end(),
-                       [&](Expr size) { return p.context->info(size.variable()).name == name; });
-  }
-
-  std::string freeName(const std::string &wanted) const {
-    std::string name = wanted;
-    for (int number = 1; isTaken(name); ++number)
-      name = wanted + std::to_string(number);
-    return name;
-  }
-
   /// A width of vectors of its own, 1 until vectorise() sets it.
   Expr newWidth(const std::string &buffer) {
-    std::string name = freeName("V" + buffer);
+    std::string name = freeName(p, "V" + buffer);
     Expr var = p.context->variable(VarKind::TileParam, name);
     p.lets.push_back({name, var, p.number(1)});
+    return var;
+  }
+
+  /// Threads that load a row together: 128 bytes, so that a warp has four rows of a slot's columns
+  /// in other banks.
+  Expr newThreads(const std::string &buffer, Expr vector, AxisId along) {
+    std::string name = freeName(p, "G" + buffer);
+    Expr var = p.context->variable(VarKind::TileParam, name);
+    Expr rows = p[along].extent.ceilDiv(vector).pow2Ceil();
+    p.lets.push_back({name, var, rows.min(p.number(8))});
     return var;
   }
 
   /// A value like this one, in front of it.
   ValueId newValue(ValueId like) {
     Value value = p[like];
-    value.name = freeName(value.name);
+    value.name = freeName(p, value.name);
     value.var = p.context->variable(VarKind::Runtime, value.name);
     ValueId id{static_cast<uint32_t>(p.values.size())};
     p.values.push_back(std::move(value));
@@ -158,10 +168,13 @@ private:
 
   StagedProgram result;
   Program &p;
+  Assignment sizes;
 };
 
 } // namespace
 
-llvm::Expected<StagedProgram> stage(const Program &program) { return Stager(program).run(); }
+llvm::Expected<StagedProgram> stage(const Program &program, const SizeValues &sizes) {
+  return Stager(program, sizes).run();
+}
 
 } // namespace tilewright::program

@@ -25,8 +25,9 @@ int64_t powerDividing(int64_t number, int64_t most) {
 
 class Vectoriser {
 public:
-  explicit Vectoriser(const Program &program)
-      : result{program, {}}, p(result.program), simplifier(*p.context, boundsOf(p)) {}
+  Vectoriser(const Program &program, int64_t mostLanes)
+      : result{program, {}}, p(result.program), simplifier(*p.context, boundsOf(p)),
+        mostLanes(mostLanes) {}
 
   llvm::Expected<VectorisedProgram> run() {
     findWidths();
@@ -86,11 +87,29 @@ private:
 
   void widen(size_t number) {
     Width width = widths[number];
-    Bound bound;
+    Expr value = formulaOf(width, mostLanes, [](const Op &) { return true; });
+    // Elements that share a byte are stored by one thread, whatever else is loaded by elements.
+    int64_t least = 1;
+    auto sharesBytes = [&](const Op &op) {
+      const Access *access = accessOf(op);
+      return op.as<StoreOp>() && bitWidth(p[access->tensor].type) < 8;
+    };
+    forEachOp(p.body, [&](const Op &op, const LoopNest &) {
+      if (sharesBytes(op))
+        least = std::max<int64_t>(least, 8 / bitWidth(p[accessOf(op)->tensor].type));
+    });
+    if (least > 1)
+      value = value.max(formulaOf(width, least, sharesBytes));
+    set(width, simplifier.simplify(value));
+  }
+
+  /// The largest width, of at most `most`, that the accesses of these ops allow.
+  Expr formulaOf(const Width &width, int64_t most, const std::function<bool(const Op &)> &counts) {
+    Bound bound{most, {}};
     bool isUsed = false;
     forEachOp(p.body, [&](const Op &op, const LoopNest &) {
       const Access *access = accessOf(op);
-      const LayoutSpec *spec = access ? specOf(op) : nullptr;
+      const LayoutSpec *spec = access && counts(op) ? specOf(op) : nullptr;
       if (!spec || spec->arguments.empty() || spec->arguments[0] != width.is)
         return;
       bound.most = std::min<int64_t>(bound.most, mostBits / bitWidth(p[access->tensor].type));
@@ -99,7 +118,7 @@ private:
     Expr value = p.number(isUsed ? std::max<int64_t>(bound.most, 1) : 1);
     for (Expr part : bound.parts)
       value = value.min(part);
-    set(width, simplifier.simplify(value));
+    return value;
   }
 
   void set(const Width &width, Expr value) {
@@ -241,13 +260,14 @@ private:
   VectorisedProgram result;
   Program &p;
   Simplifier simplifier;
+  int64_t mostLanes;
   std::vector<Width> widths;
 };
 
 } // namespace
 
-llvm::Expected<VectorisedProgram> vectorise(const Program &program) {
-  return Vectoriser(program).run();
+llvm::Expected<VectorisedProgram> vectorise(const Program &program, int64_t mostLanes) {
+  return Vectoriser(program, mostLanes).run();
 }
 
 } // namespace tilewright::program

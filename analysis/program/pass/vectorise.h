@@ -23,7 +23,7 @@ struct VectorisedProgram {
   std::vector<VectorLimit> limits;
 };
 
-/// Unsupported: no layout has a width of 1.
-llvm::Expected<VectorisedProgram> vectorise(const Program &program);
+/// `mostLanes`: more would not fit a thread's registers. Unsupported: no layout has a width of 1.
+llvm::Expected<VectorisedProgram> vectorise(const Program &program, int64_t mostLanes = 128);
 
 } // namespace tilewright::program

@@ -1,0 +1,69 @@
+// Groups whose code is that of a tile program.
+#include "analysis/program/pass/of_plan.h"
+#include "codegen/emit/emit.h"
+#include "codegen/lowering.h"
+
+namespace tilewright {
+
+namespace {
+
+/// Tensors in the order of the kernel's parameters: the graph's, then its results.
+llvm::Error orderTensors(program::Program &program, const KernelPlan &plan) {
+  const Graph &graph = plan.ops();
+  const Group &group = plan.tiled->group;
+  std::vector<OpId> wanted = graph.parameters(), have = group.inputs;
+  for (OpId id : resultsOf(graph))
+    wanted.push_back(id);
+  have.insert(have.end(), group.roots.begin(), group.roots.end());
+  if (have == wanted)
+    return llvm::Error::success();
+  std::vector<uint32_t> place(program.tensors.size(), UINT32_MAX);
+  std::vector<program::TensorInfo> tensors;
+  for (OpId id : wanted) {
+    auto at = static_cast<size_t>(std::find(have.begin(), have.end(), id) - have.begin());
+    if (at == have.size() || place[at] != UINT32_MAX)
+      return makeError(DiagClass::Unsupported,
+                       "%{}: no program for a result that stands twice, or "
+                       "an input that nothing reads",
+                       graph[id].name);
+    place[at] = static_cast<uint32_t>(tensors.size());
+    tensors.push_back(program.tensors[at]);
+  }
+  if (tensors.size() != program.tensors.size())
+    return makeError(DiagClass::Unsupported, "no program for a result that is no output");
+  program.tensors = std::move(tensors);
+  renumberTensors(program, place);
+  return llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind, CodeMode mode,
+                                          bool isByLoops) {
+  llvm::Expected<KernelPlan> plan = planOf(spec);
+  if (!plan)
+    return plan.takeError();
+  llvm::Expected<program::PlanProgram> built = program::programOfPlan(*plan, isByLoops);
+  if (!built)
+    return built.takeError();
+  llvm::Expected<program::Program> numbers = concreteProgram(*built);
+  if (!numbers)
+    return numbers.takeError();
+  if (llvm::Error error = orderTensors(*numbers, *plan))
+    return error;
+  numbers->name = symbolOf(spec.name);
+  const Graph &graph = spec.graph();
+  llvm::Expected<KernelModule> kernel = emitProgram(*numbers, mode, &graph);
+  if (!kernel)
+    return kernel;
+  kernel->kind = toString(kind);
+  kernel->code = {kind, plan->instruction};
+  kernel->parameters.clear();
+  for (OpId id : graph.parameters())
+    kernel->parameters.push_back({graph[id].name, graph[id].shape, false});
+  for (OpId id : resultsOf(graph))
+    kernel->parameters.push_back({graph[id].name, graph[id].shape, true});
+  return kernel;
+}
+
+} // namespace tilewright
