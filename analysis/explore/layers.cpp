@@ -44,8 +44,8 @@ void addOps(const Module &module, const Op &op, std::set<GraphId> &seen,
 }
 
 std::vector<const Op *> opsOf(const Module &module, const ExploredKernel &kernel) {
-  const Graph &graph = kernel.computation.empty() ? module.entry()
-                                                  : module.graph(module.find(kernel.computation));
+  const Graph &graph =
+      kernel.computation.empty() ? module.entry() : module.graph(module.find(kernel.computation));
   std::vector<const Op *> ops;
   std::set<GraphId> seen;
   std::vector<std::string> names = kernel.ops;

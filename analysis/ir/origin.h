@@ -2,7 +2,8 @@
 //
 // XLA keeps it in the attribute `metadata`: `{op_name="jit(f)/layer_0/attn/dot_general"
 // source_file="model.py" source_line=12}`, or a `stack_frame_id` in place of the source, which the
-// tables in front of the module resolve. The text is the only copy; it is read when it is asked for.
+// tables in front of the module resolve. The text is the only copy; it is read when it is asked
+// for.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -16,7 +17,8 @@ namespace tilewright {
 
 /// Fields that the file doesn't give are empty, or 0.
 struct OpOrigin {
-  std::string name; ///< scopes and the primitive, outermost first: "jit(f)/layer_0/attn/dot_general"
+  std::string
+      name; ///< scopes and the primitive, outermost first: "jit(f)/layer_0/attn/dot_general"
   std::string file; ///< of the source
   int64_t line = 0;
   bool operator==(const OpOrigin &) const = default;

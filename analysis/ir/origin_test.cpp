@@ -1,7 +1,6 @@
-#include "analysis/ir/origin.h"
-
 #include "analysis/import/hlo_text.h"
 #include "analysis/ir/inline.h"
+#include "analysis/ir/origin.h"
 #include "analysis/ir/quotes.h"
 
 #include <gtest/gtest.h>
