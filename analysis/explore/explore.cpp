@@ -2,6 +2,7 @@
 
 #include "analysis/explore/group_explorer.h"
 #include "analysis/explore/kernel_links.h"
+#include "analysis/explore/layers.h"
 #include "analysis/explore/lower_bound.h"
 #include "analysis/explore/parallel_for.h"
 #include "analysis/explore/prepared_model.h"
@@ -228,6 +229,7 @@ llvm::Expected<ExploredModel> Explorer::run() {
     collectPart(p, first, end);
     end = first;
   }
+  nameLayers(*module, model.kernels);
   model.totalTimeNs = parts.back().timeNs;
   model.lowerBoundNs =
       lowerBoundNs(neededWork(*module, module->entry()), device, options.plans.cache);

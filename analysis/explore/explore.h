@@ -5,6 +5,7 @@
 #include "analysis/explore/kernel_plans.h"
 #include "analysis/explore/plan_sample.h"
 #include "analysis/explore/tile_map.h"
+#include "analysis/ir/origin.h"
 
 #include <functional>
 #include <optional>
@@ -35,6 +36,10 @@ struct ExploredKernel {
   std::string partOf;
   std::vector<std::string> ops;        ///< of that computation, counted in this kernel
   std::vector<std::string> recomputed; ///< counted in another kernel
+  /// Of the model's source, where the file says it: the layer without what all kernels share
+  /// ("layer_0/attn"), and where its most important op comes from.
+  std::string layer;
+  OpOrigin origin;
   std::string rootShape;
   std::vector<RankedPlan> plans;   ///< fastest first, never empty
   std::vector<KernelPlan> samples; ///< see plan_sample.h; empty unless asked for

@@ -2,6 +2,7 @@
 
 #include "analysis/import/hlo_lexer.h"
 #include "analysis/import/hlo_text.h"
+#include "analysis/import/proto/hlo_proto.h"
 #include "analysis/import/stablehlo/stablehlo_text.h"
 #include "analysis/ir/verifier.h"
 #include "analysis/support/printable.h"
@@ -74,8 +75,9 @@ ModelFormat detectFormat(std::string_view bytes) {
   // An ONNX ModelProto begins with field 1, the IR version, a small varint.
   if (bytes.size() > 2 && bytes[0] == 0x08 && bytes[1] > 0 && bytes[1] < 0x20)
     return ModelFormat::Onnx;
+  // An HloProto begins with its module, field 1, a module with its name, also field 1.
   if (firstBinaryByte(bytes) != std::string_view::npos)
-    return ModelFormat::OtherBinary;
+    return bytes[0] == 0x0a ? ModelFormat::HloProto : ModelFormat::OtherBinary;
   std::string_view text = skipToWord(bytes);
   if (text.empty())
     return ModelFormat::Empty;
@@ -111,12 +113,16 @@ llvm::Error checkFormat(const SourceBuffer &source, ModelFormat format) {
                   DiagClass::Unsupported);
   case ModelFormat::OtherBinary: {
     size_t at = firstBinaryByte(text);
-    return refuse(fmt::format("this is not text: byte {} is {:#04x}; give HLO or StableHLO text",
-                              at, static_cast<unsigned char>(text[at])),
-                  DiagClass::BadInput);
+    return refuse(
+        fmt::format("this is not text: byte {} is {:#04x}; give HLO text, HLO protos or StableHLO "
+                    "text",
+                    at, static_cast<unsigned char>(text[at])),
+        DiagClass::BadInput);
   }
   case ModelFormat::Empty:
     return refuse("the file holds no model", DiagClass::BadInput);
+  case ModelFormat::HloProto:
+    return llvm::Error::success();
   case ModelFormat::HloText:
   case ModelFormat::Mlir:
     break;
@@ -158,6 +164,12 @@ llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBu
   const ModelFormat format = detectFormat(source->text());
   if (llvm::Error error = checkFormat(*source, format))
     return error;
+  if (format == ModelFormat::HloProto) {
+    llvm::Expected<std::string> text = hloTextOfProto(*source);
+    if (!text)
+      return text.takeError();
+    source = std::make_shared<const SourceBuffer>(source->name() + " (as text)", std::move(*text));
+  }
   llvm::Expected<std::vector<Module>> modules =
       format == ModelFormat::Mlir ? parseStableHloModules(source) : parseHloModules(source);
   if (!modules)

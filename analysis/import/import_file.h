@@ -13,15 +13,24 @@
 
 namespace tilewright {
 
-enum class ModelFormat { HloText, HloProtoText, Mlir, MlirBytecode, Onnx, OtherBinary, Empty };
+enum class ModelFormat {
+  HloText,
+  HloProto,
+  HloProtoText,
+  Mlir,
+  MlirBytecode,
+  Onnx,
+  OtherBinary,
+  Empty
+};
 
 /// The format by content; file names don't count.
 ModelFormat detectFormat(std::string_view bytes);
 
-/// Reads (gzip is unpacked), parses and verifies a model file. HLO text and StableHLO's MLIR text
-/// are read; other formats are refused as Unsupported, other bytes as BadInput. A file may hold
-/// several modules: `module` says which is wanted, by its name in moduleNames(). With an empty name
-/// it must be the only one.
+/// Reads (gzip is unpacked), parses and verifies a model file. HLO text, HLO's
+/// protocol buffers (proto/hlo_proto.h) and StableHLO's MLIR text are read; other formats are
+/// refused as Unsupported, other bytes as BadInput. A file may hold several modules: `module` says
+/// which is wanted, by its name in moduleNames(). With an empty name it must be the only one.
 llvm::Expected<Module> importFile(const std::string &path, std::string_view module = {});
 
 /// The same for text in memory; errors name `source->name()`.

@@ -2,6 +2,7 @@
 
 #include "analysis/ir/annotation.h"
 #include "analysis/ir/call_graph.h"
+#include "analysis/ir/origin.h"
 
 #include <unordered_map>
 
@@ -72,6 +73,7 @@ OpId GraphInliner::appendBody(const Op &call, const std::vector<OpId> &arguments
     for (OpId &operand : copy.operands)
       operand = place[operand.index];
     copy.name = OpId{i} == body.root() ? call.name : uniqueName(op.name);
+    setOriginWithin(call, copy);
     place[i] = append(std::move(copy), true);
   }
   return place[body.root().index];

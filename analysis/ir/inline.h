@@ -20,7 +20,8 @@ struct InlineOptions {
 /// computations without callers are dropped.
 ///
 /// The op that computes a call's value takes the call's name; the others keep theirs, with a number
-/// appended if it is taken. All keep their source locations. A tuple that a callee returns only for
+/// appended if it is taken. All keep their source locations, and their framework's names behind the
+/// call's (origin.h). A tuple that a callee returns only for
 /// its elements to be extracted disappears with the get-tuple-elements.
 ///
 /// `module` must be verified. BudgetSpent if the result would hold more than `maxOps` ops.

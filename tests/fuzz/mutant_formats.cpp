@@ -4,7 +4,7 @@ namespace tilewright::test {
 
 std::vector<MutantFormat> mutantFormats() {
   return {
-      hloFormat(),         stablehloFormat(), deviceFormat(),
+      hloFormat(),         stablehloFormat(), hloProtoFormat(), deviceFormat(),
       calibrationFormat(), tableFormat(),     programFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
       planFormat(),        packFormat(),

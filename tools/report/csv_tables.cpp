@@ -81,7 +81,11 @@ void addModel(Table &kernels, Table &unsupported, const Exploration &exploration
                  cell(kernel.ctasPerSm),
                  cell(kernel.rawCandidates),
                  cell(kernel.feasibleCandidates),
-                 cell(kernel.pricedCandidates)});
+                 cell(kernel.pricedCandidates),
+                 cell(kernel.layer),
+                 cell(kernel.opName),
+                 cell(kernel.sourceFile),
+                 cell(kernel.sourceLine)});
   for (const OpNote &note : model.unsupported)
     unsupported.add({cell(model.name), cell(note.op), cell(note.reason)});
 }
@@ -104,7 +108,8 @@ llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> 
   Table kernels("kernels", "model,device,calibration,kernel,kind,root_shape,ops,tile,schedule,grid,"
                            "trip_count,time_ns,total_time_ns,share,sigma_ln,limiter,terms_ns,flops,"
                            "dram_bytes,l2_bytes,registers,shared_bytes,threads,blocks_per_sm,"
-                           "candidates_raw,candidates_feasible,candidates_priced");
+                           "candidates_raw,candidates_feasible,candidates_priced,"
+                           "layer,op_name,source_file,source_line");
   Table unsupported("unsupported", "model,op,reason");
   Table failures("failures", "file,model,message");
   Table accuracy("accuracy", "file,device,calibration,family,groups,rows,unpriced_rows,mape,"

@@ -96,6 +96,12 @@ Kernel readKernel(Reader &reader, const Node &node) {
   kernel.kind = reader.text(node, "kind");
   kernel.limiter = reader.text(node, "limiter");
   kernel.computation = reader.text(node, "computation");
+  kernel.layer = reader.text(node, "layer");
+  reader.object(node, "source", Need::Optional, [&](const Node &source) {
+    kernel.opName = reader.text(source, "op_name");
+    kernel.sourceFile = reader.text(source, "file");
+    kernel.sourceLine = reader.number(source, "line");
+  });
   kernel.ops = reader.texts(node, "ops");
   kernel.reads = reader.texts(node, "reads");
   kernel.tripCount = reader.number(node, "trip_count").value_or(1);

@@ -51,6 +51,8 @@ struct TileMap {
 
 struct Kernel {
   std::string name, rootShape, kind, limiter, computation;
+  std::string layer, opName, sourceFile; ///< of the model's source; empty where it isn't known
+  Quantity sourceLine;
   std::vector<std::string> ops;
   double tripCount = 1; ///< executions in one run of the model
   Plan plan;

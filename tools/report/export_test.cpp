@@ -126,6 +126,31 @@ TEST(CsvTables, NamesThatHoldSeparatorsAreQuoted) {
   EXPECT_EQ(kernels[1][3], "a \"b\", c\nd");
 }
 
+TEST(Exports, LayersOfKernels) {
+  std::string kernel = sampleKernel("k0_dot", 1000, 1, 1);
+  kernel.insert(kernel.size() - 1, R"(,"layer":"attn<1>/qkv",
+"source":{"op_name":"jit(f)/attn<1>/qkv/dot_general","file":"net.py","line":12})");
+  const std::string document = sampleExploration(kernel + "," + sampleKernel("k1_add", 5, 1, 1));
+  auto kernels = parsed(tablesOf({document})["kernels"]);
+  const size_t columns = kernels[0].size();
+  const std::vector<std::string> last(kernels[1].begin() + static_cast<long>(columns) - 4,
+                                      kernels[1].end());
+  EXPECT_EQ(last, (std::vector<std::string>{"attn<1>/qkv", "jit(f)/attn<1>/qkv/dot_general",
+                                            "net.py", "12"}));
+  EXPECT_EQ(kernels[2].back(), "");
+  Json trace = traceOf({document}, {{"m.csv", {{"k0_dot", 2000}}}});
+  for (size_t track : {0, 1}) {
+    const Json arguments = eventsOf(trace, 0, track)[0]["args"];
+    EXPECT_EQ(arguments["layer"], "attn<1>/qkv");
+    EXPECT_EQ(arguments["source"], "net.py:12");
+  }
+  EXPECT_FALSE(eventsOf(trace, 0, 0)[1]["args"].contains("layer"));
+  auto page = renderReport(inputsOf({document}));
+  ASSERT_TRUE(static_cast<bool>(page));
+  EXPECT_NE(page->find("<div class=\"sub\">attn&lt;1&gt;/qkv</div>"), std::string::npos);
+  EXPECT_NE(page->find("net.py:12"), std::string::npos);
+}
+
 TEST(Trace, PredictedKernelsFollowEachOther) {
   Json trace = traceOf({sampleExploration(sampleFiveKernels())}, {});
   EXPECT_EQ(trace["displayTimeUnit"], "ns");

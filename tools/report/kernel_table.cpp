@@ -48,8 +48,19 @@ void fact(std::string &out, std::string_view name, std::string_view value) {
     put(out, "<dt>{}</dt><dd>{}</dd>", name, value);
 }
 
+/// The layer below a kernel's name.
+std::string layerLine(const Kernel &kernel) {
+  return kernel.layer.empty()
+             ? std::string()
+             : fmt::format("<div class=\"sub\">{}</div>", escapeHtml(kernel.layer, 120));
+}
+
 std::string factList(const Kernel &kernel) {
   std::string out = "<dl>";
+  if (!kernel.opName.empty())
+    fact(out, "Op", escapeHtml(kernel.opName, 200));
+  if (std::string place = sourceText(kernel); !place.empty())
+    fact(out, "Source", escapeHtml(place, 200));
   if (kernel.tripCount != 1)
     fact(out, "Executions", count(kernel.tripCount));
   fact(out, "Time of one", timeText(kernel.timeNs));
@@ -186,8 +197,8 @@ void tableRow(std::string &out, const Kernel &kernel, size_t number, const Summa
   double share = summary.share(kernel);
   std::string band = bandText(kernel.sigmaLn);
   put(out, "<tbody><tr class=\"main\"><td class=\"num\">{}</td>", number + 1);
-  put(out, "<th scope=\"row\" data-v=\"{0}\"><span class=\"mono\">{0}</span></th>",
-      escapeHtml(kernel.name));
+  put(out, "<th scope=\"row\" data-v=\"{0}\"><span class=\"mono\">{0}</span>{1}</th>",
+      escapeHtml(kernel.name), layerLine(kernel));
   put(out, "<td class=\"mono plan\">{}</td>", planCell(kernel.plan));
   std::string time = inUnit(total, unit);
   if (kernel.tripCount != 1 && total)

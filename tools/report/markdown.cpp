@@ -60,9 +60,11 @@ void kernelRows(std::string &out, const Model &model, const Summary &summary) {
       continue;
     }
     put(out, "| {} | {} | {} | {} | {} | {} | {} | {} | {} / {} |\n", number + 1,
-        escapeMarkdown(kernel.name), count(static_cast<double>(kernel.ops.size())),
-        planText(kernel.plan), inUnit(totalTimeNs(kernel), unit),
-        percent(bandFraction(kernel.sigmaLn)), kernel.timeNs ? percent(summary.share(kernel)) : "–",
+        escapeMarkdown(kernel.name) +
+            (kernel.layer.empty() ? "" : " (" + escapeMarkdown(kernel.layer, 120) + ")"),
+        count(static_cast<double>(kernel.ops.size())), planText(kernel.plan),
+        inUnit(totalTimeNs(kernel), unit), percent(bandFraction(kernel.sigmaLn)),
+        kernel.timeNs ? percent(summary.share(kernel)) : "–",
         kernel.limiter.empty() ? "–" : escapeMarkdown(kernel.limiter, 40),
         count(kernel.feasibleCandidates), count(kernel.rawCandidates));
   }

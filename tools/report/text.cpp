@@ -188,4 +188,10 @@ std::string modelTitle(std::string_view path) {
   return std::string(name.empty() ? path : name);
 }
 
+std::string sourceText(const Kernel &kernel) {
+  if (kernel.sourceFile.empty() || !kernel.sourceLine)
+    return kernel.sourceFile;
+  return fmt::format("{}:{}", kernel.sourceFile, *kernel.sourceLine);
+}
+
 } // namespace tilewright::report

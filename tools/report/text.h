@@ -59,6 +59,9 @@ Quantity bandFraction(Quantity sigmaLn);
 /// "t0 1 · t1 128", the neutral values (split_k 1, group_m 1) left out when `dropNeutral`.
 std::string parametersText(const Parameters &parameters, bool dropNeutral = false);
 
+/// "model.py:12", or the file alone; empty where it isn't known.
+std::string sourceText(const Kernel &kernel);
+
 /// The last component of a path without ".hlo.txt" and the like.
 std::string modelTitle(std::string_view path);
 

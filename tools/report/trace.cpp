@@ -62,6 +62,16 @@ Json textsOf(const Parameters &parameters) {
   return object;
 }
 
+/// Where the kernel comes from, as far as it is known.
+void addSource(Json &arguments, const Kernel &kernel) {
+  for (const auto &[key, text] :
+       {std::pair("layer", &kernel.layer), std::pair("op_name", &kernel.opName)})
+    if (!text->empty())
+      arguments[key] = *text;
+  if (std::string place = sourceText(kernel); !place.empty())
+    arguments["source"] = std::move(place);
+}
+
 void addPredicted(Track &track, const Model &model) {
   for (const Kernel &kernel : model.kernels) {
     Quantity total = totalTimeNs(kernel);
@@ -73,6 +83,7 @@ void addPredicted(Track &track, const Model &model) {
         {"tile", textsOf(kernel.plan.tile)}, {"schedule", textsOf(kernel.plan.schedule)}};
     for (const auto &[name, ns] : kernel.termsNs)
       arguments["terms_ns"][name] = ns;
+    addSource(arguments, kernel);
     track.add(kernel.name, kernel.kind.empty() ? "kernel" : kernel.kind, *total,
               std::move(arguments));
   }
@@ -89,6 +100,7 @@ void addMatched(Track &track, const Model &model, const MeasuredTrack &measured)
     if (time == times.end())
       continue;
     Json arguments{{"measured_ns", time->second}, {"runs", kernel.tripCount}};
+    addSource(arguments, kernel);
     if (kernel.timeNs && *kernel.timeNs > 0) {
       arguments["predicted_ns"] = *kernel.timeNs;
       arguments["measured_per_predicted"] = time->second / *kernel.timeNs;

@@ -3,6 +3,7 @@
 #include "analysis/support/printable.h"
 #include "tools/tilewright/resource_parts.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -48,6 +49,14 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   const Estimate &estimate = best.estimate;
   Json entry;
   entry["name"] = fmt::format("k{:02}_{}", index, kernel.name);
+  if (!kernel.layer.empty()) {
+    entry["layer"] = kernel.layer;
+    entry["source"] = {{"op_name", kernel.origin.name}};
+    if (!kernel.origin.file.empty()) {
+      entry["source"]["file"] = kernel.origin.file;
+      entry["source"]["line"] = kernel.origin.line;
+    }
+  }
   entry["ops"] = kernel.ops;
   if (!kernel.recomputed.empty())
     entry["recomputed"] = kernel.recomputed;
@@ -201,6 +210,28 @@ std::string sizesText(const Json &sizes) {
   return out;
 }
 
+constexpr size_t mostLayerLetters = 28;
+
+/// A kernel's layer; of a long one the end, which tells more.
+std::string layerText(const Json &kernel) {
+  const std::string layer = printable(kernel.value("layer", ""));
+  constexpr std::string_view mark = "..";
+  size_t begin = 0;
+  for (size_t slash = 0; layer.size() - begin + (begin ? mark.size() : 0) > mostLayerLetters;
+       begin = slash)
+    if (slash = layer.find('/', begin + 1); slash == std::string::npos)
+      break;
+  return clipped((begin ? std::string(mark) : "") + layer.substr(begin), mostLayerLetters);
+}
+
+/// Width of the column with a space on its right; 0 where no kernel has a layer.
+size_t layerWidth(const Json &model) {
+  size_t width = 0;
+  for (const Json &kernel : model["kernels"])
+    width = std::max(width, layerText(kernel).size());
+  return width > 0 ? std::max(width, std::string_view("layer").size()) + 1 : 0;
+}
+
 void printChain(const Json &chain) {
   std::string unfused =
       chain["apart_time_ns"].is_null() ? "not possible" : timeText(chain["apart_time_ns"]);
@@ -219,13 +250,15 @@ void printModel(const Json &model, double total) {
       model["total_is_complete"].get<bool>()
           ? ""
           : fmt::format(" without {} unsupported ops", model["unsupported"].size()));
-  say("  {:<32} {:>9} {:>6}  {:<14} {}\n", "kernel", "time", "share", "limit", "plan");
+  const size_t layers = layerWidth(model);
+  say("  {:<32} {:<{}}{:>9} {:>6}  {:<14} {}\n", "kernel", layers ? "layer" : "", layers, "time",
+      "share", "limit", "plan");
   for (const Json &kernel : model["kernels"]) {
     int64_t runs = kernel["trip_count"].get<int64_t>();
     double time = kernel["time_ns"].get<double>() * static_cast<double>(runs);
     std::string name = clipped(kernel["name"].get<std::string>(), 32);
-    say("  {:<32} {:>9} {:>5.1f}%  {:<14} {} | {}{}\n", name, timeText(time),
-        total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
+    say("  {:<32} {:<{}}{:>9} {:>5.1f}%  {:<14} {} | {}{}\n", name, layerText(kernel), layers,
+        timeText(time), total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
         sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]),
         !kernel["trip_count_is_known"].get<bool>() ? " | a trip of a loop of unknown length"
         : runs == 1                                ? ""

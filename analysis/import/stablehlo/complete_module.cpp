@@ -2,30 +2,13 @@
 // their attributes.
 #include "analysis/import/hlo_attribute_printer.h"
 #include "analysis/import/stablehlo/reader.h"
+#include "analysis/ir/quotes.h"
 #include "analysis/support/printable.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 
 namespace tilewright::stablehlo {
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (size_t i = 0; i < text.size();) {
-    const auto c = static_cast<unsigned char>(text[i]);
-    const size_t bytes = characterBytes(text, i);
-    if (c == '"' || c == '\\')
-      out += fmt::format("\\{}", text[i]);
-    else if (c == '\n')
-      out += "\\n";
-    else if (bytes == 0 || c < 0x20 || c == 0x7f) // in octal, as C writes them
-      out += fmt::format("\\{:03o}", c);
-    else
-      out += text.substr(i, bytes);
-    i += std::max<size_t>(bytes, 1);
-  }
-  return out + '"';
-}
 
 bool Reader::endModule() {
   if (!isExplicit && functions.empty())
@@ -113,40 +96,72 @@ void Reader::addDonations(const Function &entry) {
     module.name = "module"; // attributes stand on the line of the name
 }
 
-Reader::Place Reader::placeOf(std::string_view text, unsigned depth) {
-  constexpr unsigned mostAliases = 16;
+/// Reads one location. Aliases and lists can share parts, so that `budget` bounds how many are
+/// read.
+Reader::Place Reader::readPlace(MlirLexer &in, unsigned &budget) {
   Place place;
-  const size_t first = text.find_first_not_of(" \n\t");
-  if (depth > mostAliases || first == std::string_view::npos)
+  if (budget == 0)
     return place;
-  text.remove_prefix(first);
-  if (text.starts_with('#')) {
-    auto it = attributeAliases.find(text.substr(1, text.find_first_of(" )\n,(") - 1));
-    if (it == attributeAliases.end())
+  --budget;
+  const char first = in.peek();
+  if (first == '#') {
+    in.advance();
+    auto alias = attributeAliases.find(in.identifier());
+    if (alias == attributeAliases.end())
       return place;
-    std::string_view value = lexer.slice(it->second);
-    const size_t open = value.find('(');
-    return value.starts_with("loc") && open != std::string_view::npos
-               ? placeOf(value.substr(open + 1), depth + 1)
-               : place;
+    MlirLexer value = lexer.part(alias->second);
+    return value.identifier() == "loc" && value.consume('(') ? readPlace(value, budget) : place;
   }
-  if (!text.starts_with('"'))
-    return place;
-  const auto at = static_cast<uint32_t>(text.data() - source->text().data());
-  MlirLexer in = lexer.part({at, at + static_cast<uint32_t>(text.size())});
+  if (first != '"') {
+    const std::string_view kind = in.identifier();
+    if (kind == "callsite" && in.consume('('))
+      return readPlace(in, budget); // of the callee, in front of "at"
+    return kind == "fused" ? readFusedPlaces(in, budget) : place;
+  }
   std::string string;
   if (!in.string(string))
     return place;
-  if (in.peek() == ':') { // "file":line:column
-    in.advance();
+  if (in.consume(':')) { // "file":line:column
     place.file = std::move(string);
     in.integer(place.line, "a line");
     return place;
   }
-  if (in.peek() == '(')
-    place = placeOf(in.slice(in.offset() + 1, at + static_cast<uint32_t>(text.size())), depth + 1);
+  if (in.consume('('))
+    place = readPlace(in, budget);
   place.name = std::move(string);
   return place;
+}
+
+/// `fused[a, b]` or `fused<"pass">[a, b]`: the first name and the first source of its parts.
+Reader::Place Reader::readFusedPlaces(MlirLexer &in, unsigned &budget) {
+  Place place;
+  if (in.peek() == '<' && !in.skipGroup())
+    return place;
+  if (!in.consume('['))
+    return place;
+  while (in.peek() != ']' && !in.atEnd()) {
+    Span span{in.place(), 0};
+    if (!in.skipValueInDictionary())
+      return place;
+    span.end = in.offset();
+    MlirLexer part = in.part(span);
+    Place one = readPlace(part, budget);
+    if (place.name.empty())
+      place.name = std::move(one.name);
+    if (place.file.empty()) {
+      place.file = std::move(one.file);
+      place.line = one.line;
+    }
+    in.consume(',');
+  }
+  return place;
+}
+
+Reader::Place Reader::placeOf(std::string_view text) {
+  unsigned mostParts = 64;
+  const auto at = static_cast<uint32_t>(text.data() - source->text().data());
+  MlirLexer in = lexer.part({at, at + static_cast<uint32_t>(text.size())});
+  return readPlace(in, mostParts);
 }
 
 /// Ops get the text of their attributes, as if they had been read from HLO.
@@ -155,10 +170,10 @@ void Reader::setAttributes() {
     const Place place = placeOf(pending.location.text);
     std::string metadata;
     if (!place.name.empty())
-      metadata = "op_name=" + quoted(place.name);
+      metadata = "op_name=" + inQuotes(place.name);
     if (!place.file.empty())
       metadata += fmt::format("{}source_file={} source_line={}", metadata.empty() ? "" : " ",
-                              quoted(place.file), place.line);
+                              inQuotes(place.file), place.line);
     Op &op = module.graph(pending.graph).op(pending.location.op);
     if (!metadata.empty())
       op.rawAttrs.push_back({"metadata", "{" + metadata + "}", op.loc});

@@ -1,5 +1,6 @@
 // Ops that move values between devices, or to and from the host.
 #include "analysis/import/stablehlo/lowering.h"
+#include "analysis/ir/quotes.h"
 #include "analysis/support/printable.h"
 
 #include <algorithm>
@@ -211,7 +212,7 @@ bool lowerInfeed(Lowering &l) {
   Op op = l.make(Opcode::Infeed);
   op.shape = Shape::tuple({dataShape(receivedShapes(l)), l.text.types.back().shape});
   if (!config.empty())
-    addRaw(op, "infeed_config", quoted(config));
+    addRaw(op, "infeed_config", inQuotes(config));
   const OpId pair = l.scope.add(std::move(op), l.text.base);
   return finishReceived(l, pair, l.scope.element(pair, 1, l.loc()));
 }
@@ -227,7 +228,7 @@ bool lowerOutfeed(Lowering &l) {
   op.operands = {data, l.text.operands.back()};
   addRaw(op, "outfeed_shape", l.scope.graph.op(data).shape.str());
   if (!config.empty())
-    addRaw(op, "outfeed_config", quoted(config));
+    addRaw(op, "outfeed_config", inQuotes(config));
   return l.finish(std::move(op));
 }
 

@@ -1,5 +1,6 @@
 // Ops that run computations.
 #include "analysis/import/stablehlo/lowering.h"
+#include "analysis/ir/quotes.h"
 #include "analysis/support/printable.h"
 
 #include <fmt/format.h>
@@ -229,7 +230,7 @@ namespace {
 bool isHloValue(std::string_view text) {
   HloParseError error;
   HloLexer lexer(text, 0, static_cast<uint32_t>(text.size()), error);
-  const bool isPlain = quoted(text).size() == text.size() + 2; // nothing to be escaped
+  const bool isPlain = inQuotes(text).size() == text.size() + 2; // nothing to be escaped
   return isPlain && !text.empty() && lexer.skipValue() && lexer.atEnd() && !error.isSet;
 }
 
@@ -269,7 +270,7 @@ bool lowerCustomCall(Lowering &l) {
     }
   }
   // As it stands between HLO's quotes.
-  const std::string text = quoted(target);
+  const std::string text = inQuotes(target);
   op.attrs.customCallTarget = text.substr(1, text.size() - 2);
   if (const Attribute *sharding = l.text.attributes.take("mhlo.sharding")) {
     std::string value;
@@ -280,7 +281,7 @@ bool lowerCustomCall(Lowering &l) {
   if (hasSideEffect)
     addRaw(op, "custom_call_has_side_effect", "true");
   if (!config.empty())
-    addRaw(op, "backend_config", quoted(config));
+    addRaw(op, "backend_config", inQuotes(config));
   if (!l.finish(std::move(op)))
     return false;
   const OpId call{static_cast<uint32_t>(l.scope.graph.size() - 1)};

@@ -148,7 +148,9 @@ private:
   void setAttributes();
   void dropUnreached();
   void addDonations(const Function &entry);
-  Place placeOf(std::string_view text, unsigned depth = 0);
+  Place placeOf(std::string_view text);
+  Place readPlace(MlirLexer &in, unsigned &budget);
+  Place readFusedPlaces(MlirLexer &in, unsigned &budget);
 
   std::shared_ptr<const SourceBuffer> source;
   HloParseError error;
@@ -166,8 +168,5 @@ private:
   std::vector<Location> locations;
   std::map<std::string, GraphId> namedGraphs;
 };
-
-/// `text` in HLO's quotes.
-std::string quoted(std::string_view text);
 
 } // namespace tilewright::stablehlo

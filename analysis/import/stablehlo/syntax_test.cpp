@@ -4,6 +4,7 @@
 #include "analysis/ir/donation.h"
 #include "analysis/ir/evaluator.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 using namespace tilewright;
@@ -92,6 +93,35 @@ module {
   EXPECT_EQ(attributeOf(module, "b", "metadata"),
             "{op_name=\"jit(f)/neg \\\"q\\\"\" source_file=\"model.py\" source_line=3}");
   EXPECT_EQ(attributeOf(module, "c", "metadata"), "");
+}
+
+TEST(StableHloSyntax, LocationsOfSeveralParts) {
+  std::string text = R"(
+module {
+  func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+    %a = stablehlo.negate %x : tensor<4xf32> loc(fused[unknown, "first"("m.py":1:2), "second"])
+    %b = stablehlo.negate %a : tensor<4xf32> loc(fused<"pass">["l.py":8:1, #named])
+    %c = stablehlo.negate %b : tensor<4xf32> loc(callsite("f"("inner.py":3:4) at "outer.py":5:6))
+    %d = stablehlo.negate %c : tensor<4xf32> loc("jit(f)/neg"(callsite("f"("inner.py":3:4) at #named)))
+    %e = stablehlo.negate %d : tensor<4xf32> loc(#many24)
+    return %e : tensor<4xf32>
+  }
+}
+#named = loc("name")
+#many0 = loc(unknown)
+)";
+  for (int i = 0; i < 24; ++i) // 2^24 parts, all unknown
+    text += fmt::format("#many{0} = loc(fused[#many{1}, #many{1}])\n", i + 1, i);
+  const Module module = moduleIn(text);
+  EXPECT_EQ(attributeOf(module, "a", "metadata"),
+            "{op_name=\"first\" source_file=\"m.py\" source_line=1}");
+  EXPECT_EQ(attributeOf(module, "b", "metadata"),
+            "{op_name=\"name\" source_file=\"l.py\" source_line=8}");
+  EXPECT_EQ(attributeOf(module, "c", "metadata"),
+            "{op_name=\"f\" source_file=\"inner.py\" source_line=3}");
+  EXPECT_EQ(attributeOf(module, "d", "metadata"),
+            "{op_name=\"jit(f)/neg\" source_file=\"inner.py\" source_line=3}");
+  EXPECT_EQ(attributeOf(module, "e", "metadata"), "");
 }
 
 TEST(StableHloSyntax, StringsAreWrittenAsHloReadsThem) {
