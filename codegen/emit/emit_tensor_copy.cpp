@@ -1,4 +1,5 @@
 // TMA: views of tensors, copies of their boxes, and the loops that a producer runs.
+#include "analysis/program/box.h"
 #include "analysis/support/checked.h"
 #include "codegen/emit/emission.h"
 
@@ -12,51 +13,6 @@ llvm::Error refuseCopy(const Program &p, const Op &op, std::string message) {
   return p.errorAt(op.where, std::move(message), DiagClass::Unsupported);
 }
 
-/// Dims of the tensor that the buffer's axes go along, in the order of the buffer.
-llvm::Expected<std::vector<size_t>> boxDims(const Program &p, const Op &op, const CopyOp &o) {
-  const Buffer &buffer = p[o.buffer];
-  std::vector<size_t> result;
-  for (AxisId axis : buffer.order) {
-    std::vector<size_t> found;
-    for (size_t d = 0; d < o.from.index.size(); ++d)
-      if (o.from.index[d] == p[axis].var)
-        found.push_back(d);
-    if (found.size() != 1)
-      return refuseCopy(p, op,
-                        fmt::format("{} goes along {} dims of {}, a box along one", p[axis].name,
-                                    found.size(), p[o.from.tensor].name));
-    if (!result.empty() && found[0] < result.back())
-      return refuseCopy(p, op,
-                        fmt::format("{} holds the axes in another order than {} has them: "
-                                    "tma does not transpose",
-                                    buffer.name, p[o.from.tensor].name));
-    result.push_back(found[0]);
-  }
-  if (result.back() + 1 != o.from.index.size())
-    return refuseCopy(
-        p, op,
-        fmt::format("the last axis of {} is not that of {}", buffer.name, p[o.from.tensor].name));
-  return result;
-}
-
-/// TMA fills with zeros beyond the tensor: lanes that do not count must lie there.
-llvm::Error checkBounds(const Program &p, const Op &op, const CopyOp &o,
-                        const std::vector<size_t> &dims) {
-  if (!o.conditions.empty())
-    return refuseCopy(p, op, "tma takes no conditions: copy via cp.async");
-  const Buffer &buffer = p[o.buffer];
-  for (size_t i = 0; i < buffer.order.size(); ++i) {
-    const Axis &axis = p[buffer.order[i]];
-    Expr dim = p[o.from.tensor].dims[dims[i]];
-    if (axis.lower || (axis.bound && axis.bound != dim))
-      return refuseCopy(p, op,
-                        fmt::format("{} is cut off at other places than dim {} of {} ends: "
-                                    "copy via cp.async",
-                                    axis.name, dims[i], p[o.from.tensor].name));
-  }
-  return llvm::Error::success();
-}
-
 } // namespace
 
 llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPlan &shared,
@@ -67,19 +23,16 @@ llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPl
     const auto *o = op.as<CopyOp>();
     if (!o || o->way != CopyWay::Tma || error)
       return;
-    llvm::Expected<std::vector<size_t>> dims = boxDims(p, op, *o);
-    error = dims ? checkBounds(p, op, *o, *dims) : dims.takeError();
-    if (error)
+    llvm::Expected<std::vector<size_t>> dims = boxDims(p, *o);
+    if (!dims) {
+      error = refuseCopy(p, op, takeDiag(dims.takeError()).message);
       return;
+    }
     const Buffer &buffer = p[o->buffer];
     const BufferPlace &place = shared.buffers[o->buffer.index];
     const program::TensorInfo &tensor = p[o->from.tensor];
     int64_t elementBytes = bitWidth(tensor.type) / 8,
             inner = p[buffer.order.back()].extent.constant();
-    if (elementBytes == 0 || buffer.padElements != 0) {
-      error = refuseCopy(p, op, "tma takes whole bytes and rows without padding");
-      return;
-    }
     PlannedMap planned;
     planned.number = static_cast<unsigned>(result.size());
     planned.panelElements = place.swizzle ? place.swizzle / elementBytes : inner;

@@ -28,6 +28,9 @@ namespace tilewright::program {
 struct Variant {
   std::vector<bool> isWhole;
   Instruction instruction = Instruction::Fma; ///< of a dot of tiles
+  /// By parameter: whether its tile is one element, which has no axis. Only where that changes the
+  /// structure: batches and further rows of a dot by matrix instructions. Empty: none.
+  std::vector<bool> isOne = {};
   bool operator==(const Variant &) const = default;
 };
 
@@ -37,8 +40,8 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
                                   std::span<const int64_t> values,
                                   Instruction instruction = Instruction::Fma);
 
-/// Unsupported, naming the op, for what has no program yet: wgmma, convolutions as products of
-/// tiles, chains of dots, scatters. A dot's sum is not split (split_k 1).
+/// Unsupported, naming the op, for what has no program yet: convolutions as products of tiles,
+/// chains of dots, scatters.
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
                                      const TiledGroup &group, const Variant &variant);
 

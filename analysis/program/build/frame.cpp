@@ -227,6 +227,10 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
         frame->isReduction && std::binary_search(frame->reduced.begin(), frame->reduced.end(), i);
     variant.isWhole.push_back((isColumn || isReduced) && values[i] >= parameter.extent);
   }
+  if (variant.instruction != Instruction::Fma)
+    for (size_t i = 0; i < group.space.parameters.size(); ++i)
+      variant.isOne.push_back(i < frame->isRow.size() && values[i] == 1 &&
+                              group.space.parameters[i].extent > 1);
   return variant;
 }
 

@@ -1,6 +1,7 @@
 #include "analysis/program/pass/stage.h"
 
 #include "analysis/affine/linear_form.h"
+#include "analysis/program/pass/edit.h"
 #include "analysis/program/pass/layouts.h"
 #include "analysis/program/text.h"
 #include "analysis/support/diag.h"
@@ -84,7 +85,7 @@ private:
       if (contains(axes, axis))
         order.push_back(axis);
     Buffer buffer;
-    buffer.name = freeName("S");
+    buffer.name = freeName(p, "S");
     buffer.type = p[value].tile.type;
     buffer.order = order;
     buffer.stages = p.number(1);
@@ -122,25 +123,9 @@ private:
     return true;
   }
 
-  bool isTaken(const std::string &name) const {
-    auto isNamed = [&](const auto &part) { return part.name == name; };
-    auto any = [&](const auto &list) { return std::any_of(list.begin(), list.end(), isNamed); };
-    return any(p.tensors) || any(p.lets) || any(p.axes) || any(p.buffers) || any(p.values) ||
-           any(p.grid.variables) || any(p.roles) ||
-           std::any_of(p.sizes.begin(), p.sizes.end(),
-                       [&](Expr size) { return p.context->info(size.variable()).name == name; });
-  }
-
-  std::string freeName(const std::string &wanted) const {
-    std::string name = wanted;
-    for (int number = 1; isTaken(name); ++number)
-      name = wanted + std::to_string(number);
-    return name;
-  }
-
   /// A width of vectors of its own, 1 until vectorise() sets it.
   Expr newWidth(const std::string &buffer) {
-    std::string name = freeName("V" + buffer);
+    std::string name = freeName(p, "V" + buffer);
     Expr var = p.context->variable(VarKind::TileParam, name);
     p.lets.push_back({name, var, p.number(1)});
     return var;
@@ -149,7 +134,7 @@ private:
   /// A value like this one, in front of it.
   ValueId newValue(ValueId like) {
     Value value = p[like];
-    value.name = freeName(value.name);
+    value.name = freeName(p, value.name);
     value.var = p.context->variable(VarKind::Runtime, value.name);
     ValueId id{static_cast<uint32_t>(p.values.size())};
     p.values.push_back(std::move(value));
