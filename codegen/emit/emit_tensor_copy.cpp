@@ -1,5 +1,4 @@
 // TMA: views of tensors, copies of their boxes, and the loops that a producer runs.
-#include "analysis/program/box.h"
 #include "analysis/support/checked.h"
 #include "codegen/emit/emission.h"
 
@@ -23,9 +22,9 @@ llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPl
     const auto *o = op.as<CopyOp>();
     if (!o || o->way != CopyWay::Tma || error)
       return;
-    llvm::Expected<std::vector<size_t>> dims = boxDims(p, *o);
-    if (!dims) {
-      error = refuseCopy(p, op, takeDiag(dims.takeError()).message);
+    llvm::Expected<std::vector<program::BoxDim>> box = boxOf(p, *o);
+    if (!box) {
+      error = refuseCopy(p, op, takeDiag(box.takeError()).message);
       return;
     }
     const Buffer &buffer = p[o->buffer];
@@ -51,18 +50,19 @@ llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPl
     map.dtype = tensor.type;
     map.swizzleBytes = place.swizzle;
     int64_t stride = elementBytes;
-    for (size_t d = tensor.dims.size(); d-- > 0;) {
+    for (size_t n = box->size(); n-- > 0;) {
+      const program::BoxDim &dim = (*box)[n];
+      int64_t extent = 1;
+      for (size_t d = dim.first; d <= dim.last; ++d)
+        extent *= tensor.dims[d].constant();
       if (!map.dims.empty())
         map.strides.push_back(stride);
-      map.dims.push_back(tensor.dims[d].constant());
-      stride *= tensor.dims[d].constant();
-      auto at = std::find(dims->begin(), dims->end(), d);
-      int64_t box =
-          at == dims->end()
-              ? 1
-              : p[buffer.order[static_cast<size_t>(at - dims->begin())]].extent.constant();
-      map.box.push_back(d + 1 == tensor.dims.size() ? planned.panelElements : box);
+      map.dims.push_back(extent);
+      stride *= extent;
+      int64_t size = dim.axis.isValid() ? p[dim.axis].extent.constant() : 1;
+      map.box.push_back(n + 1 == box->size() ? planned.panelElements : size);
     }
+    planned.box = std::move(*box);
     maps[&op] = planned;
     result.push_back(std::move(map));
   });
@@ -80,10 +80,10 @@ void emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Value *slo
                     llvm::Value *barrier) {
   const PlannedMap &map = e.maps.at(&op);
   Values starts;
-  for (size_t d = o.from.index.size(); d-- > 0;) {
-    Expr index = o.from.index[d];
-    AxisId axis = index.isVariable() ? e.p.axisOf(index.variable()) : AxisId{};
-    Expr start = axis.isValid() ? e.coordinate(axis, e.number(0)) : e.now(index);
+  for (size_t n = map.box.size(); n-- > 0;) {
+    Expr start = e.now(map.box[n].start);
+    if (AxisId axis = map.box[n].axis; axis.isValid())
+      start = e.index.simplify(start + e.coordinate(axis, e.number(0)));
     starts.push_back(e.b.CreateSExtOrTrunc(e.index.index(start), e.k.i32));
   }
   for (int64_t panel = 0; panel < map.panels; ++panel) {

@@ -1,11 +1,14 @@
 // Old and new code of a kernel side by side: the best plans of the dots of the bundled models, made
 // by the lowering of their kind of group and from their tile program, assembled, and counted.
 //
-//   code_compare [--device h100-sxm] [--target sm_90a] [--instruction mma.sync] [NAME…]
+//   code_compare [--device h100-sxm] [--target sm_90a] [--instruction mma.sync] [--file HLO]
+//   [NAME…]
 //
 // One line a plan: SASS instructions of the innermost loop with the most products, of the whole
-// kernel, registers, spilled bytes, shared bytes. NAME: a part of the kernel's name.
+// kernel, registers, spilled bytes, shared bytes. NAME: a part of the kernel's name. The text of
+// the code goes to the folder that CODE_COMPARE_SASS names.
 #include "analysis/explore/kernel_plans.h"
+#include "analysis/import/import_file.h"
 #include "analysis/program/pass/of_plan.h"
 #include "analysis/tiling/plan_text.h"
 #include "analysis/tiling/resources.h"
@@ -41,6 +44,10 @@ std::string disassembled(const std::string &cubin) {
     pclose(pipe);
   }
   std::remove(file.c_str());
+  if (const char *folder = std::getenv("CODE_COMPARE_SASS")) {
+    static int number = 0;
+    std::ofstream(std::string(folder) + "/" + std::to_string(number++) + ".sass") << text;
+  }
   return text;
 }
 
@@ -131,7 +138,7 @@ std::string shown(llvm::Expected<Code> code) {
 } // namespace
 
 int main(int argc, char **argv) {
-  std::string deviceName = "h100-sxm", targetName = "sm_90a";
+  std::string deviceName = "h100-sxm", targetName = "sm_90a", file;
   std::optional<Instruction> instruction;
   std::vector<std::string> names;
   for (int i = 1; i < argc; ++i) {
@@ -145,6 +152,8 @@ int main(int argc, char **argv) {
       deviceName = value;
     else if (argument == "--target")
       targetName = value;
+    else if (argument == "--file")
+      file = value;
     for (Instruction each : {Instruction::Fma, Instruction::MmaSync, Instruction::Wgmma})
       if (argument == "--instruction" && value == toString(each))
         instruction = each;
@@ -153,7 +162,14 @@ int main(int argc, char **argv) {
   const Calibration calibration = llvm::cantFail(defaultCalibration(device));
   const Toolchain toolchain = llvm::cantFail(findToolchain(llvm::cantFail(findTarget(targetName))));
   std::set<std::string> seen;
-  for (const BundledKernel &kernel : llvm::cantFail(bundledKernels())) {
+  std::vector<BundledKernel> kernels;
+  if (!file.empty()) {
+    auto module = std::make_shared<const Module>(llvm::cantFail(importFile(file)));
+    addKernels(file, module, kernels);
+  } else {
+    kernels = llvm::cantFail(bundledKernels());
+  }
+  for (const BundledKernel &kernel : kernels) {
     bool isNamed = names.empty();
     for (const std::string &name : names)
       isNamed = isNamed || kernel.name.find(name) != std::string::npos;

@@ -38,8 +38,8 @@ std::string produceLoop(Program &p, ForOp &loop, Expr stages) {
       continue;
     copy->way = CopyWay::Tma;
     p.buffers[copy->buffer.index].stages = stages;
-    if (llvm::Expected<std::vector<size_t>> dims = boxDims(p, *copy); !dims)
-      return fmt::format("{}: {}", printOp(p, op), takeDiag(dims.takeError()).message);
+    if (llvm::Expected<std::vector<BoxDim>> box = boxOf(p, *copy); !box)
+      return fmt::format("{}: {}", printOp(p, op), takeDiag(box.takeError()).message);
   }
   loop.ahead = Expr();
   for (Op &op : loop.body)
