@@ -3,6 +3,7 @@
 #include "analysis/import/import_file.h"
 #include "analysis/program/build/testing/check.h"
 #include "analysis/program/pass/of_plan.h"
+#include "analysis/support/checked.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/check.h"
@@ -10,6 +11,7 @@
 #include "codegen/shrink.h"
 #include "tests/fuzz/random_program.h"
 #include "tests/tilings/bundled_kernels.h"
+#include "tests/tilings/drawn_points.h"
 
 namespace tilewright::emit::testing {
 namespace {
@@ -319,6 +321,65 @@ TEST_F(BuiltKernels, ProductsOfWarpgroups) {
   print(unbuilt, "not built");
   print(refused, "no code");
   EXPECT_TRUE(unbuilt.empty());
+  EXPECT_GE(runs, 60u);
+}
+
+constexpr int64_t mostWarpSteps = 1000;
+
+/// Steps that all warps of all CTAs take.
+int64_t warpSteps(const KernelPlan &plan) {
+  int64_t steps = plan.value("warps");
+  for (size_t i = 0; i < plan.values.size(); ++i)
+    if (const TileParameter &of = plan.tiled->space.parameters[i];
+        of.role != TileParameter::Role::Schedule)
+      steps *= ceilDiv(of.extent, plan.values[i]);
+  return steps;
+}
+
+/// Dots of the bundled models over smaller tensors, by every instruction, in tiles that the search
+/// accepts.
+TEST_F(BuiltKernels, DotsOfBundledModels) {
+  std::set<std::string> seen;
+  std::mt19937_64 random(3);
+  for (const BundledKernel &kernel : llvm::cantFail(bundledKernels())) {
+    auto module = extractGroup(*kernel.module, kernel.source.graph, kernel.source.group);
+    if (!module) {
+      llvm::consumeError(module.takeError());
+      continue;
+    }
+    const Graph &whole = (*module)->entry();
+    if (kindOfCode(whole, idsOf(whole), resultsOf(whole)).kind != CodeKind::Dot)
+      continue;
+    auto small = shrinkModule(**module, {.wishes = {}, .most = 48, .odd = seen.size() % 3 == 2});
+    ASSERT_TRUE(bool(small)) << takeDiag(small.takeError()).str();
+    if (!seen.insert(textWithoutNames(**small)).second)
+      continue;
+    llvm::Expected<KernelPlan> plan = planOfEntry(*small);
+    if (!plan) {
+      llvm::consumeError(plan.takeError());
+      continue;
+    }
+    auto plain = plan->tiled;
+    for (Instruction instruction : {Instruction::Fma, Instruction::MmaSync, Instruction::Wgmma}) {
+      if (codeOf(plan->ops(), *plain, instruction).instruction != instruction)
+        continue;
+      auto tiled = std::make_shared<TiledGroup>(*plain);
+      addResourceConstraints(plan->ops(), *tiled, DeviceLimits(), instruction);
+      addInstructionConstraints(plan->ops(), *tiled, instruction);
+      plan->tiled = tiled;
+      plan->instruction = instruction;
+      for (const std::vector<int64_t> &values : pointsOf(*tiled, random, 4)) {
+        plan->values = values;
+        if (warpSteps(*plan) > mostWarpSteps)
+          continue; // minutes on the emulator
+        checkPlan(kernel.name, **small, *plan, seen.size());
+        if (HasFailure())
+          return;
+      }
+    }
+  }
+  print(unbuilt, "not built");
+  print(refused, "no code");
   EXPECT_GE(runs, 60u);
 }
 

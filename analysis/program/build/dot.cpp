@@ -149,6 +149,10 @@ Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guar
   AxisSet axes = p.axesOf(operands[0]);
   unite(axes, p.axesOf(operands[1]));
   axes = without(std::move(axes), over);
+  if (variant.instruction != Instruction::Fma && !warpRows)
+    return unsupported(id, "its result is a single row or column");
+  if (warpRows && rowAxes.size() > 2)
+    return unsupported(id, "rows or columns of a tile come from several dims");
   if (warpRows && axes != rowAxes)
     return unsupported(id, "its tile is none of rows and columns");
   auto inner = static_cast<unsigned>(levels.size() - 1);

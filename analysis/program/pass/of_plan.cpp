@@ -7,6 +7,7 @@
 #include "analysis/program/pass/split.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/vectorise.h"
+#include "analysis/program/verify.h"
 #include "analysis/support/diag.h"
 
 #include <fmt/format.h>
@@ -104,6 +105,21 @@ llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
   return addPlain(out, "pipeline", pipeline(out.last()));
 }
 
+/// Lowerings pad a tile to whole instructions, programs do not yet.
+llvm::Error checkInstructions(const PlanProgram &out) {
+  if (!hasDotBy(out.last(), DotWay::MmaSync) && !hasDotBy(out.last(), DotWay::Wgmma))
+    return llvm::Error::success();
+  llvm::Expected<Program> concrete = substituteSizes(out.last(), out.sizes);
+  if (!concrete)
+    return concrete.takeError();
+  constexpr int wholeInstructions = 9;
+  for (const Violation &violation : verify(*concrete).violations)
+    if (violation.rule == wholeInstructions)
+      return makeError(DiagClass::Unsupported,
+                       "no program pads a tile to whole instructions yet: {}", violation.message);
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan) {
@@ -123,6 +139,8 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan) {
   if (llvm::Error error = addDotPasses(out, plan))
     return error;
   out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
+  if (llvm::Error error = checkInstructions(out))
+    return error;
   return out;
 }
 
