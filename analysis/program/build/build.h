@@ -31,6 +31,9 @@ struct Variant {
   /// By parameter: whether its tile is one element, which has no axis. Only where that changes the
   /// structure: batches and further rows of a dot by matrix instructions. Empty: none.
   std::vector<bool> isOne = {};
+  /// By parameter: whether its tile covers a dim that is no multiple of what matrix instructions
+  /// take, and is padded to it. Empty: none.
+  std::vector<bool> isPadded = {};
   bool operator==(const Variant &) const = default;
 };
 

@@ -97,6 +97,18 @@ std::vector<unsigned> Builder::axisOrder() const {
   return order;
 }
 
+/// Elements of a dim that are a multiple of what the matrix instruction takes: its left operand's
+/// rows are the last but one of the root's dims in memory.
+int64_t Builder::wholeInstructions(unsigned parameter) const {
+  if (std::binary_search(frame.reduced.begin(), frame.reduced.end(), parameter))
+    return 256 / static_cast<int64_t>(bitWidth(graph[graph[frame.dot].operands[0]].shape.dtype));
+  std::vector<unsigned> order = axisOrder();
+  std::erase_if(order, [&](unsigned other) { return other >= frame.isRow.size(); });
+  if (parameter == order.back())
+    return 8;
+  return variant.instruction == Instruction::Wgmma ? 64 : 16;
+}
+
 AxisId Builder::makeAxis(unsigned parameter) {
   const TileParameter &of = group.space.parameters[parameter];
   Axis axis;
@@ -114,6 +126,10 @@ AxisId Builder::makeAxis(unsigned parameter) {
     if (!index) {
       stepNames[parameter] = names.of("tuv");
       index = steps[parameter] = context.variable(VarKind::Step, stepNames[parameter]);
+    }
+    if (isPadded(parameter)) {
+      int64_t unit = wholeInstructions(parameter);
+      axis.extent = p.number((of.extent + unit - 1) / unit * unit);
     }
     axis.origin = axis.extent * index;
   }

@@ -79,6 +79,10 @@ private:
   bool isOne(unsigned parameter) const {
     return !variant.isOne.empty() && variant.isOne[parameter];
   }
+  bool isPadded(unsigned parameter) const {
+    return !variant.isPadded.empty() && variant.isPadded[parameter];
+  }
+  int64_t wholeInstructions(unsigned parameter) const;
   bool isStepped(unsigned parameter) const { return bool(steps[parameter]); }
 
   // levels.cpp
