@@ -47,14 +47,16 @@ public:
           for (const ScalarNode &node : scalar->nodes)
             if (node.kind == ScalarNode::Kind::Slot && p[node.buffer].order.size() >= 2) {
               isFound = true;
-              spread(*dot, p.buffers[node.buffer.index], node.buffer);
+              spread(*dot, p.buffers[node.buffer.index], node.buffer,
+                     scalar == &dot->right ? columnParts(*dot, op.results[0]) : 1);
             }
     });
     return isFound;
   }
 
 private:
-  void spread(const DotOp &dot, Buffer &buffer, BufferId id) {
+  /// `parts`: warpgroups beside each other that share its rows.
+  void spread(const DotOp &dot, Buffer &buffer, BufferId id, int64_t parts) {
     if (isTaken[id.index])
       return;
     isTaken[id.index] = true;
@@ -76,7 +78,8 @@ private:
       buffer.padElements = padding(buffer, bits, 8);
       return;
     }
-    int64_t row = rowBytes(buffer, bits);
+    // A warpgroup reads whole panels.
+    int64_t row = rowBytes(buffer, bits) / (isKMinor ? 1 : parts);
     for (int64_t width : {int64_t(lineBytes), lineBytes / 2, lineBytes / 4})
       if (row > 0 && row % width == 0) {
         buffer.swizzle = width;
@@ -84,13 +87,24 @@ private:
       }
   }
 
+  int64_t columnParts(const DotOp &dot, ValueId result) const {
+    const Layout &layout = p[result].tile.layout; // digits of a warpgroup's warps, r, c
+    if (dot.way != DotWay::Wgmma || layout.warps.size() != 3)
+      return 1;
+    return std::max<int64_t>(numberOf(layout.warps[2].extent), 1);
+  }
+
   int64_t rowBytes(const Buffer &buffer, int64_t bits) const {
-    Expr extent = p.resolved(p[buffer.order.back()].extent);
+    return numberOf(p.resolved(p[buffer.order.back()].extent) * bits) / 8;
+  }
+
+  /// An expression at the sizes; 0 where it has no number.
+  int64_t numberOf(Expr expr) const {
     Assignment at;
     for (Expr size : p.sizes)
       if (auto found = sizes.find(p.context->info(size.variable()).name); found != sizes.end())
         at.set(size.variable(), found->second);
-    return evaluate(extent * bits, at).value_or(0) / 8;
+    return evaluate(p.resolved(expr), at).value_or(0);
   }
 
   /// Elements behind each row, so that rows lie `words` words apart modulo a line; whole vectors.
