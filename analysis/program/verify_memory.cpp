@@ -1,3 +1,4 @@
+#include "analysis/program/box.h"
 #include "analysis/program/verifier.h"
 
 namespace tilewright::program {
@@ -122,8 +123,12 @@ void Verifier::checkCopy(const Op &op, const CopyOp &copy, const Place &place) {
               fmt::format("a box of {} along {}, tma takes {}", text(extent),
                           p[buffer.order[i]].name, mostBox));
   }
+  llvm::Expected<std::vector<BoxDim>> box = boxOf(p, copy);
+  bool isBox = bool(box);
+  if (!isBox)
+    llvm::consumeError(box.takeError());
   for (Expr index : copy.from.index)
-    if (!index.isConstant() && !index.isVariable())
+    if (!isBox && !index.isConstant() && !index.isVariable())
       violate(
           10, op.where,
           fmt::format("{} is no coordinate of a box: tma takes tiles of a tensor", text(index)));

@@ -13,6 +13,7 @@
 //   emit_splits.cpp    sum.splits
 #pragma once
 
+#include "analysis/program/box.h"
 #include "codegen/emit/pending_reads.h"
 #include "codegen/index_emitter.h"
 #include "codegen/scalar_ops.h"
@@ -69,6 +70,7 @@ struct OpenCopy {
 struct PlannedMap {
   unsigned number = 0;
   int64_t panels = 1, panelBytes = 0, panelElements = 0;
+  std::vector<program::BoxDim> box = {};
 };
 
 /// One kernel in the making: what ops read and change.

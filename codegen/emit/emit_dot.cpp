@@ -1,6 +1,8 @@
 // Dots by fma and by mma.sync.
 #include "codegen/emit/emission.h"
 
+#include <algorithm>
+
 namespace tilewright::emit {
 
 namespace {
@@ -18,38 +20,99 @@ Values startOf(Emission &e, const Op &op, const DotOp &o, int64_t registers) {
                    : Values(static_cast<size_t>(registers), e.ops.constant(tile.type, int64_t(0)));
 }
 
-/// Outer products of registers, one lane along the contracted axes at a time.
-llvm::Error emitFmaDot(Emission &e, const Op &op, const DotOp &o) {
-  const Tile &tile = e.p[op.results[0]].tile;
-  llvm::Expected<HeldLayout> held = e.held(op, tile.layout);
-  if (!held)
-    return held.takeError();
-  Values sums = startOf(e, op, o, held->registers());
-  int64_t depth = 1;
-  for (AxisId axis : o.over)
-    depth *= e.extent(axis);
-  for (int64_t k = 0; k < depth; ++k) {
-    HeldLayout at = *held;
-    int64_t rest = k;
-    for (size_t a = o.over.size(); a-- > 0; rest /= e.extent(o.over[a]))
-      at.fix(o.over[a], rest % e.extent(o.over[a]));
+/// Outer products of registers: loops over the contracted axes, of which the last takes some lanes
+/// at a time.
+class FmaDot {
+public:
+  FmaDot(Emission &e, const Op &op, const DotOp &o, const HeldLayout &held)
+      : e(e), op(op), o(o), tile(e.p[op.results[0]].tile) {
+    over.assign(o.over.begin(), o.over.end());
+    int64_t most = std::max<int64_t>(mostProducts / held.registers(), 1);
+    atOnce = std::min(mostAtOnce, most);
+    while (e.extent(over.back()) % atOnce != 0)
+      --atOnce;
+  }
+
+  llvm::Expected<Values> run(const HeldLayout &held, Values sums) {
+    sums = multiply(held, 0, std::move(sums));
+    if (failed)
+      return std::move(error);
+    llvm::consumeError(std::move(error));
+    return sums;
+  }
+
+private:
+  static constexpr int64_t mostProducts = 512, mostAtOnce = 16; // in one block
+
+  Values multiply(const HeldLayout &at, size_t axis, Values sums) {
+    bool isLast = axis + 1 == over.size();
+    int64_t step = isLast ? atOnce : 1, extent = e.extent(over[axis]);
+    auto some = [&](const HeldLayout &from, Expr first, Values before) {
+      for (int64_t lane = 0; lane < step && !failed; ++lane) {
+        HeldLayout inner = from;
+        if (first)
+          inner.fix(over[axis], lane, first, extent - step);
+        else
+          inner.fix(over[axis], lane);
+        before = isLast ? addProducts(inner, std::move(before))
+                        : multiply(inner, axis + 1, std::move(before));
+      }
+      return before;
+    };
+    if (extent == step)
+      return some(at, Expr(), std::move(sums));
+    return e.k.forLoop(e.k.c32(0), e.k.c32(extent), e.k.c32(step), sums,
+                       [&](llvm::Value *first, const Values &before) -> Values {
+                         IndexEmitter::Scope scope(e.index);
+                         Expr group = e.p.context->freshVariable(VarKind::Step, "lanes");
+                         e.index.bind(group, Interval::ofExtent(extent / step),
+                                      step == 1 ? first : e.b.CreateUDiv(first, e.k.c32(step)));
+                         return some(at, group * step, before);
+                       });
+  }
+
+  Values addProducts(const HeldLayout &at, Values sums) {
     std::vector<Values> sides;
     for (const ScalarExpr *scalar : {&o.left, &o.right}) {
       AxisSet axes = e.p.axesOf(*scalar);
       HeldLayout part = at.restrictedTo(axes);
       llvm::Expected<Values> values = evaluate(e, op, *scalar, part);
-      if (!values)
-        return values.takeError();
+      if (!values) {
+        failed = true;
+        error = llvm::joinErrors(std::move(error), values.takeError());
+        return sums;
+      }
       for (llvm::Value *&value : *values)
         value = e.ops.convert(scalar->type(), tile.type, value);
       sides.push_back(*pickRegisters(*values, part, axes, at));
     }
     for (size_t r = 0; r < sums.size(); ++r)
       sums[r] = multiplyAdd(e, tile.type, sides[0][r], sides[1][r], sums[r]);
+    return sums;
   }
-  for (llvm::Value *&sum : sums)
+
+  Emission &e;
+  const Op &op;
+  const DotOp &o;
+  const Tile &tile;
+  std::vector<AxisId> over;
+  int64_t atOnce = 1;
+  bool failed = false;
+  llvm::Error error = llvm::Error::success();
+};
+
+llvm::Error emitFmaDot(Emission &e, const Op &op, const DotOp &o) {
+  const Tile &tile = e.p[op.results[0]].tile;
+  llvm::Expected<HeldLayout> held = e.held(op, tile.layout);
+  if (!held)
+    return held.takeError();
+  llvm::Expected<Values> sums =
+      FmaDot(e, op, o, *held).run(*held, startOf(e, op, o, held->registers()));
+  if (!sums)
+    return sums.takeError();
+  for (llvm::Value *&sum : *sums)
     sum = e.ops.round(tile.type, sum);
-  e.define(op.results[0], std::move(sums));
+  e.define(op.results[0], std::move(*sums));
   return llvm::Error::success();
 }
 

@@ -12,51 +12,6 @@ llvm::Error refuseCopy(const Program &p, const Op &op, std::string message) {
   return p.errorAt(op.where, std::move(message), DiagClass::Unsupported);
 }
 
-/// Dims of the tensor that the buffer's axes go along, in the order of the buffer.
-llvm::Expected<std::vector<size_t>> boxDims(const Program &p, const Op &op, const CopyOp &o) {
-  const Buffer &buffer = p[o.buffer];
-  std::vector<size_t> result;
-  for (AxisId axis : buffer.order) {
-    std::vector<size_t> found;
-    for (size_t d = 0; d < o.from.index.size(); ++d)
-      if (o.from.index[d] == p[axis].var)
-        found.push_back(d);
-    if (found.size() != 1)
-      return refuseCopy(p, op,
-                        fmt::format("{} goes along {} dims of {}, a box along one", p[axis].name,
-                                    found.size(), p[o.from.tensor].name));
-    if (!result.empty() && found[0] < result.back())
-      return refuseCopy(p, op,
-                        fmt::format("{} holds the axes in another order than {} has them: "
-                                    "tma does not transpose",
-                                    buffer.name, p[o.from.tensor].name));
-    result.push_back(found[0]);
-  }
-  if (result.back() + 1 != o.from.index.size())
-    return refuseCopy(
-        p, op,
-        fmt::format("the last axis of {} is not that of {}", buffer.name, p[o.from.tensor].name));
-  return result;
-}
-
-/// TMA fills with zeros beyond the tensor: lanes that do not count must lie there.
-llvm::Error checkBounds(const Program &p, const Op &op, const CopyOp &o,
-                        const std::vector<size_t> &dims) {
-  if (!o.conditions.empty())
-    return refuseCopy(p, op, "tma takes no conditions: copy via cp.async");
-  const Buffer &buffer = p[o.buffer];
-  for (size_t i = 0; i < buffer.order.size(); ++i) {
-    const Axis &axis = p[buffer.order[i]];
-    Expr dim = p[o.from.tensor].dims[dims[i]];
-    if (axis.lower || (axis.bound && axis.bound != dim))
-      return refuseCopy(p, op,
-                        fmt::format("{} is cut off at other places than dim {} of {} ends: "
-                                    "copy via cp.async",
-                                    axis.name, dims[i], p[o.from.tensor].name));
-  }
-  return llvm::Error::success();
-}
-
 } // namespace
 
 llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPlan &shared,
@@ -67,19 +22,16 @@ llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPl
     const auto *o = op.as<CopyOp>();
     if (!o || o->way != CopyWay::Tma || error)
       return;
-    llvm::Expected<std::vector<size_t>> dims = boxDims(p, op, *o);
-    error = dims ? checkBounds(p, op, *o, *dims) : dims.takeError();
-    if (error)
+    llvm::Expected<std::vector<program::BoxDim>> box = boxOf(p, *o);
+    if (!box) {
+      error = refuseCopy(p, op, takeDiag(box.takeError()).message);
       return;
+    }
     const Buffer &buffer = p[o->buffer];
     const BufferPlace &place = shared.buffers[o->buffer.index];
     const program::TensorInfo &tensor = p[o->from.tensor];
     int64_t elementBytes = bitWidth(tensor.type) / 8,
             inner = p[buffer.order.back()].extent.constant();
-    if (elementBytes == 0 || buffer.padElements != 0) {
-      error = refuseCopy(p, op, "tma takes whole bytes and rows without padding");
-      return;
-    }
     PlannedMap planned;
     planned.number = static_cast<unsigned>(result.size());
     planned.panelElements = place.swizzle ? place.swizzle / elementBytes : inner;
@@ -98,18 +50,19 @@ llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPl
     map.dtype = tensor.type;
     map.swizzleBytes = place.swizzle;
     int64_t stride = elementBytes;
-    for (size_t d = tensor.dims.size(); d-- > 0;) {
+    for (size_t n = box->size(); n-- > 0;) {
+      const program::BoxDim &dim = (*box)[n];
+      int64_t extent = 1;
+      for (size_t d = dim.first; d <= dim.last; ++d)
+        extent *= tensor.dims[d].constant();
       if (!map.dims.empty())
         map.strides.push_back(stride);
-      map.dims.push_back(tensor.dims[d].constant());
-      stride *= tensor.dims[d].constant();
-      auto at = std::find(dims->begin(), dims->end(), d);
-      int64_t box =
-          at == dims->end()
-              ? 1
-              : p[buffer.order[static_cast<size_t>(at - dims->begin())]].extent.constant();
-      map.box.push_back(d + 1 == tensor.dims.size() ? planned.panelElements : box);
+      map.dims.push_back(extent);
+      stride *= extent;
+      int64_t size = dim.axis.isValid() ? p[dim.axis].extent.constant() : 1;
+      map.box.push_back(n + 1 == box->size() ? planned.panelElements : size);
     }
+    planned.box = std::move(*box);
     maps[&op] = planned;
     result.push_back(std::move(map));
   });
@@ -127,10 +80,10 @@ void emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Value *slo
                     llvm::Value *barrier) {
   const PlannedMap &map = e.maps.at(&op);
   Values starts;
-  for (size_t d = o.from.index.size(); d-- > 0;) {
-    Expr index = o.from.index[d];
-    AxisId axis = index.isVariable() ? e.p.axisOf(index.variable()) : AxisId{};
-    Expr start = axis.isValid() ? e.coordinate(axis, e.number(0)) : e.now(index);
+  for (size_t n = map.box.size(); n-- > 0;) {
+    Expr start = e.now(map.box[n].start);
+    if (AxisId axis = map.box[n].axis; axis.isValid())
+      start = e.index.simplify(start + e.coordinate(axis, e.number(0)));
     starts.push_back(e.b.CreateSExtOrTrunc(e.index.index(start), e.k.i32));
   }
   for (int64_t panel = 0; panel < map.panels; ++panel) {

@@ -1,6 +1,5 @@
 // The programs of tests/programs, emitted and run on the emulator, against the interpreter; and
 // what the emulator counts against the folds.
-#include "analysis/program/fold.h"
 #include "codegen/compile.h"
 #include "codegen/emit/testing/emulate.h"
 
@@ -9,8 +8,6 @@
 namespace tilewright::emit::testing {
 namespace {
 
-using program::Count;
-using program::Folds;
 using program::Program;
 using program::SizeValues;
 using program::testing::describe;
@@ -47,36 +44,6 @@ bool repeatsLoads(const std::string &name) {
   return false;
 }
 
-void compareCounts(const std::string &name, const Program &program, const Emulated &run,
-                   const std::string &what) {
-  Folds folds = foldsOf(program);
-  auto fold = [&](Count count) { return folds.at(folds.counts[count], {}).value_or(-1); };
-  const EmulationCounts &counts = run.counts;
-  EXPECT_EQ(run.info.launch.grid, fold(Count::Ctas)) << what;
-  EXPECT_EQ(run.info.launch.threads, fold(Count::Threads)) << what;
-  EXPECT_EQ(run.info.launch.sharedBytes, fold(Count::SharedBytes)) << what;
-  EXPECT_EQ(counts.mmaInstructions, fold(Count::Mmas)) << what;
-  EXPECT_EQ(counts.warpgroupProducts, fold(Count::Wgmmas)) << what;
-  EXPECT_EQ(counts.atomics, fold(Count::Atomics) + fold(Count::SplitArrivals)) << what;
-  // Made visible once before roles part.
-  int64_t start = program.producerWarps ? fold(Count::Ctas) : 0;
-  EXPECT_EQ(counts.barriers, fold(Count::Barriers) + start) << what;
-  int64_t copied = counts.asyncCopyBytes + counts.tensorCopyBytes;
-  if (name == "convolution") // a window's padding is read nowhere
-    EXPECT_LE(copied, fold(Count::CopiedBytes)) << what;
-  else
-    EXPECT_EQ(copied, fold(Count::CopiedBytes)) << what;
-  int64_t workspace = fold(Count::WorkspaceBytes) / 2, splits = 1;
-  if (workspace)
-    splits = program.grid.variables.back().count.constant();
-  int64_t resets = 4 * fold(Count::SplitArrivals) / splits;
-  EXPECT_EQ(counts.globalWrittenBytes, fold(Count::WrittenBytes) + workspace + resets) << what;
-  if (repeatsLoads(name))
-    EXPECT_GE(counts.globalReadBytes, fold(Count::ReadBytes) + workspace) << what;
-  else
-    EXPECT_EQ(counts.globalReadBytes, fold(Count::ReadBytes) + workspace) << what;
-}
-
 /// Two warpgroups beside each other with 64 columns between them: half a panel each.
 bool cutsPanels(const SizeValues &sizes) {
   auto columns = sizes.find("WC"), warps = sizes.find("W"), rows = sizes.find("WR");
@@ -101,7 +68,7 @@ void compareRuns(const program::testing::GoldenProgram &golden, const Program &s
   }
   ASSERT_TRUE(bool(got)) << what << takeDiag(got.takeError()).str();
   if (agree(got->results, wanted->results, toleranceOf(golden.name), what))
-    compareCounts(golden.name, program, *got, what);
+    expectCounts(program, *got, {repeatsLoads(golden.name), golden.name == "convolution"}, what);
 }
 
 class GoldenEmission : public ::testing::TestWithParam<size_t> {};

@@ -57,13 +57,13 @@ HeldLayout HeldLayout::restrictedTo(const AxisSet &axes) const {
   HeldLayout result = *of(source.withoutAxes(missing), warps); // digits stay numbers
   for (auto [axis, lane] : fixed)
     if (program::contains(axes, axis))
-      result.fix(axis, lane);
+      result.fixed[axis] = lane;
   return result;
 }
 
 int64_t HeldLayout::registerPart(AxisId axis, int64_t r) const {
   if (auto at = fixed.find(axis); at != fixed.end())
-    return at->second;
+    return at->second.lane;
   int64_t part = 0;
   for (const PlacedDigit &digit : inRegisters)
     if (digit.axis == axis)
@@ -80,8 +80,8 @@ std::vector<int64_t> HeldLayout::parts(const AxisSet &axes, int64_t r) const {
 
 Expr HeldLayout::threadPart(AxisId axis, Expr lane, Expr warp) const {
   Expr part = lane.context().constant(0);
-  if (fixed.count(axis))
-    return part;
+  if (auto at = fixed.find(axis); at != fixed.end())
+    return at->second.from ? at->second.from : part;
   for (const PlacedDigit &digit : inLanes)
     if (digit.axis == axis && !digit.isCopy())
       part = part + digitOf(digit, lane) * digit.stride;
@@ -93,6 +93,8 @@ Expr HeldLayout::threadPart(AxisId axis, Expr lane, Expr warp) const {
 
 uint64_t HeldLayout::threadBits(AxisId axis) const {
   uint64_t bits = 0;
+  if (auto at = fixed.find(axis); at != fixed.end())
+    return at->second.from ? UINT64_MAX : 0;
   for (const std::vector<PlacedDigit> *digits : {&inLanes, &inWarps})
     for (const PlacedDigit &digit : *digits) {
       if (digit.axis != axis || digit.isCopy())
@@ -111,7 +113,7 @@ uint64_t HeldLayout::threadBits(AxisId axis) const {
 
 int64_t HeldLayout::reach(AxisId axis) const {
   if (auto at = fixed.find(axis); at != fixed.end())
-    return at->second + 1;
+    return at->second.most + at->second.lane + 1;
   int64_t last = 0;
   for (const std::vector<PlacedDigit> *digits : {&inRegisters, &inLanes, &inWarps})
     for (const PlacedDigit &digit : *digits)

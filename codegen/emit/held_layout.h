@@ -33,7 +33,10 @@ public:
   const std::vector<PlacedDigit> &warpDigits() const { return inWarps; }
 
   /// The lane of an axis that all holders have, for an axis that the layout lacks.
-  void fix(AxisId axis, int64_t lane) { fixed[axis] = lane; }
+  void fix(AxisId axis, int64_t lane) { fixed[axis] = {lane, Expr(), 0}; }
+  /// The same for a lane that is known at run time: `from` + `lane`, where `from` is at most
+  /// `most`.
+  void fix(AxisId axis, int64_t lane, Expr from, int64_t most) { fixed[axis] = {lane, from, most}; }
 
   /// What a tile of these axes alone has of it: digits of others go, or become copies.
   HeldLayout restrictedTo(const AxisSet &axes) const;
@@ -55,7 +58,12 @@ private:
   Layout source;
   int64_t count = 1;
   std::vector<PlacedDigit> inRegisters, inLanes, inWarps;
-  std::map<AxisId, int64_t> fixed;
+  struct Fixed {
+    int64_t lane;
+    Expr from; ///< null: 0
+    int64_t most;
+  };
+  std::map<AxisId, Fixed> fixed;
 };
 
 /// The value of a digit of a number.

@@ -3,12 +3,12 @@
 // lowering and the instruction are those that prices, registers and shared memory are taken for.
 #include "analysis/explore/plan_search.h"
 #include "analysis/explore/testing/explore.h"
-#include "analysis/solve/compiled.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/lower.h"
 #include "tests/fuzz/random_program.h"
 #include "tests/tilings/bundled_kernels.h"
+#include "tests/tilings/drawn_points.h"
 
 #include <iostream>
 #include <map>
@@ -21,7 +21,6 @@ namespace {
 
 constexpr DeviceLimits limits;
 constexpr size_t draws = 6;
-constexpr uint64_t maxNodes = 20000; ///< of a search for one tiling
 
 struct Outcome {
   size_t made = 0, refused = 0;
@@ -40,32 +39,6 @@ std::string withoutDetails(const std::string &text) {
     }
   }
   return result;
-}
-
-/// The first feasible tiling, and the first ones where each parameter has some of its candidates
-/// only, drawn anew each time.
-std::set<std::vector<int64_t>> pointsOf(const TiledGroup &tiled, std::mt19937_64 &random) {
-  auto system = makeSystem(tiled.space, tiled.constraints, CandidatePlan::standard());
-  EXPECT_TRUE(bool(system)) << takeDiag(system.takeError()).message;
-  std::set<std::vector<int64_t>> points;
-  for (size_t draw = 0; draw <= draws; ++draw) {
-    ConstraintSystem drawn = *system;
-    if (draw > 0)
-      for (SolveParameter &parameter : drawn.parameters) {
-        std::erase_if(parameter.candidates, [&](int64_t) { return random() % 2 == 0; });
-        if (parameter.candidates.empty())
-          parameter.candidates =
-              system->parameters[&parameter - drawn.parameters.data()].candidates;
-      }
-    auto compiled = CompiledSystem::compile(drawn);
-    EXPECT_TRUE(bool(compiled)) << takeDiag(compiled.takeError()).message;
-    std::vector<int64_t> point;
-    if (compiled->findFirst(point, {.maxNodes = maxNodes}).verdict() == Verdict::Yes)
-      points.insert(std::move(point));
-    else if (draw == 0)
-      break;
-  }
-  return points;
 }
 
 void expectAsPriced(const BundledKernel &kernel, Outcome &outcome) {
@@ -92,7 +65,7 @@ void expectAsPriced(const BundledKernel &kernel, Outcome &outcome) {
     plan.context = made->context;
     plan.tiled = tiled;
     plan.instruction = instruction;
-    for (const std::vector<int64_t> &values : pointsOf(*tiled, random)) {
+    for (const std::vector<int64_t> &values : pointsOf(*tiled, random, draws)) {
       plan.values = values;
       std::string where = kernel.name + " " + std::string(toString(instruction));
       for (size_t i = 0; i < plan.values.size(); ++i)

@@ -30,6 +30,12 @@ struct Variant {
   Instruction instruction = Instruction::Fma; ///< of a dot of tiles
   /// Reductions and dots are loops of the thread that makes an element, and no tiles of their own.
   bool isByLoops = false;
+  /// By parameter: whether its tile is one element, which has no axis. Only where that changes the
+  /// structure: batches and further rows of a dot by matrix instructions. Empty: none.
+  std::vector<bool> isOne = {};
+  /// By parameter: whether its tile covers a dim that is no multiple of what matrix instructions
+  /// take, and is padded to it. Empty: none.
+  std::vector<bool> isPadded = {};
   bool operator==(const Variant &) const = default;
 };
 
@@ -40,8 +46,8 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
                                   Instruction instruction = Instruction::Fma,
                                   bool isByLoops = false);
 
-/// Unsupported, naming the op, for what has no program yet: wgmma, convolutions as products of
-/// tiles, chains of dots, scatters. A dot's sum is not split (split_k 1).
+/// Unsupported, naming the op, for what has no program yet: convolutions as products of tiles,
+/// chains of dots, scatters.
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
                                      const TiledGroup &group, const Variant &variant);
 

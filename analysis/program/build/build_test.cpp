@@ -368,7 +368,8 @@ store y[i, j] = bf16(bf16(c) + d)
 TEST(BuiltPrograms, DotOfMatrixInstructions) {
   EXPECT_EQ(Example(gemm).program({}, Instruction::MmaSync),
             R"(kernel y(a: bf16[64, 96], b: bf16[96, 48], bias: bf16[48]) -> y: bf16[64, 48]
-let WR = min(pow2divisor(W), pow2divisor(max(t0 // 16, 1)))
+let WX = W * t0 * 2 // t1
+let WR = min(min(pow2divisor(W), pow2divisor(max(t0 // 16, 1))), max(cdiv(W, pow2divisor(max(t1 // 8, 1))), sel(ge(WX, 1024), 32, sel(ge(WX, 256), 16, sel(ge(WX, 64), 8, sel(ge(WX, 16), 4, sel(ge(WX, 4), 2, 1)))))))
 let WC = W // WR
 warps W
 grid p < cdiv(64, t0), q < cdiv(48, t1)

@@ -80,7 +80,7 @@ std::vector<unsigned> Builder::axisOrder() const {
   std::vector<unsigned> order;
   auto add = [&](unsigned parameter) {
     bool isThere = std::find(order.begin(), order.end(), parameter) != order.end();
-    if (!isThere && group.space.parameters[parameter].extent > 1)
+    if (!isThere && group.space.parameters[parameter].extent > 1 && !isOne(parameter))
       order.push_back(parameter);
   };
   std::vector<int64_t> dims = resultShape(graph[frame.root], {})->minorToMajorOrDefault();
@@ -96,6 +96,18 @@ std::vector<unsigned> Builder::axisOrder() const {
       std::rotate(at, at + 1, order.end());
   }
   return order;
+}
+
+/// Elements of a dim that are a multiple of what the matrix instruction takes: its left operand's
+/// rows are the last but one of the root's dims in memory.
+int64_t Builder::wholeInstructions(unsigned parameter) const {
+  if (std::binary_search(frame.reduced.begin(), frame.reduced.end(), parameter))
+    return 256 / static_cast<int64_t>(bitWidth(graph[graph[frame.dot].operands[0]].shape.dtype));
+  std::vector<unsigned> order = axisOrder();
+  std::erase_if(order, [&](unsigned other) { return other >= frame.isRow.size(); });
+  if (parameter == order.back())
+    return 8;
+  return variant.instruction == Instruction::Wgmma ? 64 : 16;
 }
 
 AxisId Builder::makeAxis(unsigned parameter) {
@@ -116,6 +128,10 @@ AxisId Builder::makeAxis(unsigned parameter) {
       stepNames[parameter] = names.of("tuv");
       index = steps[parameter] = context.variable(VarKind::Step, stepNames[parameter]);
     }
+    if (isPadded(parameter)) {
+      int64_t unit = wholeInstructions(parameter);
+      axis.extent = p.number((of.extent + unit - 1) / unit * unit);
+    }
     axis.origin = axis.extent * index;
   }
   p.axes.push_back(std::move(axis));
@@ -129,8 +145,10 @@ void Builder::makeAxes() {
     if (of.extent <= 1 || isWhole(dim))
       continue;
     std::string name = names.of("pqrs");
-    Expr size = context.variable(VarKind::TileParam, of.name);
+    Expr size = isOne(dim) ? p.number(1) : context.variable(VarKind::TileParam, of.name);
     programIds[dim] = context.variable(VarKind::ProgramId, name);
+    if (isOne(dim))
+      bounds.set(programIds[dim], Interval::ofExtent(of.extent));
     p.grid.variables.push_back({name, programIds[dim], p.number(of.extent).ceilDiv(size)});
   }
   for (unsigned parameter : axisOrder())
@@ -138,7 +156,9 @@ void Builder::makeAxes() {
   for (unsigned dim = 0; dim < rank; ++dim) {
     if (frame.joined[dim] && isWhole(dim))
       axisOf[dim] = axisOf[*frame.joined[dim]];
-    rootAt.push_back(axisOf[dim] ? p[*axisOf[dim]].var : p.number(0));
+    rootAt.push_back(axisOf[dim]  ? p[*axisOf[dim]].var
+                     : isOne(dim) ? programIds[dim]
+                                  : p.number(0));
     bool isRow = !frame.isReduction || frame.isRow[dim];
     if (axisOf[dim])
       insert(isRow ? rowAxes : columnAxes, *axisOf[dim]);
@@ -156,6 +176,25 @@ void Builder::makeAxes() {
   simplifier.emplace(context, bounds);
 }
 
+/// Warps along the rows of mma.sync's results. A warp reads rows / r + columns · r / W lines of
+/// operands a step, the fewest where r² is about W · rows / columns; whole instructions of 16 x 8
+/// have to be left.
+Expr Builder::rowsOfWarps() {
+  Expr rows = p[rowAxes[rowAxes.size() - 2]].extent, columns = p[rowAxes.back()].extent;
+  Expr ratio = context.variable(VarKind::TileParam, names.take("WX")), fewest = p.number(1);
+  p.lets.push_back({"WX", ratio, (p.warps * rows * 2).floorDiv(columns)});
+  for (int64_t r : {2, 4, 8, 16, 32})
+    fewest = tilewright::select(ratio.isAtLeast(p.number(r * r)), p.number(r), fewest);
+  Expr most = p.warps.pow2Divisor().min(rows.floorDiv(16).max(1).pow2Divisor());
+  Expr least = p.warps.ceilDiv(columns.floorDiv(8).max(1).pow2Divisor());
+  return fewest.max(least).min(most);
+}
+
+/// Warpgroups one below the other as long as there are 64 rows for each.
+Expr Builder::warpgroupRows(Expr rows) const {
+  return p.warps.floorDiv(4).pow2Divisor().min(rows.floorDiv(64).max(1).pow2Divisor());
+}
+
 /// `let V`: neighbours that a thread holds; `let G`: threads that share a row, as many as it has
 /// vectors, but beyond a warp only while there are more threads than rows.
 void Builder::makeLayoutSizes() {
@@ -164,13 +203,13 @@ void Builder::makeLayoutSizes() {
   vector = context.variable(VarKind::TileParam, "V");
   p.lets.push_back({"V", vector, p.number(1)});
   if (frame.dot.isValid() && variant.instruction != Instruction::Fma && rowAxes.size() >= 2) {
-    // As many warps along the rows as have whole instructions there.
+    bool isGroup = variant.instruction == Instruction::Wgmma;
+    Expr rows = p[rowAxes[rowAxes.size() - 2]].extent, parts = p.warps;
+    Expr along = isGroup ? warpgroupRows(rows) : rowsOfWarps();
     warpRows = context.variable(VarKind::TileParam, names.take("WR"));
     warpColumns = context.variable(VarKind::TileParam, names.take("WC"));
-    Expr rows = p[rowAxes[rowAxes.size() - 2]].extent;
-    p.lets.push_back(
-        {"WR", warpRows, p.warps.pow2Divisor().min(rows.floorDiv(16).max(1).pow2Divisor())});
-    p.lets.push_back({"WC", warpColumns, p.warps.floorDiv(warpRows)});
+    p.lets.push_back({"WR", warpRows, along});
+    p.lets.push_back({"WC", warpColumns, (isGroup ? parts.floorDiv(4) : parts).floorDiv(warpRows)});
     return;
   }
   if (!frame.isReduction || !frame.isAlongRows)
@@ -207,7 +246,8 @@ std::optional<LayoutSpec> Builder::layoutOf(const AxisSet &axes) const {
     all = axes;
   order.assign(all.begin(), all.end());
   if (warpRows && all == rowAxes) {
-    spec.family = LayoutFamily::Mma;
+    spec.family =
+        variant.instruction == Instruction::Wgmma ? LayoutFamily::Wgmma : LayoutFamily::Mma;
     spec.arguments = {warpRows, warpColumns};
   }
   // Rows lie in the same threads whichever columns a tile has: threads share rows along the last

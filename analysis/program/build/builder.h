@@ -69,6 +69,8 @@ private:
   AxisId makeAxis(unsigned parameter);
   std::vector<unsigned> axisOrder() const;
   void makeLayoutSizes();
+  Expr rowsOfWarps();
+  Expr warpgroupRows(Expr rows) const;
   std::optional<LayoutSpec> layoutOf(const AxisSet &axes) const;
   std::optional<Coordinates> coordinatesOf(OpId root);
   std::optional<Coordinates> readAt(OpId from, const Coordinates &at, OpId op);
@@ -77,6 +79,13 @@ private:
   llvm::Error store(OpId root, const Coordinates &at);
   void tidy();
   bool isWhole(unsigned parameter) const { return variant.isWhole[parameter]; }
+  bool isOne(unsigned parameter) const {
+    return !variant.isOne.empty() && variant.isOne[parameter];
+  }
+  bool isPadded(unsigned parameter) const {
+    return !variant.isPadded.empty() && variant.isPadded[parameter];
+  }
+  int64_t wholeInstructions(unsigned parameter) const;
   bool isStepped(unsigned parameter) const { return bool(steps[parameter]); }
 
   // levels.cpp

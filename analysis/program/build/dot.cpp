@@ -8,6 +8,7 @@
 // copies run ahead, a pass decides.
 #include "analysis/program/build/builder.h"
 #include "analysis/program/infer.h"
+#include "analysis/tiling/matrix_product.h"
 
 #include <algorithm>
 
@@ -104,8 +105,9 @@ Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guar
   auto domain = iterationDomain(graph, id, context);
   if (!domain)
     return domain.takeError();
-  if (variant.instruction == Instruction::Wgmma)
-    return unsupported(id, "by wgmma");
+  if (variant.instruction == Instruction::MmaSync && op.operands.size() == 2 &&
+      graph[op.operands[0]].shape.dtype == DType::F32 && tf32Products(graph, op) != 1)
+    return unsupported(id, "by several products of TF32");
   const std::vector<unsigned> &parameters = Frame::parametersOf(group, id);
   if (domain->reductions.size() != parameters.size())
     return unsupported(id, "its contracted dims have no parameters");
@@ -135,8 +137,9 @@ Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guar
     if (!without(over, p.axesOf(*operand)).empty())
       return unsupported(id, "an operand is the same along the contracted dim");
     bool isDirect = operand->nodes.size() == 1;
-    if (!isDirect && variant.instruction == Instruction::MmaSync)
-      return unsupported(id, "an operand of mma.sync is computed");
+    if (!isDirect && variant.instruction != Instruction::Fma)
+      return unsupported(id, fmt::format("an operand of {} is computed",
+                                         tilewright::toString(variant.instruction)));
     if (!isDirect && !padOfSlots(*operand).is(0))
       return unsupported(id, "what is computed of an operand's padding is not zero");
     operands.push_back(std::move(*operand));
@@ -146,6 +149,10 @@ Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guar
   AxisSet axes = p.axesOf(operands[0]);
   unite(axes, p.axesOf(operands[1]));
   axes = without(std::move(axes), over);
+  if (variant.instruction != Instruction::Fma && !warpRows)
+    return unsupported(id, "its result is a single row or column");
+  if (warpRows && rowAxes.size() > 2)
+    return unsupported(id, "rows or columns of a tile come from several dims");
   if (warpRows && axes != rowAxes)
     return unsupported(id, "its tile is none of rows and columns");
   auto inner = static_cast<unsigned>(levels.size() - 1);
@@ -153,10 +160,15 @@ Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guar
   ValueId sum = newValue(type, axes, inner);
   append(outer, FullOp{0, type, axes, layoutOf(axes)}, {sum});
   DotOp dot;
+  // Rows of a matrix instruction's results are those of its left operand.
+  if (warpRows && !contains(p.axesOf(operands[0]), axes.front()))
+    std::swap(operands[0], operands[1]);
   dot.left = std::move(operands[0]);
   dot.right = std::move(operands[1]);
   dot.over = over;
-  dot.way = variant.instruction == Instruction::MmaSync ? DotWay::MmaSync : DotWay::Fma;
+  dot.way = variant.instruction == Instruction::Wgmma     ? DotWay::Wgmma
+            : variant.instruction == Instruction::MmaSync ? DotWay::MmaSync
+                                                          : DotWay::Fma;
   dot.isAdded = true;
   append(inner, std::move(dot), {sum});
   for (unsigned i = 0; i < opened; ++i)

@@ -236,6 +236,20 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
         frame->isReduction && std::binary_search(frame->reduced.begin(), frame->reduced.end(), i);
     variant.isWhole.push_back((isColumn || isReduced) && values[i] >= parameter.extent);
   }
+  if (variant.instruction == Instruction::Fma)
+    return variant;
+  constexpr int64_t rows = 16; // of an instruction, which takes 32 bytes of the contracted dim
+  const Shape &left = graph[graph[frame->dot].operands[0]].shape;
+  const int64_t depth = 256 / static_cast<int64_t>(bitWidth(left.dtype));
+  for (size_t i = 0; i < group.space.parameters.size(); ++i) {
+    int64_t extent = group.space.parameters[i].extent;
+    bool isParallel = i < frame->isRow.size();
+    bool isContracted = std::binary_search(frame->reduced.begin(), frame->reduced.end(), i);
+    variant.isOne.push_back(isParallel && values[i] == 1 && extent > 1);
+    variant.isPadded.push_back(
+        extent > 1 && values[i] == extent &&
+        ((isParallel && extent % rows != 0) || (isContracted && extent % depth != 0)));
+  }
   return variant;
 }
 

@@ -6,6 +6,7 @@
 #include "codegen/shrink.h"
 #include "tests/fuzz/random_program.h"
 #include "tests/tilings/bundled_kernels.h"
+#include "tests/tilings/drawn_points.h"
 
 #include <iostream>
 #include <set>
@@ -48,14 +49,6 @@ struct Totals {
     }
   }
 };
-
-/// Layers repeat each other but for the names of their ops.
-std::string textWithoutNames(Module module) {
-  Graph &graph = module.graph(module.entryId);
-  for (uint32_t i = 0; i < graph.size(); ++i)
-    graph.op(OpId{i}).name = "v" + std::to_string(i);
-  return printHlo(module);
-}
 
 /// A whole kernel, then the same over small tensors, at a few tile sizes each. Kernels that
 /// are dots of tiles have no programs and are left out.

@@ -1,6 +1,6 @@
 #include "analysis/program/pass/chunk.h"
 
-#include "analysis/program/pass/names.h"
+#include "analysis/program/pass/edit.h"
 #include "analysis/program/substitute.h"
 #include "analysis/support/diag.h"
 

@@ -2,9 +2,13 @@
 
 #include "analysis/program/build/build.h"
 #include "analysis/program/pass/chunk.h"
+#include "analysis/program/pass/copies.h"
 #include "analysis/program/pass/pipeline.h"
+#include "analysis/program/pass/roles.h"
+#include "analysis/program/pass/split.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/vectorise.h"
+#include "analysis/program/verify.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/element_work.h"
 #include "analysis/tiling/resources.h"
@@ -74,19 +78,81 @@ llvm::Error addVectorised(PlanProgram &out, int64_t mostLanes) {
   return llvm::Error::success();
 }
 
-llvm::Error addPipelined(PlanProgram &out) {
-  llvm::Expected<Program> ahead = pipeline(out.last());
-  if (!ahead)
-    return addUnapplied(out, "pipeline", ahead.takeError());
-  out.stages.push_back({"pipeline", std::move(*ahead), {}});
+/// A pass that says nothing but its program.
+llvm::Error addPlain(PlanProgram &out, const char *name, llvm::Expected<Program> made) {
+  if (!made)
+    return addUnapplied(out, name, made.takeError());
+  out.stages.push_back({name, std::move(*made), {}});
+  return llvm::Error::success();
+}
+
+llvm::Error addAsync(PlanProgram &out) {
+  llvm::Expected<AsyncProgram> async = copyAsync(out.last());
+  if (!async)
+    return addUnapplied(out, "cp.async", async.takeError());
+  PlanStage made{"cp.async", std::move(async->program), {}};
+  for (const NotAsync &other : async->others)
+    made.reasons.push_back(fmt::format("{}: {}", other.copy, other.reason));
+  out.stages.push_back(std::move(made));
+  return llvm::Error::success();
+}
+
+/// Is there a dot, one of this way if it is said?
+bool hasDotBy(const Program &program, std::optional<DotWay> way = std::nullopt) {
+  bool isFound = false;
+  forEachOp(program.body, [&](const Op &op, const LoopNest &) {
+    const auto *dot = op.as<DotOp>();
+    isFound = isFound || (dot && (!way || dot->way == *way));
+  });
+  return isFound;
+}
+
+/// How operands of dots come to them, and which CTAs share a sum.
+llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
+  if (!hasDotBy(out.last()))
+    return addPlain(out, "pipeline", pipeline(out.last()));
+  if (plan.value("split_k") > 1) {
+    llvm::Expected<Program> parts = split(out.last());
+    if (!parts) // the plan says so
+      return parts.takeError();
+    out.stages.push_back({"split", std::move(*parts), {}});
+  }
+  if (plan.value("group_m") > 1)
+    if (llvm::Error error = addPlain(out, "group", groupRows(out.last())))
+      return error;
+  SizeValues sizes = sizesOf(out.last(), *plan.tiled, plan.values);
+  if (llvm::Error error = addPlain(out, "banks", spreadOverBanks(out.last(), sizes)))
+    return error;
+  if (plan.instruction == Instruction::Wgmma && hasDotBy(out.last(), DotWay::Wgmma)) {
+    llvm::Expected<Program> produced = produce(out.last());
+    if (!produced) // its operands come in no other way
+      return produced.takeError();
+    out.stages.push_back({"producer", std::move(*produced), {}});
+    return llvm::Error::success();
+  }
+  if (llvm::Error error = addAsync(out))
+    return error;
+  return addPlain(out, "pipeline", pipeline(out.last()));
+}
+
+/// Lowerings pad a tile to whole instructions, programs do not yet.
+llvm::Error checkInstructions(const PlanProgram &out) {
+  if (!hasDotBy(out.last(), DotWay::MmaSync) && !hasDotBy(out.last(), DotWay::Wgmma))
+    return llvm::Error::success();
+  llvm::Expected<Program> concrete = substituteSizes(out.last(), out.sizes);
+  if (!concrete)
+    return concrete.takeError();
+  constexpr int wholeInstructions = 9;
+  for (const Violation &violation : verify(*concrete).violations)
+    if (violation.rule == wholeInstructions)
+      return makeError(DiagClass::Unsupported,
+                       "no program pads a tile to whole instructions yet: {}", violation.message);
   return llvm::Error::success();
 }
 
 } // namespace
 
 llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops) {
-  if (const int64_t splits = plan.value("split_k"); splits != 1)
-    return makeError(DiagClass::Unsupported, "no program for a sum that {} CTAs share yet", splits);
   llvm::Expected<Variant> variant =
       variantOf(plan.ops(), *plan.tiled, plan.values, plan.instruction, isByLoops);
   if (!variant)
@@ -106,9 +172,11 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
     return error;
   if (llvm::Error error = addVectorised(out, isElementwise ? size.vector : 128))
     return error;
-  if (llvm::Error error = addPipelined(out))
+  if (llvm::Error error = addDotPasses(out, plan))
     return error;
   out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
+  if (llvm::Error error = checkInstructions(out))
+    return error;
   return out;
 }
 

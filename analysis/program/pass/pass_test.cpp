@@ -1,5 +1,7 @@
 // Passes on texts: what becomes of them, and what they say where nothing does.
+#include "analysis/program/pass/copies.h"
 #include "analysis/program/pass/pipeline.h"
+#include "analysis/program/pass/split.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/vectorise.h"
 #include "analysis/program/substitute.h"
@@ -196,4 +198,152 @@ store c[i, j] = s
   auto plain = pipeline(programOf(copyOf("f32[64, 96]", "x[i, j]", "f32[64, 96]")));
   ASSERT_FALSE(bool(plain));
   EXPECT_EQ(takeDiag(plain.takeError()).message, "copy: no loop copies what it reads");
+}
+
+namespace {
+
+/// A product whose operands are copied through registers.
+std::string productOf(const std::string &left, const std::string &copyLeft,
+                      const std::string &right, const std::string &how) {
+  return "kernel gemm(a: " + left + ", b: " + right + R"() -> c: f32[64, 48]
+warps W
+grid p < cdiv(64, t0), q < cdiv(48, t1)
+axis i < t0 at t0 * p of 64, j < t1 at t1 * q of 48, k < k0 at k0 * t of 96
+ring A: )" +
+         left.substr(0, left.find('[')) +
+         R"([i,k]
+ring B: )" +
+         right.substr(0, right.find('[')) +
+         R"([k,j]
+s = full 0 f32[i,j] @ )" +
+         (how == "fma" ? "flat(1)" : "mma(1, W)") + R"(
+for t < cdiv(96, k0)
+  issue
+    copy A <- a[)" +
+         copyLeft + R"(] via regs
+    copy B <- b[k, j] via regs
+  s += dot(A, B) over k )" +
+         how + R"(
+store c[i, j] = s
+)";
+}
+
+std::string messageOf(llvm::Error error) { return takeDiag(std::move(error)).message; }
+
+} // namespace
+
+TEST(Split, SumsOfProducts) {
+  auto made = split(programOf(productOf("bf16[64, 96]", "i, k", "bf16[96, 48]", "mma.sync")));
+  ASSERT_TRUE(bool(made)) << messageOf(made.takeError());
+  std::string printed = printProgram(*made);
+  EXPECT_NE(printed.find("grid p < cdiv(64, t0), q < cdiv(48, t1), s1 < split_k\n"),
+            std::string::npos)
+      << printed;
+  EXPECT_NE(printed.find("for t < cdiv(96, k0) split s1/split_k\n"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("s = sum.splits s over s1\nstore c[i, j] = s\n"), std::string::npos)
+      << printed;
+  EXPECT_TRUE(verify(*made).violations.empty());
+  EXPECT_EQ(printProgram(programOf(printed)), printed);
+  auto twice = split(*made);
+  ASSERT_FALSE(bool(twice));
+  EXPECT_EQ(messageOf(twice.takeError()), "gemm: its sums are split already");
+  auto ahead = pipeline(*made);
+  ASSERT_TRUE(bool(ahead));
+  EXPECT_TRUE(verify(*ahead).violations.empty());
+}
+
+TEST(Split, SaysWhyNot) {
+  auto why = [](const std::string &text) {
+    auto made = split(programOf(text));
+    return made ? std::string() : messageOf(made.takeError());
+  };
+  EXPECT_EQ(why(copyOf("f32[64, 96]", "x[i, j]", "f32[64, 96]")), "copy: no loop sums up products");
+  const std::string head = R"(kernel sums(x: f32[64, 96]) -> y: f32[64]
+warps W
+grid p < cdiv(64, t0)
+axis i < t0 at t0 * p of 64, j < r0 at r0 * t of 96
+)";
+  EXPECT_EQ(why(head + R"(a = full 0 f32[i] @ flat(1)
+for t < cdiv(96, r0)
+  b = load x[i, j] @ flat(1) of i,j
+  c = reduce add b over j
+  a = map a + c
+store y[i] = a
+)"),
+            "sums: split_k needs sums of products: a is no sum of products");
+  EXPECT_EQ(why(head + R"(for t < cdiv(96, r0)
+  b = load x[i, j] @ flat(1) of i,j
+  c = reduce add b over j
+  store y[i] = c
+)"),
+            "sums: split_k needs sums of products: y is written in every step");
+}
+
+TEST(GroupRows, NeedsRowsAndColumns) {
+  auto made = groupRows(programOf(productOf("bf16[64, 96]", "i, k", "bf16[96, 48]", "fma")));
+  ASSERT_TRUE(bool(made)) << messageOf(made.takeError());
+  EXPECT_NE(printProgram(*made).find("q < cdiv(48, t1) group group_m\n"), std::string::npos);
+  auto twice = groupRows(*made);
+  ASSERT_FALSE(bool(twice));
+  EXPECT_EQ(messageOf(twice.takeError()), "gemm: its rows are walked in groups already");
+  auto one = groupRows(programOf(R"(kernel one(x: f32[64]) -> y: f32[64]
+warps W
+grid p < cdiv(64, t0)
+axis i < t0 at t0 * p of 64
+a = load x[i] @ flat(1)
+store y[i] = a
+)"));
+  ASSERT_FALSE(bool(one));
+  EXPECT_EQ(messageOf(one.takeError()), "one: its grid has no rows and columns");
+}
+
+TEST(Copies, AsynchronousOrTheReason) {
+  auto waysOf = [](const std::string &text) {
+    auto made = copyAsync(programOf(text));
+    if (!made)
+      return messageOf(made.takeError());
+    EXPECT_TRUE(verify(made->program).violations.empty());
+    std::string out;
+    for (const NotAsync &other : made->others)
+      out += other.copy + ": " + other.reason;
+    return out;
+  };
+  EXPECT_EQ(waysOf(productOf("bf16[64, 96]", "i, k", "bf16[96, 48]", "mma.sync")), "");
+  EXPECT_EQ(waysOf(productOf("bf16[96, 64]", "k, i", "bf16[96, 48]", "mma.sync")),
+            "copy A <- a[k, i]: neighbours in A are none in a");
+  EXPECT_EQ(waysOf(productOf("bf16[64, 97]", "i, k", "bf16[96, 48]", "mma.sync")),
+            "copy A <- a[i, k]: rows of a are 97 elements of bf16, no multiple of 4 bytes");
+  EXPECT_EQ(waysOf(productOf("bf16[64, 98]", "i, k + 1", "bf16[96, 48]", "mma.sync")),
+            "copy A <- a[i, k + 1]: it starts 1 elements of bf16 into a row");
+  EXPECT_EQ(waysOf(productOf("bf16[64, 97]", "i, k", "bf16[96, 49]", "mma.sync")),
+            "gemm: no copy goes via cp.async; copy A <- a[i, k]: rows of a are 97 elements of "
+            "bf16, no multiple of 4 bytes; copy B <- b[k, j]: rows of b are 49 elements of bf16, "
+            "no multiple of 4 bytes");
+}
+
+TEST(Banks, SwizzleOrPadding) {
+  auto buffersOf = [](const std::string &text, SizeValues sizes) {
+    auto made = spreadOverBanks(programOf(text), sizes);
+    if (!made)
+      return messageOf(made.takeError());
+    for (const Violation &violation : verify(*made).violations)
+      ADD_FAILURE() << violation.message;
+    std::string printed = printProgram(*made);
+    size_t from = printed.find("ring A");
+    return printed.substr(from, printed.find("s = full") - from);
+  };
+  std::string half = productOf("bf16[64, 96]", "i, k", "bf16[96, 48]", "mma.sync");
+  EXPECT_EQ(buffersOf(half, {{"t0", 64}, {"t1", 32}, {"k0", 64}}),
+            "ring A: bf16[i,k] swizzle 128\nring B: bf16[k,j] swizzle 64\n");
+  EXPECT_EQ(buffersOf(half, {{"t0", 64}, {"t1", 24}, {"k0", 16}}),
+            "ring A: bf16[i,k] swizzle 32\nring B: bf16[k,j]\n");
+  // Words of four rows and eight columns; bytes along the contracted axis.
+  EXPECT_EQ(buffersOf(productOf("f32[64, 96]", "i, k", "f32[96, 48]", "mma.sync"),
+                      {{"t0", 64}, {"t1", 32}, {"k0", 16}}),
+            "ring A: f32[i,k] swizzle 64\nring B: f32[k,j] pad 8\n");
+  EXPECT_EQ(buffersOf(productOf("f32[64, 96]", "i, k", "f32[96, 48]", "fma"),
+                      {{"t0", 64}, {"t1", 32}, {"k0", 16}}),
+            "ring A: f32[k,i] pad 4\nring B: f32[k,j]\n");
+  EXPECT_EQ(buffersOf(copyOf("f32[64, 96]", "x[i, j]", "f32[64, 96]"), {}),
+            "copy: no dot reads shared memory");
 }

@@ -1,9 +1,7 @@
 #include "analysis/program/pass/pipeline.h"
 
-#include "analysis/program/substitute.h"
+#include "analysis/program/pass/edit.h"
 #include "analysis/support/diag.h"
-
-#include <algorithm>
 
 namespace tilewright::program {
 
@@ -13,11 +11,11 @@ llvm::Expected<Program> pipeline(const Program &program) {
   };
   if (program.producerWarps || !program.roles.empty())
     return refuse("another role copies, as far ahead as there are slots");
-  std::vector<std::string> sizes = freeSizes(program);
-  if (std::find(sizes.begin(), sizes.end(), "stages") != sizes.end())
-    return refuse("it has a size named stages already");
   Program p = program;
-  Expr stages = p.context->variable(VarKind::TileParam, "stages");
+  llvm::Expected<Expr> added = addSize(p, "stages");
+  if (!added)
+    return added.takeError();
+  Expr stages = *added;
   bool isFound = false, isAhead = false;
   auto visit = [&](auto &&self, Region &ops) -> void {
     for (Op &op : ops) {
@@ -39,7 +37,6 @@ llvm::Expected<Program> pipeline(const Program &program) {
     return refuse("no loop copies what it reads");
   if (isAhead)
     return refuse("a loop runs ahead already");
-  p.sizes.push_back(stages);
   if (llvm::Error error = inferTypes(p))
     return error;
   return p;

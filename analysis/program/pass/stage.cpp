@@ -2,8 +2,8 @@
 
 #include "analysis/affine/linear_form.h"
 #include "analysis/program/fold.h"
+#include "analysis/program/pass/edit.h"
 #include "analysis/program/pass/layouts.h"
-#include "analysis/program/pass/names.h"
 #include "analysis/program/text.h"
 #include "analysis/support/diag.h"
 

@@ -1,6 +1,7 @@
 // Tile programs emitted and run on the emulator, for tests.
 #pragma once
 
+#include "analysis/program/fold.h"
 #include "analysis/program/testing/golden_programs.h"
 #include "codegen/emit/emit.h"
 #include "codegen/emulator.h"
@@ -130,6 +131,46 @@ inline bool agree(const std::vector<Tensor> &got, const std::vector<Tensor> &wan
       return false;
     }
   return true;
+}
+
+/// Where folds and the emulator's counts may differ.
+struct CountsDiffer {
+  bool repeatsLoads = false; ///< threads with copies load each for itself
+  bool skipsPadding = false; ///< what conditions cut off a copy is not read
+};
+
+/// Expects that what the emulator counted is what the folds say.
+inline void expectCounts(const program::Program &program, const Emulated &run, CountsDiffer differ,
+                         const std::string &what) {
+  using program::Count;
+  program::Folds folds = foldsOf(program);
+  auto fold = [&](Count count) { return folds.at(folds.counts[count], {}).value_or(-1); };
+  const EmulationCounts &counts = run.counts;
+  EXPECT_EQ(run.info.launch.grid, fold(Count::Ctas)) << what;
+  EXPECT_EQ(run.info.launch.threads, fold(Count::Threads)) << what;
+  EXPECT_EQ(run.info.launch.sharedBytes, fold(Count::SharedBytes)) << what;
+  EXPECT_EQ(counts.mmaInstructions, fold(Count::Mmas)) << what;
+  EXPECT_EQ(counts.warpgroupProducts, fold(Count::Wgmmas)) << what;
+  EXPECT_EQ(counts.atomics, fold(Count::Atomics) + fold(Count::SplitArrivals)) << what;
+  // Made visible once before roles part.
+  int64_t start = program.producerWarps ? fold(Count::Ctas) : 0;
+  EXPECT_EQ(counts.barriers, fold(Count::Barriers) + start) << what;
+  int64_t workspace = fold(Count::WorkspaceBytes) / 2, splits = 1;
+  if (workspace)
+    splits = program.grid.variables.back().count.constant();
+  int64_t resets = 4 * fold(Count::SplitArrivals) / splits;
+  EXPECT_EQ(counts.globalWrittenBytes, fold(Count::WrittenBytes) + workspace + resets) << what;
+  // Copies through registers are loads of the emulator's.
+  int64_t copied = counts.asyncCopyBytes + counts.tensorCopyBytes;
+  int64_t moved = counts.globalReadBytes + copied;
+  int64_t wanted = fold(Count::ReadBytes) + fold(Count::CopiedBytes) + workspace;
+  EXPECT_LE(copied, fold(Count::CopiedBytes)) << what;
+  if (differ.skipsPadding)
+    EXPECT_LE(moved, wanted) << what;
+  else if (differ.repeatsLoads)
+    EXPECT_GE(moved, wanted) << what;
+  else
+    EXPECT_EQ(moved, wanted) << what;
 }
 
 /// Random inputs of a program with numbers.

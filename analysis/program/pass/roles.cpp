@@ -1,0 +1,93 @@
+#include "analysis/program/pass/roles.h"
+
+#include "analysis/program/box.h"
+#include "analysis/program/pass/edit.h"
+#include "analysis/program/text.h"
+#include "analysis/support/diag.h"
+#include "analysis/tiling/resources.h"
+
+#include <fmt/format.h>
+
+namespace tilewright::program {
+
+namespace {
+
+constexpr int64_t registersPerSm = 65536, mostRegisters = 255;
+
+/// Registers that a thread of the consumers needs: its sums and what stands beside them.
+Expr neededRegisters(const Program &p) {
+  Expr sums = p.number(0);
+  std::vector<ValueId> known;
+  forEachOp(p.body, [&](const Op &op, const LoopNest &) {
+    if (!op.as<DotOp>() || std::find(known.begin(), known.end(), op.results[0]) != known.end())
+      return;
+    known.push_back(op.results[0]);
+    Expr elements = p.number(1);
+    for (AxisId axis : p[op.results[0]].tile.axes)
+      elements = elements * p[axis].extent;
+    sums = sums + elements.ceilDiv(p.warps * 32);
+  });
+  return sums + warpgroupRegistersBesideSums;
+}
+
+/// Makes the copies of a loop those of a producer; the reason why not, empty where it does.
+std::string produceLoop(Program &p, ForOp &loop, Expr stages) {
+  for (Op &op : loop.issue) {
+    auto *copy = op.as<CopyOp>();
+    if (!copy)
+      continue;
+    copy->way = CopyWay::Tma;
+    p.buffers[copy->buffer.index].stages = stages;
+    if (llvm::Expected<std::vector<BoxDim>> box = boxOf(p, *copy); !box)
+      return fmt::format("{}: {}", printOp(p, op), takeDiag(box.takeError()).message);
+  }
+  loop.ahead = Expr();
+  for (Op &op : loop.body)
+    if (auto *dot = op.as<DotOp>(); dot && dot->way == DotWay::Wgmma && dot->isAdded)
+      dot->wait = 1;
+  return "";
+}
+
+} // namespace
+
+llvm::Expected<Program> produce(const Program &program) {
+  auto refuse = [&](const std::string &why) {
+    return makeError(DiagClass::Unsupported, "{}: {}", program.name, why);
+  };
+  if (program.producerWarps || !program.roles.empty())
+    return refuse("it has roles already");
+  Program p = program;
+  llvm::Expected<Expr> stages = addSize(p, "stages");
+  if (!stages)
+    return stages.takeError();
+  bool isFound = false;
+  std::string why;
+  auto visit = [&](auto &&self, Region &ops) -> void {
+    for (Op &op : ops) {
+      for (Region *inner : regionsOf(op))
+        self(self, *inner);
+      auto *loop = op.as<ForOp>();
+      if (!loop || loop->issue.empty() || !why.empty())
+        continue;
+      isFound = true;
+      why = produceLoop(p, *loop, *stages);
+    }
+  };
+  visit(visit, p.body);
+  if (!isFound)
+    return refuse("no loop copies what it reads");
+  if (!why.empty())
+    return refuse(why);
+  Expr share = p.number(registersPerSm).floorDiv((p.warps + 1).ceilDiv(p.number(4)) * 128);
+  share = (share.floorDiv(8) * 8).min(mostRegisters);
+  std::string name = freeName(p, "NP");
+  Expr producers = p.context->variable(VarKind::TileParam, name);
+  p.lets.push_back(
+      {name, producers, select(share.isAtLeast(neededRegisters(p)), p.number(1), p.number(4))});
+  p.producerWarps = producers;
+  if (llvm::Error error = inferTypes(p))
+    return error;
+  return p;
+}
+
+} // namespace tilewright::program

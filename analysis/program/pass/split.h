@@ -1,0 +1,22 @@
+// The grid's part in a kernel: sums that several CTAs share, and the order of the CTAs.
+//
+//   grid p < …                         grid p < …, s < split_k
+//   for t < T                      →   for t < T split s/split_k
+//     acc += dot(A, B) over k            acc += dot(A, B) over k
+//   …                                  acc = sum.splits acc over s
+//                                      …
+#pragma once
+
+#include "analysis/program/program.h"
+
+namespace tilewright::program {
+
+/// The number of CTAs of a sum is a new size, `split_k`; those of a tile are consecutive.
+/// Unsupported: no single loop at the top does nothing but sum up dots, or it is split already.
+llvm::Expected<Program> split(const Program &program);
+
+/// Rows of tiles are walked `group_m` (a new size) together, so that what a wave of CTAs reads
+/// stays in L2. Unsupported: the grid has no rows and columns, or an order already.
+llvm::Expected<Program> groupRows(const Program &program);
+
+} // namespace tilewright::program
