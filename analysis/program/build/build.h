@@ -27,7 +27,13 @@ namespace tilewright::program {
 /// that lie along reduced rows.
 struct Variant {
   std::vector<bool> isWhole;
-  Instruction instruction = Instruction::Fma; ///< of a dot of tiles
+  Instruction instruction = Instruction::Fma; ///< of dots of tiles
+  /// By parameter: whether its tile is one element, and so no axis. Of several dots by matrix
+  /// instructions alone.
+  std::vector<bool> isOne = {};
+  /// All warps lie along the rows of several dots, so that the result of one is held as the left
+  /// operand of the next.
+  bool isByRows = false;
   bool operator==(const Variant &) const = default;
 };
 
@@ -38,7 +44,7 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
                                   Instruction instruction = Instruction::Fma);
 
 /// Unsupported, naming the op, for what has no program yet: wgmma, convolutions as products of
-/// tiles, chains of dots, scatters. A dot's sum is not split (split_k 1).
+/// tiles, scatters. A dot's sum is not split (split_k 1).
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
                                      const TiledGroup &group, const Variant &variant);
 

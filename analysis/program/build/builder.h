@@ -7,7 +7,8 @@
 //   pointwise.cpp     elementwise ops as scalar expressions
 //   reduce.cpp        reductions
 //   reduce_index.cpp  argmax and argmin
-//   dot.cpp           dots of tiles
+//   dot.cpp           a dot of tiles
+//   chain.cpp         dots beside dots and reductions
 //   windowed.cpp      loops over windows and contracted dims
 //
 // A value is asked for by op and coordinates, which are expressions over axes and loop variables;
@@ -74,6 +75,11 @@ private:
   llvm::Error store(OpId root, const Coordinates &at);
   void tidy();
   bool isWhole(unsigned parameter) const { return variant.isWhole[parameter]; }
+  bool isOne(unsigned parameter) const {
+    return parameter < variant.isOne.size() && variant.isOne[parameter];
+  }
+  AxisId rowAxis() const;
+  llvm::Error expectHeld() const;
   bool isStepped(unsigned parameter) const { return bool(steps[parameter]); }
 
   // levels.cpp
@@ -153,7 +159,7 @@ private:
   /// What a reduction has open while its input is asked for.
   struct Pass {
     std::vector<unsigned> parameters;
-    AxisSet over, moving; ///< reduced axes; those that loops move
+    AxisSet over, moving; ///< reduced axes; those of which lanes may not count
     unsigned outer = 0, opened = 0;
     Aside aside;
   };
@@ -164,7 +170,19 @@ private:
   Made product(OpId op, const Coordinates &at, const Guard &guard);
   llvm::Expected<ScalarExpr> operandOf(OpId dot, const Leaf &leaf);
   llvm::Expected<BufferId> ringOf(OpId dot, ValueId load);
+  llvm::Expected<Buffer> bufferFor(OpId dot, ValueId load);
   Pad padOfSlots(const ScalarExpr &scalar) const;
+  // chain.cpp
+  Made productBeside(OpId op, const Coordinates &at, const Guard &guard);
+  const MapOp *openMap(ValueId value) const;
+  bool isOfLoads(const Leaf &leaf, const AxisSet &over, bool isLeft);
+  llvm::Expected<uint32_t> addSlots(ScalarExpr &into, OpId dot, const Leaf &leaf);
+  llvm::Expected<BufferId> slotOf(OpId dot, ValueId load);
+  llvm::Expected<ScalarExpr> readOperand(OpId dot, const Leaf &leaf, const AxisSet &over);
+  llvm::Expected<ScalarExpr> heldOperand(const Leaf &leaf, const AxisSet &over, bool isLeft);
+  AxisSet cut(const AxisSet &axes) const;
+  void clearBeyond(ScalarExpr &scalar, const AxisSet &axes) const;
+  llvm::Error expectMatrices(OpId dot, const DotOp &made) const;
   // reduce_index.cpp
   /// argmax or argmin of a value and its coordinate, if a reduction is one.
   std::optional<Monoid> indexMonoid(OpId op) const;
