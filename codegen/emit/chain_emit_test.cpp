@@ -27,8 +27,8 @@ void expectRun(const ChainKernel &kernel, const std::vector<int64_t> &values,
   auto wanted = evaluate(module, module.entryId, arguments);
   ASSERT_TRUE(bool(wanted)) << takeDiag(wanted.takeError()).str();
   for (OpId id : plan.tiled->group.inputs)
-    inputs.push_back(inMemoryOrder(
-        arguments[static_cast<size_t>(graph[id].attrs.parameterNumber)], graph[id].shape));
+    inputs.push_back(inMemoryOrder(arguments[static_cast<size_t>(graph[id].attrs.parameterNumber)],
+                                   graph[id].shape));
   llvm::Expected<Emulated> got = emulate(*concrete, inputs);
   ASSERT_TRUE(bool(got)) << takeDiag(got.takeError()).str();
   std::vector<OpId> results = resultsOf(graph);
@@ -68,6 +68,24 @@ TEST(EmittedChains, Attention) {
       runAtRandom(attention(2, 48, 40, 32, 24, mask, isFirst), Instruction::MmaSync, 2);
       runAtRandom(attention(1, 20, 24, 16, 12, mask, isFirst), Instruction::Fma, 1);
     }
+}
+
+/// Rows that meet no key in their first steps, or none at all.
+TEST(EmittedChains, MaskedRows) {
+  for (const char *fill : {"-1e4", "-1e9", "-2.38e38", "-3.4e38", "-inf"})
+    for (const char *type : {"f16", "bf16"})
+      for (Mask mask : {Mask::LeftPadding, Mask::Steep, Mask::Nothing}) {
+        ChainKernel kernel(attention(1, 32, 48, 16, 16, mask, type[0] == 'f', type, fill));
+        std::vector<int64_t> values = kernel.plan.values;
+        for (const char *name : {"t1", "k0"})
+          values[*kernel.plan.tiled->space.indexOf(name)] = 16;
+        for (const char *name : {"warps", "split_k", "group_m"})
+          values[*kernel.plan.tiled->space.indexOf(name)] = 1;
+        values[*kernel.plan.tiled->space.indexOf("stages")] = 2;
+        expectRun(kernel, values, Instruction::MmaSync, 3);
+        if (HasFailure())
+          return;
+      }
 }
 
 } // namespace

@@ -22,7 +22,7 @@
 #include "analysis/ir/numeric.h"
 #include "analysis/program/build/build.h"
 #include "analysis/program/build/frame.h"
-#include "analysis/program/build/names.h"
+#include "analysis/program/build/tidy.h"
 #include "analysis/program/pad_state.h"
 
 #include <map>
@@ -245,14 +245,5 @@ DType sumType(DType type);
 /// Identities of maximum and minimum.
 double lowestOf(DType type);
 double highestOf(DType type);
-
-/// Pointwise expressions that are used once become part of what uses them; values that nothing uses
-/// go; the others get names in order.
-void mergeMaps(Program &program);
-void removeUnused(Program &program);
-void nameValues(Program &program, Names &names);
-/// Sets the layouts of maps and stores that no operand decides.
-void setLayouts(Program &program,
-                const std::function<std::optional<LayoutSpec>(const AxisSet &)> &layoutOf);
 
 } // namespace tilewright::program

@@ -1,6 +1,7 @@
 #include "analysis/program/pass/of_plan.h"
 
 #include "analysis/program/build/build.h"
+#include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/vectorise.h"
@@ -18,6 +19,17 @@ llvm::Error addUnapplied(PlanProgram &out, std::string pass, llvm::Error error) 
   if (diag.cls != DiagClass::Unsupported)
     return makeError(std::move(diag));
   out.stages.push_back({std::move(pass), out.last(), {std::move(diag.message)}});
+  return llvm::Error::success();
+}
+
+llvm::Error addOnline(PlanProgram &out) {
+  llvm::Expected<FusedProgram> fused = online(out.last());
+  if (!fused)
+    return addUnapplied(out, "online", fused.takeError());
+  PlanStage made{"online", std::move(fused->program), {}};
+  for (const NotFused &other : fused->others)
+    made.reasons.push_back(fmt::format("{}: {}", other.loop, other.reason));
+  out.stages.push_back(std::move(made));
   return llvm::Error::success();
 }
 
@@ -66,6 +78,8 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan) {
     return built.takeError();
   PlanProgram out;
   out.stages.push_back({"build", std::move(*built), {}});
+  if (llvm::Error error = addOnline(out))
+    return error;
   if (llvm::Error error = addStaged(out))
     return error;
   if (llvm::Error error = addVectorised(out))

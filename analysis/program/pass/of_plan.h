@@ -11,7 +11,7 @@ namespace tilewright::program {
 
 /// The program after one step of the way.
 struct PlanStage {
-  std::string name; ///< "build", "stage", "vectorise", "pipeline"
+  std::string name; ///< "build", "online", "stage", "vectorise", "pipeline"
   Program program;  ///< symbolic; of a pass that does not apply the one before it
   /// What the pass did not do, and why, a line each: "load x[j, i]: …".
   std::vector<std::string> reasons;

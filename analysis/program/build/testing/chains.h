@@ -135,7 +135,7 @@ inline std::vector<ChainText> chainTexts() {
 }
 
 /// Operands that are computed are rounded once more or less, before sums.
-inline double chainTolerance(DType type) { return std::max(toleranceOf(type), 0x1p-7); }
+inline double chainTolerance(DType type) { return std::max(toleranceOf(type), 0x1p-5); }
 
 /// The plan of a module whose entry is one kernel.
 struct ChainKernel {
