@@ -27,15 +27,18 @@ namespace tilewright::program {
 /// that lie along reduced rows.
 struct Variant {
   std::vector<bool> isWhole;
-  Instruction instruction = Instruction::Fma; ///< of a dot of tiles
+  Instruction instruction = Instruction::Fma; ///< of dots of tiles
   /// Reductions and dots are loops of the thread that makes an element, and no tiles of their own.
   bool isByLoops = false;
   /// By parameter: whether its tile is one element, which has no axis. Only where that changes the
-  /// structure: batches and further rows of a dot by matrix instructions. Empty: none.
+  /// structure: batches and further rows of dots by matrix instructions. Empty: none.
   std::vector<bool> isOne = {};
   /// By parameter: whether its tile covers a dim that is no multiple of what matrix instructions
-  /// take, and is padded to it. Empty: none.
+  /// take, and is padded to it. Of one dot alone. Empty: none.
   std::vector<bool> isPadded = {};
+  /// All warps lie along the rows of several dots, so that the result of one is held as the left
+  /// operand of the next.
+  bool isByRows = false;
   bool operator==(const Variant &) const = default;
 };
 
@@ -46,8 +49,8 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
                                   Instruction instruction = Instruction::Fma,
                                   bool isByLoops = false);
 
-/// Unsupported, naming the op, for what has no program yet: convolutions as products of tiles,
-/// chains of dots, scatters.
+/// Unsupported, naming the op, for what has no program yet: wgmma beside other dots, convolutions
+/// as products of tiles.
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
                                      const TiledGroup &group, const Variant &variant);
 

@@ -1,5 +1,7 @@
 #include "analysis/program/build/builder.h"
 
+#include "analysis/program/verify.h"
+#include "analysis/support/checked.h"
 #include "analysis/support/diag.h"
 
 #include <algorithm>
@@ -28,7 +30,19 @@ llvm::Expected<Program> Builder::run() {
   tidy();
   if (llvm::Error error = inferTypes(p))
     return error;
+  if (!frame.dots.empty())
+    if (llvm::Error error = expectHeld())
+      return error;
   return std::move(p);
+}
+
+/// Values of tiles with different columns are held alike along their rows; others have no program.
+llvm::Error Builder::expectHeld() const {
+  for (const Violation &violation : verify(p).violations)
+    if (violation.rule == 8)
+      return makeError(DiagClass::Unsupported, "%{}: no program: {}", graph[frame.root].name,
+                       violation.message);
+  return llvm::Error::success();
 }
 
 llvm::Error Builder::makeTensors() {
@@ -84,10 +98,14 @@ std::vector<unsigned> Builder::axisOrder() const {
       order.push_back(parameter);
   };
   std::vector<int64_t> dims = resultShape(graph[frame.root], {})->minorToMajorOrDefault();
-  for (size_t i = dims.size(); i-- > 0;) {
-    auto dim = static_cast<unsigned>(dims[i]);
-    add(frame.joined[dim] && isWhole(dim) ? *frame.joined[dim] : dim);
-  }
+  // Rows in front of columns where results of dots are of several pairs of axes.
+  bool isApart = !frame.dots.empty() && frame.isReduction;
+  for (bool isRow : {true, false})
+    for (size_t i = dims.size(); i-- > 0;) {
+      auto dim = static_cast<unsigned>(dims[i]);
+      if (!isApart || frame.isRow[dim] == isRow)
+        add(frame.joined[dim] && isWhole(dim) ? *frame.joined[dim] : dim);
+    }
   for (unsigned parameter : frame.reduced)
     add(parameter);
   if (frame.fastest) {
@@ -119,6 +137,12 @@ AxisId Builder::makeAxis(unsigned parameter) {
   axis.origin = p.number(0);
   if (isWhole(parameter)) {
     axis.extent = p.number(of.extent);
+    constexpr int64_t block = 16; // of matrix instructions, along any axis
+    bool isPadded = !frame.dots.empty() && variant.instruction != Instruction::Fma;
+    if (isPadded && of.extent % block != 0) {
+      axis.extent = p.number(ceilDiv(of.extent, block) * block);
+      axis.bound = p.number(of.extent);
+    }
   } else {
     axis.extent = context.variable(VarKind::TileParam, of.name);
     p.sizes.push_back(axis.extent);
@@ -167,7 +191,7 @@ void Builder::makeAxes() {
     if (axisOf[parameter] && frame.isReduction)
       insert(columnAxes, *axisOf[parameter]);
   for (const TileInstance &instance : group.instances)
-    if (frame.isReduction && graph[instance.op].opcode == Opcode::Reduce) {
+    if (frame.isReduction && frame.dots.empty() && graph[instance.op].opcode == Opcode::Reduce) {
       size_t wide = 0;
       for (unsigned parameter : instance.reduces)
         wide += axisOf[parameter].has_value();
@@ -202,7 +226,9 @@ void Builder::makeLayoutSizes() {
     return;
   vector = context.variable(VarKind::TileParam, "V");
   p.lets.push_back({"V", vector, p.number(1)});
-  if (frame.dot.isValid() && variant.instruction != Instruction::Fma && rowAxes.size() >= 2) {
+  const bool isAlone = frame.dot.isValid() && rowAxes.size() >= 2;
+  const bool isMatrix = variant.instruction != Instruction::Fma;
+  if (isAlone && isMatrix) {
     bool isGroup = variant.instruction == Instruction::Wgmma;
     Expr rows = p[rowAxes[rowAxes.size() - 2]].extent, parts = p.warps;
     Expr along = isGroup ? warpgroupRows(rows) : rowsOfWarps();
@@ -210,6 +236,21 @@ void Builder::makeLayoutSizes() {
     warpColumns = context.variable(VarKind::TileParam, names.take("WC"));
     p.lets.push_back({"WR", warpRows, along});
     p.lets.push_back({"WC", warpColumns, (isGroup ? parts.floorDiv(4) : parts).floorDiv(warpRows)});
+    return;
+  }
+  if (!frame.dots.empty() && !rowAxes.empty() && isMatrix) {
+    if (variant.isByRows) {
+      warpRows = p.warps;
+      warpColumns = p.number(1);
+      return;
+    }
+    // As many warps along the rows as have whole instructions there.
+    warpRows = context.variable(VarKind::TileParam, names.take("WR"));
+    warpColumns = context.variable(VarKind::TileParam, names.take("WC"));
+    Expr rows = p[rowAxis()].extent;
+    p.lets.push_back(
+        {"WR", warpRows, p.warps.pow2Divisor().min(rows.floorDiv(16).max(1).pow2Divisor())});
+    p.lets.push_back({"WC", warpColumns, p.warps.floorDiv(warpRows)});
     return;
   }
   if (!frame.isReduction || !frame.isAlongRows)
@@ -226,6 +267,9 @@ void Builder::makeLayoutSizes() {
   p.lets.push_back({"G", threads, longest.ceilDiv(vector).pow2Ceil().min(most)});
 }
 
+/// The rows of results of matrix instructions.
+AxisId Builder::rowAxis() const { return rowAxes[rowAxes.size() < 2 ? 0 : rowAxes.size() - 2]; }
+
 std::optional<LayoutSpec> Builder::layoutOf(const AxisSet &axes) const {
   if (p.axes.empty() || axes.empty())
     return std::nullopt;
@@ -238,22 +282,25 @@ std::optional<LayoutSpec> Builder::layoutOf(const AxisSet &axes) const {
       insert(columns, axis);
   if (takesAllAxes)
     columns = columnAxes;
-  if (columns.empty() && !columnAxes.empty())
+  bool isPair = warpRows && rowAxes.size() == 2;
+  if (columns.empty() && !columnAxes.empty() && !isPair)
     columns = {columnAxes.back()};
   AxisSet all = rowAxes;
   unite(all, columns);
   if (!without(axes, all).empty()) // of a dot's operand
     all = axes;
   order.assign(all.begin(), all.end());
-  if (warpRows && all == rowAxes) {
+  bool isTile = frame.dots.empty() ? all == rowAxes : all.size() == 2;
+  if (warpRows && isTile && without(rowAxes, all).empty()) {
     spec.family =
         variant.instruction == Instruction::Wgmma ? LayoutFamily::Wgmma : LayoutFamily::Mma;
     spec.arguments = {warpRows, warpColumns};
   }
   // Rows lie in the same threads whichever columns a tile has: threads share rows along the last
   // axis, or each has rows of its own.
+  bool isRowsFirst = threads || warpRows;
   std::stable_partition(order.begin(), order.end(),
-                        [&](AxisId axis) { return contains(columnAxes, axis) != bool(threads); });
+                        [&](AxisId axis) { return contains(columnAxes, axis) != isRowsFirst; });
   if (threads) {
     spec.family = order.size() == 1 ? LayoutFamily::Columns : LayoutFamily::Rows;
     spec.arguments.push_back(threads);
@@ -391,6 +438,8 @@ llvm::Error Builder::storeResults() {
 }
 
 void Builder::tidy() {
+  if (!frame.dots.empty()) // loads that copies took the place of
+    removeUnused(p);
   mergeMaps(p);
   removeUnused(p);
   setLayouts(p, [&](const AxisSet &axes) { return layoutOf(axes); });

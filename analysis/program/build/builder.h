@@ -7,7 +7,8 @@
 //   pointwise.cpp     elementwise ops as scalar expressions
 //   reduce.cpp        reductions
 //   reduce_index.cpp  argmax and argmin
-//   dot.cpp           dots of tiles
+//   dot.cpp           a dot of tiles
+//   chain.cpp         dots beside dots and reductions
 //   windowed.cpp      loops over windows and contracted dims
 //   iterate.cpp       other loops with carried values: scatters, reducers of their own
 //   complex.cpp       complex numbers as two real ones
@@ -24,7 +25,7 @@
 #include "analysis/ir/numeric.h"
 #include "analysis/program/build/build.h"
 #include "analysis/program/build/frame.h"
-#include "analysis/program/build/names.h"
+#include "analysis/program/build/tidy.h"
 #include "analysis/program/pad_state.h"
 
 #include <map>
@@ -80,12 +81,14 @@ private:
   void tidy();
   bool isWhole(unsigned parameter) const { return variant.isWhole[parameter]; }
   bool isOne(unsigned parameter) const {
-    return !variant.isOne.empty() && variant.isOne[parameter];
+    return parameter < variant.isOne.size() && variant.isOne[parameter];
   }
   bool isPadded(unsigned parameter) const {
-    return !variant.isPadded.empty() && variant.isPadded[parameter];
+    return parameter < variant.isPadded.size() && variant.isPadded[parameter];
   }
   int64_t wholeInstructions(unsigned parameter) const;
+  AxisId rowAxis() const;
+  llvm::Error expectHeld() const;
   bool isStepped(unsigned parameter) const { return bool(steps[parameter]); }
 
   // levels.cpp
@@ -163,7 +166,7 @@ private:
   /// What a reduction has open while its input is asked for.
   struct Pass {
     std::vector<unsigned> parameters;
-    AxisSet over, moving; ///< reduced axes; those that loops move
+    AxisSet over, moving; ///< reduced axes; those of which lanes may not count
     unsigned outer = 0, opened = 0;
     Aside aside;
   };
@@ -174,7 +177,19 @@ private:
   Made product(OpId op, const Coordinates &at, const Guard &guard);
   llvm::Expected<ScalarExpr> operandOf(OpId dot, const Leaf &leaf);
   llvm::Expected<BufferId> ringOf(OpId dot, ValueId load);
+  llvm::Expected<Buffer> bufferFor(OpId dot, ValueId load);
   Pad padOfSlots(const ScalarExpr &scalar) const;
+  // chain.cpp
+  Made productBeside(OpId op, const Coordinates &at, const Guard &guard);
+  const MapOp *openMap(ValueId value) const;
+  bool isOfLoads(const Leaf &leaf, const AxisSet &over, bool isLeft);
+  llvm::Expected<uint32_t> addSlots(ScalarExpr &into, OpId dot, const Leaf &leaf);
+  llvm::Expected<BufferId> slotOf(OpId dot, ValueId load);
+  llvm::Expected<ScalarExpr> readOperand(OpId dot, const Leaf &leaf, const AxisSet &over);
+  llvm::Expected<ScalarExpr> heldOperand(const Leaf &leaf, const AxisSet &over, bool isLeft);
+  AxisSet cut(const AxisSet &axes) const;
+  void clearBeyond(ScalarExpr &scalar, const AxisSet &axes) const;
+  llvm::Error expectMatrices(OpId dot, const DotOp &made) const;
   // reduce_index.cpp
   /// argmax or argmin of a value and its coordinate, if a reduction is one.
   std::optional<Monoid> indexMonoid(OpId op) const;
@@ -269,14 +284,5 @@ DType sumType(DType type);
 /// Identities of maximum and minimum.
 double lowestOf(DType type);
 double highestOf(DType type);
-
-/// Pointwise expressions that are used once become part of what uses them; values that nothing uses
-/// go; the others get names in order.
-void mergeMaps(Program &program);
-void removeUnused(Program &program);
-void nameValues(Program &program, Names &names);
-/// Sets the layouts of maps and stores that no operand decides.
-void setLayouts(Program &program,
-                const std::function<std::optional<LayoutSpec>(const AxisSet &)> &layoutOf);
 
 } // namespace tilewright::program

@@ -14,8 +14,8 @@
 
 namespace tilewright::program {
 
-/// The ring that a load of the loop at hand becomes: its axes in the order of memory.
-llvm::Expected<BufferId> Builder::ringOf(OpId dot, ValueId value) {
+/// Shared memory for what a load reads: its axes in the order of memory.
+llvm::Expected<Buffer> Builder::bufferFor(OpId dot, ValueId value) {
   LoadOp *load = openLoad(value);
   for (Expr index : load->from.index)
     for (VarId var : variablesOf(index))
@@ -23,12 +23,7 @@ llvm::Expected<BufferId> Builder::ringOf(OpId dot, ValueId value) {
         return unsupported(dot, "an operand is read where a value says");
   if (load->otherwise != 0)
     return unsupported(dot, "an operand's padding is not zero");
-  CopyOp copy;
-  copy.from = load->from;
-  copy.conditions = load->conditions;
-  copy.way = CopyWay::Registers;
   Buffer ring;
-  ring.isRing = true;
   ring.name = names.of("ABCDEFHIJK");
   ring.type = p[value].tile.type;
   ring.stages = p.number(1);
@@ -41,8 +36,22 @@ llvm::Expected<BufferId> Builder::ringOf(OpId dot, ValueId value) {
       ring.order.insert(ring.order.begin(), axis);
   if (ring.order.empty())
     return unsupported(dot, "an operand is one element");
+  return ring;
+}
+
+/// The ring that a load of the loop at hand becomes.
+llvm::Expected<BufferId> Builder::ringOf(OpId dot, ValueId value) {
+  llvm::Expected<Buffer> ring = bufferFor(dot, value);
+  if (!ring)
+    return ring.takeError();
+  ring->isRing = true;
+  LoadOp *load = openLoad(value);
+  CopyOp copy;
+  copy.from = load->from;
+  copy.conditions = load->conditions;
+  copy.way = CopyWay::Registers;
   copy.buffer = BufferId{static_cast<uint32_t>(p.buffers.size())};
-  p.buffers.push_back(std::move(ring));
+  p.buffers.push_back(std::move(*ring));
   program::Op op;
   op.what = copy;
   levels.back().issue.push_back(std::move(op));

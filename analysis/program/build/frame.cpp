@@ -4,6 +4,7 @@
 #include "analysis/program/build/build.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/element_work.h"
+#include "analysis/tiling/matrix_product.h"
 #include "analysis/tiling/resources.h"
 
 #include <algorithm>
@@ -35,6 +36,8 @@ public:
 
   llvm::Expected<Frame> run() {
     plain();
+    if (isChain())
+      return runChain();
     frame.isReduction = kindOfCode(graph, group).kind == CodeKind::Reduction || isOfSeveral();
     if (kindOfCode(graph, group).kind == CodeKind::Dot)
       findDot();
@@ -43,12 +46,7 @@ public:
     for (OpId id : group.group.ops)
       if (graph[id].opcode == Opcode::Reduce)
         reductions.push_back(id);
-    for (OpId id : reductions)
-      for (unsigned parameter : Frame::parametersOf(group, id))
-        frame.reduced.push_back(parameter);
-    std::sort(frame.reduced.begin(), frame.reduced.end());
-    frame.reduced.erase(std::unique(frame.reduced.begin(), frame.reduced.end()),
-                        frame.reduced.end());
+    findReduced(reductions);
     if (llvm::Error error = findRows())
       return error;
     for (OpId id : reductions)
@@ -59,6 +57,98 @@ public:
   }
 
 private:
+  /// Dots with others or with reductions beside them, and nothing else that takes a loop.
+  bool isChain() {
+    for (OpId id : group.group.ops) {
+      const tilewright::Op &op = graph[id];
+      if (op.opcode == Opcode::Dot)
+        frame.dots.push_back(id);
+      else if (op.opcode == Opcode::Reduce)
+        reductions.push_back(id);
+      else if (takesLoop(op.opcode))
+        return clearChain();
+    }
+    bool isAlone = frame.dots.size() + reductions.size() < 2;
+    return frame.dots.empty() || isAlone ? clearChain() : true;
+  }
+  bool clearChain() {
+    frame.dots.clear();
+    reductions.clear();
+    return false;
+  }
+
+  llvm::Expected<Frame> runChain() {
+    std::vector<OpId> loops = frame.dots;
+    loops.insert(loops.end(), reductions.begin(), reductions.end());
+    findReduced(loops);
+    if (llvm::Error error = findCommonRows(loops))
+      return error;
+    frame.isReduction =
+        !reductions.empty() || std::count(frame.isRow.begin(), frame.isRow.end(), false) > 0;
+    frame.isAlongRows = frame.isReduction;
+    for (OpId id : reductions)
+      if (llvm::Error error = join(id))
+        return error;
+    return std::move(frame);
+  }
+
+  /// Rows are the dims of the root that all dots and reductions have, as far as it reads them.
+  llvm::Error findCommonRows(const std::vector<OpId> &loops) {
+    frame.isRow.assign(rank, true);
+    std::vector<std::optional<DotSide>> sides(rank);
+    for (OpId id : loops) {
+      std::vector<bool> has(rank, id == frame.root);
+      auto maps = mapsBetween(frame.root, id);
+      if (!maps)
+        return maps.takeError();
+      if (maps->empty())
+        continue;
+      bool isDot = graph[id].opcode == Opcode::Dot;
+      std::vector<DotSide> ofDot = isDot ? sidesOfResult(graph, id) : std::vector<DotSide>();
+      for (const IndexMap &map : *maps)
+        for (size_t d = 0; d < map.results().size(); ++d)
+          for (VarId var : variablesOf(map.results()[d]))
+            if (auto dim = dimOf(context.variableExpr(var), context, rank)) {
+              has[*dim] = true;
+              if (isDot && (!sides[*dim] || ofDot[d] == DotSide::Batch))
+                sides[*dim] = ofDot[d];
+            }
+      for (size_t dim = 0; dim < rank; ++dim)
+        frame.isRow[dim] = frame.isRow[dim] && has[dim];
+    }
+    findSingle(sides);
+    return llvm::Error::success();
+  }
+
+  /// Of the rows the last one that is no batch is the instruction's; without columns its columns
+  /// are the last ones.
+  void findSingle(const std::vector<std::optional<DotSide>> &sides) {
+    frame.isSingle = frame.isRow;
+    bool hasColumns = std::count(frame.isRow.begin(), frame.isRow.end(), false) > 0;
+    size_t kept = 0, most = hasColumns || rank == 0 ? 1 : 2;
+    std::optional<DotSide> first;
+    std::vector<int64_t> order = resultShape(graph[frame.root], {})->minorToMajorOrDefault();
+    for (int64_t at : order) {
+      auto dim = static_cast<size_t>(at);
+      bool isOther = frame.isRow[dim] && sides[dim] && *sides[dim] != DotSide::Batch &&
+                     resultShape(graph[frame.root], {})->dims[dim] > 1;
+      if (!isOther || kept == most || (first && *first == *sides[dim]))
+        continue;
+      first = sides[dim];
+      frame.isSingle[dim] = false;
+      ++kept;
+    }
+  }
+
+  void findReduced(const std::vector<OpId> &loops) {
+    for (OpId id : loops)
+      for (unsigned parameter : Frame::parametersOf(group, id))
+        frame.reduced.push_back(parameter);
+    std::sort(frame.reduced.begin(), frame.reduced.end());
+    frame.reduced.erase(std::unique(frame.reduced.begin(), frame.reduced.end()),
+                        frame.reduced.end());
+  }
+
   llvm::Expected<std::vector<IndexMap>> mapsBetween(OpId from, OpId to) {
     std::vector<IndexMap> maps;
     auto found = mapsToOp(graph, from, to, context);
@@ -209,14 +299,40 @@ const std::vector<unsigned> &Frame::parametersOf(const TiledGroup &group, OpId r
 llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group, bool isByLoops) {
   if (isByLoops)
     return FrameFinder(graph, group).plain();
-  CodeKind kind = kindOfCode(graph, group).kind;
-  if (kind == CodeKind::Dot || kind == CodeKind::Chain)
+  if (kindOfCode(graph, group).kind == CodeKind::Dot)
     for (OpId id : group.group.ops)
-      if ((graph[id].opcode == Opcode::Dot && kind == CodeKind::Chain) ||
-          graph[id].opcode == Opcode::Convolution)
-        return makeError(DiagClass::Unsupported, "%{}: no program for {} yet", graph[id].name,
-                         kind == CodeKind::Chain ? "chains of dots" : "convolutions of tiles");
+      if (graph[id].opcode == Opcode::Convolution)
+        return makeError(DiagClass::Unsupported, "%{}: no program for convolutions of tiles yet",
+                         graph[id].name);
   return FrameFinder(graph, group).run();
+}
+
+/// Of several dots, or of dots beside reductions.
+static Variant variantOfChain(const Graph &graph, const TiledGroup &group, const Frame &frame,
+                              std::span<const int64_t> values, Instruction instruction) {
+  Variant variant;
+  variant.instruction = instruction;
+  for (OpId dot : frame.dots)
+    if (!whyNoMatrixProduct(graph, graph[dot], instruction).empty())
+      variant.instruction = Instruction::Fma;
+  bool isMatrix = variant.instruction != Instruction::Fma;
+  int64_t rows = 1;
+  for (size_t i = 0; i < group.space.parameters.size(); ++i) {
+    const TileParameter &parameter = group.space.parameters[i];
+    bool isTile =
+        i < frame.isRow.size() || std::binary_search(frame.reduced.begin(), frame.reduced.end(), i);
+    bool isSingle = i < frame.isSingle.size() && frame.isSingle[i];
+    variant.isOne.push_back(isTile && isMatrix && isSingle && values[i] == 1);
+    variant.isWhole.push_back(isTile && !variant.isOne.back() && values[i] >= parameter.extent);
+    if (i < frame.isRow.size() && frame.isRow[i] && !isSingle)
+      rows *= values[i];
+  }
+  constexpr int64_t block = 16; // rows of an instruction
+  int64_t warps = values[*group.space.indexOf("warps")];
+  bool hasColumns = std::count(frame.isRow.begin(), frame.isRow.end(), false) > 0;
+  variant.isByRows =
+      isMatrix && (hasColumns || frame.isReduction) && (rows + block - 1) / block % warps == 0;
+  return variant;
 }
 
 llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
@@ -229,6 +345,8 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
   variant.isByLoops = isByLoops;
   if (frame->dot.isValid())
     variant.instruction = codeOf(graph, group, instruction).instruction;
+  if (!frame->dots.empty())
+    return variantOfChain(graph, group, *frame, values, instruction);
   for (size_t i = 0; i < group.space.parameters.size(); ++i) {
     const TileParameter &parameter = group.space.parameters[i];
     bool isColumn = i < frame->isRow.size() && frame->isReduction && !frame->isRow[i];

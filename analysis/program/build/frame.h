@@ -13,7 +13,12 @@ namespace tilewright::program {
 struct Frame {
   OpId root; ///< whose dims are tiled
   bool isReduction = false;
-  OpId dot; ///< the product of tiles; invalid: none
+  OpId dot; ///< the product of tiles; invalid: none, or several
+  /// Products of tiles beside each other or beside reductions.
+  std::vector<OpId> dots;
+  /// Dims of the root along which a tile of matrix instructions is one element: batches, and rows
+  /// but for those of the instruction.
+  std::vector<bool> isSingle;
   /// The reduced elements of a row are neighbours in memory: threads share rows.
   bool isAlongRows = false;
   std::vector<bool> isRow; ///< by dim: decides which element of a reduction is read

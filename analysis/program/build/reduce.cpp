@@ -198,7 +198,7 @@ llvm::Expected<Builder::Pass> Builder::openPass(OpId id, const Coordinates &at,
   for (unsigned parameter : pass.parameters)
     if (axisOf[parameter]) {
       insert(pass.over, *axisOf[parameter]);
-      if (isStepped(parameter))
+      if (p[*axisOf[parameter]].bound)
         insert(pass.moving, *axisOf[parameter]);
     }
   for (Expr e : at)
@@ -248,6 +248,10 @@ Builder::Made Builder::reduction(OpId id, const Coordinates &at, const Guard &gu
     return x;
   ValueId summed;
   if (pass->opened == 0) {
+    if (!pass->moving.empty() && !padWith(*x, pass->moving, with->identity))
+      x = select(inside(pass->moving), *x, numberOf(with->identity), with->type);
+    if (!x)
+      return x;
     summed = materialised(*x, pass->over);
   } else {
     // Lanes beyond the end of the row leave the sum alone.

@@ -104,6 +104,8 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
     return pass.takeError();
   if (pass->over.empty())
     return unsupported(id, "its dim has one element");
+  if (pass->opened == 0 && !pass->moving.empty())
+    return unsupported(id, "along a padded row beside a dot");
   Made read = value(op.operands[0], reducedAt(id, at), guard);
   if (!read)
     return read;

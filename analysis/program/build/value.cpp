@@ -149,6 +149,8 @@ Builder::Made Builder::make(OpId id, const Coordinates &at, const Guard &guard, 
   case Opcode::Dot:
     if (id == frame.dot)
       return product(id, at, guard);
+    if (!frame.dots.empty())
+      return productBeside(id, at, guard);
     return windowed(id, **maps, at, guard, result);
   case Opcode::ReduceWindow:
   case Opcode::Convolution:

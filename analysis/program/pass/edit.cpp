@@ -15,8 +15,8 @@ std::string freeName(const Program &p, const std::string &wanted) {
     forEachOp(p.body, [&](const Op &op, const LoopNest &) {
       isLoop |= op.as<ForOp>() && op.as<ForOp>()->name == name;
     });
-    return isLoop || any(p.tensors) || any(p.lets) || any(p.axes) || any(p.buffers) || any(p.values) ||
-           any(p.grid.variables) || any(p.roles) ||
+    return isLoop || any(p.tensors) || any(p.lets) || any(p.axes) || any(p.buffers) ||
+           any(p.values) || any(p.grid.variables) || any(p.roles) ||
            std::any_of(p.sizes.begin(), p.sizes.end(),
                        [&](Expr size) { return p.context->info(size.variable()).name == name; });
   };

@@ -14,6 +14,8 @@ LayoutSpec *layoutOf(Op &op) {
     return named(o);
   if (auto *o = op.as<FullOp>())
     return named(o);
+  if (auto *o = op.as<DotOp>())
+    return named(o);
   if (auto *o = op.as<RelayoutOp>())
     return &o->layout;
   return nullptr;

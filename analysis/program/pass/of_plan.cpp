@@ -3,6 +3,7 @@
 #include "analysis/program/build/build.h"
 #include "analysis/program/pass/chunk.h"
 #include "analysis/program/pass/copies.h"
+#include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/roles.h"
 #include "analysis/program/pass/split.h"
@@ -25,6 +26,23 @@ llvm::Error addUnapplied(PlanProgram &out, std::string pass, llvm::Error error) 
   if (diag.cls != DiagClass::Unsupported)
     return makeError(std::move(diag));
   out.stages.push_back({std::move(pass), out.last(), {std::move(diag.message)}});
+  return llvm::Error::success();
+}
+
+llvm::Error addOnline(PlanProgram &out) {
+  llvm::Expected<FusedProgram> fused = online(out.last());
+  if (!fused)
+    return addUnapplied(out, "online", fused.takeError());
+  PlanStage made{"online", std::move(fused->program), {}};
+  // In a fused loop values are not yet what their ops say.
+  forEachOp(made.program.body, [&](const Op &op, const LoopNest &) {
+    for (const ScalarExpr *scalar : scalarsOf(op))
+      for (ScalarNode &node : const_cast<ScalarExpr *>(scalar)->nodes)
+        node.sources.clear();
+  });
+  for (const NotFused &other : fused->others)
+    made.reasons.push_back(fmt::format("{}: {}", other.loop, other.reason));
+  out.stages.push_back(std::move(made));
   return llvm::Error::success();
 }
 
@@ -165,6 +183,9 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
   const bool isElementwise =
       isByLoops || kindOfCode(plan.ops(), *plan.tiled).kind == CodeKind::Elementwise;
+  if (!isElementwise)
+    if (llvm::Error error = addOnline(out))
+      return error;
   const ChunkSize size = chunkSizeOf(plan);
   if (llvm::Error error = addChunked(out, size))
     return error;

@@ -9,6 +9,7 @@
 #include "analysis/program/fold.h"
 #include "analysis/program/infer.h"
 #include "analysis/program/interpret.h"
+#include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/vectorise.h"
@@ -225,9 +226,16 @@ public:
     return "";
   }
 
-  /// The same after passes: staged where something is transposed, with vectors.
+  /// The same after passes: loops fused, staged where something is transposed, with vectors.
   void checkPasses(const Program &plain, const SizeValues &sizes, uint64_t seed) {
     Program program = plain;
+    auto fused = online(program);
+    if (fused) {
+      program = std::move(fused->program);
+      ++fusions;
+    } else {
+      llvm::consumeError(fused.takeError());
+    }
     auto staged = stage(program);
     if (staged) {
       program = std::move(staged->program);
@@ -260,7 +268,8 @@ public:
     vectors += checker.vectors;
     run(*concrete, seed);
   }
-  size_t stagings = 0, vectors = 0, pipelines = 0;
+  double leastTolerance = 0; ///< where operands of sums are rounded otherwise
+  size_t fusions = 0, stagings = 0, vectors = 0, pipelines = 0;
 
   /// Null where there is none, with `reason`.
   Program *programFor(const Variant &variant) {
@@ -318,7 +327,7 @@ private:
       auto at = std::find(results.begin(), results.end(), root);
       Tensor want =
           inMemoryOrder((*wanted)[static_cast<size_t>(at - results.begin())], graph()[root].shape);
-      double tolerance = toleranceOf(want.dtype());
+      double tolerance = std::max(toleranceOf(want.dtype()), leastTolerance);
       for (int64_t i = 0; i < want.size(); ++i)
         ASSERT_TRUE(isClose(got->results[r].asDouble(i), want.asDouble(i), tolerance))
             << "%" << graph()[root].name << " element " << i << ": " << got->results[r].asDouble(i)
