@@ -135,12 +135,12 @@ TEST(Hostile, BinaryAndEmptyInput) {
   EXPECT_EQ(tryImport("").diag.message, "the file holds no model");
   EXPECT_EQ(tryImport(" \n// only a comment").diag.message, "the file holds no model");
   EXPECT_EQ(tryImport(std::string("HloModule m\0", 12)).diag.message,
-            "this is not text: byte 11 is 0x00; give HLO or StableHLO text");
+            "this is not text: byte 11 is 0x00; give HLO text, HLO protos or StableHLO text");
   EXPECT_EQ(tryImport(std::string("\x7f"
                                   "ELF\x02\x01\x01",
                                   7))
                 .diag.message,
-            "this is not text: byte 4 is 0x02; give HLO or StableHLO text");
+            "this is not text: byte 4 is 0x02; give HLO text, HLO protos or StableHLO text");
   EXPECT_EQ(tryImport(std::string("\x08\x07\x12\x04"
                                   "onnx"))
                 .diag.cls,

@@ -285,18 +285,15 @@ std::vector<StagedInputTile> stagedInputTiles(const ResourceView &view) {
   for (const AcrossInput &input : acrossInputs(view.graph, roots, inputs)) {
     Expr bytes = hasNeighbours(view.rootTile[fastest]) * input.elementBytes;
     for (size_t d = 0; d < input.dims.size(); ++d) {
-      Expr size = view.constant(1), span = size;
-      for (const AcrossInput::Dim::Term &term : input.dims[d].terms) {
+      Expr size = view.constant(1);
+      for (const AcrossInput::Dim::Term &term : input.dims[d].terms)
         size = size * view.rootTile[term.rootDim];
-        span = span + (view.rootTile[term.rootDim] - 1) * term.coefficient;
-      }
       bytes = bytes * size;
-      if (input.dims[d].terms.size() > 1) // the tile has no gaps
-        bytes = bytes * (view.constant(1) - (span - size).max(size - span)).max(0);
       if (d == input.minor)
         bytes = bytes * hasNeighbours(size);
     }
-    result.push_back({input.op, bytes});
+    constexpr int64_t unit = 128; // of buffers (analysis/program, bufferBytes())
+    result.push_back({input.op, bytes.ceilDiv(unit) * unit});
   }
   return result;
 }
