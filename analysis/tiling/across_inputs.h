@@ -1,7 +1,7 @@
 // Transposed inputs: the output's fastest dim is strided in them; staged through shared memory.
 //
-// Both code generation, which stages them (codegen/staged_inputs.h), and the analysis, which counts
-// their shared memory, ask here.
+// Tile programs stage them (analysis/program/pass/stage.h); the search counts their shared memory
+// by this.
 #pragma once
 
 #include "analysis/ir/graph.h"

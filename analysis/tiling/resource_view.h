@@ -78,7 +78,7 @@ struct ReductionTiles {
 };
 ReductionTiles reductionTiles(const ResourceView &view);
 
-/// Transposed inputs that are staged through shared memory, see codegen/staged_inputs.h; bytes are
+/// Transposed inputs that are staged through shared memory, see across_inputs.h; bytes are
 /// 0 for tiles that are not staged.
 struct StagedInputTile {
   OpId op;
