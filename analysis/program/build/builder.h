@@ -174,6 +174,13 @@ private:
   void closeLoops(const Pass &pass);
   Leaf reduced(const Pass &pass, Monoid monoid, ValueId value);
   // dot.cpp
+  /// The contracted dims of a dot: their parameters, what stands for them, and their axes.
+  struct Contracted {
+    std::vector<unsigned> parameters;
+    std::vector<Binding> bound;
+    AxisSet over;
+  };
+  llvm::Expected<Contracted> contracted(OpId dot);
   Made product(OpId op, const Coordinates &at, const Guard &guard);
   llvm::Expected<ScalarExpr> operandOf(OpId dot, const Leaf &leaf);
   llvm::Expected<BufferId> ringOf(OpId dot, ValueId load);

@@ -227,25 +227,15 @@ Builder::Made Builder::productBeside(OpId id, const Coordinates &at, const Guard
   auto maps = indexing(id);
   if (!maps)
     return maps.takeError();
-  auto domain = iterationDomain(graph, id, context);
-  if (!domain)
-    return domain.takeError();
   if (variant.instruction == Instruction::Wgmma)
     return unsupported(id, "by wgmma");
   bool isMatrix = variant.instruction == Instruction::MmaSync;
   if (isMatrix && rowAxes.empty())
     return unsupported(id, "a matrix instruction of one row");
-  const std::vector<unsigned> &parameters = Frame::parametersOf(group, id);
-  if (domain->reductions.size() != parameters.size())
-    return unsupported(id, "its contracted dims have no parameters");
-  std::vector<Binding> bound;
-  AxisSet over;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const std::optional<AxisId> &axis = axisOf[parameters[i]];
-    bound.push_back({domain->reductions[i].var, axis ? p[*axis].var : p.number(0)});
-    if (axis)
-      insert(over, *axis);
-  }
+  auto summed = contracted(id);
+  if (!summed)
+    return summed.takeError();
+  const auto &[parameters, bound, over] = *summed;
   if (over.empty()) // a product of one element
     return windowed(id, **maps, at, guard, 0);
   for (Expr e : at)

@@ -106,28 +106,34 @@ llvm::Expected<ScalarExpr> Builder::operandOf(OpId dot, const Leaf &leaf) {
   return result;
 }
 
+llvm::Expected<Builder::Contracted> Builder::contracted(OpId dot) {
+  auto domain = iterationDomain(graph, dot, context);
+  if (!domain)
+    return domain.takeError();
+  Contracted result{Frame::parametersOf(group, dot), {}, {}};
+  if (domain->reductions.size() != result.parameters.size())
+    return unsupported(dot, "its contracted dims have no parameters");
+  for (size_t i = 0; i < result.parameters.size(); ++i) {
+    const std::optional<AxisId> &axis = axisOf[result.parameters[i]];
+    result.bound.push_back({domain->reductions[i].var, axis ? p[*axis].var : p.number(0)});
+    if (axis)
+      insert(result.over, *axis);
+  }
+  return result;
+}
+
 Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guard) {
   const tilewright::Op &op = graph[id];
   auto maps = indexing(id);
   if (!maps)
     return maps.takeError();
-  auto domain = iterationDomain(graph, id, context);
-  if (!domain)
-    return domain.takeError();
   if (variant.instruction == Instruction::MmaSync && op.operands.size() == 2 &&
       graph[op.operands[0]].shape.dtype == DType::F32 && tf32Products(graph, op) != 1)
     return unsupported(id, "by several products of TF32");
-  const std::vector<unsigned> &parameters = Frame::parametersOf(group, id);
-  if (domain->reductions.size() != parameters.size())
-    return unsupported(id, "its contracted dims have no parameters");
-  std::vector<Binding> bound;
-  AxisSet over;
-  for (size_t i = 0; i < parameters.size(); ++i) {
-    const std::optional<AxisId> &axis = axisOf[parameters[i]];
-    bound.push_back({domain->reductions[i].var, axis ? p[*axis].var : p.number(0)});
-    if (axis)
-      insert(over, *axis);
-  }
+  auto summed = contracted(id);
+  if (!summed)
+    return summed.takeError();
+  const auto &[parameters, bound, over] = *summed;
   if (over.empty()) // a product of one element
     return windowed(id, **maps, at, guard, 0);
   unsigned outer = levelOf(at, guard);
