@@ -1,6 +1,6 @@
 // What the emulator counts against what the analysis and the cost model say of the same plan: bytes
 // from and to global memory, products of tensor cores, shared memory.
-#include "analysis/tiling/resources.h"
+#include "analysis/program/pass/resources.h"
 #include "codegen/extract.h"
 #include "codegen/lower.h"
 #include "codegen/testing/attention.h"
@@ -47,8 +47,8 @@ void compare(const KernelSpec &spec, const Expected &expected = {}) {
   if (spec.schedule.instruction != Instruction::Fma) {
     EXPECT_EQ(static_cast<double>(counts.matrixFlops), features->flops);
   }
-  Resources resources =
-      resourcesOf(plan->ops(), *plan->tiled, spec.schedule.instruction, DeviceLimits());
+  Resources resources = kernelResources(*plan->module, plan->ops(), *plan->tiled,
+                                        spec.schedule.instruction, DeviceLimits());
   EXPECT_EQ(evaluate(resources.sharedBytes, plan->assignment()), launch.sharedBytes);
   EXPECT_EQ(evaluate(resources.threads, plan->assignment()), launch.threads);
 }
@@ -172,7 +172,8 @@ ENTRY main {
   spec.schedule.instruction = Instruction::MmaSync;
   auto plan = llvm::cantFail(planOf(spec));
   Expr shared =
-      resourcesOf(plan.ops(), *plan.tiled, Instruction::MmaSync, DeviceLimits()).sharedBytes;
+      kernelResources(*plan.module, plan.ops(), *plan.tiled, Instruction::MmaSync, DeviceLimits())
+          .sharedBytes;
   kernel = llvm::cantFail(lowerKernel(spec, CodeMode::Device));
   EXPECT_EQ(evaluate(shared, plan.assignment()), kernel.launch.sharedBytes);
 }
@@ -238,10 +239,10 @@ TEST(Counts, SharedMemoryOfChains) {
               const bool isWgmma = instruction == Instruction::Wgmma && kernel->notes.empty();
               warpgroups += isWgmma;
               auto plan = llvm::cantFail(planOf(spec));
-              Expr shared =
-                  resourcesOf(plan.ops(), *plan.tiled,
-                              isWgmma ? Instruction::Wgmma : Instruction::MmaSync, DeviceLimits())
-                      .sharedBytes;
+              Expr shared = kernelResources(*plan.module, plan.ops(), *plan.tiled,
+                                            isWgmma ? Instruction::Wgmma : Instruction::MmaSync,
+                                            DeviceLimits())
+                                .sharedBytes;
               EXPECT_EQ(evaluate(shared, plan.assignment()), kernel->launch.sharedBytes)
                   << toString(instruction) << " rows " << rows << " step " << step << " depth "
                   << size.depth << " columns " << size.columnTile << " warps " << warps
@@ -273,8 +274,9 @@ TEST(Counts, SharedMemoryOfWarpgroups) {
           ++warpgroups;
           odd += columns % 16 != 0;
           auto plan = llvm::cantFail(planOf(spec));
-          Expr shared =
-              resourcesOf(plan.ops(), *plan.tiled, Instruction::Wgmma, DeviceLimits()).sharedBytes;
+          Expr shared = kernelResources(*plan.module, plan.ops(), *plan.tiled, Instruction::Wgmma,
+                                        DeviceLimits())
+                            .sharedBytes;
           EXPECT_EQ(evaluate(shared, plan.assignment()), kernel->launch.sharedBytes)
               << type << (isRhsKMinor ? " k" : " n") << " minor, " << columns << " columns, "
               << stages << " stages";

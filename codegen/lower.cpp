@@ -118,7 +118,7 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
                      spec.schedule.splitK, code.why.empty() ? "" : ": " + code.why);
   std::string why = code.why;
   if (code.kind == CodeKind::Reduction) {
-    auto kernel = lowerReduction(spec, mode);
+    auto kernel = lowerProgram(spec, CodeKind::Reduction, mode);
     if (kernel)
       return kernel;
     Diag refusal = takeDiag(kernel.takeError());

@@ -1,4 +1,5 @@
 // Groups whose code is that of a tile program.
+#include "analysis/program/pass/edit.h"
 #include "analysis/program/pass/of_plan.h"
 #include "codegen/emit/emit.h"
 #include "codegen/lowering.h"
@@ -6,6 +7,15 @@
 namespace tilewright {
 
 namespace {
+
+/// A parameter that nothing of the kernel reads.
+program::TensorInfo unread(const program::Program &program, const Op &parameter, size_t number) {
+  program::TensorInfo tensor;
+  tensor.name = program::freeName(program, fmt::format("unread{}", number));
+  tensor.type = parameter.shape.dtype;
+  tensor.dims = {program.number(1)};
+  return tensor;
+}
 
 /// Tensors in the order of the kernel's parameters: the graph's, then its results.
 llvm::Error orderTensors(program::Program &program, const KernelPlan &plan) {
@@ -19,17 +29,20 @@ llvm::Error orderTensors(program::Program &program, const KernelPlan &plan) {
     return llvm::Error::success();
   std::vector<uint32_t> place(program.tensors.size(), UINT32_MAX);
   std::vector<program::TensorInfo> tensors;
+  size_t unreadCount = 0;
   for (OpId id : wanted) {
     auto at = static_cast<size_t>(std::find(have.begin(), have.end(), id) - have.begin());
+    if (at == have.size() && graph[id].opcode == Opcode::Parameter) {
+      tensors.push_back(unread(program, graph[id], unreadCount++));
+      continue;
+    }
     if (at == have.size() || place[at] != UINT32_MAX)
-      return makeError(DiagClass::Unsupported,
-                       "%{}: no program for a result that stands twice, or "
-                       "an input that nothing reads",
+      return makeError(DiagClass::Unsupported, "%{}: no program for a result that stands twice",
                        graph[id].name);
     place[at] = static_cast<uint32_t>(tensors.size());
     tensors.push_back(program.tensors[at]);
   }
-  if (tensors.size() != program.tensors.size())
+  if (tensors.size() != program.tensors.size() + unreadCount)
     return makeError(DiagClass::Unsupported, "no program for a result that is no output");
   program.tensors = std::move(tensors);
   renumberTensors(program, place);

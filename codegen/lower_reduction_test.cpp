@@ -199,10 +199,12 @@ TEST(LowerReduction, WhatIsReducedIsAResultToo) {
                       std::to_string(other) +
                       "}\n"
                       "  d = f32[24,80] divide(e, b)\n"
-                      "  ROOT t = (f32[" +
-                      kept + "], bf16[24,80], f32[24,80]) tuple(s, h, d)\n}";
+                      "  ROOT t = (f32[24,80], bf16[24,80], f32[" +
+                      kept + "]) tuple(d, h, s)\n}";
     for (int64_t chunk : {8, 80}) {
-      KernelSpec spec = specFromHlo(hlo, {5}, 2);
+      std::vector<int64_t> tile =
+          dim == 1 ? std::vector<int64_t>{5, 80} : std::vector<int64_t>{24, 5};
+      KernelSpec spec = specFromHlo(hlo, tile, 2);
       spec.sequential = {{"s", 0, chunk}};
       expectPass(spec);
     }

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 constexpr const char *schema = "tilewright.pack", *planSchema = "tilewright.plan";
 constexpr int64_t schemaVersion = 1;
-constexpr unsigned maxDepth = 32;
+constexpr unsigned maxJsonDepth = 32;
 
 Json toJson(const KernelParameter &parameter) {
   return {{"name", parameter.name},
@@ -290,7 +290,7 @@ std::string printManifest(const Manifest &manifest) {
 }
 
 llvm::Expected<Manifest> parseManifest(const std::string &file, const std::string &text) {
-  llvm::Expected<Json> root = parseJson<Json>(file, text, maxDepth);
+  llvm::Expected<Json> root = parseJson<Json>(file, text, maxJsonDepth);
   if (!root)
     return root.takeError();
   Source source{file, text};
@@ -324,7 +324,7 @@ std::string printPlan(const KernelSpec &spec) {
 }
 
 llvm::Expected<KernelSpec> parsePlan(const std::string &file, const std::string &text) {
-  llvm::Expected<Json> root = parseJson<Json>(file, text, maxDepth);
+  llvm::Expected<Json> root = parseJson<Json>(file, text, maxJsonDepth);
   if (!root)
     return root.takeError();
   Problem problem;

@@ -1,6 +1,7 @@
 #include "costmodel/estimate.h"
 
 #include "analysis/indexing/op_cost.h"
+#include "analysis/program/pass/resources.h"
 #include "costmodel/price.h"
 #include "costmodel/resources.h"
 #include "costmodel/spread_kind.h"
@@ -88,7 +89,8 @@ void addParts(const KernelPlan &plan, const DeviceLimits &limits, EstimateResour
               std::optional<double> registers) {
   if (plan.compiler != Compiler::Own)
     return;
-  const Resources own = resourcesOf(plan.ops(), *plan.tiled, plan.instruction, limits);
+  const Resources own =
+      kernelResources(*plan.module, plan.ops(), *plan.tiled, plan.instruction, limits);
   const Assignment point = plan.assignment();
   if (!registers)
     resources.registerParts = partsOf(own.registerItems, point);

@@ -1,3 +1,4 @@
+#include "analysis/program/pass/resources.h"
 #include "analysis/tiling/strided_view.h"
 #include "costmodel/feature_extractor.h"
 
@@ -149,7 +150,8 @@ template <class Q>
 llvm::Error takeOwnResources(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
                              Instruction instruction, const DeviceLimits &limits,
                              FeaturesOf<Q> &features) {
-  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, instruction, limits);
+  const Resources resources =
+      kernelResources(*plan.module, plan.ops(), *plan.tiled, instruction, limits);
   auto shared = evaluateAt(*plan.tiled, numbers, resources.sharedBytes);
   auto registers = evaluateAt(*plan.tiled, numbers, resources.registersPerThread);
   auto threads = evaluateAt(*plan.tiled, numbers, resources.threads);

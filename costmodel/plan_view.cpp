@@ -30,6 +30,7 @@ template <class Q> Q samplePosition(unsigned parameter, unsigned sample, const Q
 /// Expressions of the group at a point. The values of one plan stay integers of 64 bits.
 class Evaluator {
 public:
+  void setLargest(VarId, int64_t) {}
   void set(VarId var, double value) { point.set(var, static_cast<int64_t>(value)); }
   std::optional<double> operator()(Expr expr) const {
     std::optional<int64_t> value = evaluate(expr, point);
@@ -40,9 +41,12 @@ private:
   Assignment point;
 };
 
-/// Recorded in floating point, which is exact for sizes and positions below 2^53.
+/// Recorded in floating point, which is exact for sizes and positions below 2^53, and without
+/// branches: comparisons are sums, a select is one of two products.
 class TracingEvaluator {
 public:
+  /// No power of two above `most` is looked for in a number.
+  void setLargest(VarId var, int64_t most) { bounds.set(var, Interval{1, most}); }
   void set(VarId var, const Traced &value) {
     if (var.index >= values.size())
       values.resize(var.index + 1);
@@ -70,12 +74,14 @@ private:
     if (!a || !b)
       return std::nullopt;
     std::optional<Traced> result = combined(expr.kind(), *a, *b);
+    if (expr.kind() == ExprKind::Pow2Divisor)
+      result = powerDividing(*a, rangeOf(expr.lhs(), bounds).hi);
     if (expr.kind() == ExprKind::Select) {
       std::optional<Traced> condition = evaluated(expr.third(), known);
       if (!condition)
         return std::nullopt;
-      bool isFalse = *condition < 1.0 && !(*condition < 0.0);
-      result = isFalse ? b : a;
+      Traced holds = smaller(larger(*condition, 0.0 - *condition), Traced(1.0));
+      result = *b + holds * (*a - *b);
     }
     if (result)
       known.emplace(expr.id(), *result);
@@ -93,14 +99,16 @@ private:
     case ExprKind::Max:
       return larger(a, b);
     case ExprKind::IsAtLeast:
-      return Traced(a < b ? 0.0 : 1.0);
+      return larger(Traced(0.0), smaller(a - b + 1.0, Traced(1.0)));
     case ExprKind::IsEqual:
-      return Traced(a < b || b < a ? 0.0 : 1.0);
+      return 1.0 - smaller(larger(a - b, b - a), Traced(1.0));
+    case ExprKind::Pow2Ceil:
+      return powerOfTwoBelow(larger(a, Traced(1.0)) * 2.0 - 1.0);
     case ExprKind::FloorDiv:
     case ExprKind::CeilDiv:
     case ExprKind::Mod:
       break;
-    default: // powers of two have no recorded form
+    default: // logarithms have no recorded form
       return std::nullopt;
     }
     if (b < 1.0) // divisors are positive
@@ -111,7 +119,19 @@ private:
     return kind == ExprKind::FloorDiv ? quotient : a - b * quotient;
   }
 
+  /// Of a number of at most `most`.
+  static Traced powerDividing(const Traced &a, int64_t most) {
+    constexpr int64_t largest = int64_t(1) << 20;
+    Traced divides(1.0);
+    for (int64_t power = 2; power <= std::min(most, largest); power *= 2) {
+      const auto p = double(power);
+      divides = larger(divides, p * (1.0 - smaller(a - floorOf(a / p) * p, Traced(1.0))));
+    }
+    return divides;
+  }
+
   std::vector<std::optional<Traced>> values;
+  Bounds bounds;
 };
 
 template <class Q>
@@ -412,6 +432,8 @@ std::optional<Q> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbe
   EvaluatorOf<Q> point;
   for (size_t i = 0; i < group.space.parameters.size(); ++i)
     point.set(group.space.parameters[i].size.variable(), numbers.values[i]);
+  for (const TileParameter &parameter : group.space.parameters)
+    point.setLargest(parameter.size.variable(), parameter.largest());
   return point(expr);
 }
 

@@ -101,7 +101,7 @@ RegisterCosts costVariables(ExprContext &ctx) {
 OwnKernel ownKernel(const KernelPlan &plan, const DeviceLimits &limits, double taken) {
   ExprContext &ctx = plan.tiled->space.parameters.front().size.context();
   const CodeChoice code = codeOf(plan.ops(), *plan.tiled, plan.instruction);
-  const Resources r = resourcesOf(plan.ops(), *plan.tiled, code, limits, costVariables(ctx));
+  const Resources r = resourcesByKind(plan.ops(), *plan.tiled, code, limits, costVariables(ctx));
   const Assignment point = plan.assignment();
   auto known = [&](VarId id) {
     auto value = point.get(id);

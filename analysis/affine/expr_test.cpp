@@ -1,4 +1,5 @@
 #include "analysis/affine/expr.h"
+#include "analysis/affine/transfer.h"
 #include "analysis/support/checked.h"
 
 #include <gtest/gtest.h>
@@ -197,6 +198,26 @@ TEST(Expr, SelectsComparisonsAndPowersOfTwo) {
   EXPECT_EQ(substitute(select(z, x, y), table), c.constant(9));
   EXPECT_EQ(variablesOf(select(z, c.constant(1), c.constant(2))), std::vector{z.variable()});
   EXPECT_EQ(evaluate(select(z, x, y), Assignment()), std::nullopt);
+}
+
+TEST(Expr, TransferKeepsEveryKind) {
+  ExprContext c, other;
+  Expr x = c.dim(0), y = c.dim(1);
+  Expr all = select(x.isAtLeast(y), x.pow2Ceil() * y.pow2Divisor(), x.log2() - y.mod(3)) +
+             x.floorDiv(y).min(7).max(x.ceilDiv(4)) + x.isEqual(y);
+  Expr a = other.variable(VarKind::TileParam, "a"), b = other.variable(VarKind::TileParam, "b");
+  Expr moved = transferred(all, other, [&](VarId var) { return var == x.variable() ? b : a; });
+  EXPECT_EQ(&moved.context(), &other);
+  for (int64_t i = 1; i < 20; ++i)
+    for (int64_t j = 1; j < 20; ++j) {
+      Assignment here, there;
+      here.set(x, i);
+      here.set(y, j);
+      there.set(b, i);
+      there.set(a, j);
+      ASSERT_EQ(evaluate(moved, there), evaluate(all, here)) << i << " " << j;
+    }
+  EXPECT_TRUE(transferred(c.poison(), other, [&](VarId) { return a; }).isPoison());
 }
 
 // Every value lies in the interval, and the interval's ends are values for small domains.

@@ -1,5 +1,6 @@
 #include "analysis/explore/kernel_plans.h"
 
+#include "analysis/program/pass/resources.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
 #include "costmodel/plan_batch.h"
@@ -96,7 +97,7 @@ llvm::Expected<KernelPlans> kernelPlans(std::shared_ptr<const Module> module,
   KernelPlans plans(device, calibration, options);
   for (Instruction instruction : instructions) {
     auto tiled = std::make_shared<TiledGroup>(*kernel->tiled);
-    addResourceConstraints(graph, *tiled, device.limits, instruction);
+    addKernelConstraints(*module, graph, *tiled, device.limits, instruction);
     addInstructionConstraints(graph, *tiled, instruction);
     addSearchConstraints(graph, *tiled);
     addChainSearchConstraints(*module, graph, *tiled);

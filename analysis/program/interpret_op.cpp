@@ -219,15 +219,15 @@ Interpreter::Flow Interpreter::kind(const Op &op, const MapOp &o) {
 }
 
 bool Interpreter::checkPadding(const Op &op, const Box &box, const std::vector<double> &data,
-                               const AxisSet &over, double identity) {
+                               const AxisSet &over, Monoid monoid, DType type) {
   if (!options.checksPadding)
     return true;
   std::vector<bool> others = counting(box, without(box.axes, over));
   std::vector<bool> all = counting(box, box.axes);
   for (size_t i = 0; i < data.size(); ++i)
-    if (others[i] && !all[i] && data[i] != identity) {
+    if (others[i] && !all[i] && !isIdentity(monoid, type, data[i])) {
       failed(op, fmt::format("V7: a lane that does not count holds {}, where {} is the identity",
-                             data[i], identity));
+                             data[i], identityOf(monoid)));
       return false;
     }
   return true;
@@ -237,7 +237,7 @@ Interpreter::Flow Interpreter::kind(const Op &op, const ReduceOp &o) {
   Box full = boxOf(program.axesOf(o.value));
   std::vector<double> data;
   if (!scalarValues(op, o.value, full, data) ||
-      !checkPadding(op, full, data, o.over, identityOf(o.monoid)))
+      !checkPadding(op, full, data, o.over, o.monoid, o.value.type()))
     return Flow::Failed;
   Elements made{boxOf(program[op.results[0]].tile.axes), {}};
   std::vector<uint32_t> to = positions(made.box, full);
@@ -272,7 +272,7 @@ Interpreter::Flow Interpreter::kind(const Op &op, const ReduceOp &o) {
 Interpreter::Flow Interpreter::kind(const Op &op, const ScanOp &o) {
   Elements made{boxOf(program.axesOf(o.value)), {}};
   if (!scalarValues(op, o.value, made.box, made.data) ||
-      !checkPadding(op, made.box, made.data, {o.over}, identityOf(o.monoid)))
+      !checkPadding(op, made.box, made.data, AxisSet{o.over}, o.monoid, o.value.type()))
     return Flow::Failed;
   int64_t stride = 1;
   for (size_t a = made.box.axes.size(); a-- > 0 && made.box.axes[a] != o.over;)
@@ -291,7 +291,8 @@ Interpreter::Flow Interpreter::kind(const Op &op, const DotOp &o) {
   Box left = boxOf(program.axesOf(o.left)), right = boxOf(program.axesOf(o.right));
   std::vector<double> x, y;
   if (!scalarValues(op, o.left, left, x) || !scalarValues(op, o.right, right, y) ||
-      !checkPadding(op, left, x, o.over, 0) || !checkPadding(op, right, y, o.over, 0))
+      !checkPadding(op, left, x, o.over, Monoid::Add, o.left.type()) ||
+      !checkPadding(op, right, y, o.over, Monoid::Add, o.right.type()))
     return Flow::Failed;
   const Tile &tile = program[op.results[0]].tile;
   Elements made{boxOf(tile.axes), {}};

@@ -94,7 +94,7 @@ private:
   bool access(const Op &op, const Access &access, const std::vector<Condition> &conditions,
               const Box &box, const std::vector<int64_t> &dims, std::vector<int64_t> &out);
   bool checkPadding(const Op &op, const Box &box, const std::vector<double> &data,
-                    const AxisSet &over, double identity);
+                    const AxisSet &over, Monoid monoid, DType type);
   void define(ValueId value, Elements elements);
   Elements scatterTarget(const AxisSet &axes) const;
 

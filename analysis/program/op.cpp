@@ -1,5 +1,6 @@
 #include "analysis/program/op.h"
 
+#include <cmath>
 #include <limits>
 
 namespace tilewright::program {
@@ -108,6 +109,28 @@ double identityOf(Monoid monoid) {
     return inf;
   }
   return 0;
+}
+
+double lowestOf(DType type) {
+  if (isFloat(type))
+    return -std::numeric_limits<double>::infinity();
+  return dtypeClass(type) == DTypeClass::Signed ? -std::ldexp(1.0, int(bitWidth(type)) - 1) : 0;
+}
+
+double highestOf(DType type) {
+  if (isFloat(type))
+    return std::numeric_limits<double>::infinity();
+  bool isSigned = dtypeClass(type) == DTypeClass::Signed;
+  return std::ldexp(1.0, int(bitWidth(type)) - isSigned) - 1;
+}
+
+bool isIdentity(Monoid monoid, DType type, double number) {
+  if (number == identityOf(monoid))
+    return true;
+  bool isInteger = !isFloat(type) && type != DType::Pred;
+  bool isMax = monoid == Monoid::Max || monoid == Monoid::ArgMax;
+  bool isMin = monoid == Monoid::Min || monoid == Monoid::ArgMin;
+  return isInteger && ((isMax && number == lowestOf(type)) || (isMin && number == highestOf(type)));
 }
 
 std::string_view toString(CopyWay way) { return copyWays[static_cast<size_t>(way)]; }

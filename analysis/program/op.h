@@ -33,6 +33,11 @@ std::optional<Monoid> parseMonoid(std::string_view name);
 size_t resultCount(Monoid monoid);
 /// The value that changes nothing; of argmax and argmin that of the value.
 double identityOf(Monoid monoid);
+/// The identity, or of integers the number of the type that does the same.
+bool isIdentity(Monoid monoid, DType type, double number);
+/// Identities of maximum and minimum among the numbers of a type.
+double lowestOf(DType type);
+double highestOf(DType type);
 
 enum class CopyWay : uint8_t { CpAsync, Tma, Registers };
 enum class DotWay : uint8_t { Fma, MmaSync, Wgmma };

@@ -239,6 +239,11 @@ private:
                                  holdsWhat, what, identity));
   }
 
+  void demandIdentity(const Op &op, const Pad &pad, Monoid monoid, DType type, const char *what) {
+    if (!pad.isConstant() || !isIdentity(monoid, type, pad.number))
+      demand(op, pad, identityOf(monoid), what);
+  }
+
   void kind(const Op &op, const LoadOp &o) { set(op.results[0], Pad::constant(o.otherwise)); }
   void kind(const Op &op, const ReadOp &o) { set(op.results[0], padOf(o.buffer)); }
   void kind(const Op &op, const MapOp &o) { set(op.results[0], padOf(o.value)); }
@@ -271,14 +276,14 @@ private:
   void kind(const Op &op, const ReduceOp &o) {
     Pad pad = padOf(o.value);
     if (contains(o.over, axis))
-      demand(op, pad, identityOf(o.monoid), "the reduction");
+      demandIdentity(op, pad, o.monoid, o.value.type(), "the reduction");
     for (ValueId id : op.results)
       set(id, id == op.results[0] ? reduced(o.monoid, pad) : Pad{});
   }
   void kind(const Op &op, const ScanOp &o) {
     Pad pad = padOf(o.value);
     if (o.over == axis)
-      demand(op, pad, identityOf(o.monoid), "the scan");
+      demandIdentity(op, pad, o.monoid, o.value.type(), "the scan");
     set(op.results[0], o.over == axis ? Pad{} : reduced(o.monoid, pad));
   }
   void kind(const Op &op, const DotOp &o) {

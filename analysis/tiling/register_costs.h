@@ -35,7 +35,7 @@ using RegisterCosts = std::array<Expr, static_cast<size_t>(RegisterCost::Count)>
 RegisterCosts registerCosts(ExprContext &ctx);
 
 /// Resources with other costs of registers.
-Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
-                      const DeviceLimits &limits, const RegisterCosts &costs);
+Resources resourcesByKind(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
+                          const DeviceLimits &limits, const RegisterCosts &costs);
 
 } // namespace tilewright

@@ -164,17 +164,6 @@ void addThreads(const ResourceView &view, ReductionTiles &result) {
     power = power.max(fits * p);
   }
   result.threadsPerRow = result.alongRows ? power : threads.floorDiv(power);
-  if (result.alongRows) {
-    // A row has more threads than a warp.
-    result.exchanges = isMultiple(warps, 2) * isAtLeast(warps, result.rows * 2) *
-                       isAtLeast(longest, result.lanes * warp + 1);
-  } else {
-    // All threads have rows of their own where there are enough rows, and threads are a power.
-    Expr isPower = view.constant(0);
-    for (int64_t p = 1; p <= maxThreads / warp; p *= 2)
-      isPower = isPower + (one - (warps - p).max(view.constant(p) - warps)).max(0);
-    result.exchanges = one - isPower * isAtLeast(result.rows * 2, threads + 1);
-  }
   Expr chunk = one;
   int64_t length = 1;
   if (!result.reductions.empty())
@@ -183,26 +172,27 @@ void addThreads(const ResourceView &view, ReductionTiles &result) {
       chunk = chunk * p.size;
       length *= p.largest();
     }
-  // Steps that leave threads idle are merged; a step with more values than a thread can hold is
-  // split into equal parts.
+  // A step with more values than a thread has at once is split into equal parts.
   std::vector<OpId> reductions;
   for (unsigned i : result.reductions)
     reductions.push_back(view.group.instances[i].op);
-  int64_t perColumn = 1;
+  int64_t perColumn = 0;
   if (!reductions.empty())
     perColumn = heldPerColumn(view.graph, reductions, view.group.group.roots,
                               [&](OpId id) { return !view.group.group.contains(id); });
   const Expr maxHeld = view.constant(heldRegistersOfSm)
                            .floorDiv(threads)
                            .min(maxHeldRegisters)
-                           .floorDiv(view.constant(perColumn))
+                           .floorDiv(view.constant(std::max<int64_t>(perColumn, 1)))
                            .max(result.lanes);
-  const Expr atLeast = result.threadsPerRow * result.lanes;
-  const Expr atMost = result.threadsPerRow * maxHeld.floorDiv(result.lanes) * result.lanes;
-  const Expr whole = view.constant(length), parts = whole.ceilDiv(atMost);
-  chunk = chunk.max(atLeast.min(length)).min(whole.ceilDiv(parts).ceilDiv(atLeast) * atLeast);
-  result.held = chunk.ceilDiv(result.lanes).ceilDiv(result.threadsPerRow) * result.lanes;
-  result.isWhole = isAtLeast(chunk, view.constant(length));
+  const Expr passing = view.constant(maxPassingValues).floorDiv(result.lanes).max(1);
+  // Whole rounds of vectors, so that no thread is idle.
+  const Expr round = result.threadsPerRow * result.lanes;
+  const Expr all = view.constant(length).ceilDiv(round);
+  const Expr most = perColumn > 0 ? maxHeld.floorDiv(result.lanes) : passing;
+  result.isWhole = isAtLeast(chunk.ceilDiv(round), all) * isAtLeast(most, all);
+  const Expr step = chunk.ceilDiv(round).min(all.ceilDiv(all.ceilDiv(passing)));
+  result.held = select(result.isWhole, all, step) * result.lanes;
 }
 } // namespace
 

@@ -63,7 +63,7 @@ DotTiles dotTiles(const ResourceView &view, unsigned dot);
 Expr lanesFor(const ResourceView &view, int64_t extent, Expr tile);
 int64_t widestLanes(const ResourceView &view);
 
-/// How a reduction distributes its columns over threads, see codegen/reduction_lowering.h.
+/// How a reduction distributes its columns over threads, see analysis/program/build/rows.cpp.
 struct ReductionTiles {
   std::vector<unsigned> reductions; ///< instances, one an op
   bool alongRows = true;
@@ -71,7 +71,6 @@ struct ReductionTiles {
   Expr columns; ///< of the results, per row
   int64_t longest = 1;
   Expr lanes;
-  Expr exchanges;     ///< 1 if partial results cross warps
   Expr threadsPerRow; ///< threads that share a row
   Expr held;          ///< values of a row that a thread processes at a time
   Expr isWhole;       ///< 1 if those are all of the row's

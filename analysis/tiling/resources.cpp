@@ -85,19 +85,14 @@ CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instr
   return code;
 }
 
-Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction instruction,
-                      const DeviceLimits &limits) {
-  return resourcesOf(graph, group, codeOf(graph, group, instruction), limits);
+Resources resourcesByKind(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
+                          const DeviceLimits &limits) {
+  return resourcesByKind(graph, group, code, limits,
+                         registerCosts(group.space.parameters.front().size.context()));
 }
 
-Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
-                      const DeviceLimits &limits) {
-  return resourcesOf(graph, group, code, limits,
-                     registerCosts(group.space.parameters.front().size.context()));
-}
-
-Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
-                      const DeviceLimits &limits, const RegisterCosts &costs) {
+Resources resourcesByKind(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
+                          const DeviceLimits &limits, const RegisterCosts &costs) {
   ResourceView view(graph, group);
   Resources out;
   out.grid = view.parameter("split_k");
@@ -218,9 +213,7 @@ void addPartialSums(const ResourceView &view, const CodeChoice &code, Expr grid,
 } // namespace
 
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
-                            Instruction instruction) {
-  const CodeChoice code = codeOf(graph, group, instruction);
-  const Resources r = resourcesOf(graph, group, code, limits);
+                            const CodeChoice &code, const Resources &r) {
   ExprContext &ctx = r.threads.context();
   auto atMost = [&](Expr amount, int64_t limit, Provenance from) {
     group.constraints.push_back({Formula::lessEqual(amount, ctx.constant(limit)), std::move(from)});

@@ -15,8 +15,7 @@
 //   convolution  as a dot: its image operand is the windows of the tile's positions, gathered as
 //             they are copied, at one window element at a time (see packedConvolutionStep). In
 //             groups of features it is one only where a tile is within a group
-//   reduction  where more than a warp's threads have a row, or threads have parts of a column,
-//             partial results cross through 8 B for each warp, or each thread, and reduction
+//   reduction  none here: analysis/program/pass/resources.h has it
 //   elementwise  an input whose fastest dim follows another root dim than the fastest is staged
 //             once, a whole tile, so that both the read and the write run along rows.
 // Items do not share memory: their sizes add up.
@@ -70,12 +69,11 @@ struct Resources {
 /// window elements. Returns the size of such a step, or empty if steps are not packed.
 std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel);
 
-/// On a device with these limits: ptxas gives registers up to have more CTAs on an SM.
-Resources resourcesOf(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
-                      const DeviceLimits &limits);
-/// Resources of the code that is chosen for `instruction`.
-Resources resourcesOf(const Graph &graph, const TiledGroup &group, Instruction instruction,
-                      const DeviceLimits &limits);
+/// By formulas of this folder, without what comes from programs: kernelResources() in
+/// analysis/program/pass/resources.h has all. On a device with these limits: ptxas gives registers
+/// up to have more CTAs on an SM.
+Resources resourcesByKind(const Graph &graph, const TiledGroup &group, const CodeChoice &code,
+                          const DeviceLimits &limits);
 
 /// Registers of a thread that the code for a dot has beside the accumulators, for fragments of
 /// operands and for addresses: with fewer it spills. So that tiles of dots and convolutions of up
@@ -104,11 +102,11 @@ bool hasTransposedBytes(const Graph &graph, const Group &group);
 /// Most bytes for the partial sums of split-K that our code asks for.
 constexpr int64_t maxPartialSumBytes = int64_t(1) << 34;
 
-/// Appends the device's limits as constraints of "device", with rules "threads", "grid-limit",
-/// "shared-memory", "registers" and "partial-sums". Their texts give the amounts needed and
-/// allowed, itemised.
+/// Appends the device's limits on these resources as constraints of "device", with rules "threads",
+/// "grid-limit", "shared-memory", "registers" and "partial-sums". Their texts give the amounts
+/// needed and allowed, itemised.
 void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceLimits &limits,
-                            Instruction instruction = Instruction::Fma);
+                            const CodeChoice &code, const Resources &resources);
 
 /// Appends an instruction's constraints on the tiles of every dot, rule "mma-shape":
 ///   mma.sync  m multiple of 16, n of 8, k of 32 bytes, or the whole dims, which are padded; the

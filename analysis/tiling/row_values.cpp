@@ -37,7 +37,7 @@ int64_t heldPerColumn(const Graph &graph, std::span<const OpId> reductions,
   const Op &first = graph[reductions.front()];
   for (int64_t dim : first.attrs.dimensions)
     columns *= graph[first.operands[0]].shape.dims[static_cast<size_t>(dim)];
-  int64_t held = 1;
+  int64_t held = 0;
   for (size_t pass = 0; pass + 1 < passes.size(); ++pass) {
     int64_t here = 0; ///< between this pass and the next
     for (uint32_t i = 0; i < graph.size(); ++i) {

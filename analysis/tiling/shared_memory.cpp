@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t barrierBytes = 8, swizzleUnit = 1024; ///< of wgmma
 constexpr int64_t tileUnit = 128;                       ///< of the others
-constexpr int64_t partialBytes = 8;                     ///< of a reduction, whatever its type
 constexpr int64_t kBytes = 32;                          ///< of K in one matrix instruction
 
 void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resources &out) {
@@ -99,16 +98,6 @@ void addDot(const ResourceView &view, unsigned dot, Instruction instruction, Res
         {id, fmt::format("barriers of %{}", op.name), stages * (2 * barrierBytes)});
 }
 
-/// Partial results cross warps, each through its own slot.
-void addReductions(const ResourceView &view, Resources &out) {
-  const ReductionTiles tiles = reductionTiles(view);
-  const Expr places = view.parameter("warps") * (tiles.alongRows ? 1 : 32);
-  for (unsigned i : tiles.reductions)
-    out.sharedItems.push_back({view.group.instances[i].op,
-                               fmt::format("exchange between threads of %{}", view.op(i).name),
-                               places * tiles.exchanges * partialBytes});
-}
-
 /// The users of each instance.
 std::vector<std::vector<unsigned>> readers(const TiledGroup &group) {
   std::vector<std::vector<unsigned>> out(group.instances.size());
@@ -152,8 +141,7 @@ void addSharedItems(const ResourceView &view, const CodeChoice &code, Resources 
         addDot(view, i, code.instruction, out);
     break;
   }
-  case CodeKind::Reduction:
-    addReductions(view, out);
+  case CodeKind::Reduction: // of its program
     break;
   case CodeKind::Elementwise:
     addTransposes(view, out);

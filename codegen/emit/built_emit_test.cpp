@@ -3,6 +3,7 @@
 #include "analysis/import/import_file.h"
 #include "analysis/program/build/testing/check.h"
 #include "analysis/program/pass/of_plan.h"
+#include "analysis/program/pass/resources.h"
 #include "analysis/support/checked.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
@@ -57,7 +58,7 @@ protected:
   /// Does the search take a plan for a device, and its instruction the plan's tiles?
   static bool isTaken(const KernelPlan &plan) {
     TiledGroup tiled = *plan.tiled;
-    addResourceConstraints(plan.ops(), tiled, DeviceLimits(), plan.instruction);
+    addKernelConstraints(*plan.module, plan.ops(), tiled, DeviceLimits(), plan.instruction);
     addInstructionConstraints(plan.ops(), tiled, plan.instruction);
     return isFeasible(tiled, plan.values).value_or(false);
   }
@@ -365,7 +366,7 @@ TEST_F(BuiltKernels, DotsOfBundledModels) {
       if (codeOf(plan->ops(), *plain, instruction).instruction != instruction)
         continue;
       auto tiled = std::make_shared<TiledGroup>(*plain);
-      addResourceConstraints(plan->ops(), *tiled, DeviceLimits(), instruction);
+      addKernelConstraints(*plan->module, plan->ops(), *tiled, DeviceLimits(), instruction);
       addInstructionConstraints(plan->ops(), *tiled, instruction);
       plan->tiled = tiled;
       plan->instruction = instruction;

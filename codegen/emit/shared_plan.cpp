@@ -180,7 +180,7 @@ private:
         return;
       int64_t each = std::max<int64_t>(bitWidth(o->value.type()) / 8, 4);
       int64_t bytes = elements * warps * (each + (op.results.size() == 2 ? 4 : 0));
-      SharedPlan::Exchange exchange{take(bytes, each), region++};
+      SharedPlan::Exchange exchange{take((bytes + 7) / 8 * 8, 8), region++};
       plan.exchanges[&op] = exchange;
       firstExchange = firstExchange.value_or(exchange);
     });

@@ -5,9 +5,9 @@
 #include "analysis/explore/kernels.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/inline.h"
+#include "analysis/program/pass/resources.h"
 #include "analysis/solve/explain.h"
 #include "analysis/solve/tile_system.h"
-#include "analysis/tiling/resources.h"
 #include "costmodel/device.h"
 #include "tests/tilings/bundled_kernels.h"
 
@@ -185,7 +185,7 @@ Space largestFusedGroup(bool isDense) {
     KernelSource source = llvm::cantFail(kernelSource(module, module.entryId, chain.whole));
     TiledKernel kernel = llvm::cantFail(tileKernel(module, source));
     TiledGroup group = *kernel.tiled;
-    addResourceConstraints(module.entry(), group, device.limits);
+    addKernelConstraints(module, module.entry(), group, device.limits);
     ConstraintSystem system = llvm::cantFail(makeSystem(group.space, group.constraints, plan));
     std::vector<int64_t> any;
     CompiledSystem compiled =
@@ -253,7 +253,8 @@ void explainBundledKernels(benchmark::State &state) {
     for (const BundledKernel &kernel : llvm::cantFail(bundledKernels())) {
       TiledKernel tiled = llvm::cantFail(tileKernel(*kernel.module, kernel.source));
       TiledGroup group = *tiled.tiled;
-      addResourceConstraints(kernel.module->graph(kernel.source.graph), group, device.limits);
+      addKernelConstraints(*kernel.module, kernel.module->graph(kernel.source.graph), group,
+                           device.limits);
       ConstraintSystem system = llvm::cantFail(makeSystem(group.space, group.constraints));
       for (bool isLargest : {true, false}) {
         Choice choice;

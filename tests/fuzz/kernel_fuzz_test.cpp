@@ -6,6 +6,7 @@
 #include "analysis/explore/explore.h"
 #include "analysis/explore/testing/explore.h"
 #include "analysis/ir/tensor.h"
+#include "analysis/program/pass/resources.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/check.h"
 #include "codegen/lower.h"
@@ -110,7 +111,8 @@ void KernelFuzz::expectResources(const KernelPlan &plan, const KernelSpec &spec,
   EXPECT_EQ(toString(kernel->code.kind), toString(wanted.kind)) << plan.name << ":" << text;
   EXPECT_EQ(toString(kernel->code.instruction), toString(wanted.instruction))
       << plan.name << ":" << text;
-  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, kernel->code, DeviceLimits());
+  const Resources resources =
+      kernelResources(*plan.module, plan.ops(), *plan.tiled, kernel->code, DeviceLimits());
   EXPECT_EQ(evaluate(resources.sharedBytes, plan.assignment()), kernel->launch.sharedBytes)
       << plan.name << ":" << text << ": " << toString(kernel->code.kind);
   EXPECT_EQ(evaluate(resources.threads, plan.assignment()), kernel->launch.threads)

@@ -1,11 +1,11 @@
 // For the kernels of the bundled models, chains of two dots among them: the compiled search
 // enumerates just those candidates at which every constraint, evaluated by itself, holds.
 #include "analysis/explore/plan_search.h"
+#include "analysis/program/pass/resources.h"
 #include "analysis/solve/compiled.h"
 #include "analysis/solve/testing/solve.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/chain_constraints.h"
-#include "analysis/tiling/resources.h"
 #include "costmodel/device.h"
 #include "tests/tilings/bundled_kernels.h"
 
@@ -111,7 +111,7 @@ Totals compareAll(uint64_t maxPoints) {
     for (auto &[name, rule] : tilesOnly.byName)
       rule.list = {1};
     check("tiles", tilesOnly);
-    addResourceConstraints(graph, group, device->limits);
+    addKernelConstraints(*kernel.module, graph, group, device->limits);
     check("with a device", CandidatePlan::standard());
     addInstructionConstraints(graph, group,
                               kernel.source.kind == KernelKind::Dot ? Instruction::MmaSync

@@ -3,6 +3,7 @@
 // lowering and the instruction are those that prices, registers and shared memory are taken for.
 #include "analysis/explore/plan_search.h"
 #include "analysis/explore/testing/explore.h"
+#include "analysis/program/pass/resources.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/lower.h"
@@ -54,7 +55,7 @@ void expectAsPriced(const BundledKernel &kernel, Outcome &outcome) {
     if (code.instruction != instruction)
       continue; // priced as another
     auto tiled = std::make_shared<TiledGroup>(*made->tiled);
-    addResourceConstraints(graph, *tiled, limits, instruction);
+    addKernelConstraints(*kernel.module, graph, *tiled, limits, instruction);
     addInstructionConstraints(graph, *tiled, instruction);
     addSearchConstraints(graph, *tiled);
     addChainSearchConstraints(*kernel.module, graph, *tiled);

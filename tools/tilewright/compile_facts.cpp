@@ -1,5 +1,6 @@
 #include "tools/tilewright/compile_facts.h"
 
+#include "analysis/program/pass/resources.h"
 #include "analysis/support/median.h"
 #include "tools/tilewright/resource_parts.h"
 
@@ -23,7 +24,8 @@ double sumOf(const std::vector<ResourcePart> &parts) {
 }
 
 void expect(const KernelPlan &plan, const DeviceLimits &limits, CompileFacts &facts) {
-  const Resources resources = resourcesOf(plan.ops(), *plan.tiled, facts.code, limits);
+  const Resources resources =
+      kernelResources(*plan.module, plan.ops(), *plan.tiled, facts.code, limits);
   facts.registerParts = partsOf(resources.registerItems, plan.assignment());
   facts.sharedParts = partsOf(resources.sharedItems, plan.assignment());
   facts.expectedSharedBytes = sumOf(facts.sharedParts);

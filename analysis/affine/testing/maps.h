@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/affine/index_map.h"
+#include "analysis/affine/transfer.h"
 
 #include <map>
 #include <random>
@@ -14,20 +15,10 @@ class Copier {
 public:
   explicit Copier(ExprContext &to) : to(to) {}
   Expr copy(Expr e) {
-    if (e.isConstant())
-      return to.constant(e.constant());
-    if (e.isPoison())
-      return to.poison();
-    if (e.isVariable()) {
-      const Variable &v = e.context().info(e.variable());
+    return transferred(e, to, [&](VarId var) {
+      const Variable &v = e.context().info(var);
       return to.variable(v.kind, v.name);
-    }
-    auto [it, isNew] = copies.try_emplace(e.id());
-    if (isNew) {
-      Expr lhs = copy(e.lhs()), rhs = copy(e.rhs());
-      copies[e.id()] = to.operation(e.kind(), lhs, rhs, e.third() ? copy(e.third()) : Expr());
-    }
-    return copies[e.id()];
+    });
   }
   IndexMap copy(const IndexMap &map) {
     std::vector<MapVariable> variables;
@@ -53,7 +44,6 @@ public:
 
 private:
   ExprContext &to;
-  std::map<uint32_t, Expr> copies;
 };
 
 /// Composition as its definition says it: second's dims replaced, its other variables renamed

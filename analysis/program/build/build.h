@@ -42,6 +42,14 @@ struct Variant {
   bool operator==(const Variant &) const = default;
 };
 
+/// A variant and which tile sizes take it: not 0 there, over the group's parameters.
+struct VariantCase {
+  Variant variant;
+  Expr when;
+};
+/// All variants of a group without dots of tiles. Unsupported as buildProgram().
+llvm::Expected<std::vector<VariantCase>> rowVariants(const Graph &graph, const TiledGroup &group);
+
 /// The variant that these parameter values take, and with dots this instruction, or a simpler one
 /// if their types need it. Unsupported as buildProgram().
 llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,

@@ -130,23 +130,28 @@ store y[i, j] = c / d
 }
 
 TEST(BuiltPrograms, SoftmaxInSteps) {
-  EXPECT_EQ(Example(softmax).program({{"r0", 10}}), R"(kernel y(x: f32[64, 100]) -> y: f32[64, 100]
+  std::string longer = softmax;
+  for (size_t at; (at = longer.find("64,100")) != std::string::npos;)
+    longer.replace(at, 6, "64,20000");
+  EXPECT_EQ(Example(longer).program({{"r0", 10}}),
+            R"(kernel y(x: f32[64, 20000]) -> y: f32[64, 20000]
 let V = 1
-let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(r0, V)))
+let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(20000, V)))
+let Kj = G * V * min(cdiv(cdiv(20000, G * V), cdiv(cdiv(20000, G * V), max(32 // V, 1))), cdiv(r0, G * V))
 warps W
 grid p < cdiv(64, t0)
-axis i < t0 at t0 * p of 64, j < r0 at r0 * t of 100
+axis i < t0 at t0 * p of 64, j < Kj at Kj * t of 20000
 a = full -inf f32[i,j] @ rows(V, G)
-for t < cdiv(100, r0)
+for t < cdiv(20000, Kj)
   b = load x[i, j] else -inf @ rows(V, G)
   a = map max(a, b)
 c = reduce max a over j
 d = full 0 f32[i,j] @ rows(V, G)
-for t < cdiv(100, r0)
+for t < cdiv(20000, Kj)
   e = load x[i, j] else -inf @ rows(V, G)
   d = map d + exp(e - c)
 f = reduce add d over j
-for t < cdiv(100, r0)
+for t < cdiv(20000, Kj)
   g = load x[i, j] @ rows(V, G)
   store y[i, j] = exp(g - c) / f
 )");
@@ -173,11 +178,13 @@ store y[i, j] = (f32(d) + where(j >= 32, f, e)) * g - m
 TEST(BuiltPrograms, ColumnsInSteps) {
   EXPECT_EQ(Example(columns).program({{"r0", 10}}), R"(kernel s(x: bf16[512, 96]) -> s: f32[96]
 let V = 1
+let G = W * 32 // min(pow2divisor(W * 32), pow2ceil(t0))
+let Ki = G * V * min(cdiv(cdiv(512, G * V), cdiv(cdiv(512, G * V), max(32 // V, 1))), cdiv(r0, G * V))
 warps W
 grid p < cdiv(96, t0)
-axis i < r0 at r0 * t of 512, j < t0 at t0 * p of 96
+axis i < Ki at Ki * t of 512, j < t0 at t0 * p of 96
 a = full 0 f32[i,j] @ flat(V)
-for t < cdiv(512, r0)
+for t < cdiv(512, Ki)
   b = load x[i, j] @ flat(V)
   a = map a + f32(b)
 c = reduce add a over i
@@ -216,8 +223,8 @@ larger {
   ROOT both = (f32[], s32[]) tuple(value, index)
 }
 ENTRY main {
-  x = f32[12,20] parameter(0)
-  at = s32[12,20] iota(), iota_dimension=1
+  x = f32[12,700] parameter(0)
+  at = s32[12,700] iota(), iota_dimension=1
   low = f32[] constant(-inf)
   none = s32[] constant(0)
   both = (f32[12], s32[12]) reduce(x, at, low, none), dimensions={1}, to_apply=larger
@@ -238,8 +245,8 @@ both {
   ROOT t = (f32[], f32[]) tuple(s, m)
 }
 ENTRY main {
-  x = f32[12,20] parameter(0)
-  z = f32[12,20] parameter(1)
+  x = f32[12,700] parameter(0)
+  z = f32[12,700] parameter(1)
   zero = f32[] constant(0)
   low = f32[] constant(-inf)
   r = (f32[12], f32[12]) reduce(x, z, zero, low), dimensions={1}, to_apply=both
@@ -248,11 +255,11 @@ ENTRY main {
   ROOT y = f32[12] multiply(s, m)
 })";
 
-/// Builds and runs at every size of the reduced dim.
+/// Builds and runs at sizes of steps around those that threads share evenly.
 void runAll(const std::string &text) {
   Example example(text);
   BuiltKernel kernel("kernel", example.module, example.plan);
-  for (int64_t step = 1; step <= 20; ++step)
+  for (int64_t step : {1, 31, 32, 33, 64, 100, 350, 640, 699, 700})
     EXPECT_EQ(kernel.check(example.values({{"r0", step}, {"t0", 5}, {"warps", 2}}), 3), "");
   EXPECT_EQ(kernel.programs.size(), 2u); // whole, and in steps
 }
@@ -260,27 +267,28 @@ void runAll(const std::string &text) {
 } // namespace
 
 TEST(BuiltPrograms, ArgMax) {
-  EXPECT_EQ(Example(argmax).program({}), R"(kernel y(x: f32[12, 20]) -> y: f32[12]
+  EXPECT_EQ(Example(argmax).program({}), R"(kernel y(x: f32[12, 700]) -> y: f32[12]
 let V = 1
-let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(20, V)))
+let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(700, V)))
 warps W
 grid p < cdiv(12, t0)
-axis i < t0 at t0 * p of 12, j < 20
+axis i < t0 at t0 * p of 12, j < 700
 a = load x[i, j] @ rows(V, G)
 b, c = reduce argmax a over j
 store y[i] = b + f32(c)
 )");
-  EXPECT_EQ(Example(argmax).program({{"r0", 8}}), R"(kernel y(x: f32[12, 20]) -> y: f32[12]
+  EXPECT_EQ(Example(argmax).program({{"r0", 8}}), R"(kernel y(x: f32[12, 700]) -> y: f32[12]
 let V = 1
-let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(r0, V)))
+let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(700, V)))
+let Kj = G * V * min(cdiv(cdiv(700, G * V), cdiv(cdiv(700, G * V), max(32 // V, 1))), cdiv(r0, G * V))
 warps W
 grid p < cdiv(12, t0)
-axis i < t0 at t0 * p of 12, j < r0 at r0 * t of 20
+axis i < t0 at t0 * p of 12, j < Kj at Kj * t of 700
 a = full -inf f32[i,j] @ rows(V, G)
 b = full 0 s32[i,j] @ rows(V, G)
-for t < cdiv(20, r0)
+for t < cdiv(700, Kj)
   c = load x[i, j] @ rows(V, G)
-  d = map c > a & j < 20
+  d = map c > a & j < 700
   b = map where(d, j, b)
   a = map where(d, c, a)
 e = reduce max a over j
@@ -289,11 +297,11 @@ store y[i] = e + f32(f)
 )");
   runAll(argmax);
   std::string ties = argmax; // few different values
-  std::string parameter = "  x = f32[12,20] parameter(0)\n";
+  std::string parameter = "  x = f32[12,700] parameter(0)\n";
   ties.replace(ties.find(parameter), parameter.size(),
-               "  w = s8[12,20] parameter(0)\n  three = s8[] constant(3)\n"
-               "  threes = s8[12,20] broadcast(three), dimensions={}\n"
-               "  rest = s8[12,20] remainder(w, threes)\n  x = f32[12,20] convert(rest)\n");
+               "  w = s8[12,700] parameter(0)\n  three = s8[] constant(3)\n"
+               "  threes = s8[12,700] broadcast(three), dimensions={}\n"
+               "  rest = s8[12,700] remainder(w, threes)\n  x = f32[12,700] convert(rest)\n");
   runAll(ties);
 }
 
@@ -307,12 +315,13 @@ TEST(BuiltPrograms, WhatIsRefused) {
 }
 
 TEST(BuiltPrograms, SeveralResultsOfOneReduction) {
-  EXPECT_EQ(Example(moments).program({}), R"(kernel y(x: f32[12, 20], z: f32[12, 20]) -> y: f32[12]
+  EXPECT_EQ(Example(moments).program({}),
+            R"(kernel y(x: f32[12, 700], z: f32[12, 700]) -> y: f32[12]
 let V = 1
-let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(20, V)))
+let G = min(min(max(pow2ceil(W * 32 // t0 // 2 + 1), 32), pow2divisor(W * 32)), pow2ceil(cdiv(700, V)))
 warps W
 grid p < cdiv(12, t0)
-axis i < t0 at t0 * p of 12, j < 20
+axis i < t0 at t0 * p of 12, j < 700
 a = load x[i, j] @ rows(V, G)
 b = reduce add a over j
 c = load z[i, j] @ rows(V, G)

@@ -151,6 +151,8 @@ AxisId Builder::makeAxis(unsigned parameter) {
     if (!index) {
       stepNames[parameter] = names.of("tuv");
       index = steps[parameter] = context.variable(VarKind::Step, stepNames[parameter]);
+      if (frame.isReduction && frame.dots.empty())
+        axis.extent = rowStep(parameter, axis);
     }
     if (isPadded(parameter)) {
       int64_t unit = wholeInstructions(parameter);
@@ -219,8 +221,7 @@ Expr Builder::warpgroupRows(Expr rows) const {
   return p.warps.floorDiv(4).pow2Divisor().min(rows.floorDiv(64).max(1).pow2Divisor());
 }
 
-/// `let V`: neighbours that a thread holds; `let G`: threads that share a row, as many as it has
-/// vectors, but beyond a warp only while there are more threads than rows.
+/// `let V`: neighbours that a thread holds; of matrix instructions how warps lie.
 void Builder::makeLayoutSizes() {
   if (p.axes.empty())
     return;
@@ -253,18 +254,8 @@ void Builder::makeLayoutSizes() {
     p.lets.push_back({"WC", warpColumns, p.warps.floorDiv(warpRows)});
     return;
   }
-  if (!frame.isReduction || !frame.isAlongRows)
-    return;
-  threads = context.variable(VarKind::TileParam, "G");
-  Expr all = p.warps * 32, rows = p.number(1), longest;
-  for (AxisId axis : rowAxes)
-    rows = rows * p[axis].extent;
-  for (AxisId axis : columnAxes)
-    longest = longest ? longest.max(p[axis].extent) : p[axis].extent;
-  Expr most = rows.isConstant(1)
-                  ? all.pow2Divisor()
-                  : (all.floorDiv(rows).floorDiv(2) + 1).pow2Ceil().max(32).min(all.pow2Divisor());
-  p.lets.push_back({"G", threads, longest.ceilDiv(vector).pow2Ceil().min(most)});
+  if (frame.isReduction)
+    makeRowSizes();
 }
 
 /// The rows of results of matrix instructions.
@@ -301,6 +292,10 @@ std::optional<LayoutSpec> Builder::layoutOf(const AxisSet &axes) const {
   bool isRowsFirst = threads || warpRows;
   std::stable_partition(order.begin(), order.end(),
                         [&](AxisId axis) { return contains(columnAxes, axis) != isRowsFirst; });
+  // Of several columns one has neighbours; threads are left for the others where rows leave them.
+  if (threads && takesAllAxes && order.size() > rowAxes.size())
+    std::rotate(order.begin(), order.begin() + static_cast<int64_t>(rowAxes.size()),
+                order.end() - 1);
   if (threads) {
     spec.family = order.size() == 1 ? LayoutFamily::Columns : LayoutFamily::Rows;
     spec.arguments.push_back(threads);

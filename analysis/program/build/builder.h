@@ -1,6 +1,7 @@
 // What the files of the builder share. Not for other folders.
 //
 //   builder.cpp       axes, layouts, results
+//   rows.cpp          threads and steps of rows that are reduced
 //   levels.cpp        regions of loops, values in them
 //   value.cpp         a value at coordinates: movement of data
 //   access.cpp        loads, conditions, index tiles
@@ -91,6 +92,13 @@ private:
   llvm::Error expectHeld() const;
   bool isStepped(unsigned parameter) const { return bool(steps[parameter]); }
 
+  // rows.cpp
+  Expr rowStep(unsigned parameter, const Axis &axis);
+  void makeRowSizes();
+  Expr threadsAlongRow(Expr rows) const;
+  Expr threadsAcrossRows(Expr rows) const;
+  void makeRowSteps(Expr sharing);
+
   // levels.cpp
   unsigned levelOf(Expr e) const;
   unsigned levelOf(const Coordinates &at, const Guard &guard) const;
@@ -172,7 +180,7 @@ private:
   };
   llvm::Expected<Pass> openPass(OpId op, const Coordinates &at, const Guard &guard);
   void closeLoops(const Pass &pass);
-  Leaf reduced(const Pass &pass, Monoid monoid, ValueId value);
+  Leaf reduced(const Pass &pass, Monoid monoid, const Leaf &of);
   // dot.cpp
   /// The contracted dims of a dot: their parameters, what stands for them, and their axes.
   struct Contracted {
@@ -261,6 +269,7 @@ private:
   std::vector<Expr> programIds;              ///< by parameter: the CTA's variable; null: none
   std::vector<Expr> steps;                   ///< by parameter: the loop's variable; null: no loop
   std::vector<std::string> stepNames;
+  std::map<unsigned, Let> rowSteps; ///< by parameter: columns of a row that are taken at a time
   AxisSet rowAxes, columnAxes;
   bool takesAllAxes = false;  ///< layouts are of all axes: a reduction goes over several
   Expr vector, threads;       ///< V and G of layouts
@@ -288,8 +297,5 @@ tilewright::Op compareOp(Comparison comparison);
 
 /// The type in which values of a type are summed.
 DType sumType(DType type);
-/// Identities of maximum and minimum.
-double lowestOf(DType type);
-double highestOf(DType type);
 
 } // namespace tilewright::program

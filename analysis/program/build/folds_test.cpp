@@ -2,7 +2,7 @@
 // same: CTAs, threads, bytes written. Bytes loaded differ: folds count each pass over a row and
 // lanes that a condition cuts off, features count sectors and the steps of a row once.
 #include "analysis/program/build/testing/check.h"
-#include "analysis/tiling/resources.h"
+#include "analysis/program/pass/resources.h"
 #include "costmodel/device.h"
 #include "costmodel/features.h"
 #include "tests/tilings/bundled_kernels.h"
@@ -60,7 +60,8 @@ void compare(const Module &module, KernelPlan plan, const Device &device, Agreem
   auto fold = [&](Count count) {
     return static_cast<double>(folds.at(folds.counts[count], sizes).value_or(-1));
   };
-  Resources resources = resourcesOf(module.entry(), *plan.tiled, Instruction::Fma, device.limits);
+  Resources resources =
+      kernelResources(module, module.entry(), *plan.tiled, Instruction::Fma, device.limits);
   auto resource = [&](Expr e) {
     return static_cast<double>(evaluate(e, plan.assignment()).value_or(-1));
   };

@@ -5,6 +5,7 @@
 #include "analysis/support/diag.h"
 #include "analysis/tiling/element_work.h"
 #include "analysis/tiling/matrix_product.h"
+#include "analysis/tiling/resource_view.h"
 #include "analysis/tiling/resources.h"
 
 #include <algorithm>
@@ -335,6 +336,53 @@ static Variant variantOfChain(const Graph &graph, const TiledGroup &group, const
   return variant;
 }
 
+/// What covers its dim: reduced ones where a thread has all values of its part of a row at once,
+/// and each dim of the result along the row by itself.
+static std::vector<VariantCase> rowVariants(const Graph &graph, const TiledGroup &group,
+                                            const Frame &frame) {
+  const std::vector<TileParameter> &parameters = group.space.parameters;
+  ExprContext &context = parameters.front().size.context();
+  std::vector<bool> none(parameters.size());
+  std::vector<VariantCase> cases{{{none}, context.constant(1)}};
+  auto split = [&](Expr condition, const std::vector<bool> &wholes) {
+    std::vector<VariantCase> both;
+    for (const VariantCase &each : cases) {
+      VariantCase whole = each, other = each;
+      for (size_t i = 0; i < wholes.size(); ++i)
+        whole.variant.isWhole[i] = whole.variant.isWhole[i] || wholes[i];
+      whole.when = select(condition, each.when, context.constant(0));
+      other.when = select(condition, context.constant(0), each.when);
+      both.push_back(std::move(whole));
+      if (!condition.isConstant())
+        both.push_back(std::move(other));
+    }
+    cases = std::move(both);
+  };
+  if (!frame.isReduction)
+    return cases;
+  std::vector<bool> reduced = none;
+  for (unsigned parameter : frame.reduced)
+    reduced[parameter] = true;
+  split(reductionTiles(ResourceView(graph, group)).isWhole, reduced);
+  for (size_t dim = 0; dim < frame.isRow.size(); ++dim) {
+    std::vector<bool> one = none;
+    one[dim] = true;
+    if (!frame.isRow[dim])
+      split(parameters[dim].extent <= 1
+                ? context.constant(1)
+                : parameters[dim].size.isAtLeast(context.constant(parameters[dim].extent)),
+            one);
+  }
+  return cases;
+}
+
+llvm::Expected<std::vector<VariantCase>> rowVariants(const Graph &graph, const TiledGroup &group) {
+  llvm::Expected<Frame> frame = frameOf(graph, group, false);
+  if (!frame)
+    return frame.takeError();
+  return rowVariants(graph, group, *frame);
+}
+
 llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
                                   std::span<const int64_t> values, Instruction instruction,
                                   bool isByLoops) {
@@ -347,13 +395,10 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
     variant.instruction = codeOf(graph, group, instruction).instruction;
   if (!frame->dots.empty())
     return variantOfChain(graph, group, *frame, values, instruction);
-  for (size_t i = 0; i < group.space.parameters.size(); ++i) {
-    const TileParameter &parameter = group.space.parameters[i];
-    bool isColumn = i < frame->isRow.size() && frame->isReduction && !frame->isRow[i];
-    bool isReduced =
-        frame->isReduction && std::binary_search(frame->reduced.begin(), frame->reduced.end(), i);
-    variant.isWhole.push_back((isColumn || isReduced) && values[i] >= parameter.extent);
-  }
+  const Assignment point = group.space.assign(values);
+  for (VariantCase &each : rowVariants(graph, group, *frame))
+    if (evaluate(each.when, point).value_or(0) != 0)
+      variant.isWhole = std::move(each.variant.isWhole);
   if (variant.instruction == Instruction::Fma)
     return variant;
   constexpr int64_t rows = 16; // of an instruction, which takes 32 bytes of the contracted dim

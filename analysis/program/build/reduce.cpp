@@ -10,8 +10,6 @@ namespace tilewright::program {
 
 namespace {
 
-constexpr double inf = std::numeric_limits<double>::infinity();
-
 const Graph *reducerOf(const Module &module, const tilewright::Op &op) {
   for (const CalledGraph &called : op.called)
     if (called.role == CallRole::ToApply)
@@ -37,19 +35,6 @@ std::optional<Opcode> opcodeOfResult(const Graph &reducer, unsigned result) {
 }
 
 } // namespace
-
-double lowestOf(DType type) {
-  if (isFloat(type))
-    return -inf;
-  return dtypeClass(type) == DTypeClass::Signed ? -std::ldexp(1.0, int(bitWidth(type)) - 1) : 0;
-}
-
-double highestOf(DType type) {
-  if (isFloat(type))
-    return inf;
-  bool isSigned = dtypeClass(type) == DTypeClass::Signed;
-  return std::ldexp(1.0, int(bitWidth(type)) - isSigned) - 1;
-}
 
 DType sumType(DType type) {
   if (isFloat(type))
@@ -217,12 +202,12 @@ void Builder::closeLoops(const Pass &pass) {
 }
 
 /// Behind the loops: over the lanes.
-Builder::Leaf Builder::reduced(const Pass &pass, Monoid monoid, ValueId value) {
+Builder::Leaf Builder::reduced(const Pass &pass, Monoid monoid, const Leaf &of) {
   if (pass.over.empty())
-    return leafOf(value);
+    return of;
   ScalarExpr scalar;
-  scalar.add(leafOf(value));
-  const Tile &tile = p[value].tile;
+  scalar.add(of);
+  const Tile &tile = p[of.value].tile;
   ValueId result = newValue(tile.type, without(tile.axes, pass.over), pass.outer);
   append(pass.outer, ReduceOp{monoid, std::move(scalar), pass.over}, {result});
   return leafOf(result);
@@ -246,13 +231,15 @@ Builder::Made Builder::reduction(OpId id, const Coordinates &at, const Guard &gu
   Made x = converted(*read, type, with->type);
   if (!x)
     return x;
-  ValueId summed;
+  Leaf summed;
   if (pass->opened == 0) {
     if (!pass->moving.empty() && !padWith(*x, pass->moving, with->identity))
       x = select(inside(pass->moving), *x, numberOf(with->identity), with->type);
     if (!x)
       return x;
-    summed = materialised(*x, pass->over);
+    summed = leafOf(materialised(*x, pass->over));
+    if (x->kind == ScalarNode::Kind::Value && x->value == summed.value)
+      summed.sources = x->sources;
   } else {
     // Lanes beyond the end of the row leave the sum alone.
     std::optional<Leaf> condition;
@@ -263,7 +250,7 @@ Builder::Made Builder::reduction(OpId id, const Coordinates &at, const Guard &gu
       return sum.takeError();
     closeLoops(*pass);
     valueLevels[sum->index] = pass->outer;
-    summed = *sum;
+    summed = leafOf(*sum);
   }
   Leaf total = reduced(*pass, with->monoid, summed);
   putBack(std::move(pass->aside));

@@ -156,7 +156,7 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
     }
     closeLoops(*pass);
     valueLevels[bests.index] = valueLevels[at32.index] = pass->outer;
-    Leaf top = reduced(*pass, isMax ? Monoid::Max : Monoid::Min, bests);
+    Leaf top = reduced(*pass, isMax ? Monoid::Max : Monoid::Min, leafOf(bests));
     compare.attrs.comparison = Comparison::Eq;
     Made isBest = pointwise(compare, {leafOf(bests), top}, {wide, wide});
     if (!isBest)
@@ -165,7 +165,7 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
     Made candidates = select(*isBest, leafOf(at32), numberOf(last), DType::S32);
     if (!candidates)
       return candidates;
-    place = reduced(*pass, Monoid::Min, materialised(*candidates));
+    place = reduced(*pass, Monoid::Min, leafOf(materialised(*candidates)));
     Made narrow = converted(top, wide, type);
     if (!narrow)
       return narrow;

@@ -253,7 +253,8 @@ private:
     add(op, Count::Shuffles, n * allWarps * kept * doublings * operands);
     Expr crosses = warps.isAtLeast(p.number(2));
     add(op, Count::Barriers, select(crosses, n, p.number(0)));
-    Expr bytes = select(crosses, elements * warps * (4 * operands), p.number(0));
+    int64_t each = std::max<int64_t>(bitWidth(o.value.type()) / 8, 4) + 4 * (operands - 1);
+    Expr bytes = select(crosses, (elements * warps * each).ceilDiv(8) * 8, p.number(0));
     if (!bytes.isConstant(0))
       share("exchange of " + p[op.results[0]].name, op.where, bytes);
   }

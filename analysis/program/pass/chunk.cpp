@@ -11,10 +11,10 @@ namespace tilewright::program {
 
 namespace {
 
-/// An op that makes or takes each lane by itself.
+/// An op that makes or takes each lane by itself, along the axes that it does not go over.
 bool isPointwise(const Op &op) {
   return op.as<LoadOp>() || op.as<StoreOp>() || op.as<AtomicOp>() || op.as<MapOp>() ||
-         op.as<FullOp>() || op.as<ForOp>();
+         op.as<FullOp>() || op.as<ForOp>() || op.as<ReduceOp>();
 }
 
 class Chunker {
@@ -27,7 +27,9 @@ public:
     findTiles();
     if (tiles.empty())
       return makeError(DiagClass::Unsupported, "{} has no tiles: it is made by one CTA", p.name);
-    Expr left = p.warps * (32 * size.elements);
+    Expr left = rowsAtOnce();
+    if (!left)
+      left = p.warps * (32 * size.elements);
     for (size_t i = tiles.size(); i-- > 0;)
       left = cut(tiles[i], left, i + 1 == tiles.size());
     Region outside, body;
@@ -70,13 +72,47 @@ private:
     return llvm::Error::success();
   }
 
+  /// Rows that threads have at once where something is reduced; null: nothing is.
+  Expr rowsAtOnce() const {
+    Expr rows;
+    forEachOp(p.body, [&](const Op &op, const LoopNest &) {
+      const auto *reduce = op.as<ReduceOp>();
+      if (!reduce || rows)
+        return;
+      Expr threads = p.warps * 32;
+      const LayoutSpec *spec = nullptr;
+      for (const ScalarNode &node : reduce->value.nodes)
+        if (!spec && node.kind == ScalarNode::Kind::Value &&
+            p[node.value].tile.axes == p.axesOf(reduce->value))
+          spec = layoutOf(p, node.value);
+      bool isAlong =
+          spec && (spec->family == LayoutFamily::Rows || spec->family == LayoutFamily::Columns);
+      rows = isAlong ? threads.floorDiv(spec->arguments[1]) : threads.pow2Divisor();
+    });
+    return rows;
+  }
+
+  /// Everything that is stored or reduced has lanes along the axis, none of which meet.
+  bool isSeparate(AxisId axis) const {
+    bool isFound = true;
+    forEachOp(p.body, [&](const Op &op, const LoopNest &) {
+      if (op.as<StoreOp>() || op.as<AtomicOp>())
+        isFound = isFound && contains(p.axesOf(*accessOf(op)), axis);
+      if (const auto *reduce = op.as<ReduceOp>())
+        isFound =
+            isFound && contains(p.axesOf(reduce->value), axis) && !contains(reduce->over, axis);
+    });
+    return isFound;
+  }
+
   void findTiles() {
     for (uint32_t a = 0; a < p.axes.size(); ++a)
       for (size_t v = 0; v < p.grid.variables.size(); ++v) {
         const GridVariable &variable = p.grid.variables[v];
         const Axis &axis = p.axes[a];
         if (axis.bound && axis.origin == variable.var * axis.extent &&
-            variable.count == axis.bound.ceilDiv(axis.extent) && isAlone(v))
+            variable.count == axis.bound.ceilDiv(axis.extent) && isAlone(v) &&
+            isSeparate(AxisId{a}))
           tiles.push_back({AxisId{a}, v, Expr(), Expr()});
       }
   }

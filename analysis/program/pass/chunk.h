@@ -7,7 +7,8 @@
 //                                             store y[i] = 2 * a
 //
 // Parts are as large as each other, up to one element or vector; where that is no divisor of the
-// tile, a CTA makes up to a part's rest more than the tile.
+// tile, a CTA makes up to a part's rest more than the tile. What reduces over other axes is made
+// for as many rows at a time as the threads that do not share one.
 #pragma once
 
 #include "analysis/program/program.h"
@@ -19,7 +20,7 @@ struct ChunkSize {
   int64_t vector = 1;   ///< parts along the fastest axis are multiples of so many lanes
 };
 
-/// Unsupported: an op goes over lanes or keeps a tile in shared memory, or there are no tiles.
+/// Unsupported: an op takes the whole tile, or keeps one in shared memory, or there are no tiles.
 llvm::Expected<Program> chunk(const Program &program, const ChunkSize &size);
 
 } // namespace tilewright::program

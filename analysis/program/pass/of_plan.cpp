@@ -3,6 +3,7 @@
 #include "analysis/program/build/build.h"
 #include "analysis/program/pass/chunk.h"
 #include "analysis/program/pass/copies.h"
+#include "analysis/program/pass/layouts.h"
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/roles.h"
@@ -125,6 +126,18 @@ bool hasDotBy(const Program &program, std::optional<DotWay> way = std::nullopt) 
   return isFound;
 }
 
+/// Do threads share rows along memory?
+bool isAlongRows(const Program &program) {
+  bool isFound = false;
+  forEachOp(program.body, [&](const Op &op, const LoopNest &) {
+    const LayoutSpec *spec = layoutOf(op);
+    isFound =
+        isFound ||
+        (spec && (spec->family == LayoutFamily::Rows || spec->family == LayoutFamily::Columns));
+  });
+  return isFound;
+}
+
 /// How operands of dots come to them, and which CTAs share a sum.
 llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
   if (!hasDotBy(out.last()))
@@ -170,6 +183,14 @@ llvm::Error checkInstructions(const PlanProgram &out) {
 
 } // namespace
 
+/// Rows are made as many at a time as threads have; rows that lie across memory are held one a
+/// thread.
+static llvm::Error addReductionPasses(PlanProgram &out) {
+  if (llvm::Error error = addChunked(out, ChunkSize()))
+    return error;
+  return addVectorised(out, isAlongRows(out.last()) ? 128 : 1);
+}
+
 llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops) {
   llvm::Expected<Variant> variant =
       variantOf(plan.ops(), *plan.tiled, plan.values, plan.instruction, isByLoops);
@@ -183,6 +204,12 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
   const bool isElementwise =
       isByLoops || kindOfCode(plan.ops(), *plan.tiled).kind == CodeKind::Elementwise;
+  // Kernels of reductions alone are priced, and traced, a pass over the row for each.
+  if (!isElementwise && !hasDotBy(out.last())) {
+    if (llvm::Error error = addReductionPasses(out))
+      return error;
+    return out;
+  }
   if (!isElementwise)
     if (llvm::Error error = addOnline(out))
       return error;
@@ -199,6 +226,25 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   if (llvm::Error error = checkInstructions(out))
     return error;
   return out;
+}
+
+llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const Graph &graph,
+                                                     const TiledGroup &group) {
+  llvm::Expected<std::vector<VariantCase>> variants = rowVariants(graph, group);
+  if (!variants)
+    return variants.takeError();
+  std::vector<GroupProgram> programs;
+  for (const VariantCase &each : *variants) {
+    llvm::Expected<Program> built = buildProgram(module, graph, group, each.variant);
+    if (!built)
+      return built.takeError();
+    PlanProgram out;
+    out.stages.push_back({"build", std::move(*built), {}});
+    if (llvm::Error error = addReductionPasses(out))
+      return error;
+    programs.push_back({std::move(out.stages.back().program), each.when});
+  }
+  return programs;
 }
 
 llvm::Expected<Program> concreteProgram(const PlanProgram &plan) {

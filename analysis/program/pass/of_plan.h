@@ -29,6 +29,16 @@ struct PlanProgram {
 /// `isByLoops`: reductions and dots are loops of the thread that makes an element.
 llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops = false);
 
+/// The program of one variant of a group, over the sizes that are left open.
+struct GroupProgram {
+  Program program;
+  Expr when; ///< which tile sizes take it: not 0 there, over the group's parameters
+};
+/// All programs of a group that reduces and has no dots, as programOfPlan() makes them. Errors as
+/// there.
+llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const Graph &graph,
+                                                     const TiledGroup &group);
+
 /// The last program with the plan's sizes put in, without loops of one step: what runs.
 /// Errors: those of substituteSizes().
 llvm::Expected<Program> concreteProgram(const PlanProgram &plan);

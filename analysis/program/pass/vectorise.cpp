@@ -113,7 +113,7 @@ private:
       if (!spec || spec->arguments.empty() || spec->arguments[0] != width.is)
         return;
       bound.most = std::min<int64_t>(bound.most, mostBits / bitWidth(p[access->tensor].type));
-      isUsed |= limit(op, *access, fastestAxis(*spec, axesOf(op)), bound);
+      isUsed |= limit(op, *access, fastestAxis(*spec, axesOf(op)), width.is, bound);
     });
     Expr value = p.number(isUsed ? std::max<int64_t>(bound.most, 1) : 1);
     for (Expr part : bound.parts)
@@ -183,7 +183,7 @@ private:
   }
 
   /// Adds what an access demands of the width; false where it is not along memory.
-  bool limit(const Op &op, const Access &access, AxisId along, Bound &bound) {
+  bool limit(const Op &op, const Access &access, AxisId along, Expr width, Bound &bound) {
     if (!along.isValid())
       return false;
     Expr var = p[along].var, last = contiguousIndex(p, access), position = positionOf(access);
@@ -197,7 +197,8 @@ private:
       isElsewhere |= position == last && other != last && contains(p.axesOf(other), along);
     if (isElsewhere)
       return false;
-    divides(op, p[along].extent, "a tile of " + p[along].name, bound);
+    if (!isMadeOf(p[along].extent, width)) // a step of whole vectors
+      divides(op, p[along].extent, "a tile of " + p[along].name, bound);
     if (p[along].bound)
       divides(op, p[along].bound, "the end of " + p[along].name, bound);
     const std::vector<Expr> &dims = p[access.tensor].dims;
@@ -216,6 +217,23 @@ private:
         if (contains(p.axesOf(condition.value), along))
           start(op, LinearForm::of(condition.value - condition.low), var, bound, &condition);
     return true;
+  }
+
+  /// Does the formula of a size name the width?
+  bool isMadeOf(Expr size, Expr width) const {
+    if (!width.isVariable())
+      return false;
+    std::vector<VarId> work = variablesOf(size);
+    for (size_t i = 0; i < work.size(); ++i) {
+      if (work[i] == width.variable())
+        return true;
+      for (const Let &let : p.lets)
+        if (let.var.variable() == work[i])
+          for (VarId inner : variablesOf(let.value))
+            if (std::find(work.begin(), work.end(), inner) == work.end())
+              work.push_back(inner);
+    }
+    return false;
   }
 
   /// The width has to divide a size.

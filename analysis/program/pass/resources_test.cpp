@@ -1,6 +1,6 @@
 #include "analysis/import/hlo_text.h"
+#include "analysis/program/pass/resources.h"
 #include "analysis/tiling/numeric_tile.h"
-#include "analysis/tiling/resources.h"
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,8 @@ const char *bigGemm = "  a = bf16[8192,4096] parameter(0)\n  b = bf16[4096,8192]
 
 TEST(Resources, StagesOfABigGemm) {
   Kernel k(bigGemm);
-  Resources r = resourcesOf(k.graph(), *k.group, Instruction::MmaSync, DeviceLimits());
+  Resources r =
+      kernelResources(k.module, k.graph(), *k.group, Instruction::MmaSync, DeviceLimits());
   struct Row {
     int64_t m, n, k, bytes, most[3];
   };
@@ -79,8 +80,8 @@ TEST(Resources, StagesOfABigGemm) {
         Kernel limited(bigGemm);
         DeviceLimits device_limits;
         device_limits.sharedBytesPerCta = limits[device];
-        addResourceConstraints(limited.graph(), *limited.group, device_limits,
-                               Instruction::MmaSync);
+        addKernelConstraints(limited.module, limited.graph(), *limited.group, device_limits,
+                             Instruction::MmaSync);
         EXPECT_EQ(limited.violated(point).empty(), stages <= row.most[device])
             << row.m << " " << row.n << " " << row.k << " " << stages;
       }
@@ -90,7 +91,7 @@ TEST(Resources, StagesOfABigGemm) {
 
 TEST(Resources, WarpgroupInstructionsAddBarriersAndWholeUnits) {
   Kernel k(bigGemm);
-  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Wgmma, DeviceLimits());
+  Resources r = kernelResources(k.module, k.graph(), *k.group, Instruction::Wgmma, DeviceLimits());
   for (int64_t stages = 1; stages <= 4; ++stages) {
     EXPECT_EQ(
         evaluate(r.sharedBytes,
@@ -134,9 +135,11 @@ TEST(Resources, AChainStagesItsRowsOnceAndItsScoresNowhere) {
                                  {"warps", row.warps},
                                  {"stages", row.stages}});
         EXPECT_EQ(
-            evaluate(resourcesOf(k.graph(), *k.group, instruction, limits).sharedBytes, point),
+            evaluate(
+                kernelResources(k.module, k.graph(), *k.group, instruction, limits).sharedBytes,
+                point),
             bytes);
-        addResourceConstraints(k.graph(), *k.group, limits, instruction);
+        addKernelConstraints(k.module, k.graph(), *k.group, limits, instruction);
         bool isRefused = false;
         for (const std::string &text : k.violated(point))
           isRefused = isRefused || text.find("B of shared memory a CTA") != std::string::npos;
@@ -155,7 +158,7 @@ TEST(Resources, NoMoreCtasShareASumThanItHasTiles) {
 
 TEST(Resources, SayWhatIsWantedAndWhatIsAllowed) {
   Kernel k(bigGemm);
-  addResourceConstraints(k.graph(), *k.group, {}, Instruction::MmaSync);
+  addKernelConstraints(k.module, k.graph(), *k.group, {}, Instruction::MmaSync);
   EXPECT_EQ(k.violated(k.at({{"t0", 128}, {"t1", 256}, {"k0", 64}, {"stages", 6}, {"warps", 8}})),
             (std::vector<std::string>{
                 "device: 294912 B of shared memory a CTA, of at most 232448 B: 98304 B for "
@@ -170,14 +173,14 @@ TEST(Resources, SlicedHeadTransposeStagesItsWholeOperandTile) {
            "  body = bf16[2048,1024] slice(p), slice={[32:2080], [0:1024]}\n"
            "  turned = bf16[1024,2048] transpose(body), dimensions={1,0}\n"
            "  ROOT split = bf16[1024,16,128] bitcast(turned)\n");
-  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Fma, DeviceLimits());
+  Resources r = kernelResources(k.module, k.graph(), *k.group, Instruction::Fma, DeviceLimits());
   ASSERT_EQ(r.sharedItems.size(), 1u);
   EXPECT_EQ(r.sharedItems[0].name, "operand tile of %turned");
   for (int64_t a : {16, 32, 64})
     EXPECT_EQ(evaluate(r.sharedBytes, k.at({{"t0", a}, {"t1", 16}, {"t2", 128}})), 4096 * a);
   DeviceLimits small;
   small.sharedBytesPerCta = 101376;
-  addResourceConstraints(k.graph(), *k.group, small);
+  addKernelConstraints(k.module, k.graph(), *k.group, small);
   EXPECT_TRUE(k.violated(k.at({{"t0", 16}, {"t1", 16}, {"t2", 128}})).empty());
   EXPECT_EQ(k.violated(k.at({{"t0", 32}, {"t1", 16}, {"t2", 128}})).size(), 1u);
 }
@@ -185,24 +188,25 @@ TEST(Resources, SlicedHeadTransposeStagesItsWholeOperandTile) {
 TEST(Resources, RowsSharedByWarpsExchangeThroughSharedMemory) {
   Kernel k("  x = f32[64,1000] parameter(0)\n  zero = f32[] constant(0)\n"
            "  ROOT m = f32[64] reduce(x, zero), dimensions={1}, to_apply=add\n");
-  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Fma, DeviceLimits());
+  Resources r = kernelResources(k.module, k.graph(), *k.group, Instruction::Fma, DeviceLimits());
   auto bytes = [&](int64_t rows, int64_t warps) {
     return evaluate(r.sharedBytes, k.at({{"t0", rows}, {"warps", warps}}));
   };
-  // 8 B a warp, once two warps share a row; threads that share one are a power of two.
-  EXPECT_EQ(bytes(1, 4), 32);
-  EXPECT_EQ(bytes(2, 4), 32);
+  // 4 B a warp, once two warps share a row; threads that share one are a power of two.
+  EXPECT_EQ(bytes(1, 4), 16);
+  EXPECT_EQ(bytes(2, 4), 16);
   EXPECT_EQ(bytes(4, 4), 0);
   EXPECT_EQ(bytes(1, 3), 0);
-  EXPECT_EQ(bytes(1, 6), 48);
+  EXPECT_EQ(bytes(1, 6), 24);
   EXPECT_EQ(evaluate(r.threads, k.at({{"warps", 4}})), 128);
 
   Kernel columns("  x = f32[1000,64] parameter(0)\n  zero = f32[] constant(0)\n"
                  "  ROOT m = f32[64] reduce(x, zero), dimensions={0}, to_apply=add\n");
-  Resources across = resourcesOf(columns.graph(), *columns.group, Instruction::Fma, DeviceLimits());
-  // 8 B a thread, unless every thread has a row of its own.
+  Resources across = kernelResources(columns.module, columns.graph(), *columns.group,
+                                     Instruction::Fma, DeviceLimits());
+  // Lanes of a warp shuffle; warps that have the same rows exchange 4 B for each.
   for (auto [rows, warps, wanted] :
-       {std::tuple(1, 1, 256), {17, 1, 0}, {16, 1, 256}, {32, 2, 512}, {33, 2, 0}, {64, 3, 768}})
+       {std::tuple(1, 1, 0), {1, 2, 8}, {17, 1, 0}, {32, 2, 256}, {33, 2, 0}, {64, 3, 384}})
     EXPECT_EQ(evaluate(across.sharedBytes, columns.at({{"t0", rows}, {"warps", warps}})), wanted)
         << rows << " " << warps;
 }
@@ -248,7 +252,7 @@ TEST(Resources, RegistersAreTheSumOfTheirItems) {
                        40}};
   for (const Row &row : rows) {
     Kernel k(row.body);
-    Resources r = resourcesOf(k.graph(), *k.group, row.instruction, DeviceLimits());
+    Resources r = kernelResources(k.module, k.graph(), *k.group, row.instruction, DeviceLimits());
     const Assignment point = k.at(row.point);
     int64_t sum = 0, accumulators = 0;
     for (const ResourceItem &item : r.registerItems) {
@@ -263,7 +267,7 @@ TEST(Resources, RegistersAreTheSumOfTheirItems) {
     EXPECT_LE(sum, row.most);
   }
   Kernel k(bigGemm);
-  Resources r = resourcesOf(k.graph(), *k.group, Instruction::Wgmma, DeviceLimits());
+  Resources r = kernelResources(k.module, k.graph(), *k.group, Instruction::Wgmma, DeviceLimits());
   EXPECT_EQ(evaluate(r.threads, k.at({{"t0", 128}, {"t1", 128}, {"warps", 4}})), 5 * 32);
   EXPECT_EQ(evaluate(r.threads, k.at({{"t0", 128}, {"t1", 256}, {"warps", 8}})), 12 * 32);
 }
@@ -278,7 +282,7 @@ TEST(Resources, RegistersGivenUpFollowTheDevice) {
     limits.warpsPerSm = warps;
     limits.ctasPerSm = blocks;
     limits.registersPerSm = registers;
-    Resources r = resourcesOf(k.graph(), *k.group, Instruction::Fma, limits);
+    Resources r = kernelResources(k.module, k.graph(), *k.group, Instruction::Fma, limits);
     return *evaluate(r.registersPerThread, point);
   };
   const int64_t full = registersOf(64, 32, 65536), few = registersOf(48, 24, 65536);
@@ -292,7 +296,8 @@ TEST(Resources, RegistersGivenUpFollowTheDevice) {
   for (int64_t warps : {64, 48}) {
     DeviceLimits limits;
     limits.warpsPerSm = warps;
-    Resources r = resourcesOf(gemm.graph(), *gemm.group, Instruction::Wgmma, limits);
+    Resources r =
+        kernelResources(gemm.module, gemm.graph(), *gemm.group, Instruction::Wgmma, limits);
     EXPECT_EQ(evaluate(r.registerItems.front().amount, tile), 128);
   }
 }
@@ -351,7 +356,7 @@ TEST(Resources, WarpgroupsHaveWhatTheCopyingWarpsLeave) {
   EXPECT_EQ(most(16), 104);
   auto refused = [](int64_t n, int64_t warps, int64_t stages) {
     Kernel k(bigGemm);
-    addResourceConstraints(k.graph(), *k.group, {}, Instruction::Wgmma);
+    addKernelConstraints(k.module, k.graph(), *k.group, {}, Instruction::Wgmma);
     return k.violated(
         k.at({{"t0", 256}, {"t1", n}, {"k0", 64}, {"warps", warps}, {"stages", stages}}));
   };

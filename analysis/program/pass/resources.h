@@ -1,0 +1,25 @@
+// Resources of a group's kernel, and the limits on them.
+//
+// What the program says comes from its folds: of reductions the shared memory in which partial
+// results cross warps. The structure of a program depends on which tiles cover their dims
+// (VariantCase), so that an amount is a `select` over its variants. The rest are the formulas of
+// analysis/tiling/resources.h, by kind of code.
+#pragma once
+
+#include "analysis/ir/graph.h"
+#include "analysis/tiling/resources.h"
+
+namespace tilewright {
+
+/// Resources of the code, over the group's parameters.
+Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
+                          const CodeChoice &code, const DeviceLimits &limits);
+/// The same of the code that is chosen for `instruction`.
+Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
+                          Instruction instruction, const DeviceLimits &limits);
+
+/// Appends the device's limits on them as addResourceConstraints().
+void addKernelConstraints(const Module &module, const Graph &graph, TiledGroup &group,
+                          const DeviceLimits &limits, Instruction instruction = Instruction::Fma);
+
+} // namespace tilewright
