@@ -2,6 +2,7 @@
 
 #include "analysis/program/build/build.h"
 #include "analysis/program/pass/chunk.h"
+#include "analysis/program/pass/clip.h"
 #include "analysis/program/pass/copies.h"
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
@@ -41,6 +42,17 @@ llvm::Error addOnline(PlanProgram &out) {
         node.sources.clear();
   });
   for (const NotFused &other : fused->others)
+    made.reasons.push_back(fmt::format("{}: {}", other.loop, other.reason));
+  out.stages.push_back(std::move(made));
+  return llvm::Error::success();
+}
+
+llvm::Error addClipped(PlanProgram &out, const KernelPlan &plan) {
+  llvm::Expected<ClippedProgram> clipped = clip(out.last(), *plan.tiled, plan.values);
+  if (!clipped)
+    return addUnapplied(out, "clip", clipped.takeError());
+  PlanStage made{"clip", std::move(clipped->program), {}};
+  for (const NotClipped &other : clipped->others)
     made.reasons.push_back(fmt::format("{}: {}", other.loop, other.reason));
   out.stages.push_back(std::move(made));
   return llvm::Error::success();
@@ -185,6 +197,9 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
       isByLoops || kindOfCode(plan.ops(), *plan.tiled).kind == CodeKind::Elementwise;
   if (!isElementwise)
     if (llvm::Error error = addOnline(out))
+      return error;
+  if (hasDotBy(out.last()))
+    if (llvm::Error error = addClipped(out, plan))
       return error;
   const ChunkSize size = chunkSizeOf(plan);
   if (llvm::Error error = addChunked(out, size))
