@@ -4,6 +4,7 @@
 #include "analysis/program/pass/chunk.h"
 #include "analysis/program/pass/clip.h"
 #include "analysis/program/pass/copies.h"
+#include "analysis/program/pass/exponents.h"
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/roles.h"
@@ -165,6 +166,13 @@ llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
   return addPlain(out, "pipeline", pipeline(out.last()));
 }
 
+/// What loops of dots and reductions do in a step.
+llvm::Error addLoopPasses(PlanProgram &out, const KernelPlan &plan) {
+  if (llvm::Error error = addClipped(out, plan))
+    return error;
+  return addPlain(out, "exponents", quickExponents(out.last()));
+}
+
 /// Lowerings pad a tile to whole instructions, programs do not yet.
 llvm::Error checkInstructions(const PlanProgram &out) {
   if (!hasDotBy(out.last(), DotWay::MmaSync) && !hasDotBy(out.last(), DotWay::Wgmma))
@@ -199,7 +207,7 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
     if (llvm::Error error = addOnline(out))
       return error;
   if (hasDotBy(out.last()))
-    if (llvm::Error error = addClipped(out, plan))
+    if (llvm::Error error = addLoopPasses(out, plan))
       return error;
   const ChunkSize size = chunkSizeOf(plan);
   if (llvm::Error error = addChunked(out, size))

@@ -10,6 +10,7 @@
 #include "analysis/program/infer.h"
 #include "analysis/program/interpret.h"
 #include "analysis/program/pass/clip.h"
+#include "analysis/program/pass/exponents.h"
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/stage.h"
@@ -246,6 +247,13 @@ public:
     } else {
       llvm::consumeError(clipped.takeError());
     }
+    auto exponents = quickExponents(program);
+    if (exponents) {
+      program = std::move(*exponents);
+      ++quick;
+    } else {
+      llvm::consumeError(exponents.takeError());
+    }
     auto staged = stage(program);
     if (staged) {
       program = std::move(staged->program);
@@ -279,7 +287,7 @@ public:
     run(*concrete, seed);
   }
   double leastTolerance = 0; ///< where operands of sums are rounded otherwise
-  size_t fusions = 0, clips = 0, stagings = 0, vectors = 0, pipelines = 0;
+  size_t fusions = 0, clips = 0, quick = 0, stagings = 0, vectors = 0, pipelines = 0;
 
   /// Null where there is none, with `reason`.
   Program *programFor(const Variant &variant) {
