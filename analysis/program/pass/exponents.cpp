@@ -96,8 +96,7 @@ private:
 
   bool canBeScore(ValueId id) const {
     const std::vector<const Op *> &made = definitions.at(id);
-    return p[id].tile.type == DType::F32 &&
-           std::all_of(made.begin(), made.end(), [](const Op *op) {
+    return p[id].tile.type == DType::F32 && std::all_of(made.begin(), made.end(), [](const Op *op) {
              return formOf(*op) || (op->as<FullOp>() && isLimit(op->as<FullOp>()->number));
            });
   }
@@ -137,8 +136,8 @@ private:
       return std::nullopt;
     std::set<ValueId> used;
     collect(scalar, argument->operands[1], used);
-    bool isShifted = std::any_of(used.begin(), used.end(),
-                                 [&](ValueId id) { return scores.count(id) > 0; });
+    bool isShifted =
+        std::any_of(used.begin(), used.end(), [&](ValueId id) { return scores.count(id) > 0; });
     return isShifted ? std::optional(Shifted{argument->operands[0], argument->operands[1], by})
                      : std::nullopt;
   }
@@ -205,12 +204,15 @@ private:
 
   uint32_t copyNode(const ScalarExpr &from, uint32_t at, bool isForm, ScalarExpr &into) {
     ScalarNode node = from.nodes[at];
-    if (isForm && insideOf(node).empty()) {
+    bool isScore = node.kind == ScalarNode::Kind::Value && scores.count(node.value) > 0;
+    if (isForm && insideOf(node).empty() && !isScore) {
       std::optional<Scaled> scaled = scaledOf(from, node);
       return copy(from, scaled && factor != 1 ? scaled->operand : at, false, into);
     }
     if (std::optional<Shifted> shifted = isForm ? std::nullopt : shiftedOf(from, node))
       return exponential(from, *shifted, into);
+    if (isForm && factor != 1)
+      node.sources.clear(); // not what its op says
     for (size_t i = 0; i < node.operands.size(); ++i) {
       bool isCondition = isOperation(node, Opcode::Select) && i == 0;
       node.operands[i] = copy(from, node.operands[i], isForm && !isCondition, into);
@@ -235,8 +237,7 @@ private:
     uint32_t left = copy(from, shifted.left, true, into);
     uint32_t right = copy(from, shifted.right, true, into);
     uint32_t gap = operation(Opcode::Subtract, left, right);
-    uint32_t exponent =
-        operation(Opcode::Multiply, gap, number(shifted.factor * factor * log2OfE));
+    uint32_t exponent = operation(Opcode::Multiply, gap, number(shifted.factor * factor * log2OfE));
     return operation(Opcode::Power, number(2), exponent);
   }
 

@@ -5,9 +5,9 @@
 //   g = map max(b, f); h = map max(g, lowest)  →   …
 //   n = map exp(e - h)                             n = map exp2((e - h) * 1.0099)
 //
-// exp2 is one instruction, of a relative error of |x|·2^-24 and without subnormal results, where exp
-// takes about ten. Sums of such exponentials have a term 1, beside which that is nothing. At e = h it
-// is exactly 1, which exp2(e·c - h·c) by a multiply-add is not: c·h is rounded.
+// exp2 is one instruction, of a relative error of |x|·2^-24 and without subnormal results, where
+// exp takes about ten. Sums of such exponentials have a term 1, beside which that is nothing. At e
+// = h it is exactly 1, which exp2(e·c - h·c) by a multiply-add is not: c·h is rounded.
 //
 // A positive factor commutes with maxima and choices, with -inf, and with lowest as far as exp2
 // sees: 2^((lowest - h)·c) and 2^(lowest - h·c) are 0, or 1 at h = lowest. So scores go without it

@@ -72,6 +72,8 @@ private:
   void addUpdate(const Op &op);
   void addMapUpdate(Accumulator made, const MapOp &map);
   void addDotUpdate(Accumulator made, const DotOp &dot);
+  AxisSet countingAxes(Node condition) const;
+  Node withoutPadding(Node node);
   Node withoutZeros(Node node);
   void setResult(Accumulator &accumulator);
   void makeRunning(Accumulator &accumulator);

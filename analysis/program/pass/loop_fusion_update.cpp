@@ -1,6 +1,5 @@
 // What fused loops carry: sums, maxima, results of dots.
 #include "analysis/program/pass/loop_fusion.h"
-
 #include "analysis/program/text.h"
 
 #include <algorithm>
@@ -117,7 +116,8 @@ void LoopFusion::addMapUpdate(Accumulator made, const MapOp &map) {
 void LoopFusion::addDotUpdate(Accumulator made, const DotOp &dot) {
   made.isDot = true;
   Node left = nodeOf(dot.left), right = nodeOf(dot.right);
-  made.dependence = dependences->product(dependences->of(left), dependences->of(right));
+  made.dependence = dependences->product(dependences->of(withoutPadding(left)),
+                                         dependences->of(withoutPadding(right)));
   if (made.dependence.kind == Dependence::Kind::Other)
     return refuse(made.dependence.why);
   made.left = withoutZeros(inStep(left));
@@ -126,6 +126,47 @@ void LoopFusion::addDotUpdate(Accumulator made, const DotOp &dot) {
   Item item;
   item.accumulator = accumulators.size() - 1;
   items.push_back(std::move(item));
+}
+
+/// The axes whose lanes a condition says to count, `l < 40`; empty where it says anything else.
+AxisSet LoopFusion::countingAxes(Node node) const {
+  const ScalarNode &condition = dag[node];
+  if (condition.kind != ScalarNode::Kind::Operation)
+    return {};
+  if (condition.opcode == Opcode::And) {
+    AxisSet left = countingAxes(condition.operands[0]), right = countingAxes(condition.operands[1]);
+    if (left.empty() || right.empty())
+      return {};
+    unite(left, right);
+    return left;
+  }
+  if (condition.opcode != Opcode::Compare || condition.comparison != Comparison::Lt)
+    return {};
+  const ScalarNode &at = dag[condition.operands[0]], &end = dag[condition.operands[1]];
+  if (at.kind != ScalarNode::Kind::Index || !at.index.isVariable())
+    return {};
+  AxisId axis = p.axisOf(at.index.variable());
+  if (!axis.isValid() || !p[axis].bound)
+    return {};
+  Expr bound =
+      end.kind == ScalarNode::Kind::Index
+          ? end.index
+          : p.number(static_cast<int64_t>(end.kind == ScalarNode::Kind::Number ? end.number : -1));
+  return bound == p[axis].bound ? AxisSet{axis} : AxisSet{};
+}
+
+/// A value, where it is zero in lanes that do not count.
+ScalarDag::Node LoopFusion::withoutPadding(Node node) {
+  ScalarNode n = dag[node];
+  if (n.kind != ScalarNode::Kind::Operation)
+    return node;
+  if (n.opcode == Opcode::Convert) {
+    n.operands[0] = withoutPadding(n.operands[0]);
+    return dag.add(std::move(n));
+  }
+  bool isPadding = n.opcode == Opcode::Select && n.operands[2] == dag.number(0) &&
+                   !countingAxes(n.operands[0]).empty();
+  return isPadding ? n.operands[1] : node;
 }
 
 /// A choice of zero beyond a bound, of a slot whose padding is zero already.
@@ -142,24 +183,12 @@ ScalarDag::Node LoopFusion::withoutZeros(Node node) {
   Node slot = n.operands[1];
   while (dag[slot].kind == ScalarNode::Kind::Operation && dag[slot].opcode == Opcode::Convert)
     slot = dag[slot].operands[0];
-  const ScalarNode condition = dag[n.operands[0]];
-  if (dag[slot].kind != ScalarNode::Kind::Slot || condition.opcode != Opcode::Compare ||
-      condition.comparison != Comparison::Lt || written.count(dag[slot].buffer))
+  if (dag[slot].kind != ScalarNode::Kind::Slot || written.count(dag[slot].buffer))
     return node;
-  const ScalarNode &at = dag[condition.operands[0]], &end = dag[condition.operands[1]];
-  if (at.kind != ScalarNode::Kind::Index || !at.index.isVariable())
-    return node;
-  AxisId axis = p.axisOf(at.index.variable());
-  if (!axis.isValid() || !p[axis].bound)
-    return node;
-  Expr bound =
-      end.kind == ScalarNode::Kind::Index
-          ? end.index
-          : p.number(static_cast<int64_t>(end.kind == ScalarNode::Kind::Number ? end.number : -1));
-  const std::vector<AxisId> &order = p[dag[slot].buffer].order;
-  bool isPadding =
-      bound == p[axis].bound && std::find(order.begin(), order.end(), axis) != order.end();
-  return isPadding ? n.operands[1] : node;
+  AxisSet axes = countingAxes(n.operands[0]), own;
+  for (AxisId axis : p[dag[slot].buffer].order)
+    insert(own, axis);
+  return !axes.empty() && without(axes, own).empty() ? n.operands[1] : node;
 }
 
 /// The reduction over lanes behind the loop, where nothing else reads the value.

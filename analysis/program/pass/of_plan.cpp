@@ -36,12 +36,6 @@ llvm::Error addOnline(PlanProgram &out) {
   if (!fused)
     return addUnapplied(out, "online", fused.takeError());
   PlanStage made{"online", std::move(fused->program), {}};
-  // In a fused loop values are not yet what their ops say.
-  forEachOp(made.program.body, [&](const Op &op, const LoopNest &) {
-    for (const ScalarExpr *scalar : scalarsOf(op))
-      for (ScalarNode &node : const_cast<ScalarExpr *>(scalar)->nodes)
-        node.sources.clear();
-  });
   for (const NotFused &other : fused->others)
     made.reasons.push_back(fmt::format("{}: {}", other.loop, other.reason));
   out.stages.push_back(std::move(made));
