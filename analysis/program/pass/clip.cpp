@@ -56,9 +56,52 @@ private:
                                                         : "other loops go over the same axis"});
       return;
     }
+    if (GridVariable *rows = longerRows(first, end))
+      end = countedFromTheEnd(*rows, end);
     loop.trips = first.isConstant(0) ? end : (end - first).max(0);
     axis->origin = axis->extent * (first + loop.var);
     isClipped = true;
+  }
+
+  static bool mentions(Expr expr, VarId var) {
+    std::vector<VarId> used = variablesOf(expr);
+    return std::binary_search(used.begin(), used.end(), var);
+  }
+
+  /// The variable of CTAs that alone makes loops longer, by their end, where all others are of
+  /// batches; null: none.
+  GridVariable *longerRows(Expr first, Expr end) {
+    GridVariable *found = nullptr;
+    for (GridVariable &variable : p.grid.variables) {
+      VarId var = variable.var.variable();
+      bool isOfTiles = false, isPlain = true;
+      for (const Axis &axis : p.axes)
+        if (mentions(axis.origin, var)) {
+          isOfTiles = true;
+          isPlain &= axis.origin == axis.extent * variable.var;
+        }
+      if (mentions(first, var) || !isPlain || (isOfTiles && (found || !mentions(end, var))))
+        return nullptr;
+      if (isOfTiles)
+        found = &variable;
+    }
+    return found;
+  }
+
+  /// The last rows of all batches come first, then the ones before them, so that CTAs with long
+  /// loops start first. Gives the expression where the variable counts from the end.
+  Expr countedFromTheEnd(GridVariable &rows, Expr e) {
+    const VarId var = rows.var.variable();
+    auto counted = [&](Expr expr) {
+      return substitute(
+          expr, [&](VarId other) { return other == var ? rows.count - 1 - rows.var : Expr(); });
+    };
+    for (Axis &axis : p.axes)
+      if (mentions(axis.origin, var))
+        axis.origin = axis.extent * counted(rows.var);
+    Expr result = counted(e);
+    std::rotate(p.grid.variables.data(), &rows, &rows + 1);
+    return result;
   }
 
   /// The axis of which each step of a loop is the next tile; null: none, or several.
@@ -100,8 +143,9 @@ private:
   Expr tileNumber(const TileParameter &of) const {
     for (const Axis &axis : p.axes)
       for (const GridVariable &variable : p.grid.variables)
-        if (parameterOf(axis.extent) == &of && axis.origin == axis.extent * variable.var)
-          return variable.var;
+        for (Expr tile : {variable.var, variable.count - 1 - variable.var})
+          if (parameterOf(axis.extent) == &of && axis.origin == axis.extent * tile)
+            return tile;
     return isWhole(of) ? p.number(0) : Expr();
   }
 

@@ -4,7 +4,8 @@
 //
 // Which these are the tiling knows (analysis/tiling/loop_range.h), so that prices and code agree:
 // in causal attention the keys of a tile end at its last row. With windows the first step is
-// another one than 0, and the axis starts there: `at k0 * (first + t)`.
+// another one than 0, and the axis starts there: `at k0 * (first + t)`. Where later rows take more
+// steps the last ones come first, so that no CTA with a long loop starts late.
 //
 // A loop is clipped where it is alone in going over its axis. Then what it knows of its maxima is
 // no -inf in a shift (online.h), and a step of -inf alone adds zeros. Two loops, of which one
