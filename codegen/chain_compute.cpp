@@ -8,10 +8,6 @@
 
 namespace tilewright {
 
-namespace {
-constexpr size_t maxKeptFragments = 8; // of four registers
-} // namespace
-
 Coordinates ChainLowering::rootAt(Expr row, Expr column) const {
   ValueEmitter &emitter = lowering->emitter;
   Coordinates root(placeholders.size(), emitter.constant(0));
@@ -118,64 +114,12 @@ llvm::Expected<Values> ChainLowering::quotients(const Op &op, const Coordinates 
 }
 
 /// Row in the tile of this thread's line `line`: lines are the rows g and g + 8 of each block of
-/// 16 rows of its warp, g = lane / 4. Warps of a warpgroup have blocks of 64 rows together.
+/// 64 rows of its warpgroup, of which each warp has 16, g = lane / 4.
 Expr ChainLowering::rowOf(int64_t line) const {
   Expr tid = lowering->tid;
-  if (usesWgmma())
-    return lowering->emitter.simplify(tid.floorDiv(128) * (rowsOfWarp * 4) +
-                                      tid.mod(128).floorDiv(32) * 16 + tid.mod(32).floorDiv(4) +
-                                      (line / 2 * 64 + line % 2 * 8));
-  return lowering->emitter.simplify(tid.floorDiv(32) * rowsOfWarp + tid.mod(32).floorDiv(4) +
-                                    (line / 2 * 16 + line % 2 * 8));
-}
-
-llvm::Error ChainLowering::loadQueries() {
-  ValueEmitter &emitter = lowering->emitter;
-  return loadStagedTile(
-      *lowering, queryTile, type,
-      [&](Expr line, Expr column) {
-        Expr row = queryTile.isKMinor ? line : column, k = queryTile.isKMinor ? column : line;
-        Guard guard = rowGuard(row);
-        guard.push_back({k, Interval::ofExtent(depth), 1, 0});
-        Coordinates at = firstAt(scoresAt(row, emitter.constant(0)));
-        return std::pair(dotOperandCoordinates(emitter, first, isQueriesLeft, at, k), guard);
-      },
-      lowering->k.c32(0));
-}
-
-llvm::Error ChainLowering::loadKeys(Expr step, llvm::Value *stageOffset) {
-  ValueEmitter &emitter = lowering->emitter;
-  auto keyGuard = [&](Expr within, Expr key) {
-    return Guard{{within, Interval::ofExtent(keyStep), 1, 0},
-                 {key, Interval::ofExtent(keyCount), 1, 0}};
-  };
-  auto error = loadStagedTile(
-      *lowering, keyTile, type,
-      [&](Expr line, Expr column) {
-        Expr within = keyTile.isKMinor ? line : column, k = keyTile.isKMinor ? column : line;
-        Expr key = emitter.simplify(step * keyStep + within);
-        Guard guard = keyGuard(within, key);
-        guard.push_back({k, Interval::ofExtent(depth), 1, 0});
-        Coordinates at = firstAt(scoresAt(emitter.constant(0), key));
-        return std::pair(dotOperandCoordinates(emitter, first, !isQueriesLeft, at, k), guard);
-      },
-      stageOffset);
-  if (error)
-    return error;
-  return loadStagedTile(
-      *lowering, valueTile, type,
-      [&](Expr line, Expr column) {
-        Expr position = valueTile.isKMinor ? line : column;
-        Expr within = valueTile.isKMinor ? column : line;
-        Expr key = emitter.simplify(step * keyStep + within);
-        Guard guard = keyGuard(within, key);
-        guard.push_back({position, Interval::ofExtent(sides[2].size), 1, 0});
-        emitter.addDomain(guard, sides[2].coordinates(emitter, position), sides[2].extents);
-        Coordinates at = replacePlaceholders(emitter, secondAt, placeholders,
-                                             rootAt(emitter.constant(0), position));
-        return std::pair(dotOperandCoordinates(emitter, second, !isScoresLeft, at, key), guard);
-      },
-      stageOffset);
+  return lowering->emitter.simplify(tid.floorDiv(128) * (rowsOfWarp * 4) +
+                                    tid.mod(128).floorDiv(32) * 16 + tid.mod(32).floorDiv(4) +
+                                    (line / 2 * 64 + line % 2 * 8));
 }
 
 /// Which tile this CTA makes, and how.
@@ -201,161 +145,6 @@ void ChainLowering::placeCta() {
   currentRow.assign(reductions.size(), nullptr);
   currentReciprocal = currentRow;
   findSteps();
-}
-
-llvm::Error ChainLowering::emitProgram() {
-  ValueEmitter &emitter = lowering->emitter;
-  KernelBuilder &k = lowering->k;
-  llvm::IRBuilder<> &b = k.b;
-  // Each tile is laid out along the dim that is contiguous in memory.
-  auto orient = [&](StagedTile &tile, OpId op, int64_t across, int64_t along, bool isLeft,
-                    OpId dot) {
-    tile.op = op;
-    const Shape &shape = lowering->graph[op].shape;
-    const DotDims &dims = lowering->graph[dot].attrs.dot;
-    const std::vector<int64_t> &contracting = isLeft ? dims.lhsContracting : dims.rhsContracting;
-    tile.isKMinor = std::find(contracting.begin(), contracting.end(),
-                              shape.minorToMajorOrDefault()[0]) != contracting.end();
-    tile.rows = tile.isKMinor ? across : along;
-    tile.columns = tile.isKMinor ? along : across;
-  };
-  int64_t warps = spec.schedule.warps;
-  orient(queryTile, queries, rowsOfWarp * warps, depthPadded, isQueriesLeft, first);
-  orient(keyTile, keys, keyPadded, depthPadded, !isQueriesLeft, first);
-  orient(valueTile, values, columnsPadded, keyPadded, !isScoresLeft, second);
-
-  auto stepVariable = [&](llvm::Value *counter) {
-    return emitter.variable(VarKind::Step, "step", Interval::ofExtent(keySteps), counter);
-  };
-  int64_t stages = spec.schedule.stages;
-  llvm::Error error = loadQueries();
-  auto stageAt = [&](llvm::Value *stage) {
-    return b.CreateAdd(b.CreateMul(stage, k.c32(stageBytes)), k.c32(queryBytes));
-  };
-  for (int64_t stage = 0; stage < std::max<int64_t>(stages - 1, 1) && !error; ++stage) {
-    llvm::Value *step = b.CreateAdd(firstStep, k.c32(stage));
-    if (stages > 1)
-      k.ifThen(b.CreateICmpSLT(step, endStep), [&] {
-        ValueEmitter::Scope scope(emitter);
-        error = loadKeys(stepVariable(step), stageAt(k.c32(stage)));
-      });
-    k.copyAsyncCommit();
-  }
-  if (error)
-    return error;
-  int64_t kBlocks = depthPadded / 16;
-  // The queries land with the first group of copies; they stay in registers where they fit.
-  if (static_cast<size_t>(rowBlocks() * kBlocks) <= maxKeptFragments) {
-    k.copyAsyncWait(static_cast<unsigned>(std::max<int64_t>(stages - 2, 0)));
-    k.barrier();
-    llvm::Value *row = b.CreateMul(b.CreateLShr(k.threadId(), 5), k.c32(rowsOfWarp));
-    for (int64_t i = 0; i < rowBlocks(); ++i)
-      for (int64_t kBlock = 0; kBlock < kBlocks; ++kBlock)
-        queryFragments.push_back(
-            queryTile.loadLeft(k, k.c32(0), b.CreateAdd(row, k.c32(i * 16)), kBlock));
-  }
-
-  // Carried: outputs, then the state of the rows.
-  auto outputs = static_cast<std::ptrdiff_t>(rowBlocks() * (columnsPadded / 8) * 4);
-  Values carried(static_cast<size_t>(outputs), k.cf(0)), begin = initialState();
-  carried.insert(carried.end(), begin.begin(), begin.end());
-  size_t state = carried.size();
-  carried.push_back(k.c32(0));          // stage to read
-  carried.push_back(k.c32(stages - 1)); // and to fill
-  carried = k.forLoop(
-      firstStep, endStep, k.c32(1), carried,
-      [&](llvm::Value *counter, const Values &before) -> Values {
-        ValueEmitter::Scope scope(emitter);
-        llvm::Value *read = before[state], *fill = before[state + 1];
-        Values now(before.begin(), before.begin() + outputs);
-        Values rows(before.begin() + outputs, before.begin() + static_cast<std::ptrdiff_t>(state));
-        if (stages == 1) {
-          error = loadKeys(stepVariable(counter), stageAt(read));
-          k.copyAsyncCommit();
-          k.copyAsyncWait(0);
-          k.barrier();
-        } else {
-          k.copyAsyncWait(static_cast<unsigned>(stages - 2));
-          k.barrier();
-          llvm::Value *next = b.CreateAdd(counter, k.c32(stages - 1));
-          k.ifThen(b.CreateICmpSLT(next, endStep), [&] {
-            ValueEmitter::Scope branch(emitter);
-            error = loadKeys(stepVariable(next), stageAt(fill));
-          });
-          k.copyAsyncCommit();
-        }
-        if (!error)
-          error = emitStep(stepVariable(counter), stageAt(read), now, rows);
-        if (stages == 1)
-          k.barrier();
-        now.insert(now.end(), rows.begin(), rows.end());
-        for (llvm::Value *stage : {read, fill}) {
-          llvm::Value *next = b.CreateAdd(stage, k.c32(1));
-          now.push_back(b.CreateSelect(b.CreateICmpEQ(next, k.c32(stages)), k.c32(0), next));
-        }
-        return now;
-      });
-  if (error)
-    return error;
-  return emitResults(
-      Values(carried.begin(), carried.begin() + outputs),
-      Values(carried.begin() + outputs, carried.begin() + static_cast<std::ptrdiff_t>(state)));
-}
-
-/// Scores of the keys of a step: [row block][8 keys][4].
-Values ChainLowering::computeScores(llvm::Value *stage) {
-  KernelBuilder &k = lowering->k;
-  llvm::IRBuilder<> &b = k.b;
-  int64_t eights = keyPadded / 8, kBlocks = depthPadded / 16;
-  llvm::Value *row = b.CreateMul(b.CreateLShr(k.threadId(), 5), k.c32(rowsOfWarp));
-  Values sums(static_cast<size_t>(rowBlocks() * eights * 4), k.cf(0));
-  for (int64_t kBlock = 0; kBlock < kBlocks; ++kBlock) {
-    std::vector<Values> left;
-    for (int64_t i = 0; i < rowBlocks(); ++i)
-      left.push_back(queryFragments.empty()
-                         ? queryTile.loadLeft(k, k.c32(0), b.CreateAdd(row, k.c32(i * 16)), kBlock)
-                         : queryFragments[static_cast<size_t>(i * kBlocks + kBlock)]);
-    for (int64_t j = 0; j < eights; j += 2) {
-      Values right = keyTile.loadRight(k, stage, k.c32(j * 8), kBlock, true);
-      for (int64_t i = 0; i < rowBlocks(); ++i)
-        for (int64_t half = 0; half < 2; ++half) {
-          auto sum = sums.begin() + (i * eights + j + half) * 4;
-          auto two = right.begin() + half * 2;
-          Values next =
-              k.mma(type, left[static_cast<size_t>(i)], Values(two, two + 2), Values(sum, sum + 4));
-          std::copy(next.begin(), next.end(), sum);
-        }
-    }
-  }
-  return sums;
-}
-
-llvm::Error ChainLowering::emitStep(Expr step, llvm::Value *stage, Values &outputs, Values &state) {
-  KernelBuilder &k = lowering->k;
-  int64_t columnEights = columnsPadded / 8;
-  Values sums = computeScores(stage);
-  ValueEmitter &emitter = lowering->emitter;
-  Expr warp = emitter.variable(VarKind::ProgramId, "warp", Interval::ofExtent(spec.schedule.warps),
-                               k.uniform(k.b.CreateLShr(k.threadId(), 5)));
-  auto softened =
-      maskedSoftmaxStep(step, emitter.simplify(warp * rowsOfWarp), rowsOfWarp, sums, state);
-  if (!softened)
-    return softened.takeError();
-  rescale(outputs, softened->factors);
-  std::vector<Values> fragments = fragmentsOf(softened->scores);
-  for (int64_t kBlock = 0; kBlock < keyPadded / 16; ++kBlock)
-    for (int64_t j = 0; j < columnEights; j += 2) {
-      Values right = valueTile.loadRight(k, stage, k.c32(j * 8), kBlock, true);
-      for (int64_t i = 0; i < rowBlocks(); ++i)
-        for (int64_t half = 0; half < 2; ++half) {
-          auto sum = outputs.begin() + (i * columnEights + j + half) * 4;
-          auto two = right.begin() + half * 2;
-          const Values &left = fragments[static_cast<size_t>(i * (keyPadded / 16) + kBlock)];
-          Values next = k.mma(type, left, Values(two, two + 2), Values(sum, sum + 4));
-          std::copy(next.begin(), next.end(), sum);
-        }
-    }
-  return llvm::Error::success();
 }
 
 /// Is the op made of exponentials that take the shift?

@@ -1,5 +1,5 @@
-// Lowering of back-to-back dots: the result of the first stays in registers as an operand of the
-// second.
+// Lowering of back-to-back dots by wgmma: the result of the first stays in registers as an operand
+// of the second. By mma.sync their code is that of their tile program.
 //
 //     S = Q·Kᵀ,   P = f(S),   O = P·V
 //
@@ -10,7 +10,7 @@
 // Each warp owns some of the rows, with all of their keys and all columns of O, so that rows are
 // reduced by shuffles within four lanes. Shared memory holds Q once, and K and V in stages. P goes
 // from the first product's registers straight to the second's: accumulator and operand fragments
-// agree, for mma.sync and for wgmma.
+// agree.
 //
 // Where the argument of the exponential is c·S (masked or not) with a constant c > 0, scores and
 // their maximum are computed without the factor: e^(c·s - c·m) = 2^((s - m)·c·log2 e) is one
@@ -21,15 +21,13 @@
 #include "analysis/tiling/tiled_group.h"
 #include "codegen/dot_sides.h"
 #include "codegen/producer_warps.h"
-#include "codegen/staged_tile.h"
 #include "codegen/tensor_operand.h"
 
 namespace tilewright {
 
 class ChainLowering {
 public:
-  ChainLowering(const KernelSpec &spec, Instruction instruction, CodeMode mode)
-      : spec(spec), instruction(instruction), mode(mode) {}
+  ChainLowering(const KernelSpec &spec, CodeMode mode) : spec(spec), mode(mode) {}
   llvm::Expected<KernelModule> run();
 
 private:
@@ -55,7 +53,6 @@ private:
   llvm::Error chooseTiles();
   llvm::Error locate();
   bool dependsOn(OpId op, OpId other) const;
-  bool usesWgmma() const { return instruction == Instruction::Wgmma; }
   void findFactor();
   llvm::Error checkSharedBytes() const;
   int64_t sharedBytes() const;
@@ -66,12 +63,6 @@ private:
   llvm::Value *isWhole(Expr step, Expr firstRow, int64_t rows);
   int64_t rowBlocks() const { return rowsOfWarp / 16; }
   int64_t lines() const { return rowBlocks() * 2; }
-  // mma.sync
-  llvm::Error emitProgram();
-  llvm::Error loadQueries();
-  llvm::Error loadKeys(Expr step, llvm::Value *stageOffset);
-  Values computeScores(llvm::Value *stage);
-  llvm::Error emitStep(Expr step, llvm::Value *stage, Values &outputs, Values &state);
   // wgmma
   llvm::Error chooseWarpgroups();
   int64_t liveRegisters() const;
@@ -88,7 +79,7 @@ private:
   // Between the dots
   /// P, and the factors by which running sums are rescaled.
   struct SoftmaxStep {
-    Values scores;  ///< as computeScores() has them: [row block][8 keys][4]
+    Values scores;  ///< as products have them: [row block][8 keys][4]
     Values factors; ///< by line; empty: all are 1
   };
   /// P as left operands: [row block · key blocks + key block], four words.
@@ -119,7 +110,6 @@ private:
   llvm::Expected<std::optional<Values>> supply(OpId op, const Coordinates &at, unsigned count);
 
   const KernelSpec &spec;
-  Instruction instruction;
   CodeMode mode;
   std::unique_ptr<Lowering> lowering;
   Lowering::Extras extras;
@@ -143,9 +133,7 @@ private:
   int64_t keyCount = 1, keyStep = 1, keyPadded = 16, keySteps = 1;
   int64_t depth = 1, depthPadded = 16; ///< of the first dot
   int64_t rowsOfWarp = 16, columnsPadded = 16;
-  StagedTile queryTile, keyTile, valueTile; ///< mma.sync
   int64_t queryBytes = 0, stageBytes = 0;
-  // wgmma
   TensorOperand queryTensor, keyTensor, valueTensor;
   ProducerWarps producers;
   StageRing keyRing, valueRing;
@@ -153,7 +141,6 @@ private:
 
   Coordinates placeholders, secondAt, scoresPlaceholders, firstPlace;
   llvm::Value *firstStep = nullptr, *endStep = nullptr;
-  std::vector<Values> queryFragments; ///< [row block · K blocks + K block], where they are kept
 
   // Values at hand, for supply().
   Coordinates currentScores, currentFirst, currentSecond;

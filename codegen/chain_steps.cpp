@@ -79,7 +79,7 @@ void ChainLowering::findSteps() {
        end = translate(tiling->ranges[*keyLoop].end);
   if (!isKnown)
     return;
-  if (usesWgmma() && emitter.range(end - first).lo < 1) {
+  if (emitter.range(end - first).lo < 1) {
     // Each CTA takes at least one step: a superfluous step is harmless.
     first = emitter.simplify(first.min(keySteps - 1));
     end = emitter.simplify(end.max(first + 1));

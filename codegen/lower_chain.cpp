@@ -1,7 +1,9 @@
-// Analysis and tiling of back-to-back dots.
+// Analysis and tiling of back-to-back dots, and which way their code is made.
 #include "analysis/support/checked.h"
 #include "analysis/tiling/carried_state.h"
 #include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/code_constraints.h"
+#include "analysis/tiling/resources.h"
 #include "codegen/chain_lowering.h"
 
 #include <algorithm>
@@ -180,21 +182,7 @@ llvm::Error ChainLowering::chooseTiles() {
     return makeError(DiagClass::Unsupported,
                      "%{}: tiles of {} x {} x {} behind {}, at most {} each", name, sides[1].size,
                      sides[2].size, keyStep, depth, maxEdge);
-  if (usesWgmma())
-    return chooseWarpgroups();
-  int64_t registers = rowBlocks() * (keyPadded / 8 * 4 + columnsPadded / 8 * 4);
-  if (registers > chainRegisters)
-    return makeError(DiagClass::Unsupported,
-                     "%{}: {} scores and sums a thread for a tile of {} x {} with {} keys over {} "
-                     "warps, at most {} are allowed; use a smaller tile or more warps",
-                     name, registers, rowsOfWarp * warps, columnsPadded, keyPadded, warps,
-                     chainRegisters);
-  queryBytes = roundUp(rowsOfWarp * warps * depthPadded * 2, 128);
-  keyTile.bytes = roundUp(keyPadded * depthPadded * 2, 128);
-  valueTile.bytes = roundUp(keyPadded * columnsPadded * 2, 128);
-  valueTile.offset = keyTile.bytes;
-  stageBytes = keyTile.bytes + valueTile.bytes;
-  return checkSharedBytes();
+  return chooseWarpgroups();
 }
 
 llvm::Error ChainLowering::checkSharedBytes() const {
@@ -209,8 +197,7 @@ llvm::Error ChainLowering::checkSharedBytes() const {
 
 /// Shared-memory layout: Q, the stages, barriers.
 int64_t ChainLowering::sharedBytes() const {
-  int64_t tiles = queryBytes + stageBytes * spec.schedule.stages;
-  return usesWgmma() ? tiles + keyRing.bytes() + valueRing.bytes() + 8 : tiles;
+  return queryBytes + stageBytes * spec.schedule.stages + keyRing.bytes() + valueRing.bytes() + 8;
 }
 
 /// Coordinates over placeholders at which the root reads the second dot, P reads the first, and
@@ -323,23 +310,41 @@ llvm::Expected<KernelModule> ChainLowering::run() {
   findMasks();
   analyseSteps();
   placeCta();
-  if (auto error = usesWgmma() ? emitWarpgroupProgram() : emitProgram())
+  if (auto error = emitWarpgroupProgram())
     return error;
   KernelModule kernel =
-      std::move(*lowering).finish({CodeKind::Chain, instruction}, *grid, sharedBytes());
-  if (usesWgmma()) {
-    kernel.target = "sm_90a";
-    for (const TensorOperand *operand : {&queryTensor, &keyTensor, &valueTensor})
-      kernel.tensorMaps.push_back(operand->map);
-  }
+      std::move(*lowering).finish({CodeKind::Chain, Instruction::Wgmma}, *grid, sharedBytes());
+  kernel.target = "sm_90a";
+  for (const TensorOperand *operand : {&queryTensor, &keyTensor, &valueTensor})
+    kernel.tensorMaps.push_back(operand->map);
   return kernel;
+}
+
+/// The kernel of the chain's tile program, by mma.sync: of plans that the search takes, whose
+/// resources are known.
+static llvm::Expected<KernelModule> lowerByMmaSync(KernelSpec spec, CodeMode mode) {
+  spec.schedule.instruction = Instruction::MmaSync;
+  llvm::Expected<KernelPlan> plan = planOf(spec);
+  if (!plan)
+    return plan.takeError();
+  TiledGroup tiled = *plan->tiled;
+  tiled.constraints.clear();
+  addChainConstraints(*spec.module, spec.graph(), tiled);
+  addChainSearchConstraints(*spec.module, spec.graph(), tiled);
+  addInstructionConstraints(spec.graph(), tiled, Instruction::MmaSync);
+  addCodeConstraints(spec.graph(), tiled);
+  const Assignment point = plan->assignment();
+  for (const Constraint &constraint : tiled.constraints)
+    if (constraint.formula.evaluate(point) != true)
+      return makeError(DiagClass::Unsupported, "{}", constraint.describe(point));
+  return lowerProgram(spec, CodeKind::Chain, mode);
 }
 
 llvm::Expected<KernelModule> lowerChain(const KernelSpec &spec, CodeMode mode) {
   Instruction asked = spec.schedule.instruction;
   std::string reason = "two dots in one kernel take matrix instructions";
   if (asked == Instruction::Wgmma) {
-    auto kernel = ChainLowering(spec, asked, mode).run();
+    auto kernel = ChainLowering(spec, mode).run();
     if (kernel)
       return kernel;
     Diag diag = takeDiag(kernel.takeError());
@@ -347,7 +352,7 @@ llvm::Expected<KernelModule> lowerChain(const KernelSpec &spec, CodeMode mode) {
       return makeError(std::move(diag));
     reason = diag.message;
   }
-  auto kernel = ChainLowering(spec, Instruction::MmaSync, mode).run();
+  auto kernel = lowerByMmaSync(spec, mode);
   if (kernel && asked != Instruction::MmaSync)
     kernel->notes.push_back(fmt::format("mma.sync in place of {}: {}", toString(asked), reason));
   return kernel;

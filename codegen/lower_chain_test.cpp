@@ -25,7 +25,7 @@ TEST(LowerChain, TailsAndOddSizes) {
     expectPass(
         chainSpec(attention(2, 33, 29, 17, 9, Mask::None, true, type), {1, 16, 9}, 16, 1, 2));
     expectPass(
-        chainSpec(attention(1, 37, 50, 16, 24, Mask::Added, false, type), {1, 32, 16}, 24, 1, 3));
+        chainSpec(attention(1, 37, 50, 16, 24, Mask::Added, false, type), {1, 32, 16}, 16, 1, 3));
   }
 }
 
@@ -93,6 +93,9 @@ TEST(LowerChain, RefusalsSayWhy) {
   EXPECT_NE(reason(chainSpec(attention(1, 256, 256, 64, 128), {1, 256, 128}, 256, 4, 2))
                 .find("scores and sums a thread"),
             std::string::npos);
+  EXPECT_NE(reason(chainSpec(attention(1, 64, 64, 32, 32), {1, 32, 32}, 24, 2, 2))
+                .find("k tile 24 must be a multiple of 16 for mma.sync"),
+            std::string::npos);
   EXPECT_NE(reason(chainSpec(attention(1, 32, 32, 32, 32, Mask::None, true, "f32"), {1, 32, 32}, 32,
                              4, 2))
                 .find("take f16 or bf16 operands"),
@@ -101,7 +104,7 @@ TEST(LowerChain, RefusalsSayWhy) {
   std::string hlo = attention(1, 32, 32, 32, 32);
   hlo.replace(hlo.find("subtract(scaled, tops)"), 22, "multiply(scaled, tops)");
   EXPECT_NE(reason(chainSpec(hlo, {1, 32, 32}, 16, 2, 2))
-                .find("16 of 32 columns is not the whole row, and %e depends on %top"),
+                .find("tile 16 must be the whole row of 32: %e depends on %top"),
             std::string::npos);
 }
 

@@ -224,6 +224,7 @@ uint32_t Parser::scalarCall(ScalarExpr &into, const Token &where) {
     ScalarNode two;
     two.number = 2;
     node.operands.push_back(appendNode(into, two));
+    node.isApproximate = true;
   }
   size_t wanted = to ? 1 : function->operands, given = 0;
   expect("(");

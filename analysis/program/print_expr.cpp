@@ -170,7 +170,7 @@ private:
       text = toString(node.type);
     } else if (node.opcode == Opcode::BitcastConvert) {
       text = fmt::format("as_{}", toString(node.type));
-    } else if (isExp2(s, node)) {
+    } else if (node.isApproximate) {
       text = "exp2";
       first = 1;
     } else {
@@ -179,12 +179,6 @@ private:
     for (size_t i = first; i < node.operands.size(); ++i)
       text += (i == first ? "(" : ", ") + scalar(s, node.operands[i], OrLevel);
     return text + ")";
-  }
-
-  static bool isExp2(const ScalarExpr &s, const ScalarNode &node) {
-    const ScalarNode &base = s.nodes[node.operands[0]];
-    return node.opcode == Opcode::Power && base.kind == ScalarNode::Kind::Number &&
-           base.number == 2;
   }
 
   const Program &p;

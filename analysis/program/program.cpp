@@ -148,11 +148,15 @@ std::vector<TileDigit> tileDigitsOf(const Program &program, AxisId axis, Simplif
     if (const auto *loop = op.as<ForOp>())
       add(loop->var, loop->trips);
   });
+  const Expr origin = simplifier.simplify(program.resolved(program[axis].origin));
   Expr number = program.number(0);
   for (const TileDigit &digit : digits)
     number = number * digit.count + program.context->variableExpr(digit.var);
-  Expr origin = number * program.resolved(program[axis].extent);
-  if (simplifier.simplify(origin) != simplifier.simplify(program.resolved(program[axis].origin)))
+  auto isAt = [&](Expr tile) {
+    return simplifier.simplify(tile * program.resolved(program[axis].extent)) == origin;
+  };
+  bool isFromTheEnd = digits.size() == 1 && isAt(digits[0].count - 1 - number);
+  if (!isFromTheEnd && !isAt(number))
     digits.clear();
   return digits;
 }

@@ -151,7 +151,8 @@ struct TileDigit {
   Expr count; ///< over size variables
 };
 /// The digits that count an axis' tiles, outermost first: its origin is
-/// ((v0·n1 + v1)·n2 + …)·extent. Empty where it is anything else, or no variable moves it.
+/// ((v0·n1 + v1)·n2 + …)·extent, or of one digit (n0 - 1 - v0)·extent. Empty where it is anything
+/// else, or no variable moves it.
 std::vector<TileDigit> tileDigitsOf(const Program &program, AxisId axis, Simplifier &simplifier);
 
 /// Bytes of a buffer's slots together (units of `alignment` each: 1024 under a producer's swizzle

@@ -28,8 +28,10 @@ struct ScalarNode {
   Opcode opcode = Opcode::Add;
   Comparison comparison = Comparison::Eq;
   std::vector<uint32_t> operands; ///< Operation
-  DType type = DType::F32;        ///< of the result; set by inferTypes() but for conversions
-  std::vector<SourceId> sources;  ///< whose elements these are, of the graph; none for texts
+  /// A power of 2 as the special function unit has it: exp2 of the text.
+  bool isApproximate = false;
+  DType type = DType::F32;       ///< of the result; set by inferTypes() but for conversions
+  std::vector<SourceId> sources; ///< whose elements these are, of the graph; none for texts
   bool operator==(const ScalarNode &) const = default;
 };
 

@@ -114,8 +114,8 @@ public:
              fmt::format("its contracted dim must follow the rows or the columns of %{} alone, "
                          "which of {} it does not; tile the two dots as separate kernels",
                          graph[first].name, graph[first].shape.str(false)));
-    const auto [batch, rows, columns, step, depth] =
-        chainSizes(graph, group, {first, second, scoresSide});
+    const ChainSizes sizes = chainSizes(graph, group, {first, second, scoresSide});
+    const Expr rows = sizes.rows, step = sizes.step, columns = sizes.columns;
     const Expr warps = group.space.find("warps")->size, least = warps * 16;
     Formula isEven = Formula::divides(least, rows);
     std::string orAll;
@@ -248,9 +248,13 @@ ChainSizes chainSizes(const Graph &graph, const TiledGroup &group, const TwoDots
                  : (dim < lhsEnd) == (dots.scoresSide == 0) ? sizes.rows
                                                             : sizes.columns;
     side = side * outer.tile.dims[dim].size;
+    if (&side == &sizes.columns)
+      sizes.allColumns *= graph[dots.second].shape.dims[dim];
   }
-  for (unsigned parameter : outer.reduces)
+  for (unsigned parameter : outer.reduces) {
     sizes.step = sizes.step * group.space.parameters[parameter].size;
+    sizes.allKeys *= group.space.parameters[parameter].largest();
+  }
   const TileInstance &inner = group.instances[group.instancesOf(dots.first).front()];
   for (unsigned parameter : inner.reduces)
     sizes.depth = sizes.depth * group.space.parameters[parameter].largest();

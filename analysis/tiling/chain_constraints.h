@@ -38,6 +38,7 @@ inline std::optional<TwoDots> twoDots(const Graph &graph, const Group &group) {
 /// batch x step x columns. `depth` is the whole contraction of the first dot.
 struct ChainSizes {
   Expr batch, rows, columns, step, depth;
+  int64_t allColumns = 1, allKeys = 1; ///< of the result, and of steps
 };
 ChainSizes chainSizes(const Graph &graph, const TiledGroup &group, const TwoDots &dots);
 

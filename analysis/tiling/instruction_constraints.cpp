@@ -82,6 +82,29 @@ void addLines(const ResourceView &view, unsigned dot, size_t number, const TmaOp
        {inner, wide});
 }
 
+/// Rows and columns of a tile of mma.sync behind another dot come from one dim each: rows from the
+/// one that is contiguous in memory, or next to it.
+template <class Need>
+void addOneDimEach(const ResourceView &view, const TwoDots &chain, const Need &need) {
+  const std::vector<DotSide> sides = dotSides(view, view.group.instancesOf(chain.second).front());
+  const DotSide rows = chain.scoresSide == 0 ? DotSide::Rows : DotSide::Columns;
+  bool hasRows = false, hasColumns = false;
+  for (int64_t each : view.rootShape().minorToMajorOrDefault()) {
+    const auto dim = static_cast<size_t>(each);
+    if (sides[dim] == DotSide::Batch || view.rootShape().dims[dim] <= 1)
+      continue;
+    const bool isRow = sides[dim] == rows;
+    if (!std::exchange(isRow ? hasRows : hasColumns, true))
+      continue;
+    if (isRow)
+      need(Formula::lessEqual(view.rootTile[dim], view.constant(1)),
+           "rows of a tile come from several dims, of {0} elements of another one than theirs",
+           {view.rootTile[dim]});
+    else
+      need(Formula::constant(false), "its columns are several dims", {});
+  }
+}
+
 } // namespace
 
 void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction) {
@@ -194,6 +217,12 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
            {m, n, warps});
     }
   }
+  if (chain && !isWgmma)
+    addOneDimEach(view, *chain, [&](Formula formula, std::string text, std::vector<Expr> args) {
+      added.push_back({std::move(formula),
+                       {chain->second, "%" + graph[chain->second].name, -1, -1, "mma-shape",
+                        std::move(text), std::move(args)}});
+    });
   if (chain && isWgmma) {
     // One product makes all columns of a row block.
     constexpr int64_t widest = 256;

@@ -15,7 +15,7 @@ constexpr int64_t kBytes = 32;                          ///< of K in one matrix 
 
 void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resources &out) {
   const ChainSizes sizes = chainSizes(view.graph, view.group, dots);
-  const Expr stages = view.parameter("stages"), warps = view.parameter("warps");
+  const Expr warps = view.parameter("warps");
   const Op &first = view.graph[dots.first], &second = view.graph[dots.second];
   const OpId values = second.operands[1 - dots.scoresSide];
   auto bytes = [&](OpId operand, Expr rows, Expr columns) {
@@ -24,6 +24,16 @@ void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resou
            roundUp((rows * columns * bits).ceilDiv(8), isWgmma ? swizzleUnit : tileUnit);
   };
   const Expr depth = roundUp(sizes.depth, 16), step = roundUp(sizes.step, 16);
+  // Keys of one step are copied once.
+  const Expr given = view.parameter("stages");
+  const Expr stages =
+      isWgmma ? given
+              : select(sizes.step.isAtLeast(view.constant(sizes.allKeys)), view.constant(1), given);
+  // Columns of a tile are whole products; all of them are padded to that.
+  const Expr padded = roundUp(sizes.columns, 16);
+  const Expr columns = isWgmma ? padded
+                               : select(sizes.columns.isAtLeast(view.constant(sizes.allColumns)),
+                                        padded, sizes.columns);
   // Both operands of the first dot are of one type ("search-chain").
   out.sharedItems.push_back({dots.first, fmt::format("the rows' operand of %{}", first.name),
                              bytes(first.operands[0], roundUp(sizes.rows, warps * 16), depth)});
@@ -33,7 +43,7 @@ void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resou
   out.sharedItems.push_back({dots.second,
                              fmt::format("operand {} of %{} (%{}), staged", 1 - dots.scoresSide,
                                          second.name, view.graph[values].name),
-                             bytes(values, step, roundUp(sizes.columns, 16)) * stages});
+                             bytes(values, step, columns) * stages});
   if (isWgmma)
     out.sharedItems.push_back({dots.second, fmt::format("barriers of %{}", second.name),
                                stages * (4 * barrierBytes) + barrierBytes});

@@ -10,9 +10,10 @@ namespace {
 
 using namespace program::testing;
 
-/// The program of a plan at these sizes, emitted, against the evaluator.
+/// The program of a plan at these sizes, emitted, against the evaluator. `counts`: what the
+/// emulator counts.
 void expectRun(const ChainKernel &kernel, const std::vector<int64_t> &values,
-               Instruction instruction, uint64_t seed) {
+               Instruction instruction, uint64_t seed, EmulationCounts *counts = nullptr) {
   KernelPlan plan = kernel.plan;
   plan.values = values;
   plan.instruction = instruction;
@@ -31,6 +32,8 @@ void expectRun(const ChainKernel &kernel, const std::vector<int64_t> &values,
                                    graph[id].shape));
   llvm::Expected<Emulated> got = emulate(*concrete, inputs);
   ASSERT_TRUE(bool(got)) << takeDiag(got.takeError()).str();
+  if (counts)
+    *counts = got->counts;
   std::vector<OpId> results = resultsOf(graph);
   for (size_t r = 0; r < plan.tiled->group.roots.size(); ++r) {
     OpId root = plan.tiled->group.roots[r];
@@ -70,19 +73,40 @@ TEST(EmittedChains, Attention) {
     }
 }
 
+/// Values of a plan by name; of the schedule 1 where nothing is said.
+std::vector<int64_t> valuesOf(const ChainKernel &kernel,
+                              const std::map<std::string, int64_t> &wanted) {
+  std::vector<int64_t> values = kernel.plan.values;
+  for (const char *name : {"warps", "split_k", "group_m", "stages"})
+    values[*kernel.plan.tiled->space.indexOf(name)] = 1;
+  for (const auto &[name, value] : wanted)
+    values[*kernel.plan.tiled->space.indexOf(name)] = value;
+  return values;
+}
+
+TEST(EmittedChains, MasksEndTheLoop) {
+  for (bool isFirst : {true, false}) {
+    EmulationCounts counts;
+    ChainKernel causal(attention(1, 128, 128, 16, 16, Mask::Causal, isFirst));
+    expectRun(causal, valuesOf(causal, {{"t1", 32}, {"k0", 32}, {"warps", 2}, {"stages", 2}}),
+              Instruction::MmaSync, 3, &counts);
+    // 1 + 2 + 3 + 4 of the 16 tiles.
+    EXPECT_EQ(counts.mmaInstructions, 10 * 2 * 2 * (32 / 8));
+    ChainKernel window(attention(1, 128, 128, 16, 16, Mask::Window, isFirst));
+    expectRun(window, valuesOf(window, {{"t1", 32}, {"k0", 16}, {"warps", 2}, {"stages", 2}}),
+              Instruction::MmaSync, 3, &counts);
+    EXPECT_LT(counts.mmaInstructions, 36 * 2 * 2 * (16 / 8));
+  }
+}
+
 /// Rows that meet no key in their first steps, or none at all.
 TEST(EmittedChains, MaskedRows) {
   for (const char *fill : {"-1e4", "-1e9", "-2.38e38", "-3.4e38", "-inf"})
     for (const char *type : {"f16", "bf16"})
       for (Mask mask : {Mask::LeftPadding, Mask::Steep, Mask::Nothing}) {
         ChainKernel kernel(attention(1, 32, 48, 16, 16, mask, type[0] == 'f', type, fill));
-        std::vector<int64_t> values = kernel.plan.values;
-        for (const char *name : {"t1", "k0"})
-          values[*kernel.plan.tiled->space.indexOf(name)] = 16;
-        for (const char *name : {"warps", "split_k", "group_m"})
-          values[*kernel.plan.tiled->space.indexOf(name)] = 1;
-        values[*kernel.plan.tiled->space.indexOf("stages")] = 2;
-        expectRun(kernel, values, Instruction::MmaSync, 3);
+        expectRun(kernel, valuesOf(kernel, {{"t1", 16}, {"k0", 16}, {"stages", 2}}),
+                  Instruction::MmaSync, 3);
         if (HasFailure())
           return;
       }

@@ -99,6 +99,8 @@ private:
                              ? e.ops.constant(wanted, operand.number)
                              : e.ops.convert(operand.type, wanted, at(node.operands[i], r)));
     }
+    if (node.isApproximate && type == DType::F32)
+      return e.k.approx(KernelBuilder::Approx::Exp2Flushed, operands[1]);
     if (isConversion)
       return e.ops.convert(type, node.type, operands[0]);
     llvm::Expected<llvm::Value *> result =

@@ -1,5 +1,6 @@
-// Old and new code of a kernel side by side: the best plans of the dots of the bundled models, made
-// by the lowering of their kind of group and from their tile program, assembled, and counted.
+// Old and new code of a kernel side by side: the best plans of the dots and chains of the bundled
+// models, made by the lowering of their kind of group and from their tile program, assembled, and
+// counted.
 //
 //   code_compare [--device h100-sxm] [--target sm_90a] [--instruction mma.sync] [--file HLO]
 //   [NAME…]
@@ -112,7 +113,7 @@ llvm::Expected<Code> newCode(const KernelPlan &plan, const Toolchain &toolchain)
   llvm::Expected<program::PlanProgram> built = program::programOfPlan(plan);
   if (!built)
     return built.takeError();
-  llvm::Expected<program::Program> concrete = substituteSizes(built->last(), built->sizes);
+  llvm::Expected<program::Program> concrete = concreteProgram(*built);
   if (!concrete)
     return concrete.takeError();
   llvm::Expected<KernelModule> kernel = emitProgram(*concrete, CodeMode::Device);
@@ -187,7 +188,8 @@ int main(int argc, char **argv) {
     if (ranking.best.empty())
       continue;
     const KernelPlan &plan = ranking.best[0].plan;
-    if (kindOfCode(plan.ops(), *plan.tiled).kind != CodeKind::Dot)
+    const CodeKind kind = kindOfCode(plan.ops(), *plan.tiled).kind;
+    if (kind != CodeKind::Dot && kind != CodeKind::Chain)
       continue;
     std::string before = shown(oldCode(plan, toolchain));
     std::string after = shown(newCode(plan, toolchain));

@@ -139,7 +139,12 @@ AxisId Builder::makeAxis(unsigned parameter) {
     axis.extent = p.number(of.extent);
     constexpr int64_t block = 16; // of matrix instructions, along any axis
     bool isPadded = !frame.dots.empty() && variant.instruction != Instruction::Fma;
-    if (isPadded && of.extent % block != 0) {
+    bool isRow = variant.isByRows && parameter < frame.isRow.size() && frame.isRow[parameter] &&
+                 !frame.isSingle[parameter];
+    if (isPadded && isRow) { // as many for each warp
+      axis.extent = p.number(of.extent).ceilDiv(p.warps * block) * (p.warps * block);
+      axis.bound = p.number(of.extent);
+    } else if (isPadded && of.extent % block != 0) {
       axis.extent = p.number(ceilDiv(of.extent, block) * block);
       axis.bound = p.number(of.extent);
     }

@@ -1,5 +1,8 @@
 // Programs of groups with several dots, and of dots beside reductions.
 #include "analysis/program/build/testing/chains.h"
+#include "analysis/program/pass/of_plan.h"
+
+#include <sstream>
 
 using namespace tilewright;
 using namespace tilewright::program;
@@ -67,12 +70,53 @@ void runMasked(Instruction instruction, const std::vector<std::string> &types) {
             return;
         }
         EXPECT_EQ(built.fusions, 2u);
+        // Of masks with a finite fill, steps are left out where each row keeps a score alone.
+        bool isNear = fill == std::string("-1e4"), isInfinite = fill == std::string("-inf");
+        EXPECT_EQ(built.clips, (mask == Mask::Window ? !isNear : isInfinite) ? 2u : 0u)
+            << fill << " " << int(mask);
       }
 }
 
 } // namespace
 
 TEST(Chains, MaskedRowsOnline) { runMasked(Instruction::MmaSync, {"f16", "bf16"}); }
+
+/// Of later rows, which see more keys, CTAs come first.
+TEST(Chains, ClippedLoops) {
+  auto textOf = [](Mask mask) {
+    ChainKernel kernel(attention(2, 48, 48, 16, 16, mask));
+    KernelPlan plan = kernel.plan;
+    plan.instruction = Instruction::MmaSync;
+    for (size_t i = 0; i < plan.values.size(); ++i) {
+      const TileParameter &parameter = plan.tiled->space.parameters[i];
+      bool isSchedule = parameter.role == TileParameter::Role::Schedule;
+      plan.values[i] = isSchedule || parameter.name == "t0" ? 1 : 16;
+    }
+    auto built = programOfPlan(plan);
+    EXPECT_TRUE(bool(built)) << (built ? "" : takeDiag(built.takeError()).str());
+    std::string text;
+    for (const PlanStage &stage : built->stages)
+      if (stage.name == "clip")
+        text = stage.reasons.empty() ? printProgram(stage.program) : stage.reasons[0];
+    std::istringstream lines(text);
+    std::string shown;
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("grid") || line.starts_with("axis") || line.starts_with("for"))
+        shown += line + "\n";
+    return shown.empty() ? text : shown;
+  };
+  EXPECT_EQ(textOf(Mask::Causal),
+            R"(grid r < cdiv(48, t1), p < 2
+axis i < t1 at t1 * (cdiv(48, t1) - 1 - r) of 48, j < 16, l < k0 at k0 * t of 48, m < 16
+for t < min(min(t1 + t1 * (cdiv(48, t1) - 1 - r) - 1, 47) // k0 + 1, cdiv(48, k0))
+)");
+  EXPECT_EQ(textOf(Mask::Window),
+            R"(grid p < 2, r < cdiv(48, t1)
+axis i < t1 at t1 * r of 48, j < 16, l < k0 at k0 * (max(cdiv(t1 * r - 18, k0) - 1, 0) + t) of 48, m < 16
+for t < max(-max(cdiv(t1 * r - 18, k0) - 1, 0) + min(min(t1 + t1 * r - 1, 47) // k0 + 1, cdiv(48, k0)), 0)
+)");
+  EXPECT_EQ(textOf(Mask::None), "o: all steps of loops have an effect");
+}
 
 TEST(Chains, AttentionIsOneLoop) {
   ChainKernel kernel(attention(1, 48, 40, 32, 16, Mask::Causal));

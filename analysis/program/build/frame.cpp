@@ -318,6 +318,7 @@ static Variant variantOfChain(const Graph &graph, const TiledGroup &group, const
       variant.instruction = Instruction::Fma;
   bool isMatrix = variant.instruction != Instruction::Fma;
   int64_t rows = 1;
+  bool areWhole = true; // then they are padded to as many for each warp
   for (size_t i = 0; i < group.space.parameters.size(); ++i) {
     const TileParameter &parameter = group.space.parameters[i];
     bool isTile =
@@ -325,14 +326,16 @@ static Variant variantOfChain(const Graph &graph, const TiledGroup &group, const
     bool isSingle = i < frame.isSingle.size() && frame.isSingle[i];
     variant.isOne.push_back(isTile && isMatrix && isSingle && values[i] == 1);
     variant.isWhole.push_back(isTile && !variant.isOne.back() && values[i] >= parameter.extent);
-    if (i < frame.isRow.size() && frame.isRow[i] && !isSingle)
+    if (i < frame.isRow.size() && frame.isRow[i] && !isSingle) {
       rows *= values[i];
+      areWhole &= variant.isWhole.back();
+    }
   }
   constexpr int64_t block = 16; // rows of an instruction
   int64_t warps = values[*group.space.indexOf("warps")];
   bool hasColumns = std::count(frame.isRow.begin(), frame.isRow.end(), false) > 0;
-  variant.isByRows =
-      isMatrix && (hasColumns || frame.isReduction) && (rows + block - 1) / block % warps == 0;
+  variant.isByRows = isMatrix && (hasColumns || frame.isReduction) &&
+                     (areWhole || (rows + block - 1) / block % warps == 0);
   return variant;
 }
 

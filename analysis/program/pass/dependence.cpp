@@ -82,8 +82,11 @@ Dependence Dependences::sum(Node node, bool isSubtracted) {
   auto isZero = [&](Node n) {
     return dag[n].kind == ScalarNode::Kind::Number && dag[n].number == 0;
   };
-  if (a.kind == Kind::Scaled && (a == b || isZero(right)))
-    return a;
+  if (a.kind == Kind::Scaled && (a == b || isZero(right))) {
+    Dependence both = a;
+    both.hasZeros |= b.hasZeros;
+    return both;
+  }
   if (b.kind == Kind::Scaled && isZero(left))
     return b;
   auto x = termsOf(left), y = termsOf(right);
@@ -100,6 +103,7 @@ Dependence Dependences::product(const Dependence &a, const Dependence &b) const 
   Dependence result = a;
   result.kind = Kind::Scaled;
   addTerms(result.terms, b.terms, 1);
+  result.hasZeros |= b.hasZeros;
   result.factors.insert(result.factors.end(), b.factors.begin(), b.factors.end());
   if (a.isComplete() && b.isComplete())
     result.kind = Kind::Free;
@@ -159,6 +163,7 @@ Dependence Dependences::choice(Node node, size_t first) {
   if (!found || (found->kind != Kind::Shifted && found->kind != Kind::Scaled))
     return other(node);
   bool isScaled = found->kind == Kind::Scaled;
+  Dependence result = *found;
   if (isScaled && first == 0)
     return other(node); // a maximum of scaled values: their signs are not known
   for (size_t i = first; i < operands.size(); ++i) {
@@ -167,8 +172,9 @@ Dependence Dependences::choice(Node node, size_t first) {
                     (isScaled ? operand.number == 0 : std::isinf(operand.number));
     if (!isNumber && of(operands[i]) != *found)
       return other(node);
+    result.hasZeros |= isScaled && (isNumber || of(operands[i]).hasZeros);
   }
-  return *found;
+  return result;
 }
 
 Dependence Dependences::compute(Node node) {
@@ -235,6 +241,7 @@ Dependences::Node Dependences::shifted(Node node, const std::function<Node(Node)
   for (uint32_t &operand : n.operands)
     if (of(operand).kind == Kind::Reduced)
       operand = shifted(operand, shift);
+  n.sources.clear();
   return dag.add(std::move(n));
 }
 
@@ -257,6 +264,7 @@ Dependences::Node Dependences::inStep(Node node, const std::function<Node(Node)>
   }
   for (uint32_t &operand : n.operands)
     operand = inStep(operand, shift);
+  n.sources.clear(); // not yet what its op says
   return dag.add(std::move(n));
 }
 

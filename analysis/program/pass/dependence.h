@@ -31,8 +31,12 @@ struct Dependence {
     bool operator==(const Factor &) const = default;
   };
   std::vector<Factor> factors;
+  /// Of Scaled: some of it is zero by choice, whatever the terms are.
+  bool hasZeros = false;
   std::string why; ///< of Other
-  bool operator==(const Dependence &) const = default;
+  bool operator==(const Dependence &other) const {
+    return kind == other.kind && terms == other.terms && factors == other.factors;
+  }
 
   bool isComplete() const { return kind < Kind::Reduced; }
 };

@@ -1,5 +1,6 @@
 #include "analysis/program/pass/loop_fusion.h"
 
+#include "analysis/program/pass/ops_alike.h"
 #include "analysis/program/text.h"
 
 #include <algorithm>
@@ -7,95 +8,6 @@
 #include <limits>
 
 namespace tilewright::program {
-
-namespace {
-
-std::optional<Monoid> monoidOf(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::Add:
-    return Monoid::Add;
-  case Opcode::Multiply:
-    return Monoid::Mul;
-  case Opcode::Maximum:
-    return Monoid::Max;
-  case Opcode::Minimum:
-    return Monoid::Min;
-  case Opcode::And:
-    return Monoid::And;
-  case Opcode::Or:
-    return Monoid::Or;
-  default:
-    return std::nullopt;
-  }
-}
-
-bool areAlike(const Buffer &a, const Buffer &b) {
-  return a.type == b.type && a.order == b.order && a.stages == b.stages && a.isRing == b.isRing &&
-         a.padElements == b.padElements && a.swizzle == b.swizzle && a.alias == b.alias;
-}
-
-} // namespace
-
-void forEachRead(const Program &program, const Op &op, const std::function<void(ValueId)> &visit) {
-  auto inExpr = [&](Expr e) {
-    if (e)
-      for (VarId var : variablesOf(e))
-        if (ValueId value = program.valueOf(var); value.isValid())
-          visit(value);
-  };
-  forEachOpOf(op, [&](const Op &one) {
-    for (const ScalarExpr *scalar : scalarsOf(one))
-      for (const ScalarNode &node : scalar->nodes) {
-        if (node.kind == ScalarNode::Kind::Value)
-          visit(node.value);
-        inExpr(node.index);
-      }
-    if (const Access *access = accessOf(one))
-      for (Expr index : access->index)
-        inExpr(index);
-    if (const auto *load = one.as<LoadOp>())
-      for (const Condition &condition : load->conditions)
-        inExpr(condition.value);
-    if (const auto *o = one.as<RelayoutOp>())
-      visit(o->value);
-    if (const auto *o = one.as<SelectAxisOp>())
-      visit(o->value);
-    if (const auto *o = one.as<JoinOp>())
-      std::for_each(o->parts.begin(), o->parts.end(), visit);
-    if (const auto *o = one.as<SumSplitsOp>())
-      std::for_each(o->values.begin(), o->values.end(), visit);
-  });
-}
-
-void replaceReads(Op &op, const std::map<ValueId, ValueId> &values,
-                  const std::map<BufferId, BufferId> &buffers) {
-  auto at = [](const auto &map, auto &id) {
-    if (auto it = map.find(id); it != map.end())
-      id = it->second;
-  };
-  for (const ScalarExpr *scalar : scalarsOf(op))
-    for (ScalarNode &node : const_cast<ScalarExpr *>(scalar)->nodes) {
-      if (node.kind == ScalarNode::Kind::Value)
-        at(values, node.value);
-      if (node.kind == ScalarNode::Kind::Slot)
-        at(buffers, node.buffer);
-    }
-  if (auto *o = op.as<ReadOp>())
-    at(buffers, o->buffer);
-  if (auto *o = op.as<RelayoutOp>())
-    at(values, o->value);
-  if (auto *o = op.as<SelectAxisOp>())
-    at(values, o->value);
-  if (auto *o = op.as<JoinOp>())
-    for (ValueId &part : o->parts)
-      at(values, part);
-  if (auto *o = op.as<SumSplitsOp>())
-    for (ValueId &value : o->values)
-      at(values, value);
-  for (Region *inner : regionsOf(op))
-    for (Op &one : *inner)
-      replaceReads(one, values, buffers);
-}
 
 LoopFusion::LoopFusion(Program &program, const Region &region, size_t at)
     : p(program), region(region), loop(*region[at].as<ForOp>()) {
@@ -190,18 +102,6 @@ ScalarDag::Node LoopFusion::inStep(Node node) {
   if (d.kind == Dependence::Kind::Other)
     refuse(d.why);
   return dependences->inStep(node, [&](Node term) { return shiftOf(term, true); });
-}
-
-void LoopFusion::makeRunning(Accumulator &of) {
-  if (of.isRunning)
-    return;
-  of.isRunning = true;
-  if (of.isDot)
-    return refuse("a shift by what a dot sums");
-  const Tile tile = p[of.value].tile;
-  AxisSet axes = without(tile.axes, of.lanes);
-  of.running = of.lanes.empty() ? of.value : newValue(tile.type, axes);
-  of.next = newValue(tile.type, axes);
 }
 
 // Loops -------------------------------------------------------------------------------------------
@@ -312,7 +212,7 @@ void LoopFusion::addPlain(Op op) {
     std::map<BufferId, BufferId> other;
     for (const Item &known : items)
       if (known.ops.size() == 1 && !known.accumulator && known.roots == item.roots &&
-          !known.ops[0].results.empty() && isAlike(known.ops[0], op, none, other, true)) {
+          !known.ops[0].results.empty() && areAlike(p, known.ops[0], op, none, other, true)) {
         nodeOfValue[op.results[0]] = dag.value(known.ops[0].results[0], p[op.results[0]].tile.type);
         return;
       }
@@ -351,7 +251,7 @@ void LoopFusion::addInner(const Op &op, const std::vector<Op> &starts) {
     std::map<BufferId, BufferId> others = buffers;
     bool isSame = true;
     for (size_t i = 0; i < item.ops.size() && isSame; ++i)
-      isSame = isAlike(known.ops[i], item.ops[i], values, others);
+      isSame = areAlike(p, known.ops[i], item.ops[i], values, others);
     if (!isSame)
       continue;
     buffers = std::move(others);
@@ -366,207 +266,6 @@ void LoopFusion::addInner(const Op &op, const std::vector<Op> &starts) {
           inner[id] = {};
     });
   items.push_back(std::move(item));
-}
-
-/// Whether b is a but for names: of values that both make, and of buffers that copies fill.
-bool LoopFusion::isAlike(const Op &a, const Op &b, std::map<ValueId, ValueId> &values,
-                         std::map<BufferId, BufferId> &others, bool areNodesEqual) const {
-  if (a.what.index() != b.what.index() || a.results.size() != b.results.size())
-    return false;
-  if (const auto *x = a.as<CopyOp>()) {
-    const auto *y = b.as<CopyOp>();
-    bool isSame = x->from == y->from && x->conditions == y->conditions && x->way == y->way &&
-                  areAlike(p[x->buffer], p[y->buffer]);
-    if (isSame)
-      others[y->buffer] = x->buffer;
-    return isSame;
-  }
-  for (size_t i = 0; i < a.results.size(); ++i)
-    values[b.results[i]] = a.results[i];
-  if (const auto *x = a.as<ForOp>()) {
-    const auto *y = b.as<ForOp>();
-    bool isSame = x->var == y->var && x->trips == y->trips && x->issueAt == y->issueAt &&
-                  x->body.size() == y->body.size() && x->issue.size() == y->issue.size();
-    for (size_t i = 0; isSame && i < x->issue.size(); ++i)
-      isSame = isAlike(x->issue[i], y->issue[i], values, others);
-    for (size_t i = 0; isSame && i < x->body.size(); ++i)
-      isSame = isAlike(x->body[i], y->body[i], values, others);
-    return isSame;
-  }
-  Op same = b;
-  replaceReads(same, values, others);
-  auto scalarsAlike = [&] {
-    std::vector<const ScalarExpr *> x = scalarsOf(a), y = scalarsOf(same);
-    return std::equal(x.begin(), x.end(), y.begin(), y.end(),
-                      [](const ScalarExpr *s, const ScalarExpr *t) { return *s == *t; });
-  };
-  if (!areNodesEqual && !scalarsAlike())
-    return false;
-  if (const auto *x = a.as<LoadOp>()) {
-    const auto *y = same.as<LoadOp>();
-    return x->from == y->from && x->conditions == y->conditions && x->otherwise == y->otherwise &&
-           x->layout == y->layout;
-  }
-  if (const auto *x = a.as<ReadOp>()) {
-    const auto *y = same.as<ReadOp>();
-    return x->buffer == y->buffer && x->step == y->step && x->layout == y->layout;
-  }
-  if (const auto *x = a.as<FullOp>()) {
-    const auto *y = same.as<FullOp>();
-    return x->number == y->number && x->type == y->type && x->axes == y->axes &&
-           x->layout == y->layout;
-  }
-  if (const auto *x = a.as<DotOp>()) {
-    const auto *y = same.as<DotOp>();
-    return x->over == y->over && x->way == y->way && x->isAdded == y->isAdded &&
-           x->wait == y->wait && x->layout == y->layout;
-  }
-  if (const auto *x = a.as<ReduceOp>()) {
-    const auto *y = same.as<ReduceOp>();
-    return x->monoid == y->monoid && x->over == y->over;
-  }
-  if (const auto *x = a.as<MapOp>())
-    return x->layout == same.as<MapOp>()->layout;
-  return false;
-}
-
-// What is carried ---------------------------------------------------------------------------------
-
-void LoopFusion::addUpdate(const Op &op) {
-  Accumulator made;
-  made.value = made.result = op.results[0];
-  made.loop = loops.back();
-  made.op = op;
-  size_t assigned = 0;
-  forEachOp(region[loops.back()].as<ForOp>()->body, [&](const Op &other, const LoopNest &) {
-    assigned += std::count(other.results.begin(), other.results.end(), made.value);
-  });
-  size_t readers = 0; // in other ops of its loop, where it is not complete
-  for (const Op &other : region[loops.back()].as<ForOp>()->body)
-    if (other.results != op.results)
-      forEachRead(p, other, [&](ValueId id) { readers += id == made.value; });
-  if (assigned != 1 || readers > 0 || op.results.size() != 1)
-    return refuse(fmt::format("'{}' is no sum or maximum", printOp(p, op)));
-  const auto *map = op.as<MapOp>();
-  const auto *dot = op.as<DotOp>();
-  if (map)
-    return addMapUpdate(std::move(made), *map);
-  if (dot && dot->isAdded)
-    return addDotUpdate(std::move(made), *dot);
-  refuse(fmt::format("'{}' is no sum or maximum", printOp(p, op)));
-}
-
-/// a = a ⊕ x, or a = where(c, a ⊕ x, a).
-void LoopFusion::addMapUpdate(Accumulator made, const MapOp &map) {
-  Node root = nodeOf(map.value), self = dag.value(made.value, p[made.value].tile.type);
-  if (dag[root].kind == ScalarNode::Kind::Operation && dag[root].opcode == Opcode::Select &&
-      dag[root].operands[2] == self) {
-    made.hasCondition = true;
-    made.condition = dag[root].operands[0];
-    root = dag[root].operands[1];
-  }
-  const ScalarNode n = dag[root];
-  std::optional<Monoid> monoid =
-      n.kind == ScalarNode::Kind::Operation ? monoidOf(n.opcode) : std::nullopt;
-  bool isUpdate = monoid && (n.operands[0] == self) != (n.operands[1] == self);
-  if (!isUpdate)
-    return refuse(fmt::format("'{}' is no sum or maximum", printOp(p, made.op)));
-  made.monoid = *monoid;
-  made.opcode = n.opcode;
-  made.term = n.operands[n.operands[0] == self ? 1 : 0];
-  setResult(made);
-  made.dependence = dependences->of(made.term);
-  const Dependence &d = made.dependence;
-  using Kind = Dependence::Kind;
-  bool isSum = made.monoid == Monoid::Add,
-       isOrder = made.monoid == Monoid::Max || made.monoid == Monoid::Min;
-  if (made.hasCondition && !dependences->of(made.condition).isComplete())
-    return refuse("a condition of what is reduced depends on a reduction");
-  if (d.kind == Kind::Other)
-    return refuse(d.why);
-  bool isRepairable =
-      d.isComplete() || (isSum && d.kind == Kind::Scaled) ||
-      (isOrder && (d.kind == Kind::Shifted || (d.kind == Kind::Scaled && d.factors.empty())));
-  if (!isRepairable && isOrder && d.kind == Kind::Scaled)
-    return refuse(fmt::format("{} does not commute with a factor of unknown sign, {}",
-                              toString(made.monoid),
-                              printScalar(p, dag.exprOf(d.factors[0].node))));
-  if (!isRepairable)
-    return refuse(fmt::format("{} of '{}' can't be corrected later", toString(made.monoid),
-                              printScalar(p, dag.exprOf(made.term))));
-  made.term = inStep(made.term);
-  if (!d.isComplete())
-    makeRunning(made);
-  accumulators.push_back(std::move(made));
-  Item item;
-  item.accumulator = accumulators.size() - 1;
-  items.push_back(std::move(item));
-}
-
-void LoopFusion::addDotUpdate(Accumulator made, const DotOp &dot) {
-  made.isDot = true;
-  Node left = nodeOf(dot.left), right = nodeOf(dot.right);
-  made.dependence = dependences->product(dependences->of(left), dependences->of(right));
-  if (made.dependence.kind == Dependence::Kind::Other)
-    return refuse(made.dependence.why);
-  made.left = withoutZeros(inStep(left));
-  made.right = withoutZeros(inStep(right));
-  accumulators.push_back(std::move(made));
-  Item item;
-  item.accumulator = accumulators.size() - 1;
-  items.push_back(std::move(item));
-}
-
-/// A choice of zero beyond a bound, of a slot whose padding is zero already.
-ScalarDag::Node LoopFusion::withoutZeros(Node node) {
-  ScalarNode n = dag[node];
-  if (n.kind != ScalarNode::Kind::Operation)
-    return node;
-  if (n.opcode == Opcode::Convert) {
-    n.operands[0] = withoutZeros(n.operands[0]);
-    return dag.add(std::move(n));
-  }
-  if (n.opcode != Opcode::Select || n.operands[2] != dag.number(0))
-    return node;
-  Node slot = n.operands[1];
-  while (dag[slot].kind == ScalarNode::Kind::Operation && dag[slot].opcode == Opcode::Convert)
-    slot = dag[slot].operands[0];
-  const ScalarNode condition = dag[n.operands[0]];
-  if (dag[slot].kind != ScalarNode::Kind::Slot || condition.opcode != Opcode::Compare ||
-      condition.comparison != Comparison::Lt || written.count(dag[slot].buffer))
-    return node;
-  const ScalarNode &at = dag[condition.operands[0]], &end = dag[condition.operands[1]];
-  if (at.kind != ScalarNode::Kind::Index || !at.index.isVariable())
-    return node;
-  AxisId axis = p.axisOf(at.index.variable());
-  if (!axis.isValid() || !p[axis].bound)
-    return node;
-  Expr bound =
-      end.kind == ScalarNode::Kind::Index
-          ? end.index
-          : p.number(static_cast<int64_t>(end.kind == ScalarNode::Kind::Number ? end.number : -1));
-  const std::vector<AxisId> &order = p[dag[slot].buffer].order;
-  bool isPadding =
-      bound == p[axis].bound && std::find(order.begin(), order.end(), axis) != order.end();
-  return isPadding ? n.operands[1] : node;
-}
-
-/// The reduction over lanes behind the loop, where nothing else reads the value.
-void LoopFusion::setResult(Accumulator &of) {
-  const Op *found = nullptr;
-  size_t readers = 0;
-  for (size_t i = loops.back() + 1; i < region.size(); ++i)
-    forEachRead(p, region[i], [&](ValueId id) {
-      if (id != of.value)
-        return;
-      ++readers;
-      found = &region[i];
-    });
-  const auto *reduce = found ? found->as<ReduceOp>() : nullptr;
-  if (readers != 1 || !reduce || reduce->monoid != of.monoid || reduce->value.nodes.size() != 1)
-    return;
-  of.result = found->results[0];
-  of.lanes = reduce->over;
 }
 
 // Between loops -----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/program/pass/dependence.h"
+#include "analysis/program/pass/edit.h"
 
 #include <optional>
 
@@ -56,9 +57,6 @@ private:
   void addOp(const Op &op, const std::vector<Op> &starts);
   void addPlain(Op op);
   void addInner(const Op &op, const std::vector<Op> &starts);
-  void addUpdate(const Op &op);
-  void addMapUpdate(Accumulator made, const MapOp &map);
-  void addDotUpdate(Accumulator made, const DotOp &dot);
   void addBetween(size_t from, size_t to);
   bool dependsOnLoops(const Op &op) const;
   bool readsUnknown(const Op &op) const;
@@ -68,12 +66,17 @@ private:
   Dependence leafDependence(Node leaf) const;
   Node inStep(Node node);
   Node shiftOf(Node term, bool isNext);
+  ValueId newValue(DType type, const AxisSet &axes);
+
+  // loop_fusion_update.cpp
+  void addUpdate(const Op &op);
+  void addMapUpdate(Accumulator made, const MapOp &map);
+  void addDotUpdate(Accumulator made, const DotOp &dot);
+  AxisSet countingAxes(Node condition) const;
+  Node withoutPadding(Node node);
   Node withoutZeros(Node node);
   void setResult(Accumulator &accumulator);
   void makeRunning(Accumulator &accumulator);
-  ValueId newValue(DType type, const AxisSet &axes);
-  bool isAlike(const Op &a, const Op &b, std::map<ValueId, ValueId> &values,
-               std::map<BufferId, BufferId> &others, bool areNodesEqual = false) const;
 
   // loop_fusion_emit.cpp
   struct Step {
@@ -116,11 +119,5 @@ private:
   std::map<Node, ValueId> held;
   std::map<ValueId, ValueId> final; ///< results, as they are behind the fused loop
 };
-
-/// Calls visit on all values that an op and its regions read, those in indices too.
-void forEachRead(const Program &program, const Op &op, const std::function<void(ValueId)> &visit);
-/// Reads other values and buffers.
-void replaceReads(Op &op, const std::map<ValueId, ValueId> &values,
-                  const std::map<BufferId, BufferId> &buffers);
 
 } // namespace tilewright::program

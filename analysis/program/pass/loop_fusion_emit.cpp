@@ -235,7 +235,8 @@ void LoopFusion::addCorrections(size_t at, Region &into) {
       continue;
     DType type = p[of.value].tile.type;
     Node node = dag.value(base, type);
-    if (!isCorrectedByDivisor(of))
+    // Where a choice made zeros, those are what it is of terms of -inf, too.
+    if (!isCorrectedByDivisor(of) && !of.dependence.hasZeros)
       node = moved(
           of, node,
           [&](Node term) {

@@ -2,7 +2,9 @@
 
 #include "analysis/program/build/build.h"
 #include "analysis/program/pass/chunk.h"
+#include "analysis/program/pass/clip.h"
 #include "analysis/program/pass/copies.h"
+#include "analysis/program/pass/exponents.h"
 #include "analysis/program/pass/layouts.h"
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
@@ -35,13 +37,18 @@ llvm::Error addOnline(PlanProgram &out) {
   if (!fused)
     return addUnapplied(out, "online", fused.takeError());
   PlanStage made{"online", std::move(fused->program), {}};
-  // In a fused loop values are not yet what their ops say.
-  forEachOp(made.program.body, [&](const Op &op, const LoopNest &) {
-    for (const ScalarExpr *scalar : scalarsOf(op))
-      for (ScalarNode &node : const_cast<ScalarExpr *>(scalar)->nodes)
-        node.sources.clear();
-  });
   for (const NotFused &other : fused->others)
+    made.reasons.push_back(fmt::format("{}: {}", other.loop, other.reason));
+  out.stages.push_back(std::move(made));
+  return llvm::Error::success();
+}
+
+llvm::Error addClipped(PlanProgram &out, const KernelPlan &plan) {
+  llvm::Expected<ClippedProgram> clipped = clip(out.last(), *plan.tiled, plan.values);
+  if (!clipped)
+    return addUnapplied(out, "clip", clipped.takeError());
+  PlanStage made{"clip", std::move(clipped->program), {}};
+  for (const NotClipped &other : clipped->others)
     made.reasons.push_back(fmt::format("{}: {}", other.loop, other.reason));
   out.stages.push_back(std::move(made));
   return llvm::Error::success();
@@ -166,6 +173,13 @@ llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
   return addPlain(out, "pipeline", pipeline(out.last()));
 }
 
+/// What loops of dots and reductions do in a step.
+llvm::Error addLoopPasses(PlanProgram &out, const KernelPlan &plan) {
+  if (llvm::Error error = addClipped(out, plan))
+    return error;
+  return addPlain(out, "exponents", quickExponents(out.last()));
+}
+
 /// Lowerings pad a tile to whole instructions, programs do not yet.
 llvm::Error checkInstructions(const PlanProgram &out) {
   if (!hasDotBy(out.last(), DotWay::MmaSync) && !hasDotBy(out.last(), DotWay::Wgmma))
@@ -212,6 +226,9 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   }
   if (!isElementwise)
     if (llvm::Error error = addOnline(out))
+      return error;
+  if (hasDotBy(out.last()))
+    if (llvm::Error error = addLoopPasses(out, plan))
       return error;
   const ChunkSize size = chunkSizeOf(plan);
   if (llvm::Error error = addChunked(out, size))

@@ -11,8 +11,9 @@ namespace tilewright::program {
 
 /// The program after one step of the way.
 struct PlanStage {
-  std::string name; ///< "build", "online", "chunk", "stage", "vectorise", "split", "banks", …
-  Program program;  ///< symbolic; of a pass that does not apply the one before it
+  /// "build", "online", "clip", "exponents", "chunk", "stage", "vectorise", "split", "banks", …
+  std::string name;
+  Program program; ///< symbolic; of a pass that does not apply the one before it
   /// What the pass did not do, and why, a line each: "load x[j, i]: …".
   std::vector<std::string> reasons;
 };

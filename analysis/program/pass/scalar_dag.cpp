@@ -32,6 +32,7 @@ ScalarDag::Node ScalarDag::add(ScalarNode node) {
                             std::bit_cast<uint64_t>(node.number),
                             static_cast<uint64_t>(node.opcode),
                             static_cast<uint64_t>(node.comparison),
+                            node.isApproximate,
                             isConversion ? static_cast<uint64_t>(node.type) : none};
   key.insert(key.end(), node.operands.begin(), node.operands.end());
   auto [it, isNew] = known.try_emplace(std::move(key), static_cast<Node>(nodes.size()));

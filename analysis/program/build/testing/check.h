@@ -9,6 +9,8 @@
 #include "analysis/program/fold.h"
 #include "analysis/program/infer.h"
 #include "analysis/program/interpret.h"
+#include "analysis/program/pass/clip.h"
+#include "analysis/program/pass/exponents.h"
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/stage.h"
@@ -222,12 +224,14 @@ public:
       ADD_FAILURE() << "V" << violation.rule << ": " << violation.message;
     EXPECT_TRUE(closed.requirements.empty());
     run(*concrete, seed);
-    checkPasses(*symbolic, sizes, seed);
+    checkPasses(*symbolic, values, sizes, seed);
     return "";
   }
 
-  /// The same after passes: loops fused, staged where something is transposed, with vectors.
-  void checkPasses(const Program &plain, const SizeValues &sizes, uint64_t seed) {
+  /// The same after passes: loops fused and clipped, staged where something is transposed, with
+  /// vectors.
+  void checkPasses(const Program &plain, const std::vector<int64_t> &values,
+                   const SizeValues &sizes, uint64_t seed) {
     Program program = plain;
     auto fused = online(program);
     if (fused) {
@@ -235,6 +239,20 @@ public:
       ++fusions;
     } else {
       llvm::consumeError(fused.takeError());
+    }
+    auto clipped = clip(program, group(), values);
+    if (clipped) {
+      program = std::move(clipped->program);
+      ++clips;
+    } else {
+      llvm::consumeError(clipped.takeError());
+    }
+    auto exponents = quickExponents(program);
+    if (exponents) {
+      program = std::move(*exponents);
+      ++quick;
+    } else {
+      llvm::consumeError(exponents.takeError());
     }
     auto staged = stage(program);
     if (staged) {
@@ -269,7 +287,7 @@ public:
     run(*concrete, seed);
   }
   double leastTolerance = 0; ///< where operands of sums are rounded otherwise
-  size_t fusions = 0, stagings = 0, vectors = 0, pipelines = 0;
+  size_t fusions = 0, clips = 0, quick = 0, stagings = 0, vectors = 0, pipelines = 0;
 
   /// Null where there is none, with `reason`.
   Program *programFor(const Variant &variant) {
