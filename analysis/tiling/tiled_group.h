@@ -56,6 +56,8 @@ struct LoopRange {
   Expr first, end;
 };
 
+struct ResourceItem;
+
 struct TiledGroup {
   Group group;
   TileSpace space;
@@ -64,6 +66,9 @@ struct TiledGroup {
   std::vector<Constraint> constraints;
   std::vector<RuntimeVariable> runtime;
   std::vector<LoopRange> ranges; ///< by parameter
+  /// Shared memory of the group's programs, once kernelResources() was asked
+  /// (analysis/program/pass); copies have it, too.
+  mutable std::shared_ptr<const std::vector<ResourceItem>> programItems;
 
   std::vector<unsigned> instancesOf(OpId op) const;
   /// Of parameters, program ids, steps and runtime variables.

@@ -1,6 +1,5 @@
 // Threads that share a row which is reduced, and how much of it they take at a time.
 #include "analysis/program/build/builder.h"
-
 #include "analysis/tiling/row_values.h"
 
 #include <algorithm>
@@ -35,9 +34,8 @@ void Builder::makeRowSizes() {
 Expr Builder::threadsAlongRow(Expr rows) const {
   Expr all = p.warps * 32, longest;
   for (AxisId axis : columnAxes) {
-    bool isStep = std::any_of(rowSteps.begin(), rowSteps.end(), [&](const auto &step) {
-      return step.second.var == p[axis].extent;
-    });
+    bool isStep = std::any_of(rowSteps.begin(), rowSteps.end(),
+                              [&](const auto &step) { return step.second.var == p[axis].extent; });
     Expr extent = isStep ? p[axis].bound : p[axis].extent;
     longest = longest ? longest.max(extent) : extent;
   }

@@ -1,5 +1,6 @@
 #include "analysis/program/pass/resources.h"
 
+#include "analysis/affine/simplify.h"
 #include "analysis/affine/transfer.h"
 #include "analysis/program/fold.h"
 #include "analysis/program/pass/of_plan.h"
@@ -21,13 +22,13 @@ Expr overParameters(const Program &program, Expr amount, const TiledGroup &group
 }
 
 /// Shared memory of the variants, item by item.
-void addSharedItems(const Module &module, const Graph &graph, const TiledGroup &group,
-                    Resources &out) {
+std::vector<ResourceItem> sharedItems(const Module &module, const Graph &graph,
+                                      const TiledGroup &group) {
   llvm::Expected<std::vector<program::GroupProgram>> programs =
       program::programsOf(module, graph, group);
   if (!programs) { // it has no code either, which says why
     llvm::consumeError(programs.takeError());
-    return;
+    return {};
   }
   ExprContext &context = group.space.parameters.front().size.context();
   std::map<std::string, Expr> items; // a reduction may be over several axes, or not at all
@@ -37,10 +38,12 @@ void addSharedItems(const Module &module, const Graph &graph, const TiledGroup &
       Expr &sum = items.try_emplace(item.name, context.constant(0)).first->second;
       sum = select(each.when, bytes, sum);
     }
-  for (auto &[name, bytes] : items) {
-    out.sharedItems.push_back({group.group.roots.back(), name, bytes});
-    out.sharedBytes = out.sharedBytes + bytes;
-  }
+  Simplifier simplifier(context, group.bounds());
+  std::vector<ResourceItem> result;
+  for (auto &[name, bytes] : items)
+    if (Expr simple = simplifier.simplify(bytes); !simple.isConstant(0))
+      result.push_back({group.group.roots.back(), name, simple});
+  return result;
 }
 
 } // namespace
@@ -48,8 +51,15 @@ void addSharedItems(const Module &module, const Graph &graph, const TiledGroup &
 Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
                           const CodeChoice &code, const DeviceLimits &limits) {
   Resources resources = resourcesByKind(graph, group, code, limits);
-  if (code.kind == CodeKind::Reduction)
-    addSharedItems(module, graph, group, resources);
+  if (code.kind != CodeKind::Reduction)
+    return resources;
+  if (!group.programItems)
+    group.programItems =
+        std::make_shared<const std::vector<ResourceItem>>(sharedItems(module, graph, group));
+  for (const ResourceItem &item : *group.programItems) {
+    resources.sharedItems.push_back(item);
+    resources.sharedBytes = resources.sharedBytes + item.amount;
+  }
   return resources;
 }
 
