@@ -7,6 +7,7 @@
 #include "analysis/explore/parallel_for.h"
 #include "analysis/explore/prepared_model.h"
 #include "analysis/explore/rows.h"
+#include "analysis/ir/cpu_module.h"
 
 #include <algorithm>
 #include <mutex>
@@ -244,7 +245,15 @@ llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &d
   llvm::Expected<PreparedModel> prepared = prepareModel(module);
   if (!prepared)
     return prepared.takeError();
-  return Explorer(std::move(*prepared), device, calibration, options).run();
+  llvm::Expected<ExploredModel> model =
+      Explorer(std::move(*prepared), device, calibration, options).run();
+  if (std::optional<CpuSign> sign = cpuSign(module); model && sign) {
+    const Graph &graph = module.graph(sign->graph);
+    model->notes.insert(
+        model->notes.begin(),
+        {graph.op(sign->op).name, sign->note(), computationName(module, sign->graph), {}, {}, {}});
+  }
+  return model;
 }
 
 } // namespace tilewright

@@ -93,7 +93,8 @@ struct ExploredModel {
   std::vector<ExploredKernel> kernels;
   std::vector<UnsupportedOp> unsupported, noKernel;
   std::vector<AssumedOp> assumed;
-  std::vector<UnsupportedOp> notes; ///< where the file contradicts itself, and what is taken
+  std::vector<UnsupportedOp> notes; ///< where the file contradicts itself, and what
+                                    ///< is taken; that it is a CPU's (cpu_module.h)
   std::vector<SplitGroup> split;
   std::vector<ExploredChain> chains;
   /// Of the kernels and of `assumed`, as often as they run: complete only if nothing is

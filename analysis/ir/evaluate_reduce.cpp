@@ -317,8 +317,9 @@ llvm::Expected<Value> evaluateSort(OpRun &run) {
   return Value(results.begin(), results.end());
 }
 
-/// The k largest (smallest) elements along the last dim in order, and where they stood. NaN counts
-/// as larger than everything; of equal elements the first comes first.
+/// The k largest (smallest) elements along the last dim in order, and where they stood. Floats are
+/// in total order, as XLA has it: -NaN, -inf, …, -0, 0, …, inf, NaN. Of equal elements the first
+/// comes first.
 llvm::Expected<Value> evaluateTopK(OpRun &run) {
   std::vector<const Shape *> leaves = leavesOf(run.op.shape);
   if (run.operands.size() != 1 || run.operands[0].size() != 1 || leaves.size() != 2 ||
@@ -332,7 +333,7 @@ llvm::Expected<Value> evaluateTopK(OpRun &run) {
   expected.back() = count;
   if (expected != leaves[0]->dims || count > length || !areHeldAlike(in.dtype(), leaves[0]->dtype))
     return run.error(DiagClass::BadInput, "{} of {}", leaves[0]->str(false), in.shape().str(false));
-  if (!isFloat(in.dtype()) && !isInteger(in.dtype()))
+  if (!isFloat(in.dtype()) && !isInteger(in.dtype()) && in.dtype() != DType::Pred)
     return run.error(DiagClass::Unsupported, "of {} is not evaluated", toString(in.dtype()));
   bool isLargest = run.rawAttribute("largest") != "false";
   std::vector<std::shared_ptr<Tensor>> results;
@@ -351,10 +352,8 @@ llvm::Expected<Value> evaluateTopK(OpRun &run) {
     if (llvm::Error error = run.charge(results[0]->size(), length))
       return error;
   auto isSmaller = [&](int64_t a, int64_t b) {
-    if (isFloat(in.dtype())) {
-      double x = in.asDouble(a), y = in.asDouble(b);
-      return x < y || (!std::isnan(x) && std::isnan(y));
-    }
+    if (isFloat(in.dtype()))
+      return totalOrderKey(in.asDouble(a)) < totalOrderKey(in.asDouble(b));
     bool isSigned = dtypeClass(in.dtype()) == DTypeClass::Signed;
     return isSigned ? in.integer(a) < in.integer(b)
                     : static_cast<uint64_t>(in.integer(a)) < static_cast<uint64_t>(in.integer(b));

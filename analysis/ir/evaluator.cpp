@@ -60,6 +60,14 @@ llvm::Expected<Value> dispatch(OpRun &run) {
     return evaluateRaggedDot(run);
   case Opcode::Convolution:
     return evaluateConvolution(run);
+  case Opcode::Fft:
+    return evaluateFft(run);
+  case Opcode::Cholesky:
+    return evaluateCholesky(run);
+  case Opcode::TriangularSolve:
+    return evaluateTriangularSolve(run);
+  case Opcode::RngBitGenerator:
+    return evaluateRngBitGenerator(run);
   case Opcode::Constant:
   case Opcode::Iota:
   case Opcode::GetDimensionSize:

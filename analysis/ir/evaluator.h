@@ -14,8 +14,8 @@
 // a scatter's updates that fall outside the operand are dropped. Padding of a reduce-window or
 // select-and-scatter is skipped, not combined.
 //
-// Refused as Unsupported: collectives (they need other replicas' values), custom calls, random
-// numbers, fft, cholesky, triangular-solve, batch-norm, infeed and the like, each by name.
+// Refused as Unsupported: collectives (they need other replicas' values), custom calls, rng
+// (rng-bit-generator makes XLA's bits), batch-norm, infeed and the like, each by name.
 #pragma once
 
 #include "analysis/ir/graph.h"

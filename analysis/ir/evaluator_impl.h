@@ -114,6 +114,10 @@ llvm::Expected<Value> evaluateTopK(OpRun &run);
 llvm::Expected<Value> evaluateDot(OpRun &run); ///< and scaled-dot
 llvm::Expected<Value> evaluateRaggedDot(OpRun &run);
 llvm::Expected<Value> evaluateConvolution(OpRun &run);
+llvm::Expected<Value> evaluateFft(OpRun &run);
+llvm::Expected<Value> evaluateCholesky(OpRun &run);
+llvm::Expected<Value> evaluateTriangularSolve(OpRun &run);
+llvm::Expected<Value> evaluateRngBitGenerator(OpRun &run);
 llvm::Expected<Value> evaluateGather(OpRun &run);
 llvm::Expected<Value> evaluateScatter(OpRun &run);
 llvm::Expected<Value> evaluateControl(OpRun &run);

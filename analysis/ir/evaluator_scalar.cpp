@@ -30,12 +30,6 @@ template <typename T> bool holds(Comparison comparison, T a, T b) {
   }
 }
 
-/// Maps doubles to integers so that -NaN < -inf < … < -0 < +0 < … < inf < NaN.
-int64_t totalOrderKey(double value) {
-  int64_t bits = std::bit_cast<int64_t>(value);
-  return bits < 0 ? std::numeric_limits<int64_t>::min() - bits - 1 : bits;
-}
-
 Scalar compareOp(const ScalarOp &op, const Scalar *in) {
   bool result;
   if (dtypeClass(op.operandType) == DTypeClass::Complex) {

@@ -55,6 +55,12 @@ inline void store(Tensor &tensor, int64_t i, const Scalar &value) {
 /// Which float results are rounded to their dtype. Integers always wrap.
 enum class Rounding : uint8_t { None, ConvertsOnly, All };
 
+/// Maps doubles to integers so that -NaN < -inf < … < -0 < +0 < … < inf < NaN.
+inline int64_t totalOrderKey(double value) {
+  const int64_t bits = std::bit_cast<int64_t>(value);
+  return bits < 0 ? INT64_MIN - bits - 1 : bits;
+}
+
 Scalar roundScalar(DType type, const Scalar &value);
 
 /// One elementwise op resolved for its types.

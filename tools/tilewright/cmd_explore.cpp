@@ -24,7 +24,7 @@ namespace {
 
 struct ExploreArguments {
   std::vector<std::string> models;
-  std::string module;
+  ModuleChoice choice;
   std::string device = "h100-sxm", out, target;
   PlanChoices plans;
   size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
@@ -91,6 +91,37 @@ llvm::Expected<FileOfBatch> lookInto(const std::string &path, const std::string 
   }
 }
 
+/// The modules of a batch in order; those that could not be read have no key, and the batch is
+/// told. `keyed`: all that a result depends on but the model.
+std::vector<BatchModel> batchModels(const ExploreArguments &options, const std::string &keyed,
+                                    Batch &batch) {
+  std::vector<BatchModel> models;
+  auto failed = [&](const std::string &path, llvm::Error error) {
+    batch.fail(path, std::move(error));
+    models.push_back({path, {}, {}, {}});
+  };
+  for (const std::string &given : options.models) {
+    llvm::Expected<std::vector<ModelFile>> files = modelFiles(given, options.choice);
+    if (!files) {
+      failed(given, files.takeError());
+      continue;
+    }
+    for (const auto &[path, wanted] : *files) {
+      llvm::Expected<FileOfBatch> file = lookInto(path, wanted);
+      if (!file) {
+        failed(path, file.takeError());
+        continue;
+      }
+      for (std::string &module : file->modules) {
+        BatchModel model{path, std::move(module), file->hash, {}};
+        model.key = fingerprint({model.name(), model.hash, keyed});
+        models.push_back(std::move(model));
+      }
+    }
+  }
+  return models;
+}
+
 /// Reads and explores a model; the text is its entry of the document, and its files are written.
 llvm::Expected<std::string> exploreFile(const BatchModel &model, size_t index, const Device &device,
                                         const Calibration &calibration, ExploreOptions exploring,
@@ -153,23 +184,9 @@ int runExplore(const ExploreArguments &options) {
   std::string settings =
       fmt::format("{} {} {} {} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget,
                   options.plans.cache, options.plans.instruction, options.samples, options.target);
-  std::string calibrationText = toJson(*calibration);
-  std::vector<BatchModel> models;
   Batch batch("models");
-  for (const std::string &path : options.models) {
-    llvm::Expected<FileOfBatch> file = lookInto(path, options.module);
-    if (!file) {
-      batch.fail(path, file.takeError());
-      models.push_back({path, {}, {}, {}});
-      continue;
-    }
-    for (std::string &module : file->modules) {
-      BatchModel model{path, std::move(module), file->hash, {}};
-      model.key = fingerprint(
-          {model.name(), model.hash, settings, device->name, device->digest, calibrationText});
-      models.push_back(std::move(model));
-    }
-  }
+  const std::vector<BatchModel> models = batchModels(
+      options, fingerprint({settings, device->name, device->digest, toJson(*calibration)}), batch);
   std::optional<ExploreFolder> folder;
   if (!options.out.empty()) {
     llvm::Expected<ExploreFolder> opened = ExploreFolder::open(options.out, options.resume, models);
@@ -232,12 +249,8 @@ void addExplore(CLI::App &app, Selection &selection) {
       "  tilewright explore datasets/models/*.hlo.txt --device h100-sxm --out out\n"
       "A model that fails costs the batch that model: it is listed at the end (exit code 2, or 70\n"
       "for a bug of ours), and under `failures` in JSON.");
-  command
-      ->add_option("MODEL", options->models,
-                   "HLO or StableHLO text files, plain or gzip; - is standard input")
-      ->required();
-  command->add_option("--module", options->module,
-                      "Of files that hold several modules this one (default: all, as FILE#MODULE)");
+  command->add_option("MODEL", options->models, modelHelp)->required();
+  addModuleChoice(*command, options->choice, "all, those of a file as FILE#MODULE");
   command->add_option("--device", options->device, "Device name or JSON file")
       ->capture_default_str();
   addPlanChoices(*command, options->plans);

@@ -1,7 +1,9 @@
 // tilewright import: parse, verify, summarise.
 #include "analysis/import/hlo_text.h"
+#include "analysis/import/import_file.h"
 #include "analysis/import/summary.h"
 #include "analysis/indexing/trip_count.h"
+#include "analysis/ir/cpu_module.h"
 #include "analysis/ir/inline.h"
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/model_input.h"
@@ -13,18 +15,23 @@ namespace tilewright::cli {
 namespace {
 
 struct ImportArguments {
-  std::string model, module;
+  std::string model;
+  ModuleChoice choice;
   bool json = false, dot = false, text = false;
   std::string inlining = "none";
 };
 
-/// What the file says otherwise than is taken.
+/// What the file says otherwise than is taken, and whose module it is.
 struct Note {
   std::string computation, op, text;
 };
 
 std::vector<Note> notesOf(const Module &module) {
   std::vector<Note> notes;
+  if (std::optional<CpuSign> sign = cpuSign(module)) {
+    const Graph &graph = module.graph(sign->graph);
+    notes.push_back({graph.name(), graph.op(sign->op).name, sign->note()});
+  }
   for (const Graph &graph : module.all())
     for (uint32_t i = 0; i < graph.size(); ++i)
       if (const Op &op = graph.op(OpId{i}); op.opcode == Opcode::While)
@@ -121,13 +128,27 @@ std::string toDot(const Module &module) {
   return out + "}\n";
 }
 
+/// The modules that are asked for, in the order of their files.
+llvm::Expected<std::vector<Module>> allModules(const ImportArguments &options) {
+  llvm::Expected<std::vector<ModelFile>> files = modelFiles(options.model, options.choice);
+  if (!files)
+    return files.takeError();
+  std::vector<Module> all;
+  for (const ModelFile &file : *files) {
+    llvm::Expected<std::string> text = readModelText(file.path);
+    if (!text)
+      return text.takeError();
+    llvm::Expected<std::vector<Module>> modules = importModules(
+        std::make_shared<const SourceBuffer>(modelName(file.path), std::move(*text)), file.module);
+    if (!modules)
+      return modules.takeError();
+    std::move(modules->begin(), modules->end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 int runImport(const ImportArguments &options) {
-  llvm::Expected<std::string> text = readModelText(options.model);
-  if (!text)
-    return failInput(text.takeError());
-  llvm::Expected<std::vector<Module>> modules = importModules(
-      std::make_shared<const SourceBuffer>(modelName(options.model), std::move(*text)),
-      options.module);
+  llvm::Expected<std::vector<Module>> modules = allModules(options);
   if (!modules)
     return failInput(modules.takeError());
   if (options.inlining != "none") {
@@ -172,8 +193,7 @@ void addImport(CLI::App &app, Selection &selection) {
   CLI::App *command = app.add_subcommand("import", "Read, verify and summarise a model file");
   command->footer("Example: tilewright import datasets/models/gpt2_block.hlo.txt");
   command->add_option("MODEL", options->model, modelHelp)->required();
-  command->add_option("--module", options->module,
-                      "Of a file that holds several modules this one (default: all)");
+  addModuleChoice(*command, options->choice, "all");
   auto *json = command->add_flag("--json", options->json, "Print JSON");
   auto *dot = command->add_flag("--dot", options->dot, "Print a Graphviz graph");
   auto *text = command->add_flag("--text", options->text, "Print the module as HLO text");

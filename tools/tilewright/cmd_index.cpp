@@ -12,7 +12,8 @@ namespace tilewright::cli {
 namespace {
 
 struct IndexArguments {
-  std::string model, module, op, to;
+  std::string model, op, to;
+  ModuleChoice choice;
   bool json = false, parameters = false;
 };
 
@@ -189,7 +190,7 @@ llvm::Error addMaps(Output &output, const Op &operand, llvm::Expected<OperandMap
 }
 
 int runIndex(const IndexArguments &options) {
-  llvm::Expected<Module> module = readModel(options.model, options.module);
+  llvm::Expected<Module> module = readModel(options.model, options.choice);
   if (!module)
     return failInput(module.takeError());
   auto [graph, id] = options.op.empty() ? std::pair{&module->entry(), module->entry().root()}
@@ -258,7 +259,7 @@ void addIndex(CLI::App &app, Selection &selection) {
       "  tilewright index model.hlo.txt --op dot.3\n"
       "  tilewright index model.hlo.txt --op out --to x       composed along all paths");
   command->add_option("MODEL", options->model, modelHelp)->required();
-  command->add_option("--module", options->module, "Of a file that holds several modules this one");
+  addModuleChoice(*command, options->choice);
   command->add_option("--op", options->op, "Name of the op (default: the entry's root)");
   auto *to = command->add_option("--to", options->to, "Compose down to this op");
   command->add_flag("--parameters", options->parameters, "Compose down to every parameter")

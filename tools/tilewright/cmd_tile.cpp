@@ -19,7 +19,8 @@ namespace tilewright::cli {
 namespace {
 
 struct TileArguments {
-  std::string model, module, root, tile, device, smtDump;
+  std::string model, root, tile, device, smtDump;
+  ModuleChoice choice;
   PlanChoices plans;
   std::vector<std::string> candidates;
   std::optional<double> registers;
@@ -115,7 +116,7 @@ llvm::Expected<KernelSource> runningKernel(const Module &module, const std::stri
 }
 
 llvm::Error pose(const TileArguments &options, Question &question) {
-  llvm::Expected<Module> module = readModel(options.model, options.module);
+  llvm::Expected<Module> module = readModel(options.model, options.choice);
   if (!module)
     return module.takeError();
   // With a device the question is of a kernel as it runs, without one of the ops as they stand.
@@ -293,7 +294,7 @@ void addTile(CLI::App &app, Selection &selection) {
                   "t1=x8\n"
                   "Exit code 1: infeasible.");
   command->add_option("MODEL", options->model, modelHelp)->required();
-  command->add_option("--module", options->module, "Of a file that holds several modules this one");
+  addModuleChoice(*command, options->choice);
   command->add_option("--root", options->root, "Op whose kernel is tiled (default: the last)");
   command->add_option("--tile", options->tile,
                       "Sizes by position (64,32) or by name (t0=64,k0=32,stages=4); the rest is "

@@ -73,6 +73,7 @@ void addIndex(CLI::App &app, Selection &selection);
 void addTile(CLI::App &app, Selection &selection);
 void addProgram(CLI::App &app, Selection &selection);
 void addProve(CLI::App &app, Selection &selection);
+void addEval(CLI::App &app, Selection &selection);
 void addExplore(CLI::App &app, Selection &selection);
 void addEmit(CLI::App &app, Selection &selection);
 void addCheck(CLI::App &app, Selection &selection);

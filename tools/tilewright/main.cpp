@@ -64,6 +64,7 @@ int main(int argc, char **argv) {
   addTile(app, selection);
   addProgram(app, selection);
   addProve(app, selection);
+  addEval(app, selection);
   addExplore(app, selection);
 #ifdef TILEWRIGHT_HAS_CODEGEN
   addEmit(app, selection);

@@ -1,10 +1,72 @@
 #include "tools/tilewright/model_input.h"
 
+#include "analysis/import/dump_folder.h"
 #include "analysis/import/import_file.h"
+#include "analysis/support/printable.h"
 
+#include <cstdio>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
 #include <optional>
 
 namespace tilewright::cli {
+
+void addModuleChoice(CLI::App &command, ModuleChoice &choice, const std::string &without) {
+  command.add_option("--module", choice.module,
+                     "Of a file or a dump that holds several modules this one" +
+                         (without.empty() ? "" : " (default: " + without + ")"));
+  command
+      .add_option("--stage", choice.stage,
+                  "Of a dump folder the modules before or after optimisation: before, after, or "
+                  "auto (default: after, unless that is for a CPU)")
+      ->check(CLI::IsMember({"auto", "before", "after"}));
+}
+
+namespace {
+
+/// Which file was taken of a dump; of several modules how many in which form.
+void tellChoice(const std::string &folder, const std::vector<DumpedModule> &modules) {
+  if (modules.size() == 1) {
+    fmt::print(stderr, "note: {} is taken, the module {}\n", printable(modules.front().path),
+               printable(modules.front().note));
+    return;
+  }
+  std::map<std::string, size_t> counts;
+  for (const DumpedModule &module : modules)
+    ++counts[module.note];
+  for (const auto &[note, count] : counts)
+    fmt::print(stderr, "note: {}: {} of {} modules are taken {}\n", printable(folder), count,
+               modules.size(), printable(note));
+}
+
+} // namespace
+
+llvm::Expected<std::vector<ModelFile>> modelFiles(const std::string &path,
+                                                  const ModuleChoice &choice, bool takesSeveral) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) {
+    if (choice.stage != "auto" && path != "-")
+      return makeError(DiagClass::BadInput,
+                       "{}: --stage is for dump folders, and this is none; leave it out", path);
+    return std::vector<ModelFile>{{path, choice.module}};
+  }
+  const DumpStage stage = choice.stage == "before"  ? DumpStage::Before
+                          : choice.stage == "after" ? DumpStage::After
+                                                    : DumpStage::Auto;
+  llvm::Expected<std::vector<DumpedModule>> modules = modulesOfDump(path, stage, choice.module);
+  if (!modules)
+    return modules.takeError();
+  if (!takesSeveral && modules->size() > 1)
+    return makeError(DiagClass::BadInput,
+                     "{}: the dump holds {} modules; choose one with --module: {}", path,
+                     modules->size(), namesOf(*modules));
+  tellChoice(path, *modules);
+  std::vector<ModelFile> files;
+  for (const DumpedModule &module : *modules)
+    files.push_back({module.path, ""});
+  return files;
+}
 
 llvm::Expected<std::string> readModelText(const std::string &path) {
   if (path != "-")
@@ -20,12 +82,16 @@ llvm::Expected<std::string> readModelText(const std::string &path) {
   return *kept;
 }
 
-llvm::Expected<Module> readModel(const std::string &path, std::string_view module) {
-  llvm::Expected<std::string> text = readModelText(path);
+llvm::Expected<Module> readModel(const std::string &path, const ModuleChoice &choice) {
+  llvm::Expected<std::vector<ModelFile>> files = modelFiles(path, choice, false);
+  if (!files)
+    return files.takeError();
+  const ModelFile &file = files->front();
+  llvm::Expected<std::string> text = readModelText(file.path);
   if (!text)
     return text.takeError();
-  return importBuffer(std::make_shared<const SourceBuffer>(modelName(path), std::move(*text)),
-                      module);
+  return importBuffer(std::make_shared<const SourceBuffer>(modelName(file.path), std::move(*text)),
+                      file.module);
 }
 
 std::string modelName(const std::string &path) { return path == "-" ? "stdin" : path; }

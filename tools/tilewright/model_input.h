@@ -5,20 +5,41 @@
 
 #include "llvm/Support/Error.h"
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilewright::cli {
 
 /// What the commands say of their MODEL.
 inline constexpr const char *modelHelp =
-    "HLO or StableHLO text, plain or gzip; - is standard input";
+    "HLO or StableHLO text or an HLO proto, plain or gzip, or a folder of --xla_dump_to; - is "
+    "standard input";
+
+/// Which of several modules a command is asked for.
+struct ModuleChoice {
+  std::string module, stage = "auto";
+};
+
+/// Adds --module, with what is done without it, and --stage.
+void addModuleChoice(CLI::App &command, ModuleChoice &choice, const std::string &without = {});
+
+/// A file, and the module that is wanted of it; empty: as the command does without a choice.
+struct ModelFile {
+  std::string path, module;
+};
+
+/// The files that a MODEL stands for: itself, or those of a dump folder, which are told on stderr.
+/// BadInput where one is wanted and the folder holds several.
+llvm::Expected<std::vector<ModelFile>>
+modelFiles(const std::string &path, const ModuleChoice &choice, bool takesSeveral = true);
 
 /// The text of a model file, unpacked. Of "-" that of standard input, which is read once and kept.
 llvm::Expected<std::string> readModelText(const std::string &path);
 
-/// Reads, parses and verifies one module of it; importFile() otherwise.
-llvm::Expected<Module> readModel(const std::string &path, std::string_view module = {});
+/// Reads, parses and verifies one module of a MODEL; importFile() otherwise.
+llvm::Expected<Module> readModel(const std::string &path, const ModuleChoice &choice = {});
 
 /// As messages and results name it: "stdin" for "-".
 std::string modelName(const std::string &path);
