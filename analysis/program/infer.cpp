@@ -208,7 +208,7 @@ private:
   }
   llvm::Error visitKind(Op &op, ReadOp &o) {
     AxisSet axes;
-    for (AxisId axis : p[o.buffer].order)
+    for (AxisId axis : axesReadBy(o, p[o.buffer].order))
       insert(axes, axis);
     DType type = p[o.buffer].type;
     define(op.results[0], {type, axes, layoutFor(o.layout, axes, type)});

@@ -183,8 +183,10 @@ Interpreter::Flow Interpreter::kind(const Op &op, const AtomicOp &o) {
 
 Interpreter::Flow Interpreter::kind(const Op &op, const ReadOp &o) {
   const Tile &tile = program[op.results[0]].tile;
-  define(op.results[0], slotOf(o.buffer, o.step));
-  add(Count::SharedReads, moves(tile.layout, program[o.buffer].order.back()));
+  const std::vector<AxisId> &order = program[o.buffer].order;
+  const Elements &slot = slotOf(o.buffer, o.step);
+  define(op.results[0], o.axes.empty() ? slot : partOf(slot, order[0], o.axes[0]));
+  add(Count::SharedReads, moves(tile.layout, order.back()));
   return Flow::Next;
 }
 
@@ -198,8 +200,7 @@ Interpreter::Flow Interpreter::kind(const Op &op, const WriteOp &o) {
   slot.data = std::move(data);
   // What lies in the same memory is lost.
   for (uint32_t other = 0; other < program.buffers.size(); ++other) {
-    bool isShared = program.buffers[other].alias == o.buffer || buffer.alias == BufferId{other};
-    if (isShared && other != o.buffer.index)
+    if (other != o.buffer.index && shareMemory(program, o.buffer, BufferId{other}))
       for (Elements &lost : slots[other])
         std::fill(lost.data.begin(), lost.data.end(), std::numeric_limits<double>::quiet_NaN());
   }

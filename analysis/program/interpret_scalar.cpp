@@ -89,6 +89,33 @@ std::vector<uint32_t> Interpreter::positions(const Box &from, const Box &box) co
   return result;
 }
 
+/// The elements at the coordinates of `part`, which goes along a part of an axis of the slot.
+Elements Interpreter::partOf(const Elements &slot, AxisId whole, AxisId part) const {
+  AxisSet axes = without(slot.box.axes, {whole});
+  insert(axes, part);
+  Elements result{boxOf(axes), {}};
+  // The slot's axis takes the place of the part: lanes of it are found by coordinates.
+  int64_t first = coordinates(part)[0] - coordinates(whole)[0];
+  std::vector<int64_t> strides(axes.size());
+  int64_t stride = 1, start = 0;
+  for (size_t a = slot.box.axes.size(); a-- > 0; stride *= slot.box.extents[a]) {
+    bool isWhole = slot.box.axes[a] == whole;
+    AxisId wanted = isWhole ? part : slot.box.axes[a];
+    strides[static_cast<size_t>(std::find(axes.begin(), axes.end(), wanted) - axes.begin())] =
+        stride;
+    start += isWhole ? first * stride : 0;
+  }
+  result.data.resize(static_cast<size_t>(result.box.size));
+  forEachPoint(result.box, [&](int64_t point, const std::vector<int64_t> &lanes) {
+    int64_t at = start;
+    for (size_t a = 0; a < lanes.size(); ++a)
+      at += lanes[a] * strides[a];
+    if (at >= 0 && at < static_cast<int64_t>(slot.data.size()))
+      result.data[static_cast<size_t>(point)] = slot.data[static_cast<size_t>(at)];
+  });
+  return result;
+}
+
 std::vector<double> Interpreter::expanded(const Elements &from, const Box &box) const {
   if (from.box.axes == box.axes)
     return from.data;

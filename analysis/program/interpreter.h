@@ -119,6 +119,7 @@ private:
   Flow sameWarps(LoopRun &run);
   Flow producer(LoopRun &run);
   const Elements &slotOf(BufferId buffer, Expr step);
+  Elements partOf(const Elements &slot, AxisId whole, AxisId part) const;
 
   // Counters: by what is executed, from the digits of layouts.
   void add(Count count, int64_t value) { result.counts[count] += value; }

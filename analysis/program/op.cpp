@@ -155,6 +155,10 @@ std::vector<const ScalarExpr *> scalarsOf(const Op &op) {
   return {};
 }
 
+const std::vector<AxisId> &axesReadBy(const ReadOp &read, const std::vector<AxisId> &ofBuffer) {
+  return read.axes.empty() ? ofBuffer : read.axes;
+}
+
 std::vector<SlotRead> slotReadsOf(const Op &op) {
   std::vector<SlotRead> result;
   if (const auto *read = op.as<ReadOp>())

@@ -73,10 +73,13 @@ struct CopyOp {
   std::vector<Condition> conditions;
   CopyWay way = CopyWay::CpAsync;
 };
-/// x = read b @ L
+/// x = read b @ L, or x = read b[e…] @ L
 struct ReadOp {
   BufferId buffer;
-  Expr step;                        ///< of the slot, `K@(t + 1)`; null: the step at hand
+  Expr step; ///< of the slot, `K@(t + 1)`; null: the step at hand
+  /// In the buffer's order; none: its own. The first may be a part of the buffer's first one: its
+  /// elements are those at its coordinates.
+  std::vector<AxisId> axes = {};
   std::optional<LayoutSpec> layout; ///< none: flat(1)
 };
 /// write b <- v, then a barrier of the role's warps.
@@ -180,6 +183,8 @@ struct SlotRead {
   BufferId buffer;
   Expr step;
 };
+/// The axes along which a read goes, in the order of its buffer.
+const std::vector<AxisId> &axesReadBy(const ReadOp &read, const std::vector<AxisId> &ofBuffer);
 /// What an op reads itself, by `read` or in its scalar expressions; not what its regions do.
 std::vector<SlotRead> slotReadsOf(const Op &op);
 /// The access of an op to a tensor; null if it has none.

@@ -245,7 +245,10 @@ private:
   }
 
   void kind(const Op &op, const LoadOp &o) { set(op.results[0], Pad::constant(o.otherwise)); }
-  void kind(const Op &op, const ReadOp &o) { set(op.results[0], padOf(o.buffer)); }
+  void kind(const Op &op, const ReadOp &o) {
+    bool isPart = !o.axes.empty() && axis == o.axes[0] && axis != p[o.buffer].order[0];
+    set(op.results[0], isPart ? Pad{} : padOf(o.buffer));
+  }
   void kind(const Op &op, const MapOp &o) { set(op.results[0], padOf(o.value)); }
   void kind(const Op &op, const FullOp &o) { set(op.results[0], Pad::constant(o.number)); }
   void kind(const Op &, const CopyOp &o) { buffers[o.buffer.index] = Pad::constant(0); }

@@ -37,6 +37,12 @@ bool Parser::rightSide(Op &op, const std::vector<Token> &targets, bool isAdded) 
     ReadOp o;
     o.buffer = buffer();
     o.step = stepOfSlot();
+    if (consume("[")) {
+      do {
+        o.axes.push_back(axis());
+      } while (isWithin(o.axes.size(), limits::rank, "axes") && consume(","));
+      expect("]");
+    }
     o.layout = layout();
     op.what = std::move(o);
   } else if (consume("map")) {

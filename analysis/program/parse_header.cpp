@@ -136,6 +136,16 @@ bool Parser::axesLine() {
   return expectLineEnd();
 }
 
+/// The memory that a buffer lies in: that of buffers one behind the other.
+void Parser::hosts(Buffer &of) {
+  of.alias = buffer();
+  while (!hasFailed() && consume(",")) {
+    Token where = token();
+    if (buffer().index != of.alias.index + of.hosts++)
+      fail(where, "memory of several buffers is that of buffers declared one behind the other");
+  }
+}
+
 bool Parser::buffers(bool isRing) {
   size_t first = p.buffers.size();
   do {
@@ -171,7 +181,7 @@ bool Parser::buffers(bool isRing) {
     else if (consume("permute"))
       common.permute = size();
     else if (consume("in"))
-      common.alias = buffer();
+      hosts(common);
     else
       return failExpected("x, swizzle, permute, pad or in");
   }
@@ -181,6 +191,7 @@ bool Parser::buffers(bool isRing) {
     p.buffers[i].padElements = common.padElements;
     p.buffers[i].permute = common.permute;
     p.buffers[i].alias = common.alias;
+    p.buffers[i].hosts = common.hosts;
   }
   return expectLineEnd();
 }

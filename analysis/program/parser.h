@@ -65,6 +65,7 @@ private:
   bool grid();
   bool axesLine();
   bool buffers(bool isRing);
+  void hosts(Buffer &of);
 
   // Statements.
   bool block(Region &into);

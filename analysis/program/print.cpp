@@ -134,6 +134,8 @@ private:
       text += " permute " + expr(buffer.permute);
     if (buffer.alias.isValid())
       text += " in " + p[buffer.alias].name;
+    for (uint32_t i = 1; buffer.alias.isValid() && i < buffer.hosts; ++i)
+      text += "," + p.buffers[buffer.alias.index + i].name;
     if (buffer.padElements)
       text += fmt::format(" pad {}", buffer.padElements);
     text += "\n";
@@ -196,7 +198,10 @@ private:
   }
   std::string right(const ReadOp &o) const {
     std::string step = o.step ? "@(" + expr(o.step) + ")" : "";
-    return "read " + p[o.buffer].name + step + at(o.layout);
+    std::string axes;
+    for (AxisId axis : o.axes)
+      axes += (axes.empty() ? "[" : ",") + p[axis].name;
+    return "read " + p[o.buffer].name + step + axes + (axes.empty() ? "" : "]") + at(o.layout);
   }
   std::string right(const WriteOp &o) const {
     return fmt::format("write {} <- {}", p[o.buffer].name, scalar(o.value));

@@ -161,6 +161,19 @@ std::vector<TileDigit> tileDigitsOf(const Program &program, AxisId axis, Simplif
   return digits;
 }
 
+bool liesIn(const Buffer &buffer, BufferId other) {
+  return buffer.alias.isValid() && other.index >= buffer.alias.index &&
+         other.index < buffer.alias.index + buffer.hosts;
+}
+
+bool shareMemory(const Program &program, BufferId a, BufferId b) {
+  const Buffer &x = program[a], &y = program[b];
+  if (liesIn(x, b) || liesIn(y, a))
+    return true;
+  return x.alias.isValid() && y.alias.isValid() && x.alias.index < y.alias.index + y.hosts &&
+         y.alias.index < x.alias.index + x.hosts;
+}
+
 Expr bufferBytes(const Program &program, const Buffer &buffer) {
   Expr elements = program.number(1);
   for (size_t i = 0; i < buffer.order.size(); ++i) {

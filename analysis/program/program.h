@@ -62,7 +62,8 @@ struct Buffer {
   /// along the one before it meet in banks, where a thread has so many rows (a power of two) at
   /// once; null: they lie in order. BufferPlace (codegen/emit) has the formula.
   Expr permute;
-  BufferId alias; ///< lies in the memory of that one
+  BufferId alias;     ///< lies in the memory of that one
+  uint32_t hosts = 1; ///< … and of those behind it: so many buffers in all
 };
 
 /// Warps that run regions of their own.
@@ -155,6 +156,10 @@ struct TileDigit {
 /// else, or no variable moves it.
 std::vector<TileDigit> tileDigitsOf(const Program &program, AxisId axis, Simplifier &simplifier);
 
+/// Does a buffer lie in the memory of another one?
+bool liesIn(const Buffer &buffer, BufferId other);
+/// Do two buffers share memory?
+bool shareMemory(const Program &program, BufferId a, BufferId b);
 /// Bytes of a buffer's slots together (units of `alignment` each: 1024 under a producer's swizzle
 /// of 128, else 128), over size variables.
 Expr bufferBytes(const Program &program, const Buffer &buffer);

@@ -45,6 +45,7 @@ private:
   void checkStoreIndex(const Op &op, const StoreOp &store, size_t dim, std::vector<VarId> &used);
   void checkLoop(const Op &op, const ForOp &loop);
   void checkReadPlace(const Op &op, BufferId buffer, Expr step, const Place &place);
+  void checkReadAxes(const Op &op, const ReadOp &read);
   void checkCopy(const Op &op, const CopyOp &copy, const Place &place);
   void checkAliases();
   void checkCopyIntoOthers(BufferId id);

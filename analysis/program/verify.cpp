@@ -139,7 +139,10 @@ bool Verifier::checkReferences() {
     bool isKnown = !buffer.order.empty();
     for (AxisId axis : buffer.order)
       isKnown = isKnown && axis.index < p.axes.size();
-    if (!isKnown || (buffer.alias.isValid() && buffer.alias.index >= p.buffers.size()))
+    bool isHosted =
+        !buffer.alias.isValid() || (buffer.hosts >= 1 && buffer.hosts <= p.buffers.size() &&
+                                    buffer.alias.index <= p.buffers.size() - buffer.hosts);
+    if (!isKnown || !isHosted)
       bad({}, fmt::format("buffer {} names an axis or a buffer that there is not", buffer.name));
     for (size_t i = 0; i < buffer.order.size(); ++i)
       for (size_t j = 0; j < i; ++j)
@@ -172,6 +175,10 @@ bool Verifier::checkReferences() {
       bad(op.where, "a buffer that the program does not have");
     if (const auto *o = op.as<ReadOp>(); o && o->buffer.index >= p.buffers.size())
       bad(op.where, "a buffer that the program does not have");
+    else if (o)
+      for (AxisId axis : o->axes)
+        if (axis.index >= p.axes.size())
+          bad(op.where, "an axis that the program does not have");
   });
   return result.violations.size() == before;
 }
@@ -193,6 +200,8 @@ void Verifier::visit(const Region &region, const Place &place) {
       checkCopy(op, *o, place);
     for (const SlotRead &read : slotReadsOf(op))
       checkReadPlace(op, read.buffer, read.step, place);
+    if (const auto *o = op.as<ReadOp>(); o && !o->axes.empty())
+      checkReadAxes(op, *o);
     if (const auto *o = op.as<SumSplitsOp>())
       checkSplits(op, *o, place);
     Place inner = place;

@@ -77,6 +77,37 @@ void Verifier::checkReadPlace(const Op &op, BufferId id, Expr step, const Place 
                         text(ahead), text(most)));
 }
 
+/// A part of an axis starts where it does, and its steps end with it.
+void Verifier::checkReadAxes(const Op &op, const ReadOp &read) {
+  const Buffer &buffer = p[read.buffer];
+  bool isAlike = read.axes.size() == buffer.order.size();
+  for (size_t i = 1; isAlike && i < read.axes.size(); ++i)
+    isAlike = read.axes[i] == buffer.order[i];
+  if (!isAlike)
+    return violate(1, op.where,
+                   fmt::format("{} is read along other axes than its own", buffer.name));
+  AxisId part = read.axes[0], whole = buffer.order[0];
+  if (part == whole)
+    return;
+  std::vector<TileDigit> steps = tileDigitsOf(p, part, simplifier),
+                         tiles = tileDigitsOf(p, whole, simplifier);
+  bool isPart = steps.size() >= tiles.size() &&
+                (!tiles.empty() || variablesOf(p[whole].origin).empty()) &&
+                (!steps.empty() || variablesOf(p[part].origin).empty());
+  for (size_t i = 0; isPart && i < tiles.size(); ++i)
+    isPart = steps[i].var == tiles[i].var;
+  if (!isPart)
+    return violate(3, op.where,
+                   fmt::format("{} goes along no part of {}", p[part].name, p[whole].name));
+  Expr lanes = resolved(p[part].extent), extent = resolved(p[whole].extent);
+  for (size_t i = tiles.size(); i < steps.size(); ++i)
+    lanes = lanes * steps[i].count;
+  require(3, op.where,
+          tiles.empty() ? Formula::lessEqual(lanes, extent) : Formula::equal(lanes, extent),
+          fmt::format("parts along {} have {} lanes together, {} has {}", p[part].name, text(lanes),
+                      p[whole].name, text(extent)));
+}
+
 void Verifier::checkCopy(const Op &op, const CopyOp &copy, const Place &place) {
   const Buffer &buffer = p[copy.buffer];
   const TensorInfo &tensor = p[copy.from.tensor];
@@ -178,7 +209,7 @@ void Verifier::checkSwizzles() {
 void Verifier::checkCopyIntoOthers(BufferId id) {
   bool isFree = true; // a barrier lies behind the last use of another buffer
   BufferId host = p[id].alias;
-  auto isOther = [&](BufferId other) { return other == host || p[other].alias == host; };
+  auto isOther = [&](BufferId other) { return shareMemory(p, id, other); };
   for (const Op &op : p.body) {
     bool isBarrier = op.as<BarrierOp>();
     isFree = isFree || isBarrier;
@@ -224,20 +255,25 @@ void Verifier::checkAliases() {
     const Buffer &buffer = p.buffers[i];
     if (!buffer.alias.isValid())
       continue;
-    const Buffer &host = p[buffer.alias];
-    Expr bytes = simplifier.simplify(bufferBytes(p, buffer));
-    Expr room = simplifier.simplify(bufferBytes(p, host));
-    require(6, uses[i].where, Formula::lessEqual(bytes, room),
-            fmt::format("{} takes {} bytes, {} has {}", buffer.name, text(bytes), host.name,
-                        text(room)));
-    if (host.alias.isValid())
-      violate(6, uses[i].where,
-              fmt::format("{} lies in {}, which lies in {} itself", buffer.name, host.name,
-                          p[host.alias].name));
+    Expr bytes = simplifier.simplify(bufferBytes(p, buffer)), room = p.number(0);
+    std::string names;
+    for (uint32_t h = buffer.alias.index; h < buffer.alias.index + buffer.hosts; ++h) {
+      const Buffer &host = p.buffers[h];
+      room = room + bufferBytes(p, host);
+      names += (names.empty() ? "" : ", ") + host.name;
+      if (host.alias.isValid())
+        violate(6, uses[i].where,
+                fmt::format("{} lies in {}, which lies in {} itself", buffer.name, host.name,
+                            p[host.alias].name));
+    }
+    room = simplifier.simplify(room);
+    require(
+        6, uses[i].where, Formula::lessEqual(bytes, room),
+        fmt::format("{} takes {} bytes, {} has {}", buffer.name, text(bytes), names, text(room)));
     checkCopyIntoOthers(BufferId{static_cast<uint32_t>(i)});
     for (size_t j = 0; j < p.buffers.size(); ++j) {
-      bool isSame = BufferId{static_cast<uint32_t>(j)} == buffer.alias ||
-                    (j < i && p.buffers[j].alias == buffer.alias);
+      BufferId mine{static_cast<uint32_t>(i)}, other{static_cast<uint32_t>(j)};
+      bool isSame = liesIn(buffer, other) || (j < i && shareMemory(p, mine, other));
       bool isApart = uses[i].first > uses[j].last || uses[j].first > uses[i].last;
       if (isSame && !isApart)
         violate(6, uses[i].where,

@@ -72,6 +72,20 @@ const std::vector<Broken> &brokenRows() {
        "shared S: f32[i,k]\nshared T: f32[i,k] in S\ncopy S <- x[i,k]\nb = read S\n"
        "copy T <- x[i,k]\nc = read T",
        "T is filled where S may still be read", 9},
+      {3,
+       "axis e < 4 at (p*3 + u)*4 of M\nshared S: f32[i,k]\nw = full 0 f32[i,k]\nwrite S <- w\n"
+       "for u < 3\n  b = read S[e,k]",
+       "parts along e have 12 lanes together, i has 8", 10},
+      {3,
+       "axis e < 4 at u*4 of M\nshared S: f32[i,k]\nw = full 0 f32[i,k]\nwrite S <- w\n"
+       "for u < 2\n  b = read S[e,k]",
+       "e goes along no part of i", 10},
+      {1, "shared S: f32[i,k]\nw = full 0 f32[i,k]\nwrite S <- w\nb = read S[i]",
+       "S is read along other axes than its own", 8},
+      {6,
+       "shared S: f32[i,j]\nshared U: f32[i,j]\nshared T: f32[i,j] in S,U\n"
+       "w = full 0 f32[i,j]\nwrite U <- w\nwrite T <- w\nb = read U",
+       "T is in use while U is, in the same memory", 10},
       {7, "for t < cdiv(N,32)\n  a = load x[i,j]\n  m = reduce max a over j",
        "lanes of j beyond N hold 0 where the reduction needs -inf", 7},
       {7,

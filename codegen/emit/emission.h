@@ -291,6 +291,9 @@ private:
 /// A buffer's elements as a layout over its axes holds them.
 llvm::Expected<Values> readSlot(Emission &e, const Op &op, BufferId buffer, Expr step,
                                 const HeldLayout &held);
+/// The same along a part of its axes.
+llvm::Expected<Values> readPartOfSlot(Emission &e, const Op &op, const ReadOp &read,
+                                      const HeldLayout &held);
 /// Registers to a buffer's slot, each element once. Errors: Unsupported where elements share a
 /// byte.
 llvm::Error writeSlot(Emission &e, const Op &op, BufferId buffer, const Values &registers,
@@ -299,9 +302,9 @@ AxisSet axesOfBuffer(const Buffer &buffer);
 llvm::Error emitOp(Emission &e, const Op &op, const ReadOp &o);
 llvm::Error emitOp(Emission &e, const Op &op, const WriteOp &o);
 /// The thread's row and byte of a buffer whose axes a layout holds; a row is of all axes but the
-/// last.
+/// last. `first`: where the first axis starts; null: at 0.
 SlotAddress slotAddressOf(Emission &e, const Buffer &buffer, const BufferPlace &place,
-                          llvm::Value *slot, const HeldLayout &held);
+                          llvm::Value *slot, const HeldLayout &held, Expr first = Expr());
 /// What a register adds: to the row, to the byte in it, and to the row along the axis before the
 /// last.
 struct RegisterOffset {

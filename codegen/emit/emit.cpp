@@ -167,16 +167,19 @@ private:
       return makeError(DiagClass::Unsupported,
                        "{}: there is no code for tma copies outside of loops in turns", p.name);
     for (uint32_t b = 0; b < p.buffers.size(); ++b) {
-      BufferId host = p.buffers[b].alias;
-      if (!host.isValid() || (!shared.rings.count(host) && !shared.rings.count(BufferId{b})))
-        continue;
-      const Op *early = isInTurns ? nullptr : usedBeforeLoops(BufferId{b}, host);
-      if (isInTurns || early || shared.rings.count(BufferId{b}))
-        return p.errorAt(early ? early->where : SourceLoc(),
-                         fmt::format("{} lies in the memory of {}, which a producer fills ahead of "
-                                     "the warps that use it: give it memory of its own",
-                                     p.buffers[b].name, p[host].name),
-                         DiagClass::Unsupported);
+      for (uint32_t h = 0; h < p.buffers.size(); ++h) {
+        BufferId host{h};
+        if (!liesIn(p.buffers[b], host) ||
+            (!shared.rings.count(host) && !shared.rings.count(BufferId{b})))
+          continue;
+        const Op *early = isInTurns ? nullptr : usedBeforeLoops(BufferId{b}, host);
+        if (isInTurns || early || shared.rings.count(BufferId{b}))
+          return p.errorAt(early ? early->where : SourceLoc(),
+                           fmt::format("{} lies in the memory of {}, which a producer fills ahead "
+                                       "of the warps that use it: give it memory of its own",
+                                       p.buffers[b].name, p[host].name),
+                           DiagClass::Unsupported);
+      }
     }
     return llvm::Error::success();
   }

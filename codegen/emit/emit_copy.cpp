@@ -214,7 +214,7 @@ llvm::Error emitIssue(Emission &e, const ForOp &loop) {
 }
 
 llvm::Error emitOp(Emission &e, const Op &op, const CopyOp &o) {
-  e.beforeWrite(e.shared.regionOf(e.p, o.buffer));
+  e.beforeWrite(e.shared.regionOf(o.buffer));
   e.open.push_back({&op, o.buffer});
   if (o.way != CopyWay::Tma) {
     llvm::Error error = copyByConsumers(e, op, o);

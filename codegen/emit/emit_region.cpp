@@ -288,7 +288,7 @@ private:
 
   void prologue() {
     for (BufferId ring : rings)
-      e.beforeWrite(e.shared.regionOf(e.p, ring));
+      e.beforeWrite(e.shared.regionOf(ring));
     for (int64_t a = 0; a < ahead; ++a) {
       Values at(stageOf.size());
       for (auto [count, position] : stageOf)

@@ -13,7 +13,7 @@ public:
   WgmmaOperand(Emission &e, const ScalarNode &node, const MatrixShape &shape)
       : e(e), place(e.shared.buffers[node.buffer.index]), elementBytes(place.elementBits / 8) {
     isKMinor = e.p[node.buffer].order.back() == shape.k;
-    e.pending.read(e.shared.regionOf(e.p, node.buffer));
+    e.pending.read(e.shared.regionOf(node.buffer));
     // Of the first stage, the same in all steps; then moved on.
     base = e.k.matrixDescriptor(e.k.c32(place.offset), isKMinor ? 16 : place.panelBytes(),
                                 8 * place.swizzle, place.swizzle);

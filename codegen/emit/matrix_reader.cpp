@@ -22,7 +22,7 @@ bool MatrixReader::canRead(const Emission &e, BufferId id, const FragmentBlocks 
 
 MatrixReader::MatrixReader(Emission &e, BufferId id, Expr step, const FragmentBlocks &blocks)
     : e(e), blocks(blocks), isKMinor(e.p[id].order.back() == blocks.k) {
-  e.pending.read(e.shared.regionOf(e.p, id));
+  e.pending.read(e.shared.regionOf(id));
   // Lane l gives the address of row l mod 8 of matrix l / 8. Matrices in the order of words: of a
   // left operand rows 0, rows 8, then the same further along k; of a right one k, further along k,
   // then the same of the next block.

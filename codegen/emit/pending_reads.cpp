@@ -35,7 +35,7 @@ void PendingReads::pass(const Op &op) {
     if (!o->issue.empty() && !isProduced(*p, *o))
       for (const Op &copy : o->issue)
         if (const auto *c = copy.as<CopyOp>())
-          write(plan->regionOf(*p, c->buffer));
+          write(plan->regionOf(c->buffer));
     enterLoop(*o);
     passStep(*o);
     unite(before);
@@ -49,9 +49,9 @@ void PendingReads::pass(const Op &op) {
     return;
   }
   for (const program::SlotRead &slot : slotReadsOf(op))
-    read(plan->regionOf(*p, slot.buffer));
+    read(plan->regionOf(slot.buffer));
   if (const auto *o = op.as<CopyOp>())
-    write(plan->regionOf(*p, o->buffer));
+    write(plan->regionOf(o->buffer));
   if (op.as<program::WriteOp>() || op.as<program::BarrierOp>() || op.as<program::SumSplitsOp>())
     barrier();
   if (op.as<program::SumSplitsOp>() && plan->arrivals)

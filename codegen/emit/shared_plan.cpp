@@ -84,17 +84,21 @@ llvm::Expected<BufferPlace> placeOf(const Program &p, const Buffer &buffer) {
 std::vector<bool> usedBehindSplits(const Program &p) {
   std::vector<bool> used(p.buffers.size());
   auto use = [&](BufferId id) {
-    used[id.index] = true;
-    if (p[id].alias.isValid())
-      used[p[id].alias.index] = true;
+    for (uint32_t i = 0; i < p.buffers.size(); ++i)
+      if (BufferId{i} == id || liesIn(p[id], BufferId{i}))
+        used[i] = true;
   };
   bool isBehind = false;
+  std::vector<bool> isWritten(p.buffers.size()); // a barrier stands in front of that
   forEachOp(p.body, [&](const Op &op, const LoopNest &) {
     isBehind = isBehind || op.as<SumSplitsOp>();
     if (!isBehind)
       return;
+    if (const auto *write = op.as<program::WriteOp>())
+      isWritten[write->buffer.index] = true;
     for (const program::SlotRead &read : slotReadsOf(op))
-      use(read.buffer);
+      if (!isWritten[read.buffer.index] || !p[read.buffer].alias.isValid())
+        use(read.buffer);
   });
   return used;
 }
@@ -106,6 +110,7 @@ public:
   llvm::Expected<SharedPlan> run() {
     if (llvm::Error error = placeBuffers())
       return error;
+    nameRegions();
     placeBarriers();
     placeExchanges();
     placeArrivals();
@@ -135,10 +140,47 @@ private:
           plan.buffers[i].offset =
               take(plan.buffers[i].slotBytes * plan.buffers[i].stages, isWide ? wide : 128);
       }
-    for (size_t i = 0; i < p.buffers.size(); ++i)
-      if (BufferId host = p.buffers[i].alias; host.isValid())
-        plan.buffers[i].offset = plan.buffers[host.index].offset;
+    for (uint32_t i = 0; i < p.buffers.size(); ++i)
+      if (p.buffers[i].alias.isValid())
+        if (llvm::Error error = placeInside(BufferId{i}))
+          return error;
     return llvm::Error::success();
+  }
+
+  /// In the memory of others, which lies in one piece.
+  llvm::Error placeInside(BufferId id) {
+    const Buffer &buffer = p[id];
+    int64_t begin = INT64_MAX, end = 0, bytes = 0;
+    for (uint32_t host = 0; host < p.buffers.size(); ++host)
+      if (liesIn(buffer, BufferId{host})) {
+        const BufferPlace &place = plan.buffers[host];
+        begin = std::min(begin, place.offset);
+        end = std::max(end, place.offset + place.slotBytes * place.stages);
+        bytes += place.slotBytes * place.stages;
+      }
+    constexpr int64_t mostGap = 1023; // in front of slots that are aligned to 1024
+    if (end - begin > bytes + mostGap)
+      return makeError(
+          DiagClass::Unsupported,
+          "{} lies in the memory of buffers that are apart: declare others behind them",
+          buffer.name);
+    plan.buffers[id.index].offset = begin;
+    return llvm::Error::success();
+  }
+
+  /// Buffers that share memory, or lie in what another one spans, are one.
+  void nameRegions() {
+    for (uint32_t i = 0; i < p.buffers.size(); ++i)
+      plan.regions.push_back(i);
+    for (bool isChanged = true; isChanged;) {
+      isChanged = false;
+      for (uint32_t i = 0; i < p.buffers.size(); ++i)
+        for (uint32_t j = 0; j < p.buffers.size(); ++j)
+          if (plan.regions[j] < plan.regions[i] && shareMemory(p, BufferId{i}, BufferId{j})) {
+            plan.regions[i] = plan.regions[j];
+            isChanged = true;
+          }
+    }
   }
 
   void placeBarriers() {
@@ -196,7 +238,7 @@ private:
     for (size_t i = 0; i < p.buffers.size(); ++i)
       if (!used[i] && !p.buffers[i].alias.isValid() && !isFilledAhead(i)) {
         plan.arrivals = plan.buffers[i].offset;
-        plan.arrivalsRegion = static_cast<SharedRegion>(i);
+        plan.arrivalsRegion = plan.regions[i];
         return;
       }
     if (firstExchange) { // read by the time that all have stored their sums

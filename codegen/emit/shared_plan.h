@@ -54,10 +54,8 @@ struct SharedPlan {
   SharedRegion arrivalsRegion = 0;
   int64_t bytes = 0;
 
-  SharedRegion regionOf(const Program &program, BufferId buffer) const {
-    BufferId host = program[buffer].alias;
-    return host.isValid() ? host.index : buffer.index;
-  }
+  std::vector<SharedRegion> regions; ///< by BufferId
+  SharedRegion regionOf(BufferId buffer) const { return regions[buffer.index]; }
 };
 
 /// Does a producer run this loop's copies?

@@ -109,17 +109,21 @@ RegisterOffset registerOffset(Emission &e, const Buffer &buffer, const HeldLayou
 }
 
 SlotAddress slotAddressOf(Emission &e, const Buffer &buffer, const BufferPlace &place,
-                          llvm::Value *slot, const HeldLayout &held) {
+                          llvm::Value *slot, const HeldLayout &held, Expr first) {
+  auto partOf = [&](size_t i) {
+    Expr part = held.threadPart(buffer.order[i], e.lane, e.warp);
+    return i == 0 && first ? first + part : part;
+  };
   Expr row = e.number(0);
   uint64_t rowBits = 0, byteBits = held.threadBits(buffer.order.back());
   for (size_t i = 0; i + 1 < buffer.order.size(); ++i)
-    row = row * e.extent(buffer.order[i]) + held.threadPart(buffer.order[i], e.lane, e.warp);
-  rowBits = buffer.order.size() == 2 ? held.threadBits(buffer.order[0]) : UINT64_MAX;
+    row = row * e.extent(buffer.order[i]) + partOf(i);
+  rowBits = buffer.order.size() == 2 && !first ? held.threadBits(buffer.order[0]) : UINT64_MAX;
   Expr lanes = held.threadPart(buffer.order.back(), e.lane, e.warp), permuting = e.number(0);
   uint64_t permutingBits = 0;
   if (buffer.order.size() > 1) {
-    permuting = held.threadPart(buffer.order[buffer.order.size() - 2], e.lane, e.warp);
-    permutingBits = held.threadBits(buffer.order[buffer.order.size() - 2]);
+    permuting = partOf(buffer.order.size() - 2);
+    permutingBits = first ? UINT64_MAX : held.threadBits(buffer.order[buffer.order.size() - 2]);
   }
   int64_t bits = bitWidth(buffer.type);
   if (bits >= 8 && byteBits != UINT64_MAX)
@@ -203,18 +207,20 @@ bool isReadByWgmma(const Program &p, BufferId buffer) {
 
 } // namespace
 
-llvm::Expected<Values> readSlot(Emission &e, const Op &op, BufferId id, Expr step,
-                                const HeldLayout &held) {
-  const Buffer &buffer = e.p[id];
+namespace {
+
+/// `buffer`: with the axes that it is read along, of which the first starts at `first`.
+llvm::Expected<Values> readSlotAlong(Emission &e, const Op &op, BufferId id, const Buffer &buffer,
+                                     Expr step, Expr first, const HeldLayout &held) {
   const BufferPlace &place = e.shared.buffers[id.index];
-  e.pending.read(e.shared.regionOf(e.p, id));
+  e.pending.read(e.shared.regionOf(id));
   unsigned bits = bitWidth(buffer.type), width = slotWidth(e, buffer, place, held);
   if (bits < 8 && place.swizzle != 0)
     return e.unsupported(op, fmt::format("there is no code for elements of {} in a swizzled "
                                          "buffer",
                                          toString(buffer.type)));
   llvm::Value *slot = slotOffset(e, id, step);
-  SlotAddress address = slotAddressOf(e, buffer, place, slot, held);
+  SlotAddress address = slotAddressOf(e, buffer, place, slot, held, first);
   AxisSet axes = axesOfBuffer(buffer);
   Values result;
   for (int64_t r = 0; r < held.registers(); r += width) {
@@ -234,6 +240,23 @@ llvm::Expected<Values> readSlot(Emission &e, const Op &op, BufferId id, Expr ste
       result.push_back(value);
   }
   return result;
+}
+
+} // namespace
+
+llvm::Expected<Values> readSlot(Emission &e, const Op &op, BufferId id, Expr step,
+                                const HeldLayout &held) {
+  return readSlotAlong(e, op, id, e.p[id], step, Expr(), held);
+}
+
+llvm::Expected<Values> readPartOfSlot(Emission &e, const Op &op, const ReadOp &read,
+                                      const HeldLayout &held) {
+  Buffer buffer = e.p[read.buffer];
+  if (bitWidth(buffer.type) < 8)
+    return e.unsupported(op, "parts of elements of less than a byte");
+  Expr first = e.coordinate(read.axes[0], e.number(0)) - e.coordinate(buffer.order[0], e.number(0));
+  buffer.order = read.axes;
+  return readSlotAlong(e, op, read.buffer, buffer, read.step, e.index.simplify(first), held);
 }
 
 llvm::Error writeSlot(Emission &e, const Op &op, BufferId id, const Values &registers,
@@ -276,7 +299,7 @@ llvm::Error emitOp(Emission &e, const Op &op, const WriteOp &o) {
   if (buffer.alias.isValid())
     e.barrier();
   else
-    e.beforeWrite(e.shared.regionOf(e.p, o.buffer));
+    e.beforeWrite(e.shared.regionOf(o.buffer));
   Values elements;
   for (llvm::Value *value : *values)
     elements.push_back(e.ops.convert(o.value.type(), buffer.type, value));
@@ -292,11 +315,13 @@ llvm::Error emitOp(Emission &e, const Op &op, const ReadOp &o) {
   llvm::Expected<HeldLayout> held = e.held(op, e.p[op.results[0]].tile.layout);
   if (!held)
     return held.takeError();
-  if (std::optional<Values> fragment = readFragment(e, o, *held)) {
+  std::optional<Values> fragment = o.axes.empty() ? readFragment(e, o, *held) : std::nullopt;
+  if (fragment) {
     e.define(op.results[0], std::move(*fragment));
     return llvm::Error::success();
   }
-  llvm::Expected<Values> values = readSlot(e, op, o.buffer, o.step, *held);
+  llvm::Expected<Values> values =
+      o.axes.empty() ? readSlot(e, op, o.buffer, o.step, *held) : readPartOfSlot(e, op, o, *held);
   if (!values)
     return values.takeError();
   e.define(op.results[0], std::move(*values));

@@ -4,6 +4,7 @@
 #include "analysis/program/pass/chunk.h"
 #include "analysis/program/pass/clip.h"
 #include "analysis/program/pass/copies.h"
+#include "analysis/program/pass/epilogue.h"
 #include "analysis/program/pass/exponents.h"
 #include "analysis/program/pass/layouts.h"
 #include "analysis/program/pass/online.h"
@@ -81,6 +82,15 @@ ChunkSize chunkSizeOf(const KernelPlan &plan) {
       std::max<int64_t>(maxLanes(graph, group.ops, group.inputs), leastLanes(graph, group.roots)));
   const int64_t pending = pendingElements(graph, group.ops, group.inputs);
   size.elements = size.vector * std::clamp<int64_t>(pending / size.vector, 1, maxPendingVectors);
+  return size;
+}
+
+/// Elements that a thread of a dot's epilogue has at once.
+ChunkSize epilogueSizeOf(const KernelPlan &plan) {
+  constexpr int64_t mostWork = 256, mostVectors = 4; // scalar operations in flight
+  ChunkSize size = chunkSizeOf(plan);
+  const int64_t work = workPerElement(plan.ops(), plan.tiled->group.ops) * size.vector;
+  size.elements = size.vector * std::clamp<int64_t>(mostWork / work, 1, mostVectors);
   return size;
 }
 
@@ -235,9 +245,15 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
     return error;
   if (llvm::Error error = addStaged(out))
     return error;
-  if (llvm::Error error = addVectorised(out, isElementwise ? size.vector : 128))
-    return error;
   if (llvm::Error error = addDotPasses(out, plan))
+    return error;
+  if (hasDotBy(out.last(), DotWay::MmaSync) || hasDotBy(out.last(), DotWay::Wgmma)) {
+    SizeValues sizes = sizesOf(out.last(), *plan.tiled, plan.values);
+    if (llvm::Error error = addPlain(
+            out, "epilogue", epilogueThroughShared(out.last(), sizes, epilogueSizeOf(plan))))
+      return error;
+  }
+  if (llvm::Error error = addVectorised(out, isElementwise ? size.vector : 128))
     return error;
   out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
   if (llvm::Error error = checkInstructions(out))

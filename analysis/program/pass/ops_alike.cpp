@@ -6,7 +6,8 @@ namespace tilewright::program {
 
 bool areAlike(const Buffer &a, const Buffer &b) {
   return a.type == b.type && a.order == b.order && a.stages == b.stages && a.isRing == b.isRing &&
-         a.padElements == b.padElements && a.swizzle == b.swizzle && a.alias == b.alias;
+         a.padElements == b.padElements && a.swizzle == b.swizzle && a.alias == b.alias &&
+         a.hosts == b.hosts;
 }
 
 bool areAlike(const Program &p, const Op &a, const Op &b, std::map<ValueId, ValueId> &values,
@@ -49,7 +50,8 @@ bool areAlike(const Program &p, const Op &a, const Op &b, std::map<ValueId, Valu
   }
   if (const auto *x = a.as<ReadOp>()) {
     const auto *y = same.as<ReadOp>();
-    return x->buffer == y->buffer && x->step == y->step && x->layout == y->layout;
+    return x->buffer == y->buffer && x->step == y->step && x->axes == y->axes &&
+           x->layout == y->layout;
   }
   if (const auto *x = a.as<FullOp>()) {
     const auto *y = same.as<FullOp>();

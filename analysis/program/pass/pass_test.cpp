@@ -1,5 +1,6 @@
 // Passes on texts: what becomes of them, and what they say where nothing does.
 #include "analysis/program/pass/copies.h"
+#include "analysis/program/pass/epilogue.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/split.h"
 #include "analysis/program/pass/stage.h"
@@ -346,4 +347,42 @@ TEST(Banks, SwizzleOrPadding) {
             "ring A: f32[k,i] pad 4\nring B: f32[k,j]\n");
   EXPECT_EQ(buffersOf(copyOf("f32[64, 96]", "x[i, j]", "f32[64, 96]"), {}),
             "copy: no dot reads shared memory");
+}
+
+TEST(Epilogue, APartAtATimeOrTheReason) {
+  auto made = [](const std::string &text, SizeValues sizes) {
+    auto result = epilogueThroughShared(programOf(text), sizes, {8, 16});
+    if (!result)
+      return messageOf(result.takeError());
+    EXPECT_TRUE(verify(*result).violations.empty());
+    auto concrete = substituteSizes(*result, sizes);
+    EXPECT_TRUE(concrete && verify(*concrete).violations.empty());
+    std::string printed = printProgram(*result);
+    size_t buffer = printed.find("shared X"), behind = printed.find("write X");
+    return printed.substr(buffer, printed.find('\n', buffer) + 1 - buffer) + printed.substr(behind);
+  };
+  const SizeValues sizes{{"t0", 32}, {"t1", 16}, {"k0", 32}, {"W", 1}};
+  std::string plain = productOf("bf16[64, 96]", "i, k", "bf16[96, 48]", "mma.sync");
+  const std::string loop = "for u < NX\n  x = read X[e,j] @ flat(VX) of e,j\n";
+  EXPECT_EQ(made(plain, sizes), "shared X: f32[i,j] in A,B pad 8\nwrite X <- s\n" + loop +
+                                    "  store c[e, j] = x @ flat(VX) of e,j\n");
+  auto with = [&](const std::string &ops) {
+    std::string text = plain;
+    return text.replace(text.find("store"), std::string::npos, ops);
+  };
+  // Stored as what they are used as; along the rows where the result is.
+  EXPECT_EQ(made(with("store c[i, j] = exp(bf16(s))\n"), sizes),
+            "shared X: bf16[i,j] in A,B pad 8\nwrite X <- bf16(s)\n" + loop +
+                "  store c[e, j] = exp(x) @ flat(VX) of e,j\n");
+  std::string turned = with("store c[j, i] = s\n");
+  turned.replace(turned.find("f32[64, 48]"), 11, "f32[48, 64]");
+  EXPECT_EQ(made(turned, sizes), "shared X: f32[j,i] in A,B pad 8\nwrite X <- s\n"
+                                 "for u < NX\n  x = read X[e,i] @ flat(VX) of e,i\n"
+                                 "  store c[e, i] = x @ flat(VX) of e,i\n");
+  EXPECT_EQ(made(with("r = reduce add s over j\nstore c[i, 0] = r\n"), sizes),
+            "gemm: reduce behind the product needs the whole tile");
+  EXPECT_EQ(made(productOf("bf16[64, 96]", "i, k", "bf16[96, 48]", "fma"), sizes),
+            "gemm: no loop of one product by a matrix instruction");
+  EXPECT_EQ(made(plain, {{"t0", 64}, {"t1", 48}, {"k0", 16}, {"W", 1}}),
+            "gemm: a tile of 12288 bytes does not fit into the 3584 bytes of the rings");
 }

@@ -129,7 +129,7 @@ private:
     leaf.type = p[loaded].tile.type;
     writeOp.value.add(leaf);
     write.what = std::move(writeOp);
-    read.what = ReadOp{id, Expr(), load.layout};
+    read.what = ReadOp{id, Expr(), {}, load.layout};
     read.results = {value};
     auto behind = ops.begin() + static_cast<ptrdiff_t>(at) + 1;
     behind = ops.insert(behind, std::move(write));
