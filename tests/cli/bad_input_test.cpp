@@ -102,7 +102,7 @@ TEST_F(BadInput, Models) {
       {"empty", "empty: error: the file holds no model"},
       {"gzip.gz", "gzip.gz: cannot read"},
       {"nested.json", "nested.json:1:1: error: expected a computation"},
-      {"nothing", "nothing: is a folder"},
+      {"nothing", "nothing: the folder holds no module"},
       {"missing", "missing: cannot open"},
   };
   for (const auto &[file, message] : models) {
