@@ -14,7 +14,7 @@ namespace {
 
 namespace description {
 
-enum Traits : unsigned { None = 0, Optional = 1, Whole = 2, Check = 4 };
+enum Traits : unsigned { None = 0, Optional = 1, Whole = 2, Check = 4, Apart = 8 };
 constexpr Traits operator|(Traits a, Traits b) { return Traits(unsigned(a) | unsigned(b)); }
 
 /// One number of a description: key, unit, and plausible range.
@@ -242,7 +242,7 @@ llvm::Expected<Device> parseDevice(std::string name, std::string text) {
     values.push_back(*number ? (*number)->value : 0);
     if (!*number)
       continue;
-    if (!(field.traits & description::Check)) {
+    if (!(field.traits & (description::Check | description::Apart))) {
       digest.add(field.key);
       digest.add(fmt::format("{}", (*number)->value));
     }
@@ -253,6 +253,7 @@ llvm::Expected<Device> parseDevice(std::string name, std::string text) {
   DeviceLimits &l = d.limits;
   double busWidth = 0, dataRate = 0, peakBf16 = 0, peakF32 = 0;
   bool warpgroup = false;
+  double linkBandwidth = 0, linkLatency = 0; // read from d.numbers (link.h)
   const double efficiency = d.dramEfficiency;
   size_t at = 0;
   auto assign = [&](auto &target) {

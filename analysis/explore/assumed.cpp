@@ -1,6 +1,7 @@
 #include "analysis/explore/assumed.h"
 
 #include "analysis/explore/grouping.h"
+#include "analysis/indexing/cumulative.h"
 #include "analysis/ir/run_time_extents.h"
 
 #include <algorithm>
@@ -19,11 +20,12 @@ int passesOver(const Op &op, size_t i) {
     return i == 0 || i == 4 ? 2 : 1;
   case Opcode::BatchNormInference:
   case Opcode::TopK:
+  case Opcode::Scan:
     return 1;
   case Opcode::Reduce:
   case Opcode::ReduceWindow:
   case Opcode::Scatter:
-    return op.shape.isTuple ? 1 : 0; // with one result there is a kernel
+    return op.shape.isTuple || isCumulative(op) ? 1 : 0; // with one result there is a kernel
   default:
     return 0;
   }
@@ -60,29 +62,78 @@ int passesOfFusion(const Module &module, const Op &fusion) {
 
 } // namespace
 
-std::optional<AssumedTraffic> assumedTraffic(const Module &module, const Graph &graph, OpId id) {
+std::optional<AssumedWork> onePass(const Graph &graph, const Op &op) {
+  const std::optional<int64_t> written = op.shape.byteSize();
+  if (!written)
+    return std::nullopt;
+  AssumedWork work;
+  work.writtenBytes = static_cast<double>(*written);
+  for (OpId operand : op.operands) {
+    const std::optional<int64_t> bytes = graph.op(operand).shape.byteSize();
+    if (!bytes)
+      return std::nullopt;
+    work.readBytes += static_cast<double>(*bytes);
+  }
+  return work;
+}
+
+double laneRate(const Device &device) {
+  return device.smCount * device.fmaPerClock * device.smClock;
+}
+
+namespace {
+
+/// Ops that go over their operands in memory, and fusions with such ops.
+std::optional<AssumedWork> passesWork(const Module &module, const Graph &graph, const Op &op) {
+  const int ofFusion = op.opcode == Opcode::Fusion ? passesOfFusion(module, op) : 0;
+  if (ofFusion == 0 && !isAssumed(op))
+    return std::nullopt;
+  std::optional<AssumedWork> work = onePass(graph, op);
+  if (!work)
+    return std::nullopt;
+  int most = 1;
+  for (size_t i = 0; i < op.operands.size(); ++i) {
+    const int passes = ofFusion > 0 ? ofFusion : passesOver(op, i);
+    const auto bytes = static_cast<double>(*graph.op(op.operands[i]).shape.byteSize());
+    work->readBytes += (passes - 1) * bytes;
+    most = std::max(most, passes);
+  }
+  work->text = fmt::format("taken as {} over {} and one over its results",
+                           most == 1 ? "one pass" : fmt::format("{} passes", most),
+                           most == 1 ? "its operands" : "its values");
+  return work;
+}
+
+} // namespace
+
+std::optional<AssumedWork> assumedWork(const Module &module, const Graph &graph, OpId id,
+                                       const Pricing &pricing) {
   const Op &op = graph.op(id);
   if (runTimeExtentRefusal(graph, op))
     return std::nullopt;
-  const int ofFusion = op.opcode == Opcode::Fusion ? passesOfFusion(module, op) : 0;
-  const std::optional<int64_t> written = op.shape.byteSize();
-  if ((ofFusion == 0 && !isAssumed(op)) || !written)
-    return std::nullopt;
-  AssumedTraffic traffic;
-  traffic.writtenBytes = static_cast<double>(*written);
-  int most = 1;
-  for (size_t i = 0; i < op.operands.size(); ++i) {
-    const std::optional<int64_t> bytes = graph.op(op.operands[i]).shape.byteSize();
-    const int passes = ofFusion > 0 ? ofFusion : passesOver(op, i);
-    if (!bytes)
-      return std::nullopt;
-    traffic.readBytes += passes * static_cast<double>(*bytes);
-    most = std::max(most, passes);
+  switch (op.opcode) {
+  case Opcode::Sort:
+    return sortWork(module, graph, op, pricing.device);
+  case Opcode::TopK:
+    return topKWork(graph, op, pricing.device);
+  case Opcode::Scan:
+    return scanWork(module, graph, id);
+  case Opcode::ReduceWindow:
+    return isCumulative(op) ? scanWork(module, graph, id) : passesWork(module, graph, op);
+  case Opcode::Fft:
+    return fftWork(graph, op, pricing.device);
+  case Opcode::Rng:
+  case Opcode::RngBitGenerator:
+    return randomBitsWork(op, pricing.device);
+  case Opcode::RaggedDot:
+    return raggedDotWork(module, graph, id, pricing);
+  case Opcode::ScaledDot:
+    return scaledDotWork(module, graph, id, pricing.device);
+  default:
+    return opClass(op.opcode) == OpClass::Collective || op.opcode == Opcode::AsyncStart
+               ? collectiveWork(module, graph, id, pricing.device)
+               : passesWork(module, graph, op);
   }
-  traffic.text = fmt::format("taken as {} over {} and one over its results",
-                             most == 1 ? "one pass" : fmt::format("{} passes", most),
-                             most == 1 ? "its operands" : "its values");
-  return traffic;
 }
 
 } // namespace tilewright

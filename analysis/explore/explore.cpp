@@ -230,7 +230,7 @@ llvm::Expected<ExploredModel> Explorer::run() {
     collectPart(p, first, end);
     end = first;
   }
-  nameLayers(*module, model.kernels);
+  nameLayers(*module, model);
   model.totalTimeNs = parts.back().timeNs;
   model.lowerBoundNs =
       lowerBoundNs(neededWork(*module, module->entry()), device, options.plans.cache);

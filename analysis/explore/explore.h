@@ -59,16 +59,19 @@ struct UnsupportedOp {
   /// The known work of a library call or a collective: FLOPs, bytes moved on the device, bytes sent
   /// over the link.
   std::optional<int64_t> flops, bytes, linkBytes;
+  std::string layer; ///< as of a kernel
 };
 
-/// An op without a kernel of ours, priced by the bytes that it is taken to move (assumed.h).
+/// An op without a kernel of ours, priced by what a library's kernels are taken to do (assumed.h).
 struct AssumedOp {
   std::string op, reason;
   std::string computation; ///< empty: the entry's
   int64_t tripCount = 1;   ///< as of a kernel
   bool isTripCountKnown = true;
   double readBytes = 0, writtenBytes = 0;
-  double timeNs = 0, sigmaLn = 0; ///< of one run
+  double timeNs = 0, sigmaLn = 0;  ///< of one run
+  double flops = 0, linkBytes = 0; ///< where they have a part in the time
+  std::string layer;               ///< as of a kernel
 };
 
 /// A group that had to be split into several kernels.

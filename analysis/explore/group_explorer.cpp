@@ -1,6 +1,7 @@
 #include "analysis/explore/group_explorer.h"
 
 #include "analysis/explore/rows.h"
+#include "analysis/indexing/cumulative.h"
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/free_view.h"
 #include "analysis/tiling/separate_roots.h"
@@ -274,9 +275,22 @@ std::optional<GroupOutcome> GroupExplorer::exploreRootsApart(GraphId graphId,
 GroupOutcome GroupExplorer::explore(GraphId graphId, const KernelGroup &group) const {
   const Graph &graph = graphOf(graphId);
   GroupOutcome outcome = exploreWhole(graphId, group);
-  if (!outcome.kernels.empty() || outcome.bug)
+  if (outcome.bug)
     return outcome;
   const std::vector<OpId> all = group.allOps();
+  // Windows that make running sums cost n² as a kernel of ours, and n as the scan that compilers
+  // make of them.
+  if (all.size() == 1 && !group.ops.empty() && hasRunningSum(*module, graph.op(group.root)))
+    if (std::optional<AssumedOp> scan =
+            assumedRow(*module, graphId, {group.root, "its windows are running sums along a line"},
+                       device, calibration, options.plans.cache);
+        scan && (outcome.kernels.empty() || scan->timeNs < outcome.timeNs())) {
+      outcome = {};
+      outcome.assumed.push_back(std::move(*scan));
+      return outcome;
+    }
+  if (!outcome.kernels.empty())
+    return outcome;
   if (all.size() == 1) {
     if (graph.op(group.root).opcode == Opcode::Fusion)
       if (std::optional<GroupOutcome> unfused = exploreRootsApart(graphId, group, outcome.refusal))

@@ -130,7 +130,7 @@ std::string reasonOf(const Graph &graph, const Op &op) {
   case OpClass::Call:
     return fmt::format("{}: the computations that it runs are not explored yet", name);
   case OpClass::Collective:
-    return fmt::format("{}: communication between devices is not modelled", name);
+    return fmt::format("{}: communication between devices", name);
   case OpClass::Opaque:
     if (op.opcode == Opcode::CustomCall)
       return fmt::format("custom-call {}: a library's kernel, its work is not known",
@@ -138,7 +138,7 @@ std::string reasonOf(const Graph &graph, const Op &op) {
     return fmt::format("{}: has no index map", name);
   default:
     return op.shape.isTuple ? fmt::format("{}: several results are not supported yet", name)
-                            : fmt::format("{}: not supported yet", name);
+                            : fmt::format("{}: there is no kernel of it here", name);
   }
 }
 

@@ -43,9 +43,12 @@ void addOps(const Module &module, const Op &op, std::set<GraphId> &seen,
   out.push_back(&op);
 }
 
+const Graph &computationOf(const Module &module, const std::string &computation) {
+  return computation.empty() ? module.entry() : module.graph(module.find(computation));
+}
+
 std::vector<const Op *> opsOf(const Module &module, const ExploredKernel &kernel) {
-  const Graph &graph =
-      kernel.computation.empty() ? module.entry() : module.graph(module.find(kernel.computation));
+  const Graph &graph = computationOf(module, kernel.computation);
   std::vector<const Op *> ops;
   std::set<GraphId> seen;
   std::vector<std::string> names = kernel.ops;
@@ -114,10 +117,29 @@ std::string joined(const Scope &scope, size_t first) {
   return out;
 }
 
+/// The layer of an op without a kernel, in the way of kernels whose layers share `common`.
+std::string layerOfRow(const Module &module, const OpOrigins &origins,
+                       const std::string &computation, const std::string &name,
+                       const Scope &common) {
+  const Graph &graph = computationOf(module, computation);
+  const OpId id = graph.find(name);
+  if (!id.isValid())
+    return {};
+  const OpOrigin origin = origins.of(graph.op(id));
+  if (origin.name.empty() || partsOf(origin.name).empty())
+    return {};
+  const Scope layer = layerOf({origin});
+  Scope shared = common;
+  keepCommon(shared, layer);
+  const size_t hidden = shared.size() < common.size() ? 0 : shared.size();
+  return joined(layer, std::min(hidden, layer.size() - 1));
+}
+
 } // namespace
 
-void nameLayers(const Module &module, std::vector<ExploredKernel> &kernels) {
+void nameLayers(const Module &module, ExploredModel &model) {
   const OpOrigins origins(module);
+  std::vector<ExploredKernel> &kernels = model.kernels;
   std::vector<Scope> layers(kernels.size());
   std::set<Scope> different;
   for (size_t k = 0; k < kernels.size(); ++k) {
@@ -135,6 +157,10 @@ void nameLayers(const Module &module, std::vector<ExploredKernel> &kernels) {
   for (size_t k = 0; k < kernels.size(); ++k)
     if (!layers[k].empty()) // a layer that encloses all others keeps its own name
       kernels[k].layer = joined(layers[k], std::min(common.size(), layers[k].size() - 1));
+  for (AssumedOp &row : model.assumed)
+    row.layer = layerOfRow(module, origins, row.computation, row.op, common);
+  for (UnsupportedOp &row : model.unsupported)
+    row.layer = layerOfRow(module, origins, row.computation, row.op, common);
 }
 
 } // namespace tilewright

@@ -5,7 +5,8 @@
 
 namespace tilewright {
 
-/// Sets `layer` and `origin` of kernels, from what the metadata of their ops say; kernels of ops
+/// Sets `layer` and `origin` of kernels, and `layer` of ops without one, from what the metadata of
+/// the ops say; kernels of ops
 /// without names keep them empty.
 ///
 /// The hero of a kernel counts: its dots, without those its reductions, without those all ops that
@@ -13,6 +14,6 @@ namespace tilewright {
 /// primitive behind the last '/'; where they share none, the scope of the last of them, or its
 /// primitive where it has no scope. What tells no kernel apart is dropped: `jit(f)/jit(main)` in
 /// front, and then the scopes that all kernels share.
-void nameLayers(const Module &module, std::vector<ExploredKernel> &kernels);
+void nameLayers(const Module &module, ExploredModel &model);
 
 } // namespace tilewright

@@ -57,6 +57,25 @@ ENTRY e {
             (Layers{{"k0", "block/ln"}, {"k1", "second"}, {"k2", "tanh"}, {"k3", ""}}));
 }
 
+TEST(Layers, OpsWithoutAKernelHaveThem) {
+  const ExploredModel model = Explored().run(parseVerified(R"(HloModule m
+less { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT }
+ENTRY e {
+  x = f32[512,256] parameter(0)
+  k = f32[512,256] tanh(x), metadata={op_name="jit(f)/net/act/tanh"}
+  l = f32[512,256] exponential(k), metadata={op_name="jit(f)/net/out/exp"}
+  o = f32[512,256] custom-call(l), custom_call_target="vendor", metadata={op_name="jit(f)/net/out/vendor"}
+  t = f32[512,256] sine(o), metadata={op_name="jit(f)/net/tail/sin"}
+  ROOT s = f32[512,256] sort(t), dimensions={1}, to_apply=less, metadata={op_name="jit(f)/net/rank/sort"}
+})"));
+  ASSERT_EQ(model.assumed.size(), 1u);
+  EXPECT_EQ(model.assumed[0].layer, "rank");
+  ASSERT_EQ(model.unsupported.size(), 1u);
+  EXPECT_EQ(model.unsupported[0].layer, "out");
+}
+
 TEST(Layers, OneLayerAloneKeepsItsWholeName) {
   const ExploredModel model = Explored().run(parseVerified(R"(HloModule m
 ENTRY e {

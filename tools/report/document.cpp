@@ -139,7 +139,8 @@ Kernel readKernel(Reader &reader, const Node &node) {
 std::vector<OpNote> readNotes(Reader &reader, const Node &parent, std::string_view key) {
   std::vector<OpNote> notes;
   reader.eachElement(parent, key, Need::Optional, [&](const Node &note) {
-    notes.push_back({reader.text(note, "op", Need::Required), reader.text(note, "reason")});
+    notes.push_back({reader.text(note, "op", Need::Required), reader.text(note, "reason"),
+                     reader.text(note, "layer")});
   });
   return notes;
 }
@@ -157,7 +158,7 @@ Model readModel(Reader &reader, const Node &node) {
   model.notes = readNotes(reader, node, "notes");
   reader.eachElement(node, "assumed", Need::Optional, [&](const Node &op) {
     model.assumed.push_back({reader.text(op, "op", Need::Required), reader.text(op, "reason"),
-                             reader.number(op, "time_ns"),
+                             reader.text(op, "layer"), reader.number(op, "time_ns"),
                              reader.number(op, "trip_count").value_or(1)});
   });
   reader.eachElement(node, "split_groups", Need::Optional, [&](const Node &split) {

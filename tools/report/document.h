@@ -71,11 +71,12 @@ struct Kernel {
 
 struct OpNote {
   std::string op, reason;
+  std::string layer; ///< of the model's source; empty where it isn't known
 };
 
-/// An op without a plan, priced by the bytes that it moves.
+/// An op without a plan, priced by what a library's kernels are taken to do.
 struct AssumedNote {
-  std::string op, reason;
+  std::string op, reason, layer;
   Quantity timeNs;      ///< one execution
   double tripCount = 1; ///< as of a kernel
 };

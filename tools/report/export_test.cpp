@@ -126,6 +126,17 @@ TEST(CsvTables, NamesThatHoldSeparatorsAreQuoted) {
   EXPECT_EQ(kernels[1][3], "a \"b\", c\nd");
 }
 
+TEST(Exports, LayersOfOpsWithoutAKernel) {
+  const std::string document =
+      sampleExploration(sampleKernel("k0_dot", 1000, 1, 1),
+                        R"(,"unsupported":[{"op":"cc","reason":"a library's","layer":"attn/ffi"}],
+"assumed":[{"op":"sorted","reason":"passes","layer":"rank","time_ns":5}])");
+  auto page = renderReport(inputsOf({document}));
+  ASSERT_TRUE(static_cast<bool>(page));
+  EXPECT_NE(page->find(">cc (attn/ffi)<"), std::string::npos);
+  EXPECT_NE(page->find(">sorted (rank)<"), std::string::npos);
+}
+
 TEST(Exports, LayersOfKernels) {
   std::string kernel = sampleKernel("k0_dot", 1000, 1, 1);
   kernel.insert(kernel.size() - 1, R"(,"layer":"attn<1>/qkv",
@@ -148,6 +159,7 @@ TEST(Exports, LayersOfKernels) {
   auto page = renderReport(inputsOf({document}));
   ASSERT_TRUE(static_cast<bool>(page));
   EXPECT_NE(page->find("<div class=\"sub\">attn&lt;1&gt;/qkv</div>"), std::string::npos);
+  EXPECT_NE(page->find(">k0_dot (attn&lt;1&gt;/qkv)</text>"), std::string::npos);
   EXPECT_NE(page->find("net.py:12"), std::string::npos);
 }
 

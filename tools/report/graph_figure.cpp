@@ -86,7 +86,8 @@ std::string graphFigure(const Model &model, const Summary &summary, size_t maxKe
     put(out,
         "<text x=\"{}\" y=\"{:.1f}\">{}</text><text class=\"soft\" x=\"{}\" y=\"{:.1f}\" "
         "text-anchor=\"end\">{}</text>",
-        nameLeft, y + 4, escapeHtml(kernel.name, 60), textRight, y + 4, what);
+        nameLeft, y + 4, escapeHtml(kernel.name + layerText(kernel.layer), 60), textRight, y + 4,
+        what);
     // The shape starts where the longest allowed name ends.
     put(out, "<text class=\"soft\" x=\"{}\" y=\"{:.1f}\">{}</text>", nameLeft + 440, y + 4,
         escapeHtml(kernel.rootShape, 44));

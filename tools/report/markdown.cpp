@@ -60,8 +60,7 @@ void kernelRows(std::string &out, const Model &model, const Summary &summary) {
       continue;
     }
     put(out, "| {} | {} | {} | {} | {} | {} | {} | {} | {} / {} |\n", number + 1,
-        escapeMarkdown(kernel.name) +
-            (kernel.layer.empty() ? "" : " (" + escapeMarkdown(kernel.layer, 120) + ")"),
+        escapeMarkdown(kernel.name) + escapeMarkdown(layerText(kernel.layer), 120),
         count(static_cast<double>(kernel.ops.size())), planText(kernel.plan),
         inUnit(totalTimeNs(kernel), unit), percent(bandFraction(kernel.sigmaLn)),
         kernel.timeNs ? percent(summary.share(kernel)) : "–",
@@ -84,11 +83,12 @@ void kernelNotes(std::string &out, const Model &model) {
 void assumedList(std::string &out, const Model &model) {
   if (model.assumed.empty())
     return;
-  out += "\nPriced by their bytes:\n\n";
+  out += "\nPriced without a plan:\n\n";
   size_t shown = std::min(model.assumed.size(), maxListed);
   for (size_t i = 0; i < shown; ++i) {
     const AssumedNote &op = model.assumed[i];
-    put(out, "- {}: {}{}: {}\n", escapeMarkdown(op.op, 80), timeText(op.timeNs),
+    put(out, "- {}{}: {}{}: {}\n", escapeMarkdown(op.op, 80),
+        escapeMarkdown(layerText(op.layer), 120), timeText(op.timeNs),
         op.tripCount == 1 ? "" : fmt::format(", {} times", count(op.tripCount)),
         op.reason.empty() ? "no reason given" : escapeMarkdown(op.reason, 400));
   }

@@ -106,12 +106,12 @@ std::string splitGroups(const Model &model) {
   return out;
 }
 
-/// Ops whose time is that of the bytes that they are taken to move.
+/// Ops whose time is that of what a library's kernels are taken to do.
 std::string assumedTable(const Model &model) {
   if (model.assumed.empty())
     return {};
-  std::string out = "<h3>Priced by their bytes</h3><table class=\"plain\" aria-label=\"Ops priced "
-                    "by their bytes\"><thead><tr><th scope=\"col\">Op</th><th scope=\"col\" "
+  std::string out = "<h3>Priced without a plan</h3><table class=\"plain\" aria-label=\"Ops priced "
+                    "without a plan\"><thead><tr><th scope=\"col\">Op</th><th scope=\"col\" "
                     "class=\"num\">Time</th><th scope=\"col\">Why it has no plan</th></tr></thead>"
                     "<tbody>";
   size_t shown = std::min(model.assumed.size(), maxReasons);
@@ -120,7 +120,7 @@ std::string assumedTable(const Model &model) {
     Quantity time = op.timeNs ? Quantity(*op.timeNs * op.tripCount) : std::nullopt;
     put(out,
         "<tr><th scope=\"row\" class=\"mono\">{}</th><td class=\"num\">{}</td><td>{}</td></tr>",
-        escapeHtml(op.op, 80), timeText(time),
+        escapeHtml(op.op + layerText(op.layer), 160), timeText(time),
         op.reason.empty() ? "no reason given" : escapeHtml(op.reason, 400));
   }
   out += "</tbody></table>";
@@ -162,7 +162,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>>
 byReason(const std::vector<OpNote> &notes) {
   std::map<std::string, std::vector<std::string>> grouped;
   for (const OpNote &note : notes)
-    grouped[note.reason].push_back(note.op);
+    grouped[note.reason].push_back(note.op + layerText(note.layer));
   std::vector<std::pair<std::string, std::vector<std::string>>> result(
       std::make_move_iterator(grouped.begin()), std::make_move_iterator(grouped.end()));
   std::stable_sort(result.begin(), result.end(),

@@ -180,6 +180,10 @@ std::string parametersText(const Parameters &parameters, bool dropNeutral) {
   return out;
 }
 
+std::string layerText(const std::string &layer) {
+  return layer.empty() ? std::string() : " (" + layer + ")";
+}
+
 std::string modelTitle(std::string_view path) {
   std::string_view name = path.substr(path.find_last_of('/') + 1);
   for (std::string_view suffix : {".txt", ".hlo", ".xla_optimized"})

@@ -62,6 +62,9 @@ std::string parametersText(const Parameters &parameters, bool dropNeutral = fals
 /// "model.py:12", or the file alone; empty where it isn't known.
 std::string sourceText(const Kernel &kernel);
 
+/// " (attn/qkv)": a layer behind the name of what belongs to it; empty where it isn't known.
+std::string layerText(const std::string &layer);
+
 /// The last component of a path without ".hlo.txt" and the like.
 std::string modelTitle(std::string_view path);
 

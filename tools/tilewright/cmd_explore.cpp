@@ -3,6 +3,7 @@
 #include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
 #include "analysis/support/digest.h"
+#include "costmodel/link.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
 #include "codegen/lower.h"
 #include "codegen/target.h"
@@ -181,9 +182,11 @@ int runExplore(const ExploreArguments &options) {
   document["instruction"] = options.plans.instruction;
   document["notes"] = notesJson(notes);
   document["models"] = Json::array();
+  const DeviceLink link = linkOf(*device).value_or(DeviceLink{}); // no part of the digest
   std::string settings =
-      fmt::format("{} {} {} {} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget,
-                  options.plans.cache, options.plans.instruction, options.samples, options.target);
+      fmt::format("{} {} {} {} {} {} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget,
+                  options.plans.cache, options.plans.instruction, options.samples, options.target,
+                  link.bandwidth, link.latencyNs);
   Batch batch("models");
   const std::vector<BatchModel> models = batchModels(
       options, fingerprint({settings, device->name, device->digest, toJson(*calibration)}), batch);

@@ -136,6 +136,8 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
         row["bytes"] = *op.bytes;
       if (op.linkBytes)
         row["link_bytes"] = *op.linkBytes;
+      if (!op.layer.empty())
+        row["layer"] = op.layer;
       result.push_back(std::move(row));
     }
     return result;
@@ -149,10 +151,14 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
                 {"written_bytes", std::llround(op.writtenBytes)},
                 {"time_ns", op.timeNs},
                 {"sigma_ln", op.sigmaLn},
+                {"flops", std::llround(op.flops)},
+                {"link_bytes", std::llround(op.linkBytes)},
                 {"trip_count", op.tripCount},
                 {"trip_count_is_known", op.isTripCountKnown}};
     if (!op.computation.empty())
       row["computation"] = op.computation;
+    if (!op.layer.empty())
+      row["layer"] = op.layer;
     entry["assumed"].push_back(std::move(row));
   }
   entry["notes"] = list(model.notes);
@@ -232,6 +238,11 @@ size_t layerWidth(const Json &model) {
   return width > 0 ? std::max(width, std::string_view("layer").size()) + 1 : 0;
 }
 
+/// " (attn/rank)" of an op without a kernel.
+std::string layerOfRow(const Json &op) {
+  return op.contains("layer") ? fmt::format(" ({})", layerText(op)) : "";
+}
+
 void printChain(const Json &chain) {
   std::string unfused =
       chain["apart_time_ns"].is_null() ? "not possible" : timeText(chain["apart_time_ns"]);
@@ -268,8 +279,9 @@ void printModel(const Json &model, double total) {
         say("    {}\n", note.get<std::string>());
   }
   for (const Json &op : model["assumed"])
-    say("  assumed: %{}: {} (a factor of {:.1f} either way){}: {}\n", op["op"].get<std::string>(),
-        timeText(op["time_ns"].get<double>()), std::exp(op["sigma_ln"].get<double>()),
+    say("  assumed: %{}{}: {} (a factor of {:.1f} either way){}: {}\n", op["op"].get<std::string>(),
+        layerOfRow(op), timeText(op["time_ns"].get<double>()),
+        std::exp(op["sigma_ln"].get<double>()),
         op["trip_count"] == 1 ? "" : fmt::format(", {} runs", op["trip_count"].get<int64_t>()),
         op["reason"].get<std::string>());
   for (const Json &note : model["notes"])
@@ -280,7 +292,8 @@ void printModel(const Json &model, double total) {
   for (const Json &chain : model["chains"])
     printChain(chain);
   for (const Json &op : model["unsupported"])
-    say("  not modelled: %{}: {}\n", op["op"].get<std::string>(), op["reason"].get<std::string>());
+    say("  not modelled: %{}{}: {}\n", op["op"].get<std::string>(), layerOfRow(op),
+        op["reason"].get<std::string>());
 }
 
 } // namespace tilewright::cli
