@@ -176,7 +176,7 @@ void Explorer::collectPart(size_t p, size_t firstWork, size_t endWork) {
   const ModelPart &part = parts[p];
   const std::string computation = computationName(*module, part.id);
   auto plain = [](const Graph &graph, const OpReason &entry, const std::string &of) {
-    return UnsupportedOp{graph.op(entry.op).name, entry.reason, of, {}, {}, {}};
+    return UnsupportedOp{graph.op(entry.op).name, entry.reason, of, {}, {}, {}, {}};
   };
   const size_t firstKernel = model.kernels.size();
   for (size_t i = firstWork; i < endWork; ++i) {
@@ -249,9 +249,13 @@ llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &d
       Explorer(std::move(*prepared), device, calibration, options).run();
   if (std::optional<CpuSign> sign = cpuSign(module); model && sign) {
     const Graph &graph = module.graph(sign->graph);
-    model->notes.insert(
-        model->notes.begin(),
-        {graph.op(sign->op).name, sign->note(), computationName(module, sign->graph), {}, {}, {}});
+    model->notes.insert(model->notes.begin(), {graph.op(sign->op).name,
+                                               sign->note(),
+                                               computationName(module, sign->graph),
+                                               {},
+                                               {},
+                                               {},
+                                               {}});
   }
   return model;
 }

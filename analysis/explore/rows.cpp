@@ -82,7 +82,8 @@ std::optional<AssumedOp> assumedRow(const Module &module, GraphId id, const OpRe
 
 UnsupportedOp unsupportedRow(const Module &module, GraphId id, const OpReason &entry) {
   const Graph &graph = module.graph(id);
-  UnsupportedOp row{graph.op(entry.op).name, entry.reason, computationName(module, id), {}, {}, {}};
+  UnsupportedOp row{
+      graph.op(entry.op).name, entry.reason, computationName(module, id), {}, {}, {}, {}};
   if (runTimeExtentRefusal(graph, graph.op(entry.op)))
     return row;
   if (std::optional<LibraryCall> call = libraryCall(graph, entry.op)) {

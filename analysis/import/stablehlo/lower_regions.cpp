@@ -245,6 +245,10 @@ bool lowerCustomCall(Lowering &l) {
     return false;
   if (target.empty())
     return l.fail("the custom call's target is empty");
+  if (target == "mhlo.erf" && l.hasOperands(1) && l.hasResults(1)) { // as torch_xla writes it
+    op.opcode = Opcode::Erf;
+    return l.finish(std::move(op));
+  }
   for (std::string_view name : {"api_version", "operand_layouts", "result_layouts",
                                 "output_operand_aliases", "custom_call_schedule"})
     l.ignore(name);

@@ -424,6 +424,16 @@ bool Reader::checkOperandTypes(Scope &scope, OpText &op) {
   return true;
 }
 
+namespace {
+
+/// What XLA leaves at ops when it makes StableHLO of HLO, as torch_xla prints it: the shape and the
+/// layout that the op had there.
+bool isOfXla(std::string_view attribute) {
+  return attribute == "xla_shape" || attribute == "result_layout";
+}
+
+} // namespace
+
 bool Reader::complete(Scope &scope, OpText &op, const OpRow &row) {
   size_t named = 0;
   for (const ResultName &result : op.resultNames)
@@ -441,7 +451,7 @@ bool Reader::complete(Scope &scope, OpText &op, const OpRow &row) {
     return false;
   for (const Attribute &attribute : op.attributes.all())
     if (!attribute.isUsed && attribute.name.find('.') == std::string_view::npos &&
-        attribute.name != "result_accuracy")
+        attribute.name != "result_accuracy" && !isOfXla(attribute.name))
       return lexer.fail(attribute.offset,
                         fmt::format("{} has no attribute '{}'", op.name, excerpt(attribute.name)));
   return bindResults(scope, op, lowering.values, lowering.packed);

@@ -259,6 +259,21 @@ func.func @main() -> (tensor<3x2xf32>, tensor<4x3xi32>) {
   EXPECT_EQ(resultOf(module), (Numbers{1, 4, 2, 5, 3, 6, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2}));
 }
 
+// As torch_xla prints what it makes of a torch.export'ed module.
+TEST(StableHloSyntax, WhatXlaLeavesAtOps) {
+  const Module module = moduleIn(R"(
+func.func @main() -> tensor<2x1xf32> {
+  %x = stablehlo.constant dense<[[0.0, 1.0]]> : tensor<1x2xf32>
+  %t = stablehlo.transpose %x, dims = [1, 0] {result_layout = dense<[0, 1]> : tensor<2xindex>, xla_shape = "f32[2,1]{0,1}"} : (tensor<1x2xf32>) -> tensor<2x1xf32>
+  %e = stablehlo.custom_call @mhlo.erf(%t) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<2x1xf32>) -> tensor<2x1xf32>
+  return %e : tensor<2x1xf32>
+})");
+  const std::vector<double> values = resultOf(module);
+  ASSERT_EQ(values.size(), 2u);
+  EXPECT_EQ(values[0], 0);
+  EXPECT_NEAR(values[1], 0.8427008, 1e-6);
+}
+
 TEST(StableHloSyntax, ConvolutionDimsByName) {
   const Module module = moduleIn(R"(
 func.func @main() -> tensor<1x3x1xf32> {
