@@ -74,6 +74,7 @@ void runMasked(Instruction instruction, const std::vector<std::string> &types) {
         bool isNear = fill == std::string("-1e4"), isInfinite = fill == std::string("-inf");
         EXPECT_EQ(built.clips, (mask == Mask::Window ? !isNear : isInfinite) ? 2u : 0u)
             << fill << " " << int(mask);
+        EXPECT_EQ(built.unmasked, 2u) << fill << " " << int(mask);
       }
 }
 

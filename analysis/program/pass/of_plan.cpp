@@ -12,6 +12,7 @@
 #include "analysis/program/pass/roles.h"
 #include "analysis/program/pass/split.h"
 #include "analysis/program/pass/stage.h"
+#include "analysis/program/pass/unmask.h"
 #include "analysis/program/pass/vectorise.h"
 #include "analysis/program/verify.h"
 #include "analysis/support/diag.h"
@@ -187,7 +188,9 @@ llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
 llvm::Error addLoopPasses(PlanProgram &out, const KernelPlan &plan) {
   if (llvm::Error error = addClipped(out, plan))
     return error;
-  return addPlain(out, "exponents", quickExponents(out.last()));
+  if (llvm::Error error = addPlain(out, "exponents", quickExponents(out.last())))
+    return error;
+  return addPlain(out, "unmask", unmask(out.last()));
 }
 
 /// Lowerings pad a tile to whole instructions, programs do not yet.

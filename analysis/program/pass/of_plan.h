@@ -11,7 +11,8 @@ namespace tilewright::program {
 
 /// The program after one step of the way.
 struct PlanStage {
-  /// "build", "online", "clip", "exponents", "chunk", "stage", "vectorise", "split", "banks", …
+  /// "build", "online", "clip", "exponents", "unmask", "chunk", "stage", "vectorise", "split",
+  /// "banks", …
   std::string name;
   Program program; ///< symbolic; of a pass that does not apply the one before it
   /// What the pass did not do, and why, a line each: "load x[j, i]: …".

@@ -14,6 +14,7 @@
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/stage.h"
+#include "analysis/program/pass/unmask.h"
 #include "analysis/program/pass/vectorise.h"
 #include "analysis/program/text.h"
 #include "analysis/program/verify.h"
@@ -254,6 +255,13 @@ public:
     } else {
       llvm::consumeError(exponents.takeError());
     }
+    auto whole = unmask(program);
+    if (whole) {
+      program = std::move(*whole);
+      ++unmasked;
+    } else {
+      llvm::consumeError(whole.takeError());
+    }
     auto staged = stage(program);
     if (staged) {
       program = std::move(staged->program);
@@ -287,7 +295,7 @@ public:
     run(*concrete, seed);
   }
   double leastTolerance = 0; ///< where operands of sums are rounded otherwise
-  size_t fusions = 0, clips = 0, quick = 0, stagings = 0, vectors = 0, pipelines = 0;
+  size_t fusions = 0, clips = 0, quick = 0, unmasked = 0, stagings = 0, vectors = 0, pipelines = 0;
 
   /// Null where there is none, with `reason`.
   Program *programFor(const Variant &variant) {
