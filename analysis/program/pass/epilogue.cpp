@@ -153,8 +153,8 @@ private:
             }
       }
     constexpr unsigned leastBits = 16;
-    isNarrowed = isOne && narrow && bitWidth(*narrow) >= leastBits &&
-                 bitWidth(*narrow) <= bitWidth(type);
+    isNarrowed =
+        isOne && narrow && bitWidth(*narrow) >= leastBits && bitWidth(*narrow) <= bitWidth(type);
     if (isNarrowed)
       type = *narrow;
   }
@@ -231,9 +231,8 @@ private:
   LayoutSpec layout() const { return {LayoutFamily::Flat, {width}, {}, {part, fast}}; }
 
   Expr alongPart(Expr e) const {
-    return substitute(e, [&](VarId var) {
-      return var == p[slow].var.variable() ? p[part].var : Expr();
-    });
+    return substitute(
+        e, [&](VarId var) { return var == p[slow].var.variable() ? p[part].var : Expr(); });
   }
 
   /// The source of a value along the part.
@@ -265,8 +264,9 @@ private:
       bool isConverted =
           isNarrowed && !node.operands.empty() && isSums(scalar.nodes[node.operands[0]]);
       if (isConverted || (!isNarrowed && isSums(node))) {
+        std::vector<SourceId> own = isConverted ? std::vector<SourceId>() : node.sources;
         node = sumsAsRead();
-        continue;
+        node.sources = std::move(own); // of a conversion they are where it is written
       }
       if (node.index)
         node.index = alongPart(node.index);
@@ -321,9 +321,9 @@ private:
     for (Op &op : moved) {
       std::set<ValueId> uses;
       addUses(op, uses);
-      bool isStep = op.as<StoreOp>() || contains(axesOf(op), slow) ||
-                    std::any_of(uses.begin(), uses.end(),
-                                [&](ValueId id) { return isInLoop.count(id) > 0; });
+      bool isStep =
+          op.as<StoreOp>() || contains(axesOf(op), slow) ||
+          std::any_of(uses.begin(), uses.end(), [&](ValueId id) { return isInLoop.count(id) > 0; });
       if (isStep)
         isInLoop.insert(op.results.begin(), op.results.end());
       rewrite(op);
