@@ -41,7 +41,7 @@ TEST(KernelSteps, LoopsCopiesAndProducts) {
   // 64 x 32 elements of each operand in chunks of eight by 128 threads, two stages ahead.
   EXPECT_EQ(count("2 x copy 16 bytes from %a to shared memory: "), 3u) << steps;
   EXPECT_EQ(count("2 x copy 16 bytes from %b to shared memory: "), 3u) << steps;
-  EXPECT_EQ(count("\n       loop i0, 34 carried\n"
+  EXPECT_EQ(count("\n       loop i0, 33 carried\n"
                   "   10    wait for copies, 1 groups may be in flight\n"
                   "   11    barrier\n         if (i0 + 2) < 4\n"),
             1u)

@@ -46,7 +46,8 @@ const Convolution padded{"2,12,14,32",           "3,3,32,24",       "2,12,14,24"
                          "size=3x3 pad=1_1x1_1", "b01f_01io->b01f", ""};
 
 TEST(LowerConvolution, WindowsAreGatheredAsTheyAreCopied) {
-  CheckOutcome outcome = expectProducts(convolutionSpec(hloOf(padded), {1, 4, 14, 24}, 32));
+  CheckOutcome outcome =
+      expectProducts(convolutionSpec(hloOf(padded), {2, 4, 14, 24}, 32, Instruction::MmaSync, 1));
   // Every element of the windows of a tile, padding left out, and of the kernel; by cp.async.
   int64_t inside = 0; // positions of windows that lie in the image
   for (int64_t y = 0; y < 12; ++y)
@@ -54,9 +55,9 @@ TEST(LowerConvolution, WindowsAreGatheredAsTheyAreCopied) {
       for (int64_t i = -1; i < 2; ++i)
         for (int64_t j = -1; j < 2; ++j)
           inside += y + i >= 0 && y + i < 12 && x + j >= 0 && x + j < 14;
-  int64_t tiles = 2 * 3;
+  int64_t tiles = 3;
   EXPECT_EQ(outcome.counts.asyncCopyBytes, 2 * inside * 32 * 2 + tiles * 9 * 32 * 24 * 2);
-  EXPECT_EQ(outcome.counts.mmaInstructions, tiles * 9 * (64 / 16) * (24 / 8) * (32 / 16));
+  EXPECT_EQ(outcome.counts.mmaInstructions, tiles * 9 * (112 / 16) * (24 / 8) * (32 / 16));
   EXPECT_EQ(outcome.counts.matrixLoadWavefronts, outcome.counts.matrixLoads);
 }
 
@@ -80,7 +81,7 @@ TEST(LowerConvolution, WindowsOfAllKinds) {
   for (const Convolution &kind : kinds)
     for (Instruction instruction : {Instruction::MmaSync, Instruction::Fma})
       for (int64_t stages : {1, 3}) {
-        auto spec = convolutionSpec(hloOf(kind), {}, 16, instruction, 2, stages);
+        auto spec = convolutionSpec(hloOf(kind), {}, 16, instruction, 1, stages);
         const Shape &shape = spec.graph()[resultsOf(spec.graph())[0]].shape;
         for (int64_t extent : shape.dims) // some tiles partial
           spec.rootTile.push_back(std::min<int64_t>(extent, extent > 12 ? 8 : 4));
@@ -94,9 +95,9 @@ TEST(LowerConvolution, OtherTypesAndEpilogues) {
     Convolution c = padded;
     c.type = type;
     c.sum = sum;
-    expectProducts(
-        convolutionSpec(hloOf(c), {1, 4, 8, 24}, 16,
-                        std::string_view(type) == "f16" ? Instruction::MmaSync : Instruction::Fma));
+    expectProducts(convolutionSpec(
+        hloOf(c), {1, 4, 8, 24}, 16,
+        std::string_view(type) == "f16" ? Instruction::MmaSync : Instruction::Fma, 2));
   }
   const char *relu = R"(z = bf16[] constant(0)
   zb = bf16[{0}] broadcast(z), dimensions={{}}
@@ -104,10 +105,10 @@ TEST(LowerConvolution, OtherTypesAndEpilogues) {
   sb = bf16[{0}] broadcast(s), dimensions={{3}}
   a = bf16[{0}] add(c, sb)
   ROOT o = bf16[{0}] maximum(a, zb))";
-  expectProducts(convolutionSpec(hloOf(padded, relu), {1, 4, 14, 24}, 16));
+  expectProducts(convolutionSpec(hloOf(padded, relu), {2, 4, 14, 24}, 16, Instruction::MmaSync, 1));
   expectProducts(convolutionSpec(
       hloOf(padded, "ROOT o = bf16[2,24,14,12] transpose(c), dimensions={{0,3,2,1}}"),
-      {1, 24, 4, 12}, 32));
+      {1, 24, 4, 12}, 32, Instruction::MmaSync, 1));
 }
 
 // A prologue on the image is computed for every window that reads it.
@@ -138,7 +139,7 @@ TEST(LowerConvolution, WhatIsNoProductTakesLoopsAndSaysSo) {
 }
 
 TEST(LowerConvolution, SplitSums) {
-  KernelSpec spec = convolutionSpec(hloOf(padded), {1, 4, 8, 24}, 16);
+  KernelSpec spec = convolutionSpec(hloOf(padded), {1, 4, 8, 24}, 16, Instruction::MmaSync, 2);
   spec.schedule.splitK = 3;
   expectProducts(spec);
 }

@@ -40,9 +40,9 @@ TEST(LowerMma, ProductsAreAsExactAsIsAskedFor) {
   };
   constexpr double tf32 = 4e-3, whole = 5e-5;
   for (const Case &c : {
-           Case{"", Instruction::MmaSync, Instruction::Wgmma, tf32},
-           Case{"algorithm=dot_tf32_tf32_f32", Instruction::MmaSync, Instruction::Wgmma, tf32},
-           Case{"algorithm=dot_bf16_bf16_f32", Instruction::MmaSync, Instruction::Wgmma, tf32},
+           Case{"", Instruction::MmaSync, Instruction::MmaSync, tf32},
+           Case{"algorithm=dot_tf32_tf32_f32", Instruction::MmaSync, Instruction::MmaSync, tf32},
+           Case{"algorithm=dot_bf16_bf16_f32", Instruction::MmaSync, Instruction::MmaSync, tf32},
            Case{"algorithm=dot_tf32_tf32_f32_x3", Instruction::MmaSync, Instruction::MmaSync,
                 whole},
            Case{"algorithm=dot_bf16_bf16_f32_x3", Instruction::MmaSync, Instruction::MmaSync,
@@ -50,7 +50,7 @@ TEST(LowerMma, ProductsAreAsExactAsIsAskedFor) {
            Case{"algorithm=dot_bf16_bf16_f32_x6", Instruction::Fma, Instruction::Fma, whole},
            Case{"algorithm=dot_bf16_bf16_f32_x9", Instruction::Fma, Instruction::Fma, whole},
            Case{"algorithm=dot_f32_f32_f32", Instruction::Fma, Instruction::Fma, whole},
-           Case{"operand_precision={default,default}", Instruction::MmaSync, Instruction::Wgmma,
+           Case{"operand_precision={default,default}", Instruction::MmaSync, Instruction::MmaSync,
                 tf32},
            Case{"operand_precision={high,default}", Instruction::MmaSync, Instruction::MmaSync,
                 whole},
@@ -59,7 +59,7 @@ TEST(LowerMma, ProductsAreAsExactAsIsAskedFor) {
            Case{"operand_precision={default,highest}", Instruction::Fma, Instruction::Fma, whole},
            // The algorithm comes first where both are given.
            Case{"operand_precision={highest,highest}, algorithm=dot_tf32_tf32_f32",
-                Instruction::MmaSync, Instruction::Wgmma, tf32},
+                Instruction::MmaSync, Instruction::MmaSync, tf32},
        }) {
     std::string hlo = matmul(64, 64, 128, true, true, "f32", "f32");
     if (*c.attribute)
@@ -164,7 +164,7 @@ TEST(LowerMma, TailsInEveryDim) {
     for (bool left : {true, false})
       for (bool right : {true, false})
         for (auto [m, n, k, rows, columns, step, warps, stages] :
-             {std::tuple(48, 40, 96, 32, 32, 32, 4, 3), std::tuple(37, 29, 45, 24, 9, 48, 2, 1),
+             {std::tuple(48, 40, 96, 32, 32, 32, 4, 3), std::tuple(37, 29, 45, 37, 29, 48, 2, 1),
               std::tuple(1, 9, 70, 32, 32, 32, 1, 2)})
 
           expectMma(dotSpec(matmul(m, n, k, left, right, types.input, types.result),
@@ -214,7 +214,7 @@ TEST(LowerMma, ProloguesAndEpilogues) {
     for (bool isTransposed : {false, true}) {
       KernelSpec spec = dotSpec(
           fused(input, sum, wide, isTransposed),
-          isTransposed ? std::vector<int64_t>{56, 32} : std::vector<int64_t>{32, 56}, 32, 4, 2);
+          isTransposed ? std::vector<int64_t>{56, 32} : std::vector<int64_t>{32, 56}, 32, 2, 2);
       expectMma(spec, input);
     }
 }
@@ -228,10 +228,8 @@ ENTRY main {{
   ROOT d = f32[3,20,24] dot(a, b), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{2,3}}, rhs_contracting_dims={{1,2}}
 }})",
                                   type);
-    KernelSpec spec = dotSpec(hlo, {1, 16, 24}, 2, 2, 2);
+    KernelSpec spec = dotSpec(hlo, {1, 16, 24}, 2, 1, 2);
     spec.sequential.push_back({"d", 1, 32});
-    expectMma(spec, type);
-    spec.rootTile[0] = 2;
     expectMma(spec, type);
   }
 }
@@ -246,7 +244,7 @@ ENTRY main {{
   ROOT d = {1}[2,9,9,24] convolution(x, k), window={{size=3x3 pad=1_1x1_1}}, dim_labels=b01f_01io->b01f
 }})",
                                     types.input, types.result, features);
-      expectMma(dotSpec(hlo, {1, 4, 8, 24}, std::min<int64_t>(features, 32), 4, 2),
+      expectMma(dotSpec(hlo, {1, 4, 8, 24}, std::min<int64_t>(features, 32), 2, 2),
                 fmt::format("{} of {} features", types.input, features));
     }
 }

@@ -70,6 +70,10 @@ llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind,
   if (!kernel)
     return kernel;
   kernel->kind = toString(kind);
+  if (kind == CodeKind::Dot)
+    for (OpId id : idsOf(graph))
+      if (graph[id].opcode == Opcode::Convolution)
+        kernel->kind = "convolution";
   kernel->code = {kind, plan->instruction};
   kernel->parameters.clear();
   for (OpId id : graph.parameters())

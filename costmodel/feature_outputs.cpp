@@ -46,10 +46,8 @@ template <class Q> void FeatureExtractor<Q>::addPartialSums(const InstanceView &
   f.workspaceBytes += f.ctas * sums;
   f.outsideLoadBytes += sums;
   f.lastLoadBytes += (schedule.splitK - 1.0) * sums;
-  for (const PlanDot<Q> &d : dots.dots) { // batches one after the other
-    f.counterAtomics += d.shape.batch;
-    f.lastRoundTrips += d.shape.batch * (fenceAndCount + schedule.splitK);
-  }
+  f.counterAtomics += double(dots.dots.size());
+  f.lastRoundTrips += double(dots.dots.size()) * (fenceAndCount + schedule.splitK);
   f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
   f.storeBytes += sums + v.elements * width * v.valid * share;
   f.epilogueSharedBytes += 2 * v.elements * width * share;

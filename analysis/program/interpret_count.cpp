@@ -93,7 +93,7 @@ void Interpreter::countDot(const Op &op, const DotOp &o) {
   int64_t warps = extentProduct(tile.layout.warps);
   int64_t blocks = saturatingProduct(high, steps), instructions = 0;
   if (o.way == DotWay::MmaSync) {
-    add(Count::Mmas, saturatingProduct(saturatingProduct(blocks, wide), warps));
+    add(Count::Mmas, saturatingProduct(saturatingProduct(blocks, wide), warps * o.products));
     return;
   }
   for (int64_t column = 0; column < std::min<int64_t>(wide * 8, 1 << 16); column += 256)
@@ -171,7 +171,7 @@ void Interpreter::countShared() {
     int64_t bits = slot.box.size / last * (last + buffer.padElements) *
                    static_cast<int64_t>(bitWidth(buffer.type));
     int64_t bytes = (bits + 7) / 8,
-            unit = buffer.swizzle == 128 && program.producerWarps ? 1024 : 128;
+            unit = buffer.swizzle != 0 && program.producerWarps ? 1024 : 128;
     while (bytes % unit != 0)
       ++bytes;
     for (size_t stage = 0; stage < slots[b].size(); ++stage)

@@ -110,6 +110,7 @@ struct DotOp {
   DotWay way = DotWay::Fma;
   bool isAdded = false;
   uint32_t wait = 0;                ///< wgmma groups that may stay in flight behind it
+  uint32_t products = 1;            ///< 3: of the parts of f32 that TF32 takes and leaves out
   std::optional<LayoutSpec> layout; ///< none: the accumulator's, else all warps along the rows
 };
 struct FullOp {

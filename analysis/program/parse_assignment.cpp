@@ -165,6 +165,8 @@ bool Parser::dot(DotOp &op) {
     return failExpected("fma, mma.sync or wgmma");
   if (consume("wait"))
     op.wait = static_cast<uint32_t>(std::min<int64_t>(integer("groups in flight"), 7));
+  if (consume("products"))
+    op.products = static_cast<uint32_t>(std::min<int64_t>(integer("products"), 7));
   op.layout = layout();
   return !hasFailed();
 }

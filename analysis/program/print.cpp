@@ -216,6 +216,8 @@ private:
   }
   std::string right(const DotOp &o) const {
     std::string wait = o.wait ? fmt::format(" wait {}", o.wait) : "";
+    if (o.products != 1)
+      wait += fmt::format(" products {}", o.products);
     return fmt::format("dot({}, {}) over {} {}{}{}", scalar(o.left), scalar(o.right),
                        axisNames(o.over), toString(o.way), wait, at(o.layout));
   }

@@ -181,7 +181,7 @@ Expr bufferBytes(const Program &program, const Buffer &buffer) {
     bool isLast = i + 1 == buffer.order.size();
     elements = elements * (isLast ? extent + buffer.padElements : extent);
   }
-  bool isWide = buffer.swizzle == 128 && program.producerWarps;
+  bool isWide = buffer.swizzle != 0 && program.producerWarps;
   int64_t unit = isWide ? 1024 : 128;
   Expr bytes = (elements * static_cast<int64_t>(bitWidth(buffer.type))).ceilDiv(8);
   return bytes.ceilDiv(unit) * unit * program.resolved(buffer.stages);

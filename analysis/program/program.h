@@ -160,8 +160,8 @@ std::vector<TileDigit> tileDigitsOf(const Program &program, AxisId axis, Simplif
 bool liesIn(const Buffer &buffer, BufferId other);
 /// Do two buffers share memory?
 bool shareMemory(const Program &program, BufferId a, BufferId b);
-/// Bytes of a buffer's slots together (units of `alignment` each: 1024 under a producer's swizzle
-/// of 128, else 128), over size variables.
+/// Bytes of a buffer's slots together (units of `alignment` each: 1024 of a swizzled one beside a
+/// producer, else 128), over size variables.
 Expr bufferBytes(const Program &program, const Buffer &buffer);
 
 /// Calls visit(op, loops) for every op in order of the text, loops outermost first; `issue` regions

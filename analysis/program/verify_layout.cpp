@@ -83,6 +83,9 @@ void Verifier::checkTypes(const Op &op, const DotOp &dot) {
   bool isFp8 =
       (a == DType::F8E4M3FN || a == DType::F8E5M2) && (b == DType::F8E4M3FN || b == DType::F8E5M2);
   bool isTf32 = a == DType::F32 && b == DType::F32;
+  if (dot.products != 1 && (dot.products != 3 || !isTf32 || dot.way != DotWay::MmaSync))
+    violate(9, op.where,
+            fmt::format("{} products of parts: mma.sync takes 3 of f32", dot.products));
   if (!isHalf && !isByte && !isFp8 && !isTf32)
     violate(9, op.where,
             fmt::format("{} takes two of f16, bf16, f32, two 8-bit integers or two 8-bit floats, "

@@ -142,22 +142,26 @@ void Verifier::checkCopy(const Op &op, const CopyOp &copy, const Place &place) {
   if (tensor.dims.size() > mostRank)
     violate(10, op.where,
             fmt::format("{} has {} dims, tma takes {}", tensor.name, tensor.dims.size(), mostRank));
-  for (size_t i = 0; i < buffer.order.size(); ++i) {
-    Expr extent = resolved(p[buffer.order[i]].extent);
-    bool isInner = i + 1 == buffer.order.size();
-    if (isInner) // a box for each panel of the swizzle's width
-      require(10, op.where, Formula::divides(p.number(128), extent * bits),
-              fmt::format("rows of {} are {} elements of {} bits, no multiple of 16 bytes",
-                          buffer.name, text(extent), bits));
-    if (!isInner || buffer.swizzle == 0)
-      require(10, op.where, Formula::lessEqual(extent, p.number(mostBox)),
-              fmt::format("a box of {} along {}, tma takes {}", text(extent),
-                          p[buffer.order[i]].name, mostBox));
-  }
+  Expr inner = resolved(p[buffer.order.back()].extent);
+  require(10, op.where, Formula::divides(p.number(128), inner * bits),
+          fmt::format("rows of {} are {} elements of {} bits, no multiple of 16 bytes", buffer.name,
+                      text(inner), bits));
   llvm::Expected<std::vector<BoxDim>> box = boxOf(p, copy);
   bool isBox = bool(box);
   if (!isBox)
     llvm::consumeError(box.takeError());
+  for (size_t d = 0; isBox && d < box->size(); ++d) {
+    const BoxDim &dim = (*box)[d];
+    bool isInner = d + 1 == box->size();
+    if (!dim.axis.isValid() || (isInner && buffer.swizzle != 0)) // a box for each panel's width
+      continue;
+    Formula fits = Formula::lessEqual(dim.size, p.number(mostBox));
+    if (isCutInPieces(buffer, dim))
+      fits = fits || Formula::divides(p.number(boxPiece), dim.size);
+    require(10, op.where, fits,
+            fmt::format("a box of {} along {}, tma takes {}", text(dim.size), p[dim.axis].name,
+                        mostBox));
+  }
   for (Expr index : copy.from.index)
     if (!isBox && !index.isConstant() && !index.isVariable())
       violate(

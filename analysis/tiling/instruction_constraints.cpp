@@ -181,14 +181,14 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
            "m tile {0} must be a multiple of 64 for wgmma", {m});
     else
       multiple(m, 16, wholeM, "m");
-    multiple(n, 8, wholeN, "n");
+    multiple(n, isWgmma ? 16 : 8, wholeN, "n");
     if (!isConvolution || !packedConvolutionStep(op, graph[op.operands[1]].shape))
       multiple(k, 256 / bits, wholeK, "k");
     if (isWgmma) {
       need(Formula::divides(view.ctx.constant(4), warps),
            "{0} warps must be a multiple of 4 for wgmma", {warps});
-      need(Formula::divides(warps * 128, m * roundUp(n, 8)),
-           "the 64 x 8 results of the tile {0} x {1} must divide evenly among the {2} warps in "
+      need(Formula::divides(warps * 256, m * roundUp(n, 16)),
+           "the 64 x 16 results of the tile {0} x {1} must divide evenly among the {2} warps in "
            "groups of 4",
            {m, n, warps});
       if (auto why = tmaRefusal(graph, group.group, dot.op))

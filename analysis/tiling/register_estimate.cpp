@@ -229,6 +229,23 @@ void addProducerWarps(Estimate &e, OpId op, Expr needed) {
   e.out.threads = (warps + one + moves * 3) * 32;
 }
 
+/// Sums of a thread as in the code whose registers were measured: rows padded to those of all
+/// warpgroups where the columns can't be parted at lines of 64.
+Expr measuredSums(const Estimate &e, unsigned dot, const DotTiles &tiles) {
+  const ResourceView &view = e.view;
+  const Expr groups = view.parameter("warps").floorDiv(4).max(1);
+  constexpr int64_t maxGroups = 8;
+  Expr below = view.constant(1);
+  for (int64_t g = 2; g <= maxGroups; ++g)
+    below =
+        below.max(isMultiple(groups, g) * isAtLeast(tiles.rows, view.constant(64 * g - 63)) * g);
+  const Expr parts = isMultiple(tiles.columns, groups.floorDiv(below) * 64);
+  const Expr groupRows = parts * below + (view.constant(1) - parts) * groups;
+  const Expr unit = isFloat(view.dtype(dot)) ? view.constant(8)
+                                             : isAtLeast(tiles.columns, view.constant(33)) * 8 + 8;
+  return (roundUp(tiles.rows, groupRows * 64) * roundUp(tiles.columns, unit)).ceilDiv(e.threads);
+}
+
 void addDot(Estimate &e, unsigned dot, Instruction instruction) {
   const ResourceView &view = e.view;
   const Op &op = view.op(dot);
@@ -240,7 +257,7 @@ void addDot(Estimate &e, unsigned dot, Instruction instruction) {
   if (instruction == Instruction::Wgmma) {
     const WarpgroupTiles padded = warpgroupTiles(view, dot, tiles);
     const Expr sums = (padded.rows * padded.columns).ceilDiv(e.threads);
-    e.add(id, RegisterCost::WgmmaAccumulators, sums);
+    e.add(id, RegisterCost::WgmmaAccumulators, measuredSums(e, dot, tiles));
     e.add(id, RegisterCost::WgmmaBeside, one);
     addProducerWarps(e, id, sums + warpgroupRegistersBesideSums);
     return;

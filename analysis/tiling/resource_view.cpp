@@ -71,9 +71,6 @@ Expr lanesFor(const ResourceView &view, int64_t extent, Expr tile) {
   return lanes;
 }
 
-namespace {
-/// Products for one element of a convolution, without window elements that meet only padding or the
-/// gaps of a dilated image.
 std::optional<int64_t> productsOf(const Graph &graph, OpId convolution) {
   ExprContext context;
   auto maps = outputToOperands(graph, convolution, context);
@@ -88,7 +85,6 @@ std::optional<int64_t> productsOf(const Graph &graph, OpId convolution) {
     products *= range.domain.isEmpty() ? 1 : range.domain.hi - range.domain.lo + 1;
   return products;
 }
-} // namespace
 
 std::vector<DotSide> dotSides(const ResourceView &view, unsigned dot) {
   const TileInstance &instance = view.group.instances[dot];
@@ -130,20 +126,15 @@ DotTiles dotTiles(const ResourceView &view, unsigned dot) {
 
 WarpgroupTiles warpgroupTiles(const ResourceView &view, unsigned dot, const DotTiles &tiles) {
   const Expr groups = view.parameter("warps").floorDiv(4).max(1);
-  // As many warpgroups along the rows as have rows, if the others can split the columns.
+  // As many warpgroups along the rows as have whole instructions there.
   constexpr int64_t maxGroups = 8;
-  Expr below = view.constant(1);
-  for (int64_t g = 2; g <= maxGroups; ++g)
-    below =
-        below.max(isMultiple(groups, g) * isAtLeast(tiles.rows, view.constant(64 * g - 63)) * g);
-  const Expr parts = isMultiple(tiles.columns, groups.floorDiv(below) * 64);
   WarpgroupTiles result;
-  result.groupRows = parts * below + (view.constant(1) - parts) * groups;
-  result.rows = roundUp(tiles.rows, result.groupRows * 64);
-  // Integer sums beyond 32 columns come in multiples of 16.
-  const Expr unit = isFloat(view.dtype(dot)) ? view.constant(8)
-                                             : isAtLeast(tiles.columns, view.constant(33)) * 8 + 8;
-  result.columns = roundUp(tiles.columns, unit);
+  result.groupRows = view.constant(1);
+  for (int64_t g = 2; g <= maxGroups; ++g)
+    result.groupRows =
+        result.groupRows.max(isMultiple(groups, g) * isMultiple(tiles.rows, 64 * g) * g);
+  result.rows = roundUp(tiles.rows, 64);
+  result.columns = roundUp(tiles.columns, 16); // whole lines of the right operand
   return result;
 }
 

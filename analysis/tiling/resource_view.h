@@ -50,6 +50,9 @@ Expr roundUp(Expr value, Expr unit);
 /// Which side of a dot, or of a convolution as one, each root dim belongs to; those that no dim of
 /// the dot follows have one element, and count as batch dims.
 std::vector<DotSide> dotSides(const ResourceView &view, unsigned dot);
+/// Products for one element of a convolution, without window elements that meet only padding or the
+/// gaps of a dilated image.
+std::optional<int64_t> productsOf(const Graph &graph, OpId convolution);
 
 /// The tiles of a dot, or of a convolution as one: products of the root's tile sizes by the side of
 /// the dot that each dim belongs to, and elements of K in a step.

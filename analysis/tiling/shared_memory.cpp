@@ -1,6 +1,7 @@
 // Shared memory of a CTA, exact to the byte, for each kind of lowering.
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resource_view.h"
+#include "analysis/tiling/strided_view.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -49,17 +50,42 @@ void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resou
                                stages * (4 * barrierBytes) + barrierBytes});
 }
 
-/// True if the right operand's columns are contiguous in memory.
-bool isColumnMinor(const ResourceView &view, unsigned dot) {
-  const DotDims &dims = view.op(dot).attrs.dot;
-  const Shape &rhs = view.graph[view.op(dot).operands[1]].shape;
-  for (int64_t dim : rhs.minorToMajorOrDefault()) {
-    if (rhs.dims[static_cast<size_t>(dim)] == 1)
-      continue;
-    for (const std::vector<int64_t> *list : {&dims.rhsContracting, &dims.rhsBatch})
-      if (std::find(list->begin(), list->end(), dim) != list->end())
-        return false;
-    return true;
+/// An input that is copied for an operand of a dot.
+struct CopiedInput {
+  unsigned instance;
+  bool isMoved; ///< its elements are the operand's
+};
+
+void addCopied(const ResourceView &view, unsigned instance, bool isMoved,
+               std::vector<CopiedInput> &out) {
+  const TileInstance &at = view.group.instances[instance];
+  if (at.isInput) {
+    bool isKnown = std::any_of(out.begin(), out.end(), [&](const CopiedInput &other) {
+      return other.instance == instance;
+    });
+    if (!isKnown && !view.shapeOf(at.op).dims.empty())
+      out.push_back({instance, isMoved});
+    return;
+  }
+  isMoved = isMoved && (movesElements(view.graph, view.graph[at.op]) ||
+                        view.graph[at.op].opcode == Opcode::Pad);
+  for (unsigned operand : at.operands)
+    addCopied(view, operand, isMoved, out);
+}
+
+/// Is there a tile of the root whose number or size an instance's tile depends on?
+bool dependsOn(const ResourceView &view, unsigned instance, const std::vector<DotSide> &sides,
+               DotSide side) {
+  std::set<VarId> used;
+  for (const TileDim &dim : view.group.instances[instance].tile.dims)
+    for (Expr e : {dim.offset, dim.size})
+      for (VarId var : variablesOf(e))
+        used.insert(var);
+  for (size_t i = 0; i < sides.size(); ++i) {
+    const TileParameter &of = view.group.space.parameters[i];
+    if (sides[i] == side && of.extent > 1 &&
+        (used.count(of.index.variable()) > 0 || used.count(of.size.variable()) > 0))
+      return true;
   }
   return false;
 }
@@ -70,20 +96,16 @@ void addDot(const ResourceView &view, unsigned dot, Instruction instruction, Res
   const DotTiles tiles = dotTiles(view, dot);
   const Expr stages = view.parameter("stages");
   const bool isWgmma = instruction == Instruction::Wgmma;
-  // fma takes operands in the type of the sums; matrix instructions in their own type, with K
-  // padded to whole products.
-  const DType result = view.dtype(dot);
-  const DType sums = isFloat(result) && result != DType::F64 ? DType::F32 : result;
+  // Matrix instructions take whole products along K.
   const bool isMatrix = instruction != Instruction::Fma;
-  const int64_t bytes =
-      std::max(1u, bitWidth(isMatrix ? view.shapeOf(op.operands[0]).dtype : sums) / 8);
+  const int64_t bytes = std::max(1u, bitWidth(view.shapeOf(op.operands[0]).dtype) / 8);
   Expr across[2] = {tiles.rows, tiles.columns}, step = tiles.step;
   if (isMatrix)
     step = roundUp(step, kBytes / bytes);
   if (isWgmma) {
     const WarpgroupTiles padded = warpgroupTiles(view, dot, tiles);
     across[0] = padded.rows;
-    across[1] = isColumnMinor(view, dot) ? roundUp(padded.columns, kBytes / bytes) : padded.columns;
+    across[1] = padded.columns;
   } else if (isMatrix) {
     across[0] = roundUp(across[0], 16);
     across[1] = roundUp(across[1], 8);
@@ -97,15 +119,40 @@ void addDot(const ResourceView &view, unsigned dot, Instruction instruction, Res
         view.constant(kernel.dims[static_cast<size_t>(op.attrs.conv.kernelOutput)] / groups),
         tiles.columns);
   }
-  for (size_t k = 0; k < 2; ++k)
-    out.sharedItems.push_back(
-        {id,
-         fmt::format("operand {} of %{} (%{}), staged", k, op.name,
-                     view.graph[op.operands[k]].name),
-         roundUp(across[k] * step * bytes, isWgmma ? swizzleUnit : tileUnit) * stages * isProduct});
+  const std::vector<DotSide> sides = dotSides(view, dot);
+  const bool isConvolution = op.opcode == Opcode::Convolution;
+  int64_t products = isConvolution ? productsOf(view.graph, id).value_or(2) : 1;
+  for (unsigned parameter : view.group.instances[dot].reduces)
+    products *= view.group.space.parameters[parameter].extent;
+  if (products == 1) // of two elements that threads read
+    return;
+  for (size_t k = 0; k < 2; ++k) {
+    // What an operand is computed of is copied as it is read.
+    std::vector<CopiedInput> inputs;
+    addCopied(view, view.group.instances[dot].operands[k], true, inputs);
+    Expr all = view.constant(0);
+    for (const CopiedInput &input : inputs) {
+      const TileInstance &at = view.group.instances[input.instance];
+      const bool isWhole = input.isMoved || isConvolution;
+      if (!isWhole && at.loops.empty())
+        continue; // in registers
+      const DotSide side = k == 0 ? DotSide::Rows : DotSide::Columns;
+      Expr elements = step;
+      if (dependsOn(view, input.instance, sides, side) || (isMatrix && isWhole) || isConvolution)
+        elements = elements * across[k];
+      if (dependsOn(view, input.instance, sides, DotSide::Batch))
+        elements = elements * tiles.batch;
+      Expr size = (elements * int64_t(bitWidth(view.shapeOf(at.op).dtype))).ceilDiv(8);
+      all = all + roundUp(size, isWgmma ? swizzleUnit : tileUnit) * stages * isProduct;
+    }
+    out.sharedItems.push_back({id,
+                               fmt::format("operand {} of %{} (%{}), staged", k, op.name,
+                                           view.graph[op.operands[k]].name),
+                               all});
+  }
   if (isWgmma)
     out.sharedItems.push_back(
-        {id, fmt::format("barriers of %{}", op.name), stages * (2 * barrierBytes)});
+        {id, fmt::format("barriers of %{}", op.name), stages * (4 * barrierBytes)});
 }
 
 /// The users of each instance.

@@ -69,6 +69,8 @@ struct OpenCopy {
 /// A view of a tensor for TMA, and which copy it is for.
 struct PlannedMap {
   unsigned number = 0;
+  int64_t pieces = 1, pieceRows = 0; ///< of a slot's rows, a box each
+  size_t cutDim = 0;                 ///< of the box, that pieces lie along
   int64_t panels = 1, panelBytes = 0, panelElements = 0;
   std::vector<program::BoxDim> box = {};
 };

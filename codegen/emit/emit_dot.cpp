@@ -170,6 +170,37 @@ llvm::Expected<Values> fragmentOf(Emission &e, const Op &op, const ScalarExpr &s
 
 namespace {
 
+/// The words of a fragment of f32, and what TF32 leaves out of them. Infinities and NaNs are 0 in
+/// both: they count in the product of the whole words alone.
+struct Tf32Parts {
+  Values taken, rest;
+};
+
+Tf32Parts partsOf(KernelBuilder &k, const Values &words) {
+  llvm::IRBuilder<> &b = k.b;
+  constexpr int64_t tf32Bits = -0x2000; // all but the low 13
+  Tf32Parts parts;
+  for (llvm::Value *word : words) {
+    llvm::Value *taken = b.CreateBitCast(b.CreateAnd(word, k.c32(tf32Bits)), k.f32);
+    llvm::Value *rest = b.CreateFSub(b.CreateBitCast(word, k.f32), taken);
+    llvm::Value *isFinite = b.CreateFCmpORD(rest, rest);
+    parts.taken.push_back(b.CreateSelect(isFinite, word, k.c32(0)));
+    parts.rest.push_back(b.CreateBitCast(b.CreateSelect(isFinite, rest, k.cf(0)), k.i32));
+  }
+  return parts;
+}
+
+/// The sums of a 16 x 8 block with the products of two fragments.
+Values multiply(KernelBuilder &k, const DotOp &o, const MatrixTypes &types, const Values &left,
+                const Values &right, Values sums) {
+  if (o.products > 1) { // the small ones first
+    Tf32Parts a = partsOf(k, left), b = partsOf(k, right);
+    sums = k.mma(types, a.rest, b.taken, sums);
+    sums = k.mma(types, a.taken, b.rest, sums);
+  }
+  return k.mma(types, left, right, sums);
+}
+
 /// Fragments of one operand: from a buffer by ldmatrix, or from registers.
 class MmaOperand {
 public:
@@ -250,8 +281,8 @@ llvm::Error emitMmaDot(Emission &e, const Op &op, const DotOp &o) {
         // Back and forth, so that consecutive instructions share a fragment.
         int64_t j = i % 2 ? shape.blocksJ - 1 - n : n;
         auto sum = sums.begin() + (i * shape.blocksJ + j) * 4;
-        Values next = e.k.mma(types, rows[static_cast<size_t>(i)], columns[static_cast<size_t>(j)],
-                              Values(sum, sum + 4));
+        Values next = multiply(e.k, o, types, rows[static_cast<size_t>(i)],
+                               columns[static_cast<size_t>(j)], Values(sum, sum + 4));
         std::copy(next.begin(), next.end(), sum);
       }
   }

@@ -8,6 +8,8 @@ namespace tilewright::emit {
 
 namespace {
 
+constexpr int64_t mostBox = 256; ///< elements along a dim
+
 llvm::Error refuseCopy(const Program &p, const Op &op, std::string message) {
   return p.errorAt(op.where, std::move(message), DiagClass::Unsupported);
 }
@@ -59,8 +61,17 @@ llvm::Expected<std::vector<TensorMap>> planMaps(const Program &p, const SharedPl
         map.strides.push_back(stride);
       map.dims.push_back(extent);
       stride *= extent;
-      int64_t size = dim.axis.isValid() ? p[dim.axis].extent.constant() : 1;
-      map.box.push_back(n + 1 == box->size() ? planned.panelElements : size);
+      int64_t size = dim.size.constant();
+      if (n + 1 == box->size()) {
+        size = planned.panelElements;
+      } else if (size > mostBox && program::isCutInPieces(buffer, dim)) {
+        while (size > mostBox || dim.size.constant() % size != 0)
+          size = std::min(size, mostBox + program::boxPiece) - program::boxPiece;
+        planned.pieces = dim.size.constant() / size;
+        planned.pieceRows = size;
+        planned.cutDim = n;
+      }
+      map.box.push_back(size);
     }
     planned.box = std::move(*box);
     maps[&op] = planned;
@@ -86,11 +97,16 @@ void emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Value *slo
       start = e.index.simplify(start + e.coordinate(axis, e.number(0)));
     starts.push_back(e.b.CreateSExtOrTrunc(e.index.index(start), e.k.i32));
   }
-  for (int64_t panel = 0; panel < map.panels; ++panel) {
-    Values at = starts;
-    at[0] = e.b.CreateAdd(at[0], e.k.c32(panel * map.panelElements));
-    e.k.copyTensor(map.number, e.b.CreateAdd(slot, e.k.c32(panel * map.panelBytes)), barrier, at);
-  }
+  const int64_t pieceBytes = map.panelBytes / map.pieces;
+  for (int64_t panel = 0; panel < map.panels; ++panel)
+    for (int64_t piece = 0; piece < map.pieces; ++piece) {
+      Values at = starts;
+      at[0] = e.b.CreateAdd(at[0], e.k.c32(panel * map.panelElements));
+      llvm::Value *&cut = at[map.box.size() - 1 - map.cutDim];
+      cut = e.b.CreateAdd(cut, e.k.c32(piece * map.pieceRows));
+      llvm::Value *to = e.b.CreateAdd(slot, e.k.c32(panel * map.panelBytes + piece * pieceBytes));
+      e.k.copyTensor(map.number, to, barrier, at);
+    }
 }
 
 namespace {

@@ -61,6 +61,7 @@ llvm::Expected<BufferPlace> placeOf(const Program &p, const Buffer &buffer) {
   place.stages = numberOr(buffer.stages, 1);
   place.slotBytes = numberOr(bufferBytes(p, buffer), 0) / place.stages;
   place.swizzle = buffer.swizzle;
+  place.isOfWords = bitWidth(buffer.type) == 32 && !p.producerWarps;
   for (size_t i = 0; i + 1 < buffer.order.size(); ++i)
     place.rows *= numberOr(p[buffer.order[i]].extent, 1);
   int64_t bits = (numberOr(p[buffer.order.back()].extent, 1) + buffer.padElements) *
@@ -135,7 +136,7 @@ private:
     constexpr int64_t wide = 1024;
     for (bool isWide : {true, false})
       for (size_t i = 0; i < p.buffers.size(); ++i) {
-        bool takesWide = p.buffers[i].swizzle == 128 && p.producerWarps;
+        bool takesWide = p.buffers[i].swizzle != 0 && p.producerWarps;
         if (!p.buffers[i].alias.isValid() && takesWide == isWide)
           plan.buffers[i].offset =
               take(plan.buffers[i].slotBytes * plan.buffers[i].stages, isWide ? wide : 128);

@@ -33,6 +33,9 @@ struct BufferPlace {
   int64_t stages = 1, slotBytes = 0;
   int64_t rows = 1, pitch = 0; ///< of all axes but the last; padding included
   int64_t swizzle = 0;
+  /// Words are read across rows, too: chunks of neighbouring rows lie two apart, so that eight
+  /// words of each of four rows meet no banks. What TMA fills is as it swizzles.
+  bool isOfWords = false;
   unsigned elementBits = 8;
   Permutation permutation; ///< none: a span of 1
   int64_t panelBytes() const { return rows * swizzle; }

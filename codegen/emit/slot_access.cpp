@@ -47,6 +47,10 @@ llvm::Value *SlotAddress::from(llvm::Value *row, llvm::Value *byte) {
   int64_t width = place.swizzle, chunks = width / 16;
   auto shift = std::countr_zero(static_cast<uint64_t>(128 / width));
   llvm::Value *pattern = b.CreateAnd(b.CreateLShr(row, shift), e.k.c32(chunks - 1));
+  if (place.isOfWords && chunks > 2) { // its highest bit becomes the lowest
+    llvm::Value *high = b.CreateLShr(pattern, std::countr_zero(static_cast<uint64_t>(chunks)) - 1);
+    pattern = b.CreateAnd(b.CreateOr(b.CreateShl(pattern, 1), high), e.k.c32(chunks - 1));
+  }
   llvm::Value *inPanel = b.CreateAnd(byte, e.k.c32(width - 1));
   llvm::Value *panel = b.CreateLShr(byte, std::countr_zero(static_cast<uint64_t>(width)));
   llvm::Value *swizzled = b.CreateXor(inPanel, b.CreateShl(pattern, 4));

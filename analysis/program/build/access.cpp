@@ -29,7 +29,8 @@ Builder::Made Builder::load(TensorId tensor, const Shape &shape, const Coordinat
   if (isComplex(shape.dtype))
     loadOp.from.index.push_back(p.number(part));
   for (const MapConstraint &condition : guard) {
-    bool isImplied = false;
+    // Results beyond the end of the root are not stored, whatever they are made of.
+    bool isImplied = std::find(rootGuard.begin(), rootGuard.end(), condition) != rootGuard.end();
     for (size_t d = 0; d < at.size() && !isImplied; ++d)
       isImplied = followsFrom(condition, at[d], shape.dims[d], *simplifier);
     if (isImplied)

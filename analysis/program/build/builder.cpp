@@ -22,7 +22,8 @@ llvm::Expected<Program> Builder::run() {
   if (llvm::Error error = makeTensors())
     return error;
   makeSizes();
-  makeAxes();
+  if (llvm::Error error = makeAxes())
+    return error;
   makeLayoutSizes();
   if (llvm::Error error = storeResults())
     return error;
@@ -107,25 +108,14 @@ std::vector<unsigned> Builder::axisOrder() const {
         add(frame.joined[dim] && isWhole(dim) ? *frame.joined[dim] : dim);
     }
   for (unsigned parameter : frame.reduced)
-    add(parameter);
+    if (!frame.dot.isValid())
+      add(parameter);
   if (frame.fastest) {
     auto at = std::find(order.begin(), order.end(), *frame.fastest);
     if (at != order.end())
       std::rotate(at, at + 1, order.end());
   }
   return order;
-}
-
-/// Elements of a dim that are a multiple of what the matrix instruction takes: its left operand's
-/// rows are the last but one of the root's dims in memory.
-int64_t Builder::wholeInstructions(unsigned parameter) const {
-  if (std::binary_search(frame.reduced.begin(), frame.reduced.end(), parameter))
-    return 256 / static_cast<int64_t>(bitWidth(graph[graph[frame.dot].operands[0]].shape.dtype));
-  std::vector<unsigned> order = axisOrder();
-  std::erase_if(order, [&](unsigned other) { return other >= frame.isRow.size(); });
-  if (parameter == order.back())
-    return 8;
-  return variant.instruction == Instruction::Wgmma ? 64 : 16;
 }
 
 AxisId Builder::makeAxis(unsigned parameter) {
@@ -160,7 +150,7 @@ AxisId Builder::makeAxis(unsigned parameter) {
         axis.extent = rowStep(parameter, axis);
     }
     if (isPadded(parameter)) {
-      int64_t unit = wholeInstructions(parameter);
+      int64_t unit = wholeInstructions(frame.sides[parameter]);
       axis.extent = p.number((of.extent + unit - 1) / unit * unit);
     }
     axis.origin = axis.extent * index;
@@ -169,19 +159,28 @@ AxisId Builder::makeAxis(unsigned parameter) {
   return AxisId{static_cast<uint32_t>(p.axes.size() - 1)};
 }
 
-void Builder::makeAxes() {
-  const auto rank = static_cast<unsigned>(frame.isRow.size());
-  for (unsigned dim = 0; dim < rank; ++dim) {
-    const TileParameter &of = group.space.parameters[dim];
-    if (of.extent <= 1 || isWhole(dim))
-      continue;
-    std::string name = names.of("pqrs");
-    Expr size = isOne(dim) ? p.number(1) : context.variable(VarKind::TileParam, of.name);
-    programIds[dim] = context.variable(VarKind::ProgramId, name);
-    if (isOne(dim))
-      bounds.set(programIds[dim], Interval::ofExtent(of.extent));
-    p.grid.variables.push_back({name, programIds[dim], p.number(of.extent).ceilDiv(size)});
+llvm::Error Builder::makeAxes() {
+  if (frame.dot.isValid()) {
+    if (variant.instruction == Instruction::Fma)
+      makeTileAxes();
+    else if (llvm::Error error = makeMatrixAxes())
+      return error;
+    if (llvm::Error error = makeContractedAxis())
+      return error;
+  } else {
+    makeTileAxes();
   }
+  simplifier.emplace(context, bounds);
+  rootGuard = simplified(rootGuard);
+  return llvm::Error::success();
+}
+
+/// An axis for each dim that a tile has several elements of.
+void Builder::makeTileAxes() {
+  const auto rank = static_cast<unsigned>(frame.isRow.size());
+  for (unsigned dim = 0; dim < rank; ++dim)
+    if (group.space.parameters[dim].extent > 1 && !isWhole(dim))
+      makeGridVariable(dim);
   for (unsigned parameter : axisOrder())
     axisOf[parameter] = makeAxis(parameter);
   for (unsigned dim = 0; dim < rank; ++dim) {
@@ -204,7 +203,6 @@ void Builder::makeAxes() {
         wide += axisOf[parameter].has_value();
       takesAllAxes |= wide > 1;
     }
-  simplifier.emplace(context, bounds);
 }
 
 /// Warps along the rows of mma.sync's results. A warp reads rows / r + columns · r / W lines of
@@ -219,11 +217,6 @@ Expr Builder::rowsOfWarps() {
   Expr most = p.warps.pow2Divisor().min(rows.floorDiv(16).max(1).pow2Divisor());
   Expr least = p.warps.ceilDiv(columns.floorDiv(8).max(1).pow2Divisor());
   return fewest.max(least).min(most);
-}
-
-/// Warpgroups one below the other as long as there are 64 rows for each.
-Expr Builder::warpgroupRows(Expr rows) const {
-  return p.warps.floorDiv(4).pow2Divisor().min(rows.floorDiv(64).max(1).pow2Divisor());
 }
 
 /// `let V`: neighbours that a thread holds; of matrix instructions how warps lie.
@@ -357,6 +350,8 @@ std::optional<Coordinates> Builder::coordinatesOf(OpId root) {
   const Shape &tiled = *resultShape(graph[frame.root], {});
   if (root == frame.root || shape.dims == tiled.dims)
     return rootAt;
+  if (!rootGuard.empty()) // an element beyond the end of a dim is another one in another shape
+    return std::nullopt;
   auto at = std::find(group.group.roots.begin(), group.group.roots.end(), root);
   const TileInstance &instance =
       group.instances[group.roots[static_cast<size_t>(at - group.group.roots.begin())]];
@@ -393,13 +388,15 @@ llvm::Error Builder::store(OpId root, const Coordinates &at) {
   const bool isOfParts = isComplex(graph[root].shape.dtype);
   for (unsigned each = 0; each < (isOfParts ? 2 : 1); ++each) {
     part = each;
-    Made made = value(root, at, {});
+    Made made = value(root, at, rootGuard);
     part = 0;
     if (!made)
       return made.takeError();
     StoreOp op;
     op.to.tensor = resultOf.at(root);
     std::vector<int64_t> order = graph[root].shape.minorToMajorOrDefault();
+    for (const SingleSide &single : singleSides)
+      op.to.index.push_back(p[single.axis].var);
     for (size_t i = order.size(); i-- > 0;)
       op.to.index.push_back(at[static_cast<size_t>(order[i])]);
     if (isOfParts)

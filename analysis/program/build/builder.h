@@ -8,6 +8,7 @@
 //   pointwise.cpp     elementwise ops as scalar expressions
 //   reduce.cpp        reductions
 //   reduce_index.cpp  argmax and argmin
+//   matrix_axes.cpp   axes of a dot of tiles
 //   dot.cpp           a dot of tiles
 //   chain.cpp         dots beside dots and reductions
 //   windowed.cpp      loops over windows and contracted dims
@@ -67,12 +68,12 @@ private:
   // builder.cpp
   llvm::Error makeTensors();
   void makeSizes();
-  void makeAxes();
+  llvm::Error makeAxes();
+  void makeTileAxes();
   AxisId makeAxis(unsigned parameter);
   std::vector<unsigned> axisOrder() const;
   void makeLayoutSizes();
   Expr rowsOfWarps();
-  Expr warpgroupRows(Expr rows) const;
   std::optional<LayoutSpec> layoutOf(const AxisSet &axes) const;
   std::optional<Coordinates> coordinatesOf(OpId root);
   std::optional<Coordinates> readAt(OpId from, const Coordinates &at, OpId op);
@@ -87,7 +88,6 @@ private:
   bool isPadded(unsigned parameter) const {
     return parameter < variant.isPadded.size() && variant.isPadded[parameter];
   }
-  int64_t wholeInstructions(unsigned parameter) const;
   AxisId rowAxis() const;
   llvm::Error expectHeld() const;
   bool isStepped(unsigned parameter) const { return bool(steps[parameter]); }
@@ -181,6 +181,13 @@ private:
   llvm::Expected<Pass> openPass(OpId op, const Coordinates &at, const Guard &guard);
   void closeLoops(const Pass &pass);
   Leaf reduced(const Pass &pass, Monoid monoid, const Leaf &of);
+  // matrix_axes.cpp
+  int64_t wholeInstructions(std::optional<DotSide> side) const;
+  llvm::Error makeContractedAxis();
+  void makeGridVariable(unsigned dim);
+  llvm::Error makeMatrixAxes();
+  AxisId makeSide(DotSide side, const std::vector<unsigned> &dims);
+  Expr warpgroupRows(Expr rows) const;
   // dot.cpp
   /// The contracted dims of a dot: their parameters, what stands for them, and their axes.
   struct Contracted {
@@ -189,6 +196,11 @@ private:
     AxisSet over;
   };
   llvm::Expected<Contracted> contracted(OpId dot);
+  std::optional<DotSide> sideOf(AxisId axis) const;
+  Guard guardOf(DotSide side, const Guard &guard) const;
+  static bool isPlain(const ScalarExpr &scalar);
+  llvm::Expected<ScalarExpr> operandAt(OpId dot, unsigned number, const Coordinates &at,
+                                       const Guard &guard);
   Made product(OpId op, const Coordinates &at, const Guard &guard);
   llvm::Expected<ScalarExpr> operandOf(OpId dot, const Leaf &leaf);
   llvm::Expected<BufferId> ringOf(OpId dot, ValueId load);
@@ -275,6 +287,22 @@ private:
   Expr vector, threads;       ///< V and G of layouts
   Expr warpRows, warpColumns; ///< WR and WC of results of matrix instructions; null: no such
   Coordinates rootAt;
+  Guard rootGuard; ///< where these are coordinates of the root
+  /// What the dot of a frame with one sums over, as one axis.
+  struct Summed {
+    std::optional<AxisId> axis; ///< none: one product
+    std::vector<MapVariable> ranges;
+    std::vector<Binding> bound;
+    std::string name; ///< of the loop
+    Expr step, trips;
+    std::optional<MapConstraint> within; ///< lanes that are elements of the step
+  } summed;
+  /// Sides of the dot without dims, which have one lane of an instruction's.
+  struct SingleSide {
+    DotSide side;
+    AxisId axis;
+  };
+  std::vector<SingleSide> singleSides;
   std::map<OpId, TensorId> tensorOf, resultOf;
   std::vector<Level> levels;
   std::vector<unsigned> valueLevels; ///< by value

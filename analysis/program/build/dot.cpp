@@ -98,6 +98,8 @@ llvm::Expected<ScalarExpr> Builder::operandOf(OpId dot, const Leaf &leaf) {
         operand = at[operand];
       at.push_back(result.add(std::move(node)));
     }
+    std::vector<SourceId> &sources = result.nodes[at.back()].sources;
+    sources.insert(sources.end(), of.sources.begin(), of.sources.end());
     return at.back();
   };
   auto root = copy(leaf);
@@ -122,41 +124,108 @@ llvm::Expected<Builder::Contracted> Builder::contracted(OpId dot) {
   return result;
 }
 
-Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guard) {
-  const tilewright::Op &op = graph[id];
+/// The side of the dot that an axis goes along; nothing for what is contracted.
+std::optional<DotSide> Builder::sideOf(AxisId axis) const {
+  if (warpRows && rowAxes.size() == 2)
+    for (size_t side : {0, 1})
+      if (rowAxes[side] == axis)
+        return side == 0 ? DotSide::Rows : DotSide::Columns;
+  for (size_t dim = 0; dim < frame.sides.size(); ++dim)
+    if (axisOf[dim] == axis)
+      return frame.sides[dim];
+  return std::nullopt;
+}
+
+/// What of a guard has to do with an operand, and which of its lanes are elements.
+Guard Builder::guardOf(DotSide side, const Guard &guard) const {
+  Guard result;
+  for (const MapConstraint &condition : guard) {
+    AxisSet axes = p.axesOf(condition.expr);
+    if (std::all_of(axes.begin(), axes.end(), [&](AxisId axis) {
+          std::optional<DotSide> of = sideOf(axis);
+          return of == side || of == DotSide::Batch;
+        }))
+      result.push_back(condition);
+  }
+  if (summed.within)
+    result.push_back(*summed.within);
+  for (const SingleSide &single : singleSides)
+    if (single.side == side)
+      result.push_back({p[single.axis].var, Interval::point(0), 1, 0});
+  return result;
+}
+
+/// An operand of the dot, as an expression over slots.
+llvm::Expected<ScalarExpr> Builder::operandAt(OpId id, unsigned number, const Coordinates &at,
+                                              const Guard &guard) {
   auto maps = indexing(id);
   if (!maps)
     return maps.takeError();
-  if (variant.instruction == Instruction::MmaSync && op.operands.size() == 2 &&
-      graph[op.operands[0]].shape.dtype == DType::F32 && tf32Products(graph, op) != 1)
-    return unsupported(id, "by several products of TF32");
-  auto summed = contracted(id);
-  if (!summed)
-    return summed.takeError();
-  const auto &[parameters, bound, over] = *summed;
-  if (over.empty()) // a product of one element
-    return windowed(id, **maps, at, guard, 0);
+  const DotSide side = number == 0 ? DotSide::Rows : DotSide::Columns;
+  Coordinates here = at;
+  if (graph[id].opcode == Opcode::Convolution && number == 0) // a tile lies in one feature group
+    for (Expr &coordinate : here)
+      coordinate = substitute(coordinate, [&](VarId var) {
+        AxisId axis = p.axisOf(var);
+        bool isColumn = axis.isValid() && sideOf(axis) == DotSide::Columns;
+        return isColumn ? p[axis].origin : Expr();
+      });
+  Guard own = guardOf(side, guard), conditions;
+  IndexMap map = (*maps)->operands[number].maps[0];
+  if (graph[id].opcode == Opcode::Convolution && number == 1) // a zero of the image is enough
+    map = IndexMap(context, {map.variables().begin(), map.variables().end()},
+                   {map.results().begin(), map.results().end()});
+  Made read = throughMap(id, number, map, here, own, &conditions, summed.bound);
+  if (!read)
+    return read.takeError();
+  // A tile of all of them where a load is the same along an axis.
+  AxisSet wanted{*summed.axis};
+  if (warpRows)
+    insert(wanted, rowAxes[number]);
+  if (read->kind == ScalarNode::Kind::Value && openLoad(read->value) &&
+      valueLevels[read->value.index] + 1 == levels.size())
+    unite(p[read->value].tile.axes, wanted);
+  auto operand = operandOf(id, *read);
+  if (!operand)
+    return operand;
+  if (isPlain(*operand) || padOfSlots(*operand).is(0))
+    return operand;
+  conditions.insert(conditions.end(), own.begin(), own.end());
+  auto isThere = predicate(id, conditions);
+  if (!isThere)
+    return isThere.takeError();
+  if (*isThere) {
+    Made chosen = select(*isThere, *read, numberOf(0), read->type);
+    if (!chosen)
+      return chosen.takeError();
+    operand = operandOf(id, *chosen);
+    if (!operand)
+      return operand;
+  }
+  clearBeyond(*operand, {*summed.axis});
+  return operand;
+}
+
+/// One slot as it is.
+bool Builder::isPlain(const ScalarExpr &scalar) {
+  return scalar.nodes.size() == 1 && scalar.root().kind == ScalarNode::Kind::Slot;
+}
+
+Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guard) {
+  const tilewright::Op &op = graph[id];
+  const AxisSet over{*summed.axis};
   unsigned outer = levelOf(at, guard);
   Aside aside = putAside(outer);
-  unsigned opened = openSteps(outer, parameters);
+  openLoop(outer, summed.step, summed.name, summed.trips);
   std::vector<ScalarExpr> operands;
   for (unsigned i = 0; i < 2; ++i) {
-    if ((*maps)->operands[i].maps.size() != 1)
-      return unsupported(id, "an operand is read at several places");
-    Made read = throughMap(id, i, (*maps)->operands[i].maps[0], at, guard, nullptr, bound);
-    if (!read)
-      return read;
-    auto operand = operandOf(id, *read);
+    auto operand = operandAt(id, i, at, guard);
     if (!operand)
       return operand.takeError();
     if (!without(over, p.axesOf(*operand)).empty())
       return unsupported(id, "an operand is the same along the contracted dim");
-    bool isDirect = operand->nodes.size() == 1;
-    if (!isDirect && variant.instruction != Instruction::Fma)
-      return unsupported(id, fmt::format("an operand of {} is computed",
-                                         tilewright::toString(variant.instruction)));
-    if (!isDirect && !padOfSlots(*operand).is(0))
-      return unsupported(id, "what is computed of an operand's padding is not zero");
+    if (!isPlain(*operand) && variant.instruction == Instruction::Wgmma)
+      return unsupported(id, "an operand of wgmma is computed");
     operands.push_back(std::move(*operand));
   }
   rings.clear();
@@ -164,10 +233,6 @@ Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guar
   AxisSet axes = p.axesOf(operands[0]);
   unite(axes, p.axesOf(operands[1]));
   axes = without(std::move(axes), over);
-  if (variant.instruction != Instruction::Fma && !warpRows)
-    return unsupported(id, "its result is a single row or column");
-  if (warpRows && rowAxes.size() > 2)
-    return unsupported(id, "rows or columns of a tile come from several dims");
   if (warpRows && axes != rowAxes)
     return unsupported(id, "its tile is none of rows and columns");
   auto inner = static_cast<unsigned>(levels.size() - 1);
@@ -175,9 +240,6 @@ Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guar
   ValueId sum = newValue(type, axes, inner);
   append(outer, FullOp{0, type, axes, layoutOf(axes)}, {sum});
   DotOp dot;
-  // Rows of a matrix instruction's results are those of its left operand.
-  if (warpRows && !contains(p.axesOf(operands[0]), axes.front()))
-    std::swap(operands[0], operands[1]);
   dot.left = std::move(operands[0]);
   dot.right = std::move(operands[1]);
   dot.over = over;
@@ -185,9 +247,11 @@ Builder::Made Builder::product(OpId id, const Coordinates &at, const Guard &guar
             : variant.instruction == Instruction::MmaSync ? DotWay::MmaSync
                                                           : DotWay::Fma;
   dot.isAdded = true;
+  if (variant.instruction == Instruction::MmaSync &&
+      graph[op.operands[0]].shape.dtype == DType::F32)
+    dot.products = static_cast<uint32_t>(tf32Products(graph, op));
   append(inner, std::move(dot), {sum});
-  for (unsigned i = 0; i < opened; ++i)
-    closeLoop();
+  closeLoop();
   valueLevels[sum.index] = outer;
   putBack(std::move(aside));
   return converted(leafOf(sum), type, op.shape.dtype);

@@ -163,9 +163,13 @@ private:
 
   void findDot() {
     for (OpId id : group.group.ops)
-      if (graph[id].opcode == Opcode::Dot)
+      if (graph[id].opcode == Opcode::Dot || graph[id].opcode == Opcode::Convolution)
         frame.dot = id;
     frame.reduced = Frame::parametersOf(group, frame.dot);
+    const ResourceView view(graph, group);
+    for (unsigned i = 0; i < group.instances.size(); ++i)
+      if (group.instances[i].op == frame.dot)
+        frame.sides = dotSides(view, i);
   }
 
   /// Reductions of several operands alone, of which code is made by loops.
@@ -300,11 +304,6 @@ const std::vector<unsigned> &Frame::parametersOf(const TiledGroup &group, OpId r
 llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group, bool isByLoops) {
   if (isByLoops)
     return FrameFinder(graph, group).plain();
-  if (kindOfCode(graph, group).kind == CodeKind::Dot)
-    for (OpId id : group.group.ops)
-      if (graph[id].opcode == Opcode::Convolution)
-        return makeError(DiagClass::Unsupported, "%{}: no program for convolutions of tiles yet",
-                         graph[id].name);
   return FrameFinder(graph, group).run();
 }
 
@@ -386,6 +385,27 @@ llvm::Expected<std::vector<VariantCase>> rowVariants(const Graph &graph, const T
   return rowVariants(graph, group, *frame);
 }
 
+/// All columns of a tile read their windows from the same group of features.
+static llvm::Error checkFeatureGroups(const Graph &graph, const Frame &frame,
+                                      std::span<const int64_t> values) {
+  const tilewright::Op &op = graph[frame.dot];
+  const int64_t groups = op.attrs.featureGroupCount;
+  if (groups == 1)
+    return llvm::Error::success();
+  int64_t outputs = graph[op.operands[1]].shape.dims[size_t(op.attrs.conv.kernelOutput)];
+  int64_t columns = 1, wide = 0;
+  for (size_t dim = 0; dim < frame.sides.size(); ++dim)
+    if (frame.sides[dim] == DotSide::Columns) {
+      columns *= values[dim];
+      wide += values[dim] > 1;
+    }
+  if (outputs / groups % columns == 0 && wide <= 1)
+    return llvm::Error::success();
+  return makeError(DiagClass::Unsupported,
+                   "%{}: a tile of {} output features is not within one of {} groups of {}",
+                   op.name, columns, groups, outputs / groups);
+}
+
 llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
                                   std::span<const int64_t> values, Instruction instruction,
                                   bool isByLoops) {
@@ -402,20 +422,39 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
   for (VariantCase &each : rowVariants(graph, group, *frame))
     if (evaluate(each.when, point).value_or(0) != 0)
       variant.isWhole = std::move(each.variant.isWhole);
+  if (frame->dot.isValid() && graph[frame->dot].opcode == Opcode::Convolution)
+    if (llvm::Error error = checkFeatureGroups(graph, *frame, values))
+      return error;
   if (variant.instruction == Instruction::Fma)
     return variant;
-  constexpr int64_t rows = 16; // of an instruction, which takes 32 bytes of the contracted dim
+  // By rows, columns and what is contracted: whether a tile that covers all of it is padded.
   const Shape &left = graph[graph[frame->dot].operands[0]].shape;
   const int64_t depth = 256 / static_cast<int64_t>(bitWidth(left.dtype));
+  variant.isPadded.assign(group.space.parameters.size(), false);
   for (size_t i = 0; i < group.space.parameters.size(); ++i) {
-    int64_t extent = group.space.parameters[i].extent;
     bool isParallel = i < frame->isRow.size();
-    bool isContracted = std::binary_search(frame->reduced.begin(), frame->reduced.end(), i);
-    variant.isOne.push_back(isParallel && values[i] == 1 && extent > 1);
-    variant.isPadded.push_back(
-        extent > 1 && values[i] == extent &&
-        ((isParallel && extent % rows != 0) || (isContracted && extent % depth != 0)));
+    variant.isOne.push_back(isParallel && values[i] == 1 && group.space.parameters[i].extent > 1);
   }
+  auto pad = [&](const std::vector<unsigned> &parameters, int64_t unit) {
+    int64_t size = 1, whole = 1;
+    for (unsigned i : parameters) {
+      size *= values[i];
+      whole *= group.space.parameters[i].extent;
+    }
+    for (unsigned i : parameters)
+      variant.isPadded[i] =
+          size == whole && size % unit != 0 && group.space.parameters[i].extent > 1;
+  };
+  const bool isWgmma = variant.instruction == Instruction::Wgmma;
+  for (auto [side, unit] :
+       {std::pair(DotSide::Rows, isWgmma ? 64 : 16), {DotSide::Columns, isWgmma ? 16 : 8}}) {
+    std::vector<unsigned> parameters;
+    for (unsigned i = 0; i < frame->sides.size(); ++i)
+      if (frame->sides[i] == side)
+        parameters.push_back(i);
+    pad(parameters, unit);
+  }
+  pad(frame->reduced, depth);
   return variant;
 }
 

@@ -1,6 +1,7 @@
 // The axes of a group's program: which parameters have one, and which share one.
 #pragma once
 
+#include "analysis/tiling/code_kind.h"
 #include "analysis/tiling/tiled_group.h"
 
 #include <optional>
@@ -13,7 +14,8 @@ namespace tilewright::program {
 struct Frame {
   OpId root; ///< whose dims are tiled
   bool isReduction = false;
-  OpId dot; ///< the product of tiles; invalid: none, or several
+  OpId dot;                   ///< the product of tiles; invalid: none, or several
+  std::vector<DotSide> sides; ///< of its result, by dim of the root
   /// Products of tiles beside each other or beside reductions.
   std::vector<OpId> dots;
   /// Dims of the root along which a tile of matrix instructions is one element: batches, and rows

@@ -147,13 +147,16 @@ Builder::Made Builder::make(OpId id, const Coordinates &at, const Guard &guard, 
       return reduction(id, at, guard, result);
     return windowed(id, **maps, at, guard, result);
   case Opcode::Dot:
-    if (id == frame.dot)
+    if (id == frame.dot && summed.axis)
       return product(id, at, guard);
     if (!frame.dots.empty())
       return productBeside(id, at, guard);
     return windowed(id, **maps, at, guard, result);
-  case Opcode::ReduceWindow:
   case Opcode::Convolution:
+    if (id == frame.dot && summed.axis)
+      return product(id, at, guard);
+    return windowed(id, **maps, at, guard, result);
+  case Opcode::ReduceWindow:
     return windowed(id, **maps, at, guard, result);
   case Opcode::Scatter:
     return scattered(id, **maps, at, guard);

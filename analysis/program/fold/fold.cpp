@@ -273,7 +273,7 @@ private:
     Expr warps = productOfExtents(*p.context, tile.layout.warps);
     Expr n = executions.times(around) * high * steps;
     if (o.way == DotWay::MmaSync)
-      add(op, Count::Mmas, n * wide * warps);
+      add(op, Count::Mmas, n * wide * warps * static_cast<int64_t>(o.products));
     else
       add(op, Count::Wgmmas, n * warps.floorDiv(4) * (wide * 8).ceilDiv(256));
   }

@@ -10,7 +10,7 @@ namespace tilewright::program {
 
 namespace {
 
-constexpr int64_t bankBytes = 4, lineBytes = 128, vectorBytes = 16;
+constexpr int64_t bankBytes = 4, lineBytes = 128;
 
 /// Why a copy has no pieces of at least four bytes; empty where it may have.
 std::string whyNotAsync(const Program &p, const CopyOp &copy) {
@@ -66,17 +66,11 @@ private:
     if (dot.way == DotWay::Fma) {
       if (isKMinor) // threads read rows and columns along one contracted element
         moveLast(buffer, dot, false);
-      buffer.padElements = isKMinor ? padding(buffer, bits, 1) : 0;
       return;
     }
     if (!isKMinor && !isWarpgroup && bits == 8) {
       moveLast(buffer, dot, true);
       isKMinor = true;
-    }
-    if (!isKMinor && !isWarpgroup && bits == 32) {
-      // Words of four rows and eight columns.
-      buffer.padElements = padding(buffer, bits, 8);
-      return;
     }
     // A warpgroup reads whole panels.
     int64_t row = rowBytes(buffer, bits) / (isKMinor ? 1 : parts);
@@ -105,15 +99,6 @@ private:
       if (auto found = sizes.find(p.context->info(size.variable()).name); found != sizes.end())
         at.set(size.variable(), found->second);
     return evaluate(p.resolved(expr), at).value_or(0);
-  }
-
-  /// Elements behind each row, so that rows lie `words` words apart modulo a line; whole vectors.
-  int64_t padding(const Buffer &buffer, int64_t bits, int64_t words) const {
-    int64_t row = rowBytes(buffer, bits), vector = std::max<int64_t>(vectorBytes * 8 / bits, 1);
-    int64_t wanted = std::max(words * bankBytes, vectorBytes);
-    if (row % lineBytes % (2 * wanted) != 0)
-      return 0; // an odd multiple already
-    return std::max(wanted * 8 / bits, vector);
   }
 
   /// A contracted axis last, or another one.

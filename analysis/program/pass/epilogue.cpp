@@ -264,8 +264,9 @@ private:
       bool isConverted =
           isNarrowed && !node.operands.empty() && isSums(scalar.nodes[node.operands[0]]);
       if (isConverted || (!isNarrowed && isSums(node))) {
+        std::vector<SourceId> own = isConverted ? std::vector<SourceId>() : node.sources;
         node = sumsAsRead();
-        continue;
+        node.sources = std::move(own); // of a conversion they are where it is written
       }
       if (node.index)
         node.index = alongPart(node.index);

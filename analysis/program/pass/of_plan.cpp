@@ -193,18 +193,17 @@ llvm::Error addLoopPasses(PlanProgram &out, const KernelPlan &plan) {
   return addPlain(out, "unmask", unmask(out.last()));
 }
 
-/// Lowerings pad a tile to whole instructions, programs do not yet.
+/// Tiles that instructions and copies take are those that the search accepts.
 llvm::Error checkInstructions(const PlanProgram &out) {
   if (!hasDotBy(out.last(), DotWay::MmaSync) && !hasDotBy(out.last(), DotWay::Wgmma))
     return llvm::Error::success();
   llvm::Expected<Program> concrete = substituteSizes(out.last(), out.sizes);
   if (!concrete)
     return concrete.takeError();
-  constexpr int wholeInstructions = 9;
+  constexpr unsigned shapeOfInstruction = 9, shapeOfCopy = 10;
   for (const Violation &violation : verify(*concrete).violations)
-    if (violation.rule == wholeInstructions)
-      return makeError(DiagClass::Unsupported,
-                       "no program pads a tile to whole instructions yet: {}", violation.message);
+    if (violation.rule == shapeOfInstruction || violation.rule == shapeOfCopy)
+      return makeError(DiagClass::Unsupported, "no program of these tiles: {}", violation.message);
   return llvm::Error::success();
 }
 

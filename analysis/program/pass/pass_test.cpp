@@ -322,7 +322,7 @@ TEST(Copies, AsynchronousOrTheReason) {
             "no multiple of 4 bytes");
 }
 
-TEST(Banks, SwizzleOrPadding) {
+TEST(Banks, SwizzlesAndOrders) {
   auto buffersOf = [](const std::string &text, SizeValues sizes) {
     auto made = spreadOverBanks(programOf(text), sizes);
     if (!made)
@@ -338,13 +338,13 @@ TEST(Banks, SwizzleOrPadding) {
             "ring A: bf16[i,k] swizzle 128\nring B: bf16[k,j] swizzle 64\n");
   EXPECT_EQ(buffersOf(half, {{"t0", 64}, {"t1", 24}, {"k0", 16}}),
             "ring A: bf16[i,k] swizzle 32\nring B: bf16[k,j]\n");
-  // Words of four rows and eight columns; bytes along the contracted axis.
+  // Threads of fma read along one contracted element.
   EXPECT_EQ(buffersOf(productOf("f32[64, 96]", "i, k", "f32[96, 48]", "mma.sync"),
                       {{"t0", 64}, {"t1", 32}, {"k0", 16}}),
-            "ring A: f32[i,k] swizzle 64\nring B: f32[k,j] pad 8\n");
+            "ring A: f32[i,k] swizzle 64\nring B: f32[k,j] swizzle 128\n");
   EXPECT_EQ(buffersOf(productOf("f32[64, 96]", "i, k", "f32[96, 48]", "fma"),
                       {{"t0", 64}, {"t1", 32}, {"k0", 16}}),
-            "ring A: f32[k,i] pad 4\nring B: f32[k,j]\n");
+            "ring A: f32[k,i]\nring B: f32[k,j]\n");
   EXPECT_EQ(buffersOf(copyOf("f32[64, 96]", "x[i, j]", "f32[64, 96]"), {}),
             "copy: no dot reads shared memory");
 }
