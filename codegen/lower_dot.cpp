@@ -1,6 +1,6 @@
 // Dots and convolutions as products of tiles: by the instruction that the plan asks for, or the
 // next simpler one that takes its tiles.
-#include "analysis/tiling/resources.h"
+#include "analysis/program/pass/resources.h"
 #include "codegen/lowering.h"
 
 #include <algorithm>
@@ -18,11 +18,12 @@ std::string whyNotTaken(const KernelPlan &plan, Instruction instruction) {
   const size_t before = tiled.constraints.size();
   addInstructionConstraints(graph, tiled, instruction);
   if (instruction == Instruction::Wgmma) // which shares registers out to the code's needs
-    addResourceConstraints(graph, tiled, DeviceLimits(), instruction);
+    addKernelConstraints(*plan.module, graph, tiled, DeviceLimits(), instruction);
   for (size_t i = before; i < tiled.constraints.size(); ++i)
     if (tiled.constraints[i].formula.evaluate(plan.assignment()) == false)
       return tiled.constraints[i].describe(plan.assignment());
-  Resources resources = resourcesOf(graph, *plan.tiled, instruction, DeviceLimits());
+  Resources resources =
+      kernelResources(*plan.module, graph, *plan.tiled, instruction, DeviceLimits());
   std::optional<int64_t> sums =
       evaluate(resources.accumulatorRegistersPerThread, plan.assignment());
   if (sums && *sums > maxSumsPerThread)
