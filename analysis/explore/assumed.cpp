@@ -39,13 +39,17 @@ bool isHeavy(Opcode opcode) {
          opcode == Opcode::Convolution;
 }
 
+const Graph *bodyOf(const Module &module, const Op &fusion) {
+  for (const CalledGraph &called : fusion.called)
+    if (called.role == CallRole::Calls)
+      return &module.graph(called.graph);
+  return nullptr;
+}
+
 /// Passes over a fusion's operands: those of its ops that go over theirs most often. 0 where it has
 /// no such op, or one that is priced in no way at all.
 int passesOfFusion(const Module &module, const Op &fusion) {
-  const Graph *body = nullptr;
-  for (const CalledGraph &called : fusion.called)
-    if (called.role == CallRole::Calls)
-      body = &module.graph(called.graph);
+  const Graph *body = bodyOf(module, fusion);
   int passes = 0;
   for (uint32_t i = 0; body && i < body->size(); ++i) {
     const Op &op = body->op(OpId{i});
@@ -104,6 +108,32 @@ std::optional<AssumedWork> passesWork(const Module &module, const Graph &graph, 
   return work;
 }
 
+/// A fusion of one ragged or scaled product and of ops that cost no more than their bytes: the
+/// product's time, the fusion's bytes.
+std::optional<AssumedWork> productWork(const Module &module, const Graph &graph, const Op &fusion,
+                                       const Pricing &pricing) {
+  const Graph *body = bodyOf(module, fusion);
+  std::optional<OpId> product;
+  for (uint32_t i = 0; body && i < body->size(); ++i) {
+    const Op &op = body->op(OpId{i});
+    const bool isProduct = op.opcode == Opcode::RaggedDot || op.opcode == Opcode::ScaledDot;
+    if (isProduct && !product)
+      product = OpId{i};
+    else if (isProduct || isHeavy(op.opcode) || isAssumed(op) || op.opcode == Opcode::Fusion ||
+             notModelled(*body, OpId{i}))
+      return std::nullopt;
+  }
+  if (!product)
+    return std::nullopt;
+  std::optional<AssumedWork> all = onePass(graph, fusion);
+  std::optional<AssumedWork> work = assumedWork(module, *body, *product, pricing);
+  if (!all || !work)
+    return std::nullopt;
+  work->readBytes = all->readBytes;
+  work->writtenBytes = all->writtenBytes;
+  return work;
+}
+
 } // namespace
 
 std::optional<AssumedWork> assumedWork(const Module &module, const Graph &graph, OpId id,
@@ -129,6 +159,10 @@ std::optional<AssumedWork> assumedWork(const Module &module, const Graph &graph,
     return raggedDotWork(module, graph, id, pricing);
   case Opcode::ScaledDot:
     return scaledDotWork(module, graph, id, pricing.device);
+  case Opcode::Fusion:
+    if (std::optional<AssumedWork> work = productWork(module, graph, op, pricing))
+      return work;
+    return passesWork(module, graph, op);
   default:
     return opClass(op.opcode) == OpClass::Collective || op.opcode == Opcode::AsyncStart
                ? collectiveWork(module, graph, id, pricing.device)

@@ -99,6 +99,8 @@ std::string whyNoWindows(const Graph &graph, OpId convolution) {
 
 /// Why the dot, or the convolution, is no product of tiles of rows and columns.
 std::string whyNoProduct(const Graph &graph, std::span<const OpId> results, OpId dot) {
+  if (dtypeClass(tensorOf(graph[dot]).dtype) == DTypeClass::Complex)
+    return fmt::format("%{} is of complex numbers", graph[dot].name);
   if (graph[dot].opcode == Opcode::Convolution)
     if (std::string why = whyNoWindows(graph, dot); !why.empty())
       return why;

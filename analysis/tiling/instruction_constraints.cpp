@@ -82,6 +82,69 @@ void addLines(const ResourceView &view, unsigned dot, size_t number, const TmaOp
        {inner, wide});
 }
 
+/// Boxes of an operand are copied along the digits of its rows and of what is contracted, as the
+/// tile has them one behind the other: dims with several elements of a tile between which the other
+/// kind lies, or in another order than the result's, would interleave.
+template <class Need>
+void addDigitOrder(const ResourceView &view, unsigned dot, size_t number, const Need &need) {
+  const Op &op = view.op(dot);
+  const DotDims &dims = op.attrs.dot;
+  const std::vector<int64_t> &batch = number == 0 ? dims.lhsBatch : dims.rhsBatch;
+  const std::vector<int64_t> &contracted = number == 0 ? dims.lhsContracting : dims.rhsContracting;
+  auto isIn = [](const std::vector<int64_t> &list, int64_t dim) {
+    return std::find(list.begin(), list.end(), dim) != list.end();
+  };
+  const Shape &shape = view.shapeOf(op.operands[number]);
+  const Tile &result = view.group.instances[dot].tile;
+  size_t next = number == 0
+                    ? batch.size()
+                    : result.dims.size() - (shape.rank() - batch.size() - contracted.size());
+  struct Free {
+    int64_t stride; ///< in memory
+    Expr size;
+    std::optional<size_t> root; ///< place of the root's dim in memory that it follows
+  };
+  llvm::Expected<StridedView> inMemory = stridedViewOf(
+      view.graph, op.operands[number], [&](OpId id) { return !view.group.group.contains(id); });
+  if (!inMemory) // TMA does not copy it at all
+    return llvm::consumeError(inMemory.takeError());
+  const std::vector<int64_t> &strides = inMemory->strides;
+  const std::vector<int64_t> rootOrder = view.rootShape().minorToMajorOrDefault();
+  auto placeOf = [](const std::vector<int64_t> &list, int64_t dim) {
+    return static_cast<size_t>(std::find(list.begin(), list.end(), dim) - list.begin());
+  };
+  std::vector<Free> free;
+  for (size_t dim = 0; dim < shape.rank(); ++dim) {
+    if (isIn(batch, static_cast<int64_t>(dim)) || isIn(contracted, static_cast<int64_t>(dim)))
+      continue;
+    const TileDim &of = result.dims[next++];
+    Free made{strides[dim], of.size, std::nullopt};
+    for (size_t i = 0; i < view.rootTile.size(); ++i)
+      for (VarId var : variablesOf(of.offset))
+        if (view.group.space.parameters[i].index.variable() == var)
+          made.root = placeOf(rootOrder, static_cast<int64_t>(i));
+    if (shape.dims[dim] > 1)
+      free.push_back(std::move(made));
+  }
+  for (size_t a = 0; a < free.size(); ++a)
+    for (size_t b = a + 1; b < free.size(); ++b) {
+      const auto [low, high] = std::minmax(free[a].stride, free[b].stride);
+      bool isApart = false;
+      for (int64_t dim : contracted)
+        isApart |= low < strides[static_cast<size_t>(dim)] &&
+                   strides[static_cast<size_t>(dim)] < high &&
+                   shape.dims[static_cast<size_t>(dim)] > 1;
+      if (free[a].root && free[b].root)
+        isApart |= (free[a].stride < free[b].stride) != (*free[a].root < *free[b].root);
+      if (isApart)
+        need(Formula::lessEqual(countWide(view, {free[a].size, free[b].size}), view.constant(1)),
+             fmt::format("{{0}} and {{1}} elements of operand %{} along dims that do not lie one "
+                         "behind the other, of which TMA copies one alone",
+                         view.graph[op.operands[number]].name),
+             {free[a].size, free[b].size});
+    }
+}
+
 /// Rows and columns of a tile of mma.sync behind another dot come from one dim each: rows from the
 /// one that is contiguous in memory, or next to it.
 template <class Need>
@@ -207,6 +270,8 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
         padding("rows", rows, m, padded.rows);
         padding("columns", columns, n, padded.columns);
       }
+      for (size_t number : {0, 1})
+        addDigitOrder(view, i, number, need);
       for (size_t number : {0, 1})
         if (const TmaOperand operand = tmaOperand(graph, group.group, dot.op, number);
             operand.whyNot.empty() && operand.copiesLines)

@@ -31,7 +31,7 @@ std::map<std::string, int> mentions(const Json &model) {
   for (const Json &kernel : model["kernels"])
     for (const Json &op : kernel["ops"])
       ++count[op.get<std::string>()];
-  for (const char *list : {"unsupported", "no_kernel"})
+  for (const char *list : {"unsupported", "assumed", "no_kernel"})
     for (const Json &entry : model[list]) {
       EXPECT_FALSE(entry["reason"].get<std::string>().empty()) << entry;
       ++count[entry["op"].get<std::string>()];
@@ -58,6 +58,8 @@ void checkTimes(const Json &model) {
               kernel["candidates"]["feasible"].get<uint64_t>());
     sum += time * kernel["trip_count"].get<double>();
   }
+  for (const Json &row : model["assumed"])
+    sum += row["time_ns"].get<double>() * row["trip_count"].get<double>();
   EXPECT_NEAR(model["total_time_ns"].get<double>(), sum, 1e-6 * sum + 1e-9);
   EXPECT_EQ(model["total_is_complete"].get<bool>(), model["unsupported"].empty());
   if (model["total_is_complete"].get<bool>()) {

@@ -86,6 +86,21 @@ ChunkSize chunkSizeOf(const KernelPlan &plan) {
   return size;
 }
 
+/// Neighbours that a thread may hold: of sums by fma not so many that other threads have none.
+int64_t mostLanesOf(const KernelPlan &plan, CodeKind kind) {
+  constexpr int64_t any = 128;
+  if (kind != CodeKind::Dot || plan.instruction != Instruction::Fma)
+    return any;
+  int64_t sums = 1;
+  for (size_t i = 0; i < plan.values.size(); ++i)
+    if (plan.tiled->space.parameters[i].role == TileParameter::Role::Parallel)
+      sums = std::min(sums * plan.values[i], int64_t(1) << 30);
+  int64_t lanes = 1;
+  while (lanes < any && sums >= plan.value("warps") * 32 * lanes * 2)
+    lanes *= 2;
+  return lanes;
+}
+
 /// Elements that a thread of a dot's epilogue has at once.
 ChunkSize epilogueSizeOf(const KernelPlan &plan) {
   constexpr int64_t mostWork = 256, mostVectors = 4; // scalar operations in flight
@@ -228,8 +243,8 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   PlanProgram out;
   out.stages.push_back({"build", std::move(*built), {}});
   out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
-  const bool isElementwise =
-      isByLoops || kindOfCode(plan.ops(), *plan.tiled).kind == CodeKind::Elementwise;
+  const CodeKind kind = kindOfCode(plan.ops(), *plan.tiled).kind;
+  const bool isElementwise = isByLoops || kind == CodeKind::Elementwise;
   // Kernels of reductions alone are priced, and traced, a pass over the row for each.
   if (!isElementwise && !hasDotBy(out.last())) {
     if (llvm::Error error = addReductionPasses(out))
@@ -239,7 +254,7 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   if (!isElementwise)
     if (llvm::Error error = addOnline(out))
       return error;
-  if (hasDotBy(out.last()))
+  if (hasDotBy(out.last()) && kind != CodeKind::Dot) // one dot's sum goes over all
     if (llvm::Error error = addLoopPasses(out, plan))
       return error;
   const ChunkSize size = chunkSizeOf(plan);
@@ -255,7 +270,7 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
             out, "epilogue", epilogueThroughShared(out.last(), sizes, epilogueSizeOf(plan))))
       return error;
   }
-  if (llvm::Error error = addVectorised(out, isElementwise ? size.vector : 128))
+  if (llvm::Error error = addVectorised(out, isElementwise ? size.vector : mostLanesOf(plan, kind)))
     return error;
   out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
   if (llvm::Error error = checkInstructions(out))
