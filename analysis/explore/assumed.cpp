@@ -108,29 +108,45 @@ std::optional<AssumedWork> passesWork(const Module &module, const Graph &graph, 
   return work;
 }
 
-/// A fusion of one ragged or scaled product and of ops that cost no more than their bytes: the
-/// product's time, the fusion's bytes.
-std::optional<AssumedWork> productWork(const Module &module, const Graph &graph, const Op &fusion,
-                                       const Pricing &pricing) {
+/// Ops that a library's kernels make, whatever stands around them.
+bool isOfLibrary(const Op &op) {
+  switch (op.opcode) {
+  case Opcode::Sort:
+  case Opcode::TopK:
+  case Opcode::Scan:
+  case Opcode::Fft:
+  case Opcode::Rng:
+  case Opcode::RngBitGenerator:
+  case Opcode::RaggedDot:
+  case Opcode::ScaledDot:
+    return true;
+  default:
+    return opClass(op.opcode) == OpClass::Collective || op.opcode == Opcode::AsyncStart;
+  }
+}
+
+/// A fusion of one such op and of ops that cost no more than their bytes: the op's work, and at
+/// least the fusion's bytes.
+std::optional<AssumedWork> workInFusion(const Module &module, const Graph &graph, const Op &fusion,
+                                        const Pricing &pricing) {
   const Graph *body = bodyOf(module, fusion);
-  std::optional<OpId> product;
+  std::optional<OpId> found;
   for (uint32_t i = 0; body && i < body->size(); ++i) {
     const Op &op = body->op(OpId{i});
-    const bool isProduct = op.opcode == Opcode::RaggedDot || op.opcode == Opcode::ScaledDot;
-    if (isProduct && !product)
-      product = OpId{i};
-    else if (isProduct || isHeavy(op.opcode) || isAssumed(op) || op.opcode == Opcode::Fusion ||
-             notModelled(*body, OpId{i}))
+    if (isOfLibrary(op) && !found)
+      found = OpId{i};
+    else if (isOfLibrary(op) || isHeavy(op.opcode) || isAssumed(op) ||
+             op.opcode == Opcode::Fusion || notModelled(*body, OpId{i}))
       return std::nullopt;
   }
-  if (!product)
+  if (!found)
     return std::nullopt;
   std::optional<AssumedWork> all = onePass(graph, fusion);
-  std::optional<AssumedWork> work = assumedWork(module, *body, *product, pricing);
+  std::optional<AssumedWork> work = assumedWork(module, *body, *found, pricing);
   if (!all || !work)
     return std::nullopt;
-  work->readBytes = all->readBytes;
-  work->writtenBytes = all->writtenBytes;
+  work->readBytes = std::max(work->readBytes, all->readBytes);
+  work->writtenBytes = std::max(work->writtenBytes, all->writtenBytes);
   return work;
 }
 
@@ -160,7 +176,7 @@ std::optional<AssumedWork> assumedWork(const Module &module, const Graph &graph,
   case Opcode::ScaledDot:
     return scaledDotWork(module, graph, id, pricing.device);
   case Opcode::Fusion:
-    if (std::optional<AssumedWork> work = productWork(module, graph, op, pricing))
+    if (std::optional<AssumedWork> work = workInFusion(module, graph, op, pricing))
       return work;
     return passesWork(module, graph, op);
   default:
