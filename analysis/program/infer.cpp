@@ -83,6 +83,15 @@ std::optional<Layout> layoutOf(const Program &program, const ScalarExpr &scalar,
   return std::nullopt;
 }
 
+Expr integerOf(const Program &program, const ScalarNode &node) {
+  constexpr double largest = 0x1p53;
+  if (node.kind == ScalarNode::Kind::Index)
+    return node.index;
+  bool isInteger = node.kind == ScalarNode::Kind::Number &&
+                   node.number == std::floor(node.number) && std::abs(node.number) < largest;
+  return isInteger ? program.number(static_cast<int64_t>(node.number)) : Expr();
+}
+
 DType accumulationType(DType left, DType right) {
   if (!isFloat(left) && !isFloat(right))
     return DType::S32;

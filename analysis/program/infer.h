@@ -16,6 +16,9 @@ size_t appliedOperands(const ScalarNode &node);
 /// logic. Numbers and integer expressions take the type of what they meet.
 DType operandType(const ScalarExpr &scalar, const ScalarNode &node);
 
+/// An integer expression, or a number that is one; null for others.
+Expr integerOf(const Program &program, const ScalarNode &node);
+
 /// The layout in which a scalar expression of these axes is held: of the first value in it that has
 /// all of them; nothing if there is none.
 std::optional<Layout> layoutOf(const Program &program, const ScalarExpr &scalar,

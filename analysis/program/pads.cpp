@@ -164,23 +164,13 @@ private:
     return binaryPad(node.opcode, a, b);
   }
 
-  /// An integer expression, or a number that is one; null for others.
-  Expr integer(const ScalarNode &node) const {
-    constexpr double largest = 0x1p53;
-    if (node.kind == ScalarNode::Kind::Index)
-      return node.index;
-    bool isInteger = node.kind == ScalarNode::Kind::Number &&
-                     node.number == std::floor(node.number) && std::abs(node.number) < largest;
-    return isInteger ? p.number(static_cast<int64_t>(node.number)) : Expr();
-  }
-
   /// Coordinates beyond the bound against coordinates that count.
   Pad comparison(const ScalarExpr &scalar, const ScalarNode &node, const std::vector<Pad> &pads) {
     const ScalarNode &a = scalar.nodes[node.operands[0]], &b = scalar.nodes[node.operands[1]];
     const Pad &x = pads[node.operands[0]], &y = pads[node.operands[1]];
     if (x.isConstant() && y.isConstant())
       return Pad::constant(holds(node.comparison, x.number, y.number));
-    Expr left = integer(a), right = integer(b);
+    Expr left = integerOf(p, a), right = integerOf(p, b);
     if (!left || !right || p[axis].lower || !p[axis].bound)
       return x.kind == Pad::Kind::Other && y.kind == Pad::Kind::Other ? x : Pad{};
     std::vector<Expr> table(p.context->variableCount());

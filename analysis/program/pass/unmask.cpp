@@ -1,10 +1,10 @@
 #include "analysis/program/pass/unmask.h"
 
 #include "analysis/affine/linear_form.h"
+#include "analysis/program/infer.h"
 #include "analysis/support/diag.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace tilewright::program {
 
@@ -97,7 +97,8 @@ private:
     }
     if (node.opcode != Opcode::Compare)
       return Expr();
-    Expr a = integer(scalar.nodes[node.operands[0]]), b = integer(scalar.nodes[node.operands[1]]);
+    Expr a = integerOf(p, scalar.nodes[node.operands[0]]),
+         b = integerOf(p, scalar.nodes[node.operands[1]]);
     if (!a || !b)
       return Expr();
     Expr gap; // 0 or more where it is as wanted
@@ -120,15 +121,6 @@ private:
     }
     Expr least = leastOf(gap);
     return least ? least.isAtLeast(p.number(0)) : least;
-  }
-
-  Expr integer(const ScalarNode &node) const {
-    constexpr double largest = 0x1p53;
-    if (node.kind == ScalarNode::Kind::Index)
-      return node.index;
-    bool isInteger = node.kind == ScalarNode::Kind::Number &&
-                     node.number == std::floor(node.number) && std::abs(node.number) < largest;
-    return isInteger ? p.number(static_cast<int64_t>(node.number)) : Expr();
   }
 
   /// Over the lanes of all axes.
