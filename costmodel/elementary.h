@@ -1,13 +1,10 @@
-// ln, exp and powers of positive numbers, as templates over double and Lanes. They use only +, -,
-// ·, / and bit moves in a fixed order, so that a plan gets the same bits priced alone or in a batch
-// (as long as the compiler does not contract a·b + c into an fma, which it does not on x86-64
-// without -march).
+// ln, exp and powers of positive numbers, as templates over double and Lanes (vector_lanes.h). They
+// use only +, -, ·, / and bit moves in a fixed order, so that a plan gets the same bits priced
+// alone or in a batch (as long as the compiler does not contract a·b + c into an fma).
 //
 // ln x = e ln 2 + 2 artanh((m - 1) / (m + 1)) with x = 2^e m, m in [√½, √2); exp y = 2^n exp r with
 // |r| <= ½ ln 2; both by their power series, cut where the rest is below 2^-52 of the sum.
 #pragma once
-
-#include "costmodel/lanes.h"
 
 #include <bit>
 #include <cmath>
@@ -24,25 +21,35 @@ template <class T> T select(bool condition, const T &yes, const T &no) {
   return condition ? yes : no;
 }
 inline double valueOf(double x) { return x; }
-inline const Lanes &valueOf(const Lanes &x) { return x; }
+
+/// Numbers of several plans: comparisons give masks.
+template <class T>
+concept ManyPlans = T::manyPlans;
 
 /// The larger or smaller by value; the first of equals.
 template <class T> T larger(const T &a, const T &b) {
-  return select(valueOf(b) > valueOf(a), b, a);
+  if constexpr (ManyPlans<T>)
+    return largerOf(a, b);
+  else
+    return select(valueOf(b) > valueOf(a), b, a);
 }
 template <class T> T smaller(const T &a, const T &b) {
-  return select(valueOf(b) < valueOf(a), b, a);
+  if constexpr (ManyPlans<T>)
+    return smallerOf(a, b);
+  else
+    return select(valueOf(b) < valueOf(a), b, a);
 }
 
 namespace elementary {
 
 inline int64_t bitsOf(double x) { return std::bit_cast<int64_t>(x); }
 inline double fromBits(int64_t bits) { return std::bit_cast<double>(bits); }
-inline LaneBits bitsOf(const Lanes &x) { return x.bits(); }
-inline Lanes fromBits(const LaneBits &bits) { return Lanes::fromBits(bits); }
+template <int n> int64_t shiftedLeft(int64_t x) { return int64_t(uint64_t(x) << n); }
+template <int n> int64_t shiftedRight(int64_t x) { return int64_t(uint64_t(x) >> n); }
 
 /// 1.5 · 2^52: added to a number below 2^51, it leaves the rounded integer in the low bits.
 constexpr double roundingShift = 0x1.8p52;
+constexpr int64_t mantissaBits = (int64_t(1) << 52) - 1;
 
 } // namespace elementary
 
@@ -51,10 +58,11 @@ template <class V> V lnOf(const V &x) {
   using namespace elementary;
   constexpr int64_t rootOfHalf = 0x3fe6a09e667f3bcd;
   constexpr double ln2 = 0x1.62e42fefa39efp-1;
+  constexpr int64_t bias = 2048; // keeps the exponent from being negative
   auto bits = bitsOf(x);
-  auto exponent = (bits - rootOfHalf) >> 52;
-  V m = fromBits(bits - (exponent << 52));
-  V e = fromBits(exponent + std::bit_cast<int64_t>(roundingShift)) - roundingShift;
+  auto exponent = shiftedRight<52>(bits - rootOfHalf + (bias << 52));
+  V m = fromBits(bits - shiftedLeft<52>(exponent - bias));
+  V e = fromBits(exponent + std::bit_cast<int64_t>(roundingShift)) - (roundingShift + bias);
   V s = (m - 1.0) / (m + 1.0);
   V z = s * s, z2 = z * z, z4 = z2 * z2;
   V low = (1.0 + z * (1.0 / 3)) + z2 * (1.0 / 5 + z * (1.0 / 7));
@@ -79,7 +87,7 @@ template <class V> V expOf(const V &given) {
   V c = (1.0 / 40320 + r * (1.0 / 362880)) + r2 * (1.0 / 3628800 + r * (1.0 / 39916800));
   V d = V(1.0 / 479001600);
   V series = a + r4 * (b + r4 * (c + r4 * d));
-  return fromBits(bitsOf(series) + (bitsOf(shifted) << 52));
+  return fromBits(bitsOf(series) + shiftedLeft<52>(bitsOf(shifted)));
 }
 
 /// base^exponent by multiplications, for the whole numbers up to 16.

@@ -10,17 +10,17 @@ namespace tilewright {
 namespace {
 
 constexpr size_t numberCount = sizeof(FeatureNumbers<double>) / sizeof(double);
-static_assert(sizeof(FeatureNumbers<Lanes>) == numberCount * sizeof(Lanes));
+static_assert(sizeof(FeatureNumbers<LaneArray>) == numberCount * sizeof(LaneArray));
 
 using ScalarArray = std::array<double, numberCount>;
 
 /// Features of eight plans as rows of eight numbers.
-void setLane(FeatureNumbers<Lanes> &block, int lane, const FeatureNumbers<double> &features) {
+void setLane(FeatureNumbers<LaneArray> &block, int lane, const FeatureNumbers<double> &features) {
   auto values = std::bit_cast<ScalarArray>(features);
   auto *rows = reinterpret_cast<char *>(&block) + size_t(lane) * sizeof(double);
   for (size_t i = 0; i < numberCount; ++i)
     std::copy_n(reinterpret_cast<const char *>(&values[i]), sizeof(double),
-                rows + i * sizeof(Lanes));
+                rows + i * sizeof(LaneArray));
 }
 
 } // namespace

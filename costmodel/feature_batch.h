@@ -21,7 +21,7 @@ namespace tilewright {
 
 /// Up to eight plans of one kind.
 struct FeatureBlock {
-  FeaturesOf<Lanes> features;
+  FeaturesOf<LaneArray> features;
   std::array<size_t, laneCount> plan{};
   int used = 0;
 };

@@ -16,7 +16,11 @@ public:
   static constexpr int width = 4;
   static constexpr int plansPerRun = width * laneCount;
   struct Slot {
-    Lanes lanes[width];
+    LaneArray lanes[width];
+  };
+  struct Instruction {
+    TraceOp op;
+    uint32_t to, a, b;
   };
 
   /// Code for the requested nodes and their operands only. Slots are reused after the last read of
@@ -36,16 +40,13 @@ public:
   /// Fills the slots of constants, once before any number of runs.
   void prepare(Slot *at) const {
     for (const Constant &constant : constants)
-      for (Lanes &lanes : at[constant.slot].lanes)
-        lanes = Lanes(constant.value);
+      for (LaneArray &lanes : at[constant.slot].lanes)
+        lanes = LaneArray(constant.value);
   }
-  void run(Slot *at) const;
+  /// In order; run by VectorKernels.
+  std::span<const Instruction> instructions() const { return code; }
 
 private:
-  struct Instruction {
-    TraceOp op;
-    uint32_t to, a, b;
-  };
   struct Constant {
     uint32_t slot;
     double value;
@@ -57,83 +58,5 @@ private:
   std::vector<uint32_t> outputSlots;
   size_t slots = 0;
 };
-
-namespace feature_program {
-
-inline Lanes rootOf(const Lanes &x) {
-  Lanes result;
-  for (int i = 0; i < laneCount; ++i)
-    result.set(i, std::sqrt(x[i]));
-  return result;
-}
-inline Lanes powerOfTwoBelow(const Lanes &x) {
-  return Lanes::fromBits({x.bits().v & ~mantissaBits});
-}
-inline Lanes equal(const Lanes &a, const Lanes &b) { return maskOf({a.v == b.v}); }
-
-template <class F>
-inline void apply(FeatureProgram::Slot &to, const FeatureProgram::Slot &a,
-                  const FeatureProgram::Slot &b, const F &f) {
-  // One result after the other: four at once would pass through the stack.
-#pragma GCC unroll 4
-  for (int i = 0; i < FeatureProgram::width; ++i)
-    to.lanes[i].v = f(a.lanes[i], b.lanes[i]).v;
-}
-
-} // namespace feature_program
-
-// In the header, so that the code for each vector width has its own copy.
-inline void FeatureProgram::run(Slot *at) const {
-  using namespace feature_program;
-  using L = const Lanes &;
-  for (const Instruction &i : code) {
-    Slot &to = at[i.to];
-    const Slot &a = at[i.a], &b = at[i.b];
-    switch (i.op) {
-    case TraceOp::Input:
-    case TraceOp::Constant:
-      break;
-    case TraceOp::Add:
-      apply(to, a, b, [](L x, L y) { return x + y; });
-      break;
-    case TraceOp::Subtract:
-      apply(to, a, b, [](L x, L y) { return x - y; });
-      break;
-    case TraceOp::Multiply:
-      apply(to, a, b, [](L x, L y) { return x * y; });
-      break;
-    case TraceOp::Divide:
-      apply(to, a, b, [](L x, L y) { return x / y; });
-      break;
-    case TraceOp::Larger:
-      apply(to, a, b, [](L x, L y) { return larger(x, y); });
-      break;
-    case TraceOp::Smaller:
-      apply(to, a, b, [](L x, L y) { return smaller(x, y); });
-      break;
-    case TraceOp::Floor:
-      apply(to, a, b, [](L x, L) { return floorOf(x); });
-      break;
-    case TraceOp::Ceil:
-      apply(to, a, b, [](L x, L) { return ceilOf(x); });
-      break;
-    case TraceOp::Root:
-      apply(to, a, b, [](L x, L) { return rootOf(x); });
-      break;
-    case TraceOp::PowerBelow:
-      apply(to, a, b, [](L x, L) { return powerOfTwoBelow(x); });
-      break;
-    case TraceOp::Less:
-      apply(to, a, b, [](L x, L y) { return maskOf(x < y); });
-      break;
-    case TraceOp::LessEqual:
-      apply(to, a, b, [](L x, L y) { return maskOf(x <= y); });
-      break;
-    case TraceOp::Equal:
-      apply(to, a, b, [](L x, L y) { return equal(x, y); });
-      break;
-    }
-  }
-}
 
 } // namespace tilewright

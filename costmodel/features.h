@@ -29,7 +29,7 @@ struct FeatureKind {
   auto operator<=>(const FeatureKind &) const = default;
 };
 
-/// Q: double for one plan, Lanes for eight of one kind. Holds nothing but Q.
+/// Q: double for one plan, Lanes (LaneArray in memory) for eight of one kind. Holds nothing but Q.
 template <class Q> struct FeatureNumbers {
   // The launch.
   Q ctas = 1;

@@ -31,7 +31,7 @@ namespace formula {
 
 /// (x / largest)^p.
 template <class T, class P> T shareToThe(const T &x, const T &largest, const P &p) {
-  if constexpr (std::is_same_v<T, Lanes>) {
+  if constexpr (ManyPlans<T>) {
     if (!anyOf(x > 0.0))
       return T(0.0);
   } else {

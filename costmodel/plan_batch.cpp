@@ -18,11 +18,13 @@ constexpr size_t pieceSize = size_t(1) << 18, maxAhead = 4096;
 static_assert(maxAhead % FeatureProgram::plansPerRun == 0);
 
 constexpr size_t numberCount = sizeof(FeatureNumbers<double>) / sizeof(double);
-static_assert(sizeof(FeatureNumbers<Lanes>) == numberCount * sizeof(Lanes));
+static_assert(sizeof(FeatureNumbers<LaneArray>) == numberCount * sizeof(LaneArray));
 
-Lanes *numbersIn(FeatureNumbers<Lanes> &features) { return reinterpret_cast<Lanes *>(&features); }
-const Lanes *numbersIn(const FeatureNumbers<Lanes> &features) {
-  return reinterpret_cast<const Lanes *>(&features);
+LaneArray *numbersIn(FeatureNumbers<LaneArray> &features) {
+  return reinterpret_cast<LaneArray *>(&features);
+}
+const LaneArray *numbersIn(const FeatureNumbers<LaneArray> &features) {
+  return reinterpret_cast<const LaneArray *>(&features);
 }
 
 size_t roundedUp(size_t n) {
@@ -35,8 +37,8 @@ size_t roundedUp(size_t n) {
 /// The plans of one class: they take the same path through the derivation.
 struct PlanBatch::Class {
   FeatureKind kind;
-  FeaturesOf<Lanes> features;   ///< values that are the same for all
-  std::vector<uint32_t> number; ///< the feature of each output of the program
+  FeaturesOf<LaneArray> features; ///< values that are the same for all
+  std::vector<uint32_t> number;   ///< the feature of each output of the program
   std::optional<FeatureProgram> program;
 };
 
@@ -136,7 +138,7 @@ llvm::Expected<int32_t> PlanBatch::addClass(size_t plan) {
   std::vector<uint64_t> key = {k.empty,  k.matrix,  k.pipelined,   k.looped,
                                k.serial, k.mmaSync, k.tensorFlops, uint64_t(k.flopType)};
   for (uint32_t i = 0; i < numberCount; ++i) {
-    numbersIn(kind->features)[i] = Lanes(traced[i].value());
+    numbersIn(kind->features)[i] = LaneArray(traced[i].value());
     key.push_back(traced[i].isConstant());
     if (traced[i].isConstant()) {
       key.push_back(std::bit_cast<uint64_t>(traced[i].value()));
@@ -296,7 +298,7 @@ void PlanBatch::gather(const FeatureProgram &program, size_t plans, const PlanAt
   const size_t width = parameterCount;
   std::array<const double *, most> valuesAt, stepsAt;
   for (size_t i = 0; i < most; ++i) {
-    // Lanes without a plan repeat the last plan and are not read.
+    // LaneArray without a plan repeat the last plan and are not read.
     const size_t plan = planAt(std::min(i, plans - 1));
     valuesAt[i] = values.data() + plan * width;
     stepsAt[i] = unevenLoops ? steps.data() + size_t(stepsOf[plan]) * 2 * width : nullptr;
@@ -321,7 +323,7 @@ llvm::Error PlanBatch::score(const Parameters &parameters, CacheState cache,
       return;
     }
     kind.program->prepare(slots.data());
-    FeaturesOf<Lanes> features = kind.features;
+    FeaturesOf<LaneArray> features = kind.features;
     for (size_t i = 0; i < plans.size(); i += FeatureProgram::plansPerRun) {
       auto run = plans.subspan(i, std::min<size_t>(plans.size() - i, FeatureProgram::plansPerRun));
       gather(*kind.program, run.size(), [&](size_t p) { return run[p]; });
@@ -338,7 +340,7 @@ llvm::Expected<std::vector<Features>> PlanBatch::features() {
     for (size_t i = 0; i < plans.size(); i += FeatureProgram::plansPerRun) {
       auto run = plans.subspan(i, std::min<size_t>(plans.size() - i, FeatureProgram::plansPerRun));
       gather(*kind.program, run.size(), [&](size_t p) { return run[p]; });
-      kind.program->run(slots.data());
+      vectorKernels().run(*kind.program, slots.data());
       for (size_t p = 0; p < run.size(); ++p) {
         std::array<double, numberCount> numbers;
         for (size_t n = 0; n < numberCount; ++n)

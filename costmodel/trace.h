@@ -170,10 +170,9 @@ inline Traced rootOf(const Traced &x) {
   return Traced::make(TraceOp::Root, x, x, rootOf(x.value()));
 }
 
-constexpr int64_t mantissaBits = (int64_t(1) << 52) - 1;
 /// The largest power of two that is at most x >= 1.
 inline double powerOfTwoBelow(double x) {
-  return std::bit_cast<double>(std::bit_cast<int64_t>(x) & ~mantissaBits);
+  return std::bit_cast<double>(std::bit_cast<int64_t>(x) & ~elementary::mantissaBits);
 }
 inline Traced powerOfTwoBelow(const Traced &x) {
   return Traced::make(TraceOp::PowerBelow, x, x, powerOfTwoBelow(x.value()));

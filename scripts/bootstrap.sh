@@ -11,6 +11,7 @@ packages=(
   libisl-dev                            # integer sets
   libboost-dev                          # Boost.Graph
   libeigen3-dev                         # calibration
+  libhwy-dev                            # vectors of plans
   libsqlite3-dev                        # index of measurements
   libcli11-dev libfmt-dev nlohmann-json3-dev
   libgtest-dev libbenchmark-dev
