@@ -118,8 +118,7 @@ static_assert(sizeof(Lanes) == sizeof(LaneArray) && alignof(Lanes) == alignof(La
 inline const Lanes &valueOf(const Lanes &x) { return x; }
 
 inline Lanes select(const LaneMask &mask, const Lanes &yes, const Lanes &no) {
-  return Lanes::of(
-      [&](int i) { return hn::IfThenElse(mask.part[i], yes.part[i], no.part[i]); });
+  return Lanes::of([&](int i) { return hn::IfThenElse(mask.part[i], yes.part[i], no.part[i]); });
 }
 /// The first of equals: the processors' maximum and minimum give their second operand.
 inline Lanes largerOf(const Lanes &a, const Lanes &b) {
@@ -170,6 +169,8 @@ template <int n> LaneBits shiftedRight(const LaneBits &x) {
     return hn::BitCast(Integers(), hn::ShiftRight<n>(hn::BitCast(unsigned64, x.part[i])));
   });
 }
-inline Lanes powerOfTwoBelow(const Lanes &x) { return fromBits(bitsOf(x) & ~elementary::mantissaBits); }
+inline Lanes powerOfTwoBelow(const Lanes &x) {
+  return fromBits(bitsOf(x) & ~elementary::mantissaBits);
+}
 
 } // namespace tilewright::HWY_NAMESPACE

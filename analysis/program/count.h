@@ -15,7 +15,8 @@ enum class Count : uint8_t {
   Threads,        ///< of a CTA, producers included
   SharedBytes,    ///< of a CTA: buffers, mbarriers, exchange slots
   LiveRegisters,  ///< of a consumer thread, 32 bits each: most at one point, of tiles alone
-  ReadBytes,      ///< by loads
+  ReadBytes,      ///< by loads, each element once an execution
+  RequestedBytes, ///< by threads of loads: those that hold copies of an element load it each
   WrittenBytes,   ///< by stores
   CopiedBytes,    ///< by asynchronous copies
   ReadSectors,    ///< of 32 bytes, by loads and copies: each once an access of a CTA and step
@@ -34,7 +35,7 @@ enum class Count : uint8_t {
   Atomics,       ///< elements
   SplitArrivals, ///< counters of sum.splits
 };
-constexpr size_t countKinds = 22;
+constexpr size_t countKinds = 23;
 
 /// What memory moves at a time.
 constexpr int64_t sectorBits = 32 * 8;

@@ -55,6 +55,9 @@ struct Folds {
   /// 1 where rows and tiles of all accesses start at sectors, so that counts of sectors are exact;
   /// else they are upper bounds.
   Expr sectorsAreExact;
+  /// Bytes are what threads ask for: no condition, and no index beyond its tensor, cuts any off,
+  /// and no layout goes on beyond its tile.
+  bool requestsAreExact = true;
   /// Counts of accesses whose axes no rule counts exactly: upper bounds, by place.
   std::vector<SourceLoc> inexact;
 

@@ -1,24 +1,28 @@
 #include "analysis/program/infer.h"
 #include "analysis/program/interpreter.h"
+#include "analysis/program/pending_reads.h"
 
 namespace tilewright::program {
 
-namespace {
-
-/// Counters stop growing far beyond what can be run.
 int64_t saturatingProduct(int64_t a, int64_t b) {
   constexpr int64_t most = int64_t{1} << 50;
   int64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) || product > most ? most : product;
 }
 
-} // namespace
-
 int64_t Interpreter::extentProduct(const std::vector<Digit> &digits) const {
   int64_t product = 1;
   for (const Digit &digit : digits)
     product = saturatingProduct(product, number(digit.extent));
   return product;
+}
+
+int64_t Interpreter::copiesIn(const Layout &layout) const {
+  int64_t copies = 1;
+  for (const std::vector<Digit> *digits : {&layout.lanes, &layout.warps})
+    for (const Digit &digit : *digits)
+      copies = digit.isCopy() ? saturatingProduct(copies, number(digit.extent)) : copies;
+  return copies;
 }
 
 int64_t Interpreter::moves(const Layout &layout, AxisId contiguous) const {
@@ -46,15 +50,6 @@ void Interpreter::countSectors(const Op &op, const Access &access,
   bool isRead = op.as<LoadOp>() || op.as<CopyOp>();
   if (isRead || op.as<StoreOp>())
     add(isRead ? Count::ReadSectors : Count::WrittenSectors, static_cast<int64_t>(sectors.size()));
-}
-
-Layout Interpreter::heldAs(const ScalarExpr &scalar, const AxisSet &axes,
-                           const std::optional<LayoutSpec> &spec, DType type) const {
-  if (spec)
-    return program.layoutFor(*spec, axes, type, role);
-  if (std::optional<Layout> layout = layoutOf(program, scalar, axes))
-    return *layout;
-  return program.layoutFor({LayoutFamily::Flat, {program.number(1)}, {}}, axes, type, role);
 }
 
 void Interpreter::countReduction(const Op &op, const ReduceOp &o, const Layout &held) {
@@ -192,7 +187,7 @@ void Interpreter::countShared() {
   for (const Op *op : exchanges) {
     const auto *o = op->as<ReduceOp>();
     AxisSet axes = program.axesOf(o->value);
-    Layout held = heldAs(o->value, axes, std::nullopt, o->value.type());
+    Layout held = heldAs(program, o->value, axes, std::nullopt, role);
     int64_t warps = 1, elements = 1;
     auto count = [&](const std::vector<Digit> &digits) {
       for (const Digit &digit : digits)

@@ -1,6 +1,7 @@
 #include "analysis/ir/numeric.h"
 #include "analysis/program/infer.h"
 #include "analysis/program/interpreter.h"
+#include "analysis/program/pending_reads.h"
 
 namespace tilewright::program {
 
@@ -60,9 +61,11 @@ bool Interpreter::access(const Op &op, const Access &access,
   result.tensorBytes[access.tensor.index] +=
       asked * static_cast<int64_t>(bitWidth(program[access.tensor].type)) / 8;
   int64_t bytes = asked * static_cast<int64_t>(bitWidth(program[access.tensor].type)) / 8;
-  if (op.as<LoadOp>())
+  if (op.as<LoadOp>()) {
     add(Count::ReadBytes, bytes);
-  else if (op.as<CopyOp>())
+    add(Count::RequestedBytes,
+        saturatingProduct(bytes, copiesIn(program[op.results[0]].tile.layout)));
+  } else if (op.as<CopyOp>())
     add(Count::CopiedBytes, bytes);
   else if (op.as<StoreOp>())
     add(Count::WrittenBytes, bytes);
@@ -162,7 +165,7 @@ Interpreter::Flow Interpreter::kind(const Op &op, const StoreOp &o) {
       ++stored[o.to.tensor.index][static_cast<size_t>(at[i])];
     }
   add(Count::Stores,
-      moves(heldAs(o.value, axes, o.layout, o.value.type()), memoryRunOf(program, o.to).axis));
+      moves(heldAs(program, o.value, axes, o.layout, role), memoryRunOf(program, o.to).axis));
   return Flow::Next;
 }
 
@@ -205,7 +208,7 @@ Interpreter::Flow Interpreter::kind(const Op &op, const WriteOp &o) {
         std::fill(lost.data.begin(), lost.data.end(), std::numeric_limits<double>::quiet_NaN());
   }
   add(Count::SharedWrites,
-      moves(heldAs(o.value, slot.box.axes, std::nullopt, o.value.type()), buffer.order.back()));
+      moves(heldAs(program, o.value, slot.box.axes, std::nullopt, role), buffer.order.back()));
   // One behind it; where it lies in another's memory one in front, too.
   add(Count::Barriers, buffer.alias.isValid() ? 2 : 1);
   return Flow::Next;
@@ -266,7 +269,7 @@ Interpreter::Flow Interpreter::kind(const Op &op, const ReduceOp &o) {
     convertTo(o.value.type(), made.data);
   }
   define(op.results[0], std::move(made));
-  countReduction(op, o, heldAs(o.value, full.axes, std::nullopt, o.value.type()));
+  countReduction(op, o, heldAs(program, o.value, full.axes, std::nullopt, role));
   return Flow::Next;
 }
 

@@ -32,6 +32,9 @@ struct Elements {
   std::vector<double> data;
 };
 
+/// Counters stop growing far beyond what can be run.
+int64_t saturatingProduct(int64_t a, int64_t b);
+
 class Interpreter {
 public:
   Interpreter(const Program &program, std::span<const Tensor> inputs, const RunOptions &options);
@@ -125,9 +128,8 @@ private:
   void add(Count count, int64_t value) { result.counts[count] += value; }
   int64_t extentProduct(const std::vector<Digit> &digits) const;
   /// Warp instructions that move a tile held like this, vectors along `contiguous`.
+  int64_t copiesIn(const Layout &layout) const; ///< threads that hold an element
   int64_t moves(const Layout &layout, AxisId contiguous) const;
-  Layout heldAs(const ScalarExpr &scalar, const AxisSet &axes,
-                const std::optional<LayoutSpec> &spec, DType type) const;
   void countReduction(const Op &op, const ReduceOp &o, const Layout &held);
   void countDot(const Op &op, const DotOp &o);
   void countSectors(const Op &op, const Access &access, const std::vector<int64_t> &positions);

@@ -30,6 +30,7 @@ constexpr Wording wordings[] = {
     {Count::SharedBytes, true, "shared"},
     {Count::LiveRegisters, false, "live registers"},
     {Count::ReadBytes, true, "read"},
+    {Count::RequestedBytes, true, "requested by threads"},
     {Count::WrittenBytes, true, "written"},
     {Count::CopiedBytes, true, "copied"},
     {Count::ReadSectors, false, "sectors read"},
@@ -76,7 +77,13 @@ public:
       result.lines.push_back({std::string(text.substr(0, end)), {}, {}});
       text.remove_prefix(std::min(end + 1, text.size()));
     }
+    Expr read;
     for (const FoldItem &item : folds.items) {
+      // A load's: what threads ask for follows what is read, where it is more.
+      if (item.count == Count::ReadBytes)
+        read = item.amount;
+      if (item.count == Count::RequestedBytes && item.amount == read)
+        continue;
       ReportedAmount made = amount(item.count, item.amount);
       if (ReportedLine *line = lineOf(result, item.where); line && made.number != 0)
         line->amounts.push_back(std::move(made));

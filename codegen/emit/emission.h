@@ -14,9 +14,11 @@
 #pragma once
 
 #include "analysis/program/box.h"
-#include "codegen/emit/pending_reads.h"
+#include "codegen/emit/shared_plan.h"
 #include "codegen/index_emitter.h"
 #include "codegen/scalar_ops.h"
+
+#include <set>
 
 namespace tilewright::emit {
 
@@ -80,7 +82,7 @@ struct Emission {
   Emission(const Program &p, IndexEmitter &index, ScalarOps &ops, const SharedPlan &shared,
            const std::map<const Op *, PlannedMap> &maps)
       : p(p), k(index.builder()), b(k.b), index(index), ops(ops), shared(shared),
-        pending(p, shared), maps(maps), values(p.values.size()), loads(p.values.size()),
+        pending(p, shared.regions), maps(maps), values(p.values.size()), loads(p.values.size()),
         rings(p.buffers.size()) {}
 
   const Program &p;

@@ -169,7 +169,8 @@ private:
   }
 
   /// Each warp leaves its entry in a slot; all read those of their place in order.
-  void overWarps(std::vector<Entry> &entries, SharedPlan::Exchange exchange) {
+  void overWarps(std::vector<Entry> &entries, int64_t offset) {
+    const SharedRegion region = e.shared.regions.exchanges.at(&op).region;
     int64_t over = 1, places = 1;
     Expr mine = e.number(0), place = e.number(0);
     std::vector<MapConstraint> first; // of lanes with the same entry
@@ -188,11 +189,11 @@ private:
           first.push_back({e.index.simplify(digitOf(digit, number)), Interval::point(0), 1, 0});
         }
       }
-    e.beforeWrite(exchange.region);
+    e.beforeWrite(region);
     auto count = static_cast<int64_t>(entries.size());
-    std::vector<int64_t> starts{exchange.offset};
+    std::vector<int64_t> starts{offset};
     int64_t bytes = std::max<int64_t>(bitWidth(type) / 8, 4);
-    starts.push_back(exchange.offset + places * count * over * bytes); // indices
+    starts.push_back(offset + places * count * over * bytes); // indices
     auto address = [&](size_t part, int64_t entry, Expr warp) {
       int64_t each = part == 0 ? bytes : 4;
       Expr at = (place + entry * places) * over + warp;
@@ -231,7 +232,7 @@ private:
       }
       entries[i] = sum;
     }
-    e.pending.read(exchange.region);
+    e.pending.read(region);
   }
 
   Emission &e;

@@ -14,7 +14,7 @@ void Emission::barrier() {
 }
 
 void Emission::beforeWrite(SharedRegion region) {
-  if (pending.contains(region))
+  if (!pending.contains(region).isConstant(0))
     barrier();
 }
 

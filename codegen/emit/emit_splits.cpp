@@ -95,7 +95,7 @@ public:
     });
     e.barrier();
     llvm::Value *before = e.k.loadShared(e.k.i32, word, 4);
-    e.pending.read(e.shared.arrivalsRegion);
+    e.pending.read(e.shared.regions.arrivals->region);
     return b.CreateICmpEQ(before, e.k.c32(splits - 1));
   }
 

@@ -36,14 +36,6 @@ double toleranceOf(const std::string &name) {
   return name == "attention" ? 0x1p-6 : 0x1p-7;
 }
 
-/// Loads that several threads repeat: in a layout with copies, and of index tiles.
-bool repeatsLoads(const std::string &name) {
-  for (const char *one : {"layer_norm", "embedding", "scatter_add", "dequant_gemm", "gemm_roles"})
-    if (name == one)
-      return true;
-  return false;
-}
-
 /// Two warpgroups beside each other with 64 columns between them: half a panel each.
 bool cutsPanels(const SizeValues &sizes) {
   auto columns = sizes.find("WC"), warps = sizes.find("W"), rows = sizes.find("WR");
@@ -68,7 +60,7 @@ void compareRuns(const program::testing::GoldenProgram &golden, const Program &s
   }
   ASSERT_TRUE(bool(got)) << what << takeDiag(got.takeError()).str();
   if (agree(got->results, wanted->results, toleranceOf(golden.name), what))
-    expectCounts(program, *got, {repeatsLoads(golden.name), golden.name == "convolution"}, what);
+    expectCounts(program, *got, what);
 }
 
 class GoldenEmission : public ::testing::TestWithParam<size_t> {};

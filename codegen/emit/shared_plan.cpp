@@ -14,20 +14,6 @@ using program::LoopNest;
 using program::ReduceOp;
 using program::SumSplitsOp;
 
-bool isProduced(const Program &program, const ForOp &loop) {
-  return !loop.issue.empty() && program.producerWarps && !loop.ahead;
-}
-
-Layout heldAs(const Program &program, const program::ScalarExpr &scalar, const AxisSet &axes,
-              const std::optional<program::LayoutSpec> &spec) {
-  if (spec)
-    return program.layoutFor(*spec, axes, scalar.type());
-  if (std::optional<Layout> layout = layoutOf(program, scalar, axes))
-    return *layout;
-  return program.layoutFor({program::LayoutFamily::Flat, {program.number(1)}, {}}, axes,
-                           scalar.type());
-}
-
 namespace {
 
 int64_t numberOr(Expr e, int64_t otherwise) {
@@ -81,29 +67,6 @@ llvm::Expected<BufferPlace> placeOf(const Program &p, const Buffer &buffer) {
   return place;
 }
 
-/// Buffers that an op behind sum.splits names, whose memory is in use then.
-std::vector<bool> usedBehindSplits(const Program &p) {
-  std::vector<bool> used(p.buffers.size());
-  auto use = [&](BufferId id) {
-    for (uint32_t i = 0; i < p.buffers.size(); ++i)
-      if (BufferId{i} == id || liesIn(p[id], BufferId{i}))
-        used[i] = true;
-  };
-  bool isBehind = false;
-  std::vector<bool> isWritten(p.buffers.size()); // a barrier stands in front of that
-  forEachOp(p.body, [&](const Op &op, const LoopNest &) {
-    isBehind = isBehind || op.as<SumSplitsOp>();
-    if (!isBehind)
-      return;
-    if (const auto *write = op.as<program::WriteOp>())
-      isWritten[write->buffer.index] = true;
-    for (const program::SlotRead &read : slotReadsOf(op))
-      if (!isWritten[read.buffer.index] || !p[read.buffer].alias.isValid())
-        use(read.buffer);
-  });
-  return used;
-}
-
 class SharedPlanner {
 public:
   explicit SharedPlanner(const Program &p) : p(p) {}
@@ -111,7 +74,7 @@ public:
   llvm::Expected<SharedPlan> run() {
     if (llvm::Error error = placeBuffers())
       return error;
-    nameRegions();
+    plan.regions = program::sharedRegionsOf(p);
     placeBarriers();
     placeExchanges();
     placeArrivals();
@@ -170,20 +133,6 @@ private:
   }
 
   /// Buffers that share memory, or lie in what another one spans, are one.
-  void nameRegions() {
-    for (uint32_t i = 0; i < p.buffers.size(); ++i)
-      plan.regions.push_back(i);
-    for (bool isChanged = true; isChanged;) {
-      isChanged = false;
-      for (uint32_t i = 0; i < p.buffers.size(); ++i)
-        for (uint32_t j = 0; j < p.buffers.size(); ++j)
-          if (plan.regions[j] < plan.regions[i] && shareMemory(p, BufferId{i}, BufferId{j})) {
-            plan.regions[i] = plan.regions[j];
-            isChanged = true;
-          }
-    }
-  }
-
   void placeBarriers() {
     forEachOp(p.body, [&](const Op &op, const LoopNest &) {
       const auto *loop = op.as<ForOp>();
@@ -202,63 +151,32 @@ private:
   }
 
   void placeExchanges() {
-    auto region = static_cast<SharedRegion>(p.buffers.size());
-    forEachOp(p.body, [&](const Op &op, const LoopNest &) {
-      const auto *o = op.as<ReduceOp>();
-      if (!o)
+    forEachOp(p.body, [&](const Op &op, const LoopNest &) { // in their order
+      auto found = plan.regions.exchanges.find(&op);
+      if (found == plan.regions.exchanges.end())
         return;
-      AxisSet axes = p.axesOf(o->value);
-      Layout held = heldAs(p, o->value, axes, std::nullopt).normal();
-      int64_t elements = 1, warps = 1;
-      auto count = [&](const std::vector<program::Digit> &digits, int64_t &over) {
-        for (const program::Digit &digit : digits)
-          if (!digit.isCopy())
-            (program::contains(o->over, digit.axis) ? over : elements) *= numberOr(digit.extent, 1);
-      };
-      int64_t inThread = 1;
-      count(held.registers, inThread);
-      count(held.lanes, inThread);
-      count(held.warps, warps);
-      if (warps == 1)
-        return;
-      int64_t each = std::max<int64_t>(bitWidth(o->value.type()) / 8, 4);
-      int64_t bytes = elements * warps * (each + (op.results.size() == 2 ? 4 : 0));
-      SharedPlan::Exchange exchange{take((bytes + 7) / 8 * 8, 8), region++};
-      plan.exchanges[&op] = exchange;
-      firstExchange = firstExchange.value_or(exchange);
+      const program::Exchange &exchange = found->second;
+      int64_t each = std::max<int64_t>(bitWidth(op.as<ReduceOp>()->value.type()) / 8, 4) +
+                     (op.results.size() == 2 ? 4 : 0);
+      int64_t bytes = numberOr(exchange.elements * exchange.warps, 1) * each;
+      plan.exchanges[&op] = take((bytes + 7) / 8 * 8, 8);
     });
   }
 
   void placeArrivals() {
-    bool isSplit = false;
-    forEachOp(p.body,
-              [&](const Op &op, const LoopNest &) { isSplit = isSplit || op.as<SumSplitsOp>(); });
-    if (!isSplit || numberOr(p.warps, 1) == 1) // one warp shuffles
+    const auto &arrivals = plan.regions.arrivals;
+    if (!arrivals || arrivals->crosses.isConstant(0))
       return;
-    std::vector<bool> used = usedBehindSplits(p);
-    for (size_t i = 0; i < p.buffers.size(); ++i)
-      if (!used[i] && !p.buffers[i].alias.isValid() && !isFilledAhead(i)) {
-        plan.arrivals = plan.buffers[i].offset;
-        plan.arrivalsRegion = plan.regions[i];
-        return;
-      }
-    if (firstExchange) { // read by the time that all have stored their sums
-      plan.arrivals = firstExchange->offset;
-      plan.arrivalsRegion = firstExchange->region;
-      return;
-    }
-    plan.arrivals = take(16, 16);
-    plan.arrivalsRegion = static_cast<SharedRegion>(p.buffers.size() + plan.exchanges.size());
-  }
-
-  /// In turns a producer fills its rings for the next item already.
-  bool isFilledAhead(size_t buffer) const {
-    return p.grid.persistent && plan.rings.count(BufferId{static_cast<uint32_t>(buffer)});
+    if (arrivals->buffer.isValid())
+      plan.arrivals = plan.buffers[arrivals->buffer.index].offset;
+    else if (arrivals->exchange)
+      plan.arrivals = plan.exchanges.at(arrivals->exchange);
+    else
+      plan.arrivals = take(16, 16);
   }
 
   const Program &p;
   SharedPlan plan;
-  std::optional<SharedPlan::Exchange> firstExchange;
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 // are 16 bytes for the count of sum.splits where no other memory is free by then.
 #pragma once
 
+#include "analysis/program/pending_reads.h"
 #include "codegen/emit/held_layout.h"
 #include "codegen/producer_warps.h"
 
@@ -12,8 +13,12 @@ namespace tilewright::emit {
 
 using program::Buffer;
 using program::BufferId;
+using program::heldAs;
+using program::isProduced;
 using program::Op;
+using program::PendingReads;
 using program::Program;
+using program::SharedRegion;
 
 /// How chunks of a slot are permuted: byte b of row r of the axis before the last lies at
 ///   (row number · pitch + b) xor ((⌊r / step⌋ · scale) mod span) · chunk
@@ -41,32 +46,17 @@ struct BufferPlace {
   int64_t panelBytes() const { return rows * swizzle; }
 };
 
-/// A part of shared memory that hazards are followed for: buffers that share memory are one.
-using SharedRegion = uint32_t;
-
 struct SharedPlan {
-  std::vector<BufferPlace> buffers;     ///< by BufferId
-  std::map<BufferId, StageRing> rings;  ///< mbarriers of those that a producer fills
-  std::map<const Op *, int64_t> copies; ///< mbarriers of TMA copies outside of loops
-  struct Exchange {
-    int64_t offset;
-    SharedRegion region;
-  };
-  std::map<const Op *, Exchange> exchanges; ///< slots of reductions
-  std::optional<int64_t> arrivals;          ///< word that sum.splits broadcasts its count in
-  SharedRegion arrivalsRegion = 0;
+  std::vector<BufferPlace> buffers;        ///< by BufferId
+  std::map<BufferId, StageRing> rings;     ///< mbarriers of those that a producer fills
+  std::map<const Op *, int64_t> copies;    ///< mbarriers of TMA copies outside of loops
+  std::map<const Op *, int64_t> exchanges; ///< slots of reductions
+  std::optional<int64_t> arrivals;         ///< word that sum.splits broadcasts its count in
   int64_t bytes = 0;
 
-  std::vector<SharedRegion> regions; ///< by BufferId
-  SharedRegion regionOf(BufferId buffer) const { return regions[buffer.index]; }
+  program::SharedRegions regions;
+  SharedRegion regionOf(BufferId buffer) const { return regions.of(buffer); }
 };
-
-/// Does a producer run this loop's copies?
-bool isProduced(const Program &program, const program::ForOp &loop);
-
-/// How a reduction's operand is held.
-Layout heldAs(const Program &program, const program::ScalarExpr &scalar, const AxisSet &axes,
-              const std::optional<program::LayoutSpec> &spec);
 
 /// Errors: Unsupported where a buffer's rows are no whole bytes.
 llvm::Expected<SharedPlan> planShared(const Program &program);

@@ -4,6 +4,8 @@
 #include "analysis/program/fold/live.h"
 #include "analysis/program/grid.h"
 #include "analysis/program/infer.h"
+#include "analysis/program/pending_reads.h"
+#include "analysis/program/verifier.h"
 
 #include <algorithm>
 
@@ -11,28 +13,13 @@ namespace tilewright::program {
 
 namespace {
 
-constexpr std::string_view countNames[] = {"ctas",
-                                           "threads",
-                                           "shared_bytes",
-                                           "live_registers",
-                                           "read_bytes",
-                                           "written_bytes",
-                                           "copied_bytes",
-                                           "read_sectors",
-                                           "written_sectors",
-                                           "workspace_bytes",
-                                           "loads",
-                                           "stores",
-                                           "copies",
-                                           "shared_reads",
-                                           "shared_writes",
-                                           "shuffles",
-                                           "barriers",
-                                           "mbarrier_waits",
-                                           "mmas",
-                                           "wgmmas",
-                                           "atomics",
-                                           "split_arrivals"};
+constexpr std::string_view countNames[] = {
+    "ctas",         "threads",         "shared_bytes",    "live_registers",
+    "read_bytes",   "requested_bytes", "written_bytes",   "copied_bytes",
+    "read_sectors", "written_sectors", "workspace_bytes", "loads",
+    "stores",       "copies",          "shared_reads",    "shared_writes",
+    "shuffles",     "barriers",        "mbarrier_waits",  "mmas",
+    "wgmmas",       "atomics",         "split_arrivals"};
 static_assert(std::size(countNames) == countKinds);
 
 Expr productOfExtents(ExprContext &c, const std::vector<Digit> &digits) {
@@ -44,7 +31,9 @@ Expr productOfExtents(ExprContext &c, const std::vector<Digit> &digits) {
 
 class Folder {
 public:
-  explicit Folder(const Program &program) : p(program), executions(program, folds) {}
+  explicit Folder(const Program &program)
+      : p(program), executions(program, folds), shared(sharedRegionsOf(program)),
+        pending(program, shared), lanes(laneBounds()) {}
 
   Folds run() {
     for (size_t i = 0; i < countKinds; ++i)
@@ -59,6 +48,7 @@ public:
         share((buffer.isRing ? "ring " : "shared ") + buffer.name, {}, bufferBytes(p, buffer));
     folds.sectorsAreExact = p.number(1);
     Surroundings around;
+    enterTurns();
     region(p.body, around);
     folds.registers = liveRegisters(p);
     if (p.producerWarps) // copies hold no tiles
@@ -81,8 +71,33 @@ private:
   }
 
   void region(const Region &ops, Surroundings &around) {
-    for (const Op &op : ops)
+    for (const Op &op : ops) {
       std::visit([&](const auto &what) { kind(op, what, around); }, op.what);
+      if (!isIssued && regionsOf(op).empty())
+        pending.pass(op);
+    }
+  }
+
+  /// A turn of a persistent grid ends with what another begins with.
+  void enterTurns() {
+    if (!p.grid.persistent)
+      return;
+    PendingReads behind = pending;
+    for (int round = 0; round < 2; ++round)
+      behind.pass(p.body);
+    pending.unite(behind);
+  }
+
+  /// A write to shared memory that may be read still stands behind a barrier.
+  void beforeWrite(const Op &op, SharedRegion region, const Surroundings &around,
+                   std::optional<Expr> when = std::nullopt) {
+    Expr isPending = pending.contains(region);
+    if (when)
+      isPending = select(*when, isPending, p.number(0));
+    if (isPending.isConstant(0))
+      return;
+    add(op, Count::Barriers, executions.times(around) * isPending);
+    pending.barrier(isPending);
   }
 
   /// Bytes that an access moves, counted by tensor, too.
@@ -176,17 +191,85 @@ private:
     return count;
   }
 
-  Layout heldAs(const ScalarExpr &scalar, const AxisSet &axes,
-                const std::optional<LayoutSpec> &spec) const {
-    if (!spec)
-      if (std::optional<Layout> layout = layoutOf(p, scalar, axes))
-        return *layout;
-    LayoutSpec flat{LayoutFamily::Flat, {p.number(1)}, {}};
-    return p.layoutFor(spec ? *spec : flat, axes, scalar.type(), role);
+  /// All lanes that count are elements of the tensor, as far as intervals tell.
+  bool staysInside(const Access &access) const {
+    const std::vector<Expr> &dims = p[access.tensor].dims;
+    for (size_t d = 0; d < access.index.size(); ++d) {
+      const Expr dim = p.resolved(dims[d]);
+      if (!dim.isConstant())
+        continue; // sizes decide
+      const Interval range = rangeOf(access.index[d], lanes);
+      if (range.lo < 0 || range.hi >= dim.constant())
+        return false;
+    }
+    return true;
+  }
+
+  /// Threads ask for what a load's tile has and no more: its layout is its own (a number that is
+  /// an index alone is loaded where it is used), ends with the tile, and its elements are bytes.
+  bool isEvenlyHeld(const Op &op) const {
+    const Tile &tile = p[op.results[0]].tile;
+    if (!op.as<LoadOp>()->layout || bitWidth(tile.type) % 8 != 0)
+      return false;
+    for (AxisId axis : tile.axes) {
+      Expr held = p.number(1);
+      for (const auto *digits : {&tile.layout.registers, &tile.layout.lanes, &tile.layout.warps})
+        for (const Digit &digit : *digits)
+          if (digit.axis == axis && !digit.isCopy())
+            held = held * digit.extent;
+      const Expr extent = p.resolved(p[axis].extent);
+      // The tensor's end cuts off what is beyond the only tile.
+      const Expr end = p[axis].bound ? p.resolved(p[axis].bound) : Expr();
+      const bool isOnly =
+          end && end.isConstant() && extent.isConstant() && end.constant() <= extent.constant();
+      if (!isOnly && held.isConstant() && extent.isConstant() &&
+          held.constant() > extent.constant())
+        return false;
+    }
+    return true;
+  }
+
+  /// What variables of the grid, of loops and of axes count to, where that is a number.
+  Bounds laneBounds() const {
+    Bounds bounds = sizeBounds(p);
+    auto upTo = [&](Expr var, Expr count) {
+      if (Interval range = rangeOf(p.resolved(count), bounds); range.hi < Interval{}.hi)
+        bounds.set(var, {0, std::max<int64_t>(range.hi - 1, 0)});
+    };
+    for (const GridVariable &variable : p.grid.variables)
+      upTo(variable.var, variable.count);
+    forEachOp(p.body, [&](const Op &op, const LoopNest &) {
+      if (const auto *loop = op.as<ForOp>())
+        upTo(loop->var, loop->trips);
+    });
+    for (const Axis &axis : p.axes) {
+      Interval range = rangeOf(p.resolved(axis.origin + axis.extent - 1), bounds);
+      const Interval first = rangeOf(p.resolved(axis.origin), bounds);
+      range.lo = first.lo;
+      if (axis.bound)
+        range.hi = std::min(range.hi, rangeOf(p.resolved(axis.bound), bounds).hi - 1);
+      if (axis.lower)
+        range.lo = std::max(range.lo, rangeOf(p.resolved(axis.lower), bounds).lo);
+      bounds.set(axis.var, {range.lo, std::max(range.lo, range.hi)});
+    }
+    return bounds;
+  }
+
+  /// Threads that hold an element, each of which loads it for itself.
+  Expr copiesIn(const Layout &layout) const {
+    Expr copies = p.number(1);
+    for (const std::vector<Digit> *digits : {&layout.lanes, &layout.warps})
+      for (const Digit &digit : *digits)
+        if (digit.isCopy())
+          copies = copies * digit.extent;
+    return copies;
   }
 
   void kind(const Op &op, const LoadOp &o, Surroundings &around) {
-    add(op, Count::ReadBytes, bytesOf(op, o.from, around));
+    Expr bytes = bytesOf(op, o.from, around);
+    add(op, Count::ReadBytes, bytes);
+    add(op, Count::RequestedBytes, bytes * copiesIn(p[op.results[0]].tile.layout));
+    folds.requestsAreExact &= o.conditions.empty() && staysInside(o.from) && isEvenlyHeld(op);
     addSectors(op, Count::ReadSectors, o.from, around);
     add(op, Count::Loads,
         executions.times(around) *
@@ -194,8 +277,9 @@ private:
   }
   void kind(const Op &op, const StoreOp &o, Surroundings &around) {
     add(op, Count::WrittenBytes, bytesOf(op, o.to, around));
+    folds.requestsAreExact &= staysInside(o.to);
     addSectors(op, Count::WrittenSectors, o.to, around);
-    Layout held = heldAs(o.value, boxOf(op, o.to), o.layout);
+    Layout held = heldAs(p, o.value, boxOf(op, o.to), o.layout, role);
     add(op, Count::Stores, executions.times(around) * moves(held, memoryRunOf(p, o.to).axis));
   }
   void kind(const Op &op, const AtomicOp &o, Surroundings &around) {
@@ -204,7 +288,10 @@ private:
     add(op, Count::Atomics, executions.elements(around, boxOf(op, o.to), isExact));
   }
   void kind(const Op &op, const CopyOp &o, Surroundings &around) {
+    if (!isIssued)
+      beforeWrite(op, shared.of(o.buffer), around);
     add(op, Count::CopiedBytes, bytesOf(op, o.from, around));
+    folds.requestsAreExact &= staysInside(o.from);
     addSectors(op, Count::ReadSectors, o.from, around);
     constexpr int64_t warpBytes = 16 * 32;
     Expr bytes = p.number(static_cast<int64_t>(bitWidth(p[o.buffer].type)));
@@ -225,36 +312,40 @@ private:
       insert(axes, axis);
     Expr n = executions.times(around);
     add(op, Count::SharedWrites,
-        n * moves(heldAs(o.value, axes, std::nullopt), p[o.buffer].order.back()));
+        n * moves(heldAs(p, o.value, axes, std::nullopt, role), p[o.buffer].order.back()));
     // One behind it; where it lies in another's memory one in front, too.
-    add(op, Count::Barriers, p[o.buffer].alias.isValid() ? n * 2 : n);
+    const bool isAlias = p[o.buffer].alias.isValid();
+    add(op, Count::Barriers, isAlias ? n * 2 : n);
+    if (!isAlias)
+      beforeWrite(op, shared.of(o.buffer), around);
   }
   void kind(const Op &op, const ReduceOp &o, Surroundings &around) {
-    Layout held = heldAs(o.value, p.axesOf(o.value), std::nullopt);
+    Layout held = heldAs(p, o.value, p.axesOf(o.value), std::nullopt, role);
     auto isOver = [&](const Digit &digit) {
       return digit.axis.isValid() && contains(o.over, digit.axis) && !digit.isCopy();
     };
-    Expr one = p.number(1), lanes = one, warps = one, kept = one, elements = one;
+    Expr lanes = p.number(1), kept = p.number(1);
     for (const Digit &digit : held.lanes)
-      (isOver(digit) ? lanes : elements) =
-          (isOver(digit) ? lanes : elements) * (digit.isCopy() ? one : digit.extent);
-    for (const Digit &digit : held.warps)
-      (isOver(digit) ? warps : elements) =
-          (isOver(digit) ? warps : elements) * (digit.isCopy() ? one : digit.extent);
+      if (isOver(digit))
+        lanes = lanes * digit.extent;
     for (const Digit &digit : held.registers)
       if (!isOver(digit))
         kept = kept * digit.extent;
-    elements = elements * kept;
     Expr n = executions.times(around);
     int64_t operands = static_cast<int64_t>(op.results.size());
     Expr allWarps = productOfExtents(*p.context, held.warps);
     // A butterfly over the lanes: one shuffle a register and doubling.
     Expr doublings = lanes.pow2Ceil().log2();
     add(op, Count::Shuffles, n * allWarps * kept * doublings * operands);
-    Expr crosses = warps.isAtLeast(p.number(2));
-    add(op, Count::Barriers, select(crosses, n, p.number(0)));
+    auto found = shared.exchanges.find(&op);
+    if (found == shared.exchanges.end())
+      return;
+    const Exchange &exchange = found->second;
+    beforeWrite(op, exchange.region, around, exchange.crosses);
+    add(op, Count::Barriers, select(exchange.crosses, n, p.number(0)));
     int64_t each = std::max<int64_t>(bitWidth(o.value.type()) / 8, 4) + 4 * (operands - 1);
-    Expr bytes = select(crosses, (elements * warps * each).ceilDiv(8) * 8, p.number(0));
+    Expr slots = (exchange.elements * exchange.warps * each).ceilDiv(8) * 8;
+    Expr bytes = select(exchange.crosses, slots, p.number(0));
     if (!bytes.isConstant(0))
       share("exchange of " + p[op.results[0]].name, op.where, bytes);
   }
@@ -278,10 +369,16 @@ private:
       add(op, Count::Wgmmas, n * warps.floorDiv(4) * (wide * 8).ceilDiv(256));
   }
   void kind(const Op &op, const ForOp &o, Surroundings &around) {
+    const PendingReads before = pending; // no step may be made
+    const bool isProducing = isProduced(p, o);
+    if (!isProducing)
+      for (const Op &copy : o.issue)
+        if (const auto *c = copy.as<CopyOp>())
+          beforeWrite(copy, shared.of(c->buffer), around);
+    pending.enterLoop(o);
     around.loops.push_back(&op);
     Expr trips = executions.times(around);
-    bool isProducing = p.producerWarps && !o.ahead;
-    if (!o.issue.empty() && isProducing) {
+    if (isProducing) {
       add(op, Count::MbarrierWaits, trips * (p.resolved(p.warps) + 1));
       for (const Op &copy : o.issue)
         if (const auto *c = copy.as<CopyOp>())
@@ -293,17 +390,25 @@ private:
       Expr each = select(ahead.isAtLeast(one), one, p.number(2)) + (o.issueAt > 0 ? 1 : 0);
       add(op, Count::Barriers, trips * each);
     }
+    if (!o.issue.empty() && !isProducing)
+      pending.barrier();
+    isIssued = true;
     region(o.issue, around);
+    isIssued = false;
     region(o.body, around);
     around.loops.pop_back();
+    pending.unite(before);
   }
   void kind(const Op &, const IfOp &o, Surroundings &around) {
     Expr one = p.number(1), zero = p.number(0);
     bool wasBehind = around.isBehindSplits;
+    const PendingReads before = pending;
     around.conditions.push_back(select(o.condition, one, zero));
     region(o.then, around);
     around.conditions.back() = select(o.condition, zero, one);
+    const PendingReads behind = std::exchange(pending, before);
     region(o.otherwise, around);
+    pending.unite(behind);
     around.conditions.pop_back();
     around.isBehindSplits = wasBehind;
   }
@@ -341,7 +446,11 @@ private:
   const Program &p;
   Folds folds;
   Executions executions;
-  RoleId role; ///< of the region at hand
+  const SharedRegions shared;
+  PendingReads pending; ///< at the op at hand
+  const Bounds lanes;
+  bool isIssued = false; ///< the copies at hand are a loop's, filled a step or more ahead
+  RoleId role;           ///< of the region at hand
 };
 
 } // namespace
