@@ -49,9 +49,9 @@ TEST(LowerChainWgmma, TailsAndOddSizes) {
         wgmmaChain(attention(2, 129, 29, 16, 16, Mask::None, true, type), {1, 128, 16}, 32, 8, 1));
     expectWgmma(wgmmaChain(attention(1, 130, 50, 64, 24, Mask::Added, false, type), {1, 128, 16},
                            16, 8, 3));
-    // Fewer rows than the warpgroups have, and several blocks of rows each.
+    // All keys at once, and several blocks of rows each.
     expectWgmma(
-        wgmmaChain(attention(1, 70, 50, 16, 24, Mask::Causal, false, type), {1, 48, 24}, 48, 8, 2));
+        wgmmaChain(attention(1, 70, 50, 16, 24, Mask::Causal, false, type), {1, 64, 24}, 50, 4, 2));
     expectWgmma(
         wgmmaChain(attention(2, 200, 90, 32, 32, Mask::None, true, type), {1, 128, 32}, 32, 4, 2));
   }
@@ -88,14 +88,15 @@ TEST(LowerChainWgmma, WhatItCanNotTakeSaysWhy) {
   };
   // Rows of 34 bytes can't be copied by the accelerator.
   EXPECT_EQ(note(wgmmaChain(attention(1, 64, 64, 17, 16), {1, 64, 16}, 32, 4, 2)),
-            "mma.sync in place of wgmma: the left operand %q can't be copied by TMA: a stride of "
-            "34 bytes is not a positive multiple of 16");
+            "mma.sync in place of wgmma: %s: operand %q of bf16[1,64,17] can't be copied by TMA: "
+            "the stride of dim 1, 34 bytes, is not a positive multiple of 16; mma.sync takes it");
   std::string hlo = attention(1, 64, 64, 16, 16);
   hlo.replace(hlo.find("k = bf16[1,64,16] parameter(1)"), 30,
               "kf = f32[1,64,16] parameter(1)\n  k = bf16[1,64,16] convert(kf)");
-  EXPECT_EQ(note(wgmmaChain(hlo, {1, 64, 16}, 32, 4, 2)),
-            "mma.sync in place of wgmma: the right operand %k can't be copied by TMA: %k is "
-            "computed, not read from memory");
+  EXPECT_EQ(
+      note(wgmmaChain(hlo, {1, 64, 16}, 32, 4, 2)),
+      "mma.sync in place of wgmma: %s: operand %k of bf16[1,64,16] can't be copied by TMA: %k "
+      "is computed, not read from memory; mma.sync takes it");
 }
 
 /// What the emulator says when calls of a function are left out.

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "codegen/emit/held_layout.h"
-#include "codegen/producer_warps.h"
+#include "codegen/emit/stage_ring.h"
 
 namespace tilewright::emit {
 
