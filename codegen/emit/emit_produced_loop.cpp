@@ -19,8 +19,8 @@ bool readsValue(const Op &op, ValueId value) {
 bool assignsValue(const Op &op, ValueId value) {
   bool isAssigned = false;
   forEachOpOf(op, [&](const Op &one) {
-    isAssigned = isAssigned ||
-                 std::find(one.results.begin(), one.results.end(), value) != one.results.end();
+    isAssigned =
+        isAssigned || std::find(one.results.begin(), one.results.end(), value) != one.results.end();
   });
   return isAssigned;
 }

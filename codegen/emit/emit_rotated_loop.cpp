@@ -236,9 +236,8 @@ private:
         for (llvm::Value *value : e.values[op.results[0].index])
           all = all ? e.b.CreateFAdd(all, value) : value;
     if (all)
-      k.ifThen(
-          e.b.CreateICmpEQ(e.b.CreateBitCast(k.pinned({all})[0], k.i32), k.c32(signallingNan)),
-          never);
+      k.ifThen(e.b.CreateICmpEQ(e.b.CreateBitCast(k.pinned({all})[0], k.i32), k.c32(signallingNan)),
+               never);
   }
 
   /// The values behind all steps, then the ring's place.
