@@ -247,6 +247,8 @@ Builder::Made Builder::productBeside(OpId id, const Coordinates &at, const Guard
   const bool isGroup = variant.instruction == Instruction::Wgmma;
   if (isMatrix && rowAxes.empty())
     return unsupported(id, "a matrix instruction of one row");
+  if (isGroup && !variant.isByRows)
+    return unsupported(id, "warpgroups that do not lie along the rows");
   auto summed = contracted(id);
   if (!summed)
     return summed.takeError();
