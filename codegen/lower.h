@@ -1,9 +1,8 @@
 // From a KernelSpec to LLVM IR.
 //
-// Four kinds of group have code, each in general form:
-//   elementwise  no reduction, no dot, or made by loops of one thread: its tile program, emitted
-//   reduction    reduces over the same rows, with anything elementwise before, between and after:
-//                its tile program, too
+// Four kinds of group have code, that of their tile programs, each in general form:
+//   elementwise  no reduction, no dot, or made by loops of one thread
+//   reduction    reduces over the same rows, with anything elementwise before, between and after
 //   dot          one dot with elementwise work on its operands and on its result
 //   chain        two dots of which one reads the other's result, elementwise or through a softmax
 #pragma once

@@ -33,6 +33,16 @@ TEST(LowerChainFill, EveryFillMaskAndType) {
         expectPassOf({Instruction::MmaSync, 32, 16, 2, 2}, fill, mask, type, ++number % 3 != 0);
 }
 
+TEST(LowerChainFill, EveryFillAndMaskOfWarpgroups) {
+  int number = 0;
+  for (const char *fill : fills)
+    for (Mask mask : masks) {
+      ++number;
+      expectPassOf({Instruction::Wgmma, 64, number % 2 ? 16 : 32, 4, 1 + number % 3}, fill, mask,
+                   number % 4 < 2 ? "f16" : "bf16", number % 3 != 0);
+    }
+}
+
 TEST(LowerChainFill, OtherTiles) {
   int number = 0;
   for (const Tiles &tiles :

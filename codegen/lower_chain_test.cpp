@@ -66,7 +66,7 @@ ENTRY main {
   ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
   EXPECT_EQ(kernel->kind, "chain");
   EXPECT_EQ(kernel->notes[0],
-            "mma.sync in place of wgmma: %o: 2 warps are not whole warpgroups of four");
+            "mma.sync in place of wgmma: %h: m tile 32 must be a multiple of 64 for wgmma");
 }
 
 // P on the right, and scores whose rows are the keys.

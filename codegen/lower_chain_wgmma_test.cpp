@@ -49,9 +49,9 @@ TEST(LowerChainWgmma, TailsAndOddSizes) {
         wgmmaChain(attention(2, 129, 29, 16, 16, Mask::None, true, type), {1, 128, 16}, 32, 8, 1));
     expectWgmma(wgmmaChain(attention(1, 130, 50, 64, 24, Mask::Added, false, type), {1, 128, 16},
                            16, 8, 3));
-    // Fewer rows than the warpgroups have, and several blocks of rows each.
+    // All keys at once, and several blocks of rows each.
     expectWgmma(
-        wgmmaChain(attention(1, 70, 50, 16, 24, Mask::Causal, false, type), {1, 48, 24}, 48, 8, 2));
+        wgmmaChain(attention(1, 70, 50, 16, 24, Mask::Causal, false, type), {1, 64, 24}, 50, 4, 2));
     expectWgmma(
         wgmmaChain(attention(2, 200, 90, 32, 32, Mask::None, true, type), {1, 128, 32}, 32, 4, 2));
   }
@@ -79,6 +79,64 @@ TEST(LowerChainWgmma, HeadDims) {
                              {1, 128, columns}, 64, 8, 2));
 }
 
+/// Keys and values of a head serve several heads of queries.
+TEST(LowerChainWgmma, GroupsOfQueries) {
+  expectWgmma(wgmmaChain(R"(HloModule m
+max { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT m = f32[] maximum(a, b) }
+add { a = f32[] parameter(0)
+ b = f32[] parameter(1)
+ ROOT s = f32[] add(a, b) }
+ENTRY main {
+  q = f16[2,3,100,32] parameter(0)
+  k = f16[2,96,32] parameter(1)
+  v = f16[2,96,48] parameter(2)
+  s = f32[2,3,100,96] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_contracting_dims={2}
+  low = f32[] constant(-inf)
+  top = f32[2,3,100] reduce(s, low), dimensions={3}, to_apply=max
+  tops = f32[2,3,100,96] broadcast(top), dimensions={0,1,2}
+  below = f32[2,3,100,96] subtract(s, tops)
+  e = f32[2,3,100,96] exponential(below)
+  zero = f32[] constant(0)
+  total = f32[2,3,100] reduce(e, zero), dimensions={3}, to_apply=add
+  totals = f32[2,3,100,96] broadcast(total), dimensions={0,1,2}
+  n = f32[2,3,100,96] divide(e, totals)
+  p = f16[2,3,100,96] convert(n)
+  ROOT o = f16[2,3,100,48] dot(p, v), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={3}, rhs_contracting_dims={1}
+})",
+                         {1, 1, 64, 48}, 32, 4, 2));
+}
+
+/// Slots that both products read are given back behind the second one.
+TEST(LowerChainWgmma, KeysThatAreValues) {
+  std::string hlo = attention(1, 128, 192, 32, 32, Mask::Window, false, "bf16", "-1e9");
+  hlo.replace(hlo.find("  v = bf16[1,192,32] parameter(2)"), 33, "");
+  hlo.replace(hlo.find("dot(p, v)"), 9, "dot(p, k)");
+  for (int64_t stages : {1, 2, 3}) {
+    CheckOutcome outcome = expectWgmma(wgmmaChain(hlo, {1, 64, 32}, 32, 4, stages));
+    EXPECT_LT(outcome.counts.tensorCopyBytes, (128 + 2 * 2 * 192) * 32 * 2);
+  }
+}
+
+/// Products with values run beside the softmax of the next step: both are started before either is
+/// waited for.
+TEST(LowerChainWgmma, StepsOverlap) {
+  KernelSpec spec = wgmmaChain(attention(1, 64, 256, 32, 48), {1, 64, 48}, 64, 4, 2);
+  KernelModule kernel = llvm::cantFail(lowerKernel(spec, CodeMode::Device));
+  std::string order;
+  for (const std::string &step : kernel.steps) {
+    char kind = step.find("wgmma") != std::string::npos ? '*' : ' ';
+    kind = step.find("wait for products") != std::string::npos ? 'w' : kind;
+    kind = step.find("fence of products") != std::string::npos ? 'f' : kind;
+    if (kind != ' ' && (kind != '*' || order.empty() || order.back() != '*'))
+      order += kind;
+  }
+  EXPECT_EQ(order, "f*w"
+                   "f*f*ww"
+                   "f*w");
+}
+
 TEST(LowerChainWgmma, WhatItCanNotTakeSaysWhy) {
   auto note = [](const KernelSpec &spec) {
     auto kernel = lowerKernel(spec, CodeMode::Device);
@@ -88,14 +146,15 @@ TEST(LowerChainWgmma, WhatItCanNotTakeSaysWhy) {
   };
   // Rows of 34 bytes can't be copied by the accelerator.
   EXPECT_EQ(note(wgmmaChain(attention(1, 64, 64, 17, 16), {1, 64, 16}, 32, 4, 2)),
-            "mma.sync in place of wgmma: the left operand %q can't be copied by TMA: a stride of "
-            "34 bytes is not a positive multiple of 16");
+            "mma.sync in place of wgmma: %s: operand %q of bf16[1,64,17] can't be copied by TMA: "
+            "the stride of dim 1, 34 bytes, is not a positive multiple of 16; mma.sync takes it");
   std::string hlo = attention(1, 64, 64, 16, 16);
   hlo.replace(hlo.find("k = bf16[1,64,16] parameter(1)"), 30,
               "kf = f32[1,64,16] parameter(1)\n  k = bf16[1,64,16] convert(kf)");
-  EXPECT_EQ(note(wgmmaChain(hlo, {1, 64, 16}, 32, 4, 2)),
-            "mma.sync in place of wgmma: the right operand %k can't be copied by TMA: %k is "
-            "computed, not read from memory");
+  EXPECT_EQ(
+      note(wgmmaChain(hlo, {1, 64, 16}, 32, 4, 2)),
+      "mma.sync in place of wgmma: %s: operand %k of bf16[1,64,16] can't be copied by TMA: %k "
+      "is computed, not read from memory; mma.sync takes it");
 }
 
 /// What the emulator says when calls of a function are left out.

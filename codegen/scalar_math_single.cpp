@@ -15,6 +15,11 @@ llvm::Value *SingleMath::isModerate(llvm::Value *x) {
 }
 
 llvm::Value *SingleMath::divide(llvm::Value *x, llvm::Value *y) {
+  if (const auto *number = llvm::dyn_cast<llvm::ConstantFP>(y)) { // of a power of two
+    llvm::APFloat inverse(number->getValueAPF());
+    if (inverse.getExactInverse(&inverse))
+      return b.CreateFMul(x, llvm::ConstantFP::get(y->getType(), inverse));
+  }
   // One Newton step with the residual x - y·q, which is exact: a quotient that is a float is found.
   llvm::Value *q = k.divideFull(x, y);
   llvm::Value *residual = fma(b.CreateFNeg(y), q, x);

@@ -1,6 +1,5 @@
 #include "codegen/scalar_ops.h"
 
-#include "analysis/ir/reducer.h"
 #include "codegen/scalar_math.h"
 
 #include <limits>
@@ -14,7 +13,6 @@ namespace {
 bool isSixteenBit(DType type) { return type == DType::F16 || type == DType::BF16; }
 bool isNarrowFloat(DType type) { return isFloat(type) && bitWidth(type) <= 8; }
 bool isSigned(DType type) { return dtypeClass(type) == DTypeClass::Signed; }
-bool isComplex(DType type) { return dtypeClass(type) == DTypeClass::Complex; }
 /// Integers of less than a byte.
 bool isNarrowInteger(DType type) { return isInteger(type) && bitWidth(type) < 8; }
 
@@ -34,8 +32,6 @@ bool ScalarOps::isSupported(DType type) {
   case DType::U1:
   case DType::U2:
   case DType::U4:
-  case DType::C64:
-  case DType::C128:
   case DType::S8:
   case DType::S16:
   case DType::S32:
@@ -68,13 +64,11 @@ llvm::Type *ScalarOps::valueType(DType type) {
     return k.i1;
   if (type == DType::F64)
     return k.f64;
-  if (isComplex(type))
-    return llvm::FixedVectorType::get(type == DType::C64 ? k.f32 : k.f64, 2);
   return isFloat(type) ? k.f32 : b.getIntNTy(bitWidth(type));
 }
 
 llvm::Type *ScalarOps::memoryType(DType type) {
-  if (type == DType::F64 || type == DType::F32 || isComplex(type))
+  if (type == DType::F64 || type == DType::F32)
     return valueType(type);
   return b.getIntNTy(std::max(bitWidth(type), 8u));
 }
@@ -102,23 +96,15 @@ llvm::Value *ScalarOps::toMemory(DType type, llvm::Value *value) {
 llvm::Value *ScalarOps::constant(DType type, double value) {
   if (isFloat(type))
     return llvm::ConstantFP::get(valueType(type), value);
-  if (isComplex(type))
-    return constant(type, std::complex<double>(value));
   return constant(type, static_cast<int64_t>(value));
 }
 
 llvm::Value *ScalarOps::constant(DType type, int64_t value) {
-  if (isFloat(type) || isComplex(type))
+  if (isFloat(type))
     return constant(type, static_cast<double>(value));
   if (type == DType::Pred)
     return b.getInt1(value != 0);
   return llvm::ConstantInt::getSigned(valueType(type), value);
-}
-
-llvm::Value *ScalarOps::constant(DType type, std::complex<double> value) {
-  auto *part = llvm::cast<llvm::VectorType>(valueType(type))->getElementType();
-  return llvm::ConstantVector::get(
-      {llvm::ConstantFP::get(part, value.real()), llvm::ConstantFP::get(part, value.imag())});
 }
 
 llvm::Value *ScalarOps::round(DType type, llvm::Value *value) {
@@ -130,14 +116,6 @@ llvm::Value *ScalarOps::convert(DType from, DType to, llvm::Value *value) {
   if (from == to)
     return value;
   llvm::Type *type = valueType(to);
-  if (isComplex(to)) {
-    DType part = to == DType::C64 ? DType::F32 : DType::F64;
-    if (isComplex(from))
-      return to == DType::C64 ? b.CreateFPTrunc(value, type) : b.CreateFPExt(value, type);
-    return complexOf(convert(from, part, value), constant(part, 0.0));
-  }
-  if (isComplex(from)) // the real part
-    return convert(from == DType::C64 ? DType::F32 : DType::F64, to, realPart(value));
   if (isFloat(from) && isFloat(to)) {
     if (from == DType::F64)
       value = to == DType::F32 ? b.CreateFPTrunc(value, k.f32) : truncateToOdd(value);
@@ -193,21 +171,17 @@ llvm::Expected<llvm::Value *> ScalarOps::apply(const Op &op, DType operandType, 
   case Opcode::Convert:
     return convert(operandType, type, x[0]);
   case Opcode::BitcastConvert: {
-    if (bitWidth(type) != bitWidth(operandType) || isComplex(type) || isComplex(operandType))
+    if (bitWidth(type) != bitWidth(operandType))
       return unsupported(op, fmt::format("from {} to {}", toString(operandType), toString(type)));
     return fromMemory(type, b.CreateBitCast(toMemory(operandType, x[0]), memoryType(type)));
   }
   case Opcode::Real:
-    if (!isComplex(operandType))
-      return x[0];
-    break;
+    return x[0];
   case Opcode::Imag:
     if (isFloat(operandType))
       return constant(type, 0.0);
     break;
   case Opcode::Compare:
-    if (isComplex(operandType))
-      break;
     if (isFloat(operandType) && isTotalOrder())
       return compare(op.attrs.comparison, operandType == DType::F64 ? DType::S64 : DType::S32,
                      totalOrderKey(x[0]), totalOrderKey(x[1]));
@@ -233,12 +207,6 @@ llvm::Expected<llvm::Value *> ScalarOps::apply(const Op &op, DType operandType, 
                                        static_cast<unsigned>(op.attrs.mantissaBits)));
   default:
     break;
-  }
-  if (isComplex(type) || isComplex(operandType)) {
-    llvm::Value *result = applyComplex(op, operandType, x);
-    if (!result)
-      return unsupported(op, fmt::format("on {}", toString(operandType)));
-    return result;
   }
   llvm::Value *result = isFloat(type) ? applyFloat(op, x) : applyInteger(op, type, x);
   if (!result)
@@ -431,36 +399,12 @@ llvm::Value *ScalarOps::integerPower(DType type, llvm::Value *base, llvm::Value 
   return select(b.CreateICmpSLT(exponent, literal(0)), inverse, raised[0]);
 }
 
-std::optional<Combiner> ScalarOps::inspectReducer(const Graph &reducer) {
-  std::optional<Opcode> opcode = reducerOpcode(reducer);
-  if (!opcode)
-    return std::nullopt;
-  switch (*opcode) {
-  case Opcode::Add:
-    return Combiner::Add;
-  case Opcode::Multiply:
-    return Combiner::Multiply;
-  case Opcode::Minimum:
-    return Combiner::Minimum;
-  case Opcode::Maximum:
-    return Combiner::Maximum;
-  case Opcode::And:
-    return Combiner::And;
-  case Opcode::Or:
-    return Combiner::Or;
-  default:
-    return std::nullopt;
-  }
-}
-
 llvm::Value *ScalarOps::combine(Combiner combiner, DType type, llvm::Value *x, llvm::Value *y) {
-  bool floats = isFloat(type) || isComplex(type), isPred = type == DType::Pred;
+  bool floats = isFloat(type), isPred = type == DType::Pred;
   switch (combiner) {
   case Combiner::Add:
     return floats ? b.CreateFAdd(x, y) : isPred ? b.CreateOr(x, y) : b.CreateAdd(x, y);
   case Combiner::Multiply:
-    if (isComplex(type))
-      return multiplyComplex(x, y);
     return floats ? b.CreateFMul(x, y) : isPred ? b.CreateAnd(x, y) : b.CreateMul(x, y);
   case Combiner::Minimum:
     return isPred ? b.CreateAnd(x, y)

@@ -1,16 +1,14 @@
 // The scalar bodies of elementwise ops, as LLVM IR.
 //
 // In registers, every float type of 32 bits or less is an f32 that holds a value of that type,
-// f64 is a double, integers are iN and pred is an i1; a complex number is a vector of two floats.
-// Each op computes in that form and rounds its result to its own type, as the graph says. In
-// memory, narrower floats are integers of their width and pred is i8; types of less than a byte
-// take one i8 each, except in buffers, where they are packed (memory_access.cpp).
+// f64 is a double, integers are iN and pred is an i1. Each op computes in that form and rounds its
+// result to its own type, as the graph says. In memory, narrower floats are integers of their width
+// and pred is i8; types of less than a byte take one i8 each, except in buffers, where they are
+// packed (emit/tensor_access.cpp).
 #pragma once
 
 #include "analysis/ir/graph.h"
 #include "codegen/kernel_builder.h"
-
-#include <complex>
 
 namespace tilewright {
 
@@ -32,7 +30,6 @@ public:
   /// A constant of that type, from a double or from an integer's bits.
   llvm::Value *constant(DType type, double value);
   llvm::Value *constant(DType type, int64_t value);
-  llvm::Value *constant(DType type, std::complex<double> value);
 
   /// Rounds an f32 result to a narrower float type; other types are left alone.
   llvm::Value *round(DType type, llvm::Value *value);
@@ -41,12 +38,6 @@ public:
   /// The result of one elementwise op. Errors: Unsupported, naming the op and its type.
   llvm::Expected<llvm::Value *> apply(const Op &op, DType operandType, const Values &operands);
 
-  /// The results of a computation on scalars made of elementwise ops; one for each part of a tuple
-  /// root. Errors: Unsupported, naming the op.
-  llvm::Expected<Values> applyGraph(const Graph &computation, const Values &arguments);
-
-  /// The function that a reducer computation computes, if it is one of Combiner.
-  static std::optional<Combiner> inspectReducer(const Graph &reducer);
   /// Not rounded: reductions accumulate in f32 and round at the end.
   llvm::Value *combine(Combiner combiner, DType type, llvm::Value *x, llvm::Value *y);
   llvm::Value *identity(Combiner combiner, DType type);
@@ -63,14 +54,6 @@ private:
   llvm::Value *applyFloat(const Op &op, const Values &x);
   llvm::Value *applyInteger(const Op &op, DType type, const Values &x);
   llvm::Value *integerPower(DType type, llvm::Value *base, llvm::Value *exponent);
-  /// Ops with a complex result or operand, scalar_complex.cpp; null where there is no code.
-  llvm::Value *applyComplex(const Op &op, DType operandType, const Values &x);
-  llvm::Value *realPart(llvm::Value *z) { return b.CreateExtractElement(z, uint64_t(0)); }
-  llvm::Value *imaginaryPart(llvm::Value *z) { return b.CreateExtractElement(z, uint64_t(1)); }
-  llvm::Value *complexOf(llvm::Value *real, llvm::Value *imaginary);
-  llvm::Value *multiplyComplex(llvm::Value *x, llvm::Value *y);
-  llvm::Value *divideComplex(llvm::Value *x, llvm::Value *y);
-  llvm::Value *absComplex(llvm::Value *z);
   /// A function of floats by its opcode.
   llvm::Value *real(Opcode opcode, const Values &x);
   llvm::Value *compare(Comparison comparison, DType type, llvm::Value *x, llvm::Value *y);

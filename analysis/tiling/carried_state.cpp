@@ -8,7 +8,9 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <optional>
 #include <set>
+#include <vector>
 
 namespace tilewright {
 
@@ -21,6 +23,39 @@ bool isMovement(Opcode opcode) {
          opcode == Opcode::Transpose || opcode == Opcode::Copy || opcode == Opcode::Convert;
 }
 
+struct CarriedReduction {
+  OpId op;
+  bool isMaximum = false; ///< else a sum
+};
+
+struct CarriedState {
+  /// In order: a maximum, if there is one, then sums.
+  std::vector<CarriedReduction> reductions;
+  std::optional<OpId> shift;     ///< h(m)
+  std::optional<size_t> divisor; ///< the sum l that P is divided by
+  std::string whyNotOnline;
+};
+
+/// The op whose elements this one only moves or converts.
+OpId withoutMovement(const Graph &graph, OpId op) {
+  while (isMovement(graph[op].opcode))
+    op = graph[op].operands[0];
+  return op;
+}
+
+/// The value of an op whose elements are all one scalar constant, looking through movement.
+std::optional<double> scalarConstant(const Graph &graph, OpId op) {
+  const Op &constant = graph[withoutMovement(graph, op)];
+  if (constant.opcode != Opcode::Constant || constant.shape.rank() != 0)
+    return std::nullopt;
+  auto value = parseLiteral(constant.shape, constant.literal);
+  if (!value) {
+    llvm::consumeError(value.takeError());
+    return std::nullopt;
+  }
+  return value->asDouble(0);
+}
+
 /// Collects all facts in one pass over the ops, operands before users.
 class Finder {
 public:
@@ -28,7 +63,7 @@ public:
          OpId second)
       : module(module), graph(graph), ops(ops), first(first), second(second) {}
 
-  llvm::Expected<CarriedState> run() {
+  llvm::Expected<std::string> run() {
     fromFirst = dependentsOf({first});
     fromSecond = dependentsOf({second});
     if (llvm::Error error = collect())
@@ -56,7 +91,7 @@ public:
           if (at(target) == Form::Independent && state.whyNotOnline.empty())
             state.whyNotOnline = fmt::format(
                 "%{} is not scaled as other sums over the same columns are", graph[target].name);
-    return std::move(state);
+    return std::move(state.whyNotOnline);
   }
 
 private:
@@ -94,8 +129,7 @@ private:
       if (isMaximum && !state.reductions.empty())
         return makeError(DiagClass::Unsupported,
                          "%{}: a maximum after another reduction between two dots", op.name);
-      state.reductions.push_back(
-          {id, isMaximum, static_cast<size_t>(op.attrs.dimensions[0]), *start});
+      state.reductions.push_back({id, isMaximum});
     }
     return llvm::Error::success();
   }
@@ -208,26 +242,8 @@ private:
 
 } // namespace
 
-OpId withoutMovement(const Graph &graph, OpId op) {
-  while (isMovement(graph[op].opcode))
-    op = graph[op].operands[0];
-  return op;
-}
-
-std::optional<double> scalarConstant(const Graph &graph, OpId op) {
-  const Op &constant = graph[withoutMovement(graph, op)];
-  if (constant.opcode != Opcode::Constant || constant.shape.rank() != 0)
-    return std::nullopt;
-  auto value = parseLiteral(constant.shape, constant.literal);
-  if (!value) {
-    llvm::consumeError(value.takeError());
-    return std::nullopt;
-  }
-  return value->asDouble(0);
-}
-
-llvm::Expected<CarriedState> carriedState(const Module &module, const Graph &graph,
-                                          std::span<const OpId> ops, OpId first, OpId second) {
+llvm::Expected<std::string> whyNotOnline(const Module &module, const Graph &graph,
+                                         std::span<const OpId> ops, OpId first, OpId second) {
   return Finder(module, graph, ops, first, second).run();
 }
 

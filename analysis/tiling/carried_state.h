@@ -20,42 +20,17 @@
 
 #include "analysis/ir/graph.h"
 
-#include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 namespace tilewright {
 
-struct CarriedReduction {
-  OpId op;
-  bool isMaximum = false; ///< else a sum
-  size_t dim = 0;         ///< the reduced one, of its operand
-  double start = 0;       ///< what it is of nothing
-};
-
-struct CarriedState {
-  /// In order: a maximum, if there is one, then sums.
-  std::vector<CarriedReduction> reductions;
-  std::optional<OpId> shift;     ///< h(m)
-  std::optional<size_t> divisor; ///< the sum l that P is divided by
-  /// Why the reductions have no online form, so that one step must cover the row; empty if they
-  /// have one. `shift` and `divisor` are meaningful only then.
-  std::string whyNotOnline;
-};
-
-/// The reductions between `first` and `second`, dots among `ops` (ascending) of which the second
+/// Why the reductions between `first` and `second` have no online form, so that one step must cover
+/// the row; empty if they have one. Both are dots among `ops` (ascending), of which the second
 /// depends on the first. Unsupported: a reduction that no loop over the columns of P can carry,
 /// complete or not: over several dims, of something else than floats up to 32 bits, not a sum from
 /// 0 or a maximum from a constant, of the second dot's result, a maximum after another reduction.
-llvm::Expected<CarriedState> carriedState(const Module &module, const Graph &graph,
-                                          std::span<const OpId> ops, OpId first, OpId second);
-
-/// The op whose elements this one only moves or converts: looks through broadcasts, reshapes,
-/// transposes, copies and conversions.
-OpId withoutMovement(const Graph &graph, OpId op);
-
-/// The value of an op whose elements are all one scalar constant, looking through movement.
-std::optional<double> scalarConstant(const Graph &graph, OpId op);
+llvm::Expected<std::string> whyNotOnline(const Module &module, const Graph &graph,
+                                         std::span<const OpId> ops, OpId first, OpId second);
 
 } // namespace tilewright

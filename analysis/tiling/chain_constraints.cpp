@@ -59,13 +59,8 @@ public:
   }
 
   void addWholeRow() {
-    llvm::Expected<CarriedState> state =
-        carriedState(module, graph, group.group.ops, first, second);
-    std::string why;
-    if (state)
-      why = state->whyNotOnline;
-    else
-      why = takeDiag(state.takeError()).message;
+    llvm::Expected<std::string> found = whyNotOnline(module, graph, group.group.ops, first, second);
+    std::string why = found ? *found : takeDiag(found.takeError()).message;
     if (why.empty())
       return;
     for (unsigned parameter : reducesOf(second)) {
@@ -79,10 +74,8 @@ public:
     auto refuse = [&](OpId op, std::string text) {
       add(op, "search-chain", Formula::constant(false), std::move(text), {});
     };
-    llvm::Expected<CarriedState> state =
-        carriedState(module, graph, group.group.ops, first, second);
-    if (!state)
-      refuse(second, takeDiag(state.takeError()).message);
+    if (auto found = whyNotOnline(module, graph, group.group.ops, first, second); !found)
+      refuse(second, takeDiag(found.takeError()).message);
     const OpId scores = graph[second].operands[scoresSide];
     const OpId values = graph[second].operands[1 - scoresSide];
     const DType type = graph[values].shape.dtype;

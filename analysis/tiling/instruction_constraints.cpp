@@ -145,7 +145,7 @@ void addDigitOrder(const ResourceView &view, unsigned dot, size_t number, const 
     }
 }
 
-/// Rows and columns of a tile of mma.sync behind another dot come from one dim each: rows from the
+/// Rows and columns of a tile behind another dot come from one dim each: rows from the
 /// one that is contiguous in memory, or next to it.
 template <class Need>
 void addOneDimEach(const ResourceView &view, const TwoDots &chain, const Need &need) {
@@ -282,7 +282,7 @@ void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instructio
            {m, n, warps});
     }
   }
-  if (chain && !isWgmma)
+  if (chain)
     addOneDimEach(view, *chain, [&](Formula formula, std::string text, std::vector<Expr> args) {
       added.push_back({std::move(formula),
                        {chain->second, "%" + graph[chain->second].name, -1, -1, "mma-shape",

@@ -218,7 +218,7 @@ Expr evenShare(Expr warps, const DeviceLimits &limits) {
 }
 
 /// The producer warp, and where its CTA would have too few registers, three idle warps beside it
-/// that release theirs (codegen/producer_warps.h): then all start with an even share.
+/// that release theirs (analysis/program/pass/roles.h): then all start with an even share.
 void addProducerWarps(Estimate &e, OpId op, Expr needed) {
   const Expr warps = e.warps, one = e.view.constant(1);
   const Expr even = evenShare(warps + 1, e.limits), shared = evenShare(warps + 4, e.limits);

@@ -26,15 +26,11 @@ void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resou
   };
   const Expr depth = roundUp(sizes.depth, 16), step = roundUp(sizes.step, 16);
   // Keys of one step are copied once.
-  const Expr given = view.parameter("stages");
-  const Expr stages =
-      isWgmma ? given
-              : select(sizes.step.isAtLeast(view.constant(sizes.allKeys)), view.constant(1), given);
+  const Expr isOneStep = sizes.step.isAtLeast(view.constant(sizes.allKeys));
+  const Expr stages = select(isOneStep, view.constant(1), view.parameter("stages"));
   // Columns of a tile are whole products; all of them are padded to that.
-  const Expr padded = roundUp(sizes.columns, 16);
-  const Expr columns = isWgmma ? padded
-                               : select(sizes.columns.isAtLeast(view.constant(sizes.allColumns)),
-                                        padded, sizes.columns);
+  const Expr columns = select(sizes.columns.isAtLeast(view.constant(sizes.allColumns)),
+                              roundUp(sizes.columns, 16), sizes.columns);
   // Both operands of the first dot are of one type ("search-chain").
   out.sharedItems.push_back({dots.first, fmt::format("the rows' operand of %{}", first.name),
                              bytes(first.operands[0], roundUp(sizes.rows, warps * 16), depth)});
@@ -47,7 +43,8 @@ void addChain(const ResourceView &view, const TwoDots &dots, bool isWgmma, Resou
                              bytes(values, step, columns) * stages});
   if (isWgmma)
     out.sharedItems.push_back({dots.second, fmt::format("barriers of %{}", second.name),
-                               stages * (4 * barrierBytes) + barrierBytes});
+                               select(isOneStep, view.constant(3 * barrierBytes),
+                                      stages * (4 * barrierBytes) + barrierBytes)});
 }
 
 /// An input that is copied for an operand of a dot.

@@ -51,8 +51,7 @@ void runAtRandom(const std::string &text, Instruction instruction, int draws) {
   ChainKernel kernel(text);
   std::mt19937_64 random(11);
   for (int i = 0; i < draws && !::testing::Test::HasFailure(); ++i)
-    expectRun(kernel, kernel.draw(random, instruction != Instruction::Fma, unrolled), instruction,
-              random());
+    expectRun(kernel, kernel.draw(random, instruction, unrolled), instruction, random());
 }
 
 TEST(EmittedChains, DotsOfFma) {
@@ -71,6 +70,12 @@ TEST(EmittedChains, Attention) {
       runAtRandom(attention(2, 48, 40, 32, 24, mask, isFirst), Instruction::MmaSync, 2);
       runAtRandom(attention(1, 20, 24, 16, 12, mask, isFirst), Instruction::Fma, 1);
     }
+}
+
+TEST(EmittedChains, AttentionOfWarpgroups) {
+  for (Mask mask : {Mask::None, Mask::Causal, Mask::Window, Mask::Added})
+    for (bool isFirst : {true, false})
+      runAtRandom(attention(2, 144, 40, 32, 24, mask, isFirst), Instruction::Wgmma, 2);
 }
 
 /// Values of a plan by name; of the schedule 1 where nothing is said.

@@ -9,6 +9,8 @@
 //   emit_reduce.cpp    reduce, scan
 //   emit_copy.cpp      copies by the warps that read them
 //   emit_tensor_copy.cpp  copies by TMA, and a producer's
+//   emit_produced_loop.cpp  what consumers run of a producer's loops; emit_rotated_loop.cpp: of two
+//                      products, of which the second one overlaps with the next step
 //   emit_dot.cpp       dots by fma and mma.sync; emit_wgmma.cpp: by wgmma
 //   emit_splits.cpp    sum.splits
 #pragma once
@@ -378,9 +380,14 @@ llvm::Expected<MatrixShape> matrixShapeOf(Emission &e, const Op &op, const DotOp
 /// An operand in the registers of its fragment.
 llvm::Expected<Values> fragmentOf(Emission &e, const Op &op, const ScalarExpr &scalar,
                                   const MatrixShape &shape, bool isLeft);
-llvm::Error emitWarpgroupDot(Emission &e, const Op &op, const DotOp &o);
-/// Waits for all products; the registers of sums that were in flight are valid behind it.
-void finishProducts(Emission &e, ValueId sums);
+llvm::Error emitWarpgroupDot(Emission &e, const Op &op);
+/// The packed fragments of a left operand that registers hold; none of one in shared memory.
+llvm::Expected<Values> leftWordsOf(Emission &e, const Op &op);
+/// Starts the products; their sums are valid behind finishProducts().
+llvm::Error startWarpgroupDot(Emission &e, const Op &op, const Values &leftWords);
+/// Waits until so many groups of products at most are pending; the registers of sums that were in
+/// flight are valid behind it.
+void finishProducts(Emission &e, ValueId sums, unsigned pending);
 /// A fragment's words: a step of 32 bytes along the contracted axis, and a block of rows (16 of a
 /// left operand) or columns (8 of a right one).
 Values fragmentWords(Emission &e, DType type, const Values &registers, int64_t steps, int64_t step,

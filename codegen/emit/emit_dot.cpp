@@ -299,7 +299,7 @@ llvm::Error emitOp(Emission &e, const Op &op, const DotOp &o) {
   case DotWay::MmaSync:
     return emitMmaDot(e, op, o);
   case DotWay::Wgmma:
-    return emitWarpgroupDot(e, op, o);
+    return emitWarpgroupDot(e, op);
   }
   return llvm::Error::success();
 }

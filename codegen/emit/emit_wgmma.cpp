@@ -1,5 +1,5 @@
-// Dots by wgmma. A product is started, committed and waited for at its place: `wait n` allows that
-// groups stay in flight, it does not ask for it.
+// Dots by wgmma. A product is started, committed and waited for at its place, unless its loop
+// says otherwise: `wait n` allows that groups stay in flight, it does not ask for it.
 #include "codegen/emit/emission.h"
 
 namespace tilewright::emit {
@@ -82,7 +82,9 @@ public:
   WgmmaDot(Emission &e, const Op &op, const DotOp &o)
       : e(e), op(op), o(o), tile(e.p[op.results[0]].tile) {}
 
-  llvm::Error run() {
+  /// `words`: the left operand's, where it lies in registers.
+  llvm::Error start(const Values &words) {
+    leftWords = words;
     if (llvm::Error error = findShape())
       return error;
     if (!e.warpgroup)
@@ -103,17 +105,31 @@ public:
                             "warpgroups below each other",
                             shape.blocksJ * 8, e.shared.buffers[right->buffer.index].swizzle));
     }
-    if (!left) {
-      if (llvm::Error error = loadLeft())
-        return error;
+    if (!left)
       return multiply(nullptr, columns);
-    }
     WgmmaOperand rows(e, *left, shape);
     if (shape.r > 1)
       rows.moveTo(e.b.CreateURem(e.warpgroup, e.k.c32(shape.r)), 64);
     if (!rows.fits(64))
       return e.unsupported(op, "64 rows of the left operand are no whole panels");
     return multiply(&rows, columns);
+  }
+
+  llvm::Expected<Values> words() {
+    if (slotOf(o.left))
+      return Values();
+    if (llvm::Error error = findShape())
+      return error;
+    llvm::Expected<Values> values = fragmentOf(e, op, o.left, shape, true);
+    if (!values)
+      return values;
+    Values words;
+    for (int64_t block = 0; block < shape.blocksI; ++block)
+      for (int64_t step = 0; step < shape.steps; ++step)
+        for (llvm::Value *word :
+             fragmentWords(e, o.left.type(), *values, shape.steps, step, block, true))
+          words.push_back(word);
+    return words;
   }
 
 private:
@@ -142,20 +158,6 @@ private:
     return llvm::Error::success();
   }
 
-  llvm::Error loadLeft() {
-    llvm::Expected<Values> values = fragmentOf(e, op, o.left, shape, true);
-    if (!values)
-      return values.takeError();
-    Values words;
-    for (int64_t block = 0; block < shape.blocksI; ++block)
-      for (int64_t step = 0; step < shape.steps; ++step)
-        for (llvm::Value *word :
-             fragmentWords(e, o.left.type(), *values, shape.steps, step, block, true))
-          words.push_back(word);
-    leftWords = e.k.warpgroupFence(words);
-    return llvm::Error::success();
-  }
-
   llvm::Error multiply(WgmmaOperand *rows, WgmmaOperand &columns) {
     std::vector<Accumulator> parts = accumulatorsOf(shape.blocksI, shape.blocksJ);
     size_t count = static_cast<size_t>(shape.blocksI * shape.blocksJ * 4);
@@ -165,11 +167,7 @@ private:
     unsigned first = known->second;
     if (isNew)
       e.accumulators += static_cast<unsigned>(parts.size());
-    bool isFlying = e.flying.count(op.results[0]);
-    if (o.isAdded && !isFlying) // others may have written them
-      sums = e.k.warpgroupFence(sums);
-    else
-      e.k.warpgroupFence();
+    fence(sums);
     for (int64_t step = 0; step < shape.steps; ++step)
       for (size_t number = 0; number < parts.size(); ++number) {
         const Accumulator &part = parts[number];
@@ -190,11 +188,22 @@ private:
       }
     e.k.warpgroupCommit();
     e.define(op.results[0], std::move(sums));
-    if (isFlying)
-      e.k.warpgroupWait(1);
-    else
-      finishProducts(e, op.results[0]);
     return llvm::Error::success();
+  }
+
+  /// Orders the products behind what has written their registers.
+  void fence(Values &sums) {
+    Values written = leftWords;
+    const bool areWritten = o.isAdded && !e.flying.count(op.results[0]);
+    if (areWritten)
+      written.insert(written.end(), sums.begin(), sums.end());
+    if (written.empty())
+      return e.k.warpgroupFence();
+    written = e.k.warpgroupFence(written);
+    auto at = written.begin() + static_cast<std::ptrdiff_t>(leftWords.size());
+    leftWords.assign(written.begin(), at);
+    if (areWritten)
+      sums.assign(at, written.end());
   }
 
   llvm::ArrayRef<llvm::Value *> leftOf(int64_t block, int64_t step) const {
@@ -212,7 +221,7 @@ private:
 
 } // namespace
 
-void finishProducts(Emission &e, ValueId id) {
+void finishProducts(Emission &e, ValueId id, unsigned pending) {
   const Tile &tile = e.p[id].tile;
   const Values &sums = e.values[id.index];
   const std::vector<program::Digit> &digits = tile.layout.registers;
@@ -221,14 +230,31 @@ void finishProducts(Emission &e, ValueId id) {
   for (const Accumulator &part :
        accumulatorsOf(digits[3].extent.constant(), digits[2].extent.constant())) {
     auto at = sums.begin() + part.first;
-    Values after = e.k.warpgroupWait(0, accumulator++, Values(at, at + part.count));
+    Values after = e.k.warpgroupWait(pending, accumulator++, Values(at, at + part.count));
     done.insert(done.end(), after.begin(), after.end());
   }
   e.define(id, std::move(done));
 }
 
-llvm::Error emitWarpgroupDot(Emission &e, const Op &op, const DotOp &o) {
-  return WgmmaDot(e, op, o).run();
+llvm::Expected<Values> leftWordsOf(Emission &e, const Op &op) {
+  return WgmmaDot(e, op, *op.as<DotOp>()).words();
+}
+
+llvm::Error startWarpgroupDot(Emission &e, const Op &op, const Values &leftWords) {
+  return WgmmaDot(e, op, *op.as<DotOp>()).start(leftWords);
+}
+
+llvm::Error emitWarpgroupDot(Emission &e, const Op &op) {
+  llvm::Expected<Values> words = leftWordsOf(e, op);
+  if (!words)
+    return words.takeError();
+  if (llvm::Error error = startWarpgroupDot(e, op, *words))
+    return error;
+  if (e.flying.count(op.results[0]))
+    e.k.warpgroupWait(1);
+  else
+    finishProducts(e, op.results[0], 0);
+  return llvm::Error::success();
 }
 
 } // namespace tilewright::emit

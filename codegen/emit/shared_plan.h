@@ -7,7 +7,7 @@
 
 #include "analysis/program/pending_reads.h"
 #include "codegen/emit/held_layout.h"
-#include "codegen/producer_warps.h"
+#include "codegen/emit/stage_ring.h"
 
 namespace tilewright::emit {
 

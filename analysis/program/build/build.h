@@ -57,8 +57,8 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
                                   Instruction instruction = Instruction::Fma,
                                   bool isByLoops = false);
 
-/// Unsupported, naming the op, for what has no program yet: wgmma beside other dots, convolutions
-/// as products of tiles.
+/// Unsupported, naming the op, for what has no program: with several dots by wgmma, computed
+/// operands and tiles of which warpgroups do not share the rows.
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
                                      const TiledGroup &group, const Variant &variant);
 

@@ -239,7 +239,7 @@ void Builder::makeLayoutSizes() {
   }
   if (!frame.dots.empty() && !rowAxes.empty() && isMatrix) {
     if (variant.isByRows) {
-      warpRows = p.warps;
+      warpRows = variant.instruction == Instruction::Wgmma ? p.warps.floorDiv(4) : p.warps;
       warpColumns = p.number(1);
       return;
     }

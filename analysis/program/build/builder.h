@@ -216,6 +216,7 @@ private:
   llvm::Expected<ScalarExpr> heldOperand(const Leaf &leaf, const AxisSet &over, bool isLeft);
   AxisSet cut(const AxisSet &axes) const;
   void clearBeyond(ScalarExpr &scalar, const AxisSet &axes) const;
+  bool isOfWarpgroups(const ScalarExpr &operand, bool isLeft) const;
   llvm::Error expectMatrices(OpId dot, const DotOp &made) const;
   // reduce_index.cpp
   /// argmax or argmin of a value and its coordinate, if a reduction is one.

@@ -13,6 +13,7 @@
 #include "analysis/program/infer.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tilewright::program {
 
@@ -211,6 +212,21 @@ llvm::Expected<ScalarExpr> Builder::heldOperand(const Leaf &leaf, const AxisSet 
   return result;
 }
 
+/// wgmma takes what copies bring, and on its left a fragment that is held in registers.
+bool Builder::isOfWarpgroups(const ScalarExpr &operand, bool isLeft) const {
+  const ScalarNode &node = operand.root();
+  if (operand.nodes.size() != 1)
+    return false;
+  if (node.kind != ScalarNode::Kind::Slot)
+    return isLeft && node.kind == ScalarNode::Kind::Value;
+  bool isCopied = false;
+  for (const Level &level : levels)
+    for (const Region *ops : {&level.ops, &level.issue})
+      for (const program::Op &op : *ops)
+        isCopied |= op.as<CopyOp>() && op.as<CopyOp>()->buffer == node.buffer;
+  return isCopied;
+}
+
 /// Matrix instructions take tiles of two axes.
 llvm::Error Builder::expectMatrices(OpId dot, const DotOp &made) const {
   if (variant.instruction == Instruction::Fma)
@@ -227,11 +243,12 @@ Builder::Made Builder::productBeside(OpId id, const Coordinates &at, const Guard
   auto maps = indexing(id);
   if (!maps)
     return maps.takeError();
-  if (variant.instruction == Instruction::Wgmma)
-    return unsupported(id, "by wgmma");
-  bool isMatrix = variant.instruction == Instruction::MmaSync;
+  const bool isMatrix = variant.instruction != Instruction::Fma;
+  const bool isGroup = variant.instruction == Instruction::Wgmma;
   if (isMatrix && rowAxes.empty())
     return unsupported(id, "a matrix instruction of one row");
+  if (isGroup && !variant.isByRows)
+    return unsupported(id, "warpgroups that do not lie along the rows");
   auto summed = contracted(id);
   if (!summed)
     return summed.takeError();
@@ -258,7 +275,7 @@ Builder::Made Builder::productBeside(OpId id, const Coordinates &at, const Guard
     std::swap(leaves[0], leaves[1]);
   DotOp dot;
   dot.over = over;
-  dot.way = isMatrix ? DotWay::MmaSync : DotWay::Fma;
+  dot.way = isGroup ? DotWay::Wgmma : isMatrix ? DotWay::MmaSync : DotWay::Fma;
   for (bool isLeft : {true, false}) {
     const Leaf &leaf = leaves[isLeft ? 0 : 1];
     bool isAlong = without(over, axesOf(leaf)).empty();
@@ -266,6 +283,9 @@ Builder::Made Builder::productBeside(OpId id, const Coordinates &at, const Guard
                                                             : heldOperand(leaf, over, isLeft);
     if (!operand)
       return operand.takeError();
+    if (isGroup && !isOfWarpgroups(*operand, isLeft))
+      return unsupported(
+          id, fmt::format("the {} operand of wgmma is computed", isLeft ? "left" : "right"));
     (isLeft ? dot.left : dot.right) = std::move(*operand);
   }
   if (llvm::Error error = expectMatrices(id, dot))

@@ -17,9 +17,7 @@ void runAtRandom(const std::string &text, Instruction instruction, int draws) {
   built.leastTolerance = chainTolerance(DType::F32);
   std::mt19937_64 random(7);
   for (int i = 0; i < draws && !::testing::Test::HasFailure(); ++i)
-    EXPECT_EQ(
-        built.check(kernel.draw(random, instruction != Instruction::Fma), random(), instruction),
-        "");
+    EXPECT_EQ(built.check(kernel.draw(random, instruction), random(), instruction), "");
 }
 
 } // namespace
@@ -41,6 +39,31 @@ TEST(Chains, AttentionOfMatrixInstructions) {
       runAtRandom(attention(2, 48, 40, 32, 24, mask, isFirst), Instruction::MmaSync, 4);
 }
 
+TEST(Chains, AttentionOfWarpgroups) {
+  for (Mask mask : {Mask::None, Mask::Causal, Mask::Window, Mask::Added})
+    for (bool isFirst : {true, false})
+      runAtRandom(attention(2, 144, 40, 32, 24, mask, isFirst), Instruction::Wgmma, 3);
+}
+
+/// Operands that are computed of loads have no program by wgmma, which says so.
+TEST(Chains, DotsOfWarpgroups) {
+  std::map<std::string, std::string> reasons;
+  for (const ChainText &chain : chainTexts()) {
+    ChainKernel kernel(chain.text);
+    BuiltKernel built(chain.name, kernel.module, kernel.plan);
+    built.leastTolerance = chainTolerance(DType::F32);
+    std::mt19937_64 random(7);
+    for (int i = 0; i < 3 && !HasFailure(); ++i)
+      reasons[chain.name] =
+          built.check(kernel.draw(random, Instruction::Wgmma), random(), Instruction::Wgmma);
+  }
+  EXPECT_EQ(reasons["layers"], "");
+  EXPECT_EQ(reasons["rightLayers"], "");
+  EXPECT_EQ(reasons["scores"], "");
+  EXPECT_EQ(reasons["gate"], "%a: no program for dot: warpgroups that do not lie along the rows");
+  EXPECT_EQ(reasons["scaled"], "%c: no program for dot: the right operand of wgmma is computed");
+}
+
 TEST(Chains, DotsOfMatrixInstructions) {
   for (const ChainText &chain : chainTexts())
     runAtRandom(chain.text, Instruction::MmaSync, 8);
@@ -48,12 +71,14 @@ TEST(Chains, DotsOfMatrixInstructions) {
 
 namespace {
 
-/// Keys in steps, online, for every fill of masks.
-void runMasked(Instruction instruction, const std::vector<std::string> &types) {
+/// Keys in steps, online, for every fill of masks. `rows`: of a tile, with so many warps.
+void runMasked(Instruction instruction, const std::vector<std::string> &types, int64_t rows = 16,
+               int64_t warps = 1) {
   for (const char *fill : {"-1e4", "-1e9", "-2.38e38", "-3.4e38", "-inf"})
     for (const std::string &type : types)
       for (Mask mask : {Mask::Window, Mask::LeftPadding, Mask::Steep, Mask::Nothing}) {
-        ChainKernel kernel(attention(1, 32, 48, 16, 16, mask, fill[1] != '1', type, fill));
+        ChainKernel kernel(
+            attention(1, 2 * rows, 2 * rows + 16, 16, 16, mask, fill[1] != '1', type, fill));
         BuiltKernel built(fill, kernel.module, kernel.plan);
         built.leastTolerance = 0x1p-6;
         for (int64_t step : {16, 32}) {
@@ -63,8 +88,8 @@ void runMasked(Instruction instruction, const std::vector<std::string> &types) {
               values[*at] = value;
           };
           set("k0", step);
-          set("t1", 16);
-          set("warps", 1);
+          set("t1", rows);
+          set("warps", warps);
           EXPECT_EQ(built.check(values, 5, instruction), "");
           if (::testing::Test::HasFailure())
             return;
@@ -81,6 +106,8 @@ void runMasked(Instruction instruction, const std::vector<std::string> &types) {
 } // namespace
 
 TEST(Chains, MaskedRowsOnline) { runMasked(Instruction::MmaSync, {"f16", "bf16"}); }
+
+TEST(Chains, MaskedRowsOfWarpgroups) { runMasked(Instruction::Wgmma, {"bf16"}, 64, 4); }
 
 /// Of later rows, which see more keys, CTAs come first.
 TEST(Chains, ClippedLoops) {

@@ -9,6 +9,7 @@
 #include "analysis/program/pass/layouts.h"
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
+#include "analysis/program/pass/quotients.h"
 #include "analysis/program/pass/roles.h"
 #include "analysis/program/pass/split.h"
 #include "analysis/program/pass/stage.h"
@@ -204,6 +205,8 @@ llvm::Error addLoopPasses(PlanProgram &out, const KernelPlan &plan) {
   if (llvm::Error error = addClipped(out, plan))
     return error;
   if (llvm::Error error = addPlain(out, "exponents", quickExponents(out.last())))
+    return error;
+  if (llvm::Error error = addPlain(out, "quotients", quickQuotients(out.last())))
     return error;
   return addPlain(out, "unmask", unmask(out.last()));
 }

@@ -2,6 +2,8 @@
 #include "analysis/program/pass/copies.h"
 #include "analysis/program/pass/epilogue.h"
 #include "analysis/program/pass/pipeline.h"
+#include "analysis/program/pass/quotients.h"
+#include "analysis/program/pass/roles.h"
 #include "analysis/program/pass/split.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/vectorise.h"
@@ -385,4 +387,71 @@ TEST(Epilogue, APartAtATimeOrTheReason) {
             "gemm: no loop of one product by a matrix instruction");
   EXPECT_EQ(made(plain, {{"t0", 64}, {"t1", 48}, {"k0", 16}, {"W", 1}}),
             "gemm: a tile of 12288 bytes does not fit into the 3584 bytes of the rings");
+}
+
+TEST(Quotients, ByWhatIsTheSameAlongAnAxis) {
+  auto made = [](const std::string &ops) {
+    auto result = quickQuotients(programOf("kernel mean(x: f32[64, 96]) -> y: f32[64, 96]\n"
+                                           "warps 2\n"
+                                           "axis i < 64, j < 96\n"
+                                           "a = load x[i, j] @ rows(1, 32)\n"
+                                           "s = reduce add a over j\n" +
+                                           ops));
+    if (!result)
+      return messageOf(result.takeError());
+    EXPECT_TRUE(verify(*result).violations.empty());
+    std::string printed = printProgram(*result);
+    return printed.substr(printed.find("s = reduce"));
+  };
+  const std::string sum = "s = reduce add a over j\n";
+  EXPECT_EQ(made("store y[i, j] = a / s\n"), sum + "r = map 1 / s\nstore y[i, j] = a * r\n");
+  // One reciprocal for all, until the divisor is another one.
+  EXPECT_EQ(made("b = map a / s + 1\nc = map b / s\ns = map s + 1\nstore y[i, j] = c / s\n"),
+            sum + "r = map 1 / s\nb = map a * r + 1\nc = map b * r\ns = map s + 1\n"
+                  "r1 = map 1 / s\nstore y[i, j] = c * r1\n");
+  const std::string none = "mean: nothing is divided by what is the same along an axis";
+  EXPECT_EQ(made("store y[i, j] = a / (a + s)\n"), none);
+  EXPECT_EQ(made("store y[i, j] = s / a\n"), none);
+  EXPECT_EQ(made("t = map s / 3\nstore y[i, j] = a + t\n"), none);
+}
+
+TEST(Produce, CopiesOutsideOfLoopsAndHeldOperands) {
+  auto made = [](const std::string &q) {
+    auto result =
+        produce(programOf("kernel two(q: " + q +
+                          ", k: bf16[192, 64], v: bf16[192, 64]) -> o: f32[64, 64]\n"
+                          "warps W\n"
+                          "axis i < 64, j < 64, l < k0 at k0 * t of 192, m < 64\n"
+                          "shared A: bf16[i,m]\n"
+                          "ring C: bf16[l,m]\n"
+                          "ring E: bf16[l,j]\n"
+                          "copy A <- q[i, m] via regs\n"
+                          "a = full 0 f32[i,j] @ wgmma(1, 1)\n"
+                          "for t < cdiv(192, k0)\n"
+                          "  issue copy C <- k[l, m] via regs; copy E <- v[l, j] via regs\n"
+                          "  d = dot(A, C) over m wgmma @ wgmma(1, 1)\n"
+                          "  a += dot(bf16(d), E) over l wgmma\n"
+                          "store o[i, j] = a\n"));
+    if (!result)
+      return messageOf(result.takeError());
+    std::string printed = printProgram(*result), shown;
+    for (const char *start : {"let ", "warps ", "ring ", "copy ", "    copy ", "  a += "})
+      for (size_t at = printed.find(start); at != std::string::npos;
+           at = printed.find(start, at + 1))
+        if (printed[at - 1] == '\n')
+          shown += printed.substr(at, printed.find('\n', at) + 1 - at);
+    return shown;
+  };
+  // Scores, their words as an operand, outputs: 64 x k0, half as much, 64 x 64.
+  EXPECT_EQ(made("bf16[64, 64]"),
+            "let NP = sel(ge(min(65536 // (cdiv(W + 1, 4) * 128) // 8 * 8, 255), "
+            "cdiv(k0 * 2048, W * 32 * 32) + cdiv(131072, W * 32 * 32) + "
+            "cdiv(k0 * 1024, W * 32 * 32) + 36), 1, 4)\n"
+            "warps W producer NP\n"
+            "ring C: bf16[l,m] x stages\nring E: bf16[l,j] x stages\n"
+            "copy A <- q[i, m] via tma\n"
+            "    copy C <- k[l, m] via tma\n    copy E <- v[l, j] via tma\n"
+            "  a += dot(bf16(d), E) over l wgmma wait 1\n");
+  EXPECT_EQ(made("s4[64, 64]"),
+            "two: copy A <- q[i, m] via tma: tma takes whole bytes and rows without padding");
 }

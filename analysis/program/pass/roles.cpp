@@ -14,20 +14,38 @@ namespace {
 
 constexpr int64_t registersPerSm = 65536, mostRegisters = 255;
 
-/// Registers that a thread of the consumers needs: its sums and what stands beside them.
+/// Registers of a thread of the consumers that hold a tile.
+Expr registersOf(const Program &p, const AxisSet &axes, DType type) {
+  Expr bits = p.number(bitWidth(type));
+  for (AxisId axis : axes)
+    bits = bits * p[axis].extent;
+  return bits.ceilDiv(p.warps * 32 * 32);
+}
+
+/// Registers that a thread of the consumers needs: its sums, left operands that it holds, and what
+/// stands beside them.
 Expr neededRegisters(const Program &p) {
-  Expr sums = p.number(0);
+  Expr needed = p.number(0);
   std::vector<ValueId> known;
   forEachOp(p.body, [&](const Op &op, const LoopNest &) {
-    if (!op.as<DotOp>() || std::find(known.begin(), known.end(), op.results[0]) != known.end())
+    const auto *dot = op.as<DotOp>();
+    if (!dot || std::find(known.begin(), known.end(), op.results[0]) != known.end())
       return;
     known.push_back(op.results[0]);
-    Expr elements = p.number(1);
-    for (AxisId axis : p[op.results[0]].tile.axes)
-      elements = elements * p[axis].extent;
-    sums = sums + elements.ceilDiv(p.warps * 32);
+    const Tile &tile = p[op.results[0]].tile;
+    needed = needed + registersOf(p, tile.axes, tile.type);
+    if (dot->left.root().kind != ScalarNode::Kind::Slot)
+      needed = needed + registersOf(p, p.axesOf(dot->left), dot->left.type());
   });
-  return sums + warpgroupRegistersBesideSums;
+  return needed + (known.size() > 1 ? chainRegistersBesideSums : warpgroupRegistersBesideSums);
+}
+
+/// A copy by TMA; the reason why not, empty where it is one.
+std::string copyByTma(Program &p, Op &op) {
+  auto &copy = *op.as<CopyOp>();
+  copy.way = CopyWay::Tma;
+  llvm::Expected<std::vector<BoxDim>> box = boxOf(p, copy);
+  return box ? "" : fmt::format("{}: {}", printOp(p, op), takeDiag(box.takeError()).message);
 }
 
 /// Makes the copies of a loop those of a producer; the reason why not, empty where it does.
@@ -36,10 +54,9 @@ std::string produceLoop(Program &p, ForOp &loop, Expr stages) {
     auto *copy = op.as<CopyOp>();
     if (!copy)
       continue;
-    copy->way = CopyWay::Tma;
     p.buffers[copy->buffer.index].stages = stages;
-    if (llvm::Expected<std::vector<BoxDim>> box = boxOf(p, *copy); !box)
-      return fmt::format("{}: {}", printOp(p, op), takeDiag(box.takeError()).message);
+    if (std::string why = copyByTma(p, op); !why.empty())
+      return why;
   }
   loop.ahead = Expr();
   for (Op &op : loop.body)
@@ -74,8 +91,14 @@ llvm::Expected<Program> produce(const Program &program) {
     }
   };
   visit(visit, p.body);
+  for (Op &op : p.body) { // what no step moves
+    if (!op.as<CopyOp>() || !why.empty())
+      continue;
+    isFound = true;
+    why = copyByTma(p, op);
+  }
   if (!isFound)
-    return refuse("no loop copies what it reads");
+    return refuse("nothing is copied");
   if (!why.empty())
     return refuse(why);
   Expr share = p.number(registersPerSm).floorDiv((p.warps + 1).ceilDiv(p.number(4)) * 128);

@@ -10,10 +10,10 @@
 
 namespace tilewright::program {
 
-/// The number of slots is a new size, `stages`. The producer is one warp, or four where an even
-/// share of the registers is too small for the sums, so that its warpgroup can give them away.
-/// Unsupported: no loop copies what it reads, a copy is no box of a tensor, or there are roles
-/// already.
+/// Copies outside of loops are by TMA, too. The number of slots is a new size, `stages`. The
+/// producer is one warp, or four where an even share of the registers is too small for the sums, so
+/// that its warpgroup can give them away. Unsupported: nothing is copied, a copy is no box of a
+/// tensor, or there are roles already.
 llvm::Expected<Program> produce(const Program &program);
 
 } // namespace tilewright::program

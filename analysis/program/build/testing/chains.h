@@ -157,16 +157,20 @@ struct ChainKernel {
   }
 
   /// Tile sizes of whole instructions, or any up to `limit`, by a seed.
-  std::vector<int64_t> draw(std::mt19937_64 &random, bool isMatrix,
+  std::vector<int64_t> draw(std::mt19937_64 &random, Instruction instruction,
                             int64_t limit = INT64_MAX) const {
-    constexpr int64_t block = 16;
+    constexpr int64_t least = 16; // rows of a warp, keys of a product
+    const bool isMatrix = instruction != Instruction::Fma;
+    const bool isGroup = instruction == Instruction::Wgmma;
+    const int64_t warps = (isGroup ? 4 : 1) * (1 + static_cast<int64_t>(random() % 2));
     std::vector<int64_t> values;
-    int64_t warps = 1 + static_cast<int64_t>(random() % 2);
     for (const TileParameter &parameter : plan.tiled->space.parameters) {
+      const bool isParallel = parameter.role == TileParameter::Role::Parallel;
+      const int64_t block = isGroup && isParallel ? least * warps : least;
       int64_t most = isMatrix ? parameter.largest() : std::min(parameter.largest(), limit);
       if (parameter.role == TileParameter::Role::Schedule)
         values.push_back(parameter.name == "warps" ? warps : 1);
-      else if (isMatrix && most < block && parameter.role == TileParameter::Role::Parallel)
+      else if (isMatrix && most < least && isParallel)
         values.push_back(1); // of a batch
       else if (random() % 3 == 0 || (isMatrix && most < block))
         values.push_back(most);

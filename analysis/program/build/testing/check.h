@@ -13,6 +13,7 @@
 #include "analysis/program/pass/exponents.h"
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
+#include "analysis/program/pass/roles.h"
 #include "analysis/program/pass/stage.h"
 #include "analysis/program/pass/unmask.h"
 #include "analysis/program/pass/vectorise.h"
@@ -225,14 +226,14 @@ public:
       ADD_FAILURE() << "V" << violation.rule << ": " << violation.message;
     EXPECT_TRUE(closed.requirements.empty());
     run(*concrete, seed);
-    checkPasses(*symbolic, values, sizes, seed);
+    checkPasses(*symbolic, values, sizes, seed, variant->instruction);
     return "";
   }
 
   /// The same after passes: loops fused and clipped, staged where something is transposed, with
   /// vectors.
   void checkPasses(const Program &plain, const std::vector<int64_t> &values,
-                   const SizeValues &sizes, uint64_t seed) {
+                   const SizeValues &sizes, uint64_t seed, Instruction instruction) {
     Program program = plain;
     auto fused = online(program);
     if (fused) {
@@ -275,7 +276,8 @@ public:
     else
       llvm::consumeError(vectorised.takeError());
     SizeValues all = sizes;
-    auto ahead = pipeline(program);
+    // Of warpgroups a producer runs the copies.
+    auto ahead = instruction == Instruction::Wgmma ? produce(program) : pipeline(program);
     if (ahead) {
       program = std::move(*ahead);
       all["stages"] = 1 + static_cast<int64_t>(seed % 3);

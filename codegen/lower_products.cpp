@@ -1,6 +1,8 @@
-// Dots and convolutions as products of tiles: by the instruction that the plan asks for, or the
-// next simpler one that takes its tiles.
+// Dots, convolutions and chains of two dots as products of tiles: by the instruction that the plan
+// asks for, or the next simpler one that takes its tiles.
 #include "analysis/program/pass/resources.h"
+#include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/code_constraints.h"
 #include "codegen/lowering.h"
 
 #include <algorithm>
@@ -12,20 +14,26 @@ namespace {
 constexpr int64_t maxSumsPerThread = 256;
 
 /// Why an instruction does not take a plan's tiles; empty where it does.
-std::string whyNotTaken(const KernelPlan &plan, Instruction instruction) {
+std::string whyNotTaken(const KernelPlan &plan, CodeKind kind, Instruction instruction) {
   const Graph &graph = plan.ops();
   TiledGroup tiled = *plan.tiled;
   const size_t before = tiled.constraints.size();
+  if (kind == CodeKind::Chain) {
+    addChainConstraints(*plan.module, graph, tiled);
+    addChainSearchConstraints(*plan.module, graph, tiled);
+  }
   addInstructionConstraints(graph, tiled, instruction);
+  if (kind == CodeKind::Chain)
+    addCodeConstraints(graph, tiled);
   if (instruction == Instruction::Wgmma) // which shares registers out to the code's needs
     addKernelConstraints(*plan.module, graph, tiled, DeviceLimits(), instruction);
+  const Assignment point = plan.assignment();
   for (size_t i = before; i < tiled.constraints.size(); ++i)
-    if (tiled.constraints[i].formula.evaluate(plan.assignment()) == false)
-      return tiled.constraints[i].describe(plan.assignment());
+    if (tiled.constraints[i].formula.evaluate(point) != true)
+      return tiled.constraints[i].describe(point);
   Resources resources =
       kernelResources(*plan.module, graph, *plan.tiled, instruction, DeviceLimits());
-  std::optional<int64_t> sums =
-      evaluate(resources.accumulatorRegistersPerThread, plan.assignment());
+  std::optional<int64_t> sums = evaluate(resources.accumulatorRegistersPerThread, point);
   if (sums && *sums > maxSumsPerThread)
     return fmt::format("%{}: {} sums a thread, at most {} are allowed; use a smaller tile or more "
                        "warps",
@@ -35,21 +43,28 @@ std::string whyNotTaken(const KernelPlan &plan, Instruction instruction) {
 
 } // namespace
 
-llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode) {
+llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind, CodeMode mode) {
   const Instruction asked = spec.schedule.instruction;
   std::vector<Instruction> ladder{Instruction::Wgmma, Instruction::MmaSync, Instruction::Fma};
   ladder.erase(ladder.begin(), std::find(ladder.begin(), ladder.end(), asked));
   std::optional<std::string> refusal;
   std::string reasons;
+  if (kind == CodeKind::Chain) { // never by fma
+    ladder.pop_back();
+    if (ladder.empty()) {
+      ladder.push_back(Instruction::MmaSync);
+      reasons = "two dots in one kernel take matrix instructions";
+    }
+  }
   for (Instruction instruction : ladder) {
     KernelSpec by = spec;
     by.schedule.instruction = instruction;
     llvm::Expected<KernelPlan> plan = planOf(by);
     if (!plan)
       return plan.takeError();
-    std::string why = whyNotTaken(*plan, instruction);
+    std::string why = whyNotTaken(*plan, kind, instruction);
     if (why.empty()) {
-      llvm::Expected<KernelModule> kernel = lowerProgram(by, CodeKind::Dot, mode);
+      llvm::Expected<KernelModule> kernel = lowerProgram(by, kind, mode);
       if (kernel) {
         if (instruction != asked)
           kernel->notes.push_back(fmt::format("{} in place of {}: {}", toString(instruction),
