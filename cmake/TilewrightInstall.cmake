@@ -28,8 +28,7 @@ install(EXPORT TilewrightExports NAMESPACE Tilewright:: DESTINATION ${package_di
 if(TARGET tilewright)
   install(TARGETS tilewright tilewright-profile RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(DIRECTORY datasets/devices datasets/calibrations datasets/templates datasets/models
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright OPTIONAL)
+install(DIRECTORY ${TILEWRIGHT_DATA_FOLDERS} DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright)
 configure_package_config_file(cmake/TilewrightConfig.cmake.in
   ${CMAKE_BINARY_DIR}/TilewrightConfig.cmake INSTALL_DESTINATION ${package_dir})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/TilewrightConfigVersion.cmake
