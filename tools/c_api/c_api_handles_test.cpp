@@ -42,7 +42,9 @@ std::vector<Taker> takersOf(const Gemm &gemm) {
       {"import_family",
        [=](void *h, tw_text *e) { return tw_import_family(session(h), "gemm", "", &model, e); }},
       {"find_device",
-       [=](void *h, tw_text *e) { return tw_find_device(session(h), "a100", nullptr, &device, e); }},
+       [=](void *h, tw_text *e) {
+         return tw_find_device(session(h), "a100", nullptr, &device, e);
+       }},
       {"model_text", [=](void *h, tw_text *e) { return tw_model_text(asModel(h), &text, e); }},
       {"explore, model",
        [=, &gemm](void *h, tw_text *e) {
@@ -122,11 +124,10 @@ TEST(CApiHandles, NullStaleAndForeignOnesAreAnswered) {
 
 TEST(CApiHandles, OfAnotherKindAreAnswered) {
   Gemm gemm;
-  const std::vector<std::pair<void *, std::string>> handles = {
-      {gemm.session, "session"},
-      {gemm.model, "model"},
-      {gemm.device, "device"},
-      {gemm.kernel, "kernel"}};
+  const std::vector<std::pair<void *, std::string>> handles = {{gemm.session, "session"},
+                                                               {gemm.model, "model"},
+                                                               {gemm.device, "device"},
+                                                               {gemm.kernel, "kernel"}};
   size_t refused = 0;
   for (const Taker &taker : takersOf(gemm))
     for (const auto &[handle, kind] : handles) {
@@ -152,8 +153,8 @@ TEST(CApiHandles, AreFreedOnceAndInAnyOrder) {
   ASSERT_EQ(tw_import_family(session, "copy1d", "n=4096 dtype=f32", &model, nullptr), TW_OK);
   ASSERT_EQ(tw_find_device(session, "a100", nullptr, &device, nullptr), TW_OK);
   ASSERT_EQ(tw_open_kernel(model, device, nullptr, nullptr, &kernel, nullptr), TW_OK);
-  for (void *handle : {static_cast<void *>(session), static_cast<void *>(device),
-                       static_cast<void *>(model)}) {
+  for (void *handle :
+       {static_cast<void *>(session), static_cast<void *>(device), static_cast<void *>(model)}) {
     EXPECT_EQ(tw_free(handle), TW_OK);
     EXPECT_EQ(tw_free(handle), TW_BAD_HANDLE);
   }

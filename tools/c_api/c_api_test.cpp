@@ -69,9 +69,8 @@ TEST(CApi, SearchedPlansAreFeasibleAndHaveTheirPrices) {
     const auto instruction = static_cast<tw_instruction>(instructions[i]);
     tw_verdict verdict = TW_NO;
     double time = 0;
-    EXPECT_EQ(
-        tw_feasible(gemm.kernel, instruction, &values[i * 7], 7, &verdict, nullptr, nullptr),
-        TW_OK);
+    EXPECT_EQ(tw_feasible(gemm.kernel, instruction, &values[i * 7], 7, &verdict, nullptr, nullptr),
+              TW_OK);
     EXPECT_EQ(verdict, TW_YES);
     EXPECT_EQ(tw_price(gemm.kernel, instruction, &values[i * 7], 1, 7, &time, nullptr), TW_OK);
     EXPECT_EQ(time, times[i]);

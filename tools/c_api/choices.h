@@ -16,7 +16,8 @@ namespace tilewright::capi {
 llvm::Expected<std::vector<size_t>> spacesOf(const Kernel &kernel, tw_instruction instruction);
 
 /// 0 is free; a tile over its dim is the dim. BadInput: another number of values than parameters, a
-/// negative one, a schedule that no kernel can have. `values` may be null if `count` is 0: all free.
+/// negative one, a schedule that no kernel can have. `values` may be null if `count` is 0: all
+/// free.
 llvm::Expected<Choice> choiceOf(const Kernel &kernel, const int64_t *values, size_t count);
 /// The same where nothing may be free.
 llvm::Expected<std::vector<int64_t>> pointOf(const Kernel &kernel, const int64_t *values,

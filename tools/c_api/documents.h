@@ -7,7 +7,8 @@
 
 namespace tilewright::capi {
 
-/// "devices", "calibrations", "families". BadInput for another word, and for files that can't be read.
+/// "devices", "calibrations", "families". BadInput for another word, and for files that can't be
+/// read.
 llvm::Expected<std::string> listDocument(const Session &session, std::string_view what);
 std::string deviceDocument(const DeviceOfSession &device);
 

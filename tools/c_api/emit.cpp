@@ -41,8 +41,7 @@ llvm::Error emitPlan(const KernelPlan &plan, const char *targetName, const char 
   if (!text)
     return text.takeError();
   if (folder)
-    if (auto emitted = emitPack(std::span<const KernelSpec>(&*spec, 1), *target, folder);
-        !emitted)
+    if (auto emitted = emitPack(std::span<const KernelSpec>(&*spec, 1), *target, folder); !emitted)
       return emitted.takeError();
   giveText(ptx, std::move(*text));
   return llvm::Error::success();
@@ -77,6 +76,6 @@ llvm::Error emit(tw_kernel handle, tw_instruction instruction, const int64_t *va
 tw_status tw_emit(tw_kernel kernel, tw_instruction instruction, const int64_t *values, size_t count,
                   const char *target, const char *folder, tw_text *ptx, tw_text *error) {
   using namespace tilewright::capi;
-  return guarded(
-      error, [&] { return emit(kernel, instruction, values, count, target, folder, ptx); });
+  return guarded(error,
+                 [&] { return emit(kernel, instruction, values, count, target, folder, ptx); });
 }

@@ -1,8 +1,8 @@
 // The objects behind the handles of tilewright.h.
 //
 // A handle is a number that was never given before, in the guise of a pointer: it is looked up and
-// never followed, so a freed or made-up one is found out. Its top bits are set and it is odd, which no
-// address of an object is.
+// never followed, so a freed or made-up one is found out. Its top bits are set and it is odd, which
+// no address of an object is.
 #pragma once
 
 #include <cstdint>

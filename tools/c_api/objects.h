@@ -27,7 +27,7 @@ struct Text : Object {
 
 struct Model : Object {
   static constexpr const char *kind = "model";
-  std::shared_ptr<const Module> module;   ///< as it was read
+  std::shared_ptr<const Module> module;    ///< as it was read
   std::shared_ptr<PreparedModel> prepared; ///< as its kernels run
 };
 
@@ -49,8 +49,7 @@ struct Kernel : Object {
   Kernel(std::shared_ptr<Model> model, std::shared_ptr<DeviceOfSession> device, KernelSource source,
          KernelPlans plans)
       : model(std::move(model)), device(std::move(device)), source(std::move(source)),
-        plans(std::move(plans)),
-        spaces(this->plans.spaces().size()) {}
+        plans(std::move(plans)), spaces(this->plans.spaces().size()) {}
 
   const TileSpace &space() const { return plans.spaces().front().tiled->space; }
   size_t parameters() const { return space().parameters.size(); }

@@ -154,8 +154,8 @@ llvm::Error copyPlans(tw_plans handle, int64_t *values, int32_t *instructions, d
   return llvm::Error::success();
 }
 
-/// Prices rows; `add` takes the checked values of a plan, `score` gives the times of those added and
-/// forgets them.
+/// Prices rows; `add` takes the checked values of a plan, `score` gives the times of those added
+/// and forgets them.
 template <class Add, class Score>
 llvm::Error priceRows(const Kernel &kernel, const int64_t *values, size_t plans, double *timesNs,
                       const Add &add, const Score &score) {
@@ -299,14 +299,13 @@ using namespace tilewright::capi;
 
 tw_status tw_enumerate(tw_kernel kernel, tw_instruction instruction, const int64_t *fixed,
                        size_t count, size_t limit, tw_plans *plans, tw_text *error) {
-  return guarded(error,
-                 [&] { return enumerate(kernel, instruction, fixed, count, limit, plans); });
+  return guarded(error, [&] { return enumerate(kernel, instruction, fixed, count, limit, plans); });
 }
 
 tw_status tw_search(tw_kernel kernel, tw_instruction instruction, const int64_t *fixed,
                     size_t count, size_t top, size_t budget, tw_plans *plans, tw_text *error) {
-  return guarded(
-      error, [&] { return search(kernel, instruction, fixed, count, top, budget, plans); });
+  return guarded(error,
+                 [&] { return search(kernel, instruction, fixed, count, top, budget, plans); });
 }
 
 size_t tw_plans_size(tw_plans plans) {

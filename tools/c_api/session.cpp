@@ -61,8 +61,8 @@ llvm::Error findDevice(tw_session handle, const char *name, const char *calibrat
   if (!device)
     return device.takeError();
   object->device = std::move(*device);
-  llvm::Expected<Calibration> fitted = calibrationFor(object->device, textOr(calibration),
-                                                      (*session)->folder("calibrations"));
+  llvm::Expected<Calibration> fitted =
+      calibrationFor(object->device, textOr(calibration), (*session)->folder("calibrations"));
   if (!fitted)
     return fitted.takeError();
   object->calibration = std::move(*fitted);

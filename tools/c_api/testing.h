@@ -36,8 +36,8 @@ struct Gemm : Opened {
     EXPECT_EQ(tw_parameter_count(kernel), 7u);
   }
   ~Gemm() {
-    for (void *handle : {static_cast<void *>(kernel), static_cast<void *>(device),
-                         static_cast<void *>(model)})
+    for (void *handle :
+         {static_cast<void *>(kernel), static_cast<void *>(device), static_cast<void *>(model)})
       EXPECT_EQ(tw_free(handle), TW_OK);
   }
 };

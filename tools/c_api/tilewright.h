@@ -5,15 +5,16 @@
  *   if (tw_open(TW_ABI_VERSION, NULL, &session, &error) != TW_OK)
  *     puts(tw_text_data(error));
  *
- * Handles are names of objects, not addresses: a null, freed or foreign one, or one of another kind,
- * is answered with TW_BAD_HANDLE. Every handle is given back with tw_free(); an object stays as long
- * as another needs it, so the order does not matter.
+ * Handles are names of objects, not addresses: a null, freed or foreign one, or one of another
+ * kind, is answered with TW_BAD_HANDLE. Every handle is given back with tw_free(); an object stays
+ * as long as another needs it, so the order does not matter.
  *
  * Errors are values. A function that can fail returns a tw_status and takes a place for the text of
- * the error, last; the place may be NULL. The text is that of the command line, and is the caller's to
- * free. No exception and no signal leaves the library, and it prints nothing.
+ * the error, last; the place may be NULL. The text is that of the command line, and is the caller's
+ * to free. No exception and no signal leaves the library, and it prints nothing.
  *
- * All functions may be called from any thread. Questions to one kernel are answered one after another.
+ * All functions may be called from any thread. Questions to one kernel are answered one after
+ * another.
  *
  * Additions keep TW_ABI_VERSION; anything else changes it, and tw_open() refuses another one. Units
  * stand in names; sizes are in elements. Functions that return JSON give the documents of
@@ -42,7 +43,9 @@ typedef struct tw_device_handle *tw_device;   /* a device and its calibration */
 typedef struct tw_kernel_handle *tw_kernel;   /* one kernel of a model on a device */
 typedef struct tw_plans_handle *tw_plans;     /* plans of a kernel, found by a search */
 
-typedef enum tw_status {
+/* Numbers of 32 bits, whose values later versions may add to. */
+typedef int32_t tw_status;
+enum {
   TW_OK = 0,
   TW_BAD_INPUT = 2,   /* the file, the name or the number is wrong */
   TW_UNSUPPORTED = 3, /* valid, and this version can't take it */
@@ -51,24 +54,26 @@ typedef enum tw_status {
   TW_BAD_VERSION = 6, /* the header is of another version than the library */
   TW_NO_MEMORY = 7,
   TW_INTERNAL = 70 /* a bug of Tilewright */
-} tw_status;
+};
 
 /* Instruction of a kernel's dots. Kernels without a dot have TW_FMA alone. */
-typedef enum tw_instruction {
+typedef int32_t tw_instruction;
+enum {
   TW_ANY = -1, /* whichever serves; of tw_price() the first that the kernel has */
   TW_FMA = 0,
   TW_MMA_SYNC = 1,
   TW_WGMMA = 2
-} tw_instruction;
+};
 
-typedef enum tw_verdict { TW_NO = 0, TW_YES = 1, TW_UNKNOWN = 2 } tw_verdict;
+typedef int32_t tw_verdict;
+enum { TW_NO = 0, TW_YES = 1, TW_UNKNOWN = 2 };
 
 /* "0.1.0", and the TW_ABI_VERSION that the library was built with. */
 TW_API const char *tw_version(void);
 TW_API uint32_t tw_abi_version(void);
 
-/* `data_folder` holds devices, calibrations and templates; NULL: $TILEWRIGHT_DATA, else the one that
- * was installed with the library. */
+/* `data_folder` holds devices, calibrations and templates; NULL: $TILEWRIGHT_DATA, else the one
+ * that was installed with the library. */
 TW_API tw_status tw_open(uint32_t abi_version, const char *data_folder, tw_session *session,
                          tw_text *error);
 /* Gives any handle back. NULL is fine. */
@@ -94,16 +99,16 @@ TW_API tw_status tw_import_family(tw_session session, const char *family, const 
 /* The model as HLO text, which reads back to the same. */
 TW_API tw_status tw_model_text(tw_model model, tw_text *hlo, tw_text *error);
 
-/* A device by name ("h100") or by the path of a .json file, with a calibration; NULL: the one of the
- * device's name, else none, and parameters are what the description says. */
+/* A device by name ("h100") or by the path of a .json file, with a calibration; NULL: the one of
+ * the device's name, else none, and parameters are what the description says. */
 TW_API tw_status tw_find_device(tw_session session, const char *device, const char *calibration,
                                 tw_device *found, tw_text *error);
 /* Its numbers with their units and sources, and what a reader of prices should know. JSON. */
 TW_API tw_status tw_describe_device(tw_device device, tw_text *json, tw_text *error);
 
-/* Kernels of a whole model with their best plans, as `tilewright explore --json` has them. `cache` is
- * what L2 holds when a kernel starts: "warm" (NULL), "clean" or "flushed". `top` plans are kept a
- * kernel, `budget` plans priced in each pass of a search; 0: 5 and 2000. JSON. */
+/* Kernels of a whole model with their best plans, as `tilewright explore --json` has them. `cache`
+ * is what L2 holds when a kernel starts: "warm" (NULL), "clean" or "flushed". `top` plans are kept
+ * a kernel, `budget` plans priced in each pass of a search; 0: 5 and 2000. JSON. */
 TW_API tw_status tw_explore(tw_model model, tw_device device, const char *cache, size_t top,
                             size_t budget, unsigned jobs, tw_text *json, tw_text *error);
 
@@ -119,17 +124,18 @@ TW_API size_t tw_parameter_count(tw_kernel kernel);
 
 /* Can these values be completed to a plan that is right and fits the device? 0 leaves a parameter
  * free; a tile over its dim stands for the whole dim. `why` may be NULL; where it is not and the
- * answer is not yes, it gets the reasons: a smallest set of constraints and choices that conflict, a
- * line each, else NULL. */
+ * answer is not yes, it gets the reasons: a smallest set of constraints and choices that conflict,
+ * a line each, else NULL. */
 TW_API tw_status tw_feasible(tw_kernel kernel, tw_instruction instruction, const int64_t *values,
                              size_t count, tw_verdict *feasible, tw_text *why, tw_text *error);
-/* The feasible point nearest to these values, written to `nearest`; TW_UNSUPPORTED if there is none.
+/* The feasible point nearest to these values, written to `nearest`; TW_UNSUPPORTED if there is
+ * none.
  */
 TW_API tw_status tw_nearest(tw_kernel kernel, tw_instruction instruction, const int64_t *values,
                             size_t count, int64_t *nearest, tw_text *error);
 
-/* Feasible plans in the order of the instructions, then of values, at most `limit` of them. Sizes are
- * powers of two and whole dims. `fixed`: as `values` above, or NULL. */
+/* Feasible plans in the order of the instructions, then of values, at most `limit` of them. Sizes
+ * are powers of two and whole dims. `fixed`: as `values` above, or NULL. */
 TW_API tw_status tw_enumerate(tw_kernel kernel, tw_instruction instruction, const int64_t *fixed,
                               size_t count, size_t limit, tw_plans *plans, tw_text *error);
 /* The `top` fastest of them by predicted time, fastest first; `budget` as in tw_explore(). */
@@ -142,8 +148,8 @@ TW_API size_t tw_plans_size(tw_plans plans);
  * instructions and times. Times of an enumeration are NaN. Any place may be NULL. */
 TW_API tw_status tw_copy_plans(tw_plans plans, int64_t *values, int32_t *instructions,
                                double *times_ns, tw_text *error);
-/* {"raw", "feasible", "priced", "is_exhaustive", "is_complete", "refusal", "limiters"}: how much was
- * looked at, why there is no plan, and what limits each. */
+/* {"raw", "feasible", "priced", "is_exhaustive", "is_complete", "refusal", "limiters"}: how much
+ * was looked at, why there is no plan, and what limits each. */
 TW_API tw_status tw_describe_plans(tw_plans plans, tw_text *json, tw_text *error);
 
 /* Predicted times of `plans` plans of `count` values each, all of one instruction, to `times_ns`.

@@ -1,5 +1,5 @@
-// The Python extension: tilewright.h with arrays, and statuses as exceptions. What is pythonic is in
-// tilewright/*.py; nothing here decides anything.
+// The Python extension: tilewright.h with arrays, and statuses as exceptions. What is pythonic is
+// in tilewright/*.py; nothing here decides anything.
 #include "tools/c_api/tilewright.h"
 
 #include <nanobind/nanobind.h>
@@ -75,8 +75,8 @@ const char *orNull(const std::optional<std::string> &text) {
 
 tw_instruction asInstruction(int number) { return static_cast<tw_instruction>(number); }
 
-template <class T> nb::ndarray<nb::numpy, T> arrayOf(std::vector<T> &&from,
-                                                     std::initializer_list<size_t> shape) {
+template <class T>
+nb::ndarray<nb::numpy, T> arrayOf(std::vector<T> &&from, std::initializer_list<size_t> shape) {
   auto *kept = new std::vector<T>(std::move(from));
   nb::capsule owner(kept, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
   return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
@@ -126,8 +126,8 @@ Handle findDevice(const Handle &session, const std::string &name,
 Handle openKernel(const Handle &model, const Handle &device, const std::optional<std::string> &root,
                   const std::string &cache) {
   return opened<tw_kernel>([&](tw_kernel *kernel, tw_text *error) {
-    return tw_open_kernel(model.as<tw_model>(), device.as<tw_device>(), orNull(root),
-                          cache.c_str(), kernel, error);
+    return tw_open_kernel(model.as<tw_model>(), device.as<tw_device>(), orNull(root), cache.c_str(),
+                          kernel, error);
   });
 }
 

@@ -1,45 +1,62 @@
 """The examples of the documents and of the docstrings run, and print what they say."""
 
+import ast
+import contextlib
 import doctest
 import importlib
 import importlib.util
+import io
 import pkgutil
 import re
+import tempfile
 import unittest
 from pathlib import Path
 
 import tilewright
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-DOCUMENTS = ("README.md", "docs/python.md")
-FENCE = re.compile(
-    r"(?:<!-- needs: (?P<needs>[^>]*) -->\n)?```python\n(?P<code>.*?)```", re.DOTALL
-)
+DOCUMENTS = ("README.md", "docs/python.md", "docs/models.md")
+FENCE = re.compile(r"```python\n(?P<code>.*?)```", re.DOTALL)
 
 
 def blocks(path):
-    """(line, code, modules that it needs) of every block of Python."""
+    """(line, code, what it imports that is not here) of every block of Python."""
     text = Path(path).read_text()
     for match in FENCE.finditer(text):
         line = text.count("\n", 0, match.start("code"))
-        yield line, match["code"], (match["needs"] or "").split()
+        yield line, match["code"], missing_of(match["code"])
+
+
+def missing_of(code):
+    examples = doctest.DocTestParser().get_examples(code)
+    source = "".join(example.source for example in examples) or code
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.add(node.module.split(".")[0])
+    return sorted(name for name in names if importlib.util.find_spec(name) is None)
 
 
 class Documents(unittest.TestCase):
     def test_blocks(self):
         for path in DOCUMENTS:
             scope = {}
-            for line, code, needs in blocks(path):
-                missing = [name for name in needs if importlib.util.find_spec(name) is None]
+            for line, code, missing in blocks(path):
                 with self.subTest(path=path, line=line):
                     if missing:
-                        compile(code, path, "exec")
                         self.skipTest(f"{', '.join(missing)} is not installed")
                     self.run_block(path, line, code, scope)
 
     def run_block(self, path, line, code, scope):
         if ">>>" not in code:
-            exec(compile(code, f"{path}:{line}", "exec"), scope)
+            # In a file: triton.jit reads the source of what it is given.
+            with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+                file.write(code)
+                file.flush()
+                with contextlib.redirect_stdout(io.StringIO()):
+                    exec(compile(code, file.name, "exec"), scope)
             return
         test = doctest.DocTestParser().get_doctest(code, scope, path, path, line)
         test.globs = scope  # later blocks see what this one defines
