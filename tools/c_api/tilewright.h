@@ -11,7 +11,7 @@
  *
  * Errors are values. A function that can fail returns a tw_status and takes a place for the text of
  * the error, last; the place may be NULL. The text is that of the command line, and is the caller's
- * to free. No exception and no signal leaves the library, and it prints nothing.
+ * to free. No exception leaves the library, and it prints nothing.
  *
  * All functions may be called from any thread. Questions to one kernel are answered one after
  * another.

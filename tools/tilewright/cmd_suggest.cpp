@@ -82,9 +82,8 @@ llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
   if (!source)
     return source.takeError();
   result.source = std::move(*source);
-  llvm::Expected<KernelPlans> plans =
-      kernelPlans(result.model.module, result.source, result.device, result.calibration,
-                  options.plans.options());
+  llvm::Expected<KernelPlans> plans = kernelPlans(result.model.module, result.source, result.device,
+                                                  result.calibration, options.plans.options());
   if (!plans)
     return plans.takeError();
   result.plans.emplace(std::move(*plans));

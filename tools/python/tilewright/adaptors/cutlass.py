@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from tilewright._kernel import Kernel
 from tilewright._plans import Plan
+from tilewright.errors import InputError
 
 __all__ = ["RankedTile", "rank"]
 
@@ -36,7 +37,9 @@ def rank(
     ranked = []
     for tile in tiles:
         sizes = tuple(int(size) for size in tile)
-        fixed = dict(zip(parameters, sizes, strict=True))
+        if len(sizes) != len(parameters):
+            raise InputError(f"tile {sizes} has {len(sizes)} sizes, expected {', '.join(parameters)}")
+        fixed = dict(zip(parameters, sizes))
         plans = kernel.search(instruction, top=1, **fixed)
         if plans:
             ranked.append(RankedTile(sizes, plans[0].time_ns, plans[0]))
