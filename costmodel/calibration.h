@@ -105,10 +105,10 @@ llvm::Expected<Calibration> parseCalibration(std::string name, std::string text)
 /// A calibration by path (if it ends in ".json") or by the name of a file in `folder`, see
 /// findNamed().
 llvm::Expected<Calibration> loadCalibration(const std::string &nameOrPath,
-                                            const std::string &folder = "datasets/calibrations");
+                                            const std::string &folder = dataFolder("calibrations"));
 /// The calibration of that device's name if `folder` has one, else its priors.
-llvm::Expected<Calibration> defaultCalibration(const Device &device,
-                                               const std::string &folder = "datasets/calibrations");
+llvm::Expected<Calibration>
+defaultCalibration(const Device &device, const std::string &folder = dataFolder("calibrations"));
 /// loadCalibration(), or defaultCalibration() for an empty text.
 llvm::Expected<Calibration> calibrationFor(const Device &device, const std::string &nameOrPath,
                                            const std::string &folder);

@@ -11,6 +11,7 @@
 #include "analysis/ir/dtype.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/device_limits.h"
+#include "costmodel/data_folder.h"
 
 #include <string>
 #include <string_view>
@@ -77,10 +78,10 @@ llvm::Expected<Device> parseDevice(std::string name, std::string text);
 
 /// A device by path (if it ends in ".json") or by the name of a file in `folder`, see findNamed().
 llvm::Expected<Device> loadDevice(const std::string &nameOrPath,
-                                  const std::string &folder = "datasets/devices");
+                                  const std::string &folder = dataFolder("devices"));
 
 /// Names of the descriptions in a folder, sorted.
-std::vector<std::string> deviceNames(const std::string &folder = "datasets/devices");
+std::vector<std::string> deviceNames(const std::string &folder = dataFolder("devices"));
 
 /// Something about a device that a reader of its prices has to know.
 struct DeviceNote {

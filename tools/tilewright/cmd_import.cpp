@@ -26,7 +26,7 @@ struct Note {
   std::string computation, op, text;
 };
 
-std::vector<Note> notesOf(const Module &module) {
+std::vector<Note> notesOfModule(const Module &module) {
   std::vector<Note> notes;
   if (std::optional<CpuSign> sign = cpuSign(module)) {
     const Graph &graph = module.graph(sign->graph);
@@ -170,7 +170,7 @@ int runImport(const ImportArguments &options) {
       continue;
     }
     const ModuleSummary summary = summarize(module);
-    const std::vector<Note> notes = notesOf(module);
+    const std::vector<Note> notes = notesOfModule(module);
     if (!options.json) {
       if (!isFirst)
         say("\n");

@@ -2,12 +2,9 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fmt/format.h>
 #include <iterator>
 #include <unistd.h>
-#include <vector>
 
 namespace tilewright::cli {
 
@@ -60,21 +57,6 @@ std::string timeText(double ns) {
     ++unit;
   }
   return fmt::format("{} {}", threeDigits(ns), units[unit]);
-}
-
-std::string dataFolder(const std::string &part) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  fs::path program = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-  std::vector<fs::path> roots;
-  if (const char *variable = std::getenv("TILEWRIGHT_DATA"))
-    roots.emplace_back(variable);
-  roots.insert(roots.end(), {fs::path("datasets"), program / "../../../datasets",
-                             program / "../share/tilewright"});
-  for (const fs::path &root : roots)
-    if (fs::is_directory(root / part, ignored))
-      return (root / part).lexically_normal().string();
-  return "datasets/" + part; // the error that follows names it
 }
 
 Json newDocument(const std::string &command) {

@@ -36,11 +36,6 @@ std::string bytesText(double bytes);
 /// "12.3 us", "870 ns".
 std::string timeText(double ns);
 
-/// Where devices, calibrations and templates are found by name: $TILEWRIGHT_DATA if it is set,
-/// else ./datasets, the source tree that the program was built in, or share/tilewright beside an
-/// installed program; the first that exists.
-std::string dataFolder(const std::string &part);
-
 /// Starts a JSON result: {"schema": "tilewright.<command>", "schema_version": 1, "tool_version"}.
 Json newDocument(const std::string &command);
 
@@ -83,5 +78,7 @@ void addReport(CLI::App &app, Selection &selection);
 void addData(CLI::App &app, Selection &selection);
 void addDevices(CLI::App &app, Selection &selection);
 void addCalibrations(CLI::App &app, Selection &selection);
+void addFamilies(CLI::App &app, Selection &selection);
+void addSuggest(CLI::App &app, Selection &selection);
 
 } // namespace tilewright::cli

@@ -9,8 +9,6 @@
 
 namespace tilewright::cli {
 
-namespace {
-
 Json planJson(const KernelPlan &plan) {
   Json tile = Json::object(), schedule = Json::object();
   int64_t grid = 1;
@@ -25,6 +23,8 @@ Json planJson(const KernelPlan &plan) {
   schedule["instruction"] = toString(plan.instruction);
   return {{"tile", tile}, {"schedule", schedule}, {"grid", grid * plan.value("split_k")}};
 }
+
+namespace {
 
 /// Cells row by row; those without a time are explained in `refusals`.
 Json tileMapJson(const TileMap &map) {

@@ -8,6 +8,8 @@ namespace tilewright::cli {
 
 /// A model's entry of the document; its name is `path`.
 Json modelJson(const std::string &path, const ExploredModel &model);
+/// {"tile", "schedule", "grid"}.
+Json planJson(const KernelPlan &plan);
 Json deviceJson(const Device &device);
 
 /// The table of an entry's kernels, shares being of `total` ns, and what has none.

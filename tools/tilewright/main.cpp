@@ -76,6 +76,8 @@ int main(int argc, char **argv) {
   addData(app, selection);
   addDevices(app, selection);
   addCalibrations(app, selection);
+  addFamilies(app, selection);
+  addSuggest(app, selection);
 
   try {
     app.parse(argc, argv);

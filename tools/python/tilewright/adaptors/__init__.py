@@ -1,0 +1,1 @@
+"""Adaptors to others' tools. None of those is needed to import this."""

@@ -1,0 +1,209 @@
+// tilewright suggest: the best plans of a bundled family, in one line.
+#include "analysis/explore/prepared_model.h"
+#include "costmodel/templates.h"
+#include "tools/tilewright/device_output.h"
+#include "tools/tilewright/evaluation_output.h"
+#include "tools/tilewright/explore_output.h"
+#include "tools/tilewright/plan_options.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <set>
+
+namespace tilewright::cli {
+
+namespace {
+
+struct SuggestOptions {
+  std::string family, device = "h100-sxm", templates;
+  std::vector<std::string> arguments;
+  PlanChoices plans;
+  size_t top = 5, budget = PlanSearchOptions().maxPriced;
+  bool schedules = false, json = false;
+};
+
+/// Best schedules of so many tilings are among so many plans times as many.
+constexpr size_t plansATiling = 32;
+
+/// What is asked, with all that the answer refers to.
+struct Suggestion {
+  Device device;
+  Calibration calibration;
+  PreparedModel model;
+  KernelSource source;
+  std::optional<KernelPlans> plans;
+  PlanRanking ranking;
+
+  const TileSpace &space() const { return plans->spaces().front().tiled->space; }
+};
+
+llvm::Expected<Module> readFamily(const SuggestOptions &options) {
+  llvm::Expected<TemplateLibrary> library = TemplateLibrary::load();
+  if (!library)
+    return library.takeError();
+  if (!options.templates.empty())
+    if (llvm::Error error = library->addFolder(options.templates))
+      return error;
+  llvm::Expected<FamilyArguments> arguments =
+      parseFamilyArguments(fmt::format("{}", fmt::join(options.arguments, " ")));
+  if (!arguments)
+    return arguments.takeError();
+  return library->moduleOf(options.family, *arguments);
+}
+
+/// The first of each tiling: others with the same tile sizes are often within a hair of it.
+void keepOneATiling(std::vector<RankedPlan> &plans, size_t top) {
+  std::set<std::pair<Instruction, std::vector<int64_t>>> seen;
+  std::erase_if(plans, [&](const RankedPlan &each) {
+    return seen.size() >= top ||
+           !seen.insert({each.plan.instruction, tilingOf(each.plan.tiled->space, each.plan.values)})
+                .second;
+  });
+}
+
+llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
+  llvm::Expected<Module> module = readFamily(options);
+  if (!module)
+    return module.takeError();
+  llvm::Expected<Device> device = loadDevice(options.device);
+  if (!device)
+    return device.takeError();
+  result.device = std::move(*device);
+  llvm::Expected<Calibration> calibration = options.plans.calibrationOf(result.device);
+  if (!calibration)
+    return calibration.takeError();
+  result.calibration = std::move(*calibration);
+  llvm::Expected<PreparedModel> prepared = prepareModel(*module);
+  if (!prepared)
+    return prepared.takeError();
+  result.model = std::move(*prepared);
+  llvm::Expected<KernelSource> source = findKernel(result.model, "");
+  if (!source)
+    return source.takeError();
+  result.source = std::move(*source);
+  llvm::Expected<KernelPlans> plans = kernelPlans(result.model.module, result.source, result.device,
+                                                  result.calibration, options.plans.options());
+  if (!plans)
+    return plans.takeError();
+  result.plans.emplace(std::move(*plans));
+  PlanSearchOptions searching;
+  searching.top = options.schedules ? options.top : options.top * plansATiling;
+  searching.maxPriced = options.budget;
+  llvm::Expected<PlanRanking> ranking = result.plans->search(searching);
+  if (!ranking)
+    return ranking.takeError();
+  result.ranking = std::move(*ranking);
+  if (!options.schedules)
+    keepOneATiling(result.ranking.best, options.top);
+  return llvm::Error::success();
+}
+
+Json suggestJson(const SuggestOptions &options, const Suggestion &result) {
+  Json document = newDocument("suggest");
+  document["family"] = options.family;
+  document["arguments"] = options.arguments;
+  document["device"] = result.device.name;
+  document["calibration"] =
+      result.calibration.isFitted() ? Json(result.calibration.device) : Json();
+  document["cache"] = options.plans.cache;
+  document["notes"] = notesJson(notesOn(result.device, result.calibration));
+  document["candidates"] = {{"raw", result.ranking.raw},
+                            {"feasible", result.ranking.feasible},
+                            {"priced", result.ranking.priced},
+                            {"is_exhaustive", result.ranking.isExhaustive}};
+  document["lower_bound_ns"] = result.plans->boundNs();
+  if (!result.ranking.refusal.empty())
+    document["refusal"] = result.ranking.refusal;
+  document["plans"] = Json::array();
+  for (const RankedPlan &each : result.ranking.best) {
+    Json plan = planJson(each.plan);
+    plan["time_ns"] = each.estimate.timeNs;
+    plan["sigma_ln"] = each.estimate.sigmaLn;
+    plan["limiter"] = each.estimate.limiter;
+    plan["registers"] = each.estimate.resources.registers;
+    plan["shared_bytes"] = each.estimate.resources.sharedBytes;
+    plan["blocks_per_sm"] = each.estimate.resources.ctasPerSm;
+    document["plans"].push_back(std::move(plan));
+  }
+  return document;
+}
+
+void printSuggestion(const SuggestOptions &options, const Suggestion &result) {
+  const PlanRanking &ranking = result.ranking;
+  say("device {}, calibration {}, {} caches\n", result.device.name,
+      transferred(result.calibration, result.device).label(), options.plans.cache);
+  printNotes(notesOn(result.device, result.calibration));
+  say("{} {}: {} feasible plans, {} priced; no kernel can take less than {}\n", options.family,
+      fmt::join(options.arguments, " "), ranking.feasible, ranking.priced,
+      timeText(result.plans->boundNs()));
+  if (!ranking.refusal.empty())
+    say("  none: {}\n", ranking.refusal);
+  if (ranking.best.empty())
+    return;
+  TextTable table;
+  table.head = {"plan", "time", "±%", "of bound %", "limit"};
+  for (const TileParameter &parameter : result.space().parameters)
+    table.head.push_back(parameter.name);
+  table.head.insert(table.head.end(), {"instruction", "registers", "shared", "CTAs/SM"});
+  for (const RankedPlan &each : ranking.best) {
+    const Estimate &estimate = each.estimate;
+    std::vector<std::string> row = {
+        fmt::format("{}", table.rows.size() + 1), timeText(estimate.timeNs),
+        fmt::format("{:.0f}", 100 * std::expm1(estimate.sigmaLn)),
+        fmt::format("{:.0f}", 100 * result.plans->boundNs() / estimate.timeNs), estimate.limiter};
+    for (int64_t value : each.plan.values)
+      row.push_back(fmt::format("{}", value));
+    row.push_back(std::string(tilewright::toString(each.plan.instruction)));
+    row.push_back(fmt::format("{:.0f}", estimate.resources.registers));
+    row.push_back(bytesText(estimate.resources.sharedBytes));
+    row.push_back(fmt::format("{:.0f}", estimate.resources.ctasPerSm));
+    table.rows.push_back(std::move(row));
+  }
+  say("{}", table.text());
+}
+
+int runSuggest(const SuggestOptions &options) {
+  Suggestion result;
+  if (llvm::Error error = suggest(options, result))
+    return fail(std::move(error));
+  if (options.json)
+    print(suggestJson(options, result));
+  else
+    printSuggestion(options, result);
+  return result.ranking.best.empty() ? AnswerIsNo : Fine;
+}
+
+} // namespace
+
+void addSuggest(CLI::App &app, Selection &selection) {
+  auto options = std::make_shared<SuggestOptions>();
+  CLI::App *command =
+      app.add_subcommand("suggest", "The best plans of a bundled family, without a model file");
+  command->footer(
+      "Examples:\n"
+      "  tilewright suggest gemm m=4096 n=4096 k=4096 dtype=bf16 --device h100\n"
+      "  tilewright suggest attn heads=32 seq=2048 dim=128 dtype=bf16 --device a100 --top 3\n"
+      "tilewright families lists them with their arguments. t0, t1, … are tile sizes of the\n"
+      "result's dims, k0, … of contracted dims, r0, … of reduced ones. Exit code 1: no plan.");
+  command->add_option("FAMILY", options->family, "Family name")->required();
+  command->add_option("ARGUMENT", options->arguments, "NAME=VALUE: sizes and data type")
+      ->required();
+  command->add_option("--device", options->device, "Device name or JSON file")
+      ->capture_default_str();
+  addPlanChoices(*command, options->plans);
+  command->add_option("--top", options->top, "Plans to show, the best of each tile size")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t(1), size_t(1000)));
+  command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t(1), size_t(1) << 30));
+  command->add_flag("--schedules", options->schedules,
+                    "Also other schedules of the same tile sizes");
+  command->add_option("--templates", options->templates, "Folder with more families");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->callback(
+      [options, &selection] { selection.run = [options] { return runSuggest(*options); }; });
+}
+
+} // namespace tilewright::cli
