@@ -43,7 +43,7 @@ OpId wrapped(Node &n, OpId indices, int64_t extent) {
   return n.select(n.compare(wide, Comparison::Lt, 0.0), fromEnd, wide);
 }
 
-/// One index that is known is a slice.
+/// Known indices that follow each other are a slice.
 bool lowerGather(Node &n) {
   size_t axis = 0;
   if (!n.isTensor(0) || !areIndices(n, 1) || !n.axisOf(n.integer("axis", 0), n.rank(0), axis))
@@ -59,12 +59,13 @@ bool lowerGather(Node &n) {
     Dims values;
     if (!wrapKnown(n, 1, extent, values))
       return false;
-    bool isRun = !values.empty();
+    bool isRun = !values.empty() && !of.empty();
     for (size_t i = 1; i < values.size(); ++i)
       isRun &= values[i] == values[0] + static_cast<int64_t>(i);
     if (isRun)
       return n.finish(n.reshape(n.slice(x, axis, values[0], values[0] + count), result));
-    indices = n.reshape(n.integerList(DType::S64, values), of);
+    indices = of.empty() ? n.constant(DType::S64, std::to_string(values[0]))
+                         : n.reshape(n.integerList(DType::S64, values), of);
   } else {
     indices = wrapped(n, n.input(1), extent);
   }
