@@ -37,6 +37,8 @@ find_package(nlohmann_json REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(Threads REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(ONNX 1.12 REQUIRED CONFIG)
 
 # Debian's libz3-dev ships no CMake package.
 find_path(Z3_INCLUDE_DIR z3++.h)

@@ -10,6 +10,8 @@ packages=(
   libzstd-dev zlib1g-dev                # what LLVM links
   libz3-dev                             # feasibility, cores, proofs
   libisl-dev                            # integer sets
+  libonnx-dev libprotobuf-dev           # ONNX models
+  libonnx-testdata                      # recorded results of such, 21 MB; tests skip without them
   libboost-dev                          # Boost.Graph
   libeigen3-dev                         # calibration
   libhwy-dev                            # vectors of plans

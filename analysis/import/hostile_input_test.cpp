@@ -135,16 +135,18 @@ TEST(Hostile, BinaryAndEmptyInput) {
   EXPECT_EQ(tryImport("").diag.message, "the file holds no model");
   EXPECT_EQ(tryImport(" \n// only a comment").diag.message, "the file holds no model");
   EXPECT_EQ(tryImport(std::string("HloModule m\0", 12)).diag.message,
-            "this is not text: byte 11 is 0x00; give HLO text, HLO protos or StableHLO text");
+            "this is not text: byte 11 is 0x00; give HLO text, HLO protos, StableHLO text "
+            "or ONNX");
   EXPECT_EQ(tryImport(std::string("\x7f"
                                   "ELF\x02\x01\x01",
                                   7))
                 .diag.message,
-            "this is not text: byte 4 is 0x02; give HLO text, HLO protos or StableHLO text");
+            "this is not text: byte 4 is 0x02; give HLO text, HLO protos, StableHLO text "
+            "or ONNX");
   EXPECT_EQ(tryImport(std::string("\x08\x07\x12\x04"
                                   "onnx"))
-                .diag.cls,
-            DiagClass::Unsupported);
+                .diag.message,
+            "the ONNX model has no graph");
   EXPECT_EQ(tryImport("module @jit_f {\n}").diag.message, "the module has no function");
   EXPECT_EQ(
       tryImport("ML\xefR\x0d").diag.message,

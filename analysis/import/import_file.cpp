@@ -2,6 +2,7 @@
 
 #include "analysis/import/hlo_lexer.h"
 #include "analysis/import/hlo_text.h"
+#include "analysis/import/onnx/onnx_import.h"
 #include "analysis/import/proto/hlo_proto.h"
 #include "analysis/import/stablehlo/stablehlo_text.h"
 #include "analysis/ir/verifier.h"
@@ -81,6 +82,8 @@ ModelFormat detectFormat(std::string_view bytes) {
   std::string_view text = skipToWord(bytes);
   if (text.empty())
     return ModelFormat::Empty;
+  if (text.front() == '<')
+    return ModelFormat::OnnxText;
   if (isProtoText(text))
     return ModelFormat::HloProtoText;
   std::string_view word = text.substr(0, text.find_first_of(" \t\r\n{(="));
@@ -107,22 +110,20 @@ llvm::Error checkFormat(const SourceBuffer &source, ModelFormat format) {
     return refuse("this is MLIR bytecode; scripts/stablehlo_text.py makes StableHLO text of it, "
                   "give that",
                   DiagClass::Unsupported);
-  case ModelFormat::Onnx:
-    return refuse("this looks like an ONNX model; it is not supported yet, give HLO or StableHLO "
-                  "text",
-                  DiagClass::Unsupported);
   case ModelFormat::OtherBinary: {
     size_t at = firstBinaryByte(text);
     return refuse(
-        fmt::format("this is not text: byte {} is {:#04x}; give HLO text, HLO protos or StableHLO "
-                    "text",
+        fmt::format("this is not text: byte {} is {:#04x}; give HLO text, HLO protos, StableHLO "
+                    "text or ONNX",
                     at, static_cast<unsigned char>(text[at])),
         DiagClass::BadInput);
   }
   case ModelFormat::Empty:
     return refuse("the file holds no model", DiagClass::BadInput);
   case ModelFormat::HloProto:
+  case ModelFormat::Onnx:
     return llvm::Error::success();
+  case ModelFormat::OnnxText:
   case ModelFormat::HloText:
   case ModelFormat::Mlir:
     break;
@@ -159,6 +160,24 @@ std::vector<std::string> moduleNames(std::span<const Module> modules) {
   return names;
 }
 
+namespace {
+
+llvm::Expected<std::vector<Module>> modulesOf(ModelFormat format,
+                                              std::shared_ptr<const SourceBuffer> source) {
+  if (format == ModelFormat::Mlir)
+    return parseStableHloModules(std::move(source));
+  if (format != ModelFormat::Onnx && format != ModelFormat::OnnxText)
+    return parseHloModules(std::move(source));
+  llvm::Expected<Module> module = parseOnnx(std::move(source));
+  if (!module)
+    return module.takeError();
+  std::vector<Module> modules;
+  modules.push_back(std::move(*module));
+  return modules;
+}
+
+} // namespace
+
 llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBuffer> source,
                                                   std::string_view name) {
   const ModelFormat format = detectFormat(source->text());
@@ -170,8 +189,7 @@ llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBu
       return text.takeError();
     source = std::make_shared<const SourceBuffer>(source->name() + " (as text)", std::move(*text));
   }
-  llvm::Expected<std::vector<Module>> modules =
-      format == ModelFormat::Mlir ? parseStableHloModules(source) : parseHloModules(source);
+  llvm::Expected<std::vector<Module>> modules = modulesOf(format, source);
   if (!modules)
     return modules.takeError();
   if (!name.empty()) {

@@ -20,6 +20,7 @@ enum class ModelFormat {
   Mlir,
   MlirBytecode,
   Onnx,
+  OnnxText,
   OtherBinary,
   Empty
 };
@@ -28,9 +29,10 @@ enum class ModelFormat {
 ModelFormat detectFormat(std::string_view bytes);
 
 /// Reads (gzip is unpacked), parses and verifies a model file. HLO text, HLO's
-/// protocol buffers (proto/hlo_proto.h) and StableHLO's MLIR text are read; other formats are
-/// refused as Unsupported, other bytes as BadInput. A file may hold several modules: `module` says
-/// which is wanted, by its name in moduleNames(). With an empty name it must be the only one.
+/// protocol buffers (proto/hlo_proto.h), StableHLO's MLIR text and ONNX (onnx/onnx_import.h) are
+/// read; other formats are refused as Unsupported, other bytes as BadInput. A file may hold several
+/// modules: `module` says which is wanted, by its name in moduleNames(). With an empty name it must
+/// be the only one.
 llvm::Expected<Module> importFile(const std::string &path, std::string_view module = {});
 
 /// The same for text in memory; errors name `source->name()`.

@@ -107,6 +107,13 @@ TEST(IndexingFacts, ConstantStartsAreClampedAndFolded) {
   EXPECT_EQ(g.map(0), "(d0, d1) -> (d0 + 6, d1), domain: d0 in [0, 3], d1 in [0, 4]");
 }
 
+TEST(IndexingFacts, AConstantIndexOfAGatherIsFolded) {
+  HloGraph g("x = f32[2,3,4] parameter(0)\n i = s64[] constant(2)\n"
+             "ROOT r = f32[2,4] gather(x, i), offset_dims={0,1}, collapsed_slice_dims={1}, "
+             "start_index_map={1}, index_vector_dim=0, slice_sizes={2,1,4}");
+  EXPECT_EQ(g.map(0), "(d0, d1) -> (d0, 2, d1), domain: d0 in [0, 1], d1 in [0, 3]");
+}
+
 // The update is read where it lands, which XLA's map doesn't say: its d0 - rt0 may lie outside.
 TEST(IndexingFacts, DynamicUpdateSlice) {
   HloGraph g("x = f32[20,30] parameter(0)\n u = f32[5,10] parameter(1)\n i = s32[] parameter(2)\n"

@@ -182,8 +182,13 @@ Maps gatherMaps(const OpView &v) {
       return v.malformed("its slices don't fit");
     Expr start = runtime(v, static_cast<unsigned>(j));
     Interval domain{0, in.dims[k] - g.sliceSizes[k]};
-    at[k] = at[k] + start;
     OpId id = v.op.operands[1];
+    // A constant that every element reads, as of a dynamic slice.
+    if (std::optional<int64_t> known = batch.empty() ? knownInteger(v.graph, id, j) : std::nullopt) {
+      at[k] = at[k] + v.constant(std::clamp(*known, domain.lo, domain.hi));
+      continue;
+    }
+    at[k] = at[k] + start;
     variables.push_back({start, domain,
                          RuntimeSource{id.index, "%" + v.graph.op(id).name,
                                        indexElement(indices, hasVector ? g.indexVectorDim : rank,

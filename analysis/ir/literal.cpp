@@ -1,9 +1,11 @@
 #include "analysis/ir/literal.h"
 
+#include "analysis/ir/fill.h"
 #include "analysis/ir/numeric.h"
 
 #include <charconv>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 
 namespace tilewright {
@@ -210,6 +212,55 @@ llvm::Expected<Tensor> parseLiteral(const Shape &shape, std::string_view text) {
     return makeError(DiagClass::BadInput, "literal column {}: {}", parser.position + 1,
                      parser.problem);
   return result;
+}
+
+std::string realText(DType type, double value) {
+  if (std::isnan(value))
+    return std::signbit(value) ? "-nan" : "nan";
+  return bitWidth(type) < 64 ? fmt::format("{}", static_cast<float>(value))
+                             : fmt::format("{}", value);
+}
+
+namespace {
+
+void appendLiteral(const Tensor &tensor, size_t dim, int64_t &next, std::string &out) {
+  const std::vector<int64_t> &dims = tensor.shape().dims;
+  if (dim == dims.size()) {
+    out += elementText(tensor, next++);
+    return;
+  }
+  out += "{";
+  for (int64_t i = 0; i < dims[dim]; ++i) {
+    out += i ? ", " : "";
+    appendLiteral(tensor, dim + 1, next, out);
+  }
+  out += "}";
+}
+
+} // namespace
+
+std::string elementText(const Tensor &tensor, int64_t i) {
+  const DType type = partType(tensor.dtype());
+  switch (dtypeClass(tensor.dtype())) {
+  case DTypeClass::Complex:
+    return fmt::format("({}, {})", realText(type, tensor.complex(i).real()),
+                       realText(type, tensor.complex(i).imag()));
+  case DTypeClass::Float:
+    return realText(type, tensor.real(i));
+  case DTypeClass::Pred:
+    return tensor.integer(i) ? "true" : "false";
+  default:
+    return type == DType::U64 ? std::to_string(static_cast<uint64_t>(tensor.integer(i)))
+                              : std::to_string(tensor.integer(i));
+  }
+}
+
+std::string literalText(const Tensor &tensor) {
+  std::string out;
+  int64_t next = 0;
+  if (tensor.wordsPerElement() > 0)
+    appendLiteral(tensor, 0, next, out);
+  return out;
 }
 
 } // namespace tilewright

@@ -3,6 +3,7 @@
 
 #include "analysis/ir/tensor.h"
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,5 +15,15 @@ namespace tilewright {
 /// BadInput for anything else and for integers out of range; Unsupported for "{...}", where the
 /// dump left the values out, and for tuple shapes. Errors count columns from the literal's start.
 llvm::Expected<Tensor> parseLiteral(const Shape &shape, std::string_view text);
+
+/// The text that parseLiteral() reads back: "{{1, 2}, {3, 4}}". Floats with as many digits as their
+/// type needs.
+std::string literalText(const Tensor &tensor);
+
+/// One element: "0.1", "(1, -2)", "true".
+std::string elementText(const Tensor &tensor, int64_t i);
+
+/// A real number with the digits that give it back in its type.
+std::string realText(DType type, double value);
 
 } // namespace tilewright

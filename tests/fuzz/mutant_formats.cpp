@@ -4,10 +4,10 @@ namespace tilewright::test {
 
 std::vector<MutantFormat> mutantFormats() {
   return {
-      hloFormat(),         stablehloFormat(), hloProtoFormat(), deviceFormat(),
-      calibrationFormat(), tableFormat(),     programFormat(),
+      hloFormat(),    stablehloFormat(),   hloProtoFormat(), onnxFormat(),    onnxTextFormat(),
+      deviceFormat(), calibrationFormat(), tableFormat(),    programFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
-      planFormat(),        packFormat(),
+      planFormat(),   packFormat(),
 #endif
   };
 }

@@ -8,6 +8,8 @@ namespace tilewright::test {
 MutantFormat hloFormat();       ///< and everything that asks about a module
 MutantFormat stablehloFormat(); ///< the same of StableHLO text
 MutantFormat hloProtoFormat();  ///< the same of HLO's protocol buffers
+MutantFormat onnxFormat();      ///< the same of ONNX
+MutantFormat onnxTextFormat();
 /// What hloFormat() and stablehloFormat() do with a text.
 std::function<llvm::Error(const std::string &)> modelReader();
 MutantFormat deviceFormat();

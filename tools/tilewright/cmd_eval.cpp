@@ -1,6 +1,7 @@
 // tilewright eval: the reference evaluator.
 #include "analysis/import/check_calls.h"
 #include "analysis/ir/evaluator.h"
+#include "analysis/ir/literal.h"
 #include "analysis/ir/tensor_difference.h"
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/eval_values.h"
@@ -147,7 +148,7 @@ Json evaluationJson(const EvalArguments &options, const Module &module,
   return document;
 }
 
-/// The arguments: what is given, the rest from the seed.
+/// The arguments: what is given, the file's weights, the rest from the seed.
 llvm::Expected<std::vector<Tensor>> argumentsOf(const EvalArguments &options, const Module &module,
                                                 Evaluation &evaluation) {
   evaluation.inputSlots = parameterSlots(module.entry());
@@ -156,13 +157,23 @@ llvm::Expected<std::vector<Tensor>> argumentsOf(const EvalArguments &options, co
   if (!given)
     return given.takeError();
   const std::vector<ArgumentFill> fills = argumentFills(module, module.entryId);
+  llvm::Expected<std::vector<Tensor>> weights = readWeights(options.model);
+  if (!weights)
+    return weights.takeError();
+  const size_t firstWeight = given->size() - weights->size();
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < given->size(); ++i) {
     std::optional<GivenValue> &value = (*given)[i];
-    evaluation.inputSources.push_back(value ? value->source
-                                            : fmt::format("seed {}", options.seed + i));
+    const bool isWeight = !value && i >= firstWeight;
+    evaluation.inputSources.push_back(value      ? value->source
+                                      : isWeight ? "the model"
+                                                 : fmt::format("seed {}", options.seed + i));
     if (value) {
       arguments.push_back(std::move(value->tensor));
+      continue;
+    }
+    if (isWeight) {
+      arguments.push_back(std::move((*weights)[i - firstWeight]));
       continue;
     }
     const std::optional<int64_t> count = fills[i].shape.elementCount();

@@ -29,13 +29,6 @@ struct GivenValue {
 llvm::Expected<std::vector<std::optional<GivenValue>>>
 givenValues(const std::vector<ValueSlot> &slots, const std::vector<std::string> &texts);
 
-/// A tensor as an HLO literal, all of it: "{ 1, 2 }". Floats with as many digits as their type
-/// needs.
-std::string literalText(const Tensor &tensor);
-
-/// One element: "0.1", "(1, -2)", "true".
-std::string elementText(const Tensor &tensor, int64_t i);
-
 /// Elements as JSON: numbers, "nan" and "inf" as text, complex numbers as pairs.
 Json elementsJson(const Tensor &tensor, int64_t most);
 

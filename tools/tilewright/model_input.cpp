@@ -2,6 +2,7 @@
 
 #include "analysis/import/dump_folder.h"
 #include "analysis/import/import_file.h"
+#include "analysis/import/onnx/onnx_import.h"
 #include "analysis/support/printable.h"
 
 #include <cstdio>
@@ -92,6 +93,19 @@ llvm::Expected<Module> readModel(const std::string &path, const ModuleChoice &ch
     return text.takeError();
   return importBuffer(std::make_shared<const SourceBuffer>(modelName(file.path), std::move(*text)),
                       file.module);
+}
+
+llvm::Expected<std::vector<Tensor>> readWeights(const std::string &path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    return std::vector<Tensor>();
+  llvm::Expected<std::string> text = readModelText(path);
+  if (!text)
+    return text.takeError();
+  const ModelFormat format = detectFormat(*text);
+  if (format != ModelFormat::Onnx && format != ModelFormat::OnnxText)
+    return std::vector<Tensor>();
+  return onnxWeights(std::make_shared<const SourceBuffer>(modelName(path), std::move(*text)));
 }
 
 std::string modelName(const std::string &path) { return path == "-" ? "stdin" : path; }

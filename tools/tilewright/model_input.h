@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/ir/graph.h"
+#include "analysis/ir/tensor.h"
 
 #include "llvm/Support/Error.h"
 
@@ -40,6 +41,9 @@ llvm::Expected<std::string> readModelText(const std::string &path);
 
 /// Reads, parses and verifies one module of a MODEL; importFile() otherwise.
 llvm::Expected<Module> readModel(const std::string &path, const ModuleChoice &choice = {});
+
+/// Values that the file of a MODEL has for its entry's last parameters: the weights of ONNX.
+llvm::Expected<std::vector<Tensor>> readWeights(const std::string &path);
 
 /// As messages and results name it: "stdin" for "-".
 std::string modelName(const std::string &path);

@@ -1,5 +1,5 @@
 // Ops of the chlo dialect: functions without an op of HLO, and ops that spread their operands.
-#include "analysis/import/stablehlo/maths.h"
+#include "analysis/import/maths.h"
 #include "analysis/support/printable.h"
 
 #include <algorithm>

@@ -9,26 +9,6 @@ namespace tilewright::stablehlo {
 
 namespace {
 
-/// The computation of `applies stablehlo.add`: one op on two scalars.
-Graph makeReducer(std::string name, Opcode opcode, DType type) {
-  Graph graph(std::move(name));
-  for (int64_t i : {0, 1}) {
-    Op op;
-    op.opcode = Opcode::Parameter;
-    op.name = i == 0 ? "lhs" : "rhs";
-    op.shape = Shape::tensor(type, {});
-    op.attrs.parameterNumber = i;
-    graph.add(std::move(op));
-  }
-  Op op;
-  op.opcode = opcode;
-  op.name = toString(opcode);
-  op.shape = Shape::tensor(type, {});
-  op.operands = {OpId{0}, OpId{1}};
-  graph.setRoot(graph.add(std::move(op)));
-  return graph;
-}
-
 bool isBinary(Opcode opcode) {
   switch (opcode) {
   case Opcode::Add:

@@ -125,50 +125,6 @@ Op Lowering::make(Opcode opcode) const {
   return op;
 }
 
-OpId Lowering::add(Opcode opcode, Shape shape, std::vector<OpId> operands, OpAttributes attrs,
-                   std::string_view suffix) {
-  Op op;
-  op.opcode = opcode;
-  op.shape = std::move(shape);
-  op.operands = std::move(operands);
-  op.attrs = std::move(attrs);
-  op.loc = loc();
-  return scope.add(std::move(op),
-                   fmt::format("{}.{}", text.base, suffix.empty() ? toString(opcode) : suffix));
-}
-
-OpId Lowering::constant(DType type, std::string literal) {
-  Op op;
-  op.opcode = Opcode::Constant;
-  op.shape = Shape::tensor(type, {});
-  op.literal = std::move(literal);
-  op.loc = loc();
-  return scope.add(std::move(op), fmt::format("{}.constant", text.base));
-}
-
-OpId Lowering::broadcast(OpId of, const Shape &shape, std::vector<int64_t> dims) {
-  OpAttributes attrs;
-  attrs.dimensions = std::move(dims);
-  return add(Opcode::Broadcast, shape, {of}, std::move(attrs));
-}
-
-OpId Lowering::splat(const Shape &shape, std::string literal) {
-  const OpId value = constant(shape.dtype, std::move(literal));
-  return shape.isScalar() ? value : broadcast(value, shape);
-}
-
-OpId Lowering::convert(OpId of, DType type) {
-  Shape shape = scope.graph.op(of).shape;
-  if (shape.dtype == type)
-    return of;
-  shape.dtype = type;
-  return add(Opcode::Convert, std::move(shape), {of});
-}
-
-OpId Lowering::tuple(std::vector<OpId> elements, std::string_view suffix) {
-  return scope.tuple(elements, fmt::format("{}.{}", text.base, suffix), loc());
-}
-
 namespace {
 
 /// Results that hold only elements of the operands, or what a computation returns, have been

@@ -1,6 +1,7 @@
 // What an op of StableHLO becomes in the op table.
 #pragma once
 
+#include "analysis/import/op_builder.h"
 #include "analysis/import/stablehlo/reader.h"
 #include "analysis/ir/opcode.h"
 
@@ -34,10 +35,10 @@ const OpRow *findOp(std::string_view name);
 std::vector<const OpRow *> allOps();
 
 /// An op whose text has been read, on its way to become ops of `scope`.
-class Lowering {
+class Lowering : public OpBuilder {
 public:
   Lowering(Reader &reader, Scope &scope, OpText &text, const OpRow &row)
-      : reader(reader), scope(scope), text(text), row(row) {}
+      : OpBuilder(scope, text.base, SourceLoc{text.offset}), reader(reader), text(text), row(row) {}
 
   // Errors; all return false.
   bool fail(std::string message) { return failAt(text.offset, std::move(message)); }
@@ -75,16 +76,6 @@ public:
 
   /// An op with the operands and the result shape of the text.
   Op make(Opcode opcode) const;
-  /// Adds an op on the way: its name is that of the whole with `suffix` behind it.
-  OpId add(Opcode opcode, Shape shape, std::vector<OpId> operands, OpAttributes attrs = {},
-           std::string_view suffix = {});
-  OpId constant(DType type, std::string literal);
-  /// A constant of that shape, all elements equal.
-  OpId splat(const Shape &shape, std::string literal);
-  OpId broadcast(OpId of, const Shape &shape, std::vector<int64_t> dims = {});
-  OpId convert(OpId of, DType type);
-  OpId tuple(std::vector<OpId> elements, std::string_view suffix);
-
   /// The op that computes the results; false after an error.
   bool finish(Op op);
   /// The results are these values.
@@ -94,7 +85,6 @@ public:
   bool reducer(size_t region, GraphId &out);
 
   Reader &reader;
-  Scope &scope;
   OpText &text;
   const OpRow &row;
   std::vector<OpId> values; ///< of the results; empty: the elements of `packed`

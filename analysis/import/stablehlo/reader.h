@@ -1,8 +1,8 @@
 // The parser of StableHLO text. Syntax only: what an op becomes is decided in lowering.h.
 #pragma once
 
+#include "analysis/import/scope.h"
 #include "analysis/import/stablehlo/attribute.h"
-#include "analysis/import/stablehlo/scope.h"
 #include "analysis/import/stablehlo/type.h"
 
 #include "llvm/Support/Error.h"
@@ -146,7 +146,6 @@ private:
   bool resolveCalls();
   bool chooseEntry();
   void setAttributes();
-  void dropUnreached();
   void addDonations(const Function &entry);
   Place placeOf(std::string_view text);
   Place readPlace(MlirLexer &in, unsigned &budget);

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace tilewright::stablehlo {
+namespace tilewright {
 
 enum class RegionKind : uint8_t {
   Function, ///< parameters; nothing to capture
@@ -75,6 +75,9 @@ public:
   };
   Found find(std::string_view name, size_t index, SourceLoc loc);
 
+  /// A value of the enclosing scope, here.
+  Found capture(OpId op, SourceLoc loc);
+
   /// Names the results of an op: one value each, or the elements of a tuple. False if the name is
   /// taken.
   bool bind(std::string_view name, std::vector<OpId> values);
@@ -101,7 +104,6 @@ private:
     OpId tuple;
     size_t first = 0;
   };
-  Found capture(OpId op, SourceLoc loc);
   bool isCopied(OpId op) const;
   OpId copyOf(const Scope &from, OpId op);
 
@@ -115,4 +117,4 @@ private:
 /// A name with what HLO's names can't have replaced by '_'.
 std::string hloName(std::string_view name);
 
-} // namespace tilewright::stablehlo
+} // namespace tilewright

@@ -1,16 +1,17 @@
 // Formulas as ops, for functions that HLO has no op of.
 #pragma once
 
-#include "analysis/import/stablehlo/lowering.h"
+#include "analysis/import/op_builder.h"
 
+#include <map>
 #include <span>
 
-namespace tilewright::stablehlo {
+namespace tilewright {
 
 /// Ops on tensors of one shape and float or complex type. Constants are made once each.
 class Maths {
 public:
-  Maths(Lowering &l, Shape shape) : l(l), shape(std::move(shape)) {}
+  Maths(OpBuilder &l, Shape shape) : l(l), shape(std::move(shape)) {}
 
   OpId number(double value);
   /// i, of complex tensors.
@@ -33,9 +34,9 @@ public:
 private:
   Shape boolean() const { return Shape::tensor(DType::Pred, shape.dims); }
 
-  Lowering &l;
+  OpBuilder &l;
   Shape shape;
   std::map<double, OpId> numbers;
 };
 
-} // namespace tilewright::stablehlo
+} // namespace tilewright

@@ -1,9 +1,9 @@
-#include "analysis/import/stablehlo/maths.h"
+#include "analysis/import/maths.h"
 
 #include <cmath>
 #include <fmt/format.h>
 
-namespace tilewright::stablehlo {
+namespace tilewright {
 
 OpId Maths::number(double value) {
   if (std::isnan(value))
@@ -47,4 +47,4 @@ OpId Maths::chebyshev(OpId x, std::span<const double> coefficients) {
   return multiply(subtract(b0, b2), number(0.5));
 }
 
-} // namespace tilewright::stablehlo
+} // namespace tilewright

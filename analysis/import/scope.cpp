@@ -1,10 +1,10 @@
-#include "analysis/import/stablehlo/scope.h"
+#include "analysis/import/scope.h"
 
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 
-namespace tilewright::stablehlo {
+namespace tilewright {
 
 namespace {
 
@@ -153,4 +153,4 @@ OpId Scope::stateField(size_t field, const Shape &shape, SourceLoc loc) {
   return it->second;
 }
 
-} // namespace tilewright::stablehlo
+} // namespace tilewright
