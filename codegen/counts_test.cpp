@@ -224,7 +224,7 @@ TEST(Counts, SharedMemoryOfChains) {
   for (Instruction instruction : {Instruction::Fma, Instruction::MmaSync, Instruction::Wgmma})
     for (Size size : {Size{64, 64, 64}, {128, 64, 32}, {40, 72, 72}, {24, 128, 128}, {72, 40, 8}})
       for (int64_t rows : {16, 48, 64, 128})
-        for (int64_t step : {16, 24, 64, 100})
+        for (int64_t step : {16, 32, 64, 96})
           for (int64_t warps : {1, 4, 8})
             for (int64_t stages : {1, 2, 3}) {
               KernelSpec spec = chainSpec(

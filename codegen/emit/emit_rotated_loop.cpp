@@ -218,10 +218,10 @@ private:
   /// Values that the second product's left operand is made of keep their place in the code.
   void pinOperand() {
     for (ValueId value : valuesOf(outputs()))
-      if (p(value).axes.size() > 1)
+      if (tileOf(value).axes.size() > 1)
         e.values[value.index] = k.pinned(e.values[value.index]);
   }
-  const Tile &p(ValueId value) const { return e.p[value].tile; }
+  const Tile &tileOf(ValueId value) const { return e.p[value].tile; }
 
   /// Keeps the code that follows behind the arithmetic of the rows' sums. ptxas would move
   /// independent arithmetic past a wait for products, leaving little to overlap with them; it does
@@ -232,7 +232,7 @@ private:
     llvm::Value *all = nullptr;
     for (const Op &op : loop.body)
       if (const auto *sum = op.as<ReduceOp>();
-          sum && sum->monoid == Monoid::Add && p(op.results[0]).type == DType::F32)
+          sum && sum->monoid == Monoid::Add && tileOf(op.results[0]).type == DType::F32)
         for (llvm::Value *value : e.values[op.results[0].index])
           all = all ? e.b.CreateFAdd(all, value) : value;
     if (all)

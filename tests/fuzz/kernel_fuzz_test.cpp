@@ -29,7 +29,7 @@ protected:
   void trace(const KernelSpec &spec);
   void expectResources(const KernelPlan &plan, const KernelSpec &spec, const std::string &text);
 
-  size_t passed = 0, skipped = 0, unsupported = 0;
+  size_t passed = 0, skipped = 0, unsupported = 0, chainsOfWarpgroups = 0;
 };
 
 /// What is said about a wrong kernel holds only if nothing is said about one that is right: every
@@ -55,7 +55,9 @@ void KernelFuzz::run(const std::string &program, uint64_t seed) {
   ExploreOptions options;
   options.search.maxPriced = 40;
   options.search.top = 40;
-  options.plans.instruction = seed % 4 == 0 ? Instruction::Fma : Instruction::MmaSync;
+  options.plans.instruction = GetParam() == ProgramKind::WideAttention ? Instruction::Wgmma
+                              : seed % 4 == 0                          ? Instruction::Fma
+                                                                       : Instruction::MmaSync;
   auto explored = exploreModel(module, *device, *calibration, options);
   if (explored && !explored->isComplete()) { // a dot of a type or shape that has no such tile
     options.plans.instruction = Instruction::Fma;
@@ -83,6 +85,8 @@ void KernelFuzz::run(const std::string &program, uint64_t seed) {
         text += fmt::format(" {}={}", plan.tiled->space.parameters[p].name, plan.values[p]);
       if (spec)
         expectResources(plan, *spec, text);
+      chainsOfWarpgroups += plan.instruction == Instruction::Wgmma &&
+                            kindOfCode(plan.ops(), *plan.tiled).kind == CodeKind::Chain;
       EXPECT_NE(outcome.status, CheckOutcome::Status::Fail)
           << kernel.name << ":" << text << ": " << outcome.reason;
       passed += outcome.status == CheckOutcome::Status::Pass;
@@ -123,7 +127,8 @@ void KernelFuzz::expectResources(const KernelPlan &plan, const KernelSpec &spec,
 
 TEST_P(KernelFuzz, EveryKernelComputesItsOps) {
   uint64_t first = fromEnvironment("TILEWRIGHT_FUZZ_SEED", 1);
-  uint64_t count = fromEnvironment("TILEWRIGHT_FUZZ_PROGRAMS", 29);
+  const bool isWide = GetParam() == ProgramKind::WideAttention; // larger ones
+  uint64_t count = fromEnvironment("TILEWRIGHT_FUZZ_PROGRAMS", isWide ? 12 : 29);
   for (uint64_t seed = first; seed < first + count; ++seed) {
     std::string program = randomProgram(GetParam(), seed);
     SCOPED_TRACE(fmt::format("seed {}\n{}", seed, program));
@@ -133,6 +138,9 @@ TEST_P(KernelFuzz, EveryKernelComputesItsOps) {
     EXPECT_GE(passed + skipped, 84u);
   }
   EXPECT_GT(passed, skipped) << "most kernels have code";
+  if (isWide) {
+    EXPECT_GE(chainsOfWarpgroups, count);
+  }
   RecordProperty("passed", static_cast<int>(passed));
   RecordProperty("skipped", static_cast<int>(skipped));
   RecordProperty("unsupported", static_cast<int>(unsupported));
@@ -150,6 +158,8 @@ std::string nameOf(const ::testing::TestParamInfo<ProgramKind> &info) {
     return "Dot";
   case ProgramKind::Attention:
     return "Attention";
+  case ProgramKind::WideAttention:
+    return "WideAttention";
   case ProgramKind::Window:
     return "Window";
   case ProgramKind::Indexed:
@@ -161,8 +171,8 @@ std::string nameOf(const ::testing::TestParamInfo<ProgramKind> &info) {
 INSTANTIATE_TEST_SUITE_P(Kinds, KernelFuzz,
                          ::testing::Values(ProgramKind::Elementwise, ProgramKind::Reduction,
                                            ProgramKind::Softmax, ProgramKind::Dot,
-                                           ProgramKind::Attention, ProgramKind::Window,
-                                           ProgramKind::Indexed),
+                                           ProgramKind::Attention, ProgramKind::WideAttention,
+                                           ProgramKind::Window, ProgramKind::Indexed),
                          nameOf);
 
 } // namespace

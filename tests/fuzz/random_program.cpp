@@ -392,10 +392,16 @@ Value Generator::dot() {
 
 /// Two dots and what comes between them: scaled, masked, a softmax or an activation.
 Value Generator::attention() {
-  std::string type = dice.of<std::string>({"bf16", "bf16", "f16", "f32"});
-  auto size = [&] { return dice.of<int64_t>({3, 8, 16, 24, 33, 48}); };
+  const bool isWide = kind == ProgramKind::WideAttention; // for wgmma
+  std::string type = isWide ? dice.of<std::string>({"bf16", "f16"})
+                            : dice.of<std::string>({"bf16", "bf16", "f16", "f32"});
+  auto size = [&] {
+    return isWide ? dice.of<int64_t>({16, 24, 40, 48, 64, 104})
+                  : dice.of<int64_t>({3, 8, 16, 24, 33, 48});
+  };
   int64_t heads = dice.oneIn(2) ? 1 + static_cast<int64_t>(dice.below(3)) : 0;
-  int64_t rows = size(), keys = size(), depth = size(), columns = size();
+  int64_t rows = isWide ? dice.of<int64_t>({64, 100, 128, 136}) : size();
+  int64_t keys = size(), depth = size(), columns = size();
   auto shaped = [&](int64_t x, int64_t y) { return heads ? Dims{heads, x, y} : Dims{x, y}; };
   int64_t at = heads ? 1 : 0;
   std::string batch = heads ? ", lhs_batch_dims={0}, rhs_batch_dims={0}" : "";
@@ -447,6 +453,7 @@ std::string Generator::text() {
     result = dot();
     break;
   case ProgramKind::Attention:
+  case ProgramKind::WideAttention:
     result = attention();
     break;
   case ProgramKind::Window:

@@ -14,7 +14,8 @@ enum class ProgramKind : uint8_t {
   Dot,
   Window,
   Indexed,
-  Attention
+  Attention,
+  WideAttention ///< in tiles of warpgroups
 };
 
 /// An HLO module whose entry has one result of at most a few thousand elements. It holds only ops

@@ -162,7 +162,7 @@ void addProgram(CLI::App &app, Selection &selection) {
   command->footer(
       "Example: tilewright program tests/programs/softmax.tile --let M=4096 --let C=1024 "
       "--let R=4 --let W=4\n"
-      "What has no program yet (wgmma, convolutions of tiles, split sums) is refused by name.");
+      "What has no program (sorts, top-k, scans) is refused by name.");
   command
       ->add_option("FILE", options->file,
                    "The text of a tile program, or a plan as explore --out writes it")
