@@ -12,7 +12,7 @@ OpId OpBuilder::append(Op op, std::string_view suffix) {
 }
 
 OpId OpBuilder::add(Opcode opcode, Shape shape, std::vector<OpId> operands, OpAttributes attrs,
-                   std::string_view suffix) {
+                    std::string_view suffix) {
   Op op;
   op.opcode = opcode;
   op.shape = std::move(shape);

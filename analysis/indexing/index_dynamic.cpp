@@ -184,7 +184,8 @@ Maps gatherMaps(const OpView &v) {
     Interval domain{0, in.dims[k] - g.sliceSizes[k]};
     OpId id = v.op.operands[1];
     // A constant that every element reads, as of a dynamic slice.
-    if (std::optional<int64_t> known = batch.empty() ? knownInteger(v.graph, id, j) : std::nullopt) {
+    if (std::optional<int64_t> known =
+            batch.empty() ? knownInteger(v.graph, id, j) : std::nullopt) {
       at[k] = at[k] + v.constant(std::clamp(*known, domain.lo, domain.hi));
       continue;
     }

@@ -95,7 +95,7 @@ Tensor asType(const Tensor &tensor, DType type) {
 }
 
 struct Outcome {
-  std::string text; ///< "right", "refused: …", "BAD: …"
+  std::string text;     ///< "right", "refused: …", "BAD: …"
   bool isGiven = false; ///< values of inputs had to be given
 };
 
@@ -123,7 +123,8 @@ std::string evaluated(const Module &module, const std::map<std::string, Tensor> 
     const Op &op = module.entry().op(id);
     Tensor &argument = arguments[static_cast<size_t>(op.attrs.parameterNumber)];
     argument = asType(argument, op.shape.dtype);
-    if (users[id.index].empty() && id != module.entry().root()) // CastLike takes a type, whatever the shape that is recorded
+    if (users[id.index].empty() &&
+        id != module.entry().root()) // CastLike takes a type, whatever the shape that is recorded
       argument = Tensor(op.shape);
   }
   EvalOptions options;
@@ -137,7 +138,8 @@ std::string evaluated(const Module &module, const std::map<std::string, Tensor> 
   if (results->size() != outputs->size())
     return fmt::format("BAD: {} results, expected {}", results->size(), outputs->size());
   for (size_t i = 0; i < results->size(); ++i)
-    if (std::string text = difference((*results)[i], asType((*outputs)[i], (*results)[i].dtype())); !text.empty())
+    if (std::string text = difference((*results)[i], asType((*outputs)[i], (*results)[i].dtype()));
+        !text.empty())
       return fmt::format("BAD: result {} {}", i, text);
   return "right";
 }
@@ -172,8 +174,8 @@ Outcome outcomeOf(const fs::path &folder) {
     return {"BAD: not valid: " + takeDiag(std::move(error)).message};
   std::string all = "read";
   for (size_t i = 0; fs::exists(folder / fmt::format("test_data_set_{}", i)); ++i) {
-    const std::string one = evaluated(*module, given, names, source,
-                                      folder / fmt::format("test_data_set_{}", i));
+    const std::string one =
+        evaluated(*module, given, names, source, folder / fmt::format("test_data_set_{}", i));
     if (all == "read" || one != "right")
       all = one;
   }

@@ -16,9 +16,9 @@ OpId softplus(Builder &b, OpId x) { // log(1 + exp(x)) without overflow
 
 /// scale · (exp(x / width) - 1) below 0, gain · x above.
 OpId elu(Builder &b, OpId x, double scale, double width, double gain) {
-  const OpId below = b.binary(
-      Opcode::Multiply,
-      b.unary(Opcode::Expm1, width == 1 ? x : b.binary(Opcode::Divide, x, width)), scale);
+  const OpId below =
+      b.binary(Opcode::Multiply,
+               b.unary(Opcode::Expm1, width == 1 ? x : b.binary(Opcode::Divide, x, width)), scale);
   return b.select(b.compare(x, Comparison::Gt, 0.0),
                   gain == 1 ? x : b.binary(Opcode::Multiply, x, gain), below);
 }
@@ -31,8 +31,8 @@ OpId hardSigmoid(Builder &b, OpId x, double alpha, double beta) {
 OpId shrink(Node &n, OpId x) {
   const double lambd = n.real("lambd", 0.5), bias = n.real("bias", 0);
   const OpId zero = n.numberLike(x, 0);
-  const OpId above = n.select(n.compare(x, Comparison::Gt, lambd),
-                              n.binary(Opcode::Subtract, x, bias), zero);
+  const OpId above =
+      n.select(n.compare(x, Comparison::Gt, lambd), n.binary(Opcode::Subtract, x, bias), zero);
   return n.select(n.compare(x, Comparison::Lt, -lambd), n.binary(Opcode::Add, x, bias), above);
 }
 
@@ -148,8 +148,8 @@ bool lowerHardmax(Node &n) {
   }
   const Dims reduced = {static_cast<int64_t>(axis)};
   const OpId places = n.iota(DType::S64, flat, axis);
-  const OpId isMost = n.compare(
-      x, Comparison::Eq, n.spreadOver(n.reduce(x, Opcode::Maximum, reduced), flat, reduced));
+  const OpId isMost = n.compare(x, Comparison::Eq,
+                                n.spreadOver(n.reduce(x, Opcode::Maximum, reduced), flat, reduced));
   const OpId candidate =
       n.select(isMost, places, n.numberLike(places, static_cast<double>(flat[axis])));
   const OpId first = n.reduce(candidate, Opcode::Minimum, reduced);
@@ -165,8 +165,7 @@ bool lowerGelu(Node &n) {
   if (n.text("approximate", "none") == "tanh") {
     const OpId cube = n.times(x, n.times(x, x));
     const OpId sum = n.plus(x, n.binary(Opcode::Multiply, cube, 0.044715));
-    inner = n.unary(Opcode::Tanh,
-                    n.binary(Opcode::Multiply, sum, std::sqrt(2 / std::numbers::pi)));
+    inner = n.unary(Opcode::Tanh, n.binary(Opcode::Multiply, sum, std::sqrt(2 / std::numbers::pi)));
   } else {
     inner = n.unary(Opcode::Erf, n.binary(Opcode::Multiply, x, std::sqrt(0.5)));
   }

@@ -58,8 +58,7 @@ GraphId Computations::extreme(bool isLargest, bool isLast, DType type, DType ind
     };
     const OpId v = parameter("v", value, 0), i = parameter("i", place, 1),
                w = parameter("w", value, 2), j = parameter("j", place, 3);
-    const OpId isBetter =
-        compared("is_better", v, isLargest ? Comparison::Gt : Comparison::Lt, w);
+    const OpId isBetter = compared("is_better", v, isLargest ? Comparison::Gt : Comparison::Lt, w);
     const OpId isSame = compared("is_same", v, Comparison::Eq, w);
     const OpId isFirst = compared("is_first", i, isLast ? Comparison::Gt : Comparison::Lt, j);
     const OpId isTie = addOp(Opcode::And, "is_tie", truth, {isSame, isFirst});
@@ -126,7 +125,8 @@ OpId Builder::number(Shape shape, double value) {
   if (type == DType::Pred)
     return splat(shape, value != 0 ? "true" : "false");
   if (isInteger(type))
-    return splat(shape, fmt::format("{}", static_cast<int64_t>(value)));
+    return splat(shape,
+                 fmt::format("{}", static_cast<int64_t>(std::clamp(value, -0x1p62, 0x1p62))));
   if (dtypeClass(type) == DTypeClass::Complex)
     return splat(shape, fmt::format("({}, 0)", value));
   return splat(shape, std::isnan(value)   ? "nan"
@@ -180,7 +180,8 @@ OpId Builder::slice(OpId a, size_t dim, int64_t start, int64_t limit, int64_t st
 OpId Builder::pad(OpId a, OpId value, const std::vector<PadDim> &dims) {
   Shape shape = Shape::tensor(shapeOf(a).dtype, shapeOf(a).dims);
   for (size_t d = 0; d < dims.size(); ++d)
-    shape.dims[d] += dims[d].low + dims[d].high + std::max<int64_t>(0, shape.dims[d] - 1) * dims[d].interior;
+    shape.dims[d] +=
+        dims[d].low + dims[d].high + std::max<int64_t>(0, shape.dims[d] - 1) * dims[d].interior;
   if (shape.dims == shapeOf(a).dims)
     return a;
   OpAttributes attrs;
@@ -264,9 +265,9 @@ OpId Builder::reduce(OpId a, Opcode opcode, Dims dims) {
 OpId Builder::reduce(OpId a, GraphId reducer, OpId init, Dims dims) {
   OpAttributes attrs;
   attrs.dimensions = dims;
-  const OpId id = add(Opcode::Reduce,
-                      Shape::tensor(shapeOf(a).dtype, without(shapeOf(a).dims, dims)), {a, init},
-                      std::move(attrs));
+  const OpId id =
+      add(Opcode::Reduce, Shape::tensor(shapeOf(a).dtype, without(shapeOf(a).dims, dims)),
+          {a, init}, std::move(attrs));
   scope.graph.op(id).called = {{CallRole::ToApply, reducer}};
   return id;
 }

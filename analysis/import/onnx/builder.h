@@ -32,8 +32,8 @@ private:
   std::map<std::string, unsigned> taken;
 };
 
-/// Preconditions: operands fit together, as the functions say; callers check what a file gives. Shapes
-/// are taken by value: adding an op moves those of the graph.
+/// Preconditions: operands fit together, as the functions say; callers check what a file gives.
+/// Shapes are taken by value: adding an op moves those of the graph.
 class Builder : public OpBuilder {
 public:
   Builder(Scope &scope, Computations &computations, std::string base, SourceLoc loc)
@@ -92,7 +92,8 @@ public:
   /// What a loop does in one step with its values, given how many went before; false on an error.
   using Step = std::function<bool(Builder &, OpId count, std::vector<OpId> &values)>;
   /// Whether it goes on, beside the count; an invalid id: the count alone decides.
-  using Condition = std::function<bool(Builder &, OpId count, std::span<const OpId> values, OpId &)>;
+  using Condition =
+      std::function<bool(Builder &, OpId count, std::span<const OpId> values, OpId &)>;
   /// Values after `trips` steps (a scalar s64), or fewer.
   bool loop(OpId trips, std::vector<OpId> &values, const Step &step,
             const Condition &condition = {});
@@ -109,6 +110,9 @@ std::string identityOf(Opcode opcode, DType type);
 /// Bits of the largest value of an integer type as text; "inf" of floats.
 std::string largestText(DType type);
 std::string lowestText(DType type);
+
+/// Whether a number is between -most and most.
+inline bool isWithin(int64_t value, int64_t most) { return value >= -most && value <= most; }
 
 /// The dims that are not among `dims`.
 Dims without(const Dims &all, const Dims &dims);

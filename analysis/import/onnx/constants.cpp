@@ -1,6 +1,5 @@
 // Constants, and what depends on shapes alone.
 #include "analysis/import/onnx/node.h"
-
 #include "analysis/import/onnx/proto.h"
 #include "analysis/import/onnx/reader.h"
 #include "analysis/ir/literal.h"
@@ -21,10 +20,9 @@ bool lowerShape(Node &n) {
     return std::clamp<int64_t>(value < 0 ? value + extent : value, 0, extent);
   };
   const int64_t start = place(n.integer("start", 0)), end = place(n.integer("end", extent));
-  const Dims part =
-      start < end ? Dims(dims.begin() + start, dims.begin() + end) : Dims();
-  return n.finishKnown(Tensor::ofIntegers(
-      Shape::tensor(DType::S64, {static_cast<int64_t>(part.size())}), part));
+  const Dims part = start < end ? Dims(dims.begin() + start, dims.begin() + end) : Dims();
+  return n.finishKnown(
+      Tensor::ofIntegers(Shape::tensor(DType::S64, {static_cast<int64_t>(part.size())}), part));
 }
 
 bool lowerSize(Node &n) {
@@ -39,9 +37,11 @@ namespace {
 /// The attribute that gives the value as a list.
 bool constantList(Node &n) {
   if (n.has("value_int"))
-    return n.finishKnown(Tensor::ofIntegers(Shape::tensor(DType::S64, {}), {{n.integer("value_int", 0)}}));
+    return n.finishKnown(
+        Tensor::ofIntegers(Shape::tensor(DType::S64, {}), {{n.integer("value_int", 0)}}));
   if (n.has("value_float"))
-    return n.finishKnown(Tensor::ofReals(Shape::tensor(DType::F32, {}), {{n.real("value_float", 0)}}));
+    return n.finishKnown(
+        Tensor::ofReals(Shape::tensor(DType::F32, {}), {{n.real("value_float", 0)}}));
   if (n.has("value_ints")) {
     const Dims values = n.integers("value_ints");
     return n.finishKnown(Tensor::ofIntegers(
@@ -49,8 +49,8 @@ bool constantList(Node &n) {
   }
   if (n.has("value_floats")) {
     const std::vector<double> values = n.reals("value_floats");
-    return n.finishKnown(Tensor::ofReals(
-        Shape::tensor(DType::F32, {static_cast<int64_t>(values.size())}), values));
+    return n.finishKnown(
+        Tensor::ofReals(Shape::tensor(DType::F32, {static_cast<int64_t>(values.size())}), values));
   }
   if (n.has("value_string") || n.has("value_strings"))
     return n.refuse("text has no values here");
@@ -106,7 +106,7 @@ bool lowerEyeLike(Node &n) {
   if (!type || n.rank(0) != 2)
     return n.fail("the input is no matrix, or the type is none");
   const int64_t k = n.integer("k", 0);
-  if (std::abs(k) > (int64_t(1) << 40))
+  if (!isWithin(k, int64_t(1) << 40))
     return n.fail(fmt::format("k is {}", k));
   const Dims dims = n.dims(0);
   const OpId away = n.minus(n.iota(DType::S64, dims, 1), n.iota(DType::S64, dims, 0));

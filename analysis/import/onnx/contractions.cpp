@@ -75,8 +75,8 @@ bool lowerGemm(Node &n) {
     return n.fail("two matrices of one type are needed");
   const int64_t lhs = n.integer("transA", 0) ? 0 : 1, rhs = n.integer("transB", 0) ? 1 : 0;
   if (n.dims(0)[static_cast<size_t>(lhs)] != n.dims(1)[static_cast<size_t>(rhs)])
-    return n.fail(fmt::format("{} and {} can't be multiplied", n.shape(0).str(false),
-                              n.shape(1).str(false)));
+    return n.fail(
+        fmt::format("{} and {} can't be multiplied", n.shape(0).str(false), n.shape(1).str(false)));
   OpId y = n.dot(n.input(0), n.input(1), {{}, {}, {lhs}, {rhs}}, type);
   const double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   if (alpha != 1)
@@ -141,7 +141,7 @@ bool termsOf(Node &n, std::vector<std::string> &terms) {
       all += term;
     std::sort(all.begin(), all.end());
     for (char c : all)
-      if (c > 31 && std::count(all.begin(), all.end(), c) == 1)
+      if (std::isalpha(static_cast<unsigned char>(c)) && std::count(all.begin(), all.end(), c) == 1)
         output += c;
   }
   if (const size_t dots = output.find("..."); dots != std::string::npos)
@@ -156,8 +156,8 @@ Labelled diagonal(Node &n, Labelled x) {
     while (x.labels.find(x.labels[i], i + 1) != std::string::npos) {
       const size_t j = x.labels.find(x.labels[i], i + 1);
       const Dims dims = n.shapeOf(x.op).dims;
-      const OpId isOn = n.compare(n.iota(DType::S64, dims, i), Comparison::Eq,
-                                  n.iota(DType::S64, dims, j));
+      const OpId isOn =
+          n.compare(n.iota(DType::S64, dims, i), Comparison::Eq, n.iota(DType::S64, dims, j));
       x.op = n.reduce(n.select(isOn, x.op, n.numberLike(x.op, 0)), Opcode::Add,
                       {static_cast<int64_t>(j)});
       x.labels.erase(j, 1);
@@ -179,7 +179,7 @@ Labelled summed(Node &n, Labelled x, const std::string &needed) {
 Labelled product(Node &n, const Labelled &a, const Labelled &b, const std::string &needed) {
   std::string batch, contracted, freeOfA, freeOfB;
   for (char label : a.labels)
-    (b.labels.find(label) == std::string::npos       ? freeOfA
+    (b.labels.find(label) == std::string::npos ? freeOfA
      : needed.find(label) == std::string::npos ? contracted
                                                : batch) += label;
   for (char label : b.labels)

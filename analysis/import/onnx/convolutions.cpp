@@ -1,5 +1,4 @@
 #include "analysis/import/onnx/window.h"
-
 #include "analysis/ir/infer_shape.h"
 
 #include <fmt/format.h>
@@ -44,10 +43,10 @@ bool windowOf(Node &n, const Dims &extents, const Dims &sizes, std::vector<Windo
     dim.size = sizes[d];
     dim.stride = strides[d];
     dim.windowDilation = dilations[d];
-    if (sizes[d] < 1 || sizes[d] > mostWindow || std::abs(pads[d]) > mostWindow ||
-        std::abs(pads[d + count]) > mostWindow || sizes[d] * dilations[d] > mostWindow)
-      return n.fail(fmt::format("the window is {} with paddings [{}]", sizes[d],
-                                fmt::join(pads, ",")));
+    if (sizes[d] < 1 || sizes[d] > mostWindow || !isWithin(pads[d], mostWindow) ||
+        !isWithin(pads[d + count], mostWindow) || sizes[d] * dilations[d] > mostWindow)
+      return n.fail(
+          fmt::format("the window is {} with paddings [{}]", sizes[d], fmt::join(pads, ",")));
     const int64_t reach = (sizes[d] - 1) * dilations[d] + 1;
     if (isSame) {
       const int64_t places = (extents[d] + strides[d] - 1) / strides[d];
@@ -66,8 +65,7 @@ bool windowOf(Node &n, const Dims &extents, const Dims &sizes, std::vector<Windo
       const bool isCeil = n.integer("ceil_mode", 0) != 0;
       beyond->push_back(isCeil && rest != 0 ? strides[d] - rest : 0);
       // A window that would begin behind the input is left out.
-      if (beyond->back() != 0 &&
-          (padded - reach + beyond->back()) >= extents[d] + dim.padLow)
+      if (beyond->back() != 0 && (padded - reach + beyond->back()) >= extents[d] + dim.padLow)
         beyond->back() = 0;
     }
     out.push_back(dim);
@@ -199,9 +197,9 @@ bool transposedWindow(Node &n, const Dims &extents, const Dims &sizes,
       (!wanted.empty() && wanted.size() != count))
     return n.fail(fmt::format("paddings or the result's shape don't fit {} dims", count));
   for (size_t d = 0; d < count; ++d) {
-    const int64_t reach = (sizes[d] - 1) * dilations[d];
-    if (reach > mostWindow || std::abs(extra[d]) > mostWindow ||
-        std::max(std::abs(pads[d]), std::abs(pads[d + count])) > mostWindow ||
+    const int64_t reach = sizes[d] > mostWindow ? sizes[d] : (sizes[d] - 1) * dilations[d];
+    if (sizes[d] < 1 || reach > mostWindow || !isWithin(extra[d], mostWindow) ||
+        !isWithin(pads[d], mostWindow) || !isWithin(pads[d + count], mostWindow) ||
         extents[d] > (int64_t(1) << 40) / strides[d])
       return n.fail("the window is too large");
     int64_t low = pads[d], high = pads[d + count];

@@ -1,6 +1,5 @@
 // Ops that compute each element from those at the same place.
 #include "analysis/import/onnx/node.h"
-
 #include "analysis/import/onnx/proto.h"
 
 #include <fmt/format.h>
@@ -48,7 +47,8 @@ bool sameTypes(Node &n, const std::vector<OpId> &ids, size_t first = 0) {
 }
 
 bool needsTypes(Node &n, size_t i, bool isRight, std::string_view what) {
-  return isRight || n.fail(fmt::format("input {} is {}, {} needed", i, n.shape(i).str(false), what));
+  return isRight ||
+         n.fail(fmt::format("input {} is {}, {} needed", i, n.shape(i).str(false), what));
 }
 
 } // namespace
@@ -113,8 +113,7 @@ bool lowerMod(Node &n) {
     return n.finish(rest);
   const OpId isOther = n.binary(Opcode::Xor, n.compare(rest, Comparison::Lt, 0.0),
                                 n.compare(ids[1], Comparison::Lt, 0.0));
-  const OpId isWrong =
-      n.binary(Opcode::And, isOther, n.compare(rest, Comparison::Ne, 0.0));
+  const OpId isWrong = n.binary(Opcode::And, isOther, n.compare(rest, Comparison::Ne, 0.0));
   return n.finish(n.select(isWrong, n.plus(rest, ids[1]), rest));
 }
 
@@ -125,8 +124,8 @@ bool lowerPow(Node &n) {
     return false;
   const DType base = n.dtype(0), exponent = n.dtype(1);
   const DType inner = isFloat(base) || !isFloat(exponent) ? base : exponent;
-  return n.finish(n.convert(
-      n.binary(Opcode::Power, n.convert(ids[0], inner), n.convert(ids[1], inner)), base));
+  return n.finish(
+      n.convert(n.binary(Opcode::Power, n.convert(ids[0], inner), n.convert(ids[1], inner)), base));
 }
 
 bool lowerShift(Node &n) {
@@ -220,7 +219,8 @@ bool lowerDropout(Node &n) {
       return false;
     isTraining = mode->size() > 0 && mode->integer(0) != 0;
   }
-  if (isTraining && n.hasInput(1) && n.isKnown(1) && n.known(1)->asDouble(0) == 0)
+  if (isTraining && n.hasInput(1) && n.isKnown(1) && n.known(1)->size() > 0 &&
+      n.known(1)->asDouble(0) == 0)
     isTraining = false;
   if (isTraining)
     return n.refuse("in training it draws random numbers, whose bits ONNX doesn't define");

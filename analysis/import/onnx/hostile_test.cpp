@@ -81,7 +81,7 @@ TEST(HostileOnnx, NestedThings) {
   std::string bytes;
   auto wrap = [&](char tag) {
     std::string size;
-    for (size_t n = bytes.size(); ; n >>= 7) {
+    for (size_t n = bytes.size();; n >>= 7) {
       size += static_cast<char>((n & 0x7f) | (n > 0x7f ? 0x80 : 0));
       if (n <= 0x7f)
         break;
@@ -146,27 +146,49 @@ TEST(HostileOnnx, VersionsAndOpsThatAreNotKnown) {
 }
 
 TEST(HostileOnnx, WrongTypesAndShapes) {
-  for (const char *nodes :
-       {"y = MatMul(x, s)", "y = Add(x, i)", "y = Concat <axis = 7> (x, x)", "y = Concat(x, x)",
-        "y = Transpose <perm = [0, 0]> (x)", "y = Softmax <axis = 9> (x)", "y = Conv(x, x)",
-        "y = Gather(x, x)", "y = Reshape(x, x)", "y = Reshape(x, i)", "y = Relu(i, i)",
-        "y = Where(x, x, x)", "y = Softmax <axis = \"a\"> (x)", "y = If(x)", "y = Loop(i, x)",
-        "y = Scan(x)", "y = LSTM(x, x, x)", "y = Einsum <equation = \"ij,jk->iz\"> (x, x)",
-        "y = TopK <k = 99> (x)", "y = Split <split = [1, -1, 2]> (x)", "y = SequenceAt(x, i)",
-        "y = MaxPool <kernel_shape = [9223372036854775807]> (x)",
-        "y = Pad <pads = [9223372036854775807, 0, 0, 0]> (x)", "y = Cast <to = 99> (x)",
-        "y = DepthToSpace <blocksize = 0> (x)", "y = Resize(x, , s)", "y = Trilu(s)",
-        "y = Dropout(x, s, i)", "y = OneHot(i, s, x)", "y = QuantizeLinear(x, x)",
-        "y = BatchNormalization(x, x, x, x, x)", "y = Clip(x, i)", "y = Tile(x, i)"})
-    EXPECT_NE(refusalOf(onnxText("(float[2,3] x, int64[2] i, float s) => (float[2,3] y)", nodes, 10)),
-              "")
+  for (const char *nodes : {"y = MatMul(x, s)",
+                            "y = Add(x, i)",
+                            "y = Concat <axis = 7> (x, x)",
+                            "y = Concat(x, x)",
+                            "y = Transpose <perm = [0, 0]> (x)",
+                            "y = Softmax <axis = 9> (x)",
+                            "y = Conv(x, x)",
+                            "y = Gather(x, x)",
+                            "y = Reshape(x, x)",
+                            "y = Reshape(x, i)",
+                            "y = Relu(i, i)",
+                            "y = Where(x, x, x)",
+                            "y = Softmax <axis = \"a\"> (x)",
+                            "y = If(x)",
+                            "y = Loop(i, x)",
+                            "y = Scan(x)",
+                            "y = LSTM(x, x, x)",
+                            "y = Einsum <equation = \"ij,jk->iz\"> (x, x)",
+                            "y = TopK <k = 99> (x)",
+                            "y = Split <split = [1, -1, 2]> (x)",
+                            "y = SequenceAt(x, i)",
+                            "y = MaxPool <kernel_shape = [9223372036854775807]> (x)",
+                            "y = Pad <pads = [9223372036854775807, 0, 0, 0]> (x)",
+                            "y = Cast <to = 99> (x)",
+                            "y = DepthToSpace <blocksize = 0> (x)",
+                            "y = Resize(x, , s)",
+                            "y = Trilu(s)",
+                            "y = Dropout(x, s, i)",
+                            "y = OneHot(i, s, x)",
+                            "y = QuantizeLinear(x, x)",
+                            "y = BatchNormalization(x, x, x, x, x)",
+                            "y = Clip(x, i)",
+                            "y = Tile(x, i)"})
+    EXPECT_NE(
+        refusalOf(onnxText("(float[2,3] x, int64[2] i, float s) => (float[2,3] y)", nodes, 10)), "")
         << nodes;
 }
 
 // Every op with inputs of no kind that it expects: an error, whatever it is.
 TEST(HostileOnnx, EveryOpWithUnfitInputs) {
-  const char *declarations[] = {"float", "float[0]", "float[2]", "float[2,3]", "float[1,4,4,4]",
-                                "int64[3]", "bool[2]", "float[0,3]", "complex64[2]"};
+  const char *declarations[] = {"float",      "float[0]",       "float[2]",
+                                "float[2,3]", "float[1,4,4,4]", "int64[3]",
+                                "bool[2]",    "float[0,3]",     "complex64[2]"};
   for (const onnx_format::OpRow *row : onnx_format::allOnnxOps())
     for (const char *declared : declarations)
       for (int count : {0, 1, 2, 3, 4, 8, 9}) {
@@ -197,8 +219,13 @@ TEST(HostileOnnx, TextThatIsWrongIsLocated) {
 TEST(HostileOnnx, TooLargeShapes) {
   for (int64_t extent : {int64_t(-1), int64_t(1) << 62}) {
     ::onnx::ModelProto m = twoNodes();
-    m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape()
-        ->mutable_dim(0)->set_dim_value(extent);
+    m.mutable_graph()
+        ->mutable_input(0)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(0)
+        ->set_dim_value(extent);
     EXPECT_NE(refusalOf(m.SerializeAsString()), "");
   }
   EXPECT_NE(refusalOf(onnxText("(float[2] x) => (float y)",

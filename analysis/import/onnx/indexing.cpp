@@ -124,17 +124,17 @@ OpId wrappedPlaces(Node &n, OpId indices, const Dims &dims, size_t first) {
   const OpId wide = n.convert(indices, DType::S64);
   if (extents.empty())
     return wide;
-  const OpId fromEnd =
-      n.plus(wide, n.along(n.integerList(DType::S64, extents), of, of.size() - 1));
+  const OpId fromEnd = n.plus(wide, n.along(n.integerList(DType::S64, extents), of, of.size() - 1));
   return n.select(n.compare(wide, Comparison::Lt, 0.0), fromEnd, wide);
 }
 
 bool arePlaces(Node &n, size_t i, size_t batch) {
   if (!areIndices(n, i))
     return false;
-  if (n.rank(i) == 0 || n.dims(i).back() + static_cast<int64_t>(batch) > static_cast<int64_t>(n.rank(0)))
-    return n.fail(fmt::format("indices {} don't fit {}", n.shape(i).str(false),
-                              n.shape(0).str(false)));
+  if (n.rank(i) == 0 ||
+      n.dims(i).back() + static_cast<int64_t>(batch) > static_cast<int64_t>(n.rank(0)))
+    return n.fail(
+        fmt::format("indices {} don't fit {}", n.shape(i).str(false), n.shape(0).str(false)));
   return true;
 }
 
@@ -226,9 +226,8 @@ bool lowerScatterElements(Node &n) {
   each.push_back(1);
   std::vector<OpId> parts;
   for (size_t d = 0; d < dims.size(); ++d)
-    parts.push_back(n.reshape(d == axis ? wrapped(n, n.input(1), dims[axis])
-                                        : n.iota(DType::S64, of, d),
-                              each));
+    parts.push_back(n.reshape(
+        d == axis ? wrapped(n, n.input(1), dims[axis]) : n.iota(DType::S64, of, d), each));
   ScatterDims scatter;
   scatter.insertedWindowDims = scatter.scatterDimsToOperandDims = range(0, dims.size());
   scatter.indexVectorDim = static_cast<int64_t>(of.size());
@@ -266,9 +265,8 @@ bool lowerOneHot(Node &n) {
   Dims dims = n.dims(0);
   dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(axis), depth);
   const OpId at = wrapped(n, n.input(0), depth);
-  const OpId isThere =
-      n.compare(n.iota(DType::S64, dims, axis), Comparison::Eq,
-                n.spreadOver(at, dims, {static_cast<int64_t>(axis)}));
+  const OpId isThere = n.compare(n.iota(DType::S64, dims, axis), Comparison::Eq,
+                                 n.spreadOver(at, dims, {static_cast<int64_t>(axis)}));
   const OpId values = n.input(2);
   const Shape shape = Shape::tensor(n.dtype(2), dims);
   auto value = [&](int64_t i) {
@@ -297,8 +295,8 @@ bool lowerCompress(Node &n) {
     return false;
   const Dims dims = n.shapeOf(x).dims;
   if (!places.empty() && places.back() >= dims[axis])
-    return n.fail(fmt::format("the condition holds for element {} of {}", places.back(),
-                              dims[axis]));
+    return n.fail(
+        fmt::format("the condition holds for element {} of {}", places.back(), dims[axis]));
   std::vector<OpId> parts;
   for (int64_t place : places)
     parts.push_back(n.slice(x, axis, place, place + 1));
@@ -310,11 +308,16 @@ bool lowerMaxUnpool(Node &n) {
   if (!n.isTensor(0) || !areIndices(n, 1) || n.dims(0) != n.dims(1))
     return n.fail("indices don't fit");
   const Dims dims = n.dims(0);
-  Dims result, sizes = n.integers("kernel_shape");
+  Dims result;
+  const Dims sizes = n.integers("kernel_shape");
   const size_t count = sizes.size();
   const Dims strides = n.integers("strides", Dims(count, 1)),
              pads = n.integers("pads", Dims(2 * count, 0));
-  if (dims.size() != count + 2 || strides.size() != count || pads.size() != 2 * count)
+  bool isSane = dims.size() == count + 2 && strides.size() == count && pads.size() == 2 * count;
+  for (const Dims *numbers : {&sizes, &strides, &pads})
+    for (int64_t number : *numbers)
+      isSane &= number >= 0 && number < (1 << 20);
+  if (!isSane)
     return n.fail("the window doesn't fit");
   if (n.hasInput(2)) {
     if (!n.integersOf(2, result))

@@ -48,7 +48,8 @@ struct ModelBytes {
     return node;
   }
   void value(bool isInput, const std::string &name, std::vector<int64_t> dims) {
-    auto &info = isInput ? *model.mutable_graph()->add_input() : *model.mutable_graph()->add_output();
+    auto &info =
+        isInput ? *model.mutable_graph()->add_input() : *model.mutable_graph()->add_output();
     info.set_name(name);
     auto &tensor = *info.mutable_type()->mutable_tensor_type();
     tensor.set_elem_type(::onnx::TensorProto::FLOAT);
@@ -214,8 +215,8 @@ TEST(OnnxModel, LastAlongTheMiddle) {
 TEST(OnnxModel, BranchesStandInPlaceWhereTheConditionIsKnown) {
   const std::string branches = "y = If <then_branch = t () => (float[2] a) { a = Add(x, x) }, "
                                "else_branch = e () => (float[2] b) { b = Mul(x, x) }> (c)";
-  const std::string known = onnxText("(float[2] x) => (float[2] y)",
-                                     "c = Constant <value = bool {0}> ()\n" + branches);
+  const std::string known =
+      onnxText("(float[2] x) => (float[2] y)", "c = Constant <value = bool {0}> ()\n" + branches);
   EXPECT_EQ(onnxResults(known, {{3, 4}}), (std::vector<Numbers>{{9, 16}}));
   EXPECT_EQ(countOf(moduleOf(known), Opcode::Conditional), 0u);
   const std::string unknown = onnxText("(float[2] x, bool c) => (float[2] y)", branches);

@@ -56,8 +56,7 @@ bool Node::integersOf(size_t i, Dims &out) {
   if (!tensor)
     return false;
   if (!isInteger(tensor->dtype()))
-    return fail(fmt::format("input {} is {}, integers are needed", i,
-                            tensor->shape().str(false)));
+    return fail(fmt::format("input {} is {}, integers are needed", i, tensor->shape().str(false)));
   for (int64_t k = 0; k < tensor->size(); ++k)
     out.push_back(tensor->integer(k));
   return true;

@@ -1,8 +1,8 @@
 // One node of an ONNX graph, on its way to become ops.
 //
-// A lowering reads inputs and attributes, adds ops by the functions of Builder and hands the results
-// to finish(). What a file can get wrong is refused by name; after the first error nothing else
-// counts, so that accessors need no checks of their own.
+// A lowering reads inputs and attributes, adds ops by the functions of Builder and hands the
+// results to finish(). What a file can get wrong is refused by name; after the first error nothing
+// else counts, so that accessors need no checks of their own.
 #pragma once
 
 #include "analysis/import/onnx/builder.h"
@@ -154,15 +154,16 @@ bool lowerSqueeze(Node &);
 bool lowerUnsqueeze(Node &);
 bool lowerTranspose(Node &);
 bool lowerConcat(Node &);
-bool lowerSplit(Node &);
-bool lowerSlice(Node &);
-bool lowerPad(Node &);
 bool lowerTile(Node &);
 bool lowerExpand(Node &);
 bool lowerDepthToSpace(Node &);
 bool lowerSpaceToDepth(Node &);
 bool lowerReverseSequence(Node &);
 bool lowerTrilu(Node &);
+// slicing.cpp
+bool lowerSplit(Node &);
+bool lowerSlice(Node &);
+bool lowerPad(Node &);
 // constants.cpp
 bool lowerShape(Node &);
 bool lowerSize(Node &);
@@ -218,7 +219,7 @@ bool lowerQLinearConv(Node &);
 bool lowerRnn(Node &);
 bool lowerGru(Node &);
 bool lowerLstm(Node &);
-// control.cpp
+// control.cpp, loops.cpp, scan.cpp
 bool lowerIf(Node &);
 bool lowerLoop(Node &);
 bool lowerScan(Node &);

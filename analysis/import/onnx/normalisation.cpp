@@ -1,5 +1,4 @@
 #include "analysis/import/onnx/node.h"
-
 #include "analysis/import/onnx/proto.h"
 
 #include <fmt/format.h>
@@ -32,8 +31,7 @@ Moments momentsOf(Builder &b, OpId x, const Dims &axes) {
 /// (x - mean) / √(variance + ε)
 OpId standardised(Builder &b, OpId x, const Moments &moments, const Dims &axes, double epsilon) {
   const Dims dims = b.shapeOf(x).dims;
-  const OpId scale =
-      b.unary(Opcode::Rsqrt, b.binary(Opcode::Add, moments.variance, epsilon));
+  const OpId scale = b.unary(Opcode::Rsqrt, b.binary(Opcode::Add, moments.variance, epsilon));
   return b.times(b.minus(x, b.spreadOver(moments.mean, dims, axes)),
                  b.spreadOver(scale, dims, axes));
 }
@@ -52,8 +50,8 @@ bool hasChannelInputs(Node &n, size_t first, size_t last) {
     return n.fail(fmt::format("{} has no channels", n.shape(0).str(false)));
   for (size_t i = first; i <= last; ++i)
     if (!n.isTensor(i) || n.dims(i) != Dims{n.dims(0)[1]} || !isFloat(n.dtype(i)))
-      return n.fail(fmt::format("input {} is not one number for each of {} channels", i,
-                                n.dims(0)[1]));
+      return n.fail(
+          fmt::format("input {} is not one number for each of {} channels", i, n.dims(0)[1]));
   return true;
 }
 
@@ -75,12 +73,11 @@ bool lowerBatchNormalization(Node &n) {
   Dims axes = {0};
   for (int64_t axis : axesFrom(2, dims.size()))
     axes.push_back(axis);
-  const Moments moments =
-      isTraining ? momentsOf(n, x, axes) : Moments{channel(3), channel(4)};
+  const Moments moments = isTraining ? momentsOf(n, x, axes) : Moments{channel(3), channel(4)};
   const double epsilon = n.real("epsilon", 1e-5f);
-  const OpId y = n.plus(n.times(standardised(n, x, moments, axes, epsilon),
-                                n.along(channel(1), dims, 1)),
-                        n.along(channel(2), dims, 1));
+  const OpId y =
+      n.plus(n.times(standardised(n, x, moments, axes, epsilon), n.along(channel(1), dims, 1)),
+             n.along(channel(2), dims, 1));
   std::vector<OpId> results = {y};
   const double momentum = n.real("momentum", 0.9f);
   for (size_t i : {1, 2})
@@ -136,8 +133,8 @@ bool lowerRmsNormalization(Node &n) {
   if (!inner || !n.spreads(n.dims(1), dims))
     return n.fail("the inner type is none, or the scale doesn't fit");
   const OpId x = n.convert(n.input(0), *inner);
-  const OpId mean = n.binary(Opcode::Divide, n.reduce(n.times(x, x), Opcode::Add, axes),
-                             countOf(dims, axes));
+  const OpId mean =
+      n.binary(Opcode::Divide, n.reduce(n.times(x, x), Opcode::Add, axes), countOf(dims, axes));
   const OpId root = n.unary(Opcode::Rsqrt, n.binary(Opcode::Add, mean, n.real("epsilon", 1e-5f)));
   const OpId y = n.convert(n.times(x, n.spreadOver(root, dims, axes)), type);
   return n.finish(n.times(y, n.spread(n.convert(n.input(1), type), dims)));

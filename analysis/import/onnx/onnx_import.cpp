@@ -12,7 +12,8 @@ using namespace onnx_format;
 
 namespace {
 
-llvm::Expected<Module> parsed(const SourceBuffer &source, const std::map<std::string, Tensor> &given,
+llvm::Expected<Module> parsed(const SourceBuffer &source,
+                              const std::map<std::string, Tensor> &given,
                               std::vector<Tensor> *weights) {
   llvm::Expected<std::shared_ptr<const ::onnx::ModelProto>> model = readModelProto(source);
   if (!model)

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view isText = "text has no values here";
 constexpr std::string_view isRandom = "random numbers of ONNX have no defined bits";
-constexpr std::string_view isRunTimeShape = "how many elements it results in is known at run time only";
+constexpr std::string_view isRunTimeShape =
+    "how many elements it results in is known at run time only";
 constexpr std::string_view isOptional = "optional values are not lowered";
 constexpr std::string_view isMissing = "it is not lowered";
 
@@ -204,9 +205,9 @@ constexpr OpRow onnxOps[] = {
 } // namespace
 
 const OpRow *findOnnxOp(std::string_view name) {
-  const auto *row = std::lower_bound(
-      std::begin(onnxOps), std::end(onnxOps), name,
-      [](const OpRow &one, std::string_view wanted) { return one.name < wanted; });
+  const auto *row =
+      std::lower_bound(std::begin(onnxOps), std::end(onnxOps), name,
+                       [](const OpRow &one, std::string_view wanted) { return one.name < wanted; });
   return row != std::end(onnxOps) && row->name == name ? row : nullptr;
 }
 

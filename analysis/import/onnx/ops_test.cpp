@@ -96,8 +96,9 @@ TEST(OnnxOps, ActivationsAreFormulas) {
   expectNear(onnxResult(signature, "y = HardSigmoid(x)", inputs), {0.1, 0.5, 1}, 1e-6);
   expectNear(onnxResult(signature, "y = Softplus(x)", inputs),
              {std::log1p(std::exp(-2.0)), std::log(2.0), std::log1p(std::exp(3.0))});
-  expectNear(onnxResult(signature, "y = Gelu(x)", inputs, 20),
-             {-2 * 0.5 * std::erfc(std::sqrt(2.0)), 0, 3 * (1 - 0.5 * std::erfc(3 / std::sqrt(2.0)))});
+  expectNear(
+      onnxResult(signature, "y = Gelu(x)", inputs, 20),
+      {-2 * 0.5 * std::erfc(std::sqrt(2.0)), 0, 3 * (1 - 0.5 * std::erfc(3 / std::sqrt(2.0)))});
   // A function of ONNX's own: max(0, x) + min(0, α (exp(x / α) - 1)).
   expectNear(onnxResult(signature, "y = Celu <alpha = 2.0> (x)", inputs),
              {2 * (std::exp(-1.0) - 1), 0, 3});
@@ -138,8 +139,8 @@ TEST(OnnxOps, SlicesCountFromTheEndAndBackwards) {
   EXPECT_EQ(sliced("-1", "-1000", "-1", 6), (Numbers{6, 5, 4, 3, 2, 1}));
   EXPECT_EQ(sliced("4", "0", "-3", 2), (Numbers{5, 2}));
   EXPECT_EQ(sliced("5", "2", "1", 0), Numbers{});
-  EXPECT_EQ(onnxResult("(float[6] x) => (float[2] y)",
-                       "y = Slice <starts = [1], ends = [3]> (x)", {sixNumbers}, 9),
+  EXPECT_EQ(onnxResult("(float[6] x) => (float[2] y)", "y = Slice <starts = [1], ends = [3]> (x)",
+                       {sixNumbers}, 9),
             (Numbers{2, 3}));
 }
 
@@ -175,9 +176,9 @@ TEST(OnnxOps, MovementOfDims) {
   EXPECT_EQ(onnxResult("(float[1,4,1,1] x) => (float[1,1,2,2] y)",
                        "y = DepthToSpace <blocksize = 2> (x)", {{1, 2, 3, 4}}),
             (Numbers{1, 2, 3, 4}));
-  EXPECT_EQ(onnxResult("(float[2,2] x) => (float[2,2] y)", "y = Trilu <upper = 0> (x)",
-                       {{1, 2, 3, 4}}),
-            (Numbers{1, 0, 3, 4}));
+  EXPECT_EQ(
+      onnxResult("(float[2,2] x) => (float[2,2] y)", "y = Trilu <upper = 0> (x)", {{1, 2, 3, 4}}),
+      (Numbers{1, 0, 3, 4}));
 }
 
 TEST(OnnxOps, ReductionsTakeAxesAsAttributeOrInput) {
@@ -215,9 +216,9 @@ TEST(OnnxOps, ProductsOfEveryRank) {
   EXPECT_EQ(onnxResult("(float[2,2] a, float[2,2] b) => (float[2,2] y)", "y = MatMul(a, b)",
                        {four, {5, 6, 7, 8}}),
             (Numbers{19, 22, 43, 50}));
-  EXPECT_EQ(onnxResult("(float[2] a, float[2,2] b) => (float[2] y)", "y = MatMul(a, b)",
-                       {{1, 10}, four}),
-            (Numbers{31, 42}));
+  EXPECT_EQ(
+      onnxResult("(float[2] a, float[2,2] b) => (float[2] y)", "y = MatMul(a, b)", {{1, 10}, four}),
+      (Numbers{31, 42}));
   EXPECT_EQ(onnxResult("(float[2,2] a, float[1,2,2] b) => (float[1,2,2] y)", "y = MatMul(a, b)",
                        {four, {5, 6, 7, 8}}),
             (Numbers{19, 22, 43, 50}));
@@ -273,9 +274,9 @@ TEST(OnnxOps, PoolsCountWhatTheyCover) {
                        "y = MaxPool <kernel_shape = [3], strides = [2], ceil_mode = 1> (x)",
                        {inputs}),
             (Numbers{3, 4}));
-  EXPECT_EQ(onnxResult("(float[1,2,2] x) => (float[1,2,1] y)", "y = GlobalAveragePool(x)",
-                       {inputs}),
-            (Numbers{1.5, 3.5}));
+  EXPECT_EQ(
+      onnxResult("(float[1,2,2] x) => (float[1,2,1] y)", "y = GlobalAveragePool(x)", {inputs}),
+      (Numbers{1.5, 3.5}));
 }
 
 TEST(OnnxOps, Normalisations) {
@@ -315,8 +316,8 @@ TEST(OnnxOps, IndicesCountFromTheEnd) {
   EXPECT_EQ(onnxResult("(float[2,3] x, int64[2] i) => (float[2,2] y)",
                        "y = Gather <axis = 1> (x, i)", {sixNumbers, {-1, 0}}),
             (Numbers{3, 1, 6, 4}));
-  EXPECT_EQ(onnxResult("(float[2,3] x, int64[1,3] i) => (float[1,3] y)",
-                       "y = GatherElements(x, i)", {sixNumbers, {-1, 0, 1}}),
+  EXPECT_EQ(onnxResult("(float[2,3] x, int64[1,3] i) => (float[1,3] y)", "y = GatherElements(x, i)",
+                       {sixNumbers, {-1, 0, 1}}),
             (Numbers{4, 2, 6}));
   EXPECT_EQ(onnxResult("(float[2,3] x, int64[2,2] i) => (float[2] y)", "y = GatherND(x, i)",
                        {sixNumbers, {0, 2, -1, -3}}),
@@ -360,15 +361,13 @@ TEST(OnnxOps, RecurrentLayers) {
   const double first = std::tanh(2.0), second = std::tanh(-2 + first);
   expectNear(y, {first, second});
   // Backwards: the last element of the sequence is the first step.
-  const Numbers back =
-      onnxResult("(float[2,1,1] x, float[1,1,1] w, float[1,1,1] r) => (float[2,1,1,1] y)",
-                 "y = RNN <hidden_size = 1, direction = \"reverse\"> (x, w, r)",
-                 {{1, -1}, {2}, {1}});
+  const Numbers back = onnxResult(
+      "(float[2,1,1] x, float[1,1,1] w, float[1,1,1] r) => (float[2,1,1,1] y)",
+      "y = RNN <hidden_size = 1, direction = \"reverse\"> (x, w, r)", {{1, -1}, {2}, {1}});
   expectNear(back, {std::tanh(2 + std::tanh(-2.0)), std::tanh(-2.0)});
   // All gates σ(x) = 1/2 at x = 0, c' = 1/2 · tanh(0): nothing moves.
   expectNear(onnxResult("(float[1,1,1] x, float[1,4,1] w, float[1,4,1] r) => (float[1,1,1,1] y)",
-                        "y = LSTM <hidden_size = 1> (x, w, r)",
-                        {{1}, {0, 0, 0, 1}, {0, 0, 0, 0}}),
+                        "y = LSTM <hidden_size = 1> (x, w, r)", {{1}, {0, 0, 0, 1}, {0, 0, 0, 0}}),
              {0.5 * std::tanh(0.5 * std::tanh(1.0))});
   expectNear(onnxResult("(float[1,1,1] x, float[1,3,1] w, float[1,3,1] r) => (float[1,1,1,1] y)",
                         "y = GRU <hidden_size = 1> (x, w, r)", {{1}, {0, 0, 1}, {0, 0, 0}}),

@@ -1,5 +1,4 @@
 #include "analysis/import/onnx/window.h"
-
 #include "analysis/ir/infer_shape.h"
 
 #include <algorithm>
@@ -36,6 +35,8 @@ OpId reduceWindows(Node &n, OpId x, const std::vector<WindowDim> &window, Opcode
   return id;
 }
 
+constexpr int64_t mostPlaces = 1 << 16; ///< along a dim, whose windows are counted one by one
+
 /// How many elements each window has along one dim: of the input, with `includesPads` also of its
 /// padding, never of what lies behind that.
 Dims countsAlong(const WindowDim &dim, int64_t extent, int64_t beyond, int64_t places,
@@ -43,13 +44,13 @@ Dims countsAlong(const WindowDim &dim, int64_t extent, int64_t beyond, int64_t p
   Dims counts;
   const int64_t first = includesPads ? -dim.padLow : 0;
   const int64_t last = includesPads ? extent + dim.padHigh - beyond : extent;
+  auto stepsTo = [&](int64_t place) { // elements of the window in front of it
+    const int64_t steps = (place + dim.windowDilation - 1) / dim.windowDilation;
+    return std::clamp<int64_t>(place <= 0 ? 0 : steps, 0, dim.size);
+  };
   for (int64_t o = 0; o < places; ++o) {
-    int64_t count = 0;
-    for (int64_t k = 0; k < dim.size; ++k) {
-      const int64_t at = o * dim.stride - dim.padLow + k * dim.windowDilation;
-      count += at >= first && at < last;
-    }
-    counts.push_back(count);
+    const int64_t begin = o * dim.stride - dim.padLow;
+    counts.push_back(std::max<int64_t>(0, stepsTo(last - begin) - stepsTo(first - begin)));
   }
   return counts;
 }
@@ -62,6 +63,15 @@ OpId averaged(Node &n, OpId sums, const Dims &extents, const std::vector<WindowD
   OpId divisor;
   double common = 1;
   for (size_t d = 2; d < shape.rank(); ++d) {
+    const bool isWhole = window[d].padLow == 0 && window[d].padHigh == 0;
+    if (!isWhole && shape.dims[d] > mostPlaces) {
+      n.refuse(fmt::format("{} windows along a dim with padding are not lowered", shape.dims[d]));
+      return sums;
+    }
+    if (isWhole) {
+      common *= static_cast<double>(window[d].size);
+      continue;
+    }
     const Dims counts =
         countsAlong(window[d], extents[d], beyond[d - 2], shape.dims[d], includesPads);
     if (counts.empty() || std::count(counts.begin(), counts.end(), counts[0]) == shape.dims[d]) {
@@ -86,19 +96,19 @@ bool maxWithPlaces(Node &n, OpId x, const std::vector<WindowDim> &window, const 
   int64_t stride = 1;
   OpId places;
   for (size_t i = order.size(); i-- > 0; stride *= shape.dims[static_cast<size_t>(order[i])]) {
-    const OpId along = n.binary(Opcode::Multiply,
-                                n.iota(DType::S64, shape.dims, static_cast<size_t>(order[i])),
-                                static_cast<double>(stride));
+    const OpId along =
+        n.binary(Opcode::Multiply, n.iota(DType::S64, shape.dims, static_cast<size_t>(order[i])),
+                 static_cast<double>(stride));
     places = places.isValid() ? n.plus(places, along) : along;
   }
   OpAttributes attrs;
   attrs.window = window;
   const OpId worst = n.constant(shape.dtype, lowestText(shape.dtype));
   const OpId none = n.constant(DType::S64, largestText(DType::S64));
-  const OpId both = n.add(
-      Opcode::ReduceWindow,
-      Shape::tuple({Shape::tensor(shape.dtype, dims), Shape::tensor(DType::S64, dims)}),
-      {x, places, worst, none}, attrs);
+  const OpId both =
+      n.add(Opcode::ReduceWindow,
+            Shape::tuple({Shape::tensor(shape.dtype, dims), Shape::tensor(DType::S64, dims)}),
+            {x, places, worst, none}, attrs);
   n.scope.graph.op(both).called = {
       {CallRole::ToApply, n.computations.extreme(true, false, shape.dtype, DType::S64)}};
   return n.finish({n.scope.element(both, 0, SourceLoc{}), n.scope.element(both, 1, SourceLoc{})});
@@ -129,8 +139,8 @@ bool lowerPool(Node &n) {
   std::vector<WindowDim> window;
   Dims beyond;
   if (sizes.size() + 2 != dims.size())
-    return n.fail(fmt::format("kernel_shape has {} numbers for {} dims", sizes.size(),
-                              dims.size() - 2));
+    return n.fail(
+        fmt::format("kernel_shape has {} numbers for {} dims", sizes.size(), dims.size() - 2));
   if (!windowOf(n, Dims(dims.begin() + 2, dims.end()), sizes, window, &beyond))
     return false;
   for (size_t d = 0; d < window.size(); ++d)

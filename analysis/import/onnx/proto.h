@@ -17,7 +17,8 @@ class TensorProto;
 namespace tilewright::onnx_format {
 
 /// The message of a binary file, or of a text in ONNX's own form. Nesting is bounded.
-llvm::Expected<std::shared_ptr<const ::onnx::ModelProto>> readModelProto(const SourceBuffer &source);
+llvm::Expected<std::shared_ptr<const ::onnx::ModelProto>>
+readModelProto(const SourceBuffer &source);
 
 /// The element type of a TensorProto.DataType; nothing for strings and for unknown ones.
 std::optional<DType> elementType(int dataType);

@@ -1,6 +1,5 @@
 // Integers that stand for real numbers: scale · (integer - zero point).
 #include "analysis/import/onnx/node.h"
-
 #include "analysis/import/onnx/proto.h"
 #include "analysis/ir/numeric.h"
 
@@ -22,8 +21,8 @@ bool spreadAlong(Node &n, size_t i, Dims dims, int64_t axisValue, DType type, Op
   }
   size_t axis = 0;
   if (shape.rank() != 1)
-    return n.refuse(fmt::format("a scale or zero point {} for blocks is not lowered",
-                                shape.str(false)));
+    return n.refuse(
+        fmt::format("a scale or zero point {} for blocks is not lowered", shape.str(false)));
   if (!n.axisOf(axisValue, dims.size(), axis))
     return false;
   if (shape.dims[0] != dims[axis])
@@ -144,8 +143,7 @@ namespace {
 
 /// s32 sums of products as integers of the result's scale. Inputs: the scales of both factors and
 /// of the result, and its zero point; the second factor's may vary along an axis of the result.
-bool rescaled(Node &n, OpId sums, size_t lhs, size_t rhs, size_t scale, size_t zero,
-              int64_t axis) {
+bool rescaled(Node &n, OpId sums, size_t lhs, size_t rhs, size_t scale, size_t zero, int64_t axis) {
   const Dims dims = n.shapeOf(sums).dims;
   OpId a, b, y, z;
   if (!n.isTensor(zero))

@@ -93,8 +93,8 @@ llvm::Expected<Module> Reader::run() {
     return makeError(std::move(*error));
   module.entryId = module.add(std::move(scope.graph));
   std::map<OpId, const ::onnx::TensorProto *> byParameter;
-  for (const WeightUse &use : uses)
-    byParameter[use.parameter] = use.tensor;
+  for (const auto &[tensor, parameter] : parameters)
+    byParameter[parameter] = tensor;
   weights = tidy(module, byParameter);
   setAttributeTexts(module);
   dropUnreached(module);
@@ -230,21 +230,19 @@ OpId Reader::materialise(Env &env, Value &value, const std::string &name) {
     fail(fmt::format("'{}' has no value", excerpt(name)));
     return value.op = constantOf(env, Tensor(value.shape), name);
   }
-  auto use = std::find_if(uses.begin(), uses.end(),
-                          [&](const WeightUse &one) { return one.tensor == value.weight; });
-  if (use == uses.end()) {
+  auto [parameter, isNew] = parameters.emplace(value.weight, OpId{});
+  if (isNew) {
     Op op;
     op.opcode = Opcode::Parameter;
     op.shape = value.shape;
-    op.attrs.parameterNumber = static_cast<int64_t>(inputCount + uses.size());
-    uses.push_back({value.weight, entry->add(std::move(op), name)});
-    use = uses.end() - 1;
+    op.attrs.parameterNumber = static_cast<int64_t>(inputCount + parameters.size() - 1);
+    parameter->second = entry->add(std::move(op), name);
   }
   // From the entry down to where it is used.
   std::vector<Scope *> path;
   for (Scope *scope = env.scope; scope && scope != entry; scope = scope->outer)
     path.push_back(scope);
-  value.op = use->parameter;
+  value.op = parameter->second;
   for (auto scope = path.rbegin(); scope != path.rend(); ++scope)
     value.op = (*scope)->capture(value.op, {}).op;
   return value.op;

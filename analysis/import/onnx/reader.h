@@ -31,12 +31,6 @@ struct Env {
   std::unordered_map<std::string, Value> values = {};
 };
 
-/// A parameter that the file gives a value for.
-struct WeightUse {
-  const ::onnx::TensorProto *tensor;
-  OpId parameter;
-};
-
 class Reader {
 public:
   Reader(const SourceBuffer &source, const ::onnx::ModelProto &model,
@@ -94,7 +88,7 @@ private:
   std::string nodeText; ///< names the node that is being read
   std::map<std::string, int64_t> opsets;
   std::map<std::pair<std::string, std::string>, const ::onnx::FunctionProto *> functions;
-  std::vector<WeightUse> uses;
+  std::unordered_map<const ::onnx::TensorProto *, OpId> parameters; ///< of weights
   std::vector<const ::onnx::TensorProto *> weights;
   std::vector<std::shared_ptr<const void>> kept; ///< functions that were made on the way
   size_t inputCount = 0;

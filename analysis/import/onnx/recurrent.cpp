@@ -13,12 +13,12 @@ namespace {
 /// A layer in one direction. Tensors without the dims of directions; those left out are invalid.
 struct Direction {
   bool isReverse = false;
-  OpId x;                 ///< [time, batch, input]
-  OpId w, r;              ///< [gates · hidden, input], [gates · hidden, hidden]
-  OpId wBias, rBias;      ///< [gates · hidden]
-  OpId peepholes;         ///< [3 · hidden]
-  OpId hidden, cell;      ///< [batch, hidden]
-  OpId lengths;           ///< [batch]
+  OpId x;            ///< [time, batch, input]
+  OpId w, r;         ///< [gates · hidden, input], [gates · hidden, hidden]
+  OpId wBias, rBias; ///< [gates · hidden]
+  OpId peepholes;    ///< [3 · hidden]
+  OpId hidden, cell; ///< [batch, hidden]
+  OpId lengths;      ///< [batch]
   std::vector<std::string> functions;
   double clip = 0;
 };
@@ -58,7 +58,7 @@ struct Step {
   Builder &b;
   const Layer &layer;
   const Direction &direction;
-  OpId input;                 ///< [batch, gates · hidden], biases of it added
+  OpId input; ///< [batch, gates · hidden], biases of it added
   OpId hidden, cell;
   std::function<OpId(OpId)> outer; ///< a value of the surroundings
 
@@ -126,9 +126,8 @@ State lstmStep(Node &n, const Step &s) {
     return b.plus(x, b.times(s.along(p), cell));
   };
   const OpId i = s.act(0, peeped(s.gate(sum, 0), 0, s.cell));
-  const OpId f = n.integer("input_forget", 0) != 0
-                     ? b.minus(b.numberLike(i, 1), i)
-                     : s.act(0, peeped(s.gate(sum, 2), 2, s.cell));
+  const OpId f = n.integer("input_forget", 0) != 0 ? b.minus(b.numberLike(i, 1), i)
+                                                   : s.act(0, peeped(s.gate(sum, 2), 2, s.cell));
   const OpId candidate = s.act(1, s.gate(sum, 3));
   const OpId cell = b.plus(b.times(f, s.cell), b.times(i, candidate));
   const OpId o = s.act(0, peeped(s.gate(sum, 1), 1, cell));
@@ -164,15 +163,15 @@ bool run(Node &n, const Layer &layer, const Direction &d, const StepFunction &st
                        ? b.minus(b.constant(DType::S64, std::to_string(layer.time - 1)), count)
                        : count;
     const OpId zero = b.constant(DType::S64, "0");
-    const OpId input =
-        b.reshape(b.dynamicSlice(outer(inputs), {t, zero, zero}, {1, wide[1], wide[2]}),
-                  {wide[1], wide[2]});
+    const OpId input = b.reshape(
+        b.dynamicSlice(outer(inputs), {t, zero, zero}, {1, wide[1], wide[2]}), {wide[1], wide[2]});
     const Step s = {b, layer, d, input, now[0], layer.hasCell ? now[1] : OpId{}, outer};
     State next = step(n, s);
     OpId shown = next.hidden;
     if (d.lengths.isValid()) { // behind a sequence's end its state stays
-      const OpId isIn = b.compare(b.broadcast(t, Shape::tensor(DType::S64, state)), Comparison::Lt,
-                                  b.broadcast(outer(d.lengths), Shape::tensor(DType::S64, state), {0}));
+      const OpId isIn =
+          b.compare(b.broadcast(t, Shape::tensor(DType::S64, state)), Comparison::Lt,
+                    b.broadcast(outer(d.lengths), Shape::tensor(DType::S64, state), {0}));
       shown = b.select(isIn, next.hidden, b.numberLike(next.hidden, 0));
       next.hidden = b.select(isIn, next.hidden, now[0]);
       if (layer.hasCell)
@@ -223,7 +222,8 @@ bool readLayer(Node &n, Layer &layer) {
   layer.batch = n.dims(0)[layer.isBatchFirst ? 0 : 1];
   layer.directions = n.text("direction", "forward") == "bidirectional" ? 2 : 1;
   layer.hidden = n.dims(2)[2];
-  if (!isFloat(layer.type) || layer.hidden < 1 || n.integer("hidden_size", layer.hidden) != layer.hidden)
+  if (!isFloat(layer.type) || layer.hidden < 1 ||
+      n.integer("hidden_size", layer.hidden) != layer.hidden)
     return n.fail("the hidden size doesn't fit, or the input holds no real numbers");
   if (n.opset < 7 && n.integer("output_sequence", 1) == 0 && n.wants(0))
     return n.refuse("output_sequence = 0 is not lowered");

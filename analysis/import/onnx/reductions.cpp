@@ -88,8 +88,7 @@ bool lowerArgExtreme(Node &n) {
   attrs.dimensions = {static_cast<int64_t>(axis)};
   const Dims rest = without(dims, attrs.dimensions);
   const OpId both = n.add(
-      Opcode::Reduce,
-      Shape::tuple({Shape::tensor(type, rest), Shape::tensor(DType::S64, rest)}),
+      Opcode::Reduce, Shape::tuple({Shape::tensor(type, rest), Shape::tensor(DType::S64, rest)}),
       {x, places, worst, none}, attrs);
   n.scope.graph.op(both).called = {
       {CallRole::ToApply, n.computations.extreme(isLargest, isLast, type, DType::S64)}};
@@ -153,7 +152,8 @@ Graph pairOrder(std::string name, bool isLargest, DType type) {
   const OpId isBetter = addOp(Opcode::Compare, "is_better", DType::Pred, {v, w}, better, 0),
              isSame = addOp(Opcode::Compare, "is_same", DType::Pred, {v, w}, Comparison::Eq, 0),
              isFirst = addOp(Opcode::Compare, "is_first", DType::Pred, {i, j}, Comparison::Lt, 0);
-  const OpId isTie = addOp(Opcode::And, "is_tie", DType::Pred, {isSame, isFirst}, Comparison::Eq, 0);
+  const OpId isTie =
+      addOp(Opcode::And, "is_tie", DType::Pred, {isSame, isFirst}, Comparison::Eq, 0);
   graph.setRoot(addOp(Opcode::Or, "before", DType::Pred, {isBetter, isTie}, Comparison::Eq, 0));
   return graph;
 }
@@ -178,9 +178,9 @@ bool lowerTopK(Node &n) {
   const OpId x = n.input(0), places = n.iota(DType::S64, dims, axis);
   OpAttributes attrs;
   attrs.dimensions = {static_cast<int64_t>(axis)};
-  const OpId sorted =
-      n.add(Opcode::Sort, Shape::tuple({Shape::tensor(type, dims), Shape::tensor(DType::S64, dims)}),
-            {x, places}, attrs);
+  const OpId sorted = n.add(
+      Opcode::Sort, Shape::tuple({Shape::tensor(type, dims), Shape::tensor(DType::S64, dims)}),
+      {x, places}, attrs);
   const std::string name =
       fmt::format("{}_first.{}", isLargest ? "largest" : "smallest", toString(type));
   n.scope.graph.op(sorted).called = {

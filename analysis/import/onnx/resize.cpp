@@ -12,7 +12,7 @@ namespace {
 /// How one dim is resized.
 struct ResizeDim {
   int64_t from = 0, to = 0;
-  double scale = 1; ///< to / from, as given
+  double scale = 1;          ///< to / from, as given
   double begin = 0, end = 1; ///< of tf_crop_and_resize
 };
 
@@ -214,8 +214,7 @@ bool lowerResize(Node &n) {
   ResizeMode mode;
   const bool isOld = n.opset < 11;
   mode.mode = n.text("mode", "nearest");
-  mode.coordinates =
-      n.text("coordinate_transformation_mode", isOld ? "asymmetric" : "half_pixel");
+  mode.coordinates = n.text("coordinate_transformation_mode", isOld ? "asymmetric" : "half_pixel");
   mode.nearest = n.text("nearest_mode", isOld ? "floor" : "round_prefer_floor");
   mode.excludesOutside = n.integer("exclude_outside", 0) != 0;
   mode.cubic = n.real("cubic_coeff_a", -0.75);
@@ -231,7 +230,8 @@ bool lowerResize(Node &n) {
   std::vector<ResizeDim> dims;
   if (!readDims(n, at, dims))
     return false;
-  const DType type = n.dtype(0), inner = isFloat(type) || mode.mode == "nearest" ? type : DType::F32;
+  const DType type = n.dtype(0),
+              inner = isFloat(type) || mode.mode == "nearest" ? type : DType::F32;
   OpId x = n.convert(n.input(0), inner);
   for (size_t d = 0; d < dims.size(); ++d) {
     const ResizeDim &dim = dims[d];

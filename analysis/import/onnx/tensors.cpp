@@ -127,8 +127,8 @@ llvm::Expected<ExternalPlace> externalPlace(const ::onnx::TensorProto &tensor,
   std::error_code error;
   const uint64_t size = std::filesystem::file_size(place.path, error);
   if (error)
-    return refuse(fmt::format("the file '{}' of its values can't be read: {}", place.path,
-                              error.message()));
+    return refuse(
+        fmt::format("the file '{}' of its values can't be read: {}", place.path, error.message()));
   if (place.offset > size || place.length > size - place.offset)
     return refuse(fmt::format("its values end at byte {} of '{}', which has {}",
                               place.offset + place.length, place.path, size));

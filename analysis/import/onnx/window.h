@@ -13,7 +13,6 @@ bool windowOf(Node &n, const Dims &extents, const Dims &sizes, std::vector<Windo
 /// Attributes with one number for each spatial dim.
 bool perDim(Node &n, std::string_view name, size_t count, int64_t least, Dims &out);
 
-
 /// Windows of a whole tensor: batch and channels stand before the spatial dims.
 std::vector<WindowDim> behindChannels(std::vector<WindowDim> spatial);
 

@@ -47,10 +47,10 @@ inline std::vector<Numbers> onnxResults(const std::string &text,
     if (arguments.size() >= inputs.size())
       break;
     const Numbers &numbers = inputs[arguments.size()];
-    arguments.push_back(isFloat(shape.dtype)
-                            ? Tensor::ofReals(shape, numbers)
-                            : Tensor::ofIntegers(shape, std::vector<int64_t>(numbers.begin(),
-                                                                             numbers.end())));
+    arguments.push_back(
+        isFloat(shape.dtype)
+            ? Tensor::ofReals(shape, numbers)
+            : Tensor::ofIntegers(shape, std::vector<int64_t>(numbers.begin(), numbers.end())));
   }
   llvm::Expected<std::vector<Tensor>> weights = onnxWeights(source);
   if (weights)
