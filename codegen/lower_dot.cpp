@@ -1,5 +1,5 @@
-// Dots and convolutions as products of tiles: by the instruction that the plan asks for, or the
-// next simpler one that takes its tiles.
+// Dots and convolutions as products of tiles, alone or beside others: by the instruction that the
+// plan asks for, or the next simpler one that takes its tiles.
 #include "analysis/program/pass/resources.h"
 #include "codegen/lowering.h"
 
@@ -35,7 +35,7 @@ std::string whyNotTaken(const KernelPlan &plan, Instruction instruction) {
 
 } // namespace
 
-llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode) {
+llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind, CodeMode mode) {
   const Instruction asked = spec.schedule.instruction;
   std::vector<Instruction> ladder{Instruction::Wgmma, Instruction::MmaSync, Instruction::Fma};
   ladder.erase(ladder.begin(), std::find(ladder.begin(), ladder.end(), asked));
@@ -47,9 +47,10 @@ llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode) {
     llvm::Expected<KernelPlan> plan = planOf(by);
     if (!plan)
       return plan.takeError();
-    std::string why = whyNotTaken(*plan, instruction);
+    // What tiles of several products may be is in their program.
+    std::string why = kind == CodeKind::Dot ? whyNotTaken(*plan, instruction) : "";
     if (why.empty()) {
-      llvm::Expected<KernelModule> kernel = lowerProgram(by, CodeKind::Dot, mode);
+      llvm::Expected<KernelModule> kernel = lowerProgram(by, kind, mode);
       if (kernel) {
         if (instruction != asked)
           kernel->notes.push_back(fmt::format("{} in place of {}: {}", toString(instruction),

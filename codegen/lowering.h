@@ -65,6 +65,6 @@ std::string symbolOf(const std::string &name);
 /// that makes an element. Unsupported where it has none yet.
 llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind, CodeMode mode,
                                           bool isByLoops = false);
-llvm::Expected<KernelModule> lowerDot(const KernelSpec &spec, CodeMode mode);
+llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind, CodeMode mode);
 
 } // namespace tilewright

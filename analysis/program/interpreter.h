@@ -32,6 +32,8 @@ struct Elements {
   std::vector<double> data;
 };
 
+double combine(Monoid monoid, double a, double b);
+
 class Interpreter {
 public:
   Interpreter(const Program &program, std::span<const Tensor> inputs, const RunOptions &options);
