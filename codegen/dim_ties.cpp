@@ -1,6 +1,7 @@
 #include "codegen/dim_ties.h"
 
 #include "analysis/support/math.h"
+#include "codegen/extract.h"
 
 #include <algorithm>
 
@@ -46,6 +47,16 @@ DimTies::DimTies(const Graph &graph) : graph(graph), groups(graph.size()) {
   }
   for (uint32_t i = 0; i < graph.size(); ++i)
     tie(OpId{i});
+  tieResults();
+}
+
+/// Results of the same dims are tiled together.
+void DimTies::tieResults() {
+  const std::vector<OpId> results = resultsOf(graph);
+  for (OpId id : results)
+    if (!graph[id].shape.isTuple && graph[id].shape.dims == graph[results[0]].shape.dims)
+      for (size_t d = 0; d < extents[id.index].size(); ++d)
+        same(extents[results[0].index][d], extents[id.index][d]);
 }
 
 void DimTies::atMost(const DimFactors::List &part, const DimFactors::List &whole, bool isWhole,

@@ -47,6 +47,7 @@ public:
 private:
   using Lists = std::vector<DimFactors::List>;
   void tie(OpId id);
+  void tieResults();
   void tieElementwise(OpId id);
   void tieReshape(OpId id);
   void tieConvolution(OpId id);

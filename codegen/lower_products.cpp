@@ -1,5 +1,5 @@
-// Dots, convolutions and chains of two dots as products of tiles: by the instruction that the plan
-// asks for, or the next simpler one that takes its tiles.
+// Dots, convolutions and chains of two dots as products of tiles, alone or beside others: by the
+// instruction that the plan asks for, or the next simpler one that takes its tiles.
 #include "analysis/program/pass/resources.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/code_constraints.h"
@@ -62,7 +62,8 @@ llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind
     llvm::Expected<KernelPlan> plan = planOf(by);
     if (!plan)
       return plan.takeError();
-    std::string why = whyNotTaken(*plan, kind, instruction);
+    // What tiles of several products may be is in their program.
+    std::string why = kind == CodeKind::Fused ? "" : whyNotTaken(*plan, kind, instruction);
     if (why.empty()) {
       llvm::Expected<KernelModule> kernel = lowerProgram(by, kind, mode);
       if (kernel) {

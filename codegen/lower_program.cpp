@@ -1,4 +1,5 @@
 // Groups whose code is that of a tile program.
+#include "analysis/program/fold.h"
 #include "analysis/program/pass/edit.h"
 #include "analysis/program/pass/of_plan.h"
 #include "codegen/emit/emit.h"
@@ -49,6 +50,19 @@ llvm::Error orderTensors(program::Program &program, const KernelPlan &plan) {
   return llvm::Error::success();
 }
 
+/// Tiles that are live at once are held by threads.
+llvm::Error expectRegisters(const program::Program &program) {
+  const DeviceLimits limits;
+  for (const program::RoleRegisters &role : program::foldsOf(program).registers)
+    if (std::optional<int64_t> words = evaluate(program.resolved(role.words), Assignment());
+        words && *words > limits.registersPerThread)
+      return makeError(DiagClass::Unsupported,
+                       "{} registers a thread for tiles, of at most {}; use smaller tiles or more "
+                       "warps",
+                       *words, limits.registersPerThread);
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind, CodeMode mode,
@@ -64,6 +78,9 @@ llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind,
     return numbers.takeError();
   if (llvm::Error error = orderTensors(*numbers, *plan))
     return error;
+  if (kind == CodeKind::Fused)
+    if (llvm::Error error = expectRegisters(*numbers))
+      return error;
   numbers->name = symbolOf(spec.name);
   const Graph &graph = spec.graph();
   llvm::Expected<KernelModule> kernel = emitProgram(*numbers, mode, &graph);

@@ -13,7 +13,7 @@ std::string symbolOf(const std::string &name);
 /// that makes an element. Unsupported where it has none yet.
 llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind, CodeMode mode,
                                           bool isByLoops = false);
-/// Of dots, convolutions and chains of two dots.
+/// Of dots, convolutions and chains of two dots, alone or beside others.
 llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind, CodeMode mode);
 
 } // namespace tilewright

@@ -120,7 +120,7 @@ CodeChoice codeOf(const KernelPlan &plan, Instruction instruction) {
 }
 
 bool isProductOfTiles(const Op &op, const CodeChoice &code) {
-  if (code.kind != CodeKind::Dot && code.kind != CodeKind::Chain)
+  if (!hasProducts(code.kind))
     return false;
   if (op.opcode != Opcode::Convolution)
     return op.opcode == Opcode::Dot;

@@ -9,7 +9,7 @@ std::string spreadKindOf(const KernelPlan &plan) {
     return "";
   const CodeChoice code = codeOf(plan.ops(), *plan.tiled, plan.instruction);
   std::string kind(toString(code.kind));
-  if (code.kind == CodeKind::Dot || code.kind == CodeKind::Chain)
+  if (hasProducts(code.kind))
     kind += " " + std::string(toString(code.instruction));
   return kind;
 }

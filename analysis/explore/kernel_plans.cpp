@@ -68,15 +68,16 @@ bool hasTensorCores(const Graph &graph, const Group &group, const Device &device
 std::vector<Instruction> instructionsOf(const Graph &graph, const TiledGroup &group,
                                         const Device &device) {
   const CodeChoice code = codeOf(graph, group, Instruction::Wgmma);
-  if (code.kind != CodeKind::Dot && code.kind != CodeKind::Chain)
+  if (!hasProducts(code.kind))
     return {Instruction::Fma};
   std::vector<Instruction> result;
   if (hasTensorCores(graph, group.group, device)) {
     if (device.warpgroupMma && code.instruction == Instruction::Wgmma)
       result.push_back(Instruction::Wgmma);
-    result.push_back(Instruction::MmaSync);
+    if (code.instruction != Instruction::Fma)
+      result.push_back(Instruction::MmaSync);
   }
-  if (code.kind == CodeKind::Dot || result.empty())
+  if (code.kind != CodeKind::Chain || result.empty())
     result.push_back(Instruction::Fma);
   return result;
 }
@@ -91,7 +92,7 @@ llvm::Expected<KernelPlans> kernelPlans(std::shared_ptr<const Module> module,
   const Graph &graph = module->graph(source.graph);
   std::vector<Instruction> instructions = instructionsOf(graph, *kernel->tiled, device);
   const CodeKind kind = codeOf(graph, *kernel->tiled, Instruction::Fma).kind;
-  if (options.instruction && (kind == CodeKind::Dot || kind == CodeKind::Chain))
+  if (options.instruction && hasProducts(kind))
     instructions = {*options.instruction};
 
   KernelPlans plans(device, calibration, options);

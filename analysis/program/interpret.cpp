@@ -233,7 +233,7 @@ Interpreter::Flow Interpreter::kind(const Op &op, const SumSplitsOp &o) {
     Elements sum = partial.bySplit[0][i];
     for (size_t s = 1; s < partial.bySplit.size(); ++s) { // in the order of the splits
       for (size_t e = 0; e < sum.data.size(); ++e)
-        sum.data[e] += partial.bySplit[s][i].data[e];
+        sum.data[e] = combine(o.monoid, sum.data[e], partial.bySplit[s][i].data[e]);
       convertTo(program[o.values[i]].tile.type, sum.data);
     }
     define(op.results[i], std::move(sum));

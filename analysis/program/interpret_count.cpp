@@ -201,6 +201,12 @@ void Interpreter::countShared() {
       warps *= contains(o->over, digit.axis) && !digit.isCopy() ? number(digit.extent) : 1;
     add(Count::SharedBytes, elements * warps * 4 * static_cast<int64_t>(op->results.size()));
   }
+  Expr split = program.splitVariable();
+  const GridVariable *variable = split ? program.gridVariableOf(split.variable()) : nullptr;
+  constexpr int64_t arrivals = 16;
+  if (variable && number(variable->count) > 1 && warpCount() > 1 &&
+      result.counts[Count::SharedBytes] == 0)
+    add(Count::SharedBytes, arrivals);
 }
 
 } // namespace tilewright::program

@@ -115,8 +115,6 @@ Interpreter::Flow Interpreter::kind(const Op &op, const CopyOp &o) {
   return Flow::Next;
 }
 
-namespace {
-
 double combine(Monoid monoid, double a, double b) {
   switch (monoid) {
   case Monoid::Add:
@@ -139,6 +137,8 @@ double combine(Monoid monoid, double a, double b) {
   }
   return a;
 }
+
+namespace {
 
 void put(Tensor &to, int64_t at, double value) {
   if (isFloat(to.dtype()))

@@ -32,6 +32,7 @@ struct Elements {
   std::vector<double> data;
 };
 
+double combine(Monoid monoid, double a, double b);
 /// Counters stop growing far beyond what can be run.
 int64_t saturatingProduct(int64_t a, int64_t b);
 

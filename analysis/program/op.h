@@ -148,10 +148,11 @@ struct IfOp {
   Expr condition;
   Region then, otherwise;
 };
-/// x… = sum.splits y… over s
+/// x… = sum.splits y… over s, or of another monoid than add: sum.splits max y… over s
 struct SumSplitsOp {
   std::vector<ValueId> values;
   Expr splitVar;
+  Monoid monoid = Monoid::Add;
 };
 struct BarrierOp {
   bool isOfCluster = false;

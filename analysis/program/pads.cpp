@@ -257,7 +257,7 @@ private:
   void kind(const Op &op, const SumSplitsOp &o) {
     for (size_t i = 0; i < o.values.size(); ++i) {
       Pad pad = padOf(o.values[i]);
-      set(op.results[i], pad.is(0) ? pad : Pad{});
+      set(op.results[i], reduced(o.monoid, pad));
     }
   }
   /// A reduction over other axes of lanes that all hold c.

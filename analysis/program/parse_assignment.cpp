@@ -89,6 +89,8 @@ bool Parser::rightSide(Op &op, const std::vector<Token> &targets, bool isAdded) 
     op.what = std::move(o);
   } else if (consume("sum.splits")) {
     SumSplitsOp o;
+    if (parseMonoid(token().text) && !findValue(token().text).isValid())
+      o.monoid = monoid().value_or(Monoid::Add);
     do {
       o.values.push_back(value());
     } while (!hasFailed() && consume(","));

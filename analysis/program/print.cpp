@@ -252,7 +252,8 @@ private:
   }
   std::string right(const IfOp &o) const { return "if " + expr(o.condition); }
   std::string right(const SumSplitsOp &o) const {
-    return fmt::format("sum.splits {} over {}",
+    return fmt::format("sum.splits {}{} over {}",
+                       o.monoid == Monoid::Add ? "" : std::string(toString(o.monoid)) + " ",
                        joined(o.values, [&](ValueId id) { return p[id].name; }), expr(o.splitVar));
   }
   std::string right(const BarrierOp &o) const {

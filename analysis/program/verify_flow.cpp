@@ -30,6 +30,8 @@ void Verifier::checkSplits(const Op &op, const SumSplitsOp &sum, const Place &pl
     violate(14, op.where, "sum.splits where not all CTAs come by");
   if (sumsOfSplits > 1)
     violate(14, op.where, "a second sum.splits: sum several values in one");
+  if (resultCount(sum.monoid) > 1)
+    violate(14, op.where, fmt::format("sum.splits has no {}", toString(sum.monoid)));
   Expr split = sum.splitVar;
   if (!p.gridVariableOf(split.variable()))
     violate(14, op.where, fmt::format("{} is no CTA variable", text(split)));

@@ -13,6 +13,8 @@ void Verifier::checkMap(const Op &op, const Place &place) {
     scalar = &o->value;
   } else if (const auto *o = op.as<ScanOp>()) {
     scalar = &o->value;
+  } else if (const auto *o = op.as<WriteOp>()) {
+    scalar = &o->value;
   } else if (const auto *o = op.as<StoreOp>()) {
     scalar = &o->value;
   }

@@ -77,17 +77,6 @@ public:
     if (auto found = whyNotOnline(module, graph, group.group.ops, first, second); !found)
       refuse(second, takeDiag(found.takeError()).message);
     const OpId scores = graph[second].operands[scoresSide];
-    const OpId values = graph[second].operands[1 - scoresSide];
-    const DType type = graph[values].shape.dtype;
-    for (OpId id : {graph[first].operands[0], graph[first].operands[1], scores, values})
-      if (graph[id].shape.dtype != type || (type != DType::F16 && type != DType::BF16)) {
-        refuse(id, fmt::format("two dots in one kernel take f16 or bf16 operands all alike, not {}",
-                               toString(graph[id].shape.dtype)));
-        break;
-      }
-    for (OpId dot : {first, second})
-      if (graph[dot].shape.dtype != DType::F32 && graph[dot].shape.dtype != type)
-        refuse(dot, fmt::format("no code for sums of type {}", toString(graph[dot].shape.dtype)));
     for (unsigned parameter : reducesOf(first)) {
       const TileParameter &p = group.space.parameters[parameter];
       add(first, "search-chain", Formula::lessEqual(ctx.constant(p.largest()), p.size),
@@ -203,6 +192,59 @@ private:
 
 } // namespace
 
+/// Are all reductions between the dots, rows of the first one's result that a loop can carry? Which
+/// monoid they have is not known here: a sum starts at 0, a maximum, which comes first, as a rule
+/// below. carriedState() decides.
+static bool areCarried(const Graph &graph, std::span<const OpId> ops, const TwoDots &dots) {
+  std::set<OpId> ofFirst{dots.first}, ofSecond{dots.second};
+  bool isFirst = true;
+  for (OpId id : ops) {
+    const Op &op = graph[id];
+    for (std::set<OpId> *of : {&ofFirst, &ofSecond})
+      if (std::any_of(op.operands.begin(), op.operands.end(),
+                      [&](OpId operand) { return of->count(operand) != 0; }))
+        of->insert(id);
+    if (op.opcode != Opcode::Reduce)
+      continue;
+    if (!ofFirst.count(id) || ofSecond.count(id) || op.attrs.dimensions.size() != 1 ||
+        op.operands.size() != 2 || !isFloat(op.shape.dtype) || op.shape.dtype == DType::F64)
+      return false;
+    const std::optional<double> start = scalarConstant(graph, op.operands[1]);
+    if (!start || *start > 0 || (*start < 0 && !isFirst))
+      return false;
+    isFirst = false;
+  }
+  return true;
+}
+
+/// One contracted dim of the scores, a result of rows and columns; of the first dot so many
+/// elements as rows of an instruction on either side can be staged of.
+static bool isStaged(const Graph &graph, const TwoDots &dots) {
+  constexpr int64_t mostDepth = 3072;
+  const Op &first = graph[dots.first];
+  int64_t depth = 1;
+  for (int64_t dim : first.attrs.dot.lhsContracting)
+    depth *= std::min(graph[first.operands[0]].shape.dims[static_cast<size_t>(dim)], mostDepth + 1);
+  const std::vector<int64_t> &result = graph[dots.second].shape.dims;
+  const auto wide = std::count_if(result.begin(), result.end(), [](int64_t n) { return n > 1; });
+  return graph[dots.second].attrs.dot.lhsContracting.size() == 1 && wide >= 2 && depth <= mostDepth;
+}
+
+/// Operands of one type of 16 bits.
+static bool areAlike(const Graph &graph, const TwoDots &dots) {
+  const DType type = graph[graph[dots.first].operands[0]].shape.dtype;
+  if (type != DType::F16 && type != DType::BF16)
+    return false;
+  for (OpId dot : {dots.first, dots.second}) {
+    for (OpId operand : graph[dot].operands)
+      if (graph[operand].shape.dtype != type)
+        return false;
+    if (graph[dot].shape.dtype != DType::F32 && graph[dot].shape.dtype != type)
+      return false;
+  }
+  return true;
+}
+
 std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops) {
   TwoDots found;
   for (OpId id : ops) {
@@ -224,6 +266,8 @@ std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops) {
   if (dependent.count(operands[0]) == dependent.count(operands[1]))
     return std::nullopt;
   found.scoresSide = dependent.count(operands[0]) ? 0 : 1;
+  if (!areAlike(graph, found) || !areCarried(graph, ops, found) || !isStaged(graph, found))
+    return std::nullopt;
   return found;
 }
 

@@ -28,7 +28,8 @@ struct TwoDots {
   size_t scoresSide = 0;
 };
 
-/// Empty unless these ops are a chain of two dots.
+/// Empty unless these ops are a chain of two dots: of f16 or bf16 operands all alike, with sums of
+/// that type or of f32, and reductions between them that may be carried.
 std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops);
 inline std::optional<TwoDots> twoDots(const Graph &graph, const Group &group) {
   return twoDots(graph, group.ops);

@@ -2,6 +2,7 @@
 
 #include "analysis/support/diag.h"
 #include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/element_work.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -139,6 +140,33 @@ std::string whyNoProduct(const Graph &graph, std::span<const OpId> results, OpId
   return "";
 }
 
+/// Why products beside others are made by loops: the loop of another op is between them, or they
+/// are of complex numbers.
+std::string whyNotFused(const Graph &graph, std::span<const OpId> ops, OpId product) {
+  for (OpId id : ops) {
+    const Op &op = graph[id];
+    const bool isOther =
+        takesLoop(op.opcode) && op.opcode != Opcode::Dot && op.opcode != Opcode::Reduce;
+    if (isOther)
+      return fmt::format("%{} is beside %{}, and products of tiles are beside dots and reductions "
+                         "alone",
+                         op.name, graph[product].name);
+    if (op.opcode == Opcode::Dot && dtypeClass(tensorOf(op).dtype) == DTypeClass::Complex)
+      return fmt::format("%{} is of complex numbers", op.name);
+  }
+  return "";
+}
+
+/// Are there elements that loops of threads would make again and again?
+bool isByLoopsTooOften(const Graph &graph, std::span<const OpId> ops,
+                       std::span<const OpId> results) {
+  llvm::Expected<std::string> why = whyNotElementwise(graph, ops, results);
+  if (why)
+    return !why->empty();
+  llvm::consumeError(why.takeError());
+  return false;
+}
+
 /// The rows that threads share in the code for reductions, and what of the results lies along them.
 class Rows {
 public:
@@ -146,9 +174,9 @@ public:
       : graph(graph), reductions(reductions), results(results), root(tensorOf(graph[results[0]])) {}
 
   std::string whyNot() {
-    for (OpId id : reductions)
-      if (graph[id].operands.size() != 2)
-        return fmt::format("%{} reduces several operands at once", graph[id].name);
+    for (OpId id : results)
+      if (graph[id].shape.isTuple)
+        return fmt::format("%{} has several results", graph[id].name);
     if (std::string why = findRowDims(); !why.empty())
       return why;
     for (OpId id : results)
@@ -263,6 +291,8 @@ std::string_view toString(CodeKind kind) {
     return "dot";
   case CodeKind::Chain:
     return "chain";
+  case CodeKind::Fused:
+    return "fused";
   }
   return "";
 }
@@ -299,10 +329,13 @@ KindOfCode kindOfCode(const Graph &graph, std::span<const OpId> ops,
     result.why = Rows(graph, reductions, results).whyNot();
     if (result.why.empty())
       result.kind = CodeKind::Reduction;
+    else if (isByLoopsTooOften(graph, ops, results) &&
+             whyNotFused(graph, ops, reductions[0]).empty())
+      return {CodeKind::Fused, ""};
   } else {
-    const OpId beside = products.size() > 1 ? products[1] : reductions[0];
-    result.why = fmt::format("%{} is beside %{}, and products of tiles are made of one dot alone",
-                             graph[beside].name, graph[products[0]].name);
+    result.why = whyNotFused(graph, ops, products[0]);
+    if (result.why.empty())
+      result.kind = CodeKind::Fused;
   }
   return result;
 }

@@ -18,8 +18,14 @@ enum class CodeKind : uint8_t {
   Reduction,
   Dot, ///< or a convolution as one
   Chain,
+  Fused, ///< dots beside other dots or reductions, or reductions of several rows, in any order
 };
-std::string_view toString(CodeKind kind); ///< "elementwise", "reduction", "dot", "chain"
+std::string_view toString(CodeKind kind); ///< "elementwise", "reduction", "dot", "chain", "fused"
+
+/// May it have products of tiles?
+inline bool hasProducts(CodeKind kind) {
+  return kind == CodeKind::Dot || kind == CodeKind::Chain || kind == CodeKind::Fused;
+}
 
 struct KindOfCode {
   CodeKind kind = CodeKind::Elementwise;

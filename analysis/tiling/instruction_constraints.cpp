@@ -173,6 +173,8 @@ void addOneDimEach(const ResourceView &view, const TwoDots &chain, const Need &n
 void addInstructionConstraints(const Graph &graph, TiledGroup &group, Instruction instruction) {
   if (instruction == Instruction::Fma)
     return addFmaConstraints(graph, group);
+  if (kindOfCode(graph, group).kind == CodeKind::Fused) // its programs have them
+    return;
   const ResourceView view(graph, group);
   const bool isWgmma = instruction == Instruction::Wgmma;
   const Expr one = view.ctx.constant(1), warps = view.parameter("warps");

@@ -32,6 +32,9 @@ public:
     case CodeKind::Chain:
       addProduct();
       break;
+    case CodeKind::Fused:
+      addFused();
+      break;
     }
     return std::move(parts);
   }
@@ -46,6 +49,12 @@ private:
       if (group.space.parameters[p].role == Role::Sequential &&
           std::find(first.begin(), first.end(), p) == first.end())
         parts.push_back(group.space.parameters[p].size);
+  }
+
+  /// Of products in any order all numbers count.
+  void addFused() {
+    for (const TileParameter &p : group.space.parameters)
+      parts.push_back(p.role == Role::Sequential ? p.size.min(p.largest()) : p.size);
   }
 
   void addProduct() {

@@ -375,6 +375,8 @@ void addRegisterItems(const ResourceView &view, const CodeChoice &code, const De
   case CodeKind::Reduction:
     addReduction(e);
     break;
+  case CodeKind::Fused: // of its program
+    break;
   case CodeKind::Chain:
     if (auto dots = twoDots(view.graph, view.group.group))
       addChain(e, *dots, code.instruction == Instruction::Wgmma);

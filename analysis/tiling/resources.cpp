@@ -67,9 +67,11 @@ CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instr
   CodeChoice code{kindOfCode(graph, group).kind, Instruction::Fma};
   if (code.kind == CodeKind::Chain) // takes matrix instructions
     code.instruction = instruction == Instruction::Fma ? Instruction::MmaSync : instruction;
-  if (code.kind != CodeKind::Dot)
+  if (code.kind != CodeKind::Dot && code.kind != CodeKind::Fused)
     return code;
   code.instruction = instruction;
+  if (code.kind == CodeKind::Fused && instruction == Instruction::Wgmma)
+    code.instruction = Instruction::MmaSync;
   for (OpId id : group.group.ops) {
     const Op &op = graph[id];
     if (op.opcode != Opcode::Dot && op.opcode != Opcode::Convolution)

@@ -196,6 +196,7 @@ void addSharedItems(const ResourceView &view, const CodeChoice &code, Resources 
     break;
   }
   case CodeKind::Reduction: // of its program
+  case CodeKind::Fused:
     break;
   case CodeKind::Elementwise:
     addTransposes(view, out);

@@ -7,6 +7,7 @@
 #include "analysis/tiling/tile.h"
 #include "analysis/tiling/tile_space.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,7 +57,7 @@ struct LoopRange {
   Expr first, end;
 };
 
-struct ResourceItem;
+struct ProgramResources;
 
 struct TiledGroup {
   Group group;
@@ -66,9 +67,9 @@ struct TiledGroup {
   std::vector<Constraint> constraints;
   std::vector<RuntimeVariable> runtime;
   std::vector<LoopRange> ranges; ///< by parameter
-  /// Shared memory of the group's programs, once kernelResources() was asked
+  /// What the group's programs take, by Instruction, once kernelResources() was asked
   /// (analysis/program/pass); copies have it, too.
-  mutable std::shared_ptr<const std::vector<ResourceItem>> programItems;
+  mutable std::array<std::shared_ptr<const ProgramResources>, 3> programs;
 
   std::vector<unsigned> instancesOf(OpId op) const;
   /// Of parameters, program ids, steps and runtime variables.
@@ -90,7 +91,8 @@ struct TiledGroup {
 ///
 /// All schedule parameters always exist; an extent of 1 means that the group has no use for one:
 /// warps [1, 32], stages [1, 16] (groups with a dot or reduce), split_k [1, 64] (where every root
-/// is a dot), group_m [1, 64] (with a dot and two parallel dims).
+/// is a dot; [1, 256] where the only one is the group's only reduction), group_m [1, 64] (with a
+/// dot and two parallel dims).
 llvm::Expected<TiledGroup> tileGroup(const Graph &graph, const Group &group, ExprContext &context);
 
 } // namespace tilewright

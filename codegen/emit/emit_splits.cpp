@@ -102,14 +102,23 @@ public:
   /// The sums of all CTAs, by value.
   std::vector<Values> total() {
     e.k.fenceGlobal();
-    Values zeros;
+    Values identities;
     for (ValueId value : o.values)
-      for (llvm::Value *each : e.values[value.index])
-        zeros.push_back(
-            llvm::Constant::getNullValue(asSum(e, e.p[value].tile.type, each)->getType()));
-    Values sums =
-        e.k.forLoop(e.k.c32(0), e.k.c32(splits), e.k.c32(1), zeros,
-                    [&](llvm::Value *split, const Values &before) { return added(split, before); });
+      for (size_t i = 0; i < e.values[value.index].size(); ++i)
+        identities.push_back(
+            asSum(e, e.p[value].tile.type, identityValue(e, o.monoid, e.p[value].tile.type)));
+    const int64_t together = slotsAtOnce(identities.size());
+    Values sums = e.k.forLoop(e.k.c32(0), e.k.c32(splits), e.k.c32(together), identities,
+                              [&](llvm::Value *split, const Values &before) {
+                                std::vector<Values> slots;
+                                for (int64_t i = 0; i < together; ++i)
+                                  slots.push_back(slotOf(b.CreateAdd(split, e.k.c32(i))));
+                                Values next = before;
+                                for (const Values &slot : slots)
+                                  for (size_t i = 0; i < next.size(); ++i)
+                                    next[i] = combine(e, o.monoid, typeOf(i), next[i], slot[i]);
+                                return next;
+                              });
     e.k.ifThen(isFirst, [&] { e.k.storeGlobal(e.k.c32(0), *e.counters, counter, 4); });
     std::vector<Values> result;
     auto next = sums.begin();
@@ -130,27 +139,44 @@ private:
                        e.k.c64(piece.offset));
   }
 
-  Values added(llvm::Value *split, const Values &before) {
-    Values next = before;
-    size_t start = 0, last = 0; // of the value's registers
+  /// Slots that are on their way together, so that the last CTA does not wait for each.
+  int64_t slotsAtOnce(size_t registers) const {
+    constexpr int64_t mostSlots = 8, mostRegisters = 16;
+    int64_t together = 1;
+    while (together < mostSlots && splits % (together * 2) == 0 &&
+           static_cast<int64_t>(registers) * together * 2 <= mostRegisters)
+      together *= 2;
+    return together;
+  }
+
+  /// The type in which a register of the sums is added up.
+  DType typeOf(size_t at) const {
+    size_t value = 0;
+    while (at >= e.values[o.values[value].index].size())
+      at -= e.values[o.values[value++].index].size();
+    DType type = e.p[o.values[value]].tile.type;
+    return isFloat(type) || bitWidth(type) >= 32 ? type : DType::S32;
+  }
+
+  /// What a CTA has left, by register.
+  Values slotOf(llvm::Value *split) {
+    std::vector<size_t> starts{0};
+    for (ValueId value : o.values)
+      starts.push_back(starts.back() + e.values[value.index].size());
+    Values result(starts.back());
     for (const Piece &piece : shape.pieces) {
-      if (piece.value != last)
-        start += e.values[o.values[last].index].size();
-      last = piece.value;
-      DType type = e.p[o.values[piece.value]].tile.type;
-      llvm::Type *element = next[start + piece.first]->getType();
+      const size_t start = starts[piece.value] + piece.first;
+      llvm::Type *element = asSum(e, e.p[o.values[piece.value]].tile.type,
+                                  e.values[o.values[piece.value].index][piece.first])
+                                ->getType();
       auto count = static_cast<unsigned>(piece.count);
       llvm::Type *held = count == 1 ? element : llvm::FixedVectorType::get(element, count);
       llvm::Value *vector = e.k.loadGlobal(held, *e.partials, addressOf(split, piece),
                                            static_cast<unsigned>(piece.bytes));
-      for (unsigned i = 0; i < count; ++i) {
-        llvm::Value *&sum = next[start + piece.first + i];
-        llvm::Value *part = count == 1 ? vector : b.CreateExtractElement(vector, i);
-        DType in = isFloat(type) || bitWidth(type) >= 32 ? type : DType::S32;
-        sum = e.ops.combine(Combiner::Add, in, sum, part);
-      }
+      for (unsigned i = 0; i < count; ++i)
+        result[start + i] = count == 1 ? vector : b.CreateExtractElement(vector, i);
     }
-    return next;
+    return result;
   }
 
   Emission &e;

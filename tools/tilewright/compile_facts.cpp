@@ -38,7 +38,7 @@ void expect(const KernelPlan &plan, const DeviceLimits &limits, CompileFacts &fa
 /// "dot with wgmma", "reduction".
 std::string kindOf(const CompileFacts &kernel) {
   std::string kind(toString(kernel.code.kind));
-  if (kernel.code.kind == CodeKind::Dot || kernel.code.kind == CodeKind::Chain)
+  if (hasProducts(kernel.code.kind))
     kind += fmt::format(" with {}", toString(kernel.code.instruction));
   return kind;
 }

@@ -47,8 +47,10 @@ struct VariantCase {
   Variant variant;
   Expr when;
 };
-/// All variants of a group without dots of tiles. Unsupported as buildProgram().
-llvm::Expected<std::vector<VariantCase>> rowVariants(const Graph &graph, const TiledGroup &group);
+/// All variants of a group whose dots, by this instruction or a simpler one if their types need it,
+/// are none or beside others or reductions. Unsupported as buildProgram().
+llvm::Expected<std::vector<VariantCase>> variantsOf(const Graph &graph, const TiledGroup &group,
+                                                    Instruction instruction = Instruction::Fma);
 
 /// The variant that these parameter values take, and with dots this instruction, or a simpler one
 /// if their types need it. Unsupported as buildProgram().

@@ -1,6 +1,5 @@
 #include "analysis/program/build/builder.h"
 
-#include "analysis/program/verify.h"
 #include "analysis/support/checked.h"
 #include "analysis/support/diag.h"
 
@@ -31,19 +30,7 @@ llvm::Expected<Program> Builder::run() {
   tidy();
   if (llvm::Error error = inferTypes(p))
     return error;
-  if (!frame.dots.empty())
-    if (llvm::Error error = expectHeld())
-      return error;
   return std::move(p);
-}
-
-/// Values of tiles with different columns are held alike along their rows; others have no program.
-llvm::Error Builder::expectHeld() const {
-  for (const Violation &violation : verify(p).violations)
-    if (violation.rule == 8)
-      return makeError(DiagClass::Unsupported, "%{}: no program: {}", graph[frame.root].name,
-                       violation.message);
-  return llvm::Error::success();
 }
 
 llvm::Error Builder::makeTensors() {

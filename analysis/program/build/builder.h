@@ -88,8 +88,26 @@ private:
   bool isPadded(unsigned parameter) const {
     return parameter < variant.isPadded.size() && variant.isPadded[parameter];
   }
+  /// While it lives, what an op goes over has axes and loops of its own where it is asked for along
+  /// those that its parameters have: the scores of a row for each of their own columns.
+  class Renewed {
+  public:
+    Renewed(Builder &builder, OpId id, const Coordinates &at);
+    ~Renewed();
+    Renewed(const Renewed &) = delete;
+    Renewed &operator=(const Renewed &) = delete;
+
+  private:
+    struct Known {
+      unsigned parameter;
+      AxisId axis;
+      Expr step;
+      std::string name;
+    };
+    Builder &b;
+    std::vector<Known> known;
+  };
   AxisId rowAxis() const;
-  llvm::Error expectHeld() const;
   bool isStepped(unsigned parameter) const { return bool(steps[parameter]); }
 
   // rows.cpp

@@ -249,15 +249,13 @@ Builder::Made Builder::productBeside(OpId id, const Coordinates &at, const Guard
     return unsupported(id, "a matrix instruction of one row");
   if (isGroup && !variant.isByRows)
     return unsupported(id, "warpgroups that do not lie along the rows");
+  const Renewed own(*this, id, at);
   auto summed = contracted(id);
   if (!summed)
     return summed.takeError();
   const auto &[parameters, bound, over] = *summed;
   if (over.empty()) // a product of one element
     return windowed(id, **maps, at, guard, 0);
-  for (Expr e : at)
-    if (AxisSet asked = p.axesOf(e); without(asked, over) != asked)
-      return unsupported(id, "it is needed at the places that it sums over");
   unsigned outer = levelOf(at, guard);
   Aside aside = putAside(outer);
   unsigned opened = openSteps(outer, parameters);
@@ -291,16 +289,16 @@ Builder::Made Builder::productBeside(OpId id, const Coordinates &at, const Guard
   if (llvm::Error error = expectMatrices(id, dot))
     return error;
   DType type = accumulationType(dot.left.type(), dot.right.type());
-  AxisSet axes = p.axesOf(dot.left);
-  unite(axes, p.axesOf(dot.right));
-  axes = without(std::move(axes), over);
+  AxisSet kept = p.axesOf(dot.left);
+  unite(kept, p.axesOf(dot.right));
+  kept = without(std::move(kept), over);
   auto inner = static_cast<unsigned>(levels.size() - 1);
-  ValueId sum = newValue(type, axes, inner);
+  ValueId sum = newValue(type, kept, inner);
   dot.isAdded = opened > 0;
   if (dot.isAdded)
-    append(outer, FullOp{0, type, axes, layoutOf(axes)}, {sum});
+    append(outer, FullOp{0, type, kept, layoutOf(kept)}, {sum});
   else
-    dot.layout = layoutOf(axes);
+    dot.layout = layoutOf(kept);
   append(inner, std::move(dot), {sum});
   for (unsigned i = 0; i < opened; ++i)
     closeLoop();

@@ -9,6 +9,7 @@
 #include "analysis/tiling/resources.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace tilewright::program {
 
@@ -39,8 +40,9 @@ public:
     plain();
     if (isChain())
       return runChain();
-    frame.isReduction = kindOfCode(graph, group).kind == CodeKind::Reduction || isOfSeveral();
-    if (kindOfCode(graph, group).kind == CodeKind::Dot)
+    const CodeKind kind = kindOfCode(graph, group).kind;
+    frame.isReduction = kind == CodeKind::Reduction || kind == CodeKind::Fused || isOfSeveral();
+    if (kind == CodeKind::Dot)
       findDot();
     if (!frame.isReduction)
       return std::move(frame);
@@ -307,35 +309,88 @@ llvm::Expected<Frame> frameOf(const Graph &graph, const TiledGroup &group, bool 
   return FrameFinder(graph, group).run();
 }
 
-/// Of several dots, or of dots beside reductions.
-static Variant variantOfChain(const Graph &graph, const TiledGroup &group, const Frame &frame,
-                              std::span<const int64_t> values, Instruction instruction) {
-  Variant variant;
-  variant.instruction = instruction;
+/// The instruction of dots beside others: the same for all, a simpler one if a type needs it.
+static Instruction instructionOfChain(const Graph &graph, const Frame &frame,
+                                      Instruction instruction) {
   for (OpId dot : frame.dots)
     if (!whyNoMatrixProduct(graph, graph[dot], instruction).empty())
-      variant.instruction = Instruction::Fma;
-  bool isMatrix = variant.instruction != Instruction::Fma;
-  int64_t rows = 1;
-  bool areWhole = true; // then they are padded to as many for each warp
-  for (size_t i = 0; i < group.space.parameters.size(); ++i) {
-    const TileParameter &parameter = group.space.parameters[i];
-    bool isTile =
-        i < frame.isRow.size() || std::binary_search(frame.reduced.begin(), frame.reduced.end(), i);
-    bool isSingle = i < frame.isSingle.size() && frame.isSingle[i];
-    variant.isOne.push_back(isTile && isMatrix && isSingle && values[i] == 1);
-    variant.isWhole.push_back(isTile && !variant.isOne.back() && values[i] >= parameter.extent);
-    if (i < frame.isRow.size() && frame.isRow[i] && !isSingle) {
-      rows *= values[i];
-      areWhole &= variant.isWhole.back();
+      return Instruction::Fma;
+  return instruction;
+}
+
+/// Splits each case by conditions on tile sizes, of which the first that holds decides: what it
+/// says of the variant is put down in it. Where none holds the variant stays as it is.
+using Decision = std::pair<Expr, std::function<void(Variant &)>>;
+static void splitCases(std::vector<VariantCase> &cases, const std::vector<Decision> &decisions) {
+  std::vector<VariantCase> result;
+  auto add = [&](VariantCase made) {
+    if (!made.when.isConstant(0))
+      result.push_back(std::move(made));
+  };
+  for (VariantCase &each : cases) {
+    const Expr never = each.when.context().constant(0);
+    for (const auto &[condition, apply] : decisions) {
+      VariantCase holds{each.variant, select(condition, each.when, never)};
+      apply(holds.variant);
+      add(std::move(holds));
+      each.when = select(condition, never, each.when);
+    }
+    add(std::move(each));
+  }
+  cases = std::move(result);
+}
+
+/// Of several dots, or of dots beside reductions: each dim of the result and each reduced one may
+/// be covered by its tile or, where a matrix instruction has no axis for it, be one element.
+static std::vector<VariantCase> chainVariants(const Graph &graph, const TiledGroup &group,
+                                              const Frame &frame, Instruction instruction) {
+  const std::vector<TileParameter> &parameters = group.space.parameters;
+  ExprContext &context = parameters.front().size.context();
+  const Expr one = context.constant(1);
+  Variant first;
+  first.instruction = instructionOfChain(graph, frame, instruction);
+  const bool isMatrix = first.instruction != Instruction::Fma;
+  first.isWhole.assign(parameters.size(), false);
+  first.isOne.assign(parameters.size(), false);
+  std::vector<VariantCase> cases{{first, one}};
+  Expr rows = one;
+  std::vector<size_t> rowDims;
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const TileParameter &of = parameters[i];
+    const bool isParallel = i < frame.isRow.size();
+    if (!isParallel && !std::binary_search(frame.reduced.begin(), frame.reduced.end(), i))
+      continue;
+    const bool isSingle = isParallel && frame.isSingle[i];
+    auto atLeast = [&](int64_t size) { return of.size.isAtLeast(context.constant(size)); };
+    std::vector<Decision> decisions;
+    if (isMatrix && isSingle)
+      decisions.emplace_back(of.extent <= 1 ? one : one - atLeast(2),
+                             [i](Variant &variant) { variant.isOne[i] = true; });
+    decisions.emplace_back(of.extent <= 1 ? one : atLeast(of.extent),
+                           [i](Variant &variant) { variant.isWhole[i] = true; });
+    splitCases(cases, decisions);
+    if (isParallel && frame.isRow[i] && !isSingle) {
+      rows = rows * of.size;
+      rowDims.push_back(i);
     }
   }
+  const bool hasColumns = std::count(frame.isRow.begin(), frame.isRow.end(), false) > 0;
+  if (!isMatrix || !(hasColumns || frame.isReduction))
+    return cases;
   constexpr int64_t block = 16; // rows of an instruction
-  int64_t warps = values[*group.space.indexOf("warps")];
-  bool hasColumns = std::count(frame.isRow.begin(), frame.isRow.end(), false) > 0;
-  variant.isByRows = isMatrix && (hasColumns || frame.isReduction) &&
-                     (areWhole || (rows + block - 1) / block % warps == 0);
-  return variant;
+  const Expr isEven =
+      rows.ceilDiv(block).mod(group.space.find("warps")->size).isEqual(context.constant(0));
+  std::vector<VariantCase> result;
+  for (VariantCase &each : cases) {
+    // Rows that are covered are padded to as many for each warp.
+    const bool areWhole = std::all_of(rowDims.begin(), rowDims.end(),
+                                      [&](size_t i) { return each.variant.isWhole[i]; });
+    std::vector<VariantCase> split{std::move(each)};
+    splitCases(split, {{areWhole ? one : isEven, [](Variant &of) { of.isByRows = true; }}});
+    for (VariantCase &of : split)
+      result.push_back(std::move(of));
+  }
+  return result;
 }
 
 /// What covers its dim: reduced ones where a thread has all values of its part of a row at once,
@@ -347,18 +402,10 @@ static std::vector<VariantCase> rowVariants(const Graph &graph, const TiledGroup
   std::vector<bool> none(parameters.size());
   std::vector<VariantCase> cases{{{none}, context.constant(1)}};
   auto split = [&](Expr condition, const std::vector<bool> &wholes) {
-    std::vector<VariantCase> both;
-    for (const VariantCase &each : cases) {
-      VariantCase whole = each, other = each;
-      for (size_t i = 0; i < wholes.size(); ++i)
-        whole.variant.isWhole[i] = whole.variant.isWhole[i] || wholes[i];
-      whole.when = select(condition, each.when, context.constant(0));
-      other.when = select(condition, context.constant(0), each.when);
-      both.push_back(std::move(whole));
-      if (!condition.isConstant())
-        both.push_back(std::move(other));
-    }
-    cases = std::move(both);
+    splitCases(cases, {{condition, [&](Variant &variant) {
+                          for (size_t i = 0; i < wholes.size(); ++i)
+                            variant.isWhole[i] = variant.isWhole[i] || wholes[i];
+                        }}});
   };
   if (!frame.isReduction)
     return cases;
@@ -378,10 +425,13 @@ static std::vector<VariantCase> rowVariants(const Graph &graph, const TiledGroup
   return cases;
 }
 
-llvm::Expected<std::vector<VariantCase>> rowVariants(const Graph &graph, const TiledGroup &group) {
+llvm::Expected<std::vector<VariantCase>> variantsOf(const Graph &graph, const TiledGroup &group,
+                                                    Instruction instruction) {
   llvm::Expected<Frame> frame = frameOf(graph, group, false);
   if (!frame)
     return frame.takeError();
+  if (!frame->dots.empty())
+    return chainVariants(graph, group, *frame, instruction);
   return rowVariants(graph, group, *frame);
 }
 
@@ -416,12 +466,16 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
   variant.isByLoops = isByLoops;
   if (frame->dot.isValid())
     variant.instruction = codeOf(graph, group, instruction).instruction;
-  if (!frame->dots.empty())
-    return variantOfChain(graph, group, *frame, values, instruction);
   const Assignment point = group.space.assign(values);
-  for (VariantCase &each : rowVariants(graph, group, *frame))
-    if (evaluate(each.when, point).value_or(0) != 0)
-      variant.isWhole = std::move(each.variant.isWhole);
+  auto taken = [&](std::vector<VariantCase> cases) {
+    auto at = std::find_if(cases.begin(), cases.end(), [&](const VariantCase &each) {
+      return evaluate(each.when, point).value_or(0) != 0;
+    });
+    return at == cases.end() ? Variant() : std::move(at->variant);
+  };
+  if (!frame->dots.empty())
+    return taken(chainVariants(graph, group, *frame, instruction));
+  variant.isWhole = taken(rowVariants(graph, group, *frame)).isWhole;
   if (frame->dot.isValid() && graph[frame->dot].opcode == Opcode::Convolution)
     if (llvm::Error error = checkFeatureGroups(graph, *frame, values))
       return error;

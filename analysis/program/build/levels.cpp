@@ -164,6 +164,38 @@ void Builder::closeLoop() {
   append(static_cast<unsigned>(levels.size() - 1), std::move(op), {});
 }
 
+Builder::Renewed::Renewed(Builder &builder, OpId id, const Coordinates &at) : b(builder) {
+  AxisSet asked;
+  for (Expr e : at)
+    unite(asked, b.p.axesOf(e));
+  for (unsigned parameter : Frame::parametersOf(b.group, id)) {
+    const std::optional<AxisId> before = b.axisOf[parameter];
+    if (!before || !contains(asked, *before))
+      continue;
+    known.push_back({parameter, *before, b.steps[parameter], b.stepNames[parameter]});
+    Axis axis = b.p[*before];
+    axis.name = b.names.of("ijklmn");
+    axis.var = b.context.variable(VarKind::Dim, axis.name);
+    b.setBounds(axis.var, Interval::ofExtent(b.group.space.parameters[parameter].extent));
+    if (b.isStepped(parameter)) {
+      b.stepNames[parameter] = b.names.of("tuv");
+      b.steps[parameter] = b.context.variable(VarKind::Step, b.stepNames[parameter]);
+      axis.origin = axis.extent * b.steps[parameter];
+    }
+    const AxisId made{static_cast<uint32_t>(b.p.axes.size())};
+    b.p.axes.push_back(std::move(axis));
+    b.axisOf[parameter] = made;
+  }
+}
+
+Builder::Renewed::~Renewed() {
+  for (Known &each : known) {
+    b.axisOf[each.parameter] = each.axis;
+    b.steps[each.parameter] = each.step;
+    b.stepNames[each.parameter] = std::move(each.name);
+  }
+}
+
 void Builder::setBounds(Expr var, Interval range) {
   bounds.set(var, range);
   simplifier.emplace(context, bounds);

@@ -186,10 +186,6 @@ llvm::Expected<Builder::Pass> Builder::openPass(OpId id, const Coordinates &at,
       if (p[*axisOf[parameter]].bound)
         insert(pass.moving, *axisOf[parameter]);
     }
-  for (Expr e : at)
-    for (AxisId axis : p.axesOf(e))
-      if (contains(pass.over, axis))
-        return unsupported(id, "it is needed for more rows than one at a time");
   pass.outer = levelOf(at, guard);
   pass.aside = putAside(pass.outer);
   pass.opened = openSteps(pass.outer, pass.parameters);
@@ -222,6 +218,7 @@ Builder::Made Builder::reduction(OpId id, const Coordinates &at, const Guard &gu
   auto with = combinationOf(id, type, result);
   if (!with)
     return with.takeError();
+  const Renewed own(*this, id, at);
   auto pass = openPass(id, at, guard);
   if (!pass)
     return pass.takeError();

@@ -99,6 +99,7 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
                    start->kind == ScalarNode::Kind::Number && start->number == 0;
   if (!isNeutral)
     return unsupported(id, "it starts with something else than the worst value at 0");
+  const Renewed own(*this, id, at);
   auto pass = openPass(id, at, guard);
   if (!pass)
     return pass.takeError();

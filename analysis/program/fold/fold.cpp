@@ -50,6 +50,7 @@ public:
     Surroundings around;
     enterTurns();
     region(p.body, around);
+    shareArrivals();
     folds.registers = liveRegisters(p);
     if (p.producerWarps) // copies hold no tiles
       folds.registers.push_back({"producer", p.number(0)});
@@ -58,6 +59,21 @@ public:
   }
 
 private:
+  /// Which CTA comes last of those that share a sum is told the warps in memory that is free by
+  /// then, or in words of its own.
+  void shareArrivals() {
+    constexpr int64_t words = 16;
+    Expr zero = p.number(0), split = p.splitVariable();
+    const GridVariable *variable = split ? p.gridVariableOf(split.variable()) : nullptr;
+    if (!variable)
+      return;
+    Expr bytes = select(folds.counts[Count::SharedBytes].isEqual(zero), p.number(words), zero);
+    bytes = select(p.resolved(p.warps).isAtLeast(p.number(2)), bytes, zero);
+    bytes = select(p.resolved(variable->count).isAtLeast(p.number(2)), bytes, zero);
+    if (!bytes.isConstant(0))
+      share("arrivals", {}, bytes);
+  }
+
   void add(const Op &op, Count count, Expr amount) {
     if (amount.isConstant(0))
       return;

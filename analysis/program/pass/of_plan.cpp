@@ -6,6 +6,7 @@
 #include "analysis/program/pass/copies.h"
 #include "analysis/program/pass/epilogue.h"
 #include "analysis/program/pass/exponents.h"
+#include "analysis/program/pass/hand_over.h"
 #include "analysis/program/pass/layouts.h"
 #include "analysis/program/pass/online.h"
 #include "analysis/program/pass/pipeline.h"
@@ -70,9 +71,7 @@ llvm::Error addStaged(PlanProgram &out) {
 
 /// Elements that a thread of an elementwise kernel has at once: vectors of 16 bytes of the widest
 /// type, fewer and smaller the more work each takes, one where it takes a loop.
-ChunkSize chunkSizeOf(const KernelPlan &plan) {
-  const Graph &graph = plan.ops();
-  const Group &group = plan.tiled->group;
+ChunkSize chunkSizeOf(const Graph &graph, const Group &group) {
   int64_t widest = 8;
   for (const std::vector<OpId> *ids : {&group.inputs, &group.roots})
     for (OpId id : *ids)
@@ -105,7 +104,7 @@ int64_t mostLanesOf(const KernelPlan &plan, CodeKind kind) {
 /// Elements that a thread of a dot's epilogue has at once.
 ChunkSize epilogueSizeOf(const KernelPlan &plan) {
   constexpr int64_t mostWork = 256, mostVectors = 4; // scalar operations in flight
-  ChunkSize size = chunkSizeOf(plan);
+  ChunkSize size = chunkSizeOf(plan.ops(), plan.tiled->group);
   const int64_t work = workPerElement(plan.ops(), plan.tiled->group.ops) * size.vector;
   size.elements = size.vector * std::clamp<int64_t>(mostWork / work, 1, mostVectors);
   return size;
@@ -172,16 +171,23 @@ bool isAlongRows(const Program &program) {
   return isFound;
 }
 
+/// CTAs share a sum where the plan says so.
+llvm::Error addSplit(PlanProgram &out, const KernelPlan &plan) {
+  if (plan.value("split_k") <= 1)
+    return llvm::Error::success();
+  llvm::Expected<Program> parts = split(out.last());
+  if (!parts)
+    return parts.takeError();
+  out.stages.push_back({"split", std::move(*parts), {}});
+  return llvm::Error::success();
+}
+
 /// How operands of dots come to them, and which CTAs share a sum.
 llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
   if (!hasDotBy(out.last()))
     return addPlain(out, "pipeline", pipeline(out.last()));
-  if (plan.value("split_k") > 1) {
-    llvm::Expected<Program> parts = split(out.last());
-    if (!parts) // the plan says so
-      return parts.takeError();
-    out.stages.push_back({"split", std::move(*parts), {}});
-  }
+  if (llvm::Error error = addSplit(out, plan))
+    return error;
   if (plan.value("group_m") > 1)
     if (llvm::Error error = addPlain(out, "group", groupRows(out.last())))
       return error;
@@ -209,6 +215,16 @@ llvm::Error addLoopPasses(PlanProgram &out, const KernelPlan &plan) {
   if (llvm::Error error = addPlain(out, "quotients", quickQuotients(out.last())))
     return error;
   return addPlain(out, "unmask", unmask(out.last()));
+}
+
+/// Values of tiles with different columns are held alike along their rows; others have no program.
+llvm::Error expectHeld(const Graph &graph, const TiledGroup &group, const Program &program) {
+  constexpr unsigned holders = 8;
+  for (const Violation &violation : verify(program).violations)
+    if (violation.rule == holders)
+      return makeError(DiagClass::Unsupported, "%{}: no program: {}",
+                       graph[group.group.roots.back()].name, violation.message);
+  return llvm::Error::success();
 }
 
 /// Tiles that instructions and copies take are those that the search accepts.
@@ -248,10 +264,19 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
   const CodeKind kind = kindOfCode(plan.ops(), *plan.tiled).kind;
   const bool isElementwise = isByLoops || kind == CodeKind::Elementwise;
+  if (!isElementwise && kind == CodeKind::Fused)
+    if (llvm::Error error = addPlain(out, "hand over", handOver(out.last())))
+      return error;
+  if (hasDotBy(out.last()) && kind != CodeKind::Dot)
+    if (llvm::Error error = expectHeld(plan.ops(), *plan.tiled, out.last()))
+      return error;
   // Kernels of reductions alone are priced, and traced, a pass over the row for each.
   if (!isElementwise && !hasDotBy(out.last())) {
     if (llvm::Error error = addReductionPasses(out))
       return error;
+    if (llvm::Error error = addSplit(out, plan))
+      return error;
+    out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
     return out;
   }
   if (!isElementwise)
@@ -260,7 +285,7 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   if (hasDotBy(out.last()) && kind != CodeKind::Dot) // one dot's sum goes over all
     if (llvm::Error error = addLoopPasses(out, plan))
       return error;
-  const ChunkSize size = chunkSizeOf(plan);
+  const ChunkSize size = chunkSizeOf(plan.ops(), plan.tiled->group);
   if (llvm::Error error = addChunked(out, size))
     return error;
   if (llvm::Error error = addStaged(out))
@@ -281,21 +306,57 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   return out;
 }
 
+/// The passes after which neither buffers nor what is held of tiles change, for all sizes of a
+/// variant at once.
+static llvm::Error addPassesOfVariant(PlanProgram &out, const Graph &graph,
+                                      const TiledGroup &group) {
+  if (kindOfCode(graph, group).kind == CodeKind::Fused)
+    if (llvm::Error error = addPlain(out, "hand over", handOver(out.last())))
+      return error;
+  if (!hasDotBy(out.last())) {
+    if (llvm::Error error = addReductionPasses(out))
+      return error;
+    if (group.space.find("split_k")->largest() > 1)
+      return addPlain(out, "split", split(out.last()));
+    return llvm::Error::success();
+  }
+  constexpr int64_t anyLanes = 128;
+  if (llvm::Error error = addOnline(out))
+    return error;
+  if (llvm::Error error = addChunked(out, chunkSizeOf(graph, group.group)))
+    return error;
+  if (llvm::Error error = addStaged(out))
+    return error;
+  if (llvm::Error error = addPlain(out, "pipeline", pipeline(out.last())))
+    return error;
+  return addVectorised(out, anyLanes);
+}
+
 llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const Graph &graph,
-                                                     const TiledGroup &group) {
-  llvm::Expected<std::vector<VariantCase>> variants = rowVariants(graph, group);
+                                                     const TiledGroup &group,
+                                                     Instruction instruction) {
+  llvm::Expected<std::vector<VariantCase>> variants = variantsOf(graph, group, instruction);
   if (!variants)
     return variants.takeError();
   std::vector<GroupProgram> programs;
   for (const VariantCase &each : *variants) {
-    llvm::Expected<Program> built = buildProgram(module, graph, group, each.variant);
-    if (!built)
-      return built.takeError();
+    GroupProgram made{{}, each.when, ""};
     PlanProgram out;
-    out.stages.push_back({"build", std::move(*built), {}});
-    if (llvm::Error error = addReductionPasses(out))
-      return error;
-    programs.push_back({std::move(out.stages.back().program), each.when});
+    llvm::Expected<Program> built = buildProgram(module, graph, group, each.variant);
+    llvm::Error error = built.takeError();
+    if (!error) {
+      out.stages.push_back({"build", std::move(*built), {}});
+      error = addPassesOfVariant(out, graph, group);
+    }
+    if (error) {
+      Diag diag = takeDiag(std::move(error));
+      if (diag.cls != DiagClass::Unsupported)
+        return makeError(std::move(diag));
+      made.refusal = std::move(diag.message);
+    } else {
+      made.program = std::move(out.stages.back().program);
+    }
+    programs.push_back(std::move(made));
   }
   return programs;
 }

@@ -11,8 +11,8 @@ namespace tilewright::program {
 
 /// The program after one step of the way.
 struct PlanStage {
-  /// "build", "online", "clip", "exponents", "unmask", "chunk", "stage", "vectorise", "split",
-  /// "banks", …
+  /// "build", "hand over", "online", "clip", "exponents", "unmask", "chunk", "stage", "vectorise",
+  /// "split", "banks", …
   std::string name;
   Program program; ///< symbolic; of a pass that does not apply the one before it
   /// What the pass did not do, and why, a line each: "load x[j, i]: …".
@@ -34,12 +34,14 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
 /// The program of one variant of a group, over the sizes that are left open.
 struct GroupProgram {
   Program program;
-  Expr when; ///< which tile sizes take it: not 0 there, over the group's parameters
+  Expr when;           ///< which tile sizes take it: not 0 there, over the group's parameters
+  std::string refusal; ///< why there is none
 };
-/// All programs of a group that reduces and has no dots, as programOfPlan() makes them. Errors as
-/// there.
+/// All programs of a group that reduces, or has several dots: those of programOfPlan(), without
+/// passes that only change how they read and copy. Errors of variantsOf().
 llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const Graph &graph,
-                                                     const TiledGroup &group);
+                                                     const TiledGroup &group,
+                                                     Instruction instruction = Instruction::Fma);
 
 /// The last program with the plan's sizes put in, without loops of one step: what runs.
 /// Errors: those of substituteSizes().

@@ -260,7 +260,7 @@ TEST(Split, SaysWhyNot) {
     auto made = split(programOf(text));
     return made ? std::string() : messageOf(made.takeError());
   };
-  EXPECT_EQ(why(copyOf("f32[64, 96]", "x[i, j]", "f32[64, 96]")), "copy: no loop sums up products");
+  EXPECT_EQ(why(copyOf("f32[64, 96]", "x[i, j]", "f32[64, 96]")), "copy: no loop sums anything up");
   const std::string head = R"(kernel sums(x: f32[64, 96]) -> y: f32[64]
 warps W
 grid p < cdiv(64, t0)
@@ -273,13 +273,35 @@ for t < cdiv(96, r0)
   a = map a + c
 store y[i] = a
 )"),
-            "sums: split_k needs sums of products: a is no sum of products");
+            "sums: split_k needs sums: a is no sum");
   EXPECT_EQ(why(head + R"(for t < cdiv(96, r0)
   b = load x[i, j] @ flat(1) of i,j
   c = reduce add b over j
   store y[i] = c
 )"),
-            "sums: split_k needs sums of products: y is written in every step");
+            "sums: split_k needs sums: y is written in every step");
+}
+
+TEST(Split, SharesRowsOut) {
+  for (const char *choice : {"max(a, b)", "where(j < 96, max(a, b), a)"}) {
+    const std::string text = R"(kernel rows(x: f32[64, 96]) -> y: f32[64]
+warps W
+grid p < cdiv(64, t0)
+axis i < t0 at t0 * p of 64, j < r0 at r0 * t of 96
+a = full -inf f32[i,j] @ flat(1)
+for t < cdiv(96, r0)
+  b = load x[i, j] else -inf @ flat(1)
+  a = map )" + std::string(choice) +
+                             "\nc = reduce max a over j\nstore y[i] = c\n";
+    auto made = split(programOf(text));
+    ASSERT_TRUE(bool(made)) << messageOf(made.takeError());
+    const std::string printed = printProgram(*made);
+    EXPECT_NE(printed.find("c = reduce max a over j\nc = sum.splits max c over s\nstore"),
+              std::string::npos)
+        << printed;
+    EXPECT_EQ(printProgram(programOf(printed)), printed);
+    EXPECT_TRUE(verify(*made).violations.empty());
+  }
 }
 
 TEST(GroupRows, NeedsRowsAndColumns) {

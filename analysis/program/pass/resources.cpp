@@ -4,46 +4,177 @@
 #include "analysis/affine/transfer.h"
 #include "analysis/program/fold.h"
 #include "analysis/program/pass/of_plan.h"
+#include "analysis/program/verify.h"
+#include "analysis/support/diag.h"
 
 #include <fmt/format.h>
+#include <map>
 
 namespace tilewright {
+
+/// By variant.
+struct ProgramResources {
+  std::vector<ResourceItem> shared;
+  Expr registers; ///< live at once, a thread; null of reductions alone
+  std::vector<Constraint> constraints;
+};
 
 namespace {
 
 using program::Program;
 
-/// An amount of a program over the parameters of its group, sizes of the same names.
-Expr overParameters(const Program &program, Expr amount, const TiledGroup &group) {
-  return transferred(amount, group.space.parameters.front().size.context(), [&](VarId var) {
-    const std::string &name = program.context->info(var).name;
-    return group.space.parameters[*group.space.indexOf(name == "W" ? "warps" : name)].size;
-  });
+/// Expressions of programs over the parameters of their group, sizes of the same names.
+class OverParameters {
+public:
+  OverParameters(const Program &program, const TiledGroup &group)
+      : program(program), group(group), context(group.space.parameters.front().size.context()) {}
+
+  Expr operator()(Expr amount) const {
+    return transferred(program.resolved(amount), context, [&](VarId var) {
+      const std::string &name = program.context->info(var).name;
+      return group.space.parameters[*group.space.indexOf(name == "W" ? "warps" : name)].size;
+    });
+  }
+
+  Formula operator()(const Formula &of) const {
+    std::vector<Formula> parts;
+    for (const Formula &part : of.parts())
+      parts.push_back((*this)(part));
+    switch (of.kind()) {
+    case Formula::Kind::True:
+    case Formula::Kind::False:
+      return of;
+    case Formula::Kind::LessEqual:
+      return Formula::lessEqual((*this)(of.lhs()), (*this)(of.rhs()));
+    case Formula::Kind::Equal:
+      return Formula::equal((*this)(of.lhs()), (*this)(of.rhs()));
+    case Formula::Kind::Divides:
+      return Formula::divides((*this)(of.lhs()), (*this)(of.rhs()));
+    case Formula::Kind::And:
+      return Formula::all(std::move(parts));
+    case Formula::Kind::Or:
+      return Formula::any(std::move(parts));
+    case Formula::Kind::Not:
+      return !parts.front();
+    }
+    return of;
+  }
+
+private:
+  const Program &program;
+  const TiledGroup &group;
+  ExprContext &context;
+};
+
+/// What tile sizes take a variant for must hold of them.
+class ProgramReader {
+public:
+  ProgramReader(const Graph &graph, const TiledGroup &group)
+      : graph(graph), group(group), context(group.space.parameters.front().size.context()),
+        registers(context.constant(0)) {}
+
+  void add(const program::GroupProgram &each, bool isOfDots) {
+    if (!each.refusal.empty() && !isOfDots) // loops of threads are left
+      return require(each.when,
+                     Formula::lessEqual(group.space.find("split_k")->size, context.constant(1)),
+                     each.refusal);
+    if (!each.refusal.empty())
+      return require(each.when, Formula::constant(false), each.refusal);
+    const OverParameters over(each.program, group);
+    const program::Folds folds = program::foldsOf(each.program);
+    for (const program::SharedItem &item : folds.shared) {
+      Expr &sum = items.try_emplace(item.name, context.constant(0)).first->second;
+      sum = select(each.when, over(item.bytes), sum);
+    }
+    const TileParameter &split = *group.space.find("split_k");
+    if (!isOfDots && split.largest() > 1 && !each.program.splitVariable())
+      require(each.when, Formula::lessEqual(split.size, context.constant(1)),
+              "CTAs share the steps of a loop, and a tile that covers the row has none");
+    if (!isOfDots)
+      return;
+    Expr live = context.constant(0);
+    for (const program::RoleRegisters &role : folds.registers)
+      live = live.max(over(role.words));
+    registers = select(each.when, live, registers);
+    const program::Verification verified = program::verify(each.program);
+    for (const program::Violation &broken : verified.violations)
+      require(each.when, Formula::constant(false), broken.message);
+    for (const program::Requirement &requirement : verified.requirements)
+      require(each.when, over(requirement.formula), requirement.message);
+  }
+
+  ProgramResources finish(bool isOfDots) && {
+    Simplifier simplifier(context, group.bounds());
+    for (auto &[name, bytes] : items)
+      if (Expr simple = simplifier.simplify(bytes); !simple.isConstant(0))
+        result.shared.push_back({group.group.roots.back(), name, simple});
+    const OpId root = group.group.roots.back();
+    for (auto &[text, formulas] : demands)
+      if (Formula all = Formula::all(std::move(formulas)); !all.isTrue())
+        result.constraints.push_back(
+            {std::move(all), {root, "%" + graph[root].name, -1, -1, "program", text, {}}});
+    if (isOfDots)
+      result.registers = simplifier.simplify(registers);
+    return std::move(result);
+  }
+
+private:
+  void require(Expr when, Formula formula, const std::string &message) {
+    std::string text;
+    for (char c : message) // braces are places of numbers
+      text += c == '{' ? '(' : c == '}' ? ')' : c;
+    demands[text].push_back(Formula::equal(when, context.constant(0)) || formula);
+  }
+
+  const Graph &graph;
+  const TiledGroup &group;
+  ExprContext &context;
+  ProgramResources result;
+  std::map<std::string, Expr> items; ///< a reduction may be over several axes, or not at all
+  std::map<std::string, std::vector<Formula>> demands; ///< of variants, by what they say
+  Expr registers;
+};
+
+ProgramResources resourcesOfPrograms(const Module &module, const Graph &graph,
+                                     const TiledGroup &group, const CodeChoice &code) {
+  const bool isOfDots = code.kind == CodeKind::Fused;
+  ProgramReader reader(graph, group);
+  llvm::Expected<std::vector<program::GroupProgram>> programs =
+      program::programsOf(module, graph, group, code.instruction);
+  if (!programs) // one for all tiles
+    reader.add({{},
+                group.space.parameters.front().size.context().constant(1),
+                takeDiag(programs.takeError()).message},
+               isOfDots);
+  else
+    for (const program::GroupProgram &each : *programs)
+      reader.add(each, isOfDots);
+  return std::move(reader).finish(isOfDots);
 }
 
-/// Shared memory of the variants, item by item.
-std::vector<ResourceItem> sharedItems(const Module &module, const Graph &graph,
-                                      const TiledGroup &group) {
-  llvm::Expected<std::vector<program::GroupProgram>> programs =
-      program::programsOf(module, graph, group);
-  if (!programs) { // it has no code either, which says why
-    llvm::consumeError(programs.takeError());
-    return {};
+/// Registers of a thread beside those of tiles: addresses, operands on their way, counters.
+constexpr int64_t registersBesideTiles = 40;
+
+void addPrograms(const Module &module, const Graph &graph, const TiledGroup &group,
+                 const CodeChoice &code, Resources &resources) {
+  std::shared_ptr<const ProgramResources> &known =
+      group.programs[static_cast<size_t>(code.instruction)];
+  if (!known)
+    known =
+        std::make_shared<const ProgramResources>(resourcesOfPrograms(module, graph, group, code));
+  for (const ResourceItem &item : known->shared) {
+    resources.sharedItems.push_back(item);
+    resources.sharedBytes = resources.sharedBytes + item.amount;
   }
-  ExprContext &context = group.space.parameters.front().size.context();
-  std::map<std::string, Expr> items; // a reduction may be over several axes, or not at all
-  for (const program::GroupProgram &each : *programs)
-    for (const program::SharedItem &item : program::foldsOf(each.program).shared) {
-      Expr bytes = overParameters(each.program, each.program.resolved(item.bytes), group);
-      Expr &sum = items.try_emplace(item.name, context.constant(0)).first->second;
-      sum = select(each.when, bytes, sum);
-    }
-  Simplifier simplifier(context, group.bounds());
-  std::vector<ResourceItem> result;
-  for (auto &[name, bytes] : items)
-    if (Expr simple = simplifier.simplify(bytes); !simple.isConstant(0))
-      result.push_back({group.group.roots.back(), name, simple});
-  return result;
+  if (!known->registers)
+    return;
+  const OpId root = group.group.roots.back();
+  resources.accumulatorItems = {{root, "tiles that are live at once", known->registers}};
+  resources.accumulatorRegistersPerThread = known->registers;
+  resources.registerItems = {
+      resources.accumulatorItems.front(),
+      {root, "addresses and operands", known->registers.context().constant(registersBesideTiles)}};
+  resources.registersPerThread = known->registers + registersBesideTiles;
 }
 
 } // namespace
@@ -51,15 +182,8 @@ std::vector<ResourceItem> sharedItems(const Module &module, const Graph &graph,
 Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
                           const CodeChoice &code, const DeviceLimits &limits) {
   Resources resources = resourcesByKind(graph, group, code, limits);
-  if (code.kind != CodeKind::Reduction)
-    return resources;
-  if (!group.programItems)
-    group.programItems =
-        std::make_shared<const std::vector<ResourceItem>>(sharedItems(module, graph, group));
-  for (const ResourceItem &item : *group.programItems) {
-    resources.sharedItems.push_back(item);
-    resources.sharedBytes = resources.sharedBytes + item.amount;
-  }
+  if (code.kind == CodeKind::Reduction || code.kind == CodeKind::Fused)
+    addPrograms(module, graph, group, code, resources);
   return resources;
 }
 
@@ -73,6 +197,9 @@ void addKernelConstraints(const Module &module, const Graph &graph, TiledGroup &
   const CodeChoice code = codeOf(graph, group, instruction);
   addResourceConstraints(graph, group, limits, code,
                          kernelResources(module, graph, group, code, limits));
+  if (const auto &known = group.programs[static_cast<size_t>(code.instruction)]; known)
+    group.constraints.insert(group.constraints.end(), known->constraints.begin(),
+                             known->constraints.end());
 }
 
 } // namespace tilewright

@@ -1,9 +1,10 @@
 // Resources of a group's kernel, and the limits on them.
 //
 // What the program says comes from its folds: of reductions the shared memory in which partial
-// results cross warps. The structure of a program depends on which tiles cover their dims
-// (VariantCase), so that an amount is a `select` over its variants. The rest are the formulas of
-// analysis/tiling/resources.h, by kind of code.
+// results cross warps; of dots beside others all shared memory, the registers of tiles, and what
+// the verifier demands of tile sizes. The structure of a program depends on which tiles cover
+// their dims (VariantCase), so that an amount is a `select` over its variants. The rest are the
+// formulas of analysis/tiling/resources.h, by kind of code.
 #pragma once
 
 #include "analysis/ir/graph.h"
@@ -18,7 +19,8 @@ Resources kernelResources(const Module &module, const Graph &graph, const TiledG
 Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
                           Instruction instruction, const DeviceLimits &limits);
 
-/// Appends the device's limits on them as addResourceConstraints().
+/// Appends the device's limits on them as addResourceConstraints(), and what the programs of dots
+/// beside others demand, rule "program".
 void addKernelConstraints(const Module &module, const Graph &graph, TiledGroup &group,
                           const DeviceLimits &limits, Instruction instruction = Instruction::Fma);
 

@@ -9,6 +9,28 @@ namespace tilewright::program {
 
 namespace {
 
+/// The elementwise op of a monoid; nothing of those with an index.
+std::optional<Opcode> opcodeOf(Monoid monoid) {
+  switch (monoid) {
+  case Monoid::Add:
+    return Opcode::Add;
+  case Monoid::Mul:
+    return Opcode::Multiply;
+  case Monoid::Max:
+    return Opcode::Maximum;
+  case Monoid::Min:
+    return Opcode::Minimum;
+  case Monoid::And:
+    return Opcode::And;
+  case Monoid::Or:
+    return Opcode::Or;
+  case Monoid::ArgMax:
+  case Monoid::ArgMin:
+    break;
+  }
+  return std::nullopt;
+}
+
 /// Values that ops assign, in order.
 std::vector<ValueId> assignedBy(const Region &ops) {
   std::vector<ValueId> result;
@@ -20,23 +42,67 @@ std::vector<ValueId> assignedBy(const Region &ops) {
   return result;
 }
 
-/// Why a loop can't be shared out; empty where it can. `sums`: what it sums up.
-std::string whyNotSplit(const Program &p, size_t at, std::vector<ValueId> &sums) {
+/// The carried value with another one added by a monoid, in lanes that count.
+bool isCombined(const Op &op, ValueId carried, Monoid monoid) {
+  const auto *map = op.as<MapOp>();
+  if (!map)
+    return false;
+  const std::vector<ScalarNode> &nodes = map->value.nodes;
+  auto isCarried = [&](uint32_t at) {
+    return nodes[at].kind == ScalarNode::Kind::Value && nodes[at].value == carried;
+  };
+  auto isSum = [&](const ScalarNode &node) {
+    return node.kind == ScalarNode::Kind::Operation && opcodeOf(monoid) == node.opcode &&
+           node.operands.size() == 2 && isCarried(node.operands[0]) != isCarried(node.operands[1]);
+  };
+  const ScalarNode &root = nodes.back();
+  const bool isChoice = root.kind == ScalarNode::Kind::Operation && root.opcode == Opcode::Select &&
+                        root.operands.size() == 3;
+  return isSum(root) || (isChoice && isSum(nodes[root.operands[1]]) && isCarried(root.operands[2]));
+}
+
+/// What a loop makes of parts of its steps can be added up.
+struct Parts {
+  std::vector<ValueId> sums;
+  Monoid monoid = Monoid::Add;
+  size_t behind = 0; ///< the op behind which they are whole
+};
+
+/// Why a loop can't be shared out; empty where it can.
+std::string whyNotSplit(const Program &p, size_t at, Parts &parts) {
   const Op &loop = p.body[at];
   Region before(p.body.begin(), p.body.begin() + static_cast<ptrdiff_t>(at));
   std::vector<ValueId> known = assignedBy(before);
   for (ValueId value : assignedBy(loop.as<ForOp>()->body))
     if (std::find(known.begin(), known.end(), value) != known.end())
-      sums.push_back(value);
+      parts.sums.push_back(value);
+  // Lanes of a sum are added up before CTAs are.
+  parts.behind = at;
+  const ReduceOp *reduce = nullptr;
+  if (at + 1 < p.body.size())
+    reduce = p.body[at + 1].as<ReduceOp>();
+  const bool isOfLanes = reduce && parts.sums.size() == 1 && reduce->value.nodes.size() == 1 &&
+                         reduce->value.root().kind == ScalarNode::Kind::Value &&
+                         reduce->value.root().value == parts.sums[0] &&
+                         opcodeOf(reduce->monoid).has_value();
   std::string why;
   forEachOpOf(loop, [&](const Op &op) {
     if (op.as<StoreOp>() || op.as<AtomicOp>())
       why = fmt::format("{} is written in every step", p[accessOf(op)->tensor].name);
     const auto *dot = op.as<DotOp>();
-    for (ValueId value : op.results)
-      if (std::find(sums.begin(), sums.end(), value) != sums.end() && !(dot && dot->isAdded))
-        why = fmt::format("{} is no sum of products", p[value].name);
+    for (ValueId value : op.results) {
+      const bool isSum = std::find(parts.sums.begin(), parts.sums.end(), value) != parts.sums.end();
+      if (isSum && !(dot && dot->isAdded) && !(isOfLanes && isCombined(op, value, reduce->monoid)))
+        why = fmt::format("{} is no sum", p[value].name);
+    }
   });
+  if (why.empty() && parts.sums.empty())
+    return "it sums up nothing";
+  if (isOfLanes) {
+    parts.monoid = reduce->monoid;
+    parts.sums = p.body[at + 1].results;
+    parts.behind = at + 1;
+  }
   return why;
 }
 
@@ -49,18 +115,18 @@ llvm::Expected<Program> split(const Program &program) {
   if (program.splitVariable())
     return refuse("its sums are split already");
   std::optional<size_t> found;
-  std::vector<ValueId> sums;
+  Parts of;
   for (size_t i = 0; i < program.body.size(); ++i) {
     if (!program.body[i].as<ForOp>())
       continue;
     if (found)
       return refuse("a second loop would need all of what the first one sums up");
     found = i;
-    if (std::string why = whyNotSplit(program, i, sums); !why.empty())
-      return refuse("split_k needs sums of products: " + why);
+    if (std::string why = whyNotSplit(program, i, of); !why.empty())
+      return refuse("split_k needs sums: " + why);
   }
-  if (sums.empty())
-    return refuse("no loop sums up products");
+  if (!found)
+    return refuse("no loop sums anything up");
   Program p = program;
   llvm::Expected<Expr> parts = addSize(p, "split_k");
   if (!parts)
@@ -72,9 +138,9 @@ llvm::Expected<Program> split(const Program &program) {
   loop->splitVar = var;
   loop->splits = *parts;
   Op sum;
-  sum.what = SumSplitsOp{sums, var};
-  sum.results = sums;
-  p.body.insert(p.body.begin() + static_cast<ptrdiff_t>(*found) + 1, std::move(sum));
+  sum.what = SumSplitsOp{of.sums, var, of.monoid};
+  sum.results = of.sums;
+  p.body.insert(p.body.begin() + static_cast<ptrdiff_t>(of.behind) + 1, std::move(sum));
   if (llvm::Error error = inferTypes(p))
     return error;
   return p;

@@ -5,6 +5,12 @@
 //     acc += dot(A, B) over k            acc += dot(A, B) over k
 //   …                                  acc = sum.splits acc over s
 //                                      …
+//
+// Of a loop whose lanes are reduced behind it, the reduced ones are added up:
+//
+//     acc = map max(acc, x)              acc = map max(acc, x)
+//   r = reduce max acc over j          r = reduce max acc over j
+//                                      r = sum.splits max r over s
 #pragma once
 
 #include "analysis/program/program.h"
@@ -12,7 +18,8 @@
 namespace tilewright::program {
 
 /// The number of CTAs of a sum is a new size, `split_k`; those of a tile are consecutive.
-/// Unsupported: no single loop at the top does nothing but sum up dots, or it is split already.
+/// Unsupported: no single loop at the top does nothing but sum up dots, or one value that is
+/// reduced behind it, or it is split already.
 llvm::Expected<Program> split(const Program &program);
 
 /// Rows of tiles are walked `group_m` (a new size) together, so that what a wave of CTAs reads
