@@ -84,12 +84,11 @@ std::string exampleOf(const std::vector<Input> &inputs) {
   std::string text;
   for (const Input &input : inputs)
     text += fmt::format("{}{}={}", text.empty() ? "" : " ", input.argument.name,
-                        input.argument.choices.empty()
-                            ? input.argument.name == "batch"   ? "8"
-                              : input.argument.name == "heads" ? "32"
-                              : input.argument.name == "dim"   ? "128"
-                                                               : "4096"
-                            : input.argument.choices.front());
+                        input.argument.choices.empty() ? input.argument.name == "batch"   ? "8"
+                                                         : input.argument.name == "heads" ? "32"
+                                                         : input.argument.name == "dim"   ? "128"
+                                                                                          : "4096"
+                                                       : input.argument.choices.front());
   return text;
 }
 

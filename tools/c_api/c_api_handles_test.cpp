@@ -78,7 +78,7 @@ std::vector<Taker> takersOf(const Gemm &gemm) {
        }},
       {"search",
        [=](void *h, tw_text *e) {
-         return tw_search(asKernel(h), TW_ANY, nullptr, 0, 1, 1, &plans, e);
+         return tw_search(asKernel(h), TW_ANY, nullptr, 0, 1, 1, 1, &plans, e);
        }},
       {"price",
        [=](void *h, tw_text *e) { return tw_price(asKernel(h), TW_ANY, plan, 1, 7, &time, e); }},
@@ -159,7 +159,7 @@ TEST(CApiHandles, AreFreedOnceAndInAnyOrder) {
     EXPECT_EQ(tw_free(handle), TW_BAD_HANDLE);
   }
   tw_plans plans = nullptr;
-  EXPECT_EQ(tw_search(kernel, TW_ANY, nullptr, 0, 1, 20, &plans, nullptr), TW_OK);
+  EXPECT_EQ(tw_search(kernel, TW_ANY, nullptr, 0, 1, 20, 1, &plans, nullptr), TW_OK);
   EXPECT_EQ(tw_free(kernel), TW_OK);
   EXPECT_EQ(tw_plans_size(plans), 1u);
   EXPECT_EQ(tw_free(plans), TW_OK);

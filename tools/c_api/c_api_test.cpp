@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <set>
 #include <thread>
 
 namespace tilewright::capi {
@@ -58,7 +59,7 @@ TEST(CApi, WithoutWordsTheAnswerIsTheSame) {
 TEST(CApi, SearchedPlansAreFeasibleAndHaveTheirPrices) {
   Gemm gemm;
   tw_plans plans = nullptr;
-  ASSERT_EQ(tw_search(gemm.kernel, TW_ANY, nullptr, 0, 4, 200, &plans, nullptr), TW_OK);
+  ASSERT_EQ(tw_search(gemm.kernel, TW_ANY, nullptr, 0, 4, 200, 1, &plans, nullptr), TW_OK);
   const size_t count = tw_plans_size(plans);
   ASSERT_EQ(count, 4u);
   std::vector<int64_t> values(count * 7);
@@ -74,12 +75,28 @@ TEST(CApi, SearchedPlansAreFeasibleAndHaveTheirPrices) {
     EXPECT_EQ(verdict, TW_YES);
     EXPECT_EQ(tw_price(gemm.kernel, instruction, &values[i * 7], 1, 7, &time, nullptr), TW_OK);
     EXPECT_EQ(time, times[i]);
-    if (i > 0)
+    if (i > 0) {
       EXPECT_GE(times[i], times[i - 1]);
+    }
   }
   tw_text json = nullptr;
   ASSERT_EQ(tw_describe_plans(plans, &json, nullptr), TW_OK);
   EXPECT_NE(taken(json).find("\"limiters\""), std::string::npos);
+  tw_free(plans);
+}
+
+TEST(CApi, OneOfEachTileSizes) {
+  Gemm gemm;
+  tw_plans plans = nullptr;
+  ASSERT_EQ(tw_search(gemm.kernel, TW_ANY, nullptr, 0, 4, 200, 0, &plans, nullptr), TW_OK);
+  ASSERT_EQ(tw_plans_size(plans), 4u);
+  std::vector<int64_t> values(4 * 7);
+  std::vector<int32_t> instructions(4);
+  ASSERT_EQ(tw_copy_plans(plans, values.data(), instructions.data(), nullptr, nullptr), TW_OK);
+  std::set<std::vector<int64_t>> tilings;
+  for (size_t i = 0; i < 4; ++i)
+    tilings.insert({instructions[i], values[i * 7], values[i * 7 + 1], values[i * 7 + 2]});
+  EXPECT_EQ(tilings.size(), 4u);
   tw_free(plans);
 }
 
@@ -198,10 +215,11 @@ TEST(CApi, DocumentsAndCode) {
   tw_text error = nullptr;
   const tw_status status =
       tw_emit(gemm.kernel, TW_MMA_SYNC, plan, 7, "sm_80", nullptr, &json, &error);
-  if (status == TW_UNSUPPORTED) // built without code generation
+  if (status == TW_UNSUPPORTED) { // built without code generation
     EXPECT_NE(taken(error).find("without code generation"), std::string::npos);
-  else
+  } else {
     EXPECT_NE(taken(json).find(".target sm_80"), std::string::npos) << taken(error);
+  }
   EXPECT_EQ(tw_open_kernel(gemm.model, gemm.device, nullptr, "cold", nullptr, &error),
             TW_BAD_INPUT);
   taken(error);

@@ -3,6 +3,7 @@
 #include "tools/c_api/status.h"
 #include "tools/tilewright/price_output.h"
 #include "tools/tilewright/resource_parts.h"
+#include "tools/tilewright/tilings.h"
 
 #include <cmath>
 
@@ -93,7 +94,7 @@ llvm::Error enumerate(tw_kernel handle, tw_instruction instruction, const int64_
 }
 
 llvm::Expected<PlanRanking> searchOne(const Kernel &kernel, Instruction instruction,
-                                      const PlanSearchOptions &searching) {
+                                      const PlanSearchOptions &searching, bool schedules) {
   PlanOptions options = kernel.plans.options;
   options.instruction = instruction;
   llvm::Expected<KernelPlans> plans =
@@ -101,11 +102,11 @@ llvm::Expected<PlanRanking> searchOne(const Kernel &kernel, Instruction instruct
                   kernel.device->calibration, options);
   if (!plans)
     return plans.takeError();
-  return plans->search(searching);
+  return schedules ? plans->search(searching) : cli::searchTilings(*plans, searching);
 }
 
 llvm::Error search(tw_kernel handle, tw_instruction instruction, const int64_t *fixed, size_t count,
-                   size_t top, size_t budget, tw_plans *place) {
+                   size_t top, size_t budget, bool schedules, tw_plans *place) {
   llvm::Expected<Call> call = Call::begin(handle, instruction, fixed, count);
   if (!call)
     return call.takeError();
@@ -120,8 +121,9 @@ llvm::Error search(tw_kernel handle, tw_instruction instruction, const int64_t *
     searching.maxPriced = budget;
   llvm::Expected<PlanRanking> ranking =
       call->spaces.size() == kernel.spaces.size()
-          ? kernel.plans.search(searching)
-          : searchOne(kernel, kernel.plans.spaces()[call->spaces.front()].instruction, searching);
+          ? schedules ? kernel.plans.search(searching) : cli::searchTilings(kernel.plans, searching)
+          : searchOne(kernel, kernel.plans.spaces()[call->spaces.front()].instruction, searching,
+                      schedules);
   if (!ranking)
     return ranking.takeError();
   auto plans = std::make_shared<Plans>();
@@ -303,9 +305,11 @@ tw_status tw_enumerate(tw_kernel kernel, tw_instruction instruction, const int64
 }
 
 tw_status tw_search(tw_kernel kernel, tw_instruction instruction, const int64_t *fixed,
-                    size_t count, size_t top, size_t budget, tw_plans *plans, tw_text *error) {
-  return guarded(error,
-                 [&] { return search(kernel, instruction, fixed, count, top, budget, plans); });
+                    size_t count, size_t top, size_t budget, int32_t schedules, tw_plans *plans,
+                    tw_text *error) {
+  return guarded(error, [&] {
+    return search(kernel, instruction, fixed, count, top, budget, schedules != 0, plans);
+  });
 }
 
 size_t tw_plans_size(tw_plans plans) {

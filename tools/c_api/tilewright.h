@@ -138,10 +138,11 @@ TW_API tw_status tw_nearest(tw_kernel kernel, tw_instruction instruction, const 
  * are powers of two and whole dims. `fixed`: as `values` above, or NULL. */
 TW_API tw_status tw_enumerate(tw_kernel kernel, tw_instruction instruction, const int64_t *fixed,
                               size_t count, size_t limit, tw_plans *plans, tw_text *error);
-/* The `top` fastest of them by predicted time, fastest first; `budget` as in tw_explore(). */
+/* The `top` fastest of them by predicted time, fastest first; `budget` as in tw_explore(). With
+ * `schedules` of 0 one of each tile sizes, else also other schedules of the same. */
 TW_API tw_status tw_search(tw_kernel kernel, tw_instruction instruction, const int64_t *fixed,
-                           size_t count, size_t top, size_t budget, tw_plans *plans,
-                           tw_text *error);
+                           size_t count, size_t top, size_t budget, int32_t schedules,
+                           tw_plans *plans, tw_text *error);
 /* The number of plans; 0 for a bad handle. */
 TW_API size_t tw_plans_size(tw_plans plans);
 /* Copies them out: tw_plans_size() times tw_parameter_count() values, row by row, and as many

@@ -164,12 +164,13 @@ Handle enumeratePlans(const Handle &kernel, int instruction, Values fixed, size_
   });
 }
 
-Handle searchPlans(const Handle &kernel, int instruction, Values fixed, size_t top, size_t budget) {
+Handle searchPlans(const Handle &kernel, int instruction, Values fixed, size_t top, size_t budget,
+                   bool schedules) {
   const int64_t *data = fixed.data();
   const size_t count = fixed.size();
   return opened<tw_plans>([&](tw_plans *plans, tw_text *error) {
     return tw_search(kernel.as<tw_kernel>(), asInstruction(instruction), data, count, top, budget,
-                     plans, error);
+                     schedules ? 1 : 0, plans, error);
   });
 }
 

@@ -5,11 +5,11 @@
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/explore_output.h"
 #include "tools/tilewright/plan_options.h"
+#include "tools/tilewright/tilings.h"
 
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <set>
 
 namespace tilewright::cli {
 
@@ -22,9 +22,6 @@ struct SuggestOptions {
   size_t top = 5, budget = PlanSearchOptions().maxPriced;
   bool schedules = false, json = false;
 };
-
-/// Best schedules of so many tilings are among so many plans times as many.
-constexpr size_t plansATiling = 32;
 
 /// What is asked, with all that the answer refers to.
 struct Suggestion {
@@ -50,16 +47,6 @@ llvm::Expected<Module> readFamily(const SuggestOptions &options) {
   if (!arguments)
     return arguments.takeError();
   return library->moduleOf(options.family, *arguments);
-}
-
-/// The first of each tiling: others with the same tile sizes are often within a hair of it.
-void keepOneATiling(std::vector<RankedPlan> &plans, size_t top) {
-  std::set<std::pair<Instruction, std::vector<int64_t>>> seen;
-  std::erase_if(plans, [&](const RankedPlan &each) {
-    return seen.size() >= top ||
-           !seen.insert({each.plan.instruction, tilingOf(each.plan.tiled->space, each.plan.values)})
-                .second;
-  });
 }
 
 llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
@@ -88,14 +75,13 @@ llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
     return plans.takeError();
   result.plans.emplace(std::move(*plans));
   PlanSearchOptions searching;
-  searching.top = options.schedules ? options.top : options.top * plansATiling;
+  searching.top = options.top;
   searching.maxPriced = options.budget;
-  llvm::Expected<PlanRanking> ranking = result.plans->search(searching);
+  llvm::Expected<PlanRanking> ranking =
+      options.schedules ? result.plans->search(searching) : searchTilings(*result.plans, searching);
   if (!ranking)
     return ranking.takeError();
   result.ranking = std::move(*ranking);
-  if (!options.schedules)
-    keepOneATiling(result.ranking.best, options.top);
   return llvm::Error::success();
 }
 

@@ -117,14 +117,20 @@ class Kernel:
         *,
         top: int = 5,
         budget: int = 2000,
+        schedules: bool = True,
         **fixed: int,
     ) -> Plans:
         """The ``top`` fastest plans by predicted time, the fastest first. ``budget`` plans are priced
-        in each of two passes."""
+        in each of two passes. Without ``schedules`` there is one plan for each tile sizes."""
         if top < 1 or budget < 1:
             raise InputError(f"top is {top} and budget {budget}; both must be at least 1")
         handle = _native.search_plans(
-            self._handle, instruction_number(instruction), self._numbers(fixed), top, budget
+            self._handle,
+            instruction_number(instruction),
+            self._numbers(fixed),
+            top,
+            budget,
+            schedules,
         )
         return self._plans(handle)
 

@@ -100,11 +100,12 @@ def family(name: str, /, **arguments: int | str) -> Model:
 def suggest(
     name: str, /, *, device: str | Device, top: int = 5, cache: str = "warm", **arguments: int | str
 ) -> Plans:
-    """The fastest plans of a bundled family on a device, by predicted time.
+    """The fastest plans of a bundled family on a device by predicted time, one for each tile sizes:
+    what ``tilewright suggest`` shows.
 
     >>> import tilewright
     >>> best = tilewright.suggest("gemm", m=4096, n=4096, k=4096, dtype="bf16", device="h100")[0]
     >>> best.instruction
     'wgmma'
     """
-    return family(name, **arguments).kernel(device, cache=cache).search(top=top)
+    return family(name, **arguments).kernel(device, cache=cache).search(top=top, schedules=False)

@@ -33,7 +33,13 @@ def enumerate_plans(
     kernel: Handle, instruction: int, fixed: NDArray[np.int64], limit: int, /
 ) -> Handle: ...
 def search_plans(
-    kernel: Handle, instruction: int, fixed: NDArray[np.int64], top: int, budget: int, /
+    kernel: Handle,
+    instruction: int,
+    fixed: NDArray[np.int64],
+    top: int,
+    budget: int,
+    schedules: bool,
+    /,
 ) -> Handle: ...
 def copy_plans(
     plans: Handle, parameters: int, /
