@@ -14,9 +14,9 @@
 namespace tilewright::cli {
 
 /// What the commands say of their MODEL.
-inline constexpr const char *modelHelp =
-    "HLO or StableHLO text or an HLO proto, plain or gzip, or a folder of --xla_dump_to; - is "
-    "standard input";
+inline constexpr const char *modelHelp = "HLO or StableHLO text, an HLO proto or ONNX, plain or "
+                                         "gzip, or a folder of --xla_dump_to; - is "
+                                         "standard input";
 
 /// Which of several modules a command is asked for.
 struct ModuleChoice {

@@ -209,6 +209,16 @@ TEST(HostileOnnx, FunctionsThatCallThemselves) {
   EXPECT_NE(refusalOf(text).find("nested over 64 deep"), std::string::npos) << refusalOf(text);
 }
 
+// An overload is named in a field that the library doesn't know: none of them is taken for another.
+TEST(HostileOnnx, FunctionsOfOneName) {
+  ::onnx::ModelProto m = twoNodes();
+  for (int i = 0; i < 2; ++i) {
+    m.add_functions()->set_domain("local");
+    m.mutable_functions(i)->set_name("f");
+  }
+  EXPECT_EQ(refusalOf(m.SerializeAsString()), "there are several functions 'f'");
+}
+
 TEST(HostileOnnx, TextThatIsWrongIsLocated) {
   const Diag diag = onnxDiag("<ir_version: 8, opset_import: [\"\" : 17]>\n"
                              "g (float[2] x) => (float[2] y) {\n  y = Relu(x\n}\n");

@@ -1,5 +1,5 @@
-// Loops become whiles; where steps are known and few and values change their shapes, or the body needs
-// the step's number, the steps stand one behind the other.
+// Loops become whiles; where steps are known and few and values change their shapes, or the body
+// needs the step's number, the steps stand one behind the other.
 #include "analysis/import/onnx/control.h"
 #include "analysis/import/onnx/proto.h"
 

@@ -74,8 +74,11 @@ llvm::Expected<Module> Reader::run() {
     opsets[domainOf(import.domain())] = import.version();
   if (opsets.empty() && model.ir_version() >= 3)
     fail("the model does not say which opset it is of");
-  for (const auto &function : model.functions())
-    functions[{domainOf(function.domain()), function.name()}] = &function;
+  for (const auto &function : model.functions()) // overloads are told apart by later versions only
+    if (!functions.emplace(std::pair(domainOf(function.domain()), function.name()), &function)
+             .second)
+      fail(fmt::format("there are several functions '{}'", excerpt(function.name())),
+           DiagClass::Unsupported);
   module.name = hloName(model.graph().name().empty() ? "model" : model.graph().name());
   Scope scope(computations.freshName("main"), nullptr, RegionKind::Function, nullptr, totals);
   entry = &scope;

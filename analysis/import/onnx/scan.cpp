@@ -31,8 +31,8 @@ bool readScan(Node &n, ScanText &scan) {
   const auto inputs = static_cast<int64_t>(n.inputCount());
   if (count < 1 || count > inputs || scan.body->input_size() != inputs ||
       scan.body->output_size() < inputs - count)
-    return n.fail(fmt::format("its body doesn't fit {} inputs, of which {} are scanned", inputs,
-                              count));
+    return n.fail(
+        fmt::format("its body doesn't fit {} inputs, of which {} are scanned", inputs, count));
   scan.scanned = static_cast<size_t>(count);
   scan.states = n.inputCount() - scan.scanned;
   scan.results = static_cast<size_t>(scan.body->output_size()) - scan.states;

@@ -83,8 +83,7 @@ bool lowerSlice(Node &n) {
   bool hasStarts = false, hasEnds = false, hasAxes = false;
   if (!n.isTensor(0) || !n.integersOfEither("starts", 1, hasStarts, starts) ||
       !n.integersOfEither("ends", 2, hasEnds, ends) ||
-      !n.integersOfEither("axes", 3, hasAxes, given) ||
-      (n.hasInput(4) && !n.integersOf(4, steps)))
+      !n.integersOfEither("axes", 3, hasAxes, given) || (n.hasInput(4) && !n.integersOf(4, steps)))
     return false;
   if (!hasAxes) {
     given.resize(starts.size());
@@ -136,10 +135,10 @@ OpId paddedBy(Node &n, OpId x, size_t dim, int64_t low, int64_t high, const std:
                                      : n.reverse(n.slice(x, dim, 1, low + 1), reversed));
   parts.push_back(x);
   if (high > 0)
-    parts.push_back(
-        mode == "edge"   ? edge(extent - 1, high)
-        : mode == "wrap" ? n.slice(x, dim, 0, high)
-                         : n.reverse(n.slice(x, dim, extent - 1 - high, extent - 1), reversed));
+    parts.push_back(mode == "edge" ? edge(extent - 1, high)
+                    : mode == "wrap"
+                        ? n.slice(x, dim, 0, high)
+                        : n.reverse(n.slice(x, dim, extent - 1 - high, extent - 1), reversed));
   return n.concatenate(parts, dim);
 }
 
@@ -169,10 +168,9 @@ bool lowerPad(Node &n) {
   for (size_t i = 0; i < places.size(); ++i) {
     const int64_t low = pads[i], high = pads[i + places.size()];
     const auto d = static_cast<size_t>(places[i]);
-    if (!isWithin(low, mostPadding) || !isWithin(high, mostPadding) ||
-        dims[d] + low + high < 0)
-      return n.fail(fmt::format("dim {} of {} elements is padded by {} and {}", d, dims[d], low,
-                                high));
+    if (!isWithin(low, mostPadding) || !isWithin(high, mostPadding) || dims[d] + low + high < 0)
+      return n.fail(
+          fmt::format("dim {} of {} elements is padded by {} and {}", d, dims[d], low, high));
     dense[d] = {low, high, 0};
   }
   OpId x = n.input(0);
@@ -183,7 +181,8 @@ bool lowerPad(Node &n) {
       const int64_t most = mode == "edge"   ? (dims[d] ? mostPadding : 0)
                            : mode == "wrap" ? dims[d]
                                             : dims[d] - 1;
-      if (std::min(dense[d].low, dense[d].high) < 0 || std::max(dense[d].low, dense[d].high) > std::max<int64_t>(0, most))
+      if (std::min(dense[d].low, dense[d].high) < 0 ||
+          std::max(dense[d].low, dense[d].high) > std::max<int64_t>(0, most))
         return n.refuse(fmt::format("dim {} of {} elements is padded by {} and {}, mode {}", d,
                                     dims[d], dense[d].low, dense[d].high, mode));
       x = paddedBy(n, x, d, dense[d].low, dense[d].high, mode);
