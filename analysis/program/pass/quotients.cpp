@@ -50,6 +50,7 @@ private:
         continue;
       node.opcode = Opcode::Multiply;
       divisor.value = reciprocalOf(divisor);
+      divisor.sources.clear(); // it is no op's element
       isFound = true;
     }
   }

@@ -117,12 +117,12 @@ TEST(Resources, AChainStagesItsRowsOnceAndItsScoresNowhere) {
   const Row rows[] = {
       {64, 64, 32, 4, 2, 8192 + 2 * (4096 + 4096), 8192 + 2 * (4096 + 4096) + 72},
       {128, 64, 64, 8, 3, 16384 + 3 * (8192 + 8192), 16384 + 3 * (8192 + 8192) + 104},
-      // 48 rows are 64, 24 keys 32; 8 columns are 16 of wgmma, where V has 1024 bytes
+      // 48 rows are 64, 24 keys 32; of wgmma V has 1024 bytes
       {48, 8, 24, 4, 1, 8192 + 4096 + 512, 8192 + 4096 + 1024 + 40},
-      // 80 keys: nothing to pad; 24 columns are 32 of wgmma
-      {16, 24, 80, 1, 2, 2048 + 2 * (10240 + 3840), 2048 + 2 * (10240 + 5120) + 72},
-      // all keys in one step: they are copied once, by mma.sync
-      {64, 64, 200, 4, 2, 8192 + 26624 + 26624, 8192 + 2 * (26624 + 26624) + 72}};
+      // 80 keys: nothing to pad
+      {16, 24, 80, 1, 2, 2048 + 2 * (10240 + 3840), 2048 + 2 * (10240 + 4096) + 72},
+      // all keys in one step: they are copied once
+      {64, 64, 200, 4, 2, 8192 + 26624 + 26624, 8192 + 26624 + 26624 + 24}};
   for (const Row &row : rows)
     for (Instruction instruction : {Instruction::Fma, Instruction::MmaSync, Instruction::Wgmma}) {
       const int64_t bytes = instruction == Instruction::Wgmma ? row.wgmma : row.mma;
