@@ -112,7 +112,7 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
     return lowerChain(spec, mode);
   if (code.kind == CodeKind::Dot || code.kind == CodeKind::Fused)
     return lowerProducts(spec, code.kind, mode);
-  if (spec.schedule.splitK != 1 && code.kind != CodeKind::Reduction)
+  if (spec.schedule.splitK != 1)
     return makeError(DiagClass::Unsupported,
                      "split_k {} without products of tiles, which it divides among CTAs{}",
                      spec.schedule.splitK, code.why.empty() ? "" : ": " + code.why);
@@ -123,8 +123,6 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
       return kernel;
     Diag refusal = takeDiag(kernel.takeError());
     if (refusal.cls != DiagClass::Unsupported)
-      return makeError(std::move(refusal));
-    if (spec.schedule.splitK != 1)
       return makeError(std::move(refusal));
     why = std::move(refusal.message);
   }
