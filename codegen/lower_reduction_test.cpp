@@ -277,7 +277,7 @@ TEST(LowerReduction, OneThreadForEachElementSaysWhy) {
   EXPECT_EQ(kernel->kind, "reduction"); // each result has operands of its own
   EXPECT_TRUE(kernel->notes.empty());
   expectPass(specFromHlo(pairs, {6}));
-  pairs.replace(pairs.find("add(a, c)"), 9, "add(a, d)");
+  pairs.replace(pairs.find("maximum(b, d)"), 13, "maximum(b, c)");
   auto loops = lowerKernel(specFromHlo(pairs, {6}), CodeMode::Emulation);
   ASSERT_TRUE(bool(loops));
   ASSERT_EQ(loops->notes.size(), 1u);
