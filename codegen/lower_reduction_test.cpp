@@ -121,31 +121,6 @@ TEST(LowerReduction, WholeTensorToAScalar) {
   expectPass(specFromHlo(hlo, {}, 4));
 }
 
-// CTAs share the steps of a row; the last adds up what all have left.
-TEST(LowerReduction, RowsThatCtasShare) {
-  for (const char *op : {"add", "multiply", "minimum", "maximum"})
-    for (const char *shape : {"f32[3000]", "f32[60,50]", "bf16[3,2000]"}) {
-      const std::string of(shape), type = of.substr(0, of.find('['));
-      const bool isTotal = type == "f32";
-      const std::string dims = !isTotal ? "1" : of.find(',') == std::string::npos ? "0" : "0,1";
-      std::string hlo = "HloModule m\nr { a = " + type + "[] parameter(0)\n b = " + type +
-                        "[] parameter(1)\n ROOT s = " + type + "[] " + op +
-                        "(a, b) }\nENTRY main {\n x = " + of + " parameter(0)\n i = " + type +
-                        "[] constant(1)\n ROOT s = " + type + (isTotal ? "[]" : "[3]") +
-                        " reduce(x, i), dimensions={" + dims + "}, to_apply=r\n}\n";
-      for (auto [warps, splits] : {std::pair<int64_t, int64_t>{1, 3}, {4, 8}}) {
-        KernelSpec spec =
-            specFromHlo(hlo, isTotal ? std::vector<int64_t>{} : std::vector<int64_t>{2}, warps);
-        spec.sequential = dims == "0,1"
-                              ? std::vector<KernelSpec::Sequential>{{"s", 0, 7}, {"s", 1, 50}}
-                              : std::vector<KernelSpec::Sequential>{{"s", 0, 64}};
-        spec.schedule.splitK = splits;
-        CheckOutcome outcome = expectPass(spec);
-        EXPECT_EQ(outcome.ctas, splits * (isTotal ? 1 : 2));
-      }
-    }
-}
-
 TEST(LowerReduction, AcrossRows) {
   std::string hlo = reducers + R"(ENTRY main {
   x = f32[70,50] parameter(0)
@@ -299,9 +274,14 @@ TEST(LowerReduction, OneThreadForEachElementSaysWhy) {
                       " ROOT g = f32[6] get-tuple-element(r), index=1\n}\n";
   auto kernel = lowerKernel(specFromHlo(pairs, {6}), CodeMode::Emulation);
   ASSERT_TRUE(bool(kernel));
-  ASSERT_EQ(kernel->notes.size(), 1u);
-  EXPECT_EQ(kernel->notes[0], "each element by loops of one thread: %r reduces several operands "
-                              "at once");
+  EXPECT_EQ(kernel->kind, "reduction"); // each result has operands of its own
+  EXPECT_TRUE(kernel->notes.empty());
+  expectPass(specFromHlo(pairs, {6}));
+  pairs.replace(pairs.find("maximum(b, d)"), 13, "maximum(b, c)");
+  auto loops = lowerKernel(specFromHlo(pairs, {6}), CodeMode::Emulation);
+  ASSERT_TRUE(bool(loops));
+  ASSERT_EQ(loops->notes.size(), 1u);
+  EXPECT_EQ(loops->notes[0].find("each element by loops of one thread: "), 0u);
 }
 
 // What a row needs again is held in registers if a thread has as many, and else read again.

@@ -10,8 +10,6 @@ namespace {
 /// Trips to L2 of a CTA that has left its partial sums in a workspace: they are there for all, it
 /// is counted.
 constexpr double fenceAndCount = 2;
-/// Slots of a sum of rows, few registers a thread, that its last CTA reads together.
-constexpr double slotsOfRows = 8;
 
 } // namespace
 
@@ -43,19 +41,16 @@ template <class Q> double FeatureExtractor<Q>::sumBytes(const InstanceView &v) {
 /// A split-K whose CTAs leave their sums in a workspace. Each passes a fence and counts itself,
 /// the last of a tile reads those of all, split by split, and writes the result.
 template <class Q> void FeatureExtractor<Q>::addPartialSums(const InstanceView &v, double width) {
-  // Each thread leaves a register at least, the ones that share a row the same.
-  const Q sums = (f.matrix ? v.elements : larger(v.elements, 32.0 * f.warps)) * sumBytes(v);
+  const Q sums = v.elements * sumBytes(v);
   const Q share = 1.0 / schedule.splitK;
-  const double counters = f.matrix ? double(dots.dots.size()) : 1;
-  const double together = f.matrix ? 1 : slotsOfRows;
   f.workspaceBytes += f.ctas * sums;
   f.outsideLoadBytes += sums;
   f.lastLoadBytes += (schedule.splitK - 1.0) * sums;
-  f.counterAtomics += counters;
-  f.lastRoundTrips += counters * (fenceAndCount + schedule.splitK / together);
+  f.counterAtomics += double(dots.dots.size());
+  f.lastRoundTrips += double(dots.dots.size()) * (fenceAndCount + schedule.splitK);
   f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
   f.storeBytes += sums + v.elements * width * v.valid * share;
-  f.epilogueSharedBytes += f.matrix ? 2 * v.elements * width * share : Q(0);
+  f.epilogueSharedBytes += 2 * v.elements * width * share;
   noteSegment(v, width);
 }
 

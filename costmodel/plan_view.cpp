@@ -207,16 +207,13 @@ private:
     }
   }
 
-  /// split-K divides the first contracted dim of the last dot, or the first one of a reduction
-  /// without dots.
+  /// split-K divides the first contracted dim of the last dot.
   std::vector<unsigned> splitParameters() const {
-    for (bool isOfDots : {true, false})
-      for (auto it = tiled.instances.rbegin(); it != tiled.instances.rend(); ++it)
-        if (Opcode opcode = graph[it->op].opcode;
-            !it->isInput && !it->reduces.empty() &&
-            (isOfDots ? opcode == Opcode::Dot || opcode == Opcode::Convolution
-                      : opcode == Opcode::Reduce))
-          return {it->reduces.front()};
+    for (auto it = tiled.instances.rbegin(); it != tiled.instances.rend(); ++it)
+      if (Opcode opcode = graph[it->op].opcode;
+          !it->isInput && (opcode == Opcode::Dot || opcode == Opcode::Convolution) &&
+          !it->reduces.empty())
+        return {it->reduces.front()};
     return {};
   }
 
@@ -226,12 +223,6 @@ private:
     v.op = &graph[instance.op];
     v.isInput = instance.isInput;
     // All that follows asks for the extents, the layout and the bytes of one tensor.
-    if (v.op->opcode == Opcode::Reduce && v.op->shape.isTuple && !v.op->shape.elements.empty()) {
-      auto one = std::make_shared<Op>(*v.op); // its results are of the same elements
-      one->shape = Shape(v.op->shape.elements.front());
-      v.op = one.get();
-      view.ofSeveral.push_back(std::move(one));
-    }
     if (v.op->shape.isTuple)
       return makeError(DiagClass::Unsupported,
                        "%{} ({}) has several results, which no price is for", v.op->name,

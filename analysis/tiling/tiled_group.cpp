@@ -3,7 +3,6 @@
 #include "analysis/affine/simplify.h"
 #include "analysis/ir/run_time_extents.h"
 #include "analysis/support/diag.h"
-#include "analysis/tiling/element_work.h"
 #include "analysis/tiling/loop_range.h"
 #include "analysis/tiling/propagate.h"
 
@@ -65,7 +64,6 @@ private:
   void makeParallelParameters(OpId root);
   TiledGroup finish();
   void findLoops(TiledGroup &out);
-  bool isOneReduction() const;
   /// split_k must not exceed the number of tiles of the sum.
   void limitSplit(TiledGroup &out);
   unsigned bypass(unsigned node) const;
@@ -344,16 +342,6 @@ void GroupTiler::limitSplit(TiledGroup &out) {
   }
 }
 
-/// A reduction of one operand is the only result, and nothing else of the group takes a loop.
-bool GroupTiler::isOneReduction() const {
-  size_t loops = 0;
-  for (OpId id : group.ops)
-    loops += takesLoop(graph[id].opcode);
-  const Op &root = graph[mainRoot];
-  return group.roots.size() == 1 && loops == 1 && root.opcode == Opcode::Reduce &&
-         root.operands.size() == 2 && !root.attrs.dimensions.empty();
-}
-
 TiledGroup GroupTiler::finish() {
   TiledGroup out;
   out.group = group;
@@ -365,9 +353,7 @@ TiledGroup GroupTiler::finish() {
   };
   const bool hasDot = std::any_of(group.ops.begin(), group.ops.end(), isDot);
   // Partial sums may be added only where nothing is computed from them afterwards.
-  const bool areDots = hasDot && std::all_of(group.roots.begin(), group.roots.end(), isDot);
-  const bool maySplit = areDots || isOneReduction();
-  constexpr int64_t mostDotSplits = 64, mostSplits = 256;
+  const bool maySplit = hasDot && std::all_of(group.roots.begin(), group.roots.end(), isDot);
   size_t wideDims = 0;
   for (const TileParameter &p : parallel)
     wideDims += p.extent > 1;
@@ -380,7 +366,7 @@ TiledGroup GroupTiler::finish() {
   };
   schedule("warps", 32);
   schedule("stages", rules.sequential.empty() ? 1 : 16);
-  schedule("split_k", areDots ? mostDotSplits : maySplit ? mostSplits : 1);
+  schedule("split_k", maySplit ? 64 : 1);
   schedule("group_m", hasDot && wideDims >= 2 ? 64 : 1);
 
   for (Node &node : nodes)

@@ -34,8 +34,7 @@ llvm::Expected<KernelSource> asOneKernel(const Module &module) {
     if (graph[id].opcode != Opcode::Parameter && ops.insert(id).second)
       work.insert(work.end(), graph[id].operands.begin(), graph[id].operands.end());
   }
-  llvm::Expected<Group> group =
-      makeGroup(graph, std::vector<OpId>(ops.begin(), ops.end()), roots);
+  llvm::Expected<Group> group = makeGroup(graph, std::vector<OpId>(ops.begin(), ops.end()), roots);
   if (!group)
     return group.takeError();
   KernelSource source;
@@ -91,9 +90,8 @@ void GroupFuzz::run(uint64_t seed) {
   auto plans = kernelPlans(module, *source, *device, calibration, {});
   if (!plans)
     return refuse(takeDiag(plans.takeError()).message);
-  ++kinds[std::string(toString(codeOf(module->entry(), *plans->spaces().front().tiled,
-                                      Instruction::MmaSync)
-                                   .kind))];
+  ++kinds[std::string(toString(
+      codeOf(module->entry(), *plans->spaces().front().tiled, Instruction::MmaSync).kind))];
   PlanSearchOptions searching;
   searching.maxPriced = 30;
   searching.top = 8;

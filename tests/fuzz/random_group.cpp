@@ -1,4 +1,5 @@
 #include "tests/fuzz/random_group.h"
+
 #include "tests/fuzz/random_generator.h"
 
 #include <algorithm>
@@ -45,9 +46,7 @@ private:
   static constexpr unsigned mostOps = 16;
   static constexpr size_t mostResults = 3;
 
-  int64_t extent() {
-    return dice.of<int64_t>({16, 16, 24, 32, 32, 48, 64, 17, 40, 8, 5, 1});
-  }
+  int64_t extent() { return dice.of<int64_t>({16, 16, 24, 32, 32, 48, 64, 17, 40, 8, 5, 1}); }
   std::vector<int64_t> tensorDims() {
     std::vector<int64_t> dims{extent(), extent()};
     if (batch > 0)
@@ -164,8 +163,8 @@ private:
         places.push_back(static_cast<int64_t>(i));
     GroupValue wide = result;
     wide.dims = a.dims;
-    wide = emit(wide, fmt::format("broadcast({}), dimensions={{{}}}", result.name,
-                                  fmt::join(places, ",")));
+    wide = emit(
+        wide, fmt::format("broadcast({}), dimensions={{{}}}", result.name, fmt::join(places, ",")));
     GroupValue both = a;
     both.isExact = false;
     both = emit(both, fmt::format("subtract({}, {})", a.name, wide.name));
@@ -191,9 +190,9 @@ private:
     }
     case 4: {
       const GroupValue other = parameter(a.type, a.dims);
-      return emit(result, fmt::format("{}({}, {})",
-                                      dice.of<std::string>({"add", "maximum", "subtract"}), a.name,
-                                      other.name));
+      return emit(result,
+                  fmt::format("{}({}, {})", dice.of<std::string>({"add", "maximum", "subtract"}),
+                              a.name, other.name));
     }
     default: {
       for (const GroupValue &each : used)
@@ -207,8 +206,8 @@ private:
     }
   }
 
-  /// The last value, and others of its dims beside it; now and then some of other dims, which may be
-  /// results of one kernel with it or not. The rest is dead code.
+  /// The last value, and others of its dims beside it; now and then some of other dims, which may
+  /// be results of one kernel with it or not. The rest is dead code.
   void keepResults() {
     const std::vector<int64_t> dims = open.back().dims;
     const bool isMixed = dice.oneIn(8);

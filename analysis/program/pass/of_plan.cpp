@@ -274,9 +274,6 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   if (!isElementwise && !hasDotBy(out.last())) {
     if (llvm::Error error = addReductionPasses(out))
       return error;
-    if (llvm::Error error = addSplit(out, plan))
-      return error;
-    out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
     return out;
   }
   if (!isElementwise)
@@ -316,8 +313,6 @@ static llvm::Error addPassesOfVariant(PlanProgram &out, const Graph &graph,
   if (!hasDotBy(out.last())) {
     if (llvm::Error error = addReductionPasses(out))
       return error;
-    if (group.space.find("split_k")->largest() > 1)
-      return addPlain(out, "split", split(out.last()));
     return llvm::Error::success();
   }
   constexpr int64_t anyLanes = 128;

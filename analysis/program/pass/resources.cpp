@@ -75,9 +75,7 @@ public:
 
   void add(const program::GroupProgram &each, bool isOfDots) {
     if (!each.refusal.empty() && !isOfDots) // loops of threads are left
-      return require(each.when,
-                     Formula::lessEqual(group.space.find("split_k")->size, context.constant(1)),
-                     each.refusal);
+      return;
     if (!each.refusal.empty())
       return require(each.when, Formula::constant(false), each.refusal);
     const OverParameters over(each.program, group);
@@ -86,10 +84,6 @@ public:
       Expr &sum = items.try_emplace(item.name, context.constant(0)).first->second;
       sum = select(each.when, over(item.bytes), sum);
     }
-    const TileParameter &split = *group.space.find("split_k");
-    if (!isOfDots && split.largest() > 1 && !each.program.splitVariable())
-      require(each.when, Formula::lessEqual(split.size, context.constant(1)),
-              "CTAs share the steps of a loop, and a tile that covers the row has none");
     if (!isOfDots)
       return;
     Expr live = context.constant(0);
