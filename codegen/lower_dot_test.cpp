@@ -301,14 +301,27 @@ TEST(LowerDot, OtherGroupsAreLoops) {
   ROOT r = f32[5,36] reshape(d)
 )",
          {2, 36}, "dim 1 of %r runs over several sides of %d at once");
-  passes(R"(
-  a = f32[24,16] parameter(0)
-  b = f32[16,40] parameter(1)
-  d = f32[24,40] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  zero = f32[] constant(0)
-  ROOT r = f32[24] reduce(d, zero), dimensions={1}, to_apply=add
-)",
-         {8}, "%r is beside %d, and products of tiles are made of one dot alone");
+}
+
+// A reduction of a dot's result is made of its tiles.
+TEST(LowerDot, RowsOfItsResultAreSummedBesideIt) {
+  KernelSpec spec = specFromHlo("HloModule m\n"
+                                "add { x = f32[] parameter(0)\n"
+                                " y = f32[] parameter(1)\n"
+                                " ROOT s = f32[] add(x, y) }\n"
+                                "ENTRY main {\n"
+                                " a = f32[24,16] parameter(0)\n"
+                                " b = f32[16,40] parameter(1)\n"
+                                " d = f32[24,40] dot(a, b), lhs_contracting_dims={1}, "
+                                "rhs_contracting_dims={0}\n"
+                                " zero = f32[] constant(0)\n"
+                                " ROOT r = f32[24] reduce(d, zero), dimensions={1}, to_apply=add\n"
+                                "}\n",
+                                {8});
+  auto kernel = lowerKernel(spec, CodeMode::Device);
+  ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+  EXPECT_TRUE(kernel->notes.empty());
+  expectPass(spec);
 }
 
 } // namespace
