@@ -84,6 +84,18 @@ ENTRY main {
                        {24, 32}, 32, 2, 2));
 }
 
+// A decoding step: no rows for a matrix instruction.
+TEST(LowerChain, OneQueryIsMadeByFma) {
+  KernelSpec spec = chainSpec(attention(3, 1, 64, 32, 32), {1, 1, 32}, 16, 2, 2);
+  auto kernel = lowerKernel(spec, CodeMode::Device);
+  ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+  ASSERT_EQ(kernel->notes.size(), 1u);
+  EXPECT_NE(kernel->notes[0].find("fma in place of mma.sync"), std::string::npos)
+      << kernel->notes[0];
+  const CheckOutcome outcome = checkKernel(spec);
+  EXPECT_EQ(outcome.status, CheckOutcome::Status::Pass) << outcome.reason;
+}
+
 TEST(LowerChain, RefusalsSayWhy) {
   auto reason = [](KernelSpec spec) {
     CheckOutcome outcome = checkKernel(spec);

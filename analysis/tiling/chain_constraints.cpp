@@ -271,6 +271,28 @@ std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops) {
   return found;
 }
 
+bool hasCommonRows(const Graph &graph, std::span<const OpId> ops) {
+  const std::optional<TwoDots> dots = twoDots(graph, ops);
+  if (!dots)
+    return false;
+  const Op &second = graph[dots->second];
+  const DotDims &d = second.attrs.dot;
+  const bool isLeft = dots->scoresSide == 0;
+  const Shape &scores = graph[second.operands[dots->scoresSide]].shape;
+  std::set<int64_t> others;
+  for (const std::vector<int64_t> *dims :
+       {isLeft ? &d.lhsBatch : &d.rhsBatch, isLeft ? &d.lhsContracting : &d.rhsContracting})
+    others.insert(dims->begin(), dims->end());
+  for (OpId id : ops)
+    if (graph[id].opcode == Opcode::Reduce &&
+        graph[graph[id].operands[0]].shape.dims == scores.dims)
+      others.insert(graph[id].attrs.dimensions.begin(), graph[id].attrs.dimensions.end());
+  for (size_t dim = 0; dim < scores.dims.size(); ++dim)
+    if (scores.dims[dim] > 1 && !others.count(static_cast<int64_t>(dim)))
+      return true;
+  return false;
+}
+
 ChainSizes chainSizes(const Graph &graph, const TiledGroup &group, const TwoDots &dots) {
   const Expr one = group.space.parameters.front().size.context().constant(1);
   ChainSizes sizes{one, one, one, one, one};
