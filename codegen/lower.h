@@ -18,7 +18,4 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode);
 /// The same for a plan.
 llvm::Expected<KernelModule> lowerPlan(const KernelPlan &plan, CodeMode mode);
 
-/// Dynamic shared memory that any target allows a CTA, at most.
-constexpr int64_t maxSharedBytes = 227 * 1024;
-
 } // namespace tilewright

@@ -99,7 +99,9 @@ class Errors(unittest.TestCase):
             tilewright.Device("h1000")
         with self.assertRaisesRegex(errors.InputError, "did you mean 'gemm'"):
             tilewright.family("gem", m=1)
-        with self.assertRaisesRegex(errors.UnsupportedError, "ONNX"):
+        with self.assertRaisesRegex(errors.UnsupportedError, "bytecode"):
+            tilewright.parse(b"ML\xefR\x0dStableHLO_v1.0.0\x00", name="m.mlirbc")
+        with self.assertRaisesRegex(errors.InputError, "which opset"):
             tilewright.parse(b"\x08\x07\x12\x07pytorch\x1a\x031.0:\x00", name="m.onnx")
         with self.assertRaisesRegex(errors.InputError, "needs k, as in"):
             tilewright.family("gemm", m=1, n=1, dtype="bf16")
