@@ -188,9 +188,9 @@ llvm::Error Interpreter::runItem(const std::vector<int64_t> &tile, int64_t split
 
 llvm::Error Interpreter::finish() {
   countShared();
-  int64_t warps = warpCount() + (program.producerWarps ? number(program.producerWarps) : 0);
-  for (int64_t warp = 0; warp < warps; ++warp)
-    add(Count::Threads, 32);
+  add(Count::Threads, saturatingProduct(warpCount(), 32));
+  if (program.producerWarps)
+    add(Count::Threads, saturatingProduct(number(program.producerWarps), 32));
   llvm::Error bad = llvm::Error::success();
   forEachOp(program.body, [&](const Op &op, const LoopNest &) {
     const auto *store = op.as<StoreOp>();

@@ -163,8 +163,10 @@ void Interpreter::countShared() {
       continue;
     const Elements &slot = slots[b].front();
     int64_t last = number(program[buffer.order.back()].extent);
-    int64_t bits = slot.box.size / last * (last + buffer.padElements) *
-                   static_cast<int64_t>(bitWidth(buffer.type));
+    constexpr int64_t mostPadding = int64_t{1} << 40;
+    int64_t row = saturatingProduct(last + std::min<int64_t>(buffer.padElements, mostPadding),
+                                    static_cast<int64_t>(bitWidth(buffer.type)));
+    int64_t bits = saturatingProduct(slot.box.size / last, row);
     int64_t bytes = (bits + 7) / 8,
             unit = buffer.swizzle != 0 && program.producerWarps ? 1024 : 128;
     while (bytes % unit != 0)

@@ -215,3 +215,19 @@ TEST(ProgramOps, FaultsOfAProgramAreLocated) {
   EXPECT_EQ(takeDiag(missing.takeError()).message,
             "parameter x is f32[4], the input given is missing");
 }
+
+/// What the verifier refuses still has folds, which a report shows beside the lines.
+TEST(ProgramOps, FoldsOfAccessesWithOtherIndicesThanDims) {
+  for (const char *index : {"i", "i, j, i", "i, j, i, j"}) {
+    const std::string text = fmt::format("kernel k(x: f32[8, 4]) -> y: f32[8, 4]\n"
+                                         "warps 1\n"
+                                         "axis i < 8, j < 4\n"
+                                         "a = load x[{}] @ flat(1)\n"
+                                         "store y[i, j] = a\n",
+                                         index);
+    llvm::Expected<Program> program = parseProgram(text, "k");
+    ASSERT_TRUE(bool(program)) << takeDiag(program.takeError()).str();
+    EXPECT_FALSE(verify(*program).violations.empty()) << index;
+    EXPECT_FALSE(foldsOf(*program).requestsAreExact) << index;
+  }
+}

@@ -210,6 +210,8 @@ private:
   /// All lanes that count are elements of the tensor, as far as intervals tell.
   bool staysInside(const Access &access) const {
     const std::vector<Expr> &dims = p[access.tensor].dims;
+    if (dims.size() != access.index.size())
+      return false; // which the verifier refuses
     for (size_t d = 0; d < access.index.size(); ++d) {
       const Expr dim = p.resolved(dims[d]);
       if (!dim.isConstant())
