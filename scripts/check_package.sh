@@ -2,6 +2,7 @@
 # Tries the packages of scripts/package.sh out where nothing else is: the .deb and the wheel in an
 # empty Debian of their own each, the wheel in an empty virtual environment as well.
 # Usage: scripts/check_package.sh [deb] [wheel]   (needs root and the network; minutes)
+# $DEBIAN_MIRROR names a mirror other than debootstrap's own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -10,7 +11,7 @@ kinds=("$@")
 ((${#kinds[@]} > 0)) || kinds=(deb wheel)
 deb=$(ls build/packages/*.deb 2>/dev/null | head -1) wheel=$(ls build/packages/*.whl 2>/dev/null | head -1)
 scripts/bootstrap.sh --package
-suite=bookworm mirror=http://deb.debian.org
+suite=bookworm
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -18,15 +19,10 @@ trap 'rm -rf "$work"' EXIT
 base=build/packages/$suite.tar
 if [[ ! -s $base ]]; then
   echo "making an empty Debian ($suite)"
-  debootstrap --variant=minbase "$suite" "$work/base" "$mirror/debian" >"$work/debootstrap.log" || {
+  debootstrap --variant=minbase "$suite" "$work/base" ${DEBIAN_MIRROR:+"$DEBIAN_MIRROR"} >"$work/debootstrap.log" || {
     tail -5 "$work/debootstrap.log"
     exit 1
   }
-  cat >"$work/base/etc/apt/sources.list" <<SOURCES
-deb $mirror/debian $suite main
-deb $mirror/debian $suite-updates main
-deb $mirror/debian-security $suite-security main
-SOURCES
   cp -L /etc/resolv.conf "$work/base/etc/resolv.conf"
   tar -C "$work/base" -cf "$base.part" . && mv "$base.part" "$base"
   rm -rf "$work/base"

@@ -231,3 +231,19 @@ TEST(ProgramOps, FoldsOfAccessesWithOtherIndicesThanDims) {
     EXPECT_FALSE(foldsOf(*program).requestsAreExact) << index;
   }
 }
+
+/// Numbers that no machine has are counted up to a bound, and never wrap around.
+TEST(ProgramOps, PaddingBeyondAllMemoryIsCounted) {
+  const Program program = parsed("kernel k(x: f32[8]) -> y: f32[8]\n"
+                                 "warps 1\n"
+                                 "axis i < 8\n"
+                                 "shared S: f32[i] pad 9223372036854775807\n"
+                                 "a = load x[i] @ flat(1)\n"
+                                 "write S <- a\n"
+                                 "b = read S @ flat(1)\n"
+                                 "store y[i] = b\n");
+  SizeDice dice(1);
+  llvm::Expected<RunResult> run = interpret(program, std::vector<Tensor>{filled({8}, dice.word())});
+  ASSERT_TRUE(bool(run)) << takeDiag(run.takeError()).str();
+  EXPECT_GT(run->counts[Count::SharedBytes], int64_t{1} << 40);
+}

@@ -103,4 +103,21 @@ PlanScorer &scorerOf(Kernel &kernel, size_t space) {
   return *scorer;
 }
 
+llvm::Expected<Call> Call::begin(tw_kernel handle, tw_instruction instruction,
+                                 const int64_t *values, size_t count) {
+  auto kernel = objectOf<Kernel>(handle);
+  if (!kernel)
+    return kernel.takeError();
+  Call call{*kernel, std::unique_lock((*kernel)->mutex), {}, {}};
+  llvm::Expected<std::vector<size_t>> spaces = spacesOf(**kernel, instruction);
+  if (!spaces)
+    return spaces.takeError();
+  call.spaces = std::move(*spaces);
+  llvm::Expected<Choice> choice = choiceOf(**kernel, values, count);
+  if (!choice)
+    return choice.takeError();
+  call.choice = std::move(*choice);
+  return call;
+}
+
 } // namespace tilewright::capi

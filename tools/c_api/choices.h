@@ -32,4 +32,15 @@ llvm::Expected<const ConstraintSystem *> systemOf(Kernel &kernel, size_t space);
 llvm::Expected<const CompiledSystem *> compiledOf(Kernel &kernel, size_t space);
 PlanScorer &scorerOf(Kernel &kernel, size_t space);
 
+/// The kernel and the spaces of a call, and the choice, with the kernel locked.
+struct Call {
+  std::shared_ptr<Kernel> kernel;
+  std::unique_lock<std::mutex> lock;
+  std::vector<size_t> spaces;
+  Choice choice;
+
+  static llvm::Expected<Call> begin(tw_kernel handle, tw_instruction instruction,
+                                    const int64_t *values, size_t count);
+};
+
 } // namespace tilewright::capi

@@ -137,28 +137,22 @@ llvm::Error isFeasible(tw_kernel handle, tw_instruction instruction, const int64
                        size_t count, tw_verdict *feasible, tw_text *why) {
   if (why)
     *why = nullptr;
-  auto object = objectOf<Kernel>(handle);
-  if (!object)
-    return object.takeError();
+  llvm::Expected<Call> call = Call::begin(handle, instruction, values, count);
+  if (!call)
+    return call.takeError();
   if (!feasible)
     return noPlace("feasible");
-  Kernel &kernel = **object;
-  const std::lock_guard lock(kernel.mutex);
-  llvm::Expected<std::vector<size_t>> spaces = spacesOf(kernel, instruction);
-  if (!spaces)
-    return spaces.takeError();
-  llvm::Expected<Choice> choice = choiceOf(kernel, values, count);
-  if (!choice)
-    return choice.takeError();
+  Kernel &kernel = *call->kernel;
+  const Choice &choice = call->choice;
   std::vector<int64_t> point;
-  for (const std::optional<int64_t> &value : *choice)
+  for (const std::optional<int64_t> &value : choice)
     if (value)
       point.push_back(*value);
-  const bool isPoint = point.size() == choice->size();
+  const bool isPoint = point.size() == choice.size();
 
   Verdict most = Verdict::No;
   Reasons reasons;
-  for (size_t space : *spaces) {
+  for (size_t space : call->spaces) {
     Verdict verdict = Verdict::No;
     if (isPoint) {
       llvm::Expected<Verdict> answer = verdictOfPoint(kernel, space, point);
@@ -167,7 +161,7 @@ llvm::Error isFeasible(tw_kernel handle, tw_instruction instruction, const int64
       verdict = *answer;
     }
     if (!isPoint || (verdict != Verdict::Yes && why)) {
-      llvm::Expected<Explanation> answer = explanationOf(kernel, space, *choice, why != nullptr);
+      llvm::Expected<Explanation> answer = explanationOf(kernel, space, choice, why != nullptr);
       if (!answer)
         return answer.takeError();
       std::vector<std::string> lines;
@@ -196,26 +190,20 @@ llvm::Error isFeasible(tw_kernel handle, tw_instruction instruction, const int64
 
 llvm::Error findNearest(tw_kernel handle, tw_instruction instruction, const int64_t *values,
                         size_t count, int64_t *to) {
-  auto object = objectOf<Kernel>(handle);
-  if (!object)
-    return object.takeError();
+  llvm::Expected<Call> call = Call::begin(handle, instruction, values, count);
+  if (!call)
+    return call.takeError();
   if (!to)
     return noPlace("nearest");
-  Kernel &kernel = **object;
-  const std::lock_guard lock(kernel.mutex);
-  llvm::Expected<std::vector<size_t>> spaces = spacesOf(kernel, instruction);
-  if (!spaces)
-    return spaces.takeError();
-  llvm::Expected<Choice> choice = choiceOf(kernel, values, count);
-  if (!choice)
-    return choice.takeError();
+  Kernel &kernel = *call->kernel;
+  const Choice &choice = call->choice;
   std::optional<Nearest> best;
   bool isNone = true;
-  for (size_t space : *spaces) {
+  for (size_t space : call->spaces) {
     llvm::Expected<ConstraintSystem> system = askedOf(kernel, space);
     if (!system)
       return system.takeError();
-    llvm::Expected<Nearest> nearest = nearestFeasible(*system, *choice);
+    llvm::Expected<Nearest> nearest = nearestFeasible(*system, choice);
     if (!nearest)
       return nearest.takeError();
     isNone &= nearest->found == Verdict::No;

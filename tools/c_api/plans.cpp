@@ -16,31 +16,6 @@ namespace {
 /// Plans that a scorer is given at once: their sizes stay in the cache of a core.
 constexpr size_t mostAtOnce = size_t(1) << 12;
 
-/// The kernel and the spaces of a call, and the choice, with the kernel locked.
-struct Call {
-  std::shared_ptr<Kernel> kernel;
-  std::unique_lock<std::mutex> lock;
-  std::vector<size_t> spaces;
-  Choice choice;
-
-  static llvm::Expected<Call> begin(tw_kernel handle, tw_instruction instruction,
-                                    const int64_t *values, size_t count) {
-    auto kernel = objectOf<Kernel>(handle);
-    if (!kernel)
-      return kernel.takeError();
-    Call call{*kernel, std::unique_lock((*kernel)->mutex), {}, {}};
-    llvm::Expected<std::vector<size_t>> spaces = spacesOf(**kernel, instruction);
-    if (!spaces)
-      return spaces.takeError();
-    call.spaces = std::move(*spaces);
-    llvm::Expected<Choice> choice = choiceOf(**kernel, values, count);
-    if (!choice)
-      return choice.takeError();
-    call.choice = std::move(*choice);
-    return call;
-  }
-};
-
 void describe(Plans &plans, const PlanCounts &counts, bool isComplete, const std::string &refusal,
               Json limiters) {
   Json document = cli::newDocument("plans");
