@@ -9,7 +9,9 @@ cd "$(dirname "$0")/.."
 ((EUID == 0)) || { echo "error: an empty Debian is made as root" >&2; exit 2; }
 kinds=("$@")
 ((${#kinds[@]} > 0)) || kinds=(deb wheel)
-deb=$(ls build/packages/*.deb 2>/dev/null | head -1) wheel=$(ls build/packages/*.whl 2>/dev/null | head -1)
+shopt -s nullglob # none of a kind is said where it is needed
+debs=(build/packages/*.deb) wheels=(build/packages/*.whl)
+deb=${debs[0]:-} wheel=${wheels[0]:-}
 scripts/bootstrap.sh --package
 suite=bookworm
 work=$(mktemp -d)
@@ -23,6 +25,13 @@ if [[ ! -s $base ]]; then
     tail -5 "$work/debootstrap.log"
     exit 1
   }
+  # Updates and security, where newer LLVMs are, stand beside what debootstrap took.
+  mirror=$(awk '$1 == "deb" { print $2; exit }' "$work/base/etc/apt/sources.list")
+  cat >"$work/base/etc/apt/sources.list" <<SOURCES
+deb $mirror $suite main
+deb $mirror $suite-updates main
+deb ${mirror%/}-security $suite-security main
+SOURCES
   cp -L /etc/resolv.conf "$work/base/etc/resolv.conf"
   tar -C "$work/base" -cf "$base.part" . && mv "$base.part" "$base"
   rm -rf "$work/base"
