@@ -1,9 +1,9 @@
 // tilewright explore: partitions models into kernels and finds the best plans of each by predicted
 // time.
-#include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
 #include "analysis/support/digest.h"
 #include "costmodel/link.h"
+#include "tools/explore/explore.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
 #include "codegen/lower.h"
 #include "codegen/target.h"

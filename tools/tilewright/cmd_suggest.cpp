@@ -1,6 +1,6 @@
 // tilewright suggest: the best plans of a bundled family, in one line.
-#include "analysis/explore/prepared_model.h"
 #include "costmodel/templates.h"
+#include "tools/explore/prepared_model.h"
 #include "tools/tilewright/device_output.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/explore_output.h"
