@@ -175,7 +175,7 @@ void addSuggest(CLI::App &app, Selection &selection) {
   command->add_option("FAMILY", options->family, "Family name")->required();
   command->add_option("ARGUMENT", options->arguments, "NAME=VALUE: sizes and data type")
       ->required();
-  command->add_option("--device", options->device, "Device name or JSON file")
+  command->add_option("-d,--device", options->device, "Device name or JSON file")
       ->capture_default_str();
   addPlanChoices(*command, options->plans);
   command->add_option("--top", options->top, "Plans to show, the best of each tile size")

@@ -312,7 +312,7 @@ void addTile(CLI::App &app, Selection &selection) {
       ->expected(1)
       ->take_all();
   CLI::Option *device = command->add_option(
-      "--device", options->device, "Also respect the limits of a device: a name or a JSON file");
+      "-d,--device", options->device, "Also respect the limits of a device: a name or a JSON file");
   addPlanChoices(*command, options->plans);
   for (CLI::Option *each : {options->plans.calibrationOption, options->plans.cacheOption,
                             options->plans.instructionOption})
