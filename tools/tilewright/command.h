@@ -72,5 +72,6 @@ void addDevices(CLI::App &app, Selection &selection);
 void addCalibrations(CLI::App &app, Selection &selection);
 void addFamilies(CLI::App &app, Selection &selection);
 void addSuggest(CLI::App &app, Selection &selection);
+void addAudit(CLI::App &app, Selection &selection);
 
 } // namespace tilewright::cli

@@ -57,6 +57,7 @@ int main(int argc, char **argv) {
   addCalibrations(app, selection);
   addFamilies(app, selection);
   addSuggest(app, selection);
+  addAudit(app, selection);
   addCommonParts(app, selection);
 
   try {
