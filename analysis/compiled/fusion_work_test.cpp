@@ -11,8 +11,8 @@ FusionWork workOf(const std::string &text, bool isByTile = false) {
 }
 
 TEST(FusionWork, ReadsAndWritesEachElementOnce) {
-  const FusionWork work = workOf(fusionText(
-      "  ROOT s = f32[64,32] add(p0, p1)\n", {"f32[64,32]", "f32[64,32]"}, "f32[64,32]"));
+  const FusionWork work = workOf(fusionText("  ROOT s = f32[64,32] add(p0, p1)\n",
+                                            {"f32[64,32]", "f32[64,32]"}, "f32[64,32]"));
   ASSERT_EQ(work.operands.size(), 2u);
   for (const FusionOperand &operand : work.operands)
     EXPECT_EQ(operand.bytes, 64 * 32 * 4);

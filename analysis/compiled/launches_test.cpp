@@ -1,5 +1,4 @@
 #include "analysis/compiled/testing/compiled.h"
-
 #include "analysis/import/import_file.h"
 
 #include <fstream>
@@ -15,8 +14,8 @@ LaunchDims dimsOf(const std::string &text) {
 }
 
 TEST(Launches, LoopsTakeFourElementsAThreadWhereThereAreEnough) {
-  const LaunchDims small = dimsOf(
-      fusionText("  ROOT n = f32[1000] negate(p0)\n", {"f32[1000]"}, "f32[1000]"));
+  const LaunchDims small =
+      dimsOf(fusionText("  ROOT n = f32[1000] negate(p0)\n", {"f32[1000]"}, "f32[1000]"));
   EXPECT_EQ(small.kind, LaunchKind::Loop);
   EXPECT_EQ(small.ctas, 8);
   EXPECT_EQ(small.threads, 128);
@@ -24,8 +23,8 @@ TEST(Launches, LoopsTakeFourElementsAThreadWhereThereAreEnough) {
       dimsOf(fusionText("  ROOT n = f32[30] negate(p0)\n", {"f32[30]"}, "f32[30]"));
   EXPECT_EQ(tiny.ctas, 1);
   EXPECT_EQ(tiny.threads, 64);
-  const LaunchDims large = dimsOf(
-      fusionText("  ROOT n = f32[1048576] negate(p0)\n", {"f32[1048576]"}, "f32[1048576]"));
+  const LaunchDims large =
+      dimsOf(fusionText("  ROOT n = f32[1048576] negate(p0)\n", {"f32[1048576]"}, "f32[1048576]"));
   EXPECT_EQ(large.ctas, 1048576 / 4 / 128);
 }
 

@@ -1,5 +1,6 @@
 #include "analysis/compiled/places.h"
 
+#include "analysis/compiled/arena.h"
 #include "analysis/indexing/trip_count.h"
 #include "analysis/ir/free_view.h"
 #include "analysis/support/diag.h"
@@ -15,17 +16,6 @@ namespace {
 /// Nested loops and branches deeper than this are not followed, and more ops are not placed: calls
 /// of calls can multiply them without bound.
 constexpr size_t mostDepth = 32, mostOps = size_t(1) << 21;
-constexpr int64_t alignment = 128;
-
-/// A piece of memory, before it has an address.
-struct Buffer {
-  int64_t bytes = 0;
-  bool isTemporary = false;
-  size_t first = 0, last = 0; ///< launches that touch it
-  size_t within;              ///< the buffer that it takes the place of; itself: none
-  uint32_t space = 0;
-  int64_t offset = 0;
-};
 
 /// Buffers of the leaves of an op's value.
 using Parts = std::vector<size_t>;
@@ -45,8 +35,8 @@ public:
           entry.loc, fmt::format("the computations that are called hold more than {} ops", mostOps),
           DiagClass::BudgetSpent));
     for (size_t buffer : results)
-      buffers[rootOf(buffer)].isTemporary = false;
-    assignAddresses();
+      arena.setLasting(buffer);
+    arena.assignAddresses();
     for (size_t i = 0; i < schedule.launches.size(); ++i)
       addAccesses(schedule.launches[i], touched[i]);
     return std::move(schedule);
@@ -59,25 +49,10 @@ private:
     Parts results;
   };
 
-  size_t addBuffer(double bytes, bool isTemporary) {
-    Buffer buffer;
-    buffer.bytes = int64_t(bytes);
-    buffer.isTemporary = isTemporary;
-    buffer.first = buffer.last = schedule.launches.size();
-    buffer.within = buffers.size();
-    buffers.push_back(buffer);
-    return buffers.size() - 1;
-  }
-
-  size_t rootOf(size_t buffer) const {
-    while (buffers[buffer].within != buffer)
-      buffer = buffers[buffer].within;
-    return buffer;
-  }
-
   void addLeaves(const Shape &shape, bool isTemporary, Parts &parts) {
     if (!shape.isTuple)
-      return parts.push_back(addBuffer(bytesOf(shape), isTemporary));
+      return parts.push_back(
+          arena.add(int64_t(bytesOf(shape)), isTemporary, schedule.launches.size()));
     for (const Shape &element : shape.elements)
       addLeaves(element, isTemporary, parts);
   }
@@ -183,12 +158,11 @@ private:
       if (called.role == CallRole::Body) {
         const Parts made = place(called.graph, {state}, loop.body, depth + 1);
         for (size_t i = 0; i < made.size() && i < state.size(); ++i)
-          putInto(made[i], state[i]);
+          arena.putInto(made[i], state[i]);
       }
     for (size_t buffer : state) { // lives as long as the loop
-      Buffer &root = buffers[rootOf(buffer)];
-      root.first = std::min(root.first, from);
-      root.last = std::max(root.last, schedule.launches.size());
+      arena.touch(buffer, from);
+      arena.touch(buffer, schedule.launches.size());
     }
     if (!loop.body.empty() && loop.trips > 0)
       items.push_back(std::move(loop));
@@ -241,7 +215,7 @@ private:
     Touched now{operandsOf(op, parts), {}};
     for (const Parts &operand : now.operands)
       for (size_t buffer : operand)
-        touch(buffer, index);
+        arena.touch(buffer, index);
     now.results = ownParts(op.shape, true);
     if (isFusion)
       shareResults(op, launch, now, index);
@@ -251,95 +225,35 @@ private:
     return now.results;
   }
 
-  void touch(size_t buffer, size_t launch) {
-    Buffer &root = buffers[rootOf(buffer)];
-    root.last = std::max(root.last, launch);
-    buffers[buffer].last = std::max(buffers[buffer].last, launch);
-  }
-
-  /// Updates lie in their operand's buffer; what a loop over elements makes may, see
-  /// assignAddresses().
+  /// Updates lie in their operand's buffer; what a loop over elements makes may lie
+  /// in that of an operand that dies.
   void shareResults(const Op &op, const Launch &launch, Touched &now, size_t index) {
     for (size_t i = 0; i < now.results.size() && i < launch.work->results.size(); ++i) {
       if (const auto &of = launch.work->results[i].inPlaceOf)
         if (size_t(*of) < now.operands.size() && !now.operands[size_t(*of)].empty())
-          putInto(now.results[i], now.operands[size_t(*of)].front());
+          arena.putInto(now.results[i], now.operands[size_t(*of)].front());
       if (op.attrs.fusionKind != "kLoop")
         continue;
       for (const Parts &operand : now.operands)
-        if (!operand.empty() && buffers[rootOf(operand.front())].isTemporary &&
-            buffers[rootOf(operand.front())].bytes == buffers[now.results[i]].bytes)
-          mayShare.push_back({now.results[i], operand.front(), index});
+        if (!operand.empty())
+          arena.mayTakePlaceOf(now.results[i], operand.front(), index);
     }
-  }
-
-  void putInto(size_t buffer, size_t other) {
-    const size_t from = rootOf(buffer), to = rootOf(other);
-    if (from == to)
-      return;
-    buffers[to].first = std::min(buffers[to].first, buffers[from].first);
-    buffers[to].last = std::max(buffers[to].last, buffers[from].last);
-    buffers[to].isTemporary = buffers[to].isTemporary && buffers[from].isTemporary;
-    buffers[from].within = to;
-  }
-
-  void assignAddresses() {
-    for (const auto &[result, operand, launch] : mayShare) {
-      const size_t from = rootOf(result), to = rootOf(operand);
-      if (from != to && buffers[from].isTemporary && buffers[to].isTemporary &&
-          buffers[to].last == launch && buffers[from].first == launch)
-        putInto(result, operand);
-    }
-    uint32_t spaces = 1;
-    std::vector<size_t> temporaries;
-    for (size_t i = 0; i < buffers.size(); ++i) {
-      if (rootOf(i) != i)
-        continue;
-      if (buffers[i].isTemporary)
-        temporaries.push_back(i);
-      else
-        buffers[i].space = spaces++;
-    }
-    std::stable_sort(temporaries.begin(), temporaries.end(),
-                     [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
-    std::vector<size_t> placed;
-    for (size_t buffer : temporaries) {
-      buffers[buffer].offset = gapFor(buffers[buffer], placed);
-      placed.push_back(buffer);
-    }
-  }
-
-  /// The smallest gap that is free over the buffer's life, or behind all that is placed.
-  int64_t gapFor(const Buffer &wanted, const std::vector<size_t> &placed) const {
-    std::vector<std::pair<int64_t, int64_t>> busy;
-    for (size_t other : placed)
-      if (const Buffer &b = buffers[other]; b.last >= wanted.first && wanted.last >= b.first)
-        busy.push_back({b.offset, b.offset + b.bytes});
-    std::sort(busy.begin(), busy.end());
-    int64_t at = 0, best = -1, room = 0;
-    for (const auto &[begin, end] : busy) {
-      if (begin - at >= wanted.bytes && (best < 0 || begin - at < room)) {
-        best = at;
-        room = begin - at;
-      }
-      at = std::max(at, (end + alignment - 1) / alignment * alignment);
-    }
-    return best >= 0 ? best : at;
   }
 
   void addAccess(Launch &launch, size_t buffer, double bytes, bool isWrite,
                  const std::string &region = {}) {
-    const Buffer &root = buffers[rootOf(buffer)];
-    const double most = double(buffers[buffer].bytes);
+    const Arena::Place place = arena.placeOf(buffer);
+    const int64_t extent = arena.bytesOf(buffer);
+    bytes = std::min(bytes, double(extent));
+    if (bytes <= 0)
+      return;
     for (MemoryAccess &other : launch.accesses) // of one value that is an operand twice
-      if (!isWrite && !other.isWrite && other.space == root.space && other.offset == root.offset &&
-          other.extent == buffers[buffer].bytes && other.region == region) {
-        other.bytes = std::max(other.bytes, std::min(bytes, most));
+      if (!isWrite && !other.isWrite && other.space == place.space &&
+          other.offset == place.offset && other.extent == extent && other.region == region) {
+        other.bytes = std::max(other.bytes, bytes);
         return;
       }
-    if (bytes > 0 && most > 0)
-      launch.accesses.push_back(
-          {root.space, root.offset, buffers[buffer].bytes, std::min(bytes, most), isWrite, region});
+    launch.accesses.push_back({place.space, place.offset, extent, bytes, isWrite, region});
   }
 
   void addAccesses(Launch &launch, const Touched &now) {
@@ -347,7 +261,7 @@ private:
     for (size_t i = 0; i < now.operands.size(); ++i)
       for (size_t buffer : now.operands[i]) {
         if (!launch.work)
-          addAccess(launch, buffer, double(buffers[buffer].bytes), false);
+          addAccess(launch, buffer, double(arena.bytesOf(buffer)), false);
         else if (i < launch.work->operands.size())
           addAccess(launch, buffer, launch.work->operands[i].bytes, false,
                     launch.work->operands[i].region);
@@ -359,21 +273,16 @@ private:
     for (size_t i = 0; i < results; ++i) {
       const bool isKnown = launch.work && i < launch.work->results.size();
       addAccess(launch, now.results[i],
-                isKnown ? launch.work->results[i].bytes : double(buffers[now.results[i]].bytes),
+                isKnown ? launch.work->results[i].bytes : double(arena.bytesOf(now.results[i])),
                 true);
     }
   }
 
-  struct MayShare {
-    size_t result, operand, launch;
-  };
-
   const Module &module;
   CompiledSchedule schedule;
   size_t opsPlaced = 0;
-  std::vector<Buffer> buffers;
-  std::vector<Touched> touched; ///< by launch
-  std::vector<MayShare> mayShare;
+  Arena arena;
+  std::vector<Touched> touched;            ///< by launch
   std::map<const Op *, size_t> tupleShape; ///< first leaf of a get-tuple-element
 
   friend llvm::Expected<CompiledSchedule> tilewright::compiledSchedule(const Module &module);

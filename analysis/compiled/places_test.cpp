@@ -62,10 +62,10 @@ TEST(Places, TemporariesShareMemory) {
 }
 
 TEST(Places, UpdatesLieInTheirBuffer) {
-  const CompiledSchedule schedule = scheduleOf(compiledModule(
-      fusionText("  ROOT u = f32[1000,64] dynamic-update-slice(p0, p1, p2, p3)\n",
-                 {"f32[1000,64]", "f32[1,64]", "s32[]", "s32[]"}, "f32[1000,64]", "kLoop",
-                 ", input_output_alias={ {}: (0, {}, may-alias) }")));
+  const CompiledSchedule schedule = scheduleOf(
+      compiledModule(fusionText("  ROOT u = f32[1000,64] dynamic-update-slice(p0, p1, p2, p3)\n",
+                                {"f32[1000,64]", "f32[1,64]", "s32[]", "s32[]"}, "f32[1000,64]",
+                                "kLoop", ", input_output_alias={ {}: (0, {}, may-alias) }")));
   ASSERT_EQ(schedule.launches.size(), 1u);
   double written = 0, read = 0;
   for (const MemoryAccess &access : schedule.launches[0].accesses)

@@ -126,8 +126,8 @@ Features streamOf(double bytes) {
       {fmt::format("f32[{}]", int64_t(bytes / 4))}, fmt::format("f32[{}]", int64_t(bytes / 4))));
   const Op &op = module.entry()[module.entry().root()];
   const FusionWork work = fusionWork(module, op, false);
-  return emitterFeatures(module, op, work,
-                         launchDimsOf(module, op, LaunchKind::Loop, work, 132), h100());
+  return emitterFeatures(module, op, work, launchDimsOf(module, op, LaunchKind::Loop, work, 132),
+                         h100());
 }
 
 TEST(SequencePrice, TimesFollowWhatMissesAndNothingIsFasterThanItsBytes) {
@@ -204,14 +204,14 @@ Op callOf(Graph &graph, const std::string &config, const std::string &target,
 
 TEST(LibraryProduct, ReadsWhatCublasIsAskedFor) {
   Graph graph("e");
-  const OpId call = graph.add(
-      callOf(graph,
-             "{\"gemm_backend_config\":{\"dot_dimension_numbers\":{\"lhs_batch_dimensions\":[\"0\"],"
-             "\"rhs_batch_dimensions\":[\"0\"],\"lhs_contracting_dimensions\":[\"2\"],"
-             "\"rhs_contracting_dimensions\":[\"1\"]},\"epilogue\":\"DEFAULT\"}}",
-             "__cublas$lt$matmul",
-             {Shape::tensor(DType::BF16, {4, 128, 64}), Shape::tensor(DType::BF16, {4, 64, 256})},
-             Shape::tensor(DType::BF16, {4, 128, 256})));
+  const OpId call = graph.add(callOf(
+      graph,
+      "{\"gemm_backend_config\":{\"dot_dimension_numbers\":{\"lhs_batch_dimensions\":[\"0\"],"
+      "\"rhs_batch_dimensions\":[\"0\"],\"lhs_contracting_dimensions\":[\"2\"],"
+      "\"rhs_contracting_dimensions\":[\"1\"]},\"epilogue\":\"DEFAULT\"}}",
+      "__cublas$lt$matmul",
+      {Shape::tensor(DType::BF16, {4, 128, 64}), Shape::tensor(DType::BF16, {4, 64, 256})},
+      Shape::tensor(DType::BF16, {4, 128, 256})));
   const auto work = libraryWork(graph, call);
   ASSERT_TRUE(work);
   EXPECT_EQ(work->product.batch, 4);
@@ -230,10 +230,10 @@ TEST(LibraryProduct, RefusesConfigurationsThatDoNotFit) {
         "{\"gemm_backend_config\":{\"dot_dimension_numbers\":{\"lhs_batch_dimensions\":[],"
         "\"lhs_contracting_dimensions\":[\"99999999999999999999\"]}}}"}) {
     Graph graph("e");
-    const OpId call = graph.add(callOf(graph, config, "__cublas$lt$matmul",
-                                       {Shape::tensor(DType::BF16, {128, 64}),
-                                        Shape::tensor(DType::BF16, {64, 256})},
-                                       Shape::tensor(DType::BF16, {128, 256})));
+    const OpId call = graph.add(
+        callOf(graph, config, "__cublas$lt$matmul",
+               {Shape::tensor(DType::BF16, {128, 64}), Shape::tensor(DType::BF16, {64, 256})},
+               Shape::tensor(DType::BF16, {128, 256})));
     EXPECT_FALSE(libraryWork(graph, call)) << config;
   }
 }

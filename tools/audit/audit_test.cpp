@@ -1,8 +1,7 @@
-#include "tools/audit/audit.h"
-
 #include "analysis/compiled/testing/compiled.h"
 #include "analysis/import/import_file.h"
 #include "analysis/support/diag.h"
+#include "tools/audit/audit.h"
 
 #include <algorithm>
 #include <cmath>
@@ -103,9 +102,8 @@ struct AllModels {
   FamilyMetrics metrics(const std::vector<LaunchKind> &kinds, bool isWithout = false) const {
     std::vector<PredictedRow> chosen;
     for (const PredictedRow &row : rows) {
-      const bool isOne = std::any_of(kinds.begin(), kinds.end(), [&](LaunchKind kind) {
-        return row.family == toString(kind);
-      });
+      const bool isOne = std::any_of(kinds.begin(), kinds.end(),
+                                     [&](LaunchKind kind) { return row.family == toString(kind); });
       if (isOne != isWithout)
         chosen.push_back(row);
     }
@@ -206,8 +204,7 @@ TEST(Audit, UpdatesInPlaceTakeTheTimeOfTheirWindow) {
     return audit.kernels.at(0).timeNs;
   };
   EXPECT_LT(timeOf("  ROOT u = f32[100000,1024] dynamic-update-slice(p0, p1, p2, p3)\n"), 3000);
-  EXPECT_GT(timeOf("  ROOT u = f32[100000,1024] add(p0, p0)\n"),
-            100000);
+  EXPECT_GT(timeOf("  ROOT u = f32[100000,1024] add(p0, p0)\n"), 100000);
 }
 
 TEST(Audit, SaysWhatRecomputationWouldSave) {
@@ -218,9 +215,8 @@ TEST(Audit, SaysWhatRecomputationWouldSave) {
   for (size_t i = 1; i < audit.findings.size(); ++i)
     EXPECT_LE(audit.findings[i].gainNs, audit.findings[i - 1].gainNs);
   EXPECT_EQ(audit.kernels[audit.findings[0].kernel].op, "input_reduce_fusion");
-  EXPECT_TRUE(std::any_of(audit.findings.begin(), audit.findings.end(), [](const Finding &f) {
-    return f.kind == Finding::Kind::Recomputation;
-  }));
+  EXPECT_TRUE(std::any_of(audit.findings.begin(), audit.findings.end(),
+                          [](const Finding &f) { return f.kind == Finding::Kind::Recomputation; }));
 }
 
 TEST(KernelList, ColumnsThatAreNeededAreNamed) {
@@ -273,8 +269,8 @@ TEST(KernelList, RowsThatFitNothingAreReportedAloneAndTheRestGoesOn) {
         continue;
       std::vector<std::string> more = lines;
       std::string strange = lines[at];
-      strange.replace(strange.find(',') + 1, strange.find(',', strange.find(',') + 1) -
-                                                 strange.find(',') - 1,
+      strange.replace(strange.find(',') + 1,
+                      strange.find(',', strange.find(',') + 1) - strange.find(',') - 1,
                       "strange_kernel_of_nobody");
       more.insert(more.begin() + int64_t(at), strange);
       const MatchedKernels matched =

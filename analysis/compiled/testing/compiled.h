@@ -36,7 +36,8 @@ inline std::string fusionText(const std::string &body, const std::vector<std::st
     arguments += fmt::format("{}a{}", i ? ", " : "", i);
   }
   return text + body + "}\nENTRY e {\n" + entry +
-         fmt::format("  ROOT f = {} fusion({}), kind={}, calls=body\n}}\n", result, arguments, kind);
+         fmt::format("  ROOT f = {} fusion({}), kind={}, calls=body\n}}\n", result, arguments,
+                     kind);
 }
 
 inline CompiledSchedule scheduleOf(const Module &module) {
