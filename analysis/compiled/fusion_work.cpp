@@ -25,7 +25,7 @@ std::vector<OpId> bodyResults(const Graph &body) {
   return root.opcode == Opcode::Tuple ? root.operands : std::vector<OpId>{body.root()};
 }
 
-OpId behindViews(const Graph &body, OpId id) {
+OpId behindConversions(const Graph &body, OpId id) {
   for (;;) {
     const Op &op = body[id];
     const bool isView = op.opcode == Opcode::Bitcast || op.opcode == Opcode::Reshape ||
@@ -102,7 +102,7 @@ private:
 
   /// Updates that are written into their operand's buffer touch what they update alone.
   void addResult(OpId result) {
-    const OpId hero = behindViews(body, result);
+    const OpId hero = behindConversions(body, result);
     const Op &op = body[hero];
     FusionResult made;
     if (op.opcode != Opcode::DynamicUpdateSlice && op.opcode != Opcode::Scatter) {
@@ -123,7 +123,7 @@ private:
     }
     if (isScatter) // what is there is read, to be added to
       needed[op.operands[0].index] += made.elements;
-    const Op &buffer = body[behindViews(body, op.operands[0])];
+    const Op &buffer = body[behindConversions(body, op.operands[0])];
     if (buffer.opcode == Opcode::Parameter)
       made.inPlaceOf = buffer.attrs.parameterNumber;
     updated.insert(hero.index);

@@ -71,7 +71,7 @@ FusionWork fusionWork(const Module &module, const Op &fusion, bool isByTile);
 /// The ops that make the results of a computation: the root, or the operands of its tuple.
 std::vector<OpId> bodyResults(const Graph &body);
 /// Looks through views, conversions and copies.
-OpId behindViews(const Graph &body, OpId id);
+OpId behindConversions(const Graph &body, OpId id);
 /// Of a tuple the sum.
 double elementsOf(const Shape &shape);
 double bytesOf(const Shape &shape);

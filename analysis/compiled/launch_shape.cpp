@@ -153,7 +153,7 @@ LaunchKind inputFusionKind(const Graph &body) {
     return isAlongRows ? LaunchKind::RowReduce : LaunchKind::ColumnReduce;
   }
   for (OpId result : bodyResults(body))
-    switch (body[behindViews(body, result)].opcode) {
+    switch (body[behindConversions(body, result)].opcode) {
     case Opcode::Transpose:
       return LaunchKind::Transpose;
     case Opcode::Concatenate:
@@ -204,7 +204,7 @@ LaunchDims rowShape(const Graph &body, const Op &reduction) {
 
 const Op *mainTranspose(const Graph &body) {
   for (OpId result : bodyResults(body))
-    if (const Op &op = body[behindViews(body, result)]; op.opcode == Opcode::Transpose)
+    if (const Op &op = body[behindConversions(body, result)]; op.opcode == Opcode::Transpose)
       return &op;
   return nullptr;
 }
@@ -348,8 +348,8 @@ LaunchDims launchDimsOf(const Module &module, const Op &op, LaunchKind kind, con
   case LaunchKind::Transpose:
     return transposeDims(body, *mainTranspose(body));
   case LaunchKind::Concatenate:
-    for (OpId operand : body[behindViews(body, results.front())].operands)
-      elements = operand == body[behindViews(body, results.front())].operands.front()
+    for (OpId operand : body[behindConversions(body, results.front())].operands)
+      elements = operand == body[behindConversions(body, results.front())].operands.front()
                      ? elementsOf(body[operand].shape)
                      : std::max(elements, elementsOf(body[operand].shape));
     break;

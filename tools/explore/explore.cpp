@@ -8,6 +8,7 @@
 #include "tools/explore/parallel_for.h"
 #include "tools/explore/prepared_model.h"
 #include "tools/explore/rows.h"
+#include "tools/explore/run_sequence.h"
 
 #include <algorithm>
 #include <mutex>
@@ -234,6 +235,7 @@ llvm::Expected<ExploredModel> Explorer::run() {
   model.totalTimeNs = parts.back().timeNs;
   model.lowerBoundNs =
       lowerBoundNs(neededWork(*module, module->entry()), device, options.plans.cache);
+  priceSequence(*module, parts, device, calibration, model);
   return std::move(model);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/ir/origin.h"
+#include "costmodel/sequence/levers.h"
 #include "tools/explore/grouping.h"
 #include "tools/explore/kernel_plans.h"
 #include "tools/explore/plan_sample.h"
@@ -45,6 +46,15 @@ struct ExploredKernel {
   std::vector<KernelPlan> samples; ///< see plan_sample.h; empty unless asked for
   uint64_t raw = 0, feasible = 0, priced = 0;
   bool isExhaustive = false;
+  /// Behind the kernels that run before it, with what L2 holds of them; nothing where it never runs.
+  struct InSequence {
+    double timeNs = 0, missedBytes = 0, writtenBackBytes = 0;
+  };
+  std::optional<InSequence> inSequence;
+  std::vector<Lever> levers; ///< of the best plan in its sequence: what it would gain by
+  double sequenceNs() const {
+    return inSequence ? inSequence->timeNs : plans.front().estimate.timeNs;
+  }
   double lowerBoundNs = 0;                ///< no kernel of these ops takes less
   int64_t flops = 0, transcendentals = 0; ///< of one run
   std::vector<std::string> uncounted;     ///< ops whose arithmetic is unknown, with the reason
@@ -103,6 +113,8 @@ struct ExploredModel {
   /// Of the kernels and of `assumed`, as often as they run: complete only if nothing is
   /// unsupported.
   double totalTimeNs = 0;
+  /// The same in the order they run, each with what L2 holds when it starts, of runs back to back.
+  double sequenceNs = 0;
   double simpleGroupingNs = 0; ///< the same without chains
   double lowerBoundNs = 0;     ///< see lower_bound.h
   bool isComplete() const { return unsupported.empty(); }
