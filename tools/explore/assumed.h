@@ -49,6 +49,8 @@ std::optional<AssumedWork> raggedDotWork(const Module &module, const Graph &grap
                                          const Pricing &pricing);
 std::optional<AssumedWork> scaledDotWork(const Module &module, const Graph &graph, OpId op,
                                          const Device &device);
+/// A call of cuBLAS or cuDNN.
+std::optional<AssumedWork> libraryCallWork(const Graph &graph, OpId id, const Device &device);
 /// Nothing, too, where the device's description has no link.
 std::optional<AssumedWork> collectiveWork(const Module &module, const Graph &graph, OpId op,
                                           const Device &device);

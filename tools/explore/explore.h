@@ -46,7 +46,8 @@ struct ExploredKernel {
   std::vector<KernelPlan> samples; ///< see plan_sample.h; empty unless asked for
   uint64_t raw = 0, feasible = 0, priced = 0;
   bool isExhaustive = false;
-  /// Behind the kernels that run before it, with what L2 holds of them; nothing where it never runs.
+  /// Behind the kernels that run before it, with what L2 holds of them; nothing where it never
+  /// runs.
   struct InSequence {
     double timeNs = 0, missedBytes = 0, writtenBackBytes = 0;
   };

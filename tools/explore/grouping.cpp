@@ -133,8 +133,7 @@ std::string reasonOf(const Graph &graph, const Op &op) {
     return fmt::format("{}: communication between devices", name);
   case OpClass::Opaque:
     if (op.opcode == Opcode::CustomCall)
-      return fmt::format("custom-call {}: a library's kernel, its work is not known",
-                         op.attrs.customCallTarget);
+      return fmt::format("custom-call {}: a library's kernel", op.attrs.customCallTarget);
     return fmt::format("{}: has no index map", name);
   default:
     return op.shape.isTuple ? fmt::format("{}: several results are not supported yet", name)

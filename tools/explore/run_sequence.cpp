@@ -99,7 +99,9 @@ private:
         step.position = op.index;
         step.reads = graph[op].operands;
         step.readBytes = assumed.readBytes;
-        const size_t leaves = leavesOf(graph[op].shape);
+        // Behind the result of a library's call stands its workspace.
+        const size_t leaves =
+            graph[op].opcode == Opcode::CustomCall ? 1 : leavesOf(graph[op].shape);
         for (size_t leaf = 0; leaf < leaves; ++leaf)
           step.writes.push_back({op, leaf, assumed.writtenBytes / double(leaves), false});
         steps.push_back(std::move(step));
@@ -311,8 +313,8 @@ private:
     const Arena::Place place = arena.placeOf(buffer);
     const auto extent = double(arena.bytesOf(buffer));
     if (std::min(bytes, extent) > 0)
-      launch.accesses.push_back({place.space, place.offset, int64_t(extent),
-                                 std::min(bytes, extent), isWrite, region});
+      launch.accesses.push_back(
+          {place.space, place.offset, int64_t(extent), std::min(bytes, extent), isWrite, region});
   }
 
   void addAccesses(const Placed &now) {
