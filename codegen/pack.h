@@ -99,6 +99,7 @@ struct PackCheckOptions {
   std::optional<uint64_t> seed; ///< of the inputs; nothing: the pack's own
   /// As emit had it, see EmitOptions.
   std::function<std::optional<KernelWork>(const KernelPlan &)> workOf;
+  std::function<void(size_t done, size_t total)> progress = {}; ///< of the kernels that are run
 };
 
 /// Checks a pack in three steps, each of which must pass before the next: the files are those of

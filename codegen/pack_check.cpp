@@ -102,8 +102,11 @@ public:
       skipTheRest();
       return std::move(result);
     }
-    for (size_t i = 0; i < manifest.kernels.size(); ++i)
+    for (size_t i = 0; i < manifest.kernels.size(); ++i) {
+      if (options.progress)
+        options.progress(i, manifest.kernels.size());
       emulate(i);
+    }
     return std::move(result);
   }
 

@@ -75,6 +75,8 @@ public:
       std::iota(terms.begin(), terms.end(), size_t(0));
     }
     for (size_t term : terms) {
+      if (options.progress)
+        options.progress(report.terms.size(), terms.size());
       auto without = reportWithout(term);
       if (!without)
         return without.takeError();

@@ -42,6 +42,7 @@ struct AblationOptions {
   int thinning = 4;
   std::vector<size_t> terms; ///< empty: all
   FitOptions fit;
+  EvaluationProgress progress; ///< of the terms
 };
 
 /// Errors as evaluateLeftOut().

@@ -164,9 +164,10 @@ llvm::Expected<Calibration> parseCalibration(std::string name, std::string text)
     return file.takeError();
   if (auto error = file->expectSchema("tilewright.calibration", 1))
     return error;
-  constexpr std::string_view known[] = {"schema",  "schema_version",   "device",  "device_digest",
-                                        "data",    "transferred_from", "options", "fit",
-                                        "spreads", "parameters"};
+  constexpr std::string_view known[] = {
+      "schema",  "schema_version",   "device",      "device_digest",
+      "data",    "transferred_from", "options",     "fit",
+      "spreads", "parameters",       "tool_version"};
   if (auto error = file->expectKeys(file->root(), known, "a calibration"))
     return error;
   Calibration c;

@@ -15,6 +15,7 @@ struct OperandSources {
   std::vector<unsigned> inputs; ///< input instances, the first of equal ones
   std::vector<unsigned> dots;
   bool computed = false; ///< goes through a dot or a reduction
+  bool changed = false;  ///< goes through arithmetic: threads write it to shared memory
 };
 
 template <class Q>
@@ -35,6 +36,8 @@ OperandSources sourcesOf(const PlanViewOf<Q> &view, unsigned operand, const Code
       if (v.op->opcode != Opcode::Reduce)
         sources.dots.push_back(i);
     } else {
+      sources.changed = sources.changed || (opClass(v.op->opcode) == OpClass::Elementwise &&
+                                            v.op->opcode != Opcode::Copy);
       work.insert(work.end(), v.instance->operands.begin(), v.instance->operands.end());
     }
   }
@@ -90,7 +93,9 @@ DotOperandShape operandShape(const PlanViewOf<Q> &view, const InstanceViewOf<Q> 
         return view.instances[a].elements < view.instances[b].elements;
       });
   int minor = view.instances[main].minorDim();
-  shape.contractedMinor = minor < 0 || isContracted(view.instances[main], size_t(minor), dot);
+  // Threads that write an operand choose its layout.
+  shape.contractedMinor =
+      minor < 0 || sources.changed || isContracted(view.instances[main], size_t(minor), dot);
   return shape;
 }
 

@@ -100,10 +100,14 @@ namespace {
 /// Prices the rows of each part by a fit to the rows of all other parts.
 llvm::Expected<std::vector<double>> predictLeftOut(const Dataset &data, const Device &device,
                                                    const FitOptions &options,
-                                                   std::span<const int> part) {
+                                                   std::span<const int> part,
+                                                   const EvaluationProgress &progress) {
   std::set<int> parts(part.begin(), part.end());
   std::vector<double> predicted(data.rows.size());
+  size_t done = 0;
   for (int out : parts) {
+    if (progress)
+      progress(done++, parts.size());
     std::vector<size_t> train;
     for (size_t i = 0; i < data.rows.size(); ++i)
       if (part[i] != out)
@@ -129,14 +133,15 @@ int foldOf(std::string_view shape, int folds) {
 }
 
 llvm::Expected<EvaluationReport> evaluateLeftOut(const Dataset &data, const Device &device,
-                                                 const FitOptions &options, int folds) {
+                                                 const FitOptions &options, int folds,
+                                                 const EvaluationProgress &progress) {
   if (folds < 2)
     return makeError(DiagClass::BadInput, "{} folds, at least 2 are needed to leave shapes out",
                      folds);
   std::vector<int> fold;
   for (const DatasetRow &row : data.rows)
     fold.push_back(foldOf(row.identity.shape, folds));
-  auto predicted = predictLeftOut(data, device, options, fold);
+  auto predicted = predictLeftOut(data, device, options, fold, progress);
   if (!predicted)
     return predicted.takeError();
   EvaluationReport report = reportOf(data, device, std::move(*predicted));
@@ -146,7 +151,8 @@ llvm::Expected<EvaluationReport> evaluateLeftOut(const Dataset &data, const Devi
 }
 
 llvm::Expected<EvaluationReport> evaluateFamilyOut(const Dataset &data, const Device &device,
-                                                   const FitOptions &options) {
+                                                   const FitOptions &options,
+                                                   const EvaluationProgress &progress) {
   std::map<std::string_view, int> numbers;
   for (const DatasetRow &row : data.rows)
     numbers.emplace(row.identity.family, int(numbers.size()));
@@ -156,7 +162,7 @@ llvm::Expected<EvaluationReport> evaluateFamilyOut(const Dataset &data, const De
   std::vector<int> part;
   for (const DatasetRow &row : data.rows)
     part.push_back(numbers.at(row.identity.family));
-  auto predicted = predictLeftOut(data, device, options, part);
+  auto predicted = predictLeftOut(data, device, options, part, progress);
   if (!predicted)
     return predicted.takeError();
   EvaluationReport report = reportOf(data, device, std::move(*predicted));

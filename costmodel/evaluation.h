@@ -5,6 +5,8 @@
 #include "costmodel/calibration.h"
 #include "costmodel/metrics.h"
 
+#include <functional>
+
 namespace tilewright {
 
 struct EvaluationReport {
@@ -22,6 +24,9 @@ struct EvaluationReport {
   std::vector<double> predictedNs; ///< one per row of the data set
 };
 
+/// Told of parts of a long evaluation that are done, of so many.
+using EvaluationProgress = std::function<void(size_t done, size_t total)>;
+
 /// Prices every row with one calibration.
 EvaluationReport evaluate(const Dataset &data, const Device &device,
                           const Calibration &calibration);
@@ -30,11 +35,13 @@ EvaluationReport evaluate(const Dataset &data, const Device &device,
 /// families whose manifests give the same shape name) are priced by a fit that has seen none of
 /// them. Folds are a hash of the shape, independent of the order of rows.
 llvm::Expected<EvaluationReport> evaluateLeftOut(const Dataset &data, const Device &device,
-                                                 const FitOptions &options = {}, int folds = 5);
+                                                 const FitOptions &options = {}, int folds = 5,
+                                                 const EvaluationProgress &progress = {});
 
 /// Each family is priced by a fit that has seen none of its rows. BadInput for a single family.
 llvm::Expected<EvaluationReport> evaluateFamilyOut(const Dataset &data, const Device &device,
-                                                   const FitOptions &options = {});
+                                                   const FitOptions &options = {},
+                                                   const EvaluationProgress &progress = {});
 
 /// Prices every row by the device description alone, without any measurement.
 EvaluationReport evaluatePrior(const Dataset &data, const Device &device);

@@ -95,6 +95,8 @@ public:
       designs[out] = designMeasurements(data, train(out), device, most, options.fit);
     }
     for (size_t count : options.counts) {
+      if (options.progress)
+        options.progress(curve.points.size(), options.counts.size());
       auto point = pointOf(count);
       if (!point)
         return point.takeError();

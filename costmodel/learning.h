@@ -52,6 +52,7 @@ struct LearningOptions {
   int draws = 10;
   int folds = 5;
   FitOptions fit;
+  EvaluationProgress progress; ///< of the counts
 };
 
 /// Errors as evaluateLeftOut().

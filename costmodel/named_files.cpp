@@ -40,7 +40,7 @@ std::vector<std::string> namesIn(const std::string &folder) {
 
 llvm::Expected<std::string> findNamed(std::string_view kind, const std::string &nameOrPath,
                                       const std::string &folder) {
-  if (nameOrPath.ends_with(".json"))
+  if (nameOrPath.ends_with(".json") || nameOrPath.starts_with("/dev/"))
     return nameOrPath;
   const std::vector<std::string> known = namesIn(folder);
   const std::string wanted = inSmallLetters(nameOrPath);

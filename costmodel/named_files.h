@@ -18,9 +18,10 @@ bool isPlainName(std::string_view name);
 /// Names of the .json files of a folder, sorted; none for a folder that can't be read.
 std::vector<std::string> namesIn(const std::string &folder);
 
-/// The file of a `kind` ("device"): a path, if the text ends in ".json", else one of the names in
-/// the folder, in capitals or not. The part of a name before a '-' stands for the only name that
-/// starts with it: "H100" for h100-sxm. BadInput for any other text; it lists the known names.
+/// The file of a `kind` ("device"): a path, if the text ends in ".json" or is that of a pipe
+/// (/dev/stdin), else one of the names in the folder, in capitals or not. The part of a name before
+/// a '-' stands for the only name that starts with it: "H100" for h100-sxm. BadInput for any other
+/// text; it lists the known names.
 llvm::Expected<std::string> findNamed(std::string_view kind, const std::string &nameOrPath,
                                       const std::string &folder);
 

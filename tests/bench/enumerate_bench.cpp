@@ -1,8 +1,6 @@
 // How fast tilings are enumerated, counted and decided, on four spaces with known numbers of
 // solutions. "raw/s" is the size of the candidate grid over the time; with strong pruning it says
 // little, so that visited nodes and solutions per second stand beside it.
-#include "analysis/explore/chains.h"
-#include "analysis/explore/kernels.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/inline.h"
 #include "analysis/program/pass/resources.h"
@@ -10,6 +8,8 @@
 #include "analysis/solve/tile_system.h"
 #include "costmodel/device.h"
 #include "tests/tilings/bundled_kernels.h"
+#include "tools/explore/chains.h"
+#include "tools/explore/kernels.h"
 
 #include <benchmark/benchmark.h>
 #include <ctime>

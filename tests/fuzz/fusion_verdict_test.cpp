@@ -1,10 +1,10 @@
 // Ops of every kind in a fusion and outside of one: explore says the same of both, and fusions of
 // several ops at random, with one result or more, never stop it.
-#include "analysis/explore/explore.h"
-#include "analysis/explore/testing/explore.h"
 #include "analysis/import/hlo_text.h"
 #include "analysis/ir/fill.h"
 #include "analysis/prove/examples.h"
+#include "tools/explore/explore.h"
+#include "tools/explore/testing/explore.h"
 
 #include <array>
 

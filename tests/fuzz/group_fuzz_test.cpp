@@ -3,12 +3,12 @@
 //
 // TILEWRIGHT_FUZZ_PROGRAMS sets how many there are, TILEWRIGHT_FUZZ_SEED where their seeds start;
 // the test of label `soak` has many more than the usual one.
-#include "analysis/explore/kernel_plans.h"
-#include "analysis/explore/testing/explore.h"
 #include "codegen/check.h"
 #include "codegen/extract.h"
 #include "codegen/lower.h"
 #include "tests/fuzz/random_group.h"
+#include "tools/explore/kernel_plans.h"
+#include "tools/explore/testing/explore.h"
 
 #include <cstdlib>
 #include <iostream>

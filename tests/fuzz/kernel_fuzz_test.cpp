@@ -3,14 +3,14 @@
 //
 // TILEWRIGHT_FUZZ_PROGRAMS sets how many programs of each kind there are, TILEWRIGHT_FUZZ_SEED
 // where their seeds start; the test of label `soak` has many more than the usual one.
-#include "analysis/explore/explore.h"
-#include "analysis/explore/testing/explore.h"
 #include "analysis/ir/tensor.h"
 #include "analysis/program/pass/resources.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/check.h"
 #include "codegen/lower.h"
 #include "tests/fuzz/random_program.h"
+#include "tools/explore/explore.h"
+#include "tools/explore/testing/explore.h"
 
 #include <cstdlib>
 #include <iostream>

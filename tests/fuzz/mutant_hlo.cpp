@@ -1,6 +1,5 @@
 // Mutants of HLO text: of each that is read, everything that asks about a module has an answer:
 // printing, index maps, costs, grouping, tiles, plans, evaluation, all within limits.
-#include "analysis/explore/explore.h"
 #include "analysis/import/hlo_text.h"
 #include "analysis/import/import_file.h"
 #include "analysis/import/module_equal.h"
@@ -12,6 +11,7 @@
 #include "analysis/support/diag.h"
 #include "tests/fuzz/hlo_mutation.h"
 #include "tests/fuzz/mutant_formats.h"
+#include "tools/explore/explore.h"
 
 #include <algorithm>
 #include <filesystem>

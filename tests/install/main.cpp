@@ -1,9 +1,9 @@
 // Reads a model, tiles its last kernel, asks whether a tiling is feasible, and prices it, with
 // nothing but the installed headers and libraries.
-#include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
 #include "analysis/solve/explain.h"
 #include "costmodel/device.h"
+#include "tools/explore/explore.h"
 
 #include <cstdio>
 

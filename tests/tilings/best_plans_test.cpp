@@ -1,7 +1,7 @@
 // The best plans of a kernel are different kernels: no two of them have the same code and launch.
-#include "analysis/explore/kernel_plans.h"
 #include "codegen/lower.h"
 #include "tests/tilings/bundled_kernels.h"
+#include "tools/explore/kernel_plans.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 #include "tests/tilings/bundled_kernels.h"
 
-#include "analysis/explore/chains.h"
-#include "analysis/explore/parts.h"
 #include "analysis/import/import_file.h"
 #include "analysis/import/testing/models.h"
 #include "analysis/ir/inline.h"
+#include "tools/explore/chains.h"
+#include "tools/explore/parts.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Every kernel of every bundled model, loop bodies and branches included.
 #pragma once
 
-#include "analysis/explore/kernels.h"
+#include "tools/explore/kernels.h"
 
 #include <memory>
 #include <string>

@@ -1,6 +1,5 @@
 // For the kernels of the bundled models, chains of two dots among them: the compiled search
 // enumerates just those candidates at which every constraint, evaluated by itself, holds.
-#include "analysis/explore/plan_search.h"
 #include "analysis/program/pass/resources.h"
 #include "analysis/solve/compiled.h"
 #include "analysis/solve/testing/solve.h"
@@ -8,6 +7,7 @@
 #include "analysis/tiling/chain_constraints.h"
 #include "costmodel/device.h"
 #include "tests/tilings/bundled_kernels.h"
+#include "tools/explore/plan_search.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,8 +1,6 @@
 // The code that is priced is the code that is made: of every kernel of the bundled models, and of
 // random programs as one fusion each, some tilings that the search accepts are lowered, and the
 // lowering and the instruction are those that prices, registers and shared memory are taken for.
-#include "analysis/explore/plan_search.h"
-#include "analysis/explore/testing/explore.h"
 #include "analysis/program/pass/resources.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
@@ -10,6 +8,8 @@
 #include "tests/fuzz/random_program.h"
 #include "tests/tilings/bundled_kernels.h"
 #include "tests/tilings/drawn_points.h"
+#include "tools/explore/plan_search.h"
+#include "tools/explore/testing/explore.h"
 
 #include <iostream>
 #include <map>

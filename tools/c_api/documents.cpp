@@ -1,9 +1,9 @@
 #include "tools/c_api/documents.h"
 
-#include "analysis/explore/explore.h"
 #include "costmodel/named_files.h"
 #include "costmodel/templates.h"
 #include "tools/c_api/status.h"
+#include "tools/explore/explore.h"
 #include "tools/tilewright/catalogue.h"
 #include "tools/tilewright/device_output.h"
 #include "tools/tilewright/explore_output.h"

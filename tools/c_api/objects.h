@@ -1,11 +1,11 @@
 // What the handles of tilewright.h name.
 #pragma once
 
-#include "analysis/explore/kernel_plans.h"
-#include "analysis/explore/prepared_model.h"
 #include "costmodel/calibration.h"
 #include "costmodel/plan_batch.h"
 #include "tools/c_api/handles.h"
+#include "tools/explore/kernel_plans.h"
+#include "tools/explore/prepared_model.h"
 
 #include <mutex>
 #include <string>

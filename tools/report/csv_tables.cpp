@@ -3,9 +3,9 @@
 #include "tools/report/residuals.h"
 #include "tools/report/summary.h"
 
-#include <array>
+#include <algorithm>
 #include <fmt/format.h>
-#include <initializer_list>
+#include <variant>
 
 namespace tilewright {
 
@@ -16,39 +16,92 @@ namespace {
 std::string cell(std::string_view text) { return csvCell(text); }
 std::string cell(const Quantity &value) { return value ? fmt::format("{}", *value) : ""; }
 
-/// Appends to one table; the header is complete before the first row.
+/// A cell of a column that only some rows have: a tile size, a term.
+using NamedCell = std::pair<std::string, std::string>;
+
+/// One table. The columns of a group ("tile_") are those that any row has a cell for, in the order
+/// in which they are met; a row without such a cell leaves it empty.
 class Table {
 public:
-  Table(std::string name, std::string header) : name(std::move(name)), text(header + "\n") {}
-  void add(std::initializer_list<std::string> cells) {
-    std::string line;
-    for (const std::string &each : cells)
-      line += (line.empty() && &each == cells.begin() ? "" : ",") + each;
-    text += line + "\n";
-    hasRows = true;
+  /// In the header a column that ends in '*' stands for a group: "tile_*".
+  Table(std::string name, std::string_view header) : name(std::move(name)) {
+    while (!header.empty()) {
+      const size_t end = header.find(',');
+      columns.emplace_back(header.substr(0, end));
+      header.remove_prefix(end == std::string_view::npos ? header.size() : end + 1);
+    }
+    groups.resize(columns.size());
   }
+
+  void add(std::vector<std::variant<std::string, std::vector<NamedCell>>> cells) {
+    for (size_t c = 0; c < cells.size(); ++c)
+      if (const auto *named = std::get_if<std::vector<NamedCell>>(&cells[c]))
+        for (const NamedCell &each : *named)
+          if (std::find(groups[c].begin(), groups[c].end(), each.first) == groups[c].end())
+            groups[c].push_back(each.first);
+    rows.push_back(std::move(cells));
+  }
+
   void moveTo(std::vector<ReportTable> &tables) {
-    if (hasRows)
-      tables.push_back({std::move(name), std::move(text)});
+    if (rows.empty())
+      return;
+    std::string text = headerLine() + "\n";
+    for (const auto &row : rows)
+      text += line(row) + "\n";
+    tables.push_back({std::move(name), std::move(text)});
   }
 
 private:
-  std::string name, text;
-  bool hasRows = false;
+  using Row = std::vector<std::variant<std::string, std::vector<NamedCell>>>;
+
+  std::string headerLine() const {
+    std::string text;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      if (!columns[c].ends_with('*'))
+        append(text, columns[c]);
+      for (const std::string &each : groups[c])
+        append(text, csvCell(columns[c].substr(0, columns[c].size() - 1) + each));
+    }
+    return text.substr(1);
+  }
+
+  std::string line(const Row &row) const {
+    std::string text;
+    for (size_t c = 0; c < row.size(); ++c) {
+      if (const auto *plain = std::get_if<std::string>(&row[c])) {
+        append(text, *plain);
+        continue;
+      }
+      const auto &named = std::get<std::vector<NamedCell>>(row[c]);
+      for (const std::string &each : groups[c]) {
+        auto at = std::find_if(named.begin(), named.end(),
+                               [&](const NamedCell &cell) { return cell.first == each; });
+        append(text, at == named.end() ? "" : at->second);
+      }
+    }
+    return text.substr(1);
+  }
+
+  static void append(std::string &text, const std::string &cell) { text += "," + cell; }
+
+  std::string name;
+  std::vector<std::string> columns;
+  std::vector<std::vector<std::string>> groups; ///< a column's, empty where it is none
+  std::vector<Row> rows;
 };
 
-std::string parametersCell(const Parameters &parameters) {
-  std::string text;
+std::vector<NamedCell> parameterCells(const Parameters &parameters) {
+  std::vector<NamedCell> cells;
   for (const auto &[name, value] : parameters)
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
-  return cell(text);
+    cells.emplace_back(name, cell(value));
+  return cells;
 }
 
-std::string termsCell(const Kernel &kernel) {
-  std::string text;
+std::vector<NamedCell> termCells(const Kernel &kernel) {
+  std::vector<NamedCell> cells;
   for (const auto &[name, ns] : kernel.termsNs)
-    text += fmt::format("{}{}={}", text.empty() ? "" : "; ", name, ns);
-  return cell(text);
+    cells.emplace_back(name, cell(Quantity(ns)));
+  return cells;
 }
 
 void addModel(Table &kernels, Table &unsupported, const Exploration &exploration,
@@ -62,8 +115,8 @@ void addModel(Table &kernels, Table &unsupported, const Exploration &exploration
                  cell(kernel.kind),
                  cell(kernel.rootShape),
                  cell(Quantity(static_cast<double>(kernel.ops.size()))),
-                 parametersCell(kernel.plan.tile),
-                 parametersCell(kernel.plan.schedule),
+                 parameterCells(kernel.plan.tile),
+                 parameterCells(kernel.plan.schedule),
                  cell(kernel.plan.grid),
                  cell(Quantity(kernel.tripCount)),
                  cell(kernel.timeNs),
@@ -71,7 +124,7 @@ void addModel(Table &kernels, Table &unsupported, const Exploration &exploration
                  kernel.timeNs ? cell(Quantity(summary.share(kernel))) : "",
                  cell(kernel.sigmaLn),
                  cell(kernel.limiter),
-                 termsCell(kernel),
+                 termCells(kernel),
                  cell(kernel.flops),
                  cell(kernel.dramBytes),
                  cell(kernel.l2Bytes),
@@ -105,17 +158,18 @@ llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> 
   llvm::Expected<Documents> documents = readDocuments(inputs);
   if (!documents)
     return documents.takeError();
-  Table kernels("kernels", "model,device,calibration,kernel,kind,root_shape,ops,tile,schedule,grid,"
-                           "trip_count,time_ns,total_time_ns,share,sigma_ln,limiter,terms_ns,flops,"
-                           "dram_bytes,l2_bytes,registers,shared_bytes,threads,blocks_per_sm,"
-                           "candidates_raw,candidates_feasible,candidates_priced,"
-                           "layer,op_name,source_file,source_line");
+  Table kernels("kernels",
+                "model,device,calibration,kernel,kind,root_shape,ops,tile_*,schedule_*,grid,"
+                "trip_count,time_ns,total_time_ns,share,sigma_ln,limiter,term_ns_*,flops,"
+                "dram_bytes,l2_bytes,registers,shared_bytes,threads,blocks_per_sm,"
+                "candidates_raw,candidates_feasible,candidates_priced,"
+                "layer,op_name,source_file,source_line");
   Table unsupported("unsupported", "model,op,reason");
   Table failures("failures", "file,model,message");
   Table accuracy("accuracy", "file,device,calibration,family,groups,rows,unpriced_rows,mape,"
                              "median_ape,p90_ape,bias,oracle_at_1,worst_at_1,oracle_at_5,"
                              "oracle_at_10,random_at_5");
-  Table rows("rows", "file,family,group,plan,predicted_ns,measured_ns");
+  Table rows("rows", "file,family,group,plan_*,predicted_ns,measured_ns");
   Table regretRows("regrets", "file,problem,plans,best_ns,chosen_ns,share_of_best,"
                               "plans_for_99_percent");
   Table parameters("calibration", "file,device,parameter,value,unit,sigma_ln,prior,status,meaning");
@@ -131,7 +185,7 @@ llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> 
     if (evaluation.overall)
       addAccuracy(accuracy, evaluation, *evaluation.overall, "overall");
     for (const Measured &row : evaluation.rows)
-      rows.add({cell(evaluation.file), cell(row.family), cell(row.group), parametersCell(row.plan),
+      rows.add({cell(evaluation.file), cell(row.family), cell(row.group), parameterCells(row.plan),
                 cell(row.predictedNs), cell(row.measuredNs)});
     for (const Regret &regret : regrets(evaluation))
       regretRows.add({cell(evaluation.file), cell(regret.problem), fmt::format("{}", regret.plans),

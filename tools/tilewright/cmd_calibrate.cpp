@@ -36,11 +36,11 @@ int showCalibration(const CalibrateArguments &options, const Calibration &calibr
                   "the fit did not converge in {} iterations over {} rows in {} groups, and "
                   "nothing is written: look at the rows with evaluate --rows",
                   calibration.iterations, calibration.rows, calibration.groups));
+  const std::string text = withToolVersion(toJson(calibration));
   if (!options.out.empty())
-    if (llvm::Error error = writeFileAtomically(options.out, toJson(calibration)))
+    if (llvm::Error error = writeFileAtomically(options.out, text))
       return fail(std::move(error));
   if (options.json) {
-    std::string text = toJson(calibration);
     std::fwrite(text.data(), 1, text.size(), stdout);
     return Fine;
   }
@@ -178,14 +178,14 @@ int runPlanDesign(const CalibrateArguments &options) {
     print(document);
   else
     for (const std::string &line : candidates->unused)
-      fmt::print(stderr, "note: {}\n", line);
+      note("{}", line);
   return rows.empty() ? AnswerIsNo : Fine;
 }
 #endif
 
 void printLeftOut(const Dataset &data) {
-  for (const std::string &note : leftOutNotes(data.leftOut, data.files))
-    fmt::print(stderr, "note: {}\n", note);
+  for (const std::string &line : leftOutNotes(data.leftOut, data.files))
+    note("{}", line);
 }
 
 /// Takes the spreads of our own kernels from other measurements than the fit's.
@@ -287,7 +287,7 @@ void addCalibrate(CLI::App &app, Selection &selection) {
                    "is taken, but no parameter; without FILE, for a calibration that there is")
       ->excludes(design)
       ->excludes(transfer);
-  command->add_option("--out", options->out, "Write the calibration to a file");
+  command->add_option("-o,--out", options->out, "Write the calibration to a file");
   command
       ->add_option("--max-iterations", options->fit.maxIterations,
                    "Give a fit up that has not converged by then")

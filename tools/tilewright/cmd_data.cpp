@@ -2,7 +2,7 @@
 #include "datasets/anonymous.h"
 #include "datasets/foreign_csv.h"
 #include "datasets/store.h"
-#include "tools/tilewright/command.h"
+#include "tools/tilewright/command_line.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,7 +75,7 @@ llvm::Expected<StoreFilter> filterOf(const DataArguments &options,
 llvm::Expected<MeasurementStore> openStore(std::span<const std::string> paths) {
   llvm::Expected<MeasurementStore> store = MeasurementStore::open(paths);
   if (store && !store->note().empty())
-    fmt::print(stderr, "note: {}\n", store->note());
+    note("{}", store->note());
   return store;
 }
 
@@ -313,14 +313,17 @@ void addData(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<DataArguments>();
   CLI::App *import = command->add_subcommand(
       "import", "Rows with kernel and time_ns from another tool's CSV; its columns are kept");
-  import->add_option("FILE", options->files, "CSV, plain or gzip")->required()->expected(1);
+  takesStandardInput(
+      import->add_option("FILE", options->files, "CSV, plain or gzip; - is standard input"))
+      ->required()
+      ->expected(1);
   import
       ->add_option("--format", options->format,
                    "auto, rows (time_ns is there: XLA's *.kernels.csv), ncu (Nsight Compute, raw "
                    "or details), benchmark (times with their unit in the column's name: Triton)")
       ->check(CLI::IsMember({"auto", "rows", "ncu", "benchmark"}))
       ->capture_default_str();
-  import->add_option("--out", options->out, "File to write (default: standard output)");
+  import->add_option("-o,--out", options->out, "File to write (default: standard output)");
   import->callback(
       [options, &selection] { selection.run = [options] { return runDataImport(*options);
 };
@@ -329,8 +332,11 @@ void addData(CLI::App &app, Selection &selection) {
 
 CLI::App *strip = command->add_subcommand(
     "strip", "A measurement file without its card's UUID: a short hash in its place");
-strip->add_option("FILE", options->files, "CSV, plain or gzip")->required()->expected(1);
-strip->add_option("--out", options->out, "File to write (default: standard output)");
+takesStandardInput(strip->add_option("FILE", options->files,
+                                     "CSV, plain or gzip; - is standard input"))
+    ->required()
+    ->expected(1);
+strip->add_option("-o,--out", options->out, "File to write (default: standard output)");
 strip->callback([options, &selection] {
   selection.run = [options] { return runStrip(*options); };
 });

@@ -2,6 +2,7 @@
 #include "costmodel/calibration.h"
 #include "costmodel/named_files.h"
 #include "tools/tilewright/catalogue.h"
+#include "tools/tilewright/command_line.h"
 #include "tools/tilewright/device_output.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/measured_input.h"
@@ -132,7 +133,8 @@ void addDevices(CLI::App &app, Selection &selection) {
       "A name is looked up in capitals or not, and its part before a '-' stands for the "
       "only one: H100.\n"
       "All commands take such a name, or a .json file, for --device.");
-  command->add_option("NAME", options->name, "Device name or JSON file: all its numbers");
+  takesStandardInput(command->add_option(
+      "NAME", options->name, "Device name or JSON file: all its numbers; - is standard input"));
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
       [options, &selection] { selection.run = [options] { return runDevices(*options); }; });
@@ -145,7 +147,9 @@ void addCalibrations(CLI::App &app, Selection &selection) {
   command->footer("Examples:\n"
                   "  tilewright calibrations\n"
                   "  tilewright calibrations h100");
-  command->add_option("NAME", options->name, "Calibration name or JSON file: all its parameters");
+  takesStandardInput(command->add_option(
+      "NAME", options->name,
+      "Calibration name or JSON file: all its parameters; - is standard input"));
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
       [options, &selection] { selection.run = [options] { return runCalibrations(*options); }; });

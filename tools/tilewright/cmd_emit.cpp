@@ -7,6 +7,7 @@
 #include "costmodel/features.h"
 #include "tools/tilewright/batch.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/command_line.h"
 #include "tools/tilewright/compile_facts.h"
 #include "tools/tilewright/coverage.h"
 
@@ -143,6 +144,8 @@ int runCheck(const EmitArguments &options) {
   checking.check.maxReferenceWork = options.maxReferenceWork;
   checking.seed = options.checkSeed;
   checking.workOf = workCounter();
+  Progress progress("checked kernels");
+  checking.progress = [&](size_t done, size_t total) { progress.update(done, total); };
   llvm::Expected<CheckedPack> checked = checkPack(options.pack, checking);
   if (!checked)
     return failInput(checked.takeError());
@@ -184,13 +187,14 @@ void addEmit(CLI::App &app, Selection &selection) {
       "  tilewright emit --coverage model.hlo.txt --target sm_80 --target sm_90a\n"
       "Exit code 1: some plans have no code; 2: some plans can't be read. They are listed with\n"
       "the reason, and the others are emitted.");
-  command->add_option("PLAN", options->plans, "Plan files, as explore --out writes them");
+  takesStandardInput(command->add_option(
+      "PLAN", options->plans, "Plan files, as explore --out writes them; - is standard input"));
   command
       ->add_option("--target", options->targets,
                    "sm_80, sm_86, sm_89, sm_90, sm_90a, …; with --coverage several")
       ->allow_extra_args(false)
       ->capture_default_str();
-  command->add_option("--out", options->pack, "Folder of the pack");
+  command->add_option("-o,--out", options->pack, "Folder of the pack");
   command->add_flag("--coverage", options->coverage,
                     "Of models instead of plans: which kernels have code, assemble, and are right "
                     "on the emulator at reduced sizes");

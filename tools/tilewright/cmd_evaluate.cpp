@@ -19,14 +19,19 @@ struct EvaluateArguments : MeasuredOptions {
   int folds = 5, draws = 10, thinning = 4;
 };
 
+EvaluationProgress shownAs(Progress &progress) {
+  return [&progress](size_t done, size_t total) { progress.update(done, total); };
+}
+
 llvm::Expected<EvaluationReport> reportFor(const EvaluateArguments &options,
                                            const MeasuredInput &input) {
   FitOptions fit;
   fit.all = options.allParameters;
+  Progress progress(options.familyOut ? "families left out" : "folds left out");
   if (options.leftOut)
-    return evaluateLeftOut(input.data, input.device, fit, options.folds);
+    return evaluateLeftOut(input.data, input.device, fit, options.folds, shownAs(progress));
   if (options.familyOut)
-    return evaluateFamilyOut(input.data, input.device, fit);
+    return evaluateFamilyOut(input.data, input.device, fit, shownAs(progress));
   if (options.noMeasurement)
     return evaluatePrior(input.data, input.device);
   if (!options.baseline.empty())
@@ -72,6 +77,8 @@ int runLearningCurve(const EvaluateArguments &options, const MeasuredInput &inpu
   learning.folds = options.folds;
   learning.draws = options.draws;
   learning.fit.all = options.allParameters;
+  Progress progress("points of the curve");
+  learning.progress = shownAs(progress);
   llvm::Expected<LearningCurve> curve = learningCurve(input.data, input.device, learning);
   if (!curve)
     return failInput(curve.takeError());
@@ -129,6 +136,8 @@ int runAblation(const EvaluateArguments &options, const MeasuredInput &input) {
   ablation.folds = options.folds;
   ablation.thinning = options.thinning;
   ablation.fit.all = options.allParameters;
+  Progress progress("terms left out");
+  ablation.progress = shownAs(progress);
   auto report = evaluateAblations(input.data, input.device, ablation);
   if (!report)
     return failInput(report.takeError());
@@ -234,7 +243,7 @@ int runEvaluate(const EvaluateArguments &options) {
     report->families.push_back(
         metricsOfFamilies(merged.name, input->data, *report, merged.families));
   if (options.json || !options.out.empty()) {
-    Json document = Json::parse(toJson(*report));
+    Json document = Json::parse(withToolVersion(toJson(*report)));
     if (options.rows) {
       document["rows"] = Json::array();
       for (size_t i = 0; i < input->data.rows.size(); ++i) {
@@ -308,7 +317,7 @@ void addEvaluate(CLI::App &app, Selection &selection) {
       ->check(CLI::Range(1, 1000));
   command->add_flag("--markdown", options->markdown, "Print Markdown tables");
   command->add_flag("--rows", options->rows, "Write each row's times into the JSON, too");
-  command->add_option("--out", options->out, "Also write the JSON to a file");
+  command->add_option("-o,--out", options->out, "Also write the JSON to a file");
   command->callback(
       [options, &selection] { selection.run = [options] { return runEvaluate(*options); }; });
 }

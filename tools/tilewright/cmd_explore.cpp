@@ -1,9 +1,9 @@
 // tilewright explore: partitions models into kernels and finds the best plans of each by predicted
 // time.
-#include "analysis/explore/explore.h"
 #include "analysis/import/import_file.h"
 #include "analysis/support/digest.h"
 #include "costmodel/link.h"
+#include "tools/explore/explore.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
 #include "codegen/lower.h"
 #include "codegen/target.h"
@@ -254,7 +254,7 @@ void addExplore(CLI::App &app, Selection &selection) {
       "for a bug of ours), and under `failures` in JSON.");
   command->add_option("MODEL", options->models, modelHelp)->required();
   addModuleChoice(*command, options->choice, "all, those of a file as FILE#MODULE");
-  command->add_option("--device", options->device, "Device name or JSON file")
+  command->add_option("-d,--device", options->device, "Device name or JSON file")
       ->capture_default_str();
   addPlanChoices(*command, options->plans);
   command->add_option("--top", options->top, "Plans to keep for each kernel")
@@ -263,7 +263,7 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
-  command->add_option("--jobs", options->jobs, "Threads; the result does not depend on it")
+  command->add_option("-j,--jobs", options->jobs, "Threads; the result does not depend on it")
       ->capture_default_str()
       ->check(CLI::Range(1u, 256u));
   command
@@ -271,7 +271,7 @@ void addExplore(CLI::App &app, Selection &selection) {
                    "Seconds after which a model is given up, and the next one explored; 0: none")
       ->capture_default_str();
   auto *out = command->add_option(
-      "--out", options->out,
+      "-o,--out", options->out,
       "Folder for explore.json and its parts; what an earlier run left in it is removed");
 #ifdef TILEWRIGHT_HAS_CODEGEN
   CLI::Option *samples =

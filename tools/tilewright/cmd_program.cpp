@@ -4,6 +4,7 @@
 #include "analysis/program/report.h"
 #include "analysis/program/text.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/command_line.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
 #include "codegen/pack_manifest.h"
 #endif
@@ -163,9 +164,10 @@ void addProgram(CLI::App &app, Selection &selection) {
       "Example: tilewright program tests/programs/softmax.tile --let M=4096 --let C=1024 "
       "--let R=4 --let W=4\n"
       "What has no program (sorts, top-k, scans) is refused by name.");
-  command
-      ->add_option("FILE", options->file,
-                   "The text of a tile program, or a plan as explore --out writes it")
+  takesStandardInput(
+      command->add_option("FILE", options->file,
+                          "The text of a tile program, or a plan as explore --out writes it; - is "
+                          "standard input"))
       ->required();
   command->add_option("--let", options->lets, "NAME=NUMBER: a number for a size; may be repeated")
       ->allow_extra_args(false);

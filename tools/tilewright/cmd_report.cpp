@@ -3,6 +3,7 @@
 #include "costmodel/measured_plans.h"
 #include "tools/report/report.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/command_line.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -121,12 +122,12 @@ void addReport(CLI::App &app, Selection &selection) {
                   "  tilewright report out --out report.html\n"
                   "  tilewright report out evaluation.json --markdown\n"
                   "  tilewright report out measured.csv --trace --out trace.json");
-  command
-      ->add_option("INPUT", options->inputs,
-                   "Folders of explore, or JSON files of explore, evaluate and calibrate; with "
-                   "--trace also measurements (.csv)")
+  takesStandardInput(
+      command->add_option("INPUT", options->inputs,
+                          "Folders of explore, or JSON files of explore, evaluate and calibrate, - "
+                          "is standard input; with --trace also measurements (.csv)"))
       ->required();
-  command->add_option("--out", options->out, "File to write (default: standard output)");
+  command->add_option("-o,--out", options->out, "File to write (default: standard output)");
   CLI::Option *markdown =
       command->add_flag("--markdown", options->markdown, "Markdown instead of HTML");
   CLI::Option *csv =

@@ -1,6 +1,6 @@
 // tilewright suggest: the best plans of a bundled family, in one line.
-#include "analysis/explore/prepared_model.h"
 #include "costmodel/templates.h"
+#include "tools/explore/prepared_model.h"
 #include "tools/tilewright/device_output.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/explore_output.h"
@@ -175,7 +175,7 @@ void addSuggest(CLI::App &app, Selection &selection) {
   command->add_option("FAMILY", options->family, "Family name")->required();
   command->add_option("ARGUMENT", options->arguments, "NAME=VALUE: sizes and data type")
       ->required();
-  command->add_option("--device", options->device, "Device name or JSON file")
+  command->add_option("-d,--device", options->device, "Device name or JSON file")
       ->capture_default_str();
   addPlanChoices(*command, options->plans);
   command->add_option("--top", options->top, "Plans to show, the best of each tile size")

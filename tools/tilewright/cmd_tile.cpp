@@ -1,12 +1,12 @@
 // tilewright tile: the tiles of every op of a kernel, and their feasibility or the reason why not.
-#include "analysis/explore/kernel_plans.h"
-#include "analysis/explore/prepared_model.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/inline.h"
 #include "analysis/solve/explain.h"
 #include "analysis/solve/tile_system.h"
 #include "analysis/tiling/separate_roots.h"
 #include "costmodel/device.h"
+#include "tools/explore/kernel_plans.h"
+#include "tools/explore/prepared_model.h"
 #include "tools/tilewright/model_input.h"
 #include "tools/tilewright/plan_options.h"
 #include "tools/tilewright/tile_choice.h"
@@ -312,7 +312,7 @@ void addTile(CLI::App &app, Selection &selection) {
       ->expected(1)
       ->take_all();
   CLI::Option *device = command->add_option(
-      "--device", options->device, "Also respect the limits of a device: a name or a JSON file");
+      "-d,--device", options->device, "Also respect the limits of a device: a name or a JSON file");
   addPlanChoices(*command, options->plans);
   for (CLI::Option *each : {options->plans.calibrationOption, options->plans.cacheOption,
                             options->plans.instructionOption})

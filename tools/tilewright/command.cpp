@@ -1,16 +1,14 @@
 #include "tools/tilewright/command.h"
 
-#include <chrono>
 #include <cstdio>
 #include <fmt/format.h>
 #include <iterator>
-#include <unistd.h>
 
 namespace tilewright::cli {
 
 int fail(llvm::Error error) {
   Diag diag = takeDiag(std::move(error));
-  std::fputs(diag.str().c_str(), stderr);
+  std::fputs(coloured(diag.str(), stderr).c_str(), stderr);
   switch (diag.cls) {
   case DiagClass::BadInput:
     return BadUsage;
@@ -18,7 +16,10 @@ int fail(llvm::Error error) {
   case DiagClass::BudgetSpent:
     return AnswerIsNo;
   case DiagClass::Internal:
-    std::fputs("  note: this is a bug in tilewright; please report it with the command line\n",
+    std::fputs(coloured("  note: this is a bug in tilewright; please report it with the command "
+                        "line\n",
+                        stderr)
+                   .c_str(),
                stderr);
     return InternalError;
   }
@@ -67,6 +68,13 @@ Json newDocument(const std::string &command) {
   return document;
 }
 
+std::string withToolVersion(std::string document) {
+  const size_t end = document.find(',', document.find("\"schema_version\""));
+  if (end != std::string::npos)
+    document.insert(end + 1, fmt::format("\n  \"tool_version\": \"{}\",", TILEWRIGHT_VERSION));
+  return document;
+}
+
 std::string dump(const Json &document) {
   return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
@@ -74,28 +82,6 @@ std::string dump(const Json &document) {
 void print(const Json &document) {
   std::string text = dump(document);
   std::fwrite(text.data(), 1, text.size(), stdout);
-}
-
-namespace {
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-} // namespace
-
-Progress::Progress(std::string what)
-    : what(std::move(what)), enabled(isatty(STDERR_FILENO) != 0), startedAt(now()) {}
-
-void Progress::update(size_t done, size_t total) {
-  if (!enabled || now() - startedAt < 1)
-    return;
-  std::fprintf(stderr, "\r%s %zu/%zu", what.c_str(), done, total);
-  std::fflush(stderr);
-  shown = true;
-}
-
-Progress::~Progress() {
-  if (shown)
-    std::fprintf(stderr, "\r\033[K");
 }
 
 } // namespace tilewright::cli

@@ -6,6 +6,7 @@
 
 #include "analysis/support/diag.h"
 #include "analysis/support/printable.h"
+#include "tools/tilewright/terminal.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -39,6 +40,9 @@ std::string timeText(double ns);
 /// Starts a JSON result: {"schema": "tilewright.<command>", "schema_version": 1, "tool_version"}.
 Json newDocument(const std::string &command);
 
+/// A document that a library made, with the tool's version behind its `schema_version`.
+std::string withToolVersion(std::string document);
+
 /// Writes JSON with a final newline; names that are not valid UTF-8 are repaired, never fatal.
 std::string dump(const Json &document);
 void print(const Json &document);
@@ -46,22 +50,10 @@ void print(const Json &document);
 /// Prints text for people: names come from users' files, so what a terminal would obey is spelt
 /// out.
 template <typename... Args> void say(fmt::format_string<Args...> format, Args &&...args) {
-  std::string text = printable(fmt::format(format, std::forward<Args>(args)...), true);
+  std::string text =
+      coloured(printable(fmt::format(format, std::forward<Args>(args)...), true), stdout);
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
-
-/// A progress line on stderr that overwrites itself; silent when stderr is no terminal.
-class Progress {
-public:
-  explicit Progress(std::string what);
-  ~Progress();
-  void update(size_t done, size_t total);
-
-private:
-  std::string what;
-  bool enabled, shown = false;
-  double startedAt;
-};
 
 void addImport(CLI::App &app, Selection &selection);
 void addIndex(CLI::App &app, Selection &selection);
@@ -80,5 +72,6 @@ void addDevices(CLI::App &app, Selection &selection);
 void addCalibrations(CLI::App &app, Selection &selection);
 void addFamilies(CLI::App &app, Selection &selection);
 void addSuggest(CLI::App &app, Selection &selection);
+void addAudit(CLI::App &app, Selection &selection);
 
 } // namespace tilewright::cli

@@ -1,10 +1,10 @@
 #include "tools/tilewright/coverage.h"
 
-#include "analysis/explore/explore.h"
 #include "analysis/import/hlo_text.h"
 #include "analysis/import/import_file.h"
 #include "analysis/tiling/plan_text.h"
 #include "codegen/coverage.h"
+#include "tools/explore/explore.h"
 #include "tools/tilewright/batch.h"
 #include "tools/tilewright/command.h"
 

@@ -2,8 +2,8 @@
 // so that an interrupted run can go on.
 #pragma once
 
-#include "analysis/explore/explore.h"
 #include "analysis/support/output_folder.h"
+#include "tools/explore/explore.h"
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/model_input.h"
 

@@ -71,6 +71,13 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["plan"] = planJson(best.plan);
   entry["time_ns"] = estimate.timeNs;
   entry["sigma_ln"] = estimate.sigmaLn;
+  if (kernel.inSequence)
+    entry["in_sequence"] = {{"time_ns", kernel.inSequence->timeNs},
+                            {"missed_bytes", kernel.inSequence->missedBytes},
+                            {"written_back_bytes", kernel.inSequence->writtenBackBytes}};
+  entry["levers"] = Json::array();
+  for (const Lever &lever : kernel.levers)
+    entry["levers"].push_back({{"what", lever.what}, {"gain_ns", lever.gainNs}});
   entry["lower_bound_ns"] = kernel.lowerBoundNs;
   entry["limiter"] = estimate.limiter;
   entry["terms"] = Json::object();
@@ -183,6 +190,7 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
     entry["chains"].push_back(std::move(row));
   }
   entry["total_time_ns"] = model.totalTimeNs;
+  entry["sequence_time_ns"] = model.sequenceNs;
   entry["total_is_complete"] = model.isComplete();
   entry["simple_grouping_time_ns"] = model.simpleGroupingNs;
   entry["lower_bound_ns"] = model.lowerBoundNs;
@@ -256,8 +264,9 @@ void printChain(const Json &chain) {
 } // namespace
 
 void printModel(const Json &model, double total) {
-  say("{}: {} kernels, {}{}\n", model["model"].get<std::string>(), model["kernels"].size(),
-      timeText(model["total_time_ns"].get<double>()),
+  say("{}: {} kernels, {}, in the order they run {}{}\n", model["model"].get<std::string>(),
+      model["kernels"].size(), timeText(model["total_time_ns"].get<double>()),
+      timeText(model["sequence_time_ns"].get<double>()),
       model["total_is_complete"].get<bool>()
           ? ""
           : fmt::format(" without {} unsupported ops", model["unsupported"].size()));

@@ -1,7 +1,7 @@
 // Output of `tilewright explore`.
 #pragma once
 
-#include "analysis/explore/explore.h"
+#include "tools/explore/explore.h"
 #include "tools/tilewright/command.h"
 
 namespace tilewright::cli {

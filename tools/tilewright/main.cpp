@@ -1,45 +1,24 @@
 // The tilewright command line.
-#include "analysis/support/printable.h"
-#include "tools/tilewright/command.h"
+#include "costmodel/data_folder.h"
+#include "tools/tilewright/command_line.h"
 
 #include "llvm/Support/ErrorHandling.h"
 
-#include <algorithm>
-#include <cctype>
 #include <cstdio>
-#include <fmt/format.h>
 #include <new>
 
 using namespace tilewright::cli;
 
 namespace {
 
-/// The error in the command line, in the style of all our errors.
-int failUsage(const CLI::App &app, const CLI::ParseError &error) {
-  std::string message = error.what(), help = "tilewright";
-  std::vector<std::string> extra = app.remaining();
-  if (app.get_subcommands().empty() && !extra.empty()) {
-    std::vector<std::string> names;
-    for (const CLI::App *command : app.get_subcommands({}))
-      names.push_back(command->get_name());
-    message = fmt::format("no command '{}'; there are {}", extra.front(), fmt::join(names, ", "));
-  } else if (message.size() > 1 && std::islower(static_cast<unsigned char>(message[1]))) {
-    message[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(message[0])));
-  }
-  for (const CLI::App *command : app.get_subcommands()) {
-    help += " " + command->get_name();
-    for (const std::string &unknown : command->remaining())
-      if (unknown.starts_with("-"))
-        message = fmt::format("no option '{}'", unknown);
-  }
-  fmt::print(stderr, "error: {}; see {} --help\n", tilewright::printableMessage(message), help);
-  return BadUsage;
-}
-
 /// Runs the command. Exceptions mean a bug of ours, or that memory ran out.
 int runSelected(const Selection &selection) {
+  const double startedAt = secondsNow();
+  detail("tilewright {}, data in {}", TILEWRIGHT_VERSION, tilewright::dataFolder(""));
   try {
-    return selection.run();
+    const int code = selection.run();
+    detail("exit code {} after {:.2f} s", code, secondsNow() - startedAt);
+    return code;
   } catch (const std::bad_alloc &) {
     return failInput(tilewright::makeError(tilewright::DiagClass::BudgetSpent,
                                            "out of memory; give the program more or ask for less"));
@@ -56,7 +35,7 @@ int main(int argc, char **argv) {
                "Which one will be fastest, and why? Is the prediction right?",
                "tilewright"};
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string("tilewright ") + TILEWRIGHT_VERSION);
+  app.set_version_flag("-V,--version", std::string("tilewright ") + TILEWRIGHT_VERSION);
 
   Selection selection;
   addImport(app, selection);
@@ -78,6 +57,8 @@ int main(int argc, char **argv) {
   addCalibrations(app, selection);
   addFamilies(app, selection);
   addSuggest(app, selection);
+  addAudit(app, selection);
+  addCommonParts(app, selection);
 
   try {
     app.parse(argc, argv);

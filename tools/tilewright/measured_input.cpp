@@ -1,13 +1,16 @@
 #include "tools/tilewright/measured_input.h"
 
+#include "tools/tilewright/command_line.h"
+
 #include <cmath>
 #include <fmt/format.h>
 
 namespace tilewright::cli {
 
 void addMeasuredOptions(CLI::App *command, MeasuredOptions &options) {
-  command->add_option("FILE", options.files, "Measurements: .csv or .csv.gz");
-  command->add_option("--device", options.device, "Device name or JSON file")
+  takesStandardInput(command->add_option("FILE", options.files,
+                                         "Measurements: .csv or .csv.gz; - is standard input"));
+  command->add_option("-d,--device", options.device, "Device name or JSON file")
       ->capture_default_str();
   command->add_option("--templates", options.templates, "Folder with more families");
   command->add_flag("--all-parameters", options.allParameters,

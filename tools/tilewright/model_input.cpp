@@ -29,16 +29,14 @@ namespace {
 /// Which file was taken of a dump; of several modules how many in which form.
 void tellChoice(const std::string &folder, const std::vector<DumpedModule> &modules) {
   if (modules.size() == 1) {
-    fmt::print(stderr, "note: {} is taken, the module {}\n", printable(modules.front().path),
-               printable(modules.front().note));
+    note("{} is taken, the module {}", modules.front().path, modules.front().note);
     return;
   }
   std::map<std::string, size_t> counts;
   for (const DumpedModule &module : modules)
     ++counts[module.note];
-  for (const auto &[note, count] : counts)
-    fmt::print(stderr, "note: {}: {} of {} modules are taken {}\n", printable(folder), count,
-               modules.size(), printable(note));
+  for (const auto &[which, count] : counts)
+    note("{}: {} of {} modules are taken {}", folder, count, modules.size(), which);
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "tools/tilewright/plan_options.h"
 
+#include "tools/tilewright/command_line.h"
+
 namespace tilewright::cli {
 
 PlanOptions PlanChoices::options() const {

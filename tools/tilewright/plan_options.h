@@ -2,8 +2,8 @@
 // that prices plans.
 #pragma once
 
-#include "analysis/explore/kernel_plans.h"
 #include "costmodel/calibration.h"
+#include "tools/explore/kernel_plans.h"
 #include "tools/tilewright/command.h"
 
 namespace tilewright::cli {

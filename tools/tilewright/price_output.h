@@ -1,9 +1,9 @@
 // The price of one plan, with its terms.
 #pragma once
 
-#include "analysis/explore/kernel_plans.h"
 #include "costmodel/calibration.h"
 #include "costmodel/influence.h"
+#include "tools/explore/kernel_plans.h"
 #include "tools/tilewright/command.h"
 
 namespace tilewright::cli {

@@ -1,9 +1,9 @@
 // Output of `tilewright tile`.
 #pragma once
 
-#include "analysis/explore/kernels.h"
 #include "analysis/solve/compiled.h"
 #include "analysis/solve/explain.h"
+#include "tools/explore/kernels.h"
 #include "tools/tilewright/price_output.h"
 
 namespace tilewright::cli {

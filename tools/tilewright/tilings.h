@@ -1,7 +1,7 @@
 // The fastest tilings of a kernel, each with its best schedule.
 #pragma once
 
-#include "analysis/explore/kernel_plans.h"
+#include "tools/explore/kernel_plans.h"
 
 namespace tilewright::cli {
 

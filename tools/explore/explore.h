@@ -1,0 +1,134 @@
+// Explore: partitions a model into kernels and finds the best plans of each by predicted time.
+#pragma once
+
+#include "analysis/ir/origin.h"
+#include "costmodel/sequence/levers.h"
+#include "tools/explore/grouping.h"
+#include "tools/explore/kernel_plans.h"
+#include "tools/explore/plan_sample.h"
+#include "tools/explore/tile_map.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+struct ExploreOptions {
+  PlanSearchOptions search;
+  PlanOptions plans;
+  bool tileMaps = false;                    ///< also the tile map of each kernel's best plan
+  std::optional<PlanSampleOptions> samples; ///< also a diverse sample of plans
+  unsigned jobs = 1;                        ///< threads; the result does not depend on it
+  std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
+};
+
+struct ExploredKernel {
+  std::string name;
+  KernelKind kind = KernelKind::Elementwise;
+  std::string computation; ///< whose ops these are; empty: the entry's
+  /// How often it runs in one run of the model: more than once in the body of a loop, never in a
+  /// branch that is not the most expensive of its conditional.
+  int64_t tripCount = 1;
+  bool isTripCountKnown = true; ///< false: in a loop of unknown length, of which one trip counts
+  /// Where a fusion's results have nothing in common that one kernel's tiles could follow, each set
+  /// of them is a kernel: of all but the first that lists the fusion in `ops`, its name.
+  std::string partOf;
+  std::vector<std::string> ops;        ///< of that computation, counted in this kernel
+  std::vector<std::string> recomputed; ///< counted in another kernel
+  /// Of the model's source, where the file says it: the layer without what all kernels share
+  /// ("layer_0/attn"), and where its most important op comes from.
+  std::string layer;
+  OpOrigin origin;
+  std::string rootShape;
+  std::vector<RankedPlan> plans;   ///< fastest first, never empty
+  std::vector<KernelPlan> samples; ///< see plan_sample.h; empty unless asked for
+  uint64_t raw = 0, feasible = 0, priced = 0;
+  bool isExhaustive = false;
+  /// Behind the kernels that run before it, with what L2 holds of them; nothing where it never
+  /// runs.
+  struct InSequence {
+    double timeNs = 0, missedBytes = 0, writtenBackBytes = 0;
+  };
+  std::optional<InSequence> inSequence;
+  std::vector<Lever> levers; ///< of the best plan in its sequence: what it would gain by
+  double sequenceNs() const {
+    return inSequence ? inSequence->timeNs : plans.front().estimate.timeNs;
+  }
+  double lowerBoundNs = 0;                ///< no kernel of these ops takes less
+  int64_t flops = 0, transcendentals = 0; ///< of one run
+  std::vector<std::string> uncounted;     ///< ops whose arithmetic is unknown, with the reason
+  std::vector<std::string> notes;         ///< what a reader of the price should know
+  std::vector<size_t> reads; ///< kernels of the model whose results it reads, ascending
+  TileMap tileMap;           ///< of the best plan; empty unless asked for
+};
+
+struct UnsupportedOp {
+  std::string op, reason;
+  std::string computation; ///< empty: the entry's
+  /// The known work of a library call or a collective: FLOPs, bytes moved on the device, bytes sent
+  /// over the link.
+  std::optional<int64_t> flops, bytes, linkBytes;
+  std::string layer; ///< as of a kernel
+};
+
+/// An op without a kernel of ours, priced by what a library's kernels are taken to do (assumed.h).
+struct AssumedOp {
+  std::string op, reason;
+  std::string computation; ///< empty: the entry's
+  int64_t tripCount = 1;   ///< as of a kernel
+  bool isTripCountKnown = true;
+  double readBytes = 0, writtenBytes = 0;
+  double timeNs = 0, sigmaLn = 0;  ///< of one run
+  double flops = 0, linkBytes = 0; ///< where they have a part in the time
+  std::string layer;               ///< as of a kernel
+};
+
+/// A group that had to be split into several kernels.
+struct SplitGroup {
+  std::string root, reason;
+  size_t ops = 0;
+};
+
+/// Kernels from one dot to the next, priced fused and unfused (see chains.h).
+struct ExploredChain {
+  std::string first, second;         ///< the dots
+  std::string computation;           ///< empty: the entry's
+  size_t kernels = 0;                ///< of the simple grouping
+  bool isTaken = false;              ///< the model's kernels have it fused
+  double unfusedNs = 0, fusedNs = 0; ///< of one run; fusedNs is 0 if there is no fused kernel
+  std::string reason;                ///< why there is no fused kernel
+};
+
+struct ExploredModel {
+  size_t ops = 0, computations = 0; ///< of the explored graph; of the module
+  /// In execution order within each computation, callers before the loops and branches they run.
+  std::vector<ExploredKernel> kernels;
+  std::vector<UnsupportedOp> unsupported, noKernel;
+  std::vector<AssumedOp> assumed;
+  std::vector<UnsupportedOp> notes; ///< where the file contradicts itself, and what
+                                    ///< is taken; that it is a CPU's (cpu_module.h)
+  std::vector<SplitGroup> split;
+  std::vector<ExploredChain> chains;
+  /// Of the kernels and of `assumed`, as often as they run: complete only if nothing is
+  /// unsupported.
+  double totalTimeNs = 0;
+  /// The same in the order they run, each with what L2 holds when it starts, of runs back to back.
+  double sequenceNs = 0;
+  double simpleGroupingNs = 0; ///< the same without chains
+  double lowerBoundNs = 0;     ///< see lower_bound.h
+  bool isComplete() const { return unsupported.empty(); }
+};
+
+/// Explores the entry computation (calls inlined) and the loops and branches that it runs. Bodies
+/// of loops whose trip count can be read off are explored as graphs of their own; their conditions
+/// need no kernels then. Of other loops, which are `unsupported`, one trip counts. All branches of
+/// a conditional are explored, the costliest is counted. Every op of these ends up in exactly one
+/// kernel, in `assumed`, in `unsupported`, or in `noKernel`. Errors:
+/// Internal ones only; what can't be done is a row.
+llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &device,
+                                           const Calibration &calibration,
+                                           const ExploreOptions &options = {});
+
+} // namespace tilewright
