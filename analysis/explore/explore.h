@@ -4,6 +4,7 @@
 #include "analysis/explore/grouping.h"
 #include "analysis/explore/kernel_plans.h"
 #include "analysis/explore/plan_sample.h"
+#include "analysis/explore/stored_search.h"
 #include "analysis/explore/tile_map.h"
 #include "analysis/ir/origin.h"
 
@@ -21,6 +22,10 @@ struct ExploreOptions {
   std::optional<PlanSampleOptions> samples; ///< also a diverse sample of plans
   unsigned jobs = 1;                        ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
+  /// Asked before each kernel; once it is true, no more are explored, and there is no model.
+  std::function<bool()> isStopped;
+  PlanStore *store = nullptr; ///< of searches that were done before
+  std::string storeContext;   ///< of the store's keys: device, calibration, version
 };
 
 struct ExploredKernel {
@@ -113,7 +118,7 @@ struct ExploredModel {
 /// need no kernels then. Of other loops, which are `unsupported`, one trip counts. All branches of
 /// a conditional are explored, the costliest is counted. Every op of these ends up in exactly one
 /// kernel, in `assumed`, in `unsupported`, or in `noKernel`. Errors:
-/// Internal ones only; what can't be done is a row.
+/// Internal ones, and BudgetSpent where it was stopped; what can't be done is a row.
 llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &device,
                                            const Calibration &calibration,
                                            const ExploreOptions &options = {});

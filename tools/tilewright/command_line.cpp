@@ -62,8 +62,8 @@ llvm::Expected<const CLI::App *> findCommand(const CLI::App &app,
     if (std::find(names.begin(), names.end(), name) == names.end())
       return names.empty()
                  ? makeError(DiagClass::BadInput, "{} has no commands of its own", fullName(*at))
-                 : makeError(DiagClass::BadInput, "no command '{}'{}; there are {}",
-                             excerpt(name), suggestion(name, names), fmt::join(names, ", "));
+                 : makeError(DiagClass::BadInput, "no command '{}'{}; there are {}", excerpt(name),
+                             suggestion(name, names), fmt::join(names, ", "));
     at = at->get_subcommand(name);
   }
   return at;
@@ -82,8 +82,8 @@ void addHelp(CLI::App &app, Selection &selection) {
       if (!found)
         return failInput(found.takeError());
       // help() of a command delegates to the command that was named: this one.
-      const std::string text = (*found)->get_formatter()->make_help(
-          *found, fullName(**found), CLI::AppFormatMode::Normal);
+      const std::string text = (*found)->get_formatter()->make_help(*found, fullName(**found),
+                                                                    CLI::AppFormatMode::Normal);
       std::fputs(text.c_str(), stdout);
       return static_cast<int>(Fine);
     };

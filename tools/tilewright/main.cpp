@@ -45,6 +45,7 @@ int main(int argc, char **argv) {
   addProve(app, selection);
   addEval(app, selection);
   addExplore(app, selection);
+  addMerge(app, selection);
 #ifdef TILEWRIGHT_HAS_CODEGEN
   addEmit(app, selection);
   addCheck(app, selection);
@@ -57,6 +58,7 @@ int main(int argc, char **argv) {
   addCalibrations(app, selection);
   addFamilies(app, selection);
   addSuggest(app, selection);
+  addCache(app, selection);
   addCommonParts(app, selection);
 
   try {

@@ -143,9 +143,8 @@ void Progress::update(size_t done, size_t total) {
   if (!isEnabled || now - startedAt < 1)
     return;
   const double part = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
-  const std::string line =
-      progressLine(what, done, total, share.from + (share.to - share.from) * part,
-                   now - share.startedAt);
+  const std::string line = progressLine(
+      what, done, total, share.from + (share.to - share.from) * part, now - share.startedAt);
   std::fprintf(stderr, "\r%s\033[K", clipped(line, terminalColumns() - 1).c_str());
   std::fflush(stderr);
   isShown = true;

@@ -1,5 +1,5 @@
-#include "tools/tilewright/terminal.h"
 #include "tools/tilewright/command_line.h"
+#include "tools/tilewright/terminal.h"
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,8 @@ TEST(Colours, AreOfLabelsAnswersAndVerdicts) {
   EXPECT_EQ(withColours("k0   pass   error 0\nk1   fail   error 1"),
             "k0   \033[1;32mpass\033[0m   error 0\nk1   \033[1;31mfail\033[0m   error 1");
   // What only looks like one.
-  for (const char *text : {"", "\n", "k0 yes\n", "an error: of theirs\n", "passes\n", "k0  passed\n"})
+  for (const char *text :
+       {"", "\n", "k0 yes\n", "an error: of theirs\n", "passes\n", "k0  passed\n"})
     EXPECT_EQ(withColours(text), text);
 }
 
