@@ -17,10 +17,18 @@ namespace tilewright {
 namespace {
 
 /// Attributes that are names, or say nothing that a plan depends on.
-constexpr std::array namesAndMetadata = {
-    "metadata",           "calls",           "to_apply",     "body",
-    "condition",          "select",          "scatter",      "branch_computations",
-    "called_computations", "frontend_attributes", "origin", "control-predecessors"};
+constexpr std::array namesAndMetadata = {"metadata",
+                                         "calls",
+                                         "to_apply",
+                                         "body",
+                                         "condition",
+                                         "select",
+                                         "scatter",
+                                         "branch_computations",
+                                         "called_computations",
+                                         "frontend_attributes",
+                                         "origin",
+                                         "control-predecessors"};
 
 bool isKept(std::string_view attribute) {
   return std::find(namesAndMetadata.begin(), namesAndMetadata.end(), attribute) ==
@@ -122,8 +130,8 @@ std::string textOf(const PlanRanking &ranking) {
   std::string text = fmt::format("{} {} {} {}\n", ranking.raw, ranking.feasible, ranking.priced,
                                  ranking.isExhaustive ? 1 : 0);
   for (const RankedPlan &each : ranking.best)
-    text += fmt::format("{} {}\n", toString(each.plan.instruction),
-                        fmt::join(each.plan.values, " "));
+    text +=
+        fmt::format("{} {}\n", toString(each.plan.instruction), fmt::join(each.plan.values, " "));
   return text;
 }
 
@@ -149,8 +157,8 @@ std::optional<KernelPlan> planOf(const std::string &line, const KernelPlans &pla
 }
 
 /// What a text of the store says; nothing where it does not fit the plans.
-std::optional<PlanRanking> rankingOf(const std::string &text,
-                                                     const KernelPlans &plans, size_t top) {
+std::optional<PlanRanking> rankingOf(const std::string &text, const KernelPlans &plans,
+                                     size_t top) {
   std::istringstream lines(text);
   PlanRanking ranking;
   int isExhaustive = 0;
@@ -185,15 +193,14 @@ std::string kernelText(const Module &module, const KernelSource &source) {
 
 std::string searchKey(const Module &module, const KernelSource &source, const PlanOptions &plans,
                       const PlanSearchOptions &search, std::string_view context) {
-  const std::string options = fmt::format(
-      "cache {} instruction {} registers {} top {} priced {} refined {}",
-      static_cast<int>(plans.cache),
-      plans.instruction ? std::string(toString(*plans.instruction)) : "auto",
-      plans.registers ? fmt::format("{}", *plans.registers) : "estimated", search.top,
-      search.maxPriced, search.refinedTilings);
+  const std::string options =
+      fmt::format("cache {} instruction {} registers {} top {} priced {} refined {}",
+                  static_cast<int>(plans.cache),
+                  plans.instruction ? std::string(toString(*plans.instruction)) : "auto",
+                  plans.registers ? fmt::format("{}", *plans.registers) : "estimated", search.top,
+                  search.maxPriced, search.refinedTilings);
   llvm::SHA256 hash;
-  for (const std::string &part :
-       {std::string(context), options, kernelText(module, source)}) {
+  for (const std::string &part : {std::string(context), options, kernelText(module, source)}) {
     hash.update(fmt::format("{}:", part.size()));
     hash.update(part);
   }

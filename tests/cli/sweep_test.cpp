@@ -17,9 +17,13 @@ namespace fs = std::filesystem;
 
 std::string sweepModel(const std::string &op, int rows) {
   const std::string shape = "f32[" + std::to_string(rows) + ",512]";
-  return "HloModule m\nENTRY e {\n  x = " + shape + " parameter(0)\n  w = f32[512,512] parameter(1)\n"
-         "  d = " + shape + " dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
-         "  a = " + shape + " " + op + "(d)\n  ROOT y = " + shape + " add(a, x)\n}\n";
+  return "HloModule m\nENTRY e {\n  x = " + shape +
+         " parameter(0)\n  w = f32[512,512] parameter(1)\n"
+         "  d = " +
+         shape +
+         " dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+         "  a = " +
+         shape + " " + op + "(d)\n  ROOT y = " + shape + " add(a, x)\n}\n";
 }
 
 class Sweeps : public testing::Test {
@@ -29,8 +33,8 @@ protected:
 
   void SetUp() override {
     for (const char *op : {"negate", "exponential", "abs"})
-      models.push_back(folder.write(std::string(op) + ".hlo.txt",
-                                    sweepModel(op, 128 * int(models.size() + 1))));
+      models.push_back(
+          folder.write(std::string(op) + ".hlo.txt", sweepModel(op, 128 * int(models.size() + 1))));
   }
 
   Outcome explore(const std::vector<std::string> &more,
@@ -71,8 +75,7 @@ TEST_F(Sweeps, SeveralDevicesAreAMatrix) {
     Json alone = Json::parse(explore({"--device", device, "--json"}).out);
     Json run = document["runs"][column];
     for (size_t m = 0; m < models.size(); ++m) {
-      EXPECT_EQ(run["models"][m]["total_time_ns"],
-                document["matrix"]["total_time_ns"][m][column]);
+      EXPECT_EQ(run["models"][m]["total_time_ns"], document["matrix"]["total_time_ns"][m][column]);
       for (Json &kernel : run["models"][m]["kernels"])
         for (const char *ofFolder : {"tile_map", "plan_file"})
           kernel.erase(ofFolder);
@@ -83,8 +86,7 @@ TEST_F(Sweeps, SeveralDevicesAreAMatrix) {
   const Outcome text = explore({"--device", "h100,a100"});
   EXPECT_TRUE(says(text, "model")) << text.describe();
   EXPECT_TRUE(says(text, "faster")) << text.describe();
-  const Outcome report =
-      runTilewright({"report", folder / "out", "--markdown"});
+  const Outcome report = runTilewright({"report", folder / "out", "--markdown"});
   EXPECT_EQ(report.exitCode, 0) << report.describe();
   EXPECT_TRUE(says(report, "## Models on devices")) << report.describe();
 }
@@ -143,12 +145,12 @@ TEST_F(Sweeps, MergedShardsAreOneRun) {
   };
   const Outcome whole = explore(with({"--out", folder / "whole", "--json"}));
   EXPECT_EQ(whole.exitCode, 2) << whole.describe(); // some failed
-  for (int count : {1, 3, 12}) { // 12: more shards than pairs
+  for (int count : {1, 3, 12}) {                    // 12: more shards than pairs
     std::vector<std::string> merge = {"merge", "--json", "--out", folder / "merged"};
     for (int i = 1; i <= count; ++i) {
       const std::string name = "part" + std::to_string(i);
-      const Outcome part = explore(with({"--out", folder / name, "--shard",
-                                         std::to_string(i) + "/" + std::to_string(count)}));
+      const Outcome part = explore(with(
+          {"--out", folder / name, "--shard", std::to_string(i) + "/" + std::to_string(count)}));
       EXPECT_TRUE(part.exitCode == 0 || part.exitCode == 2) << part.describe();
       merge.insert(merge.begin() + 1, folder / name); // in any order
     }
@@ -172,12 +174,9 @@ TEST_F(Sweeps, ShardsThatDoNotFitAreRefused) {
   const std::string plain = folder / "plain";
   ASSERT_EQ(explore({"--out", plain}).exitCode, 0);
   const std::pair<std::vector<std::string>, std::string> cases[] = {
-      {{one}, "1 of 2 shards are missing: 2/2"},
-      {{one, two, again}, "are both shard 2/2"},
-      {{one, foreign}, "is of another batch"},
-      {{one, third}, "is one of 3 shards"},
-      {{one, plain}, "shard.json: cannot open"},
-      {{one, folder / "nowhere"}, "cannot open"},
+      {{one}, "1 of 2 shards are missing: 2/2"}, {{one, two, again}, "are both shard 2/2"},
+      {{one, foreign}, "is of another batch"},   {{one, third}, "is one of 3 shards"},
+      {{one, plain}, "shard.json: cannot open"}, {{one, folder / "nowhere"}, "cannot open"},
   };
   auto merge = [&](std::vector<std::string> shards, const std::string &out) {
     shards.insert(shards.begin(), {"merge", "--out", out});
@@ -331,8 +330,8 @@ TEST_F(Sweeps, AnInterruptedRunGoesOn) {
     models.push_back(folder.write("m" + std::to_string(i) + ".hlo.txt",
                                   sweepModel("exponential", 1024 + 128 * i)));
   auto arguments = [&](const std::string &out) {
-    std::vector<std::string> words = {TILEWRIGHT_PROGRAM, "explore", "--budget", "3000", "--out",
-                                      out};
+    std::vector<std::string> words = {
+        TILEWRIGHT_PROGRAM, "explore", "--budget", "3000", "--out", out};
     words.insert(words.end(), models.begin(), models.end());
     return words;
   };

@@ -85,11 +85,10 @@ std::string deviceMatrixHtml(const Documents &documents) {
   const size_t devices = std::min(matrix.devices.size(), maxMatrixDevices),
                models = std::min(matrix.models.size(), maxMatrixModels);
   std::string out;
-  put(out,
-      "<section id=\"devices\" aria-labelledby=\"devices-t\"><h2 id=\"devices-t\">Models on "
-      "devices</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-      "aria-labelledby=\"devices-t\"><table class=\"records sortable\" "
-      "aria-labelledby=\"devices-t\"><thead><tr><th scope=\"col\">Model</th>");
+  put(out, "<section id=\"devices\" aria-labelledby=\"devices-t\"><h2 id=\"devices-t\">Models on "
+           "devices</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+           "aria-labelledby=\"devices-t\"><table class=\"records sortable\" "
+           "aria-labelledby=\"devices-t\"><thead><tr><th scope=\"col\">Model</th>");
   for (size_t d = 0; d < devices; ++d) {
     put(out, "<th scope=\"col\" class=\"num\">{} ({})</th>", escapeHtml(matrix.devices[d], 70),
         unit.name);
@@ -106,7 +105,7 @@ std::string deviceMatrixHtml(const Documents &documents) {
     }
     out += "</tr>";
   }
-  put(out, "</tbody></table></div><p class=\"note\">Faster: than on {}. {}", 
+  put(out, "</tbody></table></div><p class=\"note\">Faster: than on {}. {}",
       escapeHtml(matrix.devices.front(), 70), partNote);
   if (models < matrix.models.size() || devices < matrix.devices.size())
     put(out, " The first {} of {} models, {} of {} devices.", models, matrix.models.size(), devices,

@@ -1,6 +1,6 @@
 // tilewright cache: the cache of plan searches, where it is and how large.
-#include "tools/tilewright/plan_cache.h"
 #include "tools/tilewright/command.h"
+#include "tools/tilewright/plan_cache.h"
 
 namespace tilewright::cli {
 
@@ -16,8 +16,9 @@ struct CacheArguments {
 int runCache(const CacheArguments &options) {
   const std::optional<PlanCacheOptions> where = planCacheOptions();
   if (!where)
-    return failInput(makeError(DiagClass::BadInput, "there is no cache: TILEWRIGHT_CACHE is off, or "
-                                                    "there is no HOME"));
+    return failInput(makeError(DiagClass::BadInput,
+                               "there is no cache: TILEWRIGHT_CACHE is off, or "
+                               "there is no HOME"));
   if (options.action == "path") {
     say("{}\n", where->file);
     return Fine;

@@ -85,8 +85,7 @@ int runMerge(const MergeArguments &options) {
 
 void addMerge(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<MergeArguments>();
-  CLI::App *command =
-      app.add_subcommand("merge", "The shards of a batch as one result of explore");
+  CLI::App *command = app.add_subcommand("merge", "The shards of a batch as one result of explore");
   command->footer("Example:\n"
                   "  tilewright merge part1 part2 part3 --out out\n"
                   "The result is, byte for byte, that of explore without --shard. Shards that are "

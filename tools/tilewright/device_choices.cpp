@@ -27,17 +27,18 @@ Json changesJson(const std::vector<ChangedNumber> &changes) {
 }
 
 void addDeviceChoices(CLI::App &command, DeviceChoices &choices, const std::string &help) {
-  choices.option =
-      command.add_option("-d,--device", choices.names,
-                         help + "; several, separated by commas, are compared");
+  choices.option = command.add_option("-d,--device", choices.names,
+                                      help + "; several, separated by commas, are compared");
   if (!choices.names.empty())
     choices.option->capture_default_str();
   choices.setOption =
-      command.add_option("--set", choices.sets,
-                  "What if: FIELD=VALUE or FIELD=*FACTOR of the device's description, separated by "
-                  "commas, as dram_bandwidth=*2,sm_count=144; numbers that follow are changed "
-                  "along. Given several times, each is a variant; as-is is one, too")
-      ->allow_extra_args(false);
+      command
+          .add_option(
+              "--set", choices.sets,
+              "What if: FIELD=VALUE or FIELD=*FACTOR of the device's description, separated by "
+              "commas, as dram_bandwidth=*2,sm_count=144; numbers that follow are changed "
+              "along. Given several times, each is a variant; as-is is one, too")
+          ->allow_extra_args(false);
 }
 
 namespace {
@@ -86,8 +87,8 @@ llvm::Expected<std::vector<AskedDevice>> askedDevices(const DeviceChoices &choic
       detail("device {}, {}calibration {}", changed->device.name,
              changed->changes.empty() ? "" : "changed, ",
              transferred(*calibration, changed->device).label());
-      devices.push_back({std::move(changed->device), std::move(changed->changes),
-                         std::move(*calibration)});
+      devices.push_back(
+          {std::move(changed->device), std::move(changed->changes), std::move(*calibration)});
     }
   return devices;
 }
@@ -95,7 +96,7 @@ llvm::Expected<std::vector<AskedDevice>> askedDevices(const DeviceChoices &choic
 void DeviceAnswers::begin(const AskedDevice &device) {
   if (isJson || (isOne && device.changes.empty()))
     return;
-  if (!runs.empty())
+  if (begun++ > 0)
     say("\n");
   say("device {}\n", device.device.name);
   for (const ChangedNumber &change : device.changes)
@@ -104,6 +105,8 @@ void DeviceAnswers::begin(const AskedDevice &device) {
 
 void DeviceAnswers::add(const AskedDevice &device, Json answer, int code) {
   worst = std::max(worst, code);
+  if (answer.is_null())
+    return;
   answer["device"] = device.device.name;
   if (!device.changes.empty())
     answer["changes"] = changesJson(device.changes);

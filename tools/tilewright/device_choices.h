@@ -46,7 +46,7 @@ public:
   /// Before the text of a device's answer: says which it is, where there are several or it was
   /// changed.
   void begin(const AskedDevice &device);
-  /// The JSON of an answer, of what device, and its exit code.
+  /// The JSON of an answer, of what device, and its exit code. Null: an error was printed instead.
   void add(const AskedDevice &device, Json answer, int code);
   /// Prints what is still to print. Returns the worst exit code.
   int finish();
@@ -55,6 +55,7 @@ private:
   std::string command;
   bool isOne, isJson;
   Json runs = Json::array();
+  size_t begun = 0;
   int worst = Fine;
 };
 

@@ -13,8 +13,7 @@ Json exploreHead(const AskedDevice &asked, const std::string &cache,
                  const std::string &instruction) {
   Json head = newDocument("explore");
   head["device"] = deviceJson(asked.device);
-  head["calibration"] =
-      asked.calibration.isFitted() ? Json(asked.calibration.device) : Json();
+  head["calibration"] = asked.calibration.isFitted() ? Json(asked.calibration.device) : Json();
   head["cache"] = cache;
   head["instruction"] = instruction;
   head["notes"] = notesJson(asked.notes());

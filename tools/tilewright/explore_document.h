@@ -8,15 +8,15 @@ namespace tilewright::cli {
 
 /// What is known of a pair of model and device: at most one of its result and its failure.
 struct ExploredPair {
-  std::string name;   ///< of the model
-  size_t device = 0;  ///< its place among the batch's
-  std::string key;    ///< as of BatchModel; empty where the model could not be read
+  std::string name;    ///< of the model
+  size_t device = 0;   ///< its place among the batch's
+  std::string key;     ///< as of BatchModel; empty where the model could not be read
   Json entry, failure; ///< null: none
 };
 
 /// A batch with what is done of it.
 struct ExploredBatch {
-  std::vector<Json> heads; ///< of each device: its document but for models and failures
+  std::vector<Json> heads;         ///< of each device: its document but for models and failures
   std::vector<ExploredPair> pairs; ///< as batchModels() has them
 
   /// Tells batches apart: a hash of all that their results depend on.

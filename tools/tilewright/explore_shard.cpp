@@ -53,8 +53,7 @@ public:
 private:
   static bool isNumber(const Json &object, const char *place) {
     const Json::json_pointer pointer(place);
-    return object.is_object() && object.contains(pointer) &&
-           object[pointer].is_number_unsigned();
+    return object.is_object() && object.contains(pointer) && object[pointer].is_number_unsigned();
   }
   static bool isText(const Json &object, const char *key) {
     return object.is_object() && object.contains(key) && object[key].is_string();

@@ -91,8 +91,8 @@ llvm::Expected<Database> PlanCache::openDatabase(const std::string &file) {
   const uint64_t found = static_cast<uint64_t>(version->integer(0));
   if (found != 0 && found != cacheVersion)
     return makeError(DiagClass::BadInput, "{}: is of another version", file);
-  if (llvm::Error error = database->run(
-          fmt::format("{} pragma user_version = {};", cacheSchema, cacheVersion)))
+  if (llvm::Error error =
+          database->run(fmt::format("{} pragma user_version = {};", cacheSchema, cacheVersion)))
     return error;
   // Reads a page of each table: a file that is torn or something else shows here or later.
   llvm::Expected<Statement> probe = database->prepare("select count(*) from (select * from plans "
