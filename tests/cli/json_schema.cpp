@@ -46,15 +46,15 @@ std::string problemOfMembers(const Json &value, const Json &schema, const std::s
 std::string problemOf(const Json &value, const Json &schema, const std::string &folder,
                       const std::string &path) {
   static const std::set<std::string> known = {
-      "$schema",  "$id",   "$ref",  "title",      "description",          "type",  "const",
-      "enum",     "items", "anyOf", "properties", "additionalProperties", "required"};
+      "$schema", "$id",   "$ref",  "title",      "description",          "type",    "const",
+      "enum",    "items", "anyOf", "properties", "additionalProperties", "required"};
   for (const auto &[word, ignored] : schema.items())
     if (!known.contains(word))
       return path + ": the schema says " + word + ", which is not checked";
   if (schema.contains("$ref"))
-    return problemOf(
-        value, Json::parse(readBytes(folder + "/" + schema["$ref"].get<std::string>())), folder,
-        path);
+    return problemOf(value,
+                     Json::parse(readBytes(folder + "/" + schema["$ref"].get<std::string>())),
+                     folder, path);
   if (schema.contains("anyOf")) {
     std::string problems;
     for (const Json &each : schema["anyOf"]) {
@@ -71,8 +71,7 @@ std::string problemOf(const Json &value, const Json &schema, const std::string &
       std::find(schema["enum"].begin(), schema["enum"].end(), value) == schema["enum"].end())
     return path + ": is " + value.dump() + ", none of " + schema["enum"].dump();
   if (schema.contains("type")) {
-    const Json types =
-        schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
+    const Json types = schema["type"].is_array() ? schema["type"] : Json::array({schema["type"]});
     if (std::none_of(types.begin(), types.end(),
                      [&](const Json &type) { return isOfType(value, type); }))
       return path + ": is " + value.dump().substr(0, 80) + ", not of type " + types.dump();

@@ -55,7 +55,8 @@ TEST_F(Schemas, EveryDocumentIsAsItsSchemaSays) {
   std::string copies = "kernel,dtype,d0,block,warps,time_ns,error\n";
   for (int n = 20; n < 26; ++n)
     for (int warps : {4, 8})
-      copies += fmt::format("copy1d,f32,{},1024,{},{},\n", 1 << n, warps, (1 << n) * 2.9e-3 + warps);
+      copies +=
+          fmt::format("copy1d,f32,{},1024,{},{},\n", 1 << n, warps, (1 << n) * 2.9e-3 + warps);
   copies = folder.write("copies.csv", copies);
   const std::vector<std::vector<std::string>> commands = {
       {"import", exploredModel},
@@ -100,8 +101,8 @@ TEST_F(Schemas, EveryDocumentIsAsItsSchemaSays) {
     for (const auto &file : fs::directory_iterator("datasets/" + std::string(part)))
       check(readBytes(file.path()), file.path(), false);
 #ifdef TILEWRIGHT_HAS_CODEGEN
-  std::vector<std::string> emit = {"emit", "--target", "sm_90", "--out", out("pack"), "--compare",
-                                   "h100"};
+  std::vector<std::string> emit = {"emit",      "--target",  "sm_90", "--out",
+                                   out("pack"), "--compare", "h100"};
   for (const auto &file : fs::directory_iterator(out("out/plans/000"))) {
     emit.push_back(file.path());
     check(readBytes(file.path()), file.path(), false);
