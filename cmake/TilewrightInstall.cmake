@@ -40,6 +40,7 @@ install(FILES ${CMAKE_BINARY_DIR}/TilewrightConfig.cmake
 set(doc_dir ${CMAKE_INSTALL_DATADIR}/doc/tilewright)
 install(FILES README.md DESTINATION ${doc_dir})
 install(DIRECTORY docs DESTINATION ${doc_dir})
+install(DIRECTORY docs/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/tilewright)
 install(FILES LICENSE DESTINATION ${doc_dir} RENAME copyright)
 set(made ${CMAKE_BINARY_DIR}/share)
 install(CODE "execute_process(COMMAND \"${PROJECT_SOURCE_DIR}/scripts/help_texts.sh\"

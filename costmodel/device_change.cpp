@@ -27,7 +27,7 @@ struct Field {
 constexpr unsigned None = 0, Optional = 0, Check = 0, Apart = 0, Whole = 1;
 constexpr Field fields[] = {
 #define TILEWRIGHT_DEVICE_FIELD(target, key, unit, lowest, highest, traits, meaning)               \
-  {key, unit, ((traits) & Whole) != 0},
+  {key, unit, ((traits)&Whole) != 0},
 #include "costmodel/device_fields.def"
 };
 

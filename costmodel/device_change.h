@@ -3,8 +3,8 @@
 // A change is FIELD=VALUE or FIELD=*FACTOR, several separated by commas:
 //   dram_bandwidth=*2,sm_count=144
 // Numbers that follow from others are changed along, unless they are set themselves: the data rate
-// with the bandwidth, the peaks with SM count, clock and units, and so on (docs/formats.md). The result is checked as every description is: numbers that contradict each other are
-// refused.
+// with the bandwidth, the peaks with SM count, clock and units, and so on (docs/formats.md). The
+// result is checked as every description is: numbers that contradict each other are refused.
 #pragma once
 
 #include "costmodel/device.h"
@@ -24,7 +24,7 @@ struct ChangedNumber {
 };
 
 struct ChangedDevice {
-  Device device; ///< its name has the changes: "h100-sxm.dram_bandwidth-x2"
+  Device device;    ///< its name has the changes: "h100-sxm.dram_bandwidth-x2"
   std::string base; ///< the name before
   std::vector<ChangedNumber> changes;
 };
@@ -33,7 +33,6 @@ struct ChangedDevice {
 /// what is no change, an unknown field (the nearest is suggested), and a result that is no
 /// consistent description.
 llvm::Expected<ChangedDevice> loadDeviceWith(const std::string &nameOrPath,
-                                             const std::string &folder,
-                                             const std::string &changes);
+                                             const std::string &folder, const std::string &changes);
 
 } // namespace tilewright

@@ -1,6 +1,5 @@
-#include "costmodel/device_change.h"
-
 #include "costmodel/calibration.h"
+#include "costmodel/device_change.h"
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -68,9 +67,9 @@ TEST(DeviceChange, NumbersThatFollowAreChangedAlong) {
 
 TEST(DeviceChange, OfEveryBundledDevice) {
   for (const std::string &name : deviceNames())
-    for (const char *changes : {"dram_bandwidth=*1.2", "sm_count=*2", "sm_clock=*1.1",
-                                "l2_bytes=*4,l2_bandwidth=*1.3", "dram_data_rate=*0.5",
-                                "peak_f32=*2", "shared_bytes_per_sm=*2", "launch_overhead=2000"})
+    for (const char *changes :
+         {"dram_bandwidth=*1.2", "sm_count=*2", "sm_clock=*1.1", "l2_bytes=*4,l2_bandwidth=*1.3",
+          "dram_data_rate=*0.5", "peak_f32=*2", "shared_bytes_per_sm=*2", "launch_overhead=2000"})
       EXPECT_EQ(changeErrorOf(changes, name), "") << name << " " << changes;
 }
 
@@ -89,7 +88,8 @@ TEST(DeviceChange, WhatCanNotBeIsRefused) {
       {"sm_count=1,sm_count=2", "'sm_count' is set twice"},
       {",", "is not FIELD=VALUE"},
       {"tensor_f4=*2", "no such number to multiply"},
-      {"dram_bandwidth=*2,dram_data_rate=5.23,dram_bus_width=5120", "but bus width and data rate gives"},
+      {"dram_bandwidth=*2,dram_data_rate=5.23,dram_bus_width=5120",
+       "but bus width and data rate gives"},
       {"dram_bandwidth=*100", "plausible is"},
       {"dram_bandwidth=*4", "is below DRAM's"},
       {"l2_latency=*10", "is above DRAM's"},

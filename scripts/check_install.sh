@@ -19,6 +19,7 @@ if [[ ! -x $build/bin/tilewright ]]; then
   exit 1
 fi
 work=$(mktemp -d)
+export TILEWRIGHT_CACHE=$work/cache
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
 

@@ -7,7 +7,7 @@ program=$1 out=$2
 mapfile -t commands < <("$program" --help | awk '/^Subcommands:/ { on = 1; next } on && /^  [a-z]/ { print $1 }')
 ((${#commands[@]} > 0)) || { echo "error: $program --help lists no commands" >&2; exit 2; }
 # The long options of a command.
-options() { "$program" "$1" --help | grep -oE '^  (-[a-z],)?--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+'; }
+options() { "$program" "$1" --help | grep -oE '^ +(-[a-zA-Z],)?--[a-z][a-z-]*' | grep -oE -- '--[a-z-]+'; }
 
 mkdir -p "$out"/man/man1 "$out"/bash-completion/completions "$out"/zsh/vendor-completions "$out"/fish/vendor_completions.d
 
@@ -33,8 +33,17 @@ troff() { sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\([.']\)/\\\\\&\1/"; }
   echo ".TP"
   echo ".B TILEWRIGHT_DATA"
   echo "Folder of devices, calibrations and templates, in place of the installed one."
+  echo ".TP"
+  echo ".B TILEWRIGHT_CACHE"
+  echo "Folder of the cache of plan searches, or off."
+  echo ".TP"
+  echo ".B TILEWRIGHT_CACHE_BYTES"
+  echo "Bytes that the cache may take (1 GiB)."
+  echo ".TP"
+  echo ".B NO_COLOR"
+  echo "If it is set, there are no colours without --color=always."
   echo ".SH EXIT STATUS"
-  echo "0 fine, 1 the answer is \"no\", 2 bad input or usage, 70 a bug of the program."
+  echo "0 fine, 1 the answer is \"no\", 2 bad input or usage, 70 a bug of the program, 130 interrupted."
 } | gzip -9n >"$out/man/man1/tilewright.1.gz"
 
 {
@@ -42,10 +51,14 @@ troff() { sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\([.']\)/\\\\\&\1/"; }
   echo '  local current=${COMP_WORDS[COMP_CWORD]} words='
   echo '  if ((COMP_CWORD == 1)); then'
   echo "    words='${commands[*]} --help --version'"
-  echo '  elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == --device ]]; then'
+  echo '  elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == --device || ${COMP_WORDS[COMP_CWORD - 1]} == -d ]]; then'
   echo '    words=$(tilewright devices 2>/dev/null | awk '"'NR > 1 { print \$1 }'"')'
   echo '  elif [[ ${COMP_WORDS[1]} == suggest || ${COMP_WORDS[1]} == families ]] && ((COMP_CWORD == 2)); then'
   echo '    words=$(tilewright families 2>/dev/null | awk '"'{ print \$1 }'"')'
+  echo '  elif [[ ${COMP_WORDS[1]} == help ]] && ((COMP_CWORD == 2)); then'
+  echo "    words='${commands[*]}'"
+  echo '  elif [[ ${COMP_WORDS[1]} == cache ]] && ((COMP_CWORD == 2)) && [[ $current != -* ]]; then'
+  echo "    words='show path size prune clear'"
   echo '  elif [[ $current == -* ]]; then'
   echo '    case ${COMP_WORDS[1]} in'
   for command in "${commands[@]}"; do

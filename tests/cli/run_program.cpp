@@ -38,6 +38,7 @@ Outcome runProgram(const char *program, const std::vector<std::string> &argument
 
   pid_t child = fork();
   if (child == 0) {
+    setenv("TILEWRIGHT_CACHE", "off", 1); // each test for itself
     for (const std::string &entry : environment)
       putenv(strdup(entry.c_str()));
     int in = open("/dev/null", O_RDONLY);

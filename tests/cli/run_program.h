@@ -18,7 +18,8 @@ struct Outcome {
 };
 
 /// Runs `tilewright arguments…` in the current folder with nothing on stdin. `environment` holds
-/// "NAME=value" entries that are set in addition. Ends after `seconds`.
+/// "NAME=value" entries that are set in addition; there is no cache without one. Ends after
+/// `seconds`.
 Outcome runTilewright(const std::vector<std::string> &arguments,
                       const std::vector<std::string> &environment = {}, unsigned seconds = 120);
 

@@ -16,7 +16,7 @@ fi
 arguments=${command#'$ tilewright '}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-export OUT=$work/out
+export OUT=$work/out TILEWRIGHT_CACHE=off
 actual=$work/actual
 # Numbers that are no part of a name become N, hashes HASH, units of time one; of lines that are the
 # same then, one stays.

@@ -22,7 +22,7 @@ for folder in datasets scripts tests; do
   ln -s "$root/$folder" "$scratch/$folder"
 done
 cd "$scratch"
-export PATH="$bin:$PATH" LD_LIBRARY_PATH="$bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TERM=dumb
+export PATH="$bin:$PATH" LD_LIBRARY_PATH="$bin${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" TERM=dumb TILEWRIGHT_CACHE=$scratch/cache
 
 failures=0 commands=0 compared=0 new=
 command= expected= measured=

@@ -106,6 +106,8 @@ void Explorer::exploreAll() {
   std::mutex mutex;
   size_t done = 0;
   parallelFor(work.size() + chains.size(), options.jobs, [&](size_t i) {
+    if (options.isStopped && options.isStopped())
+      return;
     if (i < work.size()) {
       const ModelPart &part = parts[work[i].first];
       outcomes[i] = groups.explore(part.id, part.grouping.kernels[work[i].second]);
@@ -216,6 +218,8 @@ llvm::Expected<ExploredModel> Explorer::run() {
   assumeTraffic();
   listWork();
   exploreAll();
+  if (options.isStopped && options.isStopped())
+    return makeError(DiagClass::BudgetSpent, "was stopped");
   for (std::vector<GroupOutcome> *all : {&outcomes, &fused})
     for (GroupOutcome &outcome : *all)
       if (outcome.bug)

@@ -1,11 +1,13 @@
 // Explore: partitions a model into kernels and finds the best plans of each by predicted time.
 #pragma once
 
+
 #include "analysis/ir/origin.h"
 #include "costmodel/sequence/levers.h"
 #include "tools/explore/grouping.h"
 #include "tools/explore/kernel_plans.h"
 #include "tools/explore/plan_sample.h"
+#include "tools/explore/stored_search.h"
 #include "tools/explore/tile_map.h"
 
 #include <functional>
@@ -22,6 +24,10 @@ struct ExploreOptions {
   std::optional<PlanSampleOptions> samples; ///< also a diverse sample of plans
   unsigned jobs = 1;                        ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
+  /// Asked before each kernel; once it is true, no more are explored, and there is no model.
+  std::function<bool()> isStopped;
+  PlanStore *store = nullptr; ///< of searches that were done before
+  std::string storeContext;   ///< of the store's keys: device, calibration, version
 };
 
 struct ExploredKernel {
@@ -126,7 +132,7 @@ struct ExploredModel {
 /// need no kernels then. Of other loops, which are `unsupported`, one trip counts. All branches of
 /// a conditional are explored, the costliest is counted. Every op of these ends up in exactly one
 /// kernel, in `assumed`, in `unsupported`, or in `noKernel`. Errors:
-/// Internal ones only; what can't be done is a row.
+/// Internal ones, and BudgetSpent where it was stopped; what can't be done is a row.
 llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &device,
                                            const Calibration &calibration,
                                            const ExploreOptions &options = {});

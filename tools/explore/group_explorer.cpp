@@ -115,7 +115,8 @@ llvm::Expected<ExploredKernel> GroupExplorer::explorePlans(const KernelSource &s
       kernelPlans(module, source, device, calibration, options.plans);
   if (!plans)
     return plans.takeError();
-  llvm::Expected<PlanRanking> ranking = plans->search(options.search);
+  llvm::Expected<PlanRanking> ranking =
+      storedSearch(*plans, source, options.search, options.store, options.storeContext);
   if (!ranking)
     return ranking.takeError();
   if (ranking->best.empty())

@@ -53,6 +53,12 @@ void timeRow(std::string &out, std::string_view kind, const Change &change, Time
       changeText(change.before, change.after));
 }
 
+/// What tells two runs apart: their devices, or their files.
+std::string columnTitle(const Exploration &run, const Exploration &other) {
+  const bool isDevice = run.device.name != other.device.name && !run.device.name.empty();
+  return escapeHtml(isDevice ? run.device.name : run.file, 70);
+}
+
 std::string explorations(const Exploration &first, const Exploration &other) {
   std::map<std::string_view, const Model *> known;
   for (const Model &model : first.models)
@@ -79,7 +85,7 @@ std::string explorations(const Exploration &first, const Exploration &other) {
       "<th scope=\"col\">Model and its kernels that changed most</th><th scope=\"col\" "
       "class=\"num\">{} (µs)</th><th scope=\"col\" class=\"num\">{} (µs)</th>"
       "<th scope=\"col\" class=\"num\">Change</th></tr></thead><tbody>{}</tbody></table>",
-      escapeHtml(first.file, 60), escapeHtml(other.file, 60), rows);
+      columnTitle(first, other), columnTitle(other, first), rows);
   return out;
 }
 

@@ -294,6 +294,15 @@ llvm::Expected<json> parse(const ReportInput &input) {
   }
 }
 
+/// The runs of an exploration of several devices.
+void readRuns(Reader &reader, const Node &root, const std::string &file, Documents &documents) {
+  reader.eachElement(root, "runs", Need::Required, [&](const Node &run) {
+    Exploration exploration = readExploration(reader, run);
+    exploration.file = file;
+    documents.explorations.push_back(std::move(exploration));
+  });
+}
+
 llvm::Error readDocument(const ReportInput &input, Documents &documents) {
   llvm::Expected<json> parsed = parse(input);
   if (!parsed)
@@ -310,6 +319,8 @@ llvm::Error readDocument(const ReportInput &input, Documents &documents) {
     Exploration exploration = readExploration(reader, root);
     exploration.file = input.name;
     documents.explorations.push_back(std::move(exploration));
+  } else if (schema == "tilewright.explore.devices") {
+    readRuns(reader, root, input.name, documents);
   } else if (schema == "tilewright.evaluate") {
     Evaluation evaluation = readEvaluation(reader, root);
     evaluation.file = input.name;

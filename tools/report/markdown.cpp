@@ -1,4 +1,5 @@
 // The report as Markdown: the tables without the charts.
+#include "tools/report/device_matrix.h"
 #include "tools/report/model_section.h"
 #include "tools/report/residuals.h"
 #include "tools/report/text.h"
@@ -202,7 +203,7 @@ llvm::Expected<std::string> renderMarkdown(std::span<const ReportInput> inputs) 
   llvm::Expected<Documents> documents = readDocuments(inputs);
   if (!documents)
     return documents.takeError();
-  std::string out = "# Tilewright report\n";
+  std::string out = "# Tilewright report\n" + deviceMatrixMarkdown(*documents);
   for (const Exploration &exploration : documents->explorations) {
     failureList(out, exploration);
     for (const Model &model : exploration.models) {

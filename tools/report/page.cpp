@@ -1,6 +1,7 @@
 // The HTML page around the sections.
 #include "tools/report/calibration_section.h"
 #include "tools/report/comparison.h"
+#include "tools/report/device_matrix.h"
 #include "tools/report/evaluation_section.h"
 #include "tools/report/model_section.h"
 #include "tools/report/style.h"
@@ -162,6 +163,7 @@ llvm::Expected<std::string> renderReport(std::span<const ReportInput> inputs) {
   out += "</header><main>";
   if (models.size() > 1)
     out += overview(models);
+  out += deviceMatrixHtml(documents);
   out += comparisonSection(documents);
 
   std::vector<size_t> kernels;

@@ -19,8 +19,8 @@
 
 namespace tilewright {
 
-/// One JSON document as `explore` ("tilewright.explore") or `evaluate` ("tilewright.evaluate")
-/// wrote it, version 1 of either.
+/// One JSON document as `explore` ("tilewright.explore", of several devices
+/// "tilewright.explore.devices") or `evaluate` ("tilewright.evaluate") wrote it, version 1.
 struct ReportInput {
   std::string name; ///< the file's name, for errors and captions
   std::string json; ///< the file's text, at most 64 MiB

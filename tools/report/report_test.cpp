@@ -416,6 +416,37 @@ TEST(Report, TwoRunsAreCompared) {
   EXPECT_FALSE(contains(render({before}), "id=\"compare\""));
 }
 
+TEST(Report, ModelsOnSeveralDevicesAreAMatrix) {
+  auto on = [](const std::string &device, const std::string &kernels) {
+    std::string text = sampleExploration(kernels);
+    return text.replace(text.find("h100-sxm"), std::string("h100-sxm").size(), device);
+  };
+  const std::string first = on("h100-sxm", sampleKernel("k0", 40000, 1e9, 1e7)),
+                    second = on("b<200", sampleKernel("k0", 10000, 1e9, 1e7));
+  const std::string both = R"({"schema":"tilewright.explore.devices","schema_version":1,"runs":[)" +
+                           first + "," + second + "]}";
+  // Of one document with runs, and of two documents.
+  for (const std::vector<std::string> &documents :
+       {std::vector<std::string>{both}, {first, second}}) {
+    const std::string page = render(documents);
+    checkPage(page);
+    EXPECT_NE(page.find("id=\"devices\""), std::string::npos);
+    EXPECT_NE(page.find("b&lt;200 (µs)"), std::string::npos);
+    EXPECT_NE(page.find("<td class=\"num\">4.00×</td>"), std::string::npos);
+    EXPECT_EQ(page.find("b<200"), std::string::npos);
+  }
+  EXPECT_EQ(render({first}).find("id=\"devices\""), std::string::npos);
+  EXPECT_EQ(render({first, first}).find("id=\"devices\""), std::string::npos);
+  const std::string markdown = render({both}, true);
+  EXPECT_NE(markdown.find("| block | 40.0 | 10.0 | 4.00× |"), std::string::npos) << markdown;
+  ReportInput bad{
+      "d.json",
+      R"({"schema":"tilewright.explore.devices","schema_version":1,"runs":[{"models":3}]})"};
+  auto refused = renderReport({&bad, 1});
+  ASSERT_FALSE(static_cast<bool>(refused));
+  EXPECT_NE(takeDiag(refused.takeError()).message.find("runs[0].models"), std::string::npos);
+}
+
 TEST(Report, ErrorsComeThrough) {
   ReportInput bad{"bad.json", "{\"schema\":\"tilewright.explore\",\"schema_version\":1}"};
   EXPECT_EQ(takeDiag(renderReport({&bad, 1}).takeError()).cls, DiagClass::BadInput);

@@ -26,26 +26,26 @@ const char *nameOf(DiagClass cls) {
 
 } // namespace
 
-void Batch::fail(const std::string &file, llvm::Error error) {
-  Failure failure{file, takeDiag(std::move(error))};
-  if (failure.diag.file.empty() && !failure.diag.message.starts_with(file))
-    failure.diag.file = file;
-  cli::fail(makeError(failure.diag));
-  failed.push_back(std::move(failure));
+Json Batch::fail(const std::string &file, llvm::Error error, const std::string &more) {
+  Diag diag = takeDiag(std::move(error));
+  if (diag.file.empty() && !diag.message.starts_with(file))
+    diag.file = file;
+  cli::fail(makeError(diag));
+  Json row = {{"file", file}, {"class", nameOf(diag.cls)}, {"message", diag.message}};
+  if (diag.line) {
+    row["line"] = diag.line;
+    row["column"] = diag.column;
+  }
+  add(row, more);
+  return row;
 }
+
+void Batch::add(const Json &row, const std::string &more) { failed.push_back({row, more}); }
 
 Json Batch::json() const {
   Json list = Json::array();
-  for (const Failure &failure : failed) {
-    Json row = {{"file", failure.file},
-                {"class", nameOf(failure.diag.cls)},
-                {"message", failure.diag.message}};
-    if (failure.diag.line) {
-      row["line"] = failure.diag.line;
-      row["column"] = failure.diag.column;
-    }
-    list.push_back(std::move(row));
-  }
+  for (const Failure &failure : failed)
+    list.push_back(failure.row);
   return list;
 }
 
@@ -54,12 +54,12 @@ int Batch::finish(size_t files) const {
     return Fine;
   if (files > 1) {
     fmt::print(stderr, "{} of {} {} failed:\n", failed.size(), files, kind);
-    for (const Failure &failure : failed)
-      fmt::print(stderr, "  {}: {}\n", printable(shortened(failure.file, 200)),
-                 nameOf(failure.diag.cls));
+    for (const auto &[row, more] : failed)
+      fmt::print(stderr, "  {}{}: {}\n", printable(shortened(row["file"].get<std::string>(), 200)),
+                 printable(more), row["class"].get<std::string>());
   }
-  bool isOurs = std::any_of(failed.begin(), failed.end(), [](const Failure &failure) {
-    return failure.diag.cls == DiagClass::Internal;
+  const bool isOurs = std::any_of(failed.begin(), failed.end(), [](const Failure &failure) {
+    return failure.row["class"] == nameOf(DiagClass::Internal);
   });
   return isOurs ? InternalError : BadUsage;
 }

@@ -12,9 +12,11 @@ public:
   /// `kind` is what the files are: "models".
   explicit Batch(std::string kind) : kind(std::move(kind)) {}
 
-  /// Prints why a file failed and keeps it for the list. The file's name is put in front where the
-  /// error has no place of its own.
-  void fail(const std::string &file, llvm::Error error);
+  /// Prints why a file failed and keeps it for the list, where it has `more` behind its name. The
+  /// file's name is put in front where the error has no place of its own. Returns its row.
+  Json fail(const std::string &file, llvm::Error error, const std::string &more = {});
+  /// Keeps a row that fail() gave another batch.
+  void add(const Json &row, const std::string &more = {});
 
   size_t failures() const { return failed.size(); }
 
@@ -28,8 +30,8 @@ public:
 
 private:
   struct Failure {
-    std::string file;
-    Diag diag;
+    Json row;
+    std::string more;
   };
   std::string kind;
   std::vector<Failure> failed;

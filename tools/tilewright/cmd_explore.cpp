@@ -1,7 +1,6 @@
 // tilewright explore: partitions models into kernels and finds the best plans of each by predicted
 // time.
 #include "analysis/import/import_file.h"
-#include "analysis/support/digest.h"
 #include "costmodel/link.h"
 #include "tools/explore/explore.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
@@ -9,15 +8,14 @@
 #include "codegen/target.h"
 #endif
 #include "tools/tilewright/batch.h"
-#include "tools/tilewright/device_output.h"
-#include "tools/tilewright/explore_folder.h"
 #include "tools/tilewright/explore_output.h"
+#include "tools/tilewright/explore_shard.h"
+#include "tools/tilewright/interrupt.h"
 #include "tools/tilewright/isolated.h"
-#include "tools/tilewright/model_input.h"
-#include "tools/tilewright/plan_options.h"
+#include "tools/tilewright/plan_cache.h"
 
 #include <fmt/format.h>
-#include <new>
+#include <map>
 
 namespace tilewright::cli {
 
@@ -26,21 +24,14 @@ namespace {
 struct ExploreArguments {
   std::vector<std::string> models;
   ModuleChoice choice;
-  std::string device = "h100-sxm", out, target;
+  DeviceChoices devices;
+  std::string out, target, shard;
   PlanChoices plans;
   size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
   unsigned modelLimit = 3600;
-  bool resume = false, json = false;
+  bool resume = false, json = false, isFresh = false;
 };
-
-/// A hash for detecting changes.
-std::string fingerprint(std::initializer_list<std::string_view> parts) {
-  Digest digest;
-  for (std::string_view part : parts)
-    digest.add(part);
-  return digest.str();
-}
 
 #ifdef TILEWRIGHT_HAS_CODEGEN
 /// True if a target has code for exactly this plan, with its instruction.
@@ -55,190 +46,237 @@ bool hasCode(const KernelPlan &plan, const std::string &target) {
 
 #endif
 
-/// The modules of a file that are to be explored, by name; of one that holds a single module, or
-/// can't be read, an empty name.
-std::vector<std::string> modulesOf(const std::string &path, const std::string &text,
-                                   const std::string &wanted) {
-  if (!wanted.empty())
-    return {wanted};
-  size_t headers = 0;
-  for (std::string_view header : {"HloModule", "module", "\"builtin.module\""})
-    for (size_t at = text.find(header); at != std::string::npos; at = text.find(header, at + 1))
-      headers += at == 0 || text[at - 1] == '\n';
-  if (headers > 1) {
-    llvm::Expected<std::vector<Module>> modules =
-        importModules(std::make_shared<SourceBuffer>(path, text));
-    if (modules && modules->size() > 1)
-      return moduleNames(*modules);
-    llvm::consumeError(modules.takeError()); // exploring it says what is wrong
-  }
-  return {""};
-}
-
-/// What a file of a batch holds. Texts are not kept: a batch needs the memory of one at a time.
-struct FileOfBatch {
-  std::string hash; ///< of its text
-  std::vector<std::string> modules;
-};
-
-llvm::Expected<FileOfBatch> lookInto(const std::string &path, const std::string &wanted) {
-  try {
-    llvm::Expected<std::string> text = readModelText(path);
-    if (!text)
-      return text.takeError();
-    return FileOfBatch{fingerprint({*text}), modulesOf(path, *text, wanted)};
-  } catch (const std::bad_alloc &) {
-    return makeError(DiagClass::BudgetSpent, "{}: out of memory while it was read", path);
-  }
-}
-
-/// The modules of a batch in order; those that could not be read have no key, and the batch is
-/// told. `keyed`: all that a result depends on but the model.
-std::vector<BatchModel> batchModels(const ExploreArguments &options, const std::string &keyed,
-                                    Batch &batch) {
-  std::vector<BatchModel> models;
-  auto failed = [&](const std::string &path, llvm::Error error) {
-    batch.fail(path, std::move(error));
-    models.push_back({path, {}, {}, {}});
-  };
-  for (const std::string &given : options.models) {
-    llvm::Expected<std::vector<ModelFile>> files = modelFiles(given, options.choice);
-    if (!files) {
-      failed(given, files.takeError());
-      continue;
-    }
-    for (const auto &[path, wanted] : *files) {
-      llvm::Expected<FileOfBatch> file = lookInto(path, wanted);
-      if (!file) {
-        failed(path, file.takeError());
-        continue;
-      }
-      for (std::string &module : file->modules) {
-        BatchModel model{path, std::move(module), file->hash, {}};
-        model.key = fingerprint({model.name(), model.hash, keyed});
-        models.push_back(std::move(model));
-      }
-    }
-  }
-  return models;
-}
-
-/// Reads and explores a model; the text is its entry of the document, and its files are written.
-llvm::Expected<std::string> exploreFile(const BatchModel &model, size_t index, const Device &device,
-                                        const Calibration &calibration, ExploreOptions exploring,
-                                        std::optional<ExploreFolder> &folder) {
-  llvm::Expected<std::string> text = readModelText(model.path);
-  if (!text)
-    return text.takeError();
-  if (fingerprint({*text}) != model.hash)
-    return makeError(DiagClass::BadInput, "{}: was changed while the batch ran", model.path);
-  llvm::Expected<Module> module = importBuffer(
-      std::make_shared<SourceBuffer>(modelName(model.path), std::move(*text)), model.module);
-  if (!module)
-    return module.takeError();
-  Progress progress("explored kernels");
-  exploring.progress = [&](size_t done, size_t total) { progress.update(done, total); };
-  llvm::Expected<ExploredModel> explored = exploreModel(*module, device, calibration, exploring);
-  if (!explored)
-    return explored.takeError();
-  Json entry = modelJson(model.name(), *explored);
-  if (folder)
-    if (llvm::Error error = folder->write(index, *explored, entry))
-      return error;
-  return dump(entry);
-}
-
-int runExplore(const ExploreArguments &options) {
-  llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
-  if (!device)
-    return failInput(device.takeError());
-  llvm::Expected<Calibration> calibration = options.plans.calibrationOf(*device);
-  if (!calibration)
-    return failInput(calibration.takeError());
+ExploreOptions exploreOptions(const ExploreArguments &options) {
   ExploreOptions exploring;
   exploring.search.top = options.top;
   exploring.search.maxPriced = options.budget;
   exploring.jobs = options.jobs;
   exploring.tileMaps = !options.out.empty();
-#ifdef TILEWRIGHT_HAS_CODEGEN
+  exploring.plans = options.plans.options();
+  exploring.isStopped = isInterrupted;
   if (options.samples > 0)
     exploring.samples.emplace().count = options.samples;
-  if (options.samples > 0 && !options.target.empty()) {
-    llvm::Expected<Target> target = findTarget(options.target);
-    if (!target)
-      return failInput(target.takeError());
-    exploring.samples->accepts = [name = target->name](const KernelPlan &plan) {
-      return hasCode(plan, name);
-    };
-  }
-#endif
-  exploring.plans = options.plans.options();
+  return exploring;
+}
 
-  Json document = newDocument("explore");
-  const std::vector<DeviceNote> notes = notesOn(*device, *calibration);
-  document["device"] = deviceJson(*device);
-  document["calibration"] = calibration->isFitted() ? Json(calibration->device) : Json();
-  document["cache"] = options.plans.cache;
-  document["instruction"] = options.plans.instruction;
-  document["notes"] = notesJson(notes);
-  document["models"] = Json::array();
-  const DeviceLink link = linkOf(*device).value_or(DeviceLink{}); // no part of the digest
-  std::string settings =
-      fmt::format("{} {} {} {} {} {} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget,
+/// All that a result depends on but the model.
+std::string settingsOf(const ExploreArguments &options, const AskedDevice &asked) {
+  const DeviceLink link = linkOf(asked.device).value_or(DeviceLink{}); // no part of the digest
+  const std::string settings =
+      fmt::format("{} {} {} {} {} {} {} {} {}", programIdentity(), options.top, options.budget,
                   options.plans.cache, options.plans.instruction, options.samples, options.target,
                   link.bandwidth, link.latencyNs);
-  Batch batch("models");
-  const std::vector<BatchModel> models = batchModels(
-      options, fingerprint({settings, device->name, device->digest, toJson(*calibration)}), batch);
-  std::optional<ExploreFolder> folder;
-  if (!options.out.empty()) {
+  return fingerprint({settings, asked.device.name, asked.device.digest, toJson(asked.calibration)});
+}
+
+/// A run of `explore`: what is asked, what is done.
+class Exploration {
+public:
+  explicit Exploration(const ExploreArguments &options) : options(options) {}
+
+  llvm::Error prepare() {
+    if (!options.shard.empty()) {
+      llvm::Expected<Shard> parsed = parseShard(options.shard);
+      if (!parsed)
+        return parsed.takeError();
+      shard = *parsed;
+    }
+    llvm::Expected<std::vector<AskedDevice>> asked = askedDevices(options.devices, options.plans);
+    if (!asked)
+      return asked.takeError();
+    devices = std::move(*asked);
+    exploring = exploreOptions(options);
+    if (llvm::Error error = addTarget())
+      return error;
+    std::vector<std::string> keyed;
+    for (const AskedDevice &each : devices) {
+      keyed.push_back(settingsOf(options, each));
+      batch.heads.push_back(exploreHead(each, options.plans.cache, options.plans.instruction));
+    }
+    listPairs(keyed);
+    if (options.out.empty())
+      return llvm::Error::success();
     llvm::Expected<ExploreFolder> opened = ExploreFolder::open(options.out, options.resume, models);
     if (!opened)
-      return failInput(opened.takeError());
+      return opened.takeError();
     folder.emplace(std::move(*opened));
+    return llvm::Error::success();
   }
-  for (size_t i = 0; i < models.size(); ++i) {
-    if (models[i].key.empty())
-      continue; // it could not be read
-    std::optional<Json> entry = folder ? folder->find(i) : std::nullopt;
-    if (!entry) {
-      // One model must not cost the others, whatever it does.
-      llvm::Expected<std::string> text = runIsolated(
-          [&] { return exploreFile(models[i], i, *device, *calibration, exploring, folder); },
-          options.modelLimit);
-      if (!text) {
-        batch.fail(models[i].name(), text.takeError());
-        if (folder)
-          folder->forget(i);
+
+  int run() {
+    std::vector<size_t> toDo;
+    for (size_t i = 0; i < models.size(); ++i) {
+      if (models[i].key.empty() || !shard.holds(i))
         continue;
-      }
-      entry = Json::parse(*text);
+      if (std::optional<Json> kept = folder ? folder->find(i) : std::nullopt)
+        batch.pairs[i].entry = std::move(*kept);
+      else
+        toDo.push_back(i);
+    }
+    const double startedAt = secondsNow();
+    const double all = static_cast<double>(toDo.size());
+    for (size_t done = 0; done < toDo.size() && !isInterrupted(); ++done) {
+      const ProgressShare share{static_cast<double>(done) / all,
+                                static_cast<double>(done + 1) / all, startedAt};
+      explore(toDo[done], toDo.size() > 1 ? fmt::format("[{}/{}] ", done + 1, toDo.size()) : "",
+              share);
+    }
+    return finish();
+  }
+
+private:
+  llvm::Error addTarget() {
+#ifdef TILEWRIGHT_HAS_CODEGEN
+    if (options.samples > 0 && !options.target.empty()) {
+      llvm::Expected<Target> target = findTarget(options.target);
+      if (!target)
+        return target.takeError();
+      exploring.samples->accepts = [name = target->name](const KernelPlan &plan) {
+        return hasCode(plan, name);
+      };
+    }
+#endif
+    return llvm::Error::success();
+  }
+
+  void listPairs(const std::vector<std::string> &keyed) {
+    std::map<std::string, Json> unreadable;
+    models = batchModels(options.models, options.choice, keyed,
+                         [&](const std::string &path, llvm::Error error) {
+                           unreadable[path] = failures.fail(path, std::move(error));
+                         });
+    for (const BatchModel &model : models) {
+      batch.pairs.push_back({model.name(), model.device, model.key, Json(), Json()});
+      if (model.key.empty())
+        batch.pairs.back().failure = unreadable[model.path];
+    }
+  }
+
+  std::string onDevice(size_t pair) const {
+    return devices.size() > 1 ? " on " + devices[models[pair].device].device.name : "";
+  }
+
+  /// One model must not cost the others, whatever it does.
+  void explore(size_t pair, const std::string &number, const ProgressShare &share) {
+    const BatchModel &model = models[pair];
+    const std::string name = model.name() + onDevice(pair);
+    llvm::Expected<std::string> text =
+        runIsolated([&] { return exploreIsolated(pair, number + name + ": kernels", share); },
+                    options.modelLimit);
+    if (text) {
+      batch.pairs[pair].entry = Json::parse(*text);
       if (folder)
         folder->isStarted();
+      return;
     }
-    document["models"].push_back(std::move(*entry));
+    if (folder)
+      folder->forget(pair);
+    if (isInterrupted())
+      return llvm::consumeError(text.takeError());
+    batch.pairs[pair].failure = failures.fail(model.name(), text.takeError(), onDevice(pair));
   }
-  document["failures"] = batch.json();
-  if (batch.failures() == models.size())
-    return batch.finish(models.size()); // there is no result
-  if (folder)
-    if (llvm::Error error = folder->finish(dump(document)))
-      return fail(std::move(error));
-  if (options.json) {
-    print(document);
-  } else {
-    say("device {}, calibration {}, {} caches{}\n", device->name,
-        transferred(*calibration, *device).label(), options.plans.cache,
-        options.plans.instruction == "auto"
-            ? ""
-            : fmt::format(", dots by {}", options.plans.instruction));
-    printNotes(notes);
-    for (const Json &model : document["models"])
-      printModel(model, model["total_time_ns"].get<double>());
-    if (!options.out.empty())
-      say("written to {}/explore.json\n", options.out);
+
+  /// Reads and explores a model; the text is its entry of the document, and its files are written.
+  llvm::Expected<std::string> exploreIsolated(size_t pair, const std::string &what,
+                                              const ProgressShare &share) {
+    const double startedAt = secondsNow();
+    const BatchModel &model = models[pair];
+    const AskedDevice &asked = devices[model.device];
+    llvm::Expected<std::string> text = readModelText(model.path);
+    if (!text)
+      return text.takeError();
+    if (fingerprint({*text}) != model.hash)
+      return makeError(DiagClass::BadInput, "{}: was changed while the batch ran", model.path);
+    llvm::Expected<Module> module = importBuffer(
+        std::make_shared<SourceBuffer>(modelName(model.path), std::move(*text)), model.module);
+    if (!module)
+      return module.takeError();
+    Progress progress(what, share);
+    exploring.progress = [&](size_t done, size_t total) { progress.update(done, total); };
+    std::unique_ptr<PlanCache> cache = openCache(asked);
+    exploring.store = cache.get();
+    llvm::Expected<ExploredModel> explored =
+        exploreModel(*module, asked.device, asked.calibration, exploring);
+    detail("{}{}: {:.2f} s{}", model.name(), onDevice(pair), secondsNow() - startedAt,
+           cache ? fmt::format(", {} of {} searches were in the cache", cache->found(),
+                               cache->found() + cache->missed())
+                 : "");
+    if (!explored)
+      return explored.takeError();
+    Json entry = modelJson(model.name(), *explored);
+    if (folder)
+      if (llvm::Error error = folder->write(pair, *explored, entry))
+        return error;
+    return dump(entry);
   }
-  return batch.finish(models.size());
+
+  /// Nothing where there is none, or none that can be used.
+  std::unique_ptr<PlanCache> openCache(const AskedDevice &asked) {
+    const std::optional<PlanCacheOptions> where = planCacheOptions();
+    if (options.isFresh || !where)
+      return nullptr;
+    llvm::Expected<std::unique_ptr<PlanCache>> cache = PlanCache::open(*where);
+    if (!cache) {
+      detail("cache: {}", takeDiag(cache.takeError()).message);
+      return nullptr;
+    }
+    exploring.storeContext =
+        programIdentity() + " " + asked.device.digest + " " + toJson(asked.calibration);
+    return std::move(*cache);
+  }
+
+  int finish() {
+    size_t held = 0, open = 0;
+    for (size_t i = 0; i < batch.pairs.size(); ++i) {
+      const ExploredPair &pair = batch.pairs[i];
+      held += shard.holds(i);
+      open += shard.holds(i) && pair.entry.is_null() && pair.failure.is_null();
+    }
+    const bool isWhole = open == 0, isShard = !options.shard.empty();
+    if (!batch.hasResult() && !(isShard && isWhole))
+      return isWhole ? failures.finish(held) : tellInterrupted(held, open);
+    const Json document = batch.document(isWhole);
+    const std::string file = isShard ? "shard.json" : "explore.json";
+    const std::string text = isShard ? shardText(batch, shard) : dump(document);
+    if (folder && (isWhole || !isShard))
+      if (llvm::Error error = folder->finish(file, text))
+        return fail(std::move(error));
+    if (options.json)
+      std::fputs(text.c_str(), stdout);
+    else if (isShard)
+      say("shard {}/{}: {} of {} pairs of model and device, {} failed\n", shard.index, shard.count,
+          held, batch.pairs.size(), failures.failures());
+    else
+      printExplored(document, options.out.empty() ? "" : options.out + "/" + file);
+    return isWhole ? failures.finish(held) : tellInterrupted(held, open);
+  }
+
+  int tellInterrupted(size_t held, size_t open) const {
+    note("interrupted: {} of {} {} are done; {}", held - open, held,
+         devices.size() > 1 ? "pairs of model and device" : "models",
+         !options.out.empty() ? "the same command with --resume goes on"
+         : options.isFresh || !planCacheOptions()
+             ? "give --out, and --resume can go on"
+             : "the same command finds the kernels that are done in the cache");
+    return Interrupted;
+  }
+
+  const ExploreArguments &options;
+  Shard shard;
+  std::vector<AskedDevice> devices;
+  ExploreOptions exploring;
+  std::vector<BatchModel> models;
+  ExploredBatch batch;
+  Batch failures{"models"};
+  std::optional<ExploreFolder> folder;
+};
+
+int runExplore(const ExploreArguments &options) {
+  watchInterrupts();
+  Exploration exploration(options);
+  if (llvm::Error error = exploration.prepare())
+    return failInput(std::move(error));
+  return exploration.run();
 }
 
 } // namespace
@@ -250,12 +288,15 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->footer(
       "Example:\n"
       "  tilewright explore datasets/models/*.hlo.txt --device h100-sxm --out out\n"
+      "  tilewright explore model.hlo.txt --device h100,b200 --set as-is --set dram_bandwidth=*2\n"
+      "  tilewright explore datasets/models/*.hlo.txt --out part2 --shard 2/8\n"
       "A model that fails costs the batch that model: it is listed at the end (exit code 2, or 70\n"
-      "for a bug of ours), and under `failures` in JSON.");
+      "for a bug of ours), and under `failures` in JSON. SIGINT and SIGTERM finish the kernel, "
+      "write\n"
+      "what is done and say how to go on (exit code 130).");
   command->add_option("MODEL", options->models, modelHelp)->required();
   addModuleChoice(*command, options->choice, "all, those of a file as FILE#MODULE");
-  command->add_option("-d,--device", options->device, "Device name or JSON file")
-      ->capture_default_str();
+  addDeviceChoices(*command, options->devices);
   addPlanChoices(*command, options->plans);
   command->add_option("--top", options->top, "Plans to keep for each kernel")
       ->capture_default_str()
@@ -290,6 +331,13 @@ void addExplore(CLI::App &app, Selection &selection) {
       ->add_flag("--resume", options->resume,
                  "With --out: keep the models that are there and unchanged")
       ->needs(out);
+  command
+      ->add_option("--shard", options->shard,
+                   "With --out: explore only the Ith of N parts of the pairs of model and device, "
+                   "I/N; tilewright merge makes one result of all")
+      ->needs(out);
+  command->add_flag("--fresh", options->isFresh,
+                    "Search anew, without the cache (tilewright cache)");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
       [options, &selection] { selection.run = [options] { return runExplore(*options); }; });

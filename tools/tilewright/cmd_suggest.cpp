@@ -1,10 +1,10 @@
 // tilewright suggest: the best plans of a bundled family, in one line.
 #include "costmodel/templates.h"
 #include "tools/explore/prepared_model.h"
+#include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/device_output.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/explore_output.h"
-#include "tools/tilewright/plan_options.h"
 #include "tools/tilewright/tilings.h"
 
 #include <cmath>
@@ -16,7 +16,8 @@ namespace tilewright::cli {
 namespace {
 
 struct SuggestOptions {
-  std::string family, device = "h100-sxm", templates;
+  std::string family, templates;
+  DeviceChoices devices;
   std::vector<std::string> arguments;
   PlanChoices plans;
   size_t top = 5, budget = PlanSearchOptions().maxPriced;
@@ -25,12 +26,11 @@ struct SuggestOptions {
 
 /// What is asked, with all that the answer refers to.
 struct Suggestion {
-  Device device;
-  Calibration calibration;
-  PreparedModel model;
-  KernelSource source;
-  std::optional<KernelPlans> plans;
-  PlanRanking ranking;
+  const AskedDevice &asked;
+  PreparedModel model = {};
+  KernelSource source = {};
+  std::optional<KernelPlans> plans = {};
+  PlanRanking ranking = {};
 
   const TileSpace &space() const { return plans->spaces().front().tiled->space; }
 };
@@ -53,14 +53,6 @@ llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
   llvm::Expected<Module> module = readFamily(options);
   if (!module)
     return module.takeError();
-  llvm::Expected<Device> device = loadDevice(options.device);
-  if (!device)
-    return device.takeError();
-  result.device = std::move(*device);
-  llvm::Expected<Calibration> calibration = options.plans.calibrationOf(result.device);
-  if (!calibration)
-    return calibration.takeError();
-  result.calibration = std::move(*calibration);
   llvm::Expected<PreparedModel> prepared = prepareModel(*module);
   if (!prepared)
     return prepared.takeError();
@@ -69,8 +61,9 @@ llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
   if (!source)
     return source.takeError();
   result.source = std::move(*source);
-  llvm::Expected<KernelPlans> plans = kernelPlans(result.model.module, result.source, result.device,
-                                                  result.calibration, options.plans.options());
+  llvm::Expected<KernelPlans> plans =
+      kernelPlans(result.model.module, result.source, result.asked.device, result.asked.calibration,
+                  options.plans.options());
   if (!plans)
     return plans.takeError();
   result.plans.emplace(std::move(*plans));
@@ -89,11 +82,11 @@ Json suggestJson(const SuggestOptions &options, const Suggestion &result) {
   Json document = newDocument("suggest");
   document["family"] = options.family;
   document["arguments"] = options.arguments;
-  document["device"] = result.device.name;
-  document["calibration"] =
-      result.calibration.isFitted() ? Json(result.calibration.device) : Json();
+  const Calibration &calibration = result.asked.calibration;
+  document["device"] = result.asked.device.name;
+  document["calibration"] = calibration.isFitted() ? Json(calibration.device) : Json();
   document["cache"] = options.plans.cache;
-  document["notes"] = notesJson(notesOn(result.device, result.calibration));
+  document["notes"] = notesJson(result.asked.notes());
   document["candidates"] = {{"raw", result.ranking.raw},
                             {"feasible", result.ranking.feasible},
                             {"priced", result.ranking.priced},
@@ -117,9 +110,9 @@ Json suggestJson(const SuggestOptions &options, const Suggestion &result) {
 
 void printSuggestion(const SuggestOptions &options, const Suggestion &result) {
   const PlanRanking &ranking = result.ranking;
-  say("device {}, calibration {}, {} caches\n", result.device.name,
-      transferred(result.calibration, result.device).label(), options.plans.cache);
-  printNotes(notesOn(result.device, result.calibration));
+  say("device {}, calibration {}, {} caches\n", result.asked.device.name,
+      transferred(result.asked.calibration, result.asked.device).label(), options.plans.cache);
+  printNotes(result.asked.notes());
   say("{} {}: {} feasible plans, {} priced; no kernel can take less than {}\n", options.family,
       fmt::join(options.arguments, " "), ranking.feasible, ranking.priced,
       timeText(result.plans->boundNs()));
@@ -149,15 +142,52 @@ void printSuggestion(const SuggestOptions &options, const Suggestion &result) {
   say("{}", table.text());
 }
 
+/// The best plan of each device, a row each.
+class BestOfDevices {
+public:
+  void add(const Suggestion &result) {
+    if (result.ranking.best.empty()) {
+      table.rows.push_back({result.asked.device.name, "-", "-", "-", "no plan"});
+      return;
+    }
+    const RankedPlan &best = result.ranking.best.front();
+    std::string plan;
+    for (size_t i = 0; i < best.plan.values.size(); ++i)
+      plan += fmt::format("{}={} ", result.space().parameters[i].name, best.plan.values[i]);
+    if (!firstNs)
+      firstNs = best.estimate.timeNs;
+    table.rows.push_back({result.asked.device.name, timeText(best.estimate.timeNs),
+                          fmt::format("{:.2f}", *firstNs / best.estimate.timeNs),
+                          best.estimate.limiter,
+                          plan + std::string(tilewright::toString(best.plan.instruction))});
+  }
+
+  std::string text() const { return table.text(); }
+
+private:
+  TextTable table{{"device", "time", "faster", "limit", "plan"}, {}};
+  std::optional<double> firstNs;
+};
+
 int runSuggest(const SuggestOptions &options) {
-  Suggestion result;
-  if (llvm::Error error = suggest(options, result))
-    return fail(std::move(error));
-  if (options.json)
-    print(suggestJson(options, result));
-  else
-    printSuggestion(options, result);
-  return result.ranking.best.empty() ? AnswerIsNo : Fine;
+  llvm::Expected<std::vector<AskedDevice>> devices = askedDevices(options.devices, options.plans);
+  if (!devices)
+    return failInput(devices.takeError());
+  DeviceAnswers answers("suggest", options.devices, options.json);
+  BestOfDevices best;
+  for (const AskedDevice &device : *devices) {
+    Suggestion result{.asked = device};
+    if (llvm::Error error = suggest(options, result))
+      return fail(std::move(error));
+    if (!options.json)
+      printSuggestion(options, result);
+    best.add(result);
+    answers.add(device, suggestJson(options, result),
+                result.ranking.best.empty() ? AnswerIsNo : Fine);
+  }
+  if (!options.json && options.devices.areSeveral())
+    say("\n{}", best.text());
+  return answers.finish();
 }
 
 } // namespace
@@ -170,13 +200,14 @@ void addSuggest(CLI::App &app, Selection &selection) {
       "Examples:\n"
       "  tilewright suggest gemm m=4096 n=4096 k=4096 dtype=bf16 --device h100\n"
       "  tilewright suggest attn heads=32 seq=2048 dim=128 dtype=bf16 --device a100 --top 3\n"
+      "  tilewright suggest gemm m=4096 n=4096 k=4096 dtype=bf16 --device h100,b200 --top 1\n"
+      "  tilewright suggest copy1d n=16777216 dtype=f32 --set as-is --set dram_bandwidth=*2\n"
       "tilewright families lists them with their arguments. t0, t1, … are tile sizes of the\n"
       "result's dims, k0, … of contracted dims, r0, … of reduced ones. Exit code 1: no plan.");
   command->add_option("FAMILY", options->family, "Family name")->required();
   command->add_option("ARGUMENT", options->arguments, "NAME=VALUE: sizes and data type")
       ->required();
-  command->add_option("-d,--device", options->device, "Device name or JSON file")
-      ->capture_default_str();
+  addDeviceChoices(*command, options->devices);
   addPlanChoices(*command, options->plans);
   command->add_option("--top", options->top, "Plans to show, the best of each tile size")
       ->capture_default_str()

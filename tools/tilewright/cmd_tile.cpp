@@ -7,8 +7,8 @@
 #include "costmodel/device.h"
 #include "tools/explore/kernel_plans.h"
 #include "tools/explore/prepared_model.h"
+#include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/model_input.h"
-#include "tools/tilewright/plan_options.h"
 #include "tools/tilewright/tile_choice.h"
 #include "tools/tilewright/tile_output.h"
 
@@ -19,8 +19,9 @@ namespace tilewright::cli {
 namespace {
 
 struct TileArguments {
-  std::string model, root, tile, device, smtDump;
+  std::string model, root, tile, smtDump;
   ModuleChoice choice;
+  DeviceChoices devices;
   PlanChoices plans;
   std::vector<std::string> candidates;
   std::optional<double> registers;
@@ -39,6 +40,7 @@ struct Question {
   std::vector<KernelPlan> spaces;   ///< one an instruction of the dots; without a device one
   PlanSearchOptions searching;      ///< the candidates and the choice
   std::vector<TileSpaceAnswer> answers;
+  Json json; ///< of the answer, where that is asked for
 
   const Graph &graph() const { return module->graph(source.graph); }
   const TileSpace &space() const { return spaces.front().tiled->space; }
@@ -68,7 +70,7 @@ llvm::Error withSeparateRoots(Diag refusal, const Question &question) {
 
 /// The spaces of plans: of the tiles alone, or of each instruction on a device.
 llvm::Error addSpaces(const TileArguments &options, Question &question) {
-  if (options.device.empty()) {
+  if (!question.device) {
     llvm::Expected<TiledKernel> kernel = tileKernel(*question.module, question.source);
     if (!kernel)
       return withSeparateRoots(takeDiag(kernel.takeError()), question);
@@ -78,14 +80,6 @@ llvm::Error addSpaces(const TileArguments &options, Question &question) {
     question.spaces.push_back(std::move(prototype));
     return llvm::Error::success();
   }
-  llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
-  if (!device)
-    return device.takeError();
-  question.device = std::move(*device);
-  llvm::Expected<Calibration> calibration = options.plans.calibrationOf(*question.device);
-  if (!calibration)
-    return calibration.takeError();
-  question.calibration = std::move(*calibration);
   PlanOptions planning = options.plans.options();
   planning.registers = options.registers;
   llvm::Expected<KernelPlans> plans = kernelPlans(
@@ -120,7 +114,7 @@ llvm::Error pose(const TileArguments &options, Question &question) {
   if (!module)
     return module.takeError();
   // With a device the question is of a kernel as it runs, without one of the ops as they stand.
-  llvm::Expected<KernelSource> source = options.device.empty()
+  llvm::Expected<KernelSource> source = !question.device
                                             ? plainKernel(*module, options.root, question)
                                             : runningKernel(*module, options.root, question);
   if (!source)
@@ -149,8 +143,15 @@ llvm::Error pose(const TileArguments &options, Question &question) {
   return llvm::Error::success();
 }
 
+void showList(const TileArguments &options, const TileList &list, Question &question) {
+  if (options.json)
+    question.json = toJson(list);
+  else
+    printList(list);
+}
+
 /// Lists what all constraints accept.
-int listFeasible(const TileArguments &options, const Question &question) {
+int listFeasible(const TileArguments &options, Question &question) {
   const Choice &choice = question.searching.choice;
   TileList list{question.space(), choice, {}, 0, true, 0, options.limit};
   for (const KernelPlan &space : question.spaces) {
@@ -173,12 +174,12 @@ int listFeasible(const TileArguments &options, const Question &question) {
       });
     list.addShown(*system);
   }
-  printList(list, options.json);
+  showList(options, list, question);
   return list.feasible > 0 ? Fine : AnswerIsNo;
 }
 
 /// Lists the fastest of them, as explore ranks them.
-int listFastest(const TileArguments &options, const Question &question) {
+int listFastest(const TileArguments &options, Question &question) {
   PlanSearchOptions searching = question.searching;
   searching.top = options.limit;
   llvm::Expected<PlanRanking> ranking = question.plans->search(searching);
@@ -194,7 +195,7 @@ int listFastest(const TileArguments &options, const Question &question) {
     list.addShown(answer.system);
   if (list.rows.empty())
     list.refusal = ranking->refusal;
-  printList(list, options.json);
+  showList(options, list, question);
   return list.rows.empty() ? AnswerIsNo : Fine;
 }
 
@@ -256,8 +257,8 @@ llvm::Error answer(const TileArguments &options, Question &question) {
   return llvm::Error::success();
 }
 
-int runTile(const TileArguments &options) {
-  Question question;
+/// The answer on the question's device, or on none.
+int ask(const TileArguments &options, Question &question) {
   if (llvm::Error error = pose(options, question))
     return fail(std::move(error));
   if (options.list)
@@ -271,16 +272,42 @@ int runTile(const TileArguments &options) {
     if (llvm::Error error = addPlan(report, options, question))
       return fail(std::move(error));
   if (options.json)
-    print(toJson(report));
+    question.json = toJson(report);
   else
     printTable(report, options.explain);
   return report.feasible() == Verdict::Yes ? Fine : AnswerIsNo;
+}
+
+int runTile(const TileArguments &options) {
+  if (options.devices.names.empty()) {
+    Question question;
+    const int code = ask(options, question);
+    if (!question.json.is_null())
+      print(question.json);
+    return code;
+  }
+  llvm::Expected<std::vector<AskedDevice>> devices = askedDevices(options.devices, options.plans);
+  if (!devices)
+    return failInput(devices.takeError());
+  DeviceAnswers answers("tile", options.devices, options.json);
+  for (AskedDevice &each : *devices) {
+    answers.begin(each);
+    Question question;
+    question.device = each.device;
+    question.calibration = each.calibration;
+    const int code = ask(options, question);
+    if (code > AnswerIsNo)
+      return code;
+    answers.add(each, std::move(question.json), code);
+  }
+  return answers.finish();
 }
 
 } // namespace
 
 void addTile(CLI::App &app, Selection &selection) {
   auto options = std::make_shared<TileArguments>();
+  options->devices.names.clear(); // the question is not of a device unless one is named
   CLI::App *command =
       app.add_subcommand("tile", "Tiles of every op of a kernel, and whether a tiling is feasible");
   command->footer("Examples:\n"
@@ -311,8 +338,10 @@ void addTile(CLI::App &app, Selection &selection) {
           "may be given several times")
       ->expected(1)
       ->take_all();
-  CLI::Option *device = command->add_option(
-      "-d,--device", options->device, "Also respect the limits of a device: a name or a JSON file");
+  addDeviceChoices(*command, options->devices,
+                   "Also respect the limits of a device: a name or a JSON file");
+  CLI::Option *device = options->devices.option;
+  options->devices.setOption->needs(device);
   addPlanChoices(*command, options->plans);
   for (CLI::Option *each : {options->plans.calibrationOption, options->plans.cacheOption,
                             options->plans.instructionOption})

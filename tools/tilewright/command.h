@@ -62,6 +62,8 @@ void addProgram(CLI::App &app, Selection &selection);
 void addProve(CLI::App &app, Selection &selection);
 void addEval(CLI::App &app, Selection &selection);
 void addExplore(CLI::App &app, Selection &selection);
+void addMerge(CLI::App &app, Selection &selection);
+void addCache(CLI::App &app, Selection &selection);
 void addEmit(CLI::App &app, Selection &selection);
 void addCheck(CLI::App &app, Selection &selection);
 void addCalibrate(CLI::App &app, Selection &selection);

@@ -52,7 +52,8 @@ ExploreFolder::ExploreFolder(OutputFolder folder, const std::vector<BatchModel> 
 
 llvm::Expected<ExploreFolder> ExploreFolder::open(const std::string &out, bool resume,
                                                   const std::vector<BatchModel> &models) {
-  auto opened = OutputFolder::open(out, "explore", {"explore.json", "models", "plans", "samples"});
+  auto opened = OutputFolder::open(out, "explore",
+                                   {"explore.json", "shard.json", "models", "plans", "samples"});
   if (!opened)
     return opened.takeError();
   ExploreFolder result(std::move(*opened), models);
@@ -146,9 +147,29 @@ void ExploreFolder::forget(size_t index) {
   folder.removeBelow(nameOf("samples", index));
 }
 
-llvm::Error ExploreFolder::finish(const std::string &document) {
+llvm::Expected<Json> ExploreFolder::take(size_t index, const ExploreFolder &from) {
+  const std::optional<Json> entry = from.find(index);
+  std::optional<std::vector<std::string>> files = entry ? filesOf(*entry) : std::nullopt;
+  if (!files)
+    return makeError(DiagClass::BadInput,
+                     "{}: the result of {} is damaged or gone; explore the shard again with "
+                     "--resume",
+                     from.folder.path(), models[index].name());
   start();
-  if (auto error = folder.write("explore.json", document))
+  files->push_back(resultName(index));
+  for (const std::string &file : *files) {
+    llvm::Expected<std::string> text = readFile(from.folder / file);
+    if (!text)
+      return text.takeError();
+    if (auto error = folder.write(file, *text))
+      return error;
+  }
+  return *entry;
+}
+
+llvm::Error ExploreFolder::finish(const std::string &name, const std::string &document) {
+  start();
+  if (auto error = folder.write(name, document))
     return error;
   return folder.finish();
 }

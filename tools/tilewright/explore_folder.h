@@ -3,25 +3,9 @@
 #pragma once
 
 #include "analysis/support/output_folder.h"
-#include "tools/explore/explore.h"
-#include "tools/tilewright/command.h"
-#include "tools/tilewright/model_input.h"
-
-#include <optional>
+#include "tools/tilewright/explore_batch.h"
 
 namespace tilewright::cli {
-
-/// One model of a batch.
-struct BatchModel {
-  std::string path;
-  std::string module; ///< of the file; empty: it holds no other
-  std::string hash;   ///< of the file's text
-  std::string key; ///< a hash of all that its result depends on; empty where it could not be read
-
-  std::string name() const {
-    return module.empty() ? modelName(path) : modelName(path) + "#" + module;
-  }
-};
 
 class ExploreFolder {
 public:
@@ -44,8 +28,11 @@ public:
   /// Removes what was written of a model that failed.
   void forget(size_t index);
 
-  /// Writes explore.json.
-  llvm::Error finish(const std::string &document);
+  /// Copies a model's files from another folder that keeps them. Returns its entry.
+  llvm::Expected<Json> take(size_t index, const ExploreFolder &from);
+
+  /// Writes explore.json, or of a shard shard.json.
+  llvm::Error finish(const std::string &name, const std::string &document);
 
 private:
   ExploreFolder(OutputFolder folder, const std::vector<BatchModel> &models);

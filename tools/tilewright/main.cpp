@@ -45,6 +45,7 @@ int main(int argc, char **argv) {
   addProve(app, selection);
   addEval(app, selection);
   addExplore(app, selection);
+  addMerge(app, selection);
 #ifdef TILEWRIGHT_HAS_CODEGEN
   addEmit(app, selection);
   addCheck(app, selection);
@@ -58,6 +59,7 @@ int main(int argc, char **argv) {
   addFamilies(app, selection);
   addSuggest(app, selection);
   addAudit(app, selection);
+  addCache(app, selection);
   addCommonParts(app, selection);
 
   try {

@@ -1,7 +1,10 @@
 #include "tools/tilewright/command_line.h"
 #include "tools/tilewright/terminal.h"
 
+#include <cstdlib>
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace tilewright::cli {
 
@@ -31,6 +34,33 @@ TEST(Colours, AreOfLabelsAnswersAndVerdicts) {
   for (const char *text :
        {"", "\n", "k0 yes\n", "an error: of theirs\n", "passes\n", "k0  passed\n"})
     EXPECT_EQ(withColours(text), text);
+}
+
+TEST(Colours, AreOnTerminalsUnlessTheUserSaysNo) {
+  const int control = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_GE(control, 0);
+  ASSERT_EQ(grantpt(control), 0);
+  ASSERT_EQ(unlockpt(control), 0);
+  std::FILE *terminal = std::fopen(ptsname(control), "w"), *file = std::tmpfile();
+  ASSERT_TRUE(terminal && file);
+  unsetenv("NO_COLOR");
+  setenv("TERM", "xterm", 1);
+  EXPECT_TRUE(isColoured(terminal));
+  EXPECT_FALSE(isColoured(file));
+  setenv("NO_COLOR", "", 1); // not set, as no-color.org has it
+  EXPECT_TRUE(isColoured(terminal));
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_FALSE(isColoured(terminal));
+  voice().color = "always";
+  EXPECT_TRUE(isColoured(terminal));
+  EXPECT_TRUE(isColoured(file));
+  voice().color = "auto";
+  unsetenv("NO_COLOR");
+  setenv("TERM", "dumb", 1);
+  EXPECT_FALSE(isColoured(terminal));
+  std::fclose(terminal);
+  std::fclose(file);
+  close(control);
 }
 
 TEST(Progress, SaysWhatIsLeft) {

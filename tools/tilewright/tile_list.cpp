@@ -11,9 +11,7 @@ void TileList::addShown(const ConstraintSystem &system) {
       shown[i] = system.parameters[i].candidates.front();
 }
 
-namespace {
-
-Json listJson(const TileList &list) {
+Json toJson(const TileList &list) {
   Json document = newDocument("tile.list");
   document["feasible_count"] = list.feasible;
   document["is_complete"] = list.isComplete && list.undecided == 0;
@@ -41,11 +39,7 @@ Json listJson(const TileList &list) {
   return document;
 }
 
-} // namespace
-
-void printList(const TileList &list, bool json) {
-  if (json)
-    return print(listJson(list));
+void printList(const TileList &list) {
   say("{} feasible tiling{}", list.feasible, list.feasible == 1 ? "" : "s");
   if (!list.isComplete)
     say(" found before the search's budget was spent");

@@ -67,6 +67,7 @@ struct TileList {
   void addShown(const ConstraintSystem &system);
 };
 
-void printList(const TileList &list, bool json);
+Json toJson(const TileList &list);
+void printList(const TileList &list);
 
 } // namespace tilewright::cli
