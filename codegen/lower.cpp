@@ -24,7 +24,7 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
   const KindOfCode code = kindOfCode(graph, idsOf(graph), resultsOf(graph));
   if (code.kind == CodeKind::Dot || code.kind == CodeKind::Chain || code.kind == CodeKind::Fused)
     return lowerProducts(spec, code.kind, mode);
-  if (spec.schedule.splitK != 1)
+  if (spec.schedule.splitK != 1 && code.kind != CodeKind::Reduction)
     return makeError(DiagClass::Unsupported,
                      "split_k {} without products of tiles, which it divides among CTAs{}",
                      spec.schedule.splitK, code.why.empty() ? "" : ": " + code.why);
@@ -35,6 +35,8 @@ llvm::Expected<KernelModule> lowerKernel(const KernelSpec &spec, CodeMode mode) 
       return kernel;
     Diag refusal = takeDiag(kernel.takeError());
     if (refusal.cls != DiagClass::Unsupported)
+      return makeError(std::move(refusal));
+    if (spec.schedule.splitK != 1)
       return makeError(std::move(refusal));
     why = std::move(refusal.message);
   }

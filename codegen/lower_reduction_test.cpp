@@ -1,6 +1,8 @@
 #include "codegen/lower.h"
 #include "codegen/testing/lowering.h"
 
+#include <fmt/format.h>
+
 namespace tilewright {
 namespace {
 
@@ -119,6 +121,57 @@ TEST(LowerReduction, WholeTensorToAScalar) {
   ROOT s = f32[] reduce(x, zero), dimensions={0,1}, to_apply=add
 })";
   expectPass(specFromHlo(hlo, {}, 4));
+}
+
+// CTAs share the steps of a row; the last adds up what all have left.
+TEST(LowerReduction, RowsThatCtasShare) {
+  for (const char *op : {"add", "multiply", "minimum", "maximum"})
+    for (const char *shape : {"f32[3000]", "f32[60,50]", "bf16[3,2000]"}) {
+      const std::string of(shape), type = of.substr(0, of.find('['));
+      const bool isTotal = type == "f32";
+      const std::string dims = !isTotal ? "1" : of.find(',') == std::string::npos ? "0" : "0,1";
+      std::string hlo = "HloModule m\nr { a = " + type + "[] parameter(0)\n b = " + type +
+                        "[] parameter(1)\n ROOT s = " + type + "[] " + op +
+                        "(a, b) }\nENTRY main {\n x = " + of + " parameter(0)\n i = " + type +
+                        "[] constant(1)\n ROOT s = " + type + (isTotal ? "[]" : "[3]") +
+                        " reduce(x, i), dimensions={" + dims + "}, to_apply=r\n}\n";
+      for (auto [warps, splits] : {std::pair<int64_t, int64_t>{1, 3}, {4, 8}}) {
+        KernelSpec spec =
+            specFromHlo(hlo, isTotal ? std::vector<int64_t>{} : std::vector<int64_t>{2}, warps);
+        spec.sequential = dims == "0,1"
+                              ? std::vector<KernelSpec::Sequential>{{"s", 0, 7}, {"s", 1, 50}}
+                              : std::vector<KernelSpec::Sequential>{{"s", 0, 64}};
+        spec.schedule.splitK = splits;
+        CheckOutcome outcome = expectPass(spec);
+        EXPECT_EQ(outcome.ctas, splits * (isTotal ? 1 : 2));
+      }
+    }
+}
+
+// What follows the sums is made by the CTA that has all of them.
+TEST(LowerReduction, RowsThatCtasShareHaveAnEpilogue) {
+  for (auto [shape, dim] : {std::pair("700,24", 0), std::pair("24,700", 1)}) {
+    const std::string hlo = reducers + fmt::format(R"(ENTRY main {{
+  x = bf16[{0}] parameter(0)
+  y = f32[{0}] convert(x)
+  s = f32[{0}] multiply(y, y)
+  z = f32[] constant(0)
+  r = f32[24] reduce(s, z), dimensions={{{1}}}, to_apply=add
+  n = f32[] constant(700)
+  m = f32[24] broadcast(n), dimensions={{}}
+  q = f32[24] divide(r, m)
+  w = f32[24] sqrt(q)
+  t = bf16[24] convert(w)
+  ROOT all = (f32[24], bf16[24]) tuple(q, t)
+}})",
+                                                   shape, dim);
+    for (int64_t rows : {1, 8, 24}) {
+      KernelSpec spec = specFromHlo(hlo, {rows}, 1);
+      spec.sequential = {{"r", 0, 10}};
+      spec.schedule.splitK = 3;
+      EXPECT_EQ(expectPass(spec).counts.atomics, 24 / rows * 3);
+    }
+  }
 }
 
 TEST(LowerReduction, AcrossRows) {

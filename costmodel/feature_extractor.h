@@ -15,7 +15,10 @@
 namespace tilewright {
 
 /// The schedule of a plan as numbers.
-template <class Q> struct ScheduleOf { Q warps = 4, stages = 1, splitK = 1, groupM = 1; };
+template <class Q> struct ScheduleOf {
+  Q warps = 4, stages = 1, splitK = 1, groupM = 1;
+  Q rowSumBytes = 0; ///< that a CTA leaves where several share sums of rows
+};
 
 /// Numbers are double, or traced: then every plan of a group is derived at once (trace.h).
 template <class Q> class FeatureExtractor {

@@ -10,6 +10,17 @@ namespace {
 /// Trips to L2 of a CTA that has left its partial sums in a workspace: they are there for all, it
 /// is counted.
 constexpr double fenceAndCount = 2;
+/// Slots of sums of rows that the last CTA has on their way together: as many as these registers
+/// hold of a thread's sums.
+constexpr double mostSlots = 8, slotRegisters = 16;
+
+/// Bytes of an element of all results of an op.
+double resultWidth(const Op &op) {
+  double bits = op.shape.isTuple ? 0 : bitWidth(op.shape.dtype);
+  for (const Shape &shape : op.shape.elements)
+    bits += bitWidth(shape.dtype);
+  return bits / 8;
+}
 
 } // namespace
 
@@ -17,7 +28,7 @@ template <class Q> void FeatureExtractor<Q>::addOutputs() {
   const bool split = schedule.splitK > 1;
   for (unsigned root : plan.tiled->roots) {
     const InstanceView &v = view.instances[root];
-    const double width = bitWidth(v.op->shape.dtype) / 8.0;
+    const double width = resultWidth(graph.op(v.instance->op));
     f.outputElements += f.matrix ? v.elements : Q(0);
     if (split && plan.compiler == Compiler::Triton)
       addAtomics(v);
@@ -41,16 +52,20 @@ template <class Q> double FeatureExtractor<Q>::sumBytes(const InstanceView &v) {
 /// A split-K whose CTAs leave their sums in a workspace. Each passes a fence and counts itself,
 /// the last of a tile reads those of all, split by split, and writes the result.
 template <class Q> void FeatureExtractor<Q>::addPartialSums(const InstanceView &v, double width) {
-  const Q sums = v.elements * sumBytes(v);
+  const Q sums = f.matrix ? v.elements * sumBytes(v) : schedule.rowSumBytes;
   const Q share = 1.0 / schedule.splitK;
+  const double counters = f.matrix ? double(dots.dots.size()) : 1;
+  Q together = 1;
+  if (!f.matrix)
+    together = larger(Q(1), smaller(Q(mostSlots), slotRegisters * 4 * 32 * f.warps / sums));
   f.workspaceBytes += f.ctas * sums;
   f.outsideLoadBytes += sums;
   f.lastLoadBytes += (schedule.splitK - 1.0) * sums;
-  f.counterAtomics += double(dots.dots.size());
-  f.lastRoundTrips += double(dots.dots.size()) * (fenceAndCount + schedule.splitK);
+  f.counterAtomics += counters;
+  f.lastRoundTrips += counters * (fenceAndCount + schedule.splitK / together);
   f.writeBytes += double(v.op->shape.elementCount().value_or(0)) * width;
   f.storeBytes += sums + v.elements * width * v.valid * share;
-  f.epilogueSharedBytes += 2 * v.elements * width * share;
+  f.epilogueSharedBytes += f.matrix ? 2 * v.elements * width * share : Q(0);
   noteSegment(v, width);
 }
 

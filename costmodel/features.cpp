@@ -166,6 +166,23 @@ llvm::Error takeOwnResources(const KernelPlan &plan, const PlanNumbers<Q> &numbe
 
 } // namespace
 
+/// What CTAs leave that share sums of rows.
+template <class Q>
+llvm::Error readRowSums(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
+                        const DeviceLimits &limits, ScheduleOf<Q> &schedule) {
+  const CodeChoice code = codeOf(plan, Instruction::Fma);
+  if (code.kind != CodeKind::Reduction || plan.tiled->space.find("split_k")->largest() == 1)
+    return llvm::Error::success();
+  const Expr bytes =
+      kernelResources(*plan.module, plan.ops(), *plan.tiled, code, limits).partialSumBytes;
+  auto found = bytes ? evaluateAt(*plan.tiled, numbers, bytes) : Q(0);
+  if (!found)
+    return makeError(DiagClass::Internal, "plan '{}': its partial sums have no number of bytes",
+                     plan.name);
+  schedule.rowSumBytes = *found;
+  return llvm::Error::success();
+}
+
 template <class Q>
 llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
                                      std::optional<Instruction> instruction, const Device &device) {
@@ -173,6 +190,8 @@ llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q
   if (!view)
     return view.takeError();
   ScheduleOf<Q> schedule = scheduleOf(plan.tiled->space, numbers);
+  if (auto error = readRowSums(plan, numbers, device.limits, schedule))
+    return error;
   if (!instruction)
     instruction = preferredFor(plan, *view, schedule, device);
   FeaturesOf<Q> features =

@@ -207,13 +207,20 @@ private:
     }
   }
 
-  /// split-K divides the first contracted dim of the last dot.
+  /// split-K divides the first contracted dim of the last dot; without dots, the first dim of the
+  /// reduction that has more than one tile.
   std::vector<unsigned> splitParameters() const {
-    for (auto it = tiled.instances.rbegin(); it != tiled.instances.rend(); ++it)
-      if (Opcode opcode = graph[it->op].opcode;
-          !it->isInput && (opcode == Opcode::Dot || opcode == Opcode::Convolution) &&
-          !it->reduces.empty())
-        return {it->reduces.front()};
+    for (bool isOfDots : {true, false})
+      for (auto it = tiled.instances.rbegin(); it != tiled.instances.rend(); ++it) {
+        const Opcode opcode = graph[it->op].opcode;
+        if (it->isInput || it->reduces.empty() ||
+            (isOfDots ? opcode != Opcode::Dot && opcode != Opcode::Convolution
+                      : opcode != Opcode::Reduce))
+          continue;
+        for (unsigned parameter : it->reduces)
+          if (isOfDots || view.parameters[parameter].tiles > 1.0)
+            return {parameter};
+      }
     return {};
   }
 
@@ -223,6 +230,12 @@ private:
     v.op = &graph[instance.op];
     v.isInput = instance.isInput;
     // All that follows asks for the extents, the layout and the bytes of one tensor.
+    if (v.op->opcode == Opcode::Reduce && v.op->shape.isTuple && !v.op->shape.elements.empty()) {
+      auto one = std::make_shared<Op>(*v.op); // its results are of the same elements
+      one->shape = Shape(v.op->shape.elements.front());
+      v.op = one.get();
+      view.ofSeveral.push_back(std::move(one));
+    }
     if (v.op->shape.isTuple)
       return makeError(DiagClass::Unsupported,
                        "%{} ({}) has several results, which no price is for", v.op->name,

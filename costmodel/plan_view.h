@@ -5,6 +5,7 @@
 #include "analysis/tiling/plan.h"
 #include "costmodel/trace.h"
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -65,6 +66,8 @@ template <class Q> struct InstanceViewOf {
 template <class Q> struct PlanViewOf {
   std::vector<ParameterViewOf<Q>> parameters;
   std::vector<InstanceViewOf<Q>> instances; ///< as in the TiledGroup
+  /// Reductions of several operands, as ops of their first result, that instances point to.
+  std::vector<std::shared_ptr<const Op>> ofSeveral;
   Q ctas = 1;
   Q iterations = 1;    ///< of all loops together, mean over CTAs
   Q maxIterations = 1; ///< of the longest CTA

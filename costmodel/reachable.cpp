@@ -2,6 +2,7 @@
 
 #include "analysis/sets/progression.h"
 #include "analysis/tiling/numeric_tile.h"
+#include "analysis/tiling/propagate.h"
 
 #include <algorithm>
 
@@ -15,9 +16,10 @@ constexpr uint64_t maxWork = 1 << 16;
 
 /// The elements of a tile if its kernel ran as one CTA in one step; the whole tensor if that is
 /// unknown.
-sets::Box boxOf(const TileInstance &instance, const Shape &shape, const Assignment *whole) {
+sets::Box boxOf(const TileInstance &instance, const std::vector<int64_t> &extents,
+                const Assignment *whole) {
   sets::Box box;
-  for (int64_t extent : shape.dims)
+  for (int64_t extent : extents)
     box.push_back(sets::Progression::interval(0, extent - 1));
   if (!whole || instance.exactness != Exactness::Exact)
     return box;
@@ -54,7 +56,8 @@ Reachable reachableOf(const Graph &graph, const TiledGroup &tiled) {
       whole.set(parameter.index, 0);
   std::map<uint32_t, std::vector<sets::Box>> boxes;
   for (const TileInstance &instance : tiled.instances) {
-    sets::Box box = boxOf(instance, graph.op(instance.op).shape, isPossible ? &whole : nullptr);
+    sets::Box box =
+        boxOf(instance, resultDims(graph.op(instance.op)), isPossible ? &whole : nullptr);
     result.elements.push_back(double(sets::pointCount(box).value_or(0)));
     if (instance.isInput)
       boxes[instance.op.index].push_back(std::move(box));

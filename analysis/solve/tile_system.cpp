@@ -14,7 +14,6 @@ CandidatePlan CandidatePlan::standard() {
   CandidatePlan plan;
   plan.byName["warps"] = list({1, 2, 4, 8, 16});
   plan.byName["stages"] = list({1, 2, 3, 4, 5});
-  plan.byName["split_k"] = list({1, 2, 4, 8});
   plan.byName["group_m"] = list({1, 2, 4, 8});
   return plan;
 }
@@ -40,9 +39,12 @@ llvm::Expected<ConstraintSystem> makeSystem(const TileSpace &space,
     names += (names.empty() ? "" : ", ") + parameter.name;
     auto own = plan.byName.find(parameter.name);
     CandidateRule rule;
-    if (own != plan.byName.end())
+    if (own != plan.byName.end()) {
       rule = own->second;
-    else if (parameter.role != TileParameter::Role::Schedule)
+    } else if (!parameter.tried.empty()) {
+      rule.kind = CandidateRule::Kind::List;
+      rule.list = parameter.tried;
+    } else if (parameter.role != TileParameter::Role::Schedule)
       rule = plan.tiles;
     auto list = candidatesFor(rule, parameter.largest());
     if (!list) {

@@ -14,8 +14,9 @@ struct CandidatePlan {
   CandidateRule tiles; ///< for parallel and sequential parameters without an own rule
   std::map<std::string, CandidateRule> byName;
 
-  /// Powers of two and the dim for tiles; warps 1, 2, 4, 8, 16, stages 1 to 5, split_k and group_m
-  /// 1, 2, 4, 8. Other schedule parameters take powers of two up to their extent.
+  /// Powers of two and the dim for tiles; warps 1, 2, 4, 8, 16, stages 1 to 5, group_m 1, 2, 4, 8;
+  /// of split_k what the space says (TileParameter::tried). Other schedule parameters take powers
+  /// of two up to their extent.
   static CandidatePlan standard();
 
   /// Reads "t0=pow2", "k0=x16", "warps=4,8" and adds the rule. BadInput otherwise.

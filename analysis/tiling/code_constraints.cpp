@@ -69,10 +69,10 @@ void addFeatureGroups(const Graph &graph, TiledGroup &group) {
   }
 }
 
-/// CTAs can share the sum of a product of tiles alone.
+/// CTAs can share the sum of a product of tiles, or of rows, alone.
 void addNoSplit(const Graph &graph, TiledGroup &group, const KindOfCode &code) {
   const TileParameter &split = *group.space.find("split_k");
-  if (code.kind == CodeKind::Dot || split.largest() == 1)
+  if (code.kind == CodeKind::Dot || code.kind == CodeKind::Reduction || split.largest() == 1)
     return;
   const OpId root = group.group.roots.back();
   const std::string where = code.kind == CodeKind::Chain ? "behind another dot"

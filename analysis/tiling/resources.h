@@ -62,6 +62,8 @@ struct Resources {
   /// sum of the items. Negative items are registers that it saves to fit more CTAs on an SM.
   Expr registersPerThread;
   std::vector<ResourceItem> registerItems;
+  /// Bytes that a CTA leaves in a workspace where several share sums of rows; null of other kinds.
+  Expr partialSumBytes;
 };
 
 /// Packed steps of a convolution: its sum loops over window elements and tiles of the input

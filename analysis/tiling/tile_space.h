@@ -31,6 +31,9 @@ struct TileParameter {
   int64_t extent;   ///< of the dim; for schedule parameters the largest value allowed
   OpId op;          ///< the root, or the reducing op; invalid for schedule
   unsigned dim = 0; ///< root dim, or position among the op's reduction dims
+  /// Values that a search tries unless it is told others; empty: those of all parameters of the
+  /// name.
+  std::vector<int64_t> tried = {};
 
   /// The largest size that makes sense: extent, but at least 1.
   int64_t largest() const { return extent > 1 ? extent : 1; }

@@ -3,6 +3,7 @@
 #include "analysis/affine/simplify.h"
 #include "analysis/ir/run_time_extents.h"
 #include "analysis/support/diag.h"
+#include "analysis/tiling/element_work.h"
 #include "analysis/tiling/loop_range.h"
 #include "analysis/tiling/propagate.h"
 
@@ -64,8 +65,9 @@ private:
   void makeParallelParameters(OpId root);
   TiledGroup finish();
   void findLoops(TiledGroup &out);
-  /// split_k must not exceed the number of tiles of the sum.
-  void limitSplit(TiledGroup &out);
+  std::vector<OpId> sharedSums() const;
+  /// split_k must not exceed the number of tiles of these sums.
+  void limitSplit(TiledGroup &out, const std::vector<OpId> &sums);
   unsigned bypass(unsigned node) const;
 
   const Graph &graph;
@@ -303,16 +305,20 @@ void GroupTiler::findLoops(TiledGroup &out) {
   }
 }
 
-void GroupTiler::limitSplit(TiledGroup &out) {
+void GroupTiler::limitSplit(TiledGroup &out, const std::vector<OpId> &sums) {
   const Expr split = out.space.find("split_k")->size;
-  for (unsigned root : out.roots) {
-    const TileInstance &dot = out.instances[root];
+  auto isSum = [&](const TileInstance &instance) {
+    return !instance.isInput && std::find(sums.begin(), sums.end(), instance.op) != sums.end();
+  };
+  for (const TileInstance &sum : out.instances) {
+    if (!isSum(sum))
+      continue;
     Expr tiles = ctx.constant(1);
-    for (unsigned parameter : dot.reduces)
+    for (unsigned parameter : sum.reduces)
       tiles = tiles * out.space.parameters[parameter].tileCount();
     tiles = tiles.max(1);
-    Provenance from{dot.op,
-                    "%" + graph[dot.op].name,
+    Provenance from{sum.op,
+                    "%" + graph[sum.op].name,
                     -1,
                     -1,
                     "split-k",
@@ -322,11 +328,9 @@ void GroupTiler::limitSplit(TiledGroup &out) {
     // Another reduction in the same loop would see only a part of the sum.
     for (const TileInstance &other : out.instances) {
       bool isShared =
-          std::find_first_of(other.reduces.begin(), other.reduces.end(), dot.reduces.begin(),
-                             dot.reduces.end()) != other.reduces.end();
-      bool isRoot =
-          std::find(group.roots.begin(), group.roots.end(), other.op) != group.roots.end();
-      if (!isShared || isRoot)
+          std::find_first_of(other.reduces.begin(), other.reduces.end(), sum.reduces.begin(),
+                             sum.reduces.end()) != other.reduces.end();
+      if (!isShared || isSum(other))
         continue;
       Provenance inner{other.op,
                        "%" + graph[other.op].name,
@@ -335,11 +339,41 @@ void GroupTiler::limitSplit(TiledGroup &out) {
                        "split-k",
                        fmt::format("{{0}} CTAs share one result tile of %{}, each with a part "
                                    "of what %{} needs all of",
-                                   graph[dot.op].name, graph[other.op].name),
+                                   graph[sum.op].name, graph[other.op].name),
                        {split}};
       out.constraints.push_back({Formula::lessEqual(split, ctx.constant(1)), std::move(inner)});
     }
   }
+}
+
+/// The ops whose sums CTAs may share. Of products those that are results, since nothing may be
+/// computed of parts of a sum; of rows the only op with a loop, where all results have an element
+/// for each of its sums.
+std::vector<OpId> GroupTiler::sharedSums() const {
+  std::vector<OpId> loops;
+  for (OpId id : group.ops)
+    if (takesLoop(graph[id].opcode))
+      loops.push_back(id);
+  auto isProduct = [&](OpId id) {
+    return graph[id].opcode == Opcode::Dot || graph[id].opcode == Opcode::Convolution;
+  };
+  if (std::any_of(loops.begin(), loops.end(), isProduct))
+    return std::all_of(group.roots.begin(), group.roots.end(), isProduct) ? group.roots
+                                                                          : std::vector<OpId>();
+  if (loops.size() != 1 || graph[loops[0]].opcode != Opcode::Reduce ||
+      graph[loops[0]].operands.size() != 2 || graph[loops[0]].attrs.dimensions.empty())
+    return {};
+  std::set<OpId> behind(loops.begin(), loops.end());
+  for (OpId id : group.ops) // operands come first
+    for (OpId operand : graph[id].operands)
+      if (behind.count(operand))
+        behind.insert(id);
+  const std::optional<int64_t> sums = graph[loops[0]].shape.elementCount();
+  const bool areAlike = std::all_of(group.roots.begin(), group.roots.end(), [&](OpId root) {
+    return behind.count(root) && !graph[root].shape.isTuple &&
+           graph[root].shape.elementCount() == sums;
+  });
+  return areAlike ? loops : std::vector<OpId>();
 }
 
 TiledGroup GroupTiler::finish() {
@@ -352,8 +386,8 @@ TiledGroup GroupTiler::finish() {
     return graph[id].opcode == Opcode::Dot || graph[id].opcode == Opcode::Convolution;
   };
   const bool hasDot = std::any_of(group.ops.begin(), group.ops.end(), isDot);
-  // Partial sums may be added only where nothing is computed from them afterwards.
-  const bool maySplit = hasDot && std::all_of(group.roots.begin(), group.roots.end(), isDot);
+  const std::vector<OpId> sums = sharedSums();
+  constexpr int64_t mostProductSplits = 64, mostRowSplits = 256;
   size_t wideDims = 0;
   for (const TileParameter &p : parallel)
     wideDims += p.extent > 1;
@@ -366,7 +400,9 @@ TiledGroup GroupTiler::finish() {
   };
   schedule("warps", 32);
   schedule("stages", rules.sequential.empty() ? 1 : 16);
-  schedule("split_k", maySplit ? 64 : 1);
+  schedule("split_k", sums.empty() ? 1 : hasDot ? mostProductSplits : mostRowSplits);
+  for (int64_t splits = 1; splits <= (hasDot ? 8 : mostRowSplits); splits *= 2)
+    out.space.parameters.back().tried.push_back(splits);
   schedule("group_m", hasDot && wideDims >= 2 ? 64 : 1);
 
   for (Node &node : nodes)
@@ -411,8 +447,8 @@ TiledGroup GroupTiler::finish() {
     out.roots.push_back(number[rootNode.at(root)]);
   findLoops(out);
   out.ranges = findLoopRanges(graph, out);
-  if (maySplit)
-    limitSplit(out);
+  if (!sums.empty())
+    limitSplit(out, sums);
   return out;
 }
 

@@ -91,7 +91,8 @@ struct TiledGroup {
 ///
 /// All schedule parameters always exist; an extent of 1 means that the group has no use for one:
 /// warps [1, 32], stages [1, 16] (groups with a dot or reduce), split_k [1, 64] (where every root
-/// is a dot), group_m [1, 64] (with a dot and two parallel dims).
+/// is a dot; [1, 256] where the only loop is a reduction's and every root has an element for each
+/// of its results), group_m [1, 64] (with a dot and two parallel dims).
 llvm::Expected<TiledGroup> tileGroup(const Graph &graph, const Group &group, ExprContext &context);
 
 } // namespace tilewright

@@ -1,7 +1,6 @@
 // Explore: partitions a model into kernels and finds the best plans of each by predicted time.
 #pragma once
 
-
 #include "analysis/ir/origin.h"
 #include "costmodel/sequence/levers.h"
 #include "tools/explore/grouping.h"

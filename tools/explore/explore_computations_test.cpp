@@ -169,30 +169,59 @@ ENTRY e {{
   }
 }
 
-/// What a copy of so many bytes takes, with a spread that says how little is known.
-TEST(Explore, OpsWithoutAKernelArePricedByTheirBytes) {
+/// Reductions of several operands, alone and in fusions, are kernels with plans and prices.
+TEST(Explore, ReductionsOfSeveralOperands) {
   Explored explored;
-  ExploredModel model = explored.run(parseVerified(R"(HloModule m
+  const std::string head = R"(HloModule m
 best { av = f32[] parameter(0)
   ai = s32[] parameter(1)
   bv = f32[] parameter(2)
   bi = s32[] parameter(3)
-  g = pred[] compare(av, bv), direction=GE
-  v = f32[] select(g, av, bv)
-  i = s32[] select(g, ai, bi)
+  g = pred[] compare(av, bv), direction=GT
+  e = pred[] compare(av, bv), direction=EQ
+  l = pred[] compare(ai, bi), direction=LT
+  h = pred[] and(e, l)
+  f = pred[] or(g, h)
+  v = f32[] select(f, av, bv)
+  i = s32[] select(f, ai, bi)
   ROOT t = (f32[], s32[]) tuple(v, i) }
-inner { p = f32[4096,1024] parameter(0)
+)",
+                    body = R"(p = f32[4096,1024] parameter(0)
   n = s32[4096,1024] iota(), iota_dimension=1
   low = f32[] constant(-inf)
   none = s32[] constant(0)
-  ROOT arg = (f32[4096], s32[4096]) reduce(p, n, low, none), dimensions={1}, to_apply=best }
+  top = (f32[4096], s32[4096]) reduce(p, n, low, none), dimensions={1}, to_apply=best
+  a = s32[4096] get-tuple-element(top), index=1
+  ROOT r = f32[4096] convert(a)
+}
+)";
+  const ExploredModel alone = explored.run(parseVerified(head + "ENTRY e {\n" + body)),
+                      fused = explored.run(
+                          parseVerified(head + "inner {\n" + body +
+                                        "ENTRY e { x = f32[4096,1024] parameter(0)\n ROOT k = "
+                                        "f32[4096] fusion(x), kind=kInput, calls=inner }\n"));
+  EXPECT_TRUE(alone.assumed.empty());
+  ASSERT_EQ(alone.kernels.size(), 2u);
+  EXPECT_EQ(alone.kernels[0].ops, (std::vector<std::string>{"n", "top"}));
+  EXPECT_EQ(alone.kernels[0].kind, KernelKind::Reduce);
+  ASSERT_EQ(fused.kernels.size(), 1u);
+  constexpr double whole = 4096.0 * 1024 * 4, row = 4096 * 4;
+  EXPECT_EQ(alone.kernels[0].plans.at(0).estimate.compulsoryBytes, whole + 2 * row);
+  EXPECT_LT(fused.totalTimeNs, alone.totalTimeNs);
+  EXPECT_GT(fused.totalTimeNs, fused.lowerBoundNs);
+  EXPECT_EQ(fused.kernels[0].plans.at(0).estimate.compulsoryBytes, whole + row);
+}
+
+/// What a copy of so many bytes takes, with a spread that says how little is known.
+TEST(Explore, OpsWithoutAKernelArePricedByTheirBytes) {
+  Explored explored;
+  ExploredModel model = explored.run(parseVerified(R"(HloModule m
 ENTRY e { x = f32[4096,1024] parameter(0)
   s = f32[1024] parameter(1)
   train = (f32[4096,1024], f32[1024], f32[1024]) batch-norm-training(x, s, s), epsilon=0.01, feature_index=1
   infer = f32[4096,1024] batch-norm-inference(x, s, s, s, s), epsilon=0.01, feature_index=1
   top = (f32[4096,8], s32[4096,8]) topk(x), k=8, largest=true
-  arg = (f32[4096], s32[4096]) fusion(x), kind=kInput, calls=inner
-  ROOT o = ((f32[4096,1024], f32[1024], f32[1024]), f32[4096,1024], (f32[4096,8], s32[4096,8]), (f32[4096], s32[4096])) tuple(train, infer, top, arg) })"));
+  ROOT o = ((f32[4096,1024], f32[1024], f32[1024]), f32[4096,1024], (f32[4096,8], s32[4096,8])) tuple(train, infer, top) })"));
   EXPECT_TRUE(model.isComplete());
   EXPECT_TRUE(model.kernels.empty());
   std::map<std::string, AssumedOp> rows;
@@ -204,12 +233,11 @@ ENTRY e { x = f32[4096,1024] parameter(0)
   }
   EXPECT_DOUBLE_EQ(model.totalTimeNs, sum);
   constexpr double whole = 4096.0 * 1024 * 4, row = 1024 * 4;
-  ASSERT_EQ(rows.size(), 4u);
+  ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows["train"].readBytes, 2 * whole + 2 * row);
   EXPECT_EQ(rows["train"].writtenBytes, whole + 2 * row);
   EXPECT_EQ(rows["infer"].readBytes, whole + 4 * row);
   EXPECT_EQ(rows["top"].writtenBytes, 4096 * 8 * 8);
-  EXPECT_EQ(rows["arg"].readBytes, whole);
   EXPECT_GT(rows["train"].timeNs, rows["infer"].timeNs);
 }
 

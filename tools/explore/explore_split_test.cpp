@@ -130,22 +130,33 @@ ENTRY e {
     EXPECT_EQ(seen[op.name], 1) << op.name;
 }
 
-// Sums of few results are made by few CTAs, which a reader should know; many are not worth a word.
+// Rows that are read again behind their sums are made by few CTAs where they are few, which a
+// reader should know; sums alone are shared, with what follows them, and many are not worth a word.
 TEST(Explore, SaysThatReductionsAreNotSplit) {
   Explored explored;
-  auto notes = [&](int64_t rows, int64_t columns) {
-    ExploredModel model = explored.run(parseVerified(
-        fmt::format("HloModule m\nadd {{\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
-                    "  ROOT s = f32[] add(x, y)\n}}\nENTRY e {{\n  i = f32[{0},{1}] parameter(0)\n"
-                    "  z = f32[] constant(0)\n  ROOT r = f32[{1}] reduce(i, z), dimensions={{0}}, "
-                    "to_apply=add\n}}\n",
-                    rows, columns)));
-    return model.kernels.at(0).notes;
+  auto kernel = [&](int64_t rows, int64_t columns, bool isReadAgain) {
+    return explored
+        .run(parseVerified(fmt::format(
+            "HloModule m\nadd {{\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+            "  ROOT s = f32[] add(x, y)\n}}\nENTRY e {{\n  i = f32[{0},{1}] parameter(0)\n"
+            "  z = f32[] constant(0)\n  r = f32[{1}] reduce(i, z), dimensions={{0}}, to_apply=add\n"
+            "  n = f32[{1}] negate(r)\n{2}}}\n",
+            rows, columns,
+            isReadAgain
+                ? fmt::format("  b = f32[{0},{1}] broadcast(n), dimensions={{1}}\n"
+                              "  p = f32[{0},{1}] multiply(i, b)\n"
+                              "  ROOT q = f32[{1}] reduce(p, z), dimensions={{0}}, to_apply=add\n",
+                              rows, columns)
+                : fmt::format("  ROOT e = f32[{0}] exponential(n)\n", columns))))
+        .kernels.at(0);
   };
-  ASSERT_EQ(notes(1048576, 32).size(), 1u);
-  EXPECT_NE(notes(1048576, 32)[0].find("a reduction is not split over CTAs"), std::string::npos);
-  EXPECT_TRUE(notes(32, 1048576).empty());
-  EXPECT_TRUE(notes(64, 32).empty()); // over in no time
+  const ExploredKernel twice = kernel(1048576, 32, true), once = kernel(1048576, 32, false);
+  ASSERT_EQ(twice.notes.size(), 1u);
+  EXPECT_NE(twice.notes[0].find("a reduction is not split over CTAs"), std::string::npos);
+  EXPECT_TRUE(once.notes.empty());
+  EXPECT_GT(once.plans.at(0).plan.value("split_k"), 8);
+  EXPECT_TRUE(kernel(32, 1048576, true).notes.empty());
+  EXPECT_TRUE(kernel(64, 32, true).notes.empty()); // over in no time
 }
 
 // A transpose of what is divided by a sum: read twice by one kernel, in bad pieces, or by two.

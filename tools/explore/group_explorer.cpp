@@ -71,9 +71,9 @@ void GroupExplorer::noteUnsplitReduction(ExploredKernel &kernel) const {
   constexpr double worthANote = 5000, wellAbove = 1.25;
   const double warps = estimate.ctas * estimate.resources.warps;
   const double room = device.smCount * static_cast<double>(device.limits.warpsPerSm);
-  if (kernel.kind != KernelKind::Reduce || estimate.timeNs < worthANote ||
-      estimate.timeNs < wellAbove * estimate.rooflineNs || 2 * warps > room ||
-      estimate.ctas >= static_cast<double>(device.smCount))
+  if (kernel.kind != KernelKind::Reduce || best.plan.value("split_k") > 1 ||
+      estimate.timeNs < worthANote || estimate.timeNs < wellAbove * estimate.rooflineNs ||
+      2 * warps > room || estimate.ctas >= static_cast<double>(device.smCount))
     return;
   kernel.notes.push_back(
       fmt::format("{:.0f} CTA{} of {:.0f} warps on {:.0f} SMs: a reduction is not split over CTAs",

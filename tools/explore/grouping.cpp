@@ -48,7 +48,7 @@ Role roleByOpcode(const Op &op) {
   case Opcode::Dot:
     return Role::Dot;
   case Opcode::Reduce:
-    return op.shape.isTuple ? Role::Unmodelled : Role::Reduce;
+    return Role::Reduce;
   case Opcode::Broadcast:
   case Opcode::Reshape:
   case Opcode::Bitcast:

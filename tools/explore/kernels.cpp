@@ -24,6 +24,13 @@ KernelKind kindOf(const Graph &graph, const Group &group) {
 
 namespace {
 
+/// A reduction of several operands whose results are read one by one, or one of them.
+bool isOfSeveral(const Graph &graph, const Op &op) {
+  if (op.opcode == Opcode::GetTupleElement)
+    return isOfSeveral(graph, graph.op(op.operands[0]));
+  return op.opcode == Opcode::Reduce && op.shape.isTuple;
+}
+
 /// All ops of a fusion's body are one kernel, as the compiler that made the fusion decided.
 llvm::Expected<KernelSource> fusionSource(const Module &module, const Op &fusion) {
   KernelSource source;
@@ -40,6 +47,10 @@ llvm::Expected<KernelSource> fusionSource(const Module &module, const Op &fusion
     const Op &op = body.op(OpId{i});
     if (op.opcode == Opcode::Parameter || op.opcode == Opcode::Tuple)
       continue;
+    if (isOfSeveral(body, op) && OpId{i} != body.root()) {
+      ops.push_back(OpId{i});
+      continue;
+    }
     if (std::optional<std::string> reason = notModelled(body, OpId{i}))
       return makeError(module.diagAt(
           op.loc, fmt::format("fusion %{}: its body has %{}: {}", fusion.name, op.name, *reason),

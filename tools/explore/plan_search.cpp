@@ -23,7 +23,7 @@ bool isSchedule(const TileParameter &parameter) {
 /// them keeps its candidates.
 ConstraintSystem underUsualSchedules(ConstraintSystem system, const TileSpace &space) {
   const std::map<std::string, std::vector<int64_t>> usual = {
-      {"warps", {1, 4, 8}}, {"stages", {3}}, {"split_k", {1}}, {"group_m", {8}}};
+      {"warps", {1, 4, 8}}, {"stages", {3}}, {"split_k", {1, 32, 256}}, {"group_m", {8}}};
   for (size_t i = 0; i < space.parameters.size(); ++i) {
     auto known = usual.find(space.parameters[i].name);
     if (!isSchedule(space.parameters[i]) || known == usual.end())

@@ -6,8 +6,8 @@
 // once (write-ahead log). Whatever goes wrong costs time, never a result.
 #pragma once
 
-#include "tools/explore/stored_search.h"
 #include "datasets/database.h"
+#include "tools/explore/stored_search.h"
 
 #include <mutex>
 

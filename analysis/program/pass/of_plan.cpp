@@ -171,10 +171,8 @@ bool isAlongRows(const Program &program) {
   return isFound;
 }
 
-/// CTAs share a sum where the plan says so.
-llvm::Error addSplit(PlanProgram &out, const KernelPlan &plan) {
-  if (plan.value("split_k") <= 1)
-    return llvm::Error::success();
+/// CTAs share a sum, as the plan says.
+llvm::Error addSplit(PlanProgram &out) {
   llvm::Expected<Program> parts = split(out.last());
   if (!parts)
     return parts.takeError();
@@ -186,8 +184,9 @@ llvm::Error addSplit(PlanProgram &out, const KernelPlan &plan) {
 llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
   if (!hasDotBy(out.last()))
     return addPlain(out, "pipeline", pipeline(out.last()));
-  if (llvm::Error error = addSplit(out, plan))
-    return error;
+  if (plan.value("split_k") > 1)
+    if (llvm::Error error = addSplit(out))
+      return error;
   if (plan.value("group_m") > 1)
     if (llvm::Error error = addPlain(out, "group", groupRows(out.last())))
       return error;
@@ -243,12 +242,15 @@ llvm::Error checkInstructions(const PlanProgram &out) {
 
 } // namespace
 
-/// Rows are made as many at a time as threads have; rows that lie across memory are held one a
-/// thread.
-static llvm::Error addReductionPasses(PlanProgram &out) {
-  if (llvm::Error error = addChunked(out, ChunkSize()))
+/// Rows are made as many at a time as threads have, but those that CTAs share all at once; rows
+/// that lie across memory are held one a thread.
+static llvm::Error addReductionPasses(PlanProgram &out, bool isSplit) {
+  if (!isSplit)
+    if (llvm::Error error = addChunked(out, ChunkSize()))
+      return error;
+  if (llvm::Error error = addVectorised(out, isAlongRows(out.last()) ? 128 : 1))
     return error;
-  return addVectorised(out, isAlongRows(out.last()) ? 128 : 1);
+  return isSplit ? addSplit(out) : llvm::Error::success();
 }
 
 llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops) {
@@ -272,8 +274,9 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
       return error;
   // Kernels of reductions alone are priced, and traced, a pass over the row for each.
   if (!isElementwise && !hasDotBy(out.last())) {
-    if (llvm::Error error = addReductionPasses(out))
+    if (llvm::Error error = addReductionPasses(out, plan.value("split_k") > 1))
       return error;
+    out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
     return out;
   }
   if (!isElementwise)
@@ -305,16 +308,13 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
 
 /// The passes after which neither buffers nor what is held of tiles change, for all sizes of a
 /// variant at once.
-static llvm::Error addPassesOfVariant(PlanProgram &out, const Graph &graph,
-                                      const TiledGroup &group) {
+static llvm::Error addPassesOfVariant(PlanProgram &out, const Graph &graph, const TiledGroup &group,
+                                      bool isSplit) {
   if (kindOfCode(graph, group).kind == CodeKind::Fused)
     if (llvm::Error error = addPlain(out, "hand over", handOver(out.last())))
       return error;
-  if (!hasDotBy(out.last())) {
-    if (llvm::Error error = addReductionPasses(out))
-      return error;
-    return llvm::Error::success();
-  }
+  if (!hasDotBy(out.last()))
+    return addReductionPasses(out, isSplit);
   constexpr int64_t anyLanes = 128;
   if (llvm::Error error = addOnline(out))
     return error;
@@ -333,15 +333,29 @@ llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const
   llvm::Expected<std::vector<VariantCase>> variants = variantsOf(graph, group, instruction);
   if (!variants)
     return variants.takeError();
+  // Rows that CTAs share are variants of their own.
+  const TileParameter &splits = *group.space.find("split_k");
+  const bool isOfRows = kindOfCode(graph, group).kind == CodeKind::Reduction;
+  std::vector<std::pair<VariantCase, bool>> cases;
+  for (VariantCase &each : *variants) {
+    if (!isOfRows || splits.largest() <= 1) {
+      cases.emplace_back(std::move(each), false);
+      continue;
+    }
+    ExprContext &context = splits.size.context();
+    const Expr never = context.constant(0), isSplit = splits.size.isAtLeast(context.constant(2));
+    cases.emplace_back(VariantCase{each.variant, select(isSplit, never, each.when)}, false);
+    cases.emplace_back(VariantCase{each.variant, select(isSplit, each.when, never)}, true);
+  }
   std::vector<GroupProgram> programs;
-  for (const VariantCase &each : *variants) {
+  for (const auto &[each, isSplit] : cases) {
     GroupProgram made{{}, each.when, ""};
     PlanProgram out;
     llvm::Expected<Program> built = buildProgram(module, graph, group, each.variant);
     llvm::Error error = built.takeError();
     if (!error) {
       out.stages.push_back({"build", std::move(*built), {}});
-      error = addPassesOfVariant(out, graph, group);
+      error = addPassesOfVariant(out, graph, group, isSplit);
     }
     if (error) {
       Diag diag = takeDiag(std::move(error));

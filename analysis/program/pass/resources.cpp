@@ -15,7 +15,9 @@ namespace tilewright {
 /// By variant.
 struct ProgramResources {
   std::vector<ResourceItem> shared;
-  Expr registers; ///< live at once, a thread; null of reductions alone
+  Expr registers; ///< live at once, a thread; of reductions alone where CTAs share sums, null if
+                  ///< never
+  Expr partialSumBytes; ///< of a CTA that shares sums of rows; null if none does
   std::vector<Constraint> constraints;
 };
 
@@ -71,11 +73,12 @@ class ProgramReader {
 public:
   ProgramReader(const Graph &graph, const TiledGroup &group)
       : graph(graph), group(group), context(group.space.parameters.front().size.context()),
-        registers(context.constant(0)) {}
+        registers(context.constant(0)), partialSums(context.constant(0)) {}
 
   void add(const program::GroupProgram &each, bool isOfDots) {
+    const Expr splits = group.space.find("split_k")->size;
     if (!each.refusal.empty() && !isOfDots) // loops of threads are left
-      return;
+      return require(each.when, Formula::lessEqual(splits, context.constant(1)), each.refusal);
     if (!each.refusal.empty())
       return require(each.when, Formula::constant(false), each.refusal);
     const OverParameters over(each.program, group);
@@ -84,12 +87,19 @@ public:
       Expr &sum = items.try_emplace(item.name, context.constant(0)).first->second;
       sum = select(each.when, over(item.bytes), sum);
     }
-    if (!isOfDots)
+    const bool isShared = !isOfDots && each.program.splitVariable();
+    if (!isOfDots && !isShared)
       return;
     Expr live = context.constant(0);
     for (const program::RoleRegisters &role : folds.registers)
       live = live.max(over(role.words));
     registers = select(each.when, live, registers);
+    if (isShared) {
+      addPartialSums(each.when, over(folds.counts[program::Count::WorkspaceBytes]),
+                     over(folds.counts[program::Count::Ctas]));
+      return require(each.when, Formula::lessEqual(splits, over(sharedSteps(each.program))),
+                     "more CTAs share a sum than its loop has steps");
+    }
     const program::Verification verified = program::verify(each.program);
     for (const program::Violation &broken : verified.violations)
       require(each.when, Formula::constant(false), broken.message);
@@ -107,12 +117,30 @@ public:
       if (Formula all = Formula::all(std::move(formulas)); !all.isTrue())
         result.constraints.push_back(
             {std::move(all), {root, "%" + graph[root].name, -1, -1, "program", text, {}}});
-    if (isOfDots)
+    if (isOfDots || isShared)
       result.registers = simplifier.simplify(registers);
+    if (isShared)
+      result.partialSumBytes = simplifier.simplify(partialSums);
     return std::move(result);
   }
 
 private:
+  static Expr sharedSteps(const Program &program) {
+    for (const program::Op &op : program.body)
+      if (const auto *loop = op.as<program::ForOp>(); loop && loop->splits)
+        return loop->trips;
+    return program.number(1);
+  }
+
+  /// What CTAs leave is written once and read once.
+  void addPartialSums(Expr when, Expr moved, Expr ctas) {
+    isShared = true;
+    partialSums = select(when, moved.floorDiv(ctas * 2), partialSums);
+    require(when, Formula::lessEqual(moved, context.constant(2 * maxPartialSumBytes)),
+            fmt::format("partial sums of the CTAs that share rows take more than {} B",
+                        maxPartialSumBytes));
+  }
+
   void require(Expr when, Formula formula, const std::string &message) {
     std::string text;
     for (char c : message) // braces are places of numbers
@@ -126,7 +154,8 @@ private:
   ProgramResources result;
   std::map<std::string, Expr> items; ///< a reduction may be over several axes, or not at all
   std::map<std::string, std::vector<Formula>> demands; ///< of variants, by what they say
-  Expr registers;
+  Expr registers, partialSums;
+  bool isShared = false; ///< CTAs share sums of rows at some sizes
 };
 
 ProgramResources resourcesOfPrograms(const Module &module, const Graph &graph,
@@ -160,9 +189,22 @@ void addPrograms(const Module &module, const Graph &graph, const TiledGroup &gro
     resources.sharedItems.push_back(item);
     resources.sharedBytes = resources.sharedBytes + item.amount;
   }
+  resources.partialSumBytes = known->partialSumBytes;
   if (!known->registers)
     return;
   const OpId root = group.group.roots.back();
+  if (code.kind == CodeKind::Reduction) {
+    // Rows are not made in chunks there: what is live of them is held.
+    const Expr isHeld = known->registers.isAtLeast(known->registers.context().constant(1));
+    const Expr more =
+        isHeld * (known->registers + registersBesideTiles - resources.registersPerThread).max(0);
+    resources.registerItems.push_back({root, "sums of rows that CTAs share", more});
+    resources.registersPerThread = resources.registersPerThread + more;
+    resources.accumulatorItems.push_back({root, "sums of rows that CTAs share", known->registers});
+    resources.accumulatorRegistersPerThread =
+        resources.accumulatorRegistersPerThread + known->registers;
+    return;
+  }
   resources.accumulatorItems = {{root, "tiles that are live at once", known->registers}};
   resources.accumulatorRegistersPerThread = known->registers;
   resources.registerItems = {
