@@ -1,5 +1,5 @@
-// The dialect check, in which StableHLO's test programs say their results: each op is the custom call
-// that the same programs have otherwise, `@check.expect_eq(actual, expected)`.
+// The dialect check, in which StableHLO's test programs say their results: each op is the custom
+// call that the same programs have otherwise, `@check.expect_eq(actual, expected)`.
 #include "analysis/import/stablehlo/lowering.h"
 #include "analysis/support/printable.h"
 
@@ -11,8 +11,8 @@ namespace {
 
 bool finishCheck(Lowering &l, std::string target) {
   if (l.operand(0).isDynamic() || !l.operand(0).sameDimsAndType(l.operand(1)))
-    return l.fail(fmt::format("{} is compared with {}", briefText(l.operand(0)),
-                              briefText(l.operand(1))));
+    return l.fail(
+        fmt::format("{} is compared with {}", briefText(l.operand(0)), briefText(l.operand(1))));
   for (std::string_view name : {"tolerance", "min_ulp_difference", "max_ulp_difference"})
     l.ignore(name); // those of `eval` count
   Op op = l.make(Opcode::CustomCall);
