@@ -99,6 +99,32 @@ TEST(Complex, SumsAndProducts) {
                   {8, 16}));
 }
 
+// A number that nothing else gives a type keeps all of its digits.
+TEST(WideConstants, AreStoredExactly) {
+  for (auto [type, value] :
+       {std::pair("f64", "0.1"), {"f64", "-1e300"}, {"s32", "123456789"}, {"s32", "-2147483647"},
+        {"u32", "4123456789"}, {"s64", "-9007199254740991"}, {"c128", "(0.1, -0.3)"}})
+    expectPass(spec(fmt::format("  c = {0}[] constant({1})\n"
+                                "  ROOT r = {0}[6] broadcast(c), dimensions={{}}\n",
+                                type, value),
+                    {4}));
+}
+
+// Tables of constants: NaN equals nothing, and zeros have signs.
+TEST(Constants, NaNsAndZerosInTables) {
+  for (const char *values : {"nan, 1, 2, nan, nan", "0, -0, 0, -0, -0", "1, inf, -inf, nan, -0",
+                             "-0, -0, -0, -0, -0", "nan, nan, nan, nan, nan"})
+    for (const char *type : {"f32", "f64", "bf16"})
+      expectPass(spec(fmt::format("  a = {0}[3,5] parameter(0)\n  c = {0}[5] constant({{{1}}})\n"
+                                  "  r = {0}[3,5] broadcast(c), dimensions={{1}}\n"
+                                  "  one = {0}[] constant(1)\n"
+                                  "  ones = {0}[3,5] broadcast(one), dimensions={{}}\n"
+                                  "  d = {0}[3,5] divide(ones, r)\n"
+                                  "  ROOT m = {0}[3,5] add(a, d)\n",
+                                  type, values),
+                      {2, 5}));
+}
+
 class Narrow : public ::testing::TestWithParam<const char *> {};
 class Packed : public Narrow {};
 

@@ -325,7 +325,15 @@ private:
     role = outer;
     return error;
   }
-  llvm::Error visitKind(Op &, StoreOp &) { return llvm::Error::success(); }
+  /// A number alone has no type of its own: where f32 may not hold it, it has the tensor's.
+  llvm::Error visitKind(Op &, StoreOp &o) {
+    ScalarNode &root = o.value.nodes.back();
+    const DType type = p[o.to.tensor].type;
+    const bool isIntegral = isInteger(type) && bitWidth(type) >= 32 && integerOf(p, root);
+    if (isNumber(root) && (type == DType::F64 || isIntegral))
+      root.type = type;
+    return llvm::Error::success();
+  }
   llvm::Error visitKind(Op &, AtomicOp &) { return llvm::Error::success(); }
   llvm::Error visitKind(Op &, CopyOp &) { return llvm::Error::success(); }
   llvm::Error visitKind(Op &, WriteOp &) { return llvm::Error::success(); }

@@ -19,41 +19,50 @@ bool lowerBitcast(Lowering &l) {
   return lowerDirect(l);
 }
 
-/// A splat becomes a scalar and a broadcast.
-bool lowerConstant(Lowering &l) {
-  if (!l.hasOperands(0) || !l.need("value"))
-    return false;
-  const Attribute *value = l.text.attributes.take("value");
+bool denseValue(Lowering &l, std::string_view attribute, Type &type, Dense &dense) {
+  const Attribute *value = l.text.attributes.take(attribute);
+  if (!value)
+    return l.need(attribute);
   MlirLexer in = l.at(*value), typed = in;
-  Type type;
   typed.identifier();
   if (typed.peek() != '<' || !typed.skipGroup() || !typed.expect(':'))
     return typed.failExpected("'<'");
   size_t nodes = 0;
   if (!parseType(typed, l.reader.typeAliases, nodes, type))
     return false;
+  if (type.quantization)
+    return l.refuse("constants of quantised types are not read");
+  return parseDense(in, type.shape, dense);
+}
+
+/// A splat becomes a scalar and a broadcast.
+OpId constantOf(Lowering &l, const Shape &shape, Dense dense) {
+  Op op;
+  op.opcode = Opcode::Constant;
+  op.shape = shape;
+  op.literal = std::move(dense.literal);
+  op.loc = l.loc();
+  if (dense.isSplat && !op.shape.isScalar()) {
+    op.operands = {l.constant(op.shape.dtype, std::move(op.literal))};
+    op.literal.clear();
+    op.opcode = Opcode::Broadcast;
+  }
+  return l.scope.add(std::move(op), l.text.base);
+}
+
+bool lowerConstant(Lowering &l) {
+  Type type;
+  Dense dense;
+  if (!l.hasOperands(0) || !denseValue(l, "value", type, dense))
+    return false;
   if (l.text.types.empty())
     l.text.types.push_back(type);
   if (!l.hasResults(1))
     return false;
-  if (l.text.types[0].quantization)
-    return l.refuse("constants of quantised types are not read");
   if (!type.shape.sameDimsAndType(l.result()))
     return l.fail(fmt::format("the value is {}, the result {}", briefText(type.shape),
                               briefText(l.result())));
-  Dense dense;
-  if (!parseDense(in, type.shape, dense))
-    return false;
-  Op op = l.make(Opcode::Constant);
-  op.operands.clear();
-  op.literal = std::move(dense.literal);
-  if (!dense.isSplat || op.shape.isScalar())
-    return l.finish(std::move(op));
-  const OpId scalar = l.constant(op.shape.dtype, std::move(op.literal));
-  op.literal.clear();
-  op.opcode = Opcode::Broadcast;
-  op.operands = {scalar};
-  return l.finish(std::move(op));
+  return l.finish({constantOf(l, l.result(), std::move(dense))});
 }
 
 bool lowerIota(Lowering &l) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "analysis/import/op_builder.h"
+#include "analysis/import/stablehlo/dense.h"
 #include "analysis/import/stablehlo/reader.h"
 #include "analysis/ir/opcode.h"
 
@@ -98,6 +99,9 @@ void addRaw(Op &op, std::string_view name, std::string text);
 bool lowerDirect(Lowering &);
 bool lowerBitcast(Lowering &);
 bool lowerConstant(Lowering &);
+/// The attribute `dense<…> : type`; an error where it isn't there.
+bool denseValue(Lowering &, std::string_view attribute, Type &type, Dense &dense);
+OpId constantOf(Lowering &, const Shape &shape, Dense dense);
 bool lowerIota(Lowering &);
 bool lowerCompare(Lowering &);
 bool lowerReducePrecision(Lowering &);
@@ -141,6 +145,9 @@ bool lowerConditional(Lowering &);
 bool lowerCall(Lowering &);
 bool lowerComposite(Lowering &);
 bool lowerCustomCall(Lowering &);
+// lower_checks.cpp
+bool lowerCheck(Lowering &);
+bool lowerCheckConstant(Lowering &);
 // lower_collectives.cpp
 bool lowerReplicaId(Lowering &);
 bool lowerAllReduce(Lowering &);
@@ -177,5 +184,6 @@ bool parseTupleElement(Reader &, Scope &, OpText &);
 bool parseReduce(Reader &, Scope &, OpText &);
 bool parseWhile(Reader &, Scope &, OpText &);
 bool parseSharding(Reader &, Scope &, OpText &);
+bool parseCheckConstant(Reader &, Scope &, OpText &);
 
 } // namespace tilewright::stablehlo

@@ -213,6 +213,23 @@ constexpr OpRow rows[] = {
     refused("chlo.polygamma", "has no formula here"),
     refused("chlo.scan", "is not read; stablehlo.while is"),
     refused("chlo.zeta", "has no formula here"),
+    // check, of test programs.
+    {"check.expect_almost_eq", Opcode::CustomCall, lowerCheck},
+    {"check.expect_almost_eq_const",
+     Opcode::CustomCall,
+     lowerCheckConstant,
+     {},
+     RegionKind::Function,
+     parseCheckConstant},
+    {"check.expect_close", Opcode::CustomCall, lowerCheck,
+     "min_ulp_difference:min_ulp_difference max_ulp_difference:max_ulp_difference"},
+    {"check.expect_eq", Opcode::CustomCall, lowerCheck},
+    {"check.expect_eq_const",
+     Opcode::CustomCall,
+     lowerCheckConstant,
+     {},
+     RegionKind::Function,
+     parseCheckConstant},
 };
 
 } // namespace

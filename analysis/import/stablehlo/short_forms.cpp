@@ -7,10 +7,10 @@
 
 namespace tilewright::stablehlo {
 
-/// `stablehlo.constant dense<…> : type`: the value with its type becomes the attribute `value`.
-bool parseConstant(Reader &in, Scope &, OpText &op) {
-  if (!in.parseAttributes(op))
-    return false;
+namespace {
+
+/// `dense<…> : type`: the value with its type becomes the attribute `value`.
+bool parseDenseValue(Reader &in, OpText &op) {
   Attribute value{"value", in.lexer.place(), {}, false};
   value.value.begin = value.offset;
   if (std::string_view word = in.lexer.peekIdentifier();
@@ -23,6 +23,18 @@ bool parseConstant(Reader &in, Scope &, OpText &op) {
     return false;
   value.value.end = in.lexer.offset();
   return op.attributes.add(in.lexer, value);
+}
+
+} // namespace
+
+/// `stablehlo.constant dense<…> : type`
+bool parseConstant(Reader &in, Scope &, OpText &op) {
+  return in.parseAttributes(op) && parseDenseValue(in, op);
+}
+
+/// `check.expect_eq_const %x, dense<…> : type`
+bool parseCheckConstant(Reader &in, Scope &scope, OpText &op) {
+  return in.parseOperand(scope, op) && in.lexer.expect(',') && parseDenseValue(in, op);
 }
 
 /// `stablehlo.slice %x [0:2, 1:8:3] : types`

@@ -3,6 +3,7 @@
 #include "analysis/support/diag.h"
 #include "analysis/tiling/element_work.h"
 
+#include <bit>
 #include <algorithm>
 
 namespace tilewright::program {
@@ -336,7 +337,10 @@ Builder::Made Builder::constant(OpId id, const Coordinates &at) {
   std::function<Made(size_t, size_t)> choice = [&](size_t first, size_t end) -> Made {
     bool isSame = std::all_of(numbers.begin() + static_cast<ptrdiff_t>(first),
                               numbers.begin() + static_cast<ptrdiff_t>(end),
-                              [&](double number) { return number == numbers[first]; });
+                              [&](double number) { // NaN is itself, -0 isn't 0
+                                return std::bit_cast<uint64_t>(number) ==
+                                       std::bit_cast<uint64_t>(numbers[first]);
+                              });
     if (isSame)
       return numberOf(numbers[first]);
     size_t middle = (first + end) / 2;

@@ -1268,3 +1268,15 @@ module @sharding_constraint {
     return %r : tensor<4x6xf32>
   }
 }
+
+module @checks {
+  func.func @main(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+    %s = stablehlo.add %x, %y : tensor<2xf32>
+    check.expect_eq %s, %x : tensor<2xf32>
+    check.expect_almost_eq %s, %y : tensor<2xf32>
+    check.expect_close %s, %y, max_ulp_difference = 3 : tensor<2xf32>, tensor<2xf32>
+    check.expect_eq_const %s, dense<[1.0, 2.0]> : tensor<2xf32>
+    check.expect_almost_eq_const %s, dense<1.0> : tensor<2xf32>
+    return %s : tensor<2xf32>
+  }
+}

@@ -1432,3 +1432,16 @@
     "func.return"(%1) : (tensor<4x6xf32>) -> ()
   }) : () -> ()
 }) : () -> ()
+
+"builtin.module"() <{sym_name = "checks"}> ({
+  "func.func"() <{function_type = (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>, sym_name = "main"}> ({
+  ^bb0(%arg0: tensor<2xf32>, %arg1: tensor<2xf32>):
+    %0 = "stablehlo.add"(%arg0, %arg1) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    "check.expect_eq"(%0, %arg0) : (tensor<2xf32>, tensor<2xf32>) -> ()
+    "check.expect_almost_eq"(%0, %arg1) <{tolerance = 1.000000e-03 : f32}> : (tensor<2xf32>, tensor<2xf32>) -> ()
+    "check.expect_close"(%0, %arg1) <{max_ulp_difference = 3 : i64}> : (tensor<2xf32>, tensor<2xf32>) -> ()
+    "check.expect_eq_const"(%0) <{value = dense<[1.0, 2.0]> : tensor<2xf32>}> : (tensor<2xf32>) -> ()
+    "check.expect_almost_eq_const"(%0) <{value = dense<1.0> : tensor<2xf32>}> : (tensor<2xf32>) -> ()
+    "func.return"(%0) : (tensor<2xf32>) -> ()
+  }) : () -> ()
+}) : () -> ()
