@@ -1,11 +1,13 @@
 #include "tools/audit/audit.h"
 
+#include "analysis/ir/inline.h"
 #include "analysis/ir/origin.h"
 #include "analysis/tiling/plan_text.h"
 #include "costmodel/sequence/emitter_features.h"
 #include "costmodel/sequence/library_product.h"
 #include "tools/audit/compiled_plan.h"
 #include "tools/audit/findings.h"
+#include "tools/explore/explore.h"
 #include "tools/explore/lower_bound.h"
 
 #include <algorithm>
@@ -114,11 +116,36 @@ public:
                      size_t(launches[i] - schedule.launches.data())))
         audit.unmatchedKernels.push_back(i);
     addFindings(audit, module, launches, parameters);
+    if (options.regroups)
+      audit.regrouping = regrouped();
     return std::move(audit);
   }
 
 private:
   const Op &opOf(const Launch &launch) const { return module.graph(launch.graph)[launch.op]; }
+
+  Regrouping regrouped() const {
+    Regrouping result;
+    InlineOptions undoing;
+    undoing.fusions = true;
+    llvm::Expected<Module> plain = inlineCalls(module, undoing);
+    if (!plain) {
+      result.reason = takeDiag(plain.takeError()).message;
+      return result;
+    }
+    ExploreOptions exploring;
+    exploring.search.top = 1;
+    exploring.search.maxPriced = options.budget;
+    llvm::Expected<ExploredModel> model = exploreModel(*plain, device, calibration, exploring);
+    if (!model) {
+      result.reason = takeDiag(model.takeError()).message;
+      return result;
+    }
+    result.kernels = model->kernels.size() + model->assumed.size();
+    result.timeNs = model->sequenceNs;
+    result.isComplete = model->isComplete();
+    return result;
+  }
 
   std::vector<int64_t> tripsOf() const {
     std::vector<int64_t> trips(schedule.launches.size());
