@@ -73,7 +73,7 @@ void printKinds(const Audit &audit, const AuditSubject &subject) {
     Sum &sum = sums[std::string(toString(kernel.kind))];
     ++sum.kernels;
     sum.predicted += timeOf(kernel);
-    sum.bound += kernel.boundNs * double(kernel.trips);
+    sum.bound += kernel.timeNs > 0 ? kernel.boundNs * double(kernel.trips) : 0;
   }
   const std::vector<PredictedRow> rows = rowsOf(audit, subject.model);
   const std::vector<FamilyMetrics> metrics = metricsByFamily(rows);
@@ -94,7 +94,7 @@ void printKinds(const Audit &audit, const AuditSubject &subject) {
     std::vector<std::string> row = {
         kind, fmt::format("{}", sum.kernels), microseconds(sum.predicted),
         fmt::format("{:.1f}", 100 * sum.predicted / std::max(1.0, audit.timeNs)),
-        fmt::format("{:.0f}", 100 * sum.bound / std::max(1.0, sum.predicted))};
+        sum.predicted > 0 ? fmt::format("{:.0f}", 100 * sum.bound / sum.predicted) : ""};
     addErrors(row, found == metrics.end() ? nullptr : &*found);
     table.rows.push_back(std::move(row));
   }
