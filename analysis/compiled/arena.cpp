@@ -7,8 +7,43 @@ namespace tilewright {
 namespace {
 
 constexpr int64_t alignment = 128;
+constexpr size_t launchesOfBlock = 64;
 
 } // namespace
+
+class Arena::Lives {
+public:
+  explicit Lives(const std::vector<Buffer> &buffers) : buffers(buffers), seen(buffers.size()) {
+    for (const Buffer &buffer : buffers)
+      blocks.resize(std::max(blocks.size(), buffer.last / launchesOfBlock + 1));
+  }
+
+  void add(size_t buffer) {
+    const Buffer &b = buffers[buffer];
+    for (size_t block = b.first / launchesOfBlock; block <= b.last / launchesOfBlock; ++block)
+      blocks[block].push_back(buffer);
+  }
+
+  std::vector<size_t> liveWith(const Buffer &wanted) {
+    ++query;
+    std::vector<size_t> live;
+    for (size_t block = wanted.first / launchesOfBlock; block <= wanted.last / launchesOfBlock;
+         ++block)
+      for (size_t other : blocks[block])
+        if (const Buffer &b = buffers[other];
+            seen[other] != query && b.last >= wanted.first && wanted.last >= b.first) {
+          seen[other] = query;
+          live.push_back(other);
+        }
+    return live;
+  }
+
+private:
+  const std::vector<Buffer> &buffers;
+  std::vector<std::vector<size_t>> blocks;
+  std::vector<size_t> seen; ///< by buffer: the last query that found it
+  size_t query = 0;
+};
 
 size_t Arena::add(int64_t bytes, bool isTemporary, size_t launch) {
   Buffer buffer;
@@ -62,19 +97,18 @@ void Arena::assignAddresses() {
   }
   std::stable_sort(temporaries.begin(), temporaries.end(),
                    [&](size_t a, size_t b) { return buffers[a].bytes > buffers[b].bytes; });
-  std::vector<size_t> placed;
+  Lives placed(buffers);
   for (size_t buffer : temporaries) {
-    buffers[buffer].offset = gapFor(buffers[buffer], placed);
-    placed.push_back(buffer);
+    buffers[buffer].offset = gapFor(buffers[buffer], placed.liveWith(buffers[buffer]));
+    placed.add(buffer);
   }
 }
 
-/// The smallest gap that is free over the buffer's life, or behind all that is placed.
-int64_t Arena::gapFor(const Buffer &wanted, const std::vector<size_t> &placed) const {
+/// The smallest gap that is free over the buffer's life, or behind all that is live.
+int64_t Arena::gapFor(const Buffer &wanted, const std::vector<size_t> &live) const {
   std::vector<std::pair<int64_t, int64_t>> busy;
-  for (size_t other : placed)
-    if (const Buffer &b = buffers[other]; b.last >= wanted.first && wanted.last >= b.first)
-      busy.push_back({b.offset, b.offset + b.bytes});
+  for (size_t other : live)
+    busy.push_back({buffers[other].offset, buffers[other].offset + buffers[other].bytes});
   std::sort(busy.begin(), busy.end());
   int64_t at = 0, best = -1, room = 0;
   for (const auto &[begin, end] : busy) {

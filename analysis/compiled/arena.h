@@ -56,7 +56,10 @@ private:
       buffer = buffers[buffer].within;
     return buffer;
   }
-  int64_t gapFor(const Buffer &wanted, const std::vector<size_t> &placed) const;
+  /// Buffers by the blocks of launches over which they live, so that those that are live at once
+  /// are found without looking at all.
+  class Lives;
+  int64_t gapFor(const Buffer &wanted, const std::vector<size_t> &live) const;
 
   std::vector<Buffer> buffers;
   std::vector<MayShare> mayShare;

@@ -9,7 +9,9 @@ namespace tilewright {
 
 namespace {
 
-constexpr int64_t pieceBytes = 131072;
+constexpr int64_t leastPiece = 131072, mostPiece = 1048576;
+/// Pieces that a run touches, at least as long as they don't get too large.
+constexpr double mostTouches = 1 << 20;
 constexpr int capacities = 5;
 
 /// A piece of a space, or the part of it that a strided region has.
@@ -97,6 +99,11 @@ private:
 /// Numbers for regions: equal ones have the same.
 class Streams {
 public:
+  explicit Streams(double bytes) {
+    while (pieceBytes < mostPiece && bytes / double(pieceBytes) > mostTouches)
+      pieceBytes *= 2;
+  }
+
   Stream of(const MemoryAccess &access) {
     Stream stream;
     stream.isWrite = access.isWrite;
@@ -118,6 +125,7 @@ private:
   uint32_t numberOf(const std::string &region) {
     return numbers.try_emplace(region, uint32_t(numbers.size() + 1)).first->second;
   }
+  int64_t pieceBytes = leastPiece;
   std::map<std::string, uint32_t> numbers;
 };
 
@@ -154,7 +162,11 @@ std::vector<CacheTraffic> replay(std::span<const Launch> launches,
                                  const L2Shares &shares) {
   std::vector<CacheTraffic> traffic(launches.size());
   std::vector<std::vector<Stream>> streams(launches.size());
-  Streams maker;
+  double all = 0;
+  for (const Launch &launch : launches)
+    for (const MemoryAccess &access : launch.accesses)
+      all += access.bytes;
+  Streams maker(all);
   for (size_t i = 0; i < launches.size(); ++i) {
     traffic[i].missedOf.resize(launches[i].accesses.size());
     for (const MemoryAccess &access : launches[i].accesses) {

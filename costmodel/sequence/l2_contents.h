@@ -1,6 +1,7 @@
 // What L2 holds when a kernel of a sequence starts, and what leaves it while it runs.
 //
-// Least recently used first, over pieces of 128 KiB. All accesses of a kernel advance together,
+// Least recently used first, over pieces of 128 KiB (of
+// models that move hundreds of GB, larger ones). All accesses of a kernel advance together,
 // each in the order of its addresses; a write allocates without a fetch and makes the piece dirty;
 // what falls out dirty is written back by the kernel that pushes it out. Real replacement is no
 // strict LRU, hashing fills sets unevenly, and reads may stand in both partitions: the replay is

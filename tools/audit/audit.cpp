@@ -1,11 +1,13 @@
 #include "tools/audit/audit.h"
 
+#include "analysis/ir/inline.h"
 #include "analysis/ir/origin.h"
 #include "analysis/tiling/plan_text.h"
 #include "costmodel/sequence/emitter_features.h"
 #include "costmodel/sequence/library_product.h"
 #include "tools/audit/compiled_plan.h"
 #include "tools/audit/findings.h"
+#include "tools/explore/explore.h"
 #include "tools/explore/lower_bound.h"
 
 #include <algorithm>
@@ -114,11 +116,36 @@ public:
                      size_t(launches[i] - schedule.launches.data())))
         audit.unmatchedKernels.push_back(i);
     addFindings(audit, module, launches, parameters);
+    if (options.regroups)
+      audit.regrouping = regrouped();
     return std::move(audit);
   }
 
 private:
   const Op &opOf(const Launch &launch) const { return module.graph(launch.graph)[launch.op]; }
+
+  Regrouping regrouped() const {
+    Regrouping result;
+    InlineOptions undoing;
+    undoing.fusions = true;
+    llvm::Expected<Module> plain = inlineCalls(module, undoing);
+    if (!plain) {
+      result.reason = takeDiag(plain.takeError()).message;
+      return result;
+    }
+    ExploreOptions exploring;
+    exploring.search.top = 1;
+    exploring.search.maxPriced = options.budget;
+    llvm::Expected<ExploredModel> model = exploreModel(*plain, device, calibration, exploring);
+    if (!model) {
+      result.reason = takeDiag(model.takeError()).message;
+      return result;
+    }
+    result.kernels = model->kernels.size() + model->assumed.size();
+    result.timeNs = model->sequenceNs;
+    result.isComplete = model->isComplete();
+    return result;
+  }
 
   std::vector<int64_t> tripsOf() const {
     std::vector<int64_t> trips(schedule.launches.size());
@@ -213,7 +240,7 @@ private:
     kernel.mostRepeated = launch.work->mostRepeated;
     kernel.mostRepeats = launch.work->mostRepeats;
     setTime(kernel, features, features.aluOps / std::max(1.0, kernel.recomputeFactor));
-    findBest(launch, kernel, moduleOfBody(module, op));
+    findBest(launch, kernel, [&] { return moduleOfBody(module, op); });
   }
 
   void priceDot(const Launch &launch, AuditedKernel &kernel) {
@@ -224,21 +251,43 @@ private:
     kernel.how =
         fmt::format("tile {}, {} warps, {} stages", fmt::join(config->outputTiles[0], " x "),
                     config->warps, config->stages);
+    const CompiledDot &dot = compiledDot(op, *config);
+    kernel.how += dot.instruction;
+    kernel.reason = dot.reason;
+    if (dot.features)
+      setTime(kernel, *dot.features);
+    findBest(launch, kernel, [&] { return moduleOfBody(module, op); });
+    takeBest(kernel);
+  }
+
+  struct CompiledDot {
+    std::optional<Features> features;
+    std::string instruction; ///< ", wgmma"
+    std::string reason;      ///< why there are no features
+  };
+
+  /// Equal fusions are compiled once.
+  const CompiledDot &compiledDot(const Op &op, const TileConfig &config) {
+    auto [known, isNew] = dots.try_emplace(kernelIdentity(module, op));
+    CompiledDot &dot = known->second;
+    if (!isNew)
+      return dot;
+    auto refuse = [&](llvm::Error error) -> const CompiledDot & {
+      dot.reason = takeDiag(std::move(error)).message;
+      return dot;
+    };
     auto body = moduleOfBody(module, op);
     if (!body)
-      return refuse(kernel, body.takeError());
-    if (auto plan = compiledPlan(*body, *config, device)) {
-      kernel.how += fmt::format(", {}", toString(plan->instruction));
-      llvm::Expected<Features> features = featuresOf(*plan, device);
-      if (features)
-        setTime(kernel, *features);
-      else
-        refuse(kernel, features.takeError());
-    } else {
-      refuse(kernel, plan.takeError());
-    }
-    findBest(launch, kernel, std::move(body));
-    takeBest(kernel);
+      return refuse(body.takeError());
+    llvm::Expected<KernelPlan> plan = compiledPlan(std::move(*body), config, device);
+    if (!plan)
+      return refuse(plan.takeError());
+    dot.instruction = fmt::format(", {}", toString(plan->instruction));
+    llvm::Expected<Features> features = featuresOf(*plan, device);
+    if (!features)
+      return refuse(features.takeError());
+    dot.features = *features;
+    return dot;
   }
 
   /// What has no price of its own takes that of our best plan, and says so.
@@ -269,7 +318,8 @@ private:
     if (work->isLowerBound)
       kernel.sigmaLn = lowerBoundSigma;
     if (launch.kind == LaunchKind::Product)
-      findBest(launch, kernel, moduleOfProduct(module.graph(launch.graph), launch.op));
+      findBest(launch, kernel,
+               [&] { return moduleOfProduct(module.graph(launch.graph), launch.op); });
   }
 
   /// Fusions that say nothing of themselves are priced by our best plan, the rest has no price.
@@ -279,17 +329,14 @@ private:
     if (op.opcode != Opcode::Fusion || op.called.empty())
       return;
     kernel.recomputeFactor = launch.work->recomputeFactor();
-    findBest(launch, kernel, moduleOfBody(module, op));
+    findBest(launch, kernel, [&] { return moduleOfBody(module, op); });
     takeBest(kernel);
   }
 
+  using BodyMaker = std::function<llvm::Expected<std::shared_ptr<const Module>>()>;
+
   /// Equal ops have equal plans.
-  void findBest(const Launch &launch, AuditedKernel &kernel,
-                llvm::Expected<std::shared_ptr<const Module>> body) {
-    if (!body) {
-      kernel.whyNoBest = takeDiag(body.takeError()).message;
-      return;
-    }
+  void findBest(const Launch &launch, AuditedKernel &kernel, const BodyMaker &makeBody) {
     if (!options.findsBest && kernel.timeNs > 0)
       return;
     const Op &op = opOf(launch);
@@ -297,8 +344,10 @@ private:
         op.opcode == Opcode::Fusion ? kernelIdentity(module, op) : op.shape.str() + kernel.how;
     auto [known, isNew] = plans.try_emplace(key);
     if (isNew) {
+      auto body = makeBody();
       llvm::Expected<RankedPlan> best =
-          bestPlan(std::move(*body), device, calibration, options.budget);
+          body ? bestPlan(std::move(*body), device, calibration, options.budget)
+               : llvm::Expected<RankedPlan>(body.takeError());
       if (best)
         known->second.plan = std::move(*best);
       else
@@ -337,10 +386,6 @@ private:
                               kernel.traffic.missedBytes / device.dramBandwidth);
   }
 
-  void refuse(AuditedKernel &kernel, llvm::Error error) {
-    kernel.reason = takeDiag(std::move(error)).message;
-  }
-
   struct KnownPlan {
     std::optional<RankedPlan> plan;
     std::string reason;
@@ -353,7 +398,8 @@ private:
   const AuditOptions &options;
   CompiledSchedule schedule;
   MatchedKernels matched;
-  std::map<std::string, KnownPlan> plans; ///< by what is computed
+  std::map<std::string, KnownPlan> plans;  ///< by what is computed
+  std::map<std::string, CompiledDot> dots; ///< by kernelIdentity()
   Audit audit;
 };
 

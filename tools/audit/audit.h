@@ -23,6 +23,7 @@ struct AuditOptions {
   bool usesMeasuredLaunch = false;
   bool findsBest = true; ///< also our best plan of each fusion and product
   size_t budget = 400;   ///< plans priced for that, in each pass of the search
+  bool regroups = false; ///< also the kernels that explore would make of the same ops
   std::function<void(size_t done, size_t total)> progress;
 };
 
@@ -65,6 +66,14 @@ struct Finding {
 };
 std::string_view toString(Finding::Kind kind); ///< "better plan"
 
+/// Explore's own kernels for a module's ops, with its fusions undone.
+struct Regrouping {
+  size_t kernels = 0;
+  double timeNs = 0;       ///< in the order they run
+  bool isComplete = false; ///< false: some ops have no price
+  std::string reason;      ///< why there is none
+};
+
 struct Audit {
   std::vector<AuditedKernel> kernels; ///< in order
   std::vector<Finding> findings;      ///< the largest gain first, unexplained ones behind
@@ -72,6 +81,7 @@ struct Audit {
   std::vector<size_t> unmatchedRows, unmatchedKernels;
   double timeNs = 0, measuredNs = 0; ///< of a run of the model
   double sigmaLn = 0;                ///< of timeNs, errors of kernels taken as independent
+  std::optional<Regrouping> regrouping;
 };
 
 /// BadInput for a module that is not scheduled.

@@ -6,12 +6,27 @@
 #include "costmodel/sequence/library_product.h"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 namespace tilewright {
 
 llvm::Expected<std::shared_ptr<const Module>> moduleOfBody(const Module &module, const Op &fusion) {
-  Module alone = module;
-  alone.entryId = fusion.called.front().graph;
+  // What the body calls, and nothing else of the module.
+  Module alone;
+  alone.source = module.source;
+  std::map<uint32_t, GraphId> copies;
+  std::function<GraphId(GraphId)> copyOf = [&](GraphId id) {
+    if (auto found = copies.find(id.index); found != copies.end())
+      return found->second;
+    Graph graph = module.graph(id);
+    for (size_t i = 0; i < graph.size(); ++i)
+      for (CalledGraph &called : graph.op(OpId{uint32_t(i)}).called)
+        called.graph = copyOf(called.graph);
+    return copies[id.index] = alone.add(std::move(graph));
+  };
+  alone.name = module.name;
+  alone.entryId = copyOf(fusion.called.front().graph);
   InlineOptions options;
   options.fusions = true;
   llvm::Expected<Module> inlined = inlineCalls(alone, options);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 
 namespace tilewright {
 
@@ -35,7 +36,12 @@ class Finder {
 public:
   Finder(Audit &audit, const Module &module, const std::vector<const Launch *> &launches,
          const Parameters &parameters)
-      : audit(audit), module(module), launches(launches), parameters(parameters) {}
+      : audit(audit), module(module), launches(launches), parameters(parameters) {
+    for (size_t i = 0; i < launches.size(); ++i)
+      for (const MemoryAccess &access : launches[i]->accesses)
+        if (access.isWrite)
+          writes[{access.space, access.offset}].push_back({i, access.extent});
+  }
 
   void run() {
     for (size_t i = 0; i < audit.kernels.size(); ++i) {
@@ -88,11 +94,14 @@ private:
 
   /// The launch before it that wrote the bytes of an access; nothing if it is an argument.
   std::optional<size_t> writerOf(const MemoryAccess &access, size_t index) const {
-    for (size_t i = index; i-- > 0;)
-      for (const MemoryAccess &other : launches[i]->accesses)
-        if (other.isWrite && other.space == access.space && other.offset == access.offset)
-          return other.extent == access.extent ? std::optional(i) : std::nullopt;
-    return std::nullopt;
+    const auto found = writes.find({access.space, access.offset});
+    if (found == writes.end())
+      return std::nullopt;
+    const auto behind = std::lower_bound(found->second.begin(), found->second.end(),
+                                         std::pair<size_t, int64_t>(index, 0));
+    if (behind == found->second.begin() || std::prev(behind)->second != access.extent)
+      return std::nullopt;
+    return std::prev(behind)->first;
   }
 
   void addReadAgain(size_t index, const AuditedKernel &kernel) {
@@ -169,6 +178,8 @@ private:
   const Module &module;
   const std::vector<const Launch *> &launches;
   const Parameters &parameters;
+  /// By place: the launches that write there, ascending, and how large what they write is.
+  std::map<std::pair<uint32_t, int64_t>, std::vector<std::pair<size_t, int64_t>>> writes;
 };
 
 } // namespace

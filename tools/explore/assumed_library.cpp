@@ -24,10 +24,9 @@ std::optional<AssumedWork> libraryCallWork(const Graph &graph, OpId id, const De
   assumed.readBytes = double(call->bytes) - assumed.writtenBytes;
   assumed.flops = double(call->flops);
   assumed.leastNs = time.smNs;
-  assumed.sigmaLn = work->isLowerBound                      ? lowerBoundSigma
-                    : op.attrs.customCallTarget.find("conv") != std::string::npos
-                        ? convolutionSigma
-                        : productSigma;
+  assumed.sigmaLn = work->isLowerBound                                            ? lowerBoundSigma
+                    : op.attrs.customCallTarget.find("conv") != std::string::npos ? convolutionSigma
+                                                                                  : productSigma;
   assumed.text = fmt::format("priced by its shape, {}{}", time.text,
                              work->isLowerBound ? ": a lower bound" : "");
   return assumed;

@@ -1,6 +1,5 @@
-#include "tools/explore/testing/explore.h"
-
 #include "analysis/import/import_file.h"
+#include "tools/explore/testing/explore.h"
 
 #include <cmath>
 
@@ -63,8 +62,8 @@ TEST(RunSequence, NoModelIsFasterThanItsKernelsBounds) {
     EXPECT_GE(model.sequenceNs, model.lowerBoundNs) << path;
     for (const ExploredKernel &kernel : model.kernels) {
       ASSERT_TRUE(kernel.inSequence) << path << " " << kernel.name;
-      EXPECT_GE(kernel.inSequence->timeNs, kernel.inSequence->missedBytes /
-                                               explored.device.dramBandwidth)
+      EXPECT_GE(kernel.inSequence->timeNs,
+                kernel.inSequence->missedBytes / explored.device.dramBandwidth)
           << path << " " << kernel.name;
     }
   }
@@ -120,8 +119,8 @@ ENTRY e {
   EXPECT_EQ(model.assumed[0].flops, 2.0 * 4096 * 4096 * 4096);
   EXPECT_EQ(model.assumed[0].readBytes, 2.0 * 4096 * 4096 * 2);
   EXPECT_EQ(model.assumed[0].writtenBytes, 4096.0 * 4096 * 2) << "the workspace is not traffic";
-  EXPECT_GT(model.assumed[0].timeNs, 2.0 * std::pow(4096, 3) /
-                                         explored.device.peakFlops(DType::BF16, true));
+  EXPECT_GT(model.assumed[0].timeNs,
+            2.0 * std::pow(4096, 3) / explored.device.peakFlops(DType::BF16, true));
   EXPECT_LT(model.assumed[0].timeNs, 250e3);
 }
 

@@ -113,6 +113,13 @@ Kernel readKernel(Reader &reader, const Node &node) {
   kernel.transcendentals = reader.number(node, "transcendentals");
   kernel.issuedFlops = reader.number(node, "issued_flops");
   kernel.notes = reader.texts(node, "notes");
+  kernel.lowerBoundNs = reader.number(node, "lower_bound_ns");
+  reader.object(node, "in_sequence", Need::Optional, [&](const Node &sequence) {
+    kernel.sequenceNs = reader.number(sequence, "time_ns");
+  });
+  reader.eachElement(node, "levers", Need::Optional, [&](const Node &lever) {
+    kernel.levers.emplace_back(reader.text(lever, "what"), reader.number(lever, "gain_ns"));
+  });
   kernel.dramBytes = reader.number(node, "dram_bytes");
   kernel.l2Bytes = reader.number(node, "l2_bytes");
   reader.object(node, "resources", Need::Optional, [&](const Node &resources) {
@@ -169,6 +176,7 @@ Model readModel(Reader &reader, const Node &node) {
   model.totalIsComplete = reader.flag(node, "total_is_complete", true);
   model.simpleGroupingNs = reader.number(node, "simple_grouping_time_ns");
   model.lowerBoundNs = reader.number(node, "lower_bound_ns");
+  model.sequenceNs = reader.number(node, "sequence_time_ns");
   return model;
 }
 

@@ -62,6 +62,9 @@ struct Kernel {
   Quantity flops, transcendentals, dramBytes, l2Bytes; ///< one execution; work is useful work
   Quantity issuedFlops;                                ///< by the tiles of the plan
   std::vector<std::string> notes;
+  Quantity lowerBoundNs; ///< no kernel of these ops takes less
+  Quantity sequenceNs;   ///< of one execution behind the kernels before it
+  std::vector<std::pair<std::string, Quantity>> levers; ///< what it would gain by, the most first
   Quantity registersPerThread, sharedBytes, threads, ctasPerSm;
   Quantity rawCandidates, feasibleCandidates, pricedCandidates;
   std::vector<Alternative> alternatives; ///< best first
@@ -96,6 +99,7 @@ struct Model {
   std::vector<AssumedNote> assumed;
   std::vector<SplitNote> split;
   Quantity totalNs, simpleGroupingNs, lowerBoundNs;
+  Quantity sequenceNs; ///< in the order they run, with what L2 holds
   bool totalIsComplete = true;
 };
 

@@ -68,6 +68,14 @@ std::string factList(const Kernel &kernel) {
     fact(out, "68 % band",
          fmt::format("{} to {}", timeText(*kernel.timeNs * std::exp(-*kernel.sigmaLn)),
                      timeText(*kernel.timeNs * std::exp(*kernel.sigmaLn))));
+  if (kernel.sequenceNs)
+    fact(out, "Behind those before it", timeText(kernel.sequenceNs));
+  if (kernel.lowerBoundNs && kernel.timeNs && *kernel.timeNs > 0)
+    fact(out, "Lower bound",
+         fmt::format("{}, {} % of the time", timeText(kernel.lowerBoundNs),
+                     percent(*kernel.lowerBoundNs / *kernel.timeNs)));
+  for (const auto &[what, gain] : kernel.levers)
+    fact(out, "Would gain", fmt::format("{} by {}", timeText(gain), escapeHtml(what, 100)));
   fact(out, "Useful work", rateText(kernel.flops, "FLOP"));
   fact(out, "Issued work", rateText(kernel.issuedFlops, "FLOP"));
   if (kernel.transcendentals.value_or(0) > 0)

@@ -31,6 +31,9 @@ std::string factsOf(const Model &model, const Summary &summary) {
     fact(out, "Predicted time", timeText(summary.totalNs), "all ops priced");
   else
     fact(out, "Predicted time, incomplete", timeText(summary.totalNs), escapeHtml(gap), "warn");
+  if (model.sequenceNs)
+    fact(out, "In the order they run", timeText(model.sequenceNs),
+         "with what L2 holds from kernel to kernel");
   fact(out, "Lower bound", timeText(model.lowerBoundNs),
        ratioText(model.lowerBoundNs, summary.totalNs, "prediction"));
   if (model.simpleGroupingNs)

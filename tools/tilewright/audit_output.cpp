@@ -51,6 +51,14 @@ void printTotals(const Audit &audit, const AuditSubject &subject) {
         subject.measured ? fmt::format(", {:.1f} % of the measured time",
                                        100 * unpriced / std::max(1.0, audit.measuredNs))
                          : "");
+  if (const auto &other = audit.regrouping) {
+    if (other->reason.empty())
+      say("explore's grouping of the same ops: {} kernels, {} in the order they run{}\n",
+          other->kernels, timeText(other->timeNs),
+          other->isComplete ? "" : " without ops that have no price");
+    else
+      say("explore's grouping of the same ops: none: {}\n", other->reason);
+  }
   for (const std::string &note : audit.notes)
     say("note: {}\n", note);
 }
@@ -65,7 +73,7 @@ void printKinds(const Audit &audit, const AuditSubject &subject) {
     Sum &sum = sums[std::string(toString(kernel.kind))];
     ++sum.kernels;
     sum.predicted += timeOf(kernel);
-    sum.bound += kernel.boundNs * double(kernel.trips);
+    sum.bound += kernel.timeNs > 0 ? kernel.boundNs * double(kernel.trips) : 0;
   }
   const std::vector<PredictedRow> rows = rowsOf(audit, subject.model);
   const std::vector<FamilyMetrics> metrics = metricsByFamily(rows);
@@ -86,7 +94,7 @@ void printKinds(const Audit &audit, const AuditSubject &subject) {
     std::vector<std::string> row = {
         kind, fmt::format("{}", sum.kernels), microseconds(sum.predicted),
         fmt::format("{:.1f}", 100 * sum.predicted / std::max(1.0, audit.timeNs)),
-        fmt::format("{:.0f}", 100 * sum.bound / std::max(1.0, sum.predicted))};
+        sum.predicted > 0 ? fmt::format("{:.0f}", 100 * sum.bound / sum.predicted) : ""};
     addErrors(row, found == metrics.end() ? nullptr : &*found);
     table.rows.push_back(std::move(row));
   }
@@ -255,6 +263,13 @@ Json auditJson(const Audit &audit, const AuditSubject &subject) {
     for (const FamilyMetrics &metrics : metricsByFamily(rows))
       document["errors"].push_back(metricsJson(metrics));
     document["errors"].push_back(metricsJson(metricsOf("all", rows)));
+  }
+  if (const auto &other = audit.regrouping) {
+    document["regrouping"] = {{"kernels", other->kernels},
+                              {"sequence_time_ns", other->timeNs},
+                              {"is_complete", other->isComplete}};
+    if (!other->reason.empty())
+      document["regrouping"]["reason"] = other->reason;
   }
   document["kernels"] = Json::array();
   for (const AuditedKernel &kernel : audit.kernels)

@@ -14,7 +14,7 @@ struct AuditArguments {
   size_t top = 12, budget = AuditOptions().budget;
   double warmStart = SequenceParameters().warmStartNs;
   std::pair<double, double> l2Shares = {L2Shares().least, L2Shares().most};
-  bool json = false, asMeasured = false, noBest = false;
+  bool json = false, asMeasured = false, noBest = false, regroup = false;
 };
 
 /// What the command reads.
@@ -69,6 +69,7 @@ int runAudit(const AuditArguments &arguments) {
   options.usesMeasuredLaunch = arguments.asMeasured;
   options.findsBest = !arguments.noBest;
   options.budget = arguments.budget;
+  options.regroups = arguments.regroup;
   options.sequence.warmStartNs = arguments.warmStart;
   options.sequence.shares = {arguments.l2Shares.first, arguments.l2Shares.second};
   options.progress = [&](size_t done, size_t total) { progress.update(done, total); };
@@ -133,6 +134,8 @@ void addAudit(CLI::App &app, Selection &selection) {
                    "Shares of L2 between which data stay in it: two numbers")
       ->capture_default_str();
   command->add_flag("--no-best", arguments->noBest, "Look for no better plans");
+  command->add_flag("--regroup", arguments->regroup,
+                    "Also undo the fusions and price the kernels that explore would make");
   command->add_flag("--json", arguments->json, "Print JSON");
   command->callback(
       [arguments, &selection] { selection.run = [arguments] { return runAudit(*arguments); }; });
