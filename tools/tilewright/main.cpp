@@ -58,6 +58,7 @@ int main(int argc, char **argv) {
   addFamilies(app, selection);
   addSuggest(app, selection);
   addAudit(app, selection);
+  addWhyNot(app, selection);
   addCommonParts(app, selection);
 
   try {
