@@ -4,10 +4,10 @@
 #include "analysis/support/printable.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fmt/ranges.h>
 #include <map>
+#include <set>
 #include <system_error>
 
 namespace tilewright {
@@ -34,16 +34,6 @@ llvm::Expected<std::vector<std::string>> targetColumns(const Table &table) {
     if (llvm::Expected<IsaTarget> parsed = IsaTarget::parse(target); !parsed)
       return refuse(takeDiag(parsed.takeError()).message);
   return targets;
-}
-
-/// One number of a list of registers: "0" of "%f0..3".
-std::optional<unsigned> registerNumber(std::string_view &text) {
-  unsigned value = 0;
-  auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || value > 1000)
-    return std::nullopt;
-  text.remove_prefix(static_cast<size_t>(rest - text.data()));
-  return value;
 }
 
 } // namespace
@@ -97,6 +87,7 @@ llvm::Expected<InstructionTable> InstructionTable::load(const std::string &folde
                      error ? error.message() : "no instruction tables (*.csv) are there");
   std::sort(paths.begin(), paths.end());
   InstructionTable made;
+  std::set<std::string> names;
   for (const std::string &path : paths) {
     llvm::Expected<std::string> text = readFile(path);
     if (!text)
@@ -111,7 +102,7 @@ llvm::Expected<InstructionTable> InstructionTable::load(const std::string &folde
                        fmt::join(part->targetNames, " "), paths.front(),
                        fmt::join(made.targetNames, " "));
     for (InstructionRow &row : part->all) {
-      if (made.find(row.name))
+      if (!names.insert(row.name).second)
         return makeError(DiagClass::BadInput, "{}: '{}' stands in another table, too", path,
                          excerpt(row.name, 80));
       made.all.push_back(std::move(row));
@@ -152,30 +143,6 @@ std::vector<std::string> InstructionTable::namesWith(std::string_view part) cons
       having.push_back(row.name);
   }
   return starting.empty() ? having : starting;
-}
-
-std::string spelledOutPtx(std::string_view ptx) {
-  std::string result;
-  while (!ptx.empty()) {
-    const size_t dots = ptx.find("..");
-    const size_t mark = dots == std::string_view::npos ? dots : ptx.rfind('%', dots);
-    std::string_view head = mark == std::string_view::npos ? "" : ptx.substr(mark, dots - mark);
-    const std::string_view kind = head.substr(0, head.find_first_of("0123456789"));
-    head.remove_prefix(std::min(kind.size(), head.size()));
-    std::string_view tail = dots == std::string_view::npos ? "" : ptx.substr(dots + 2);
-    const std::optional<unsigned> first = registerNumber(head), last = registerNumber(tail);
-    if (!first || !last || !head.empty() || *last < *first) {
-      const size_t end = std::min(dots == std::string_view::npos ? dots : dots + 2, ptx.size());
-      result += ptx.substr(0, end);
-      ptx.remove_prefix(end);
-      continue;
-    }
-    result += ptx.substr(0, mark);
-    for (unsigned i = *first; i <= *last; ++i)
-      result += fmt::format("{}{}{}", i == *first ? "" : ", ", kind, i);
-    ptx = tail;
-  }
-  return result;
 }
 
 } // namespace tilewright

@@ -13,7 +13,7 @@ struct InstructionRow {
   std::string group; ///< "mma.sync sparse"
   std::string name;  ///< as ruleOn()'s instruction is written
   std::string note;
-  std::string ptx; ///< the statement that was assembled; {%f0..3} is {%f0, %f1, %f2, %f3}
+  std::string ptx; ///< the statement that was assembled, with lists of registers as {%f0..3}
   std::vector<bool> isTaken;
   std::string refusal; ///< the assembler's words, of some target that does not take it
 };
@@ -44,8 +44,5 @@ private:
   std::vector<std::string> targetNames;
   std::vector<InstructionRow> all;
 };
-
-/// What a row's PTX stands for, in full.
-std::string spelledOutPtx(std::string_view ptx);
 
 } // namespace tilewright

@@ -2,9 +2,11 @@
 """Asks ptxas which instructions each target takes, and says where datasets/instructions differs.
 
 Usage: scripts/instruction_tables.py [--ptxas PATH] [--jobs N] [--group NAME] [--targets sm_90a,…] [--write]
+       [--same-release]
 Every row of the tables has its PTX; one file with that instruction alone is assembled for each target.
 With --write the answers are put into the tables: those of a new row, of a new column (--targets), or of
-a newer toolkit. Exit code 1: they differ. No GPU is needed; all of it takes about eight minutes."""
+a newer toolkit. Exit code 1: they differ; 77 with --same-release: there is no ptxas of the release that the
+tables are of. No GPU is needed; all of it takes about ten minutes."""
 
 import argparse
 import csv
@@ -17,6 +19,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent / "datasets" / "instructions"
 PTX_VERSION = "9.0"
+RELEASE = "release 13.0"
+SKIPPED = 77
 # Enough registers of each kind for what the rows name.
 KERNEL = """.version {version}
 .target {target}
@@ -77,6 +81,15 @@ def what_says_most(complaints):
     return " | ".join(chosen or said[-1:])
 
 
+def why_skipped(ptxas):
+    """Empty where this is the assembler that the tables are of."""
+    try:
+        said = subprocess.run([ptxas, "--version"], capture_output=True, text=True, timeout=60).stdout
+    except OSError as error:
+        return f"there is no {ptxas}: {error.strerror}"
+    return "" if RELEASE in said else f"{ptxas} is not of {RELEASE}, which the tables are of"
+
+
 class Table:
     def __init__(self, path, more_targets):
         self.path = path
@@ -102,7 +115,11 @@ def main():
     parser.add_argument("--group", help="only rows of this group")
     parser.add_argument("--targets", default="", help="only these targets; new ones become columns")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--same-release", action="store_true", help="only by the release of the tables")
     options = parser.parse_args()
+    if options.same_release and (reason := why_skipped(options.ptxas)):
+        print(f"skipped: {reason}")
+        return SKIPPED
     wanted = [each for each in options.targets.split(",") if each]
 
     asked = differing = 0

@@ -60,7 +60,11 @@ Forms sparseMma() {
       mma(either, nibbles, nibbles, "s32", "16", "64|128", ampere),
       mma(either, byteFloats, byteFloats, sums32, "16", "64", ada),
       mma(ordered, byteFloats, byteFloats, "f16", "16", "64", consumer),
-      mma("sp::ordered_metadata kind::f8f6f4", smallFloats, smallFloats, eitherSums, "16", "64",
+      mma("sp::ordered_metadata kind::f8f6f4", byteFloats, byteFloats, eitherSums, "16", "64",
+          anyBlackwell),
+      mma("sp::ordered_metadata kind::f8f6f4", smallFloats, narrowFloats, eitherSums, "16", "64",
+          consumer),
+      mma("sp::ordered_metadata kind::f8f6f4", narrowFloats, smallFloats, eitherSums, "16", "64",
           consumer),
   };
 }
@@ -204,7 +208,7 @@ Forms tensorMemoryForms(Unit unit) {
       forms.push_back(plain(unit, fmt::format("{} {} {}", shapes, counts, pack), hasTensorMemory));
     if (unit == Unit::Tcgen05Load)
       forms.push_back(plain(unit, "red 32x32b|16x32bx2 x2|x4|x8|x16|x32|x64|x128 min|max f32",
-                            {0, "103a 110a"}));
+                            {0, "103f 110f"}));
     return forms;
   }
   case Unit::Tcgen05Copy:
@@ -217,7 +221,6 @@ Forms tensorMemoryForms(Unit unit) {
         plain(unit, fmt::format("cta_group::1|cta_group::2 32x128b warpx4 {}", six),
               hasTensorMemory)};
   case Unit::Tcgen05Alloc:
-    // Columns come from a register or a constant: by the text of the PTX ISA 9.0.
     return {plain(unit, "cta_group::1|cta_group::2 shared::cta|-", hasTensorMemory,
                   "32|64|128|256|512")};
   case Unit::Tcgen05Commit:
@@ -257,9 +260,12 @@ Forms copies(Unit unit) {
       plain(unit, "1d|2d|3d|4d|5d store shared::cta|-", hopper),
       plain(unit, "1d|2d|3d|4d|5d reduce shared::cta|- add|min|max|inc|dec|and|or|xor", hopper),
       plain(unit, "2d tile::gather4 shared::cta|-", blackwell),
+      plain(unit, "2d tile::gather4 shared::cluster", hasTensorMemory),
+      plain(unit, "2d tile::gather4 shared::cluster|- multicast::cluster", hasTensorMemory),
       plain(unit, "2d tile::scatter4 store|- shared::cta|-", hasTensorMemory),
       plain(unit, "3d|4d|5d im2col shared::cluster|shared::cta|-", hopper),
-      plain(unit, "3d|4d|5d im2col::w shared::cluster|shared::cta|-", hasTensorMemory)};
+      plain(unit, "3d|4d|5d im2col::w shared::cluster|-", hasTensorMemory),
+      plain(unit, "3d|4d|5d im2col::w shared::cta", blackwell)};
 }
 
 Forms makeForms(Unit unit) {
@@ -316,8 +322,7 @@ std::span<const InstructionForm> formsOf(InstructionUnit unit) {
 }
 
 FormSource sourceOfShapes(InstructionUnit unit) {
-  return unit == Unit::Tcgen05Mma || unit == Unit::Tcgen05Alloc ? FormSource::Documented
-                                                                : FormSource::Assembled;
+  return unit == Unit::Tcgen05Mma ? FormSource::Documented : FormSource::Assembled;
 }
 
 std::string_view nameOfNumber(InstructionUnit unit) {

@@ -1,8 +1,8 @@
 // The forms that instructions have, as data: what an assembler's answers are instances of.
 #pragma once
 
-#include "analysis/instructions/instruction.h"
 #include "analysis/instructions/isa_target.h"
+#include "analysis/instructions/ptx_instruction.h"
 
 #include <span>
 

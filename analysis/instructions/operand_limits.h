@@ -2,7 +2,7 @@
 // assembled.
 #pragma once
 
-#include "analysis/instructions/instruction.h"
+#include "analysis/instructions/ptx_instruction.h"
 
 namespace tilewright {
 

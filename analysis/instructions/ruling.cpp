@@ -32,9 +32,10 @@ bool isOneOf(std::string_view alternatives, std::string_view word) {
 
 /// A short name leaves modifiers open; not these, without which the instruction does less.
 bool isFeature(std::string_view slot) {
-  for (std::string_view word : {"sp", "sp::ordered_metadata", "ws", "block_scale", "reduce",
-                                "store", "red", "multicast::cluster", "tile::gather4",
-                                "tile::scatter4", "im2col", "im2col::w", "cta_group::2"})
+  for (std::string_view word :
+       {"sp", "sp::ordered_metadata", "ws", "block_scale", "reduce", "store", "red",
+        "multicast::cluster", "tile::gather4", "tile::scatter4", "im2col", "im2col::w",
+        "shared::cta", "shared::cluster", "cta_group::2"})
     if (slot == word)
       return true;
   return slot.starts_with("sp|");
@@ -48,7 +49,7 @@ struct SlotFit {
   bool fits() const { return extra.empty() && unmet.empty(); }
 };
 
-SlotFit fitOf(const InstructionForm &form, const Instruction &asked, bool withFeatures = false) {
+SlotFit fitOf(const InstructionForm &form, const PtxInstruction &asked, bool withFeatures = false) {
   SlotFit fit;
   std::vector<bool> used(asked.modifiers.size());
   for (std::string_view slot : splitAt(form.slots, ' ')) {
@@ -70,12 +71,12 @@ SlotFit fitOf(const InstructionForm &form, const Instruction &asked, bool withFe
 bool fitsType(std::string_view types, std::string_view asked) {
   return asked.empty() || types.empty() || isOneOf(types, asked);
 }
-bool fitsTypes(const InstructionForm &form, const Instruction &asked) {
+bool fitsTypes(const InstructionForm &form, const PtxInstruction &asked) {
   // Sums of another type than what they are added to, where nothing is said of that.
   return fitsType(form.a, asked.a) && fitsType(form.b, asked.b) && fitsType(form.sums, asked.sums);
 }
 
-size_t misfittingSizes(const InstructionForm &form, const Instruction &asked) {
+size_t misfittingSizes(const InstructionForm &form, const PtxInstruction &asked) {
   size_t count = 0;
   for (size_t i = 0; i < 3; ++i)
     count +=
@@ -125,7 +126,7 @@ FormList allForms(InstructionUnit unit) {
 }
 
 /// Why none has these modifiers, by the forms that are nearest to them.
-void explainModifiers(const Instruction &asked, const FormList &all, InstructionRuling &out) {
+void explainModifiers(const PtxInstruction &asked, const FormList &all, InstructionRuling &out) {
   // What is written first says what is meant.
   auto distance = [&](const InstructionForm &form) {
     const SlotFit fit = fitOf(form, asked);
@@ -170,12 +171,12 @@ std::string typesText(const InstructionForm &form) {
   return fmt::format("{} x {} + {}", list(form.a), list(form.b), list(form.sums));
 }
 
-std::string typesAsked(const Instruction &asked) {
+std::string typesAsked(const PtxInstruction &asked) {
   auto given = [](const std::string &type) { return type.empty() ? "any" : type; };
   return fmt::format("{} x {} + {}", given(asked.a), given(asked.b), given(asked.sums));
 }
 
-void explainTypes(const Instruction &asked, const FormList &fitting, InstructionRuling &out) {
+void explainTypes(const PtxInstruction &asked, const FormList &fitting, InstructionRuling &out) {
   std::vector<std::string> taken;
   // Those that have one of the types first.
   for (bool isNear : {true, false})
@@ -195,7 +196,8 @@ std::string shapeName(InstructionUnit unit, const std::array<int64_t, 3> &shape,
 }
 
 /// Shapes that are taken, by how far each size is from what is asked, in ratios.
-void addNearestShapes(const Instruction &asked, const FormList &fitting, InstructionRuling &out) {
+void addNearestShapes(const PtxInstruction &asked, const FormList &fitting,
+                      InstructionRuling &out) {
   std::vector<std::pair<double, std::string>> shapes;
   auto values = [](std::string_view text) {
     const NumberSet set(text);
@@ -221,7 +223,7 @@ void addNearestShapes(const Instruction &asked, const FormList &fitting, Instruc
       addOnce(out.nearest, name);
 }
 
-void explainShape(const Instruction &asked, const FormList &fitting, InstructionRuling &out) {
+void explainShape(const PtxInstruction &asked, const FormList &fitting, InstructionRuling &out) {
   size_t least = SIZE_MAX;
   for (const InstructionForm *form : fitting)
     least = std::min(least, misfittingSizes(*form, asked));
@@ -249,7 +251,7 @@ FormList availableOn(const FormList &forms, const IsaTarget &target) {
 }
 
 /// Features that are not written, with which there is such a form: ".sp", ".block_scale".
-void addFeatures(const Instruction &asked, const std::optional<IsaTarget> &target,
+void addFeatures(const PtxInstruction &asked, const std::optional<IsaTarget> &target,
                  InstructionRuling &out) {
   if (asked.isWhole)
     return;
@@ -278,20 +280,18 @@ std::string targetsOf(const std::vector<const InstructionForm *> &forms) {
 }
 
 std::string describe(const InstructionForm &form) {
-  std::string text;
+  std::string text = typesText(form), slots;
   if (!form.shape[0].empty())
     for (size_t i = 0; i < 3; ++i)
-      text += fmt::format("{}{}{}", i == 0 ? "" : " ", "mnk"[i], " = ") +
-              NumberSet(form.shape[i]).str();
+      text += fmt::format("; {} = {}", "mnk"[i], NumberSet(form.shape[i]).str());
   else if (!form.shape[2].empty())
     text = fmt::format("{} {}", NumberSet(form.shape[2]).str(), nameOfNumber(form.unit));
   for (std::string_view slot : splitAt(form.slots, ' '))
-    text += fmt::format("{}.{}", text.empty() ? "" : " ", slot);
-  const std::string types = typesText(form);
-  return types.empty() ? text : fmt::format("{}: {}", types, text);
+    slots += fmt::format("{}.{}", slots.empty() ? "" : " ", slot);
+  return text.empty() || slots.empty() ? text + slots : fmt::format("{}; {}", text, slots);
 }
 
-llvm::Error checkModifiers(const Instruction &instruction) {
+llvm::Error checkModifiers(const PtxInstruction &instruction) {
   const FormList all = allForms(instruction.unit);
   for (const std::string &word : instruction.modifiers)
     if (wordsLike(all, word).empty()) {
@@ -307,7 +307,7 @@ llvm::Error checkModifiers(const Instruction &instruction) {
   return llvm::Error::success();
 }
 
-InstructionRuling ruleOn(const Instruction &asked, const std::optional<IsaTarget> &target) {
+InstructionRuling ruleOn(const PtxInstruction &asked, const std::optional<IsaTarget> &target) {
   InstructionRuling out;
   const FormList all = allForms(asked.unit);
   if (all.empty())
@@ -326,7 +326,7 @@ InstructionRuling ruleOn(const Instruction &asked, const std::optional<IsaTarget
                               : !written.empty() ? written
                                                  : all;
     if (availableOn(closest, *target).empty())
-      out.reasons.push_back(fmt::format("{}: it is for {}", target->str(), targetsOf(closest)));
+      out.reasons.push_back(fmt::format("{}: it needs {}", target->str(), targetsOf(closest)));
   }
   if (written.empty())
     explainModifiers(asked, all, out);

@@ -18,11 +18,11 @@ struct InstructionRuling {
 };
 
 /// By the rules of form.h, for one target or for any; not for unit Other, which has none.
-InstructionRuling ruleOn(const Instruction &instruction,
+InstructionRuling ruleOn(const PtxInstruction &instruction,
                          const std::optional<IsaTarget> &target = std::nullopt);
 
 /// An error (BadInput) for a modifier that no form of the unit has, nor any like it.
-llvm::Error checkModifiers(const Instruction &instruction);
+llvm::Error checkModifiers(const PtxInstruction &instruction);
 
 /// "sm_90a", or what else the forms' targets are, one behind the other.
 std::string targetsOf(const std::vector<const InstructionForm *> &forms);

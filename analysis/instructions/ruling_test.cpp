@@ -20,7 +20,7 @@ void expectReason(const InstructionRuling &ruling, std::string_view text) {
 }
 
 InstructionRuling rule(const Asked &asked) {
-  Instruction instruction = llvm::cantFail(parseInstruction(asked.name));
+  PtxInstruction instruction = llvm::cantFail(parseInstruction(asked.name));
   if (asked.shape)
     instruction.shape = llvm::cantFail(parseMatrixShape(asked.shape));
   if (asked.types)
@@ -77,9 +77,9 @@ TEST(Ruling, NearestColumnsOfBytes) {
 TEST(Ruling, TheTargetComesFirst) {
   const InstructionRuling ruling = rule({"wgmma", "sm_100a", "64,40,32", "s8,s8,s32"});
   ASSERT_EQ(ruling.reasons.size(), 2u);
-  EXPECT_EQ(ruling.reasons[0], "sm_100a: it is for sm_90a");
+  EXPECT_EQ(ruling.reasons[0], "sm_100a: it needs sm_90a");
   EXPECT_EQ(ruling.reasons[1].find("n = 40: "), 0u);
-  expectReason(rule({"mma.sync", "sm_75", "16,8,16", "bf16"}), "sm_75: it is for sm_80 or newer");
+  expectReason(rule({"mma.sync", "sm_75", "16,8,16", "bf16"}), "sm_75: it needs sm_80 or newer");
 }
 
 TEST(Ruling, SaysWhichTypesAreTaken) {
@@ -111,7 +111,7 @@ TEST(Ruling, ShapesOfTcgen05AreDocumented) {
   expectReason(rule({"tcgen05.mma.cta_group::2", "sm_100a", "256,24,16", "f16,f16,f32"}),
                "n = 24: multiples of 16 from 16 to 256");
   expectReason(rule({"tcgen05.mma", "sm_103a", nullptr, "s8,s8,s32"}),
-               "sm_103a: it is for sm_100a and sm_110a");
+               "sm_103a: it needs sm_100a and sm_110a");
 }
 
 TEST(Ruling, NumbersOfWhatHasNoShape) {
@@ -120,10 +120,10 @@ TEST(Ruling, NumbersOfWhatHasNoShape) {
                "registers = 250: multiples of 8 from 24 to 256; nearest 248 and 256");
 }
 
-TEST(Instruction, BadTextIsAnError) {
+TEST(PtxInstruction, BadTextIsAnError) {
   for (const char *bad : {"", "mma.sync.aligned.m16n8k16.row.col.f32.bf16",
                           "setmaxnreg 99999999999999", "wgmma.f16.f16"}) {
-    llvm::Expected<Instruction> parsed = parseInstruction(bad);
+    llvm::Expected<PtxInstruction> parsed = parseInstruction(bad);
     EXPECT_FALSE(bool(parsed)) << bad;
     llvm::consumeError(parsed.takeError());
   }
@@ -132,10 +132,10 @@ TEST(Instruction, BadTextIsAnError) {
     EXPECT_FALSE(bool(parsed)) << bad;
     llvm::consumeError(parsed.takeError());
   }
-  Instruction instruction = llvm::cantFail(parseInstruction("mma.sync.trans"));
+  PtxInstruction instruction = llvm::cantFail(parseInstruction("mma.sync.trans"));
   EXPECT_EQ(takeDiag(checkModifiers(instruction)).message.find("mma.sync has no modifier .trans"),
             0u);
-  Instruction good = llvm::cantFail(parseInstruction("mma.sync"));
+  PtxInstruction good = llvm::cantFail(parseInstruction("mma.sync"));
   EXPECT_EQ(takeDiag(setTypes(good, "f16,q8")).message.find("'q8' is no type"), 0u);
 }
 

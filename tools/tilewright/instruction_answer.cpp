@@ -30,7 +30,7 @@ llvm::Expected<const InstructionRow *> rowNamed(const InstructionTable &table,
                      names.size() > most ? ", …" : "");
   std::vector<std::string> known = instructionUnits();
   for (const InstructionRow &row : table.rows())
-    if (llvm::Expected<Instruction> parsed = parseInstruction(row.name); !parsed)
+    if (llvm::Expected<PtxInstruction> parsed = parseInstruction(row.name); !parsed)
       llvm::consumeError(parsed.takeError());
     else if (parsed->unit == InstructionUnit::Other)
       known.push_back(row.name);
@@ -55,7 +55,6 @@ llvm::Expected<InstructionAnswer> answerByRow(const InstructionTable &table,
   answer.forms = {(*row)->name};
   answer.targets = table.takenBy(**row);
   answer.source = assembledBy;
-  answer.assembler = (*row)->refusal;
   answer.isTaken = !answer.targets.empty();
   if (question.target) {
     const std::string name = question.target->str();
@@ -66,8 +65,10 @@ llvm::Expected<InstructionAnswer> answerByRow(const InstructionTable &table,
     answer.isTaken = *said;
     if (!*said)
       answer.reasons.push_back(
-          fmt::format("{}: it is for {}", name, fmt::join(answer.targets, ", ")));
+          fmt::format("{}: it needs {}", name, fmt::join(answer.targets, " or ")));
   }
+  if (!answer.isTaken)
+    answer.assembler = (*row)->refusal;
   return answer;
 }
 
@@ -120,8 +121,19 @@ llvm::Expected<InstructionAnswer> answerDescriptor(InstructionAnswer answer) {
   return answer;
 }
 
+/// The dims of a box as the copy's modifier.
+void addRank(size_t rank, PtxInstruction &copy, std::vector<std::string> &refusals) {
+  constexpr size_t most = 5;
+  for (size_t each = 1; each <= most; ++each)
+    if (each != rank && copy.has(fmt::format("{}d", each)))
+      refusals.push_back(fmt::format("a box of {} dims, which .{}d does not copy", rank, each));
+  const std::string word = fmt::format("{}d", rank);
+  if (rank <= most && refusals.empty() && !copy.has(word))
+    copy.modifiers.push_back(word);
+}
+
 /// Reads shape, types and swizzle into the instruction; adds what only documents say of them.
-llvm::Error takeOptions(const InstructionQuestion &question, Instruction &instruction,
+llvm::Error takeOptions(const InstructionQuestion &question, PtxInstruction &instruction,
                         std::vector<std::string> &documented) {
   llvm::Expected<std::optional<int64_t>> swizzle = swizzleOf(question.swizzle);
   if (!swizzle)
@@ -139,6 +151,7 @@ llvm::Error takeOptions(const InstructionQuestion &question, Instruction &instru
       return makeError(DiagClass::BadInput, "--shape {}: the bytes of a box need --types",
                        question.shape);
     documented = tmaBoxRefusals(*box, instructionTypeBits(instruction.a), swizzle->value_or(0));
+    addRank(box->size(), instruction, documented);
     instruction.a.clear(); // a copy has none
     instruction.b.clear();
     return llvm::Error::success();
@@ -168,7 +181,7 @@ llvm::Expected<InstructionAnswer> answerInstruction(const InstructionTable &tabl
   answer.question = question;
   if (question.instruction == "matrix-descriptor")
     return answerDescriptor(std::move(answer));
-  llvm::Expected<Instruction> instruction = parseInstruction(question.instruction);
+  llvm::Expected<PtxInstruction> instruction = parseInstruction(question.instruction);
   if (!instruction)
     return instruction.takeError();
   if (instruction->unit == InstructionUnit::Other)
@@ -196,7 +209,7 @@ llvm::Expected<InstructionAnswer> answerInstruction(const InstructionTable &tabl
                       ? fmt::format("name and target: {}; shapes and types: documented, {}",
                                     assembledBy, documentedBy)
                       : std::string(assembledBy);
-  if (const InstructionRow *row = table.find(question.instruction))
+  if (const InstructionRow *row = table.find(question.instruction); row && !answer.isTaken)
     answer.assembler = row->refusal;
   return answer;
 }
@@ -223,7 +236,7 @@ std::string textOf(const InstructionAnswer &answer) {
                                             ? std::string("none of the tables'")
                                             : fmt::format("{}", fmt::join(answer.targets, " ")));
   text += fmt::format("source    {}\n", answer.source);
-  if (!answer.isTaken && !answer.assembler.empty())
+  if (!answer.assembler.empty())
     text += fmt::format("assembler {}\n", answer.assembler);
   return text;
 }

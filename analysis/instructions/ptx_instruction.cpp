@@ -1,4 +1,4 @@
-#include "analysis/instructions/instruction.h"
+#include "analysis/instructions/ptx_instruction.h"
 
 #include "analysis/support/printable.h"
 
@@ -106,7 +106,7 @@ std::string withPlaceOfA(std::string_view text) {
 }
 
 /// D, A, B and C of mma.sync; D, A and B of wgmma.
-llvm::Error takeTypes(Instruction &of, const std::vector<std::string> &types) {
+llvm::Error takeTypes(PtxInstruction &of, const std::vector<std::string> &types) {
   const size_t all = of.unit == InstructionUnit::MmaSync ? 4 : 3;
   if (types.empty())
     return llvm::Error::success();
@@ -146,11 +146,11 @@ unsigned instructionTypeBits(std::string_view type) {
   return 0;
 }
 
-bool Instruction::has(std::string_view modifier) const {
+bool PtxInstruction::has(std::string_view modifier) const {
   return std::find(modifiers.begin(), modifiers.end(), modifier) != modifiers.end();
 }
 
-std::string Instruction::shapeText() const {
+std::string PtxInstruction::shapeText() const {
   std::string result;
   for (size_t i = 0; i < 3; ++i)
     if (shape[i])
@@ -159,8 +159,8 @@ std::string Instruction::shapeText() const {
   return result;
 }
 
-llvm::Expected<Instruction> parseInstruction(std::string_view text) {
-  Instruction made;
+llvm::Expected<PtxInstruction> parseInstruction(std::string_view text) {
+  PtxInstruction made;
   made.text = std::string(text);
   if (text.empty() || text.size() > longestName)
     return makeError(DiagClass::BadInput,
@@ -184,7 +184,7 @@ llvm::Expected<Instruction> parseInstruction(std::string_view text) {
     return made;
   std::vector<std::string> types;
   for (std::string &word : wordsOf(rest, ". ")) {
-    if (word == "aligned" && isMatrixUnit(made.unit))
+    if (word == "aligned")
       made.isWhole = true;
     if (word.starts_with("kind::") && made.unit == InstructionUnit::Tcgen05Mma)
       made.isWhole = true;
@@ -230,7 +230,7 @@ llvm::Expected<std::array<std::optional<int64_t>, 3>> parseMatrixShape(std::stri
   return shape;
 }
 
-llvm::Error setTypes(Instruction &instruction, std::string_view text) {
+llvm::Error setTypes(PtxInstruction &instruction, std::string_view text) {
   const std::vector<std::string> parts = wordsOf(text, ",");
   if (parts.empty() || parts.size() > 3)
     return makeError(DiagClass::BadInput, "'{}' has {} types, expected A,B,SUMS", excerpt(text),

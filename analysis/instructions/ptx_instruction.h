@@ -37,7 +37,7 @@ std::string_view toString(InstructionUnit unit);
 /// Names of all units with rules.
 std::vector<std::string> instructionUnits();
 
-struct Instruction {
+struct PtxInstruction {
   InstructionUnit unit = InstructionUnit::Other;
   std::string text; ///< as it was written
   /// Modifiers are all there, as in a name of PTX; else those not written are left open.
@@ -56,13 +56,13 @@ struct Instruction {
 /// ("wgmma", "mma.sync.sp", "cp.async.cg 8"). "tma" is cp.async.bulk.tensor. Unit Other keeps the
 /// text alone. Errors (BadInput): an empty or overlong name, a number out of range, more types than
 /// an instruction has.
-llvm::Expected<Instruction> parseInstruction(std::string_view text);
+llvm::Expected<PtxInstruction> parseInstruction(std::string_view text);
 
 /// "64,40,32" as m, n and k; fewer or "-" leave one open. Errors (BadInput) name the part.
 llvm::Expected<std::array<std::optional<int64_t>, 3>> parseMatrixShape(std::string_view text);
 
 /// Puts "s8,s8,s32" into the instruction: A, B and the sums, fewer leave them open.
-llvm::Error setTypes(Instruction &instruction, std::string_view text);
+llvm::Error setTypes(PtxInstruction &instruction, std::string_view text);
 
 /// Bits of an element ("bf16": 16); 0 for no type.
 unsigned instructionTypeBits(std::string_view type);
