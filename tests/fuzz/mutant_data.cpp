@@ -1,8 +1,10 @@
 // Mutants of what users give beside models: devices, calibrations and tables of measurements.
+#include "analysis/instructions/ruling.h"
 #include "analysis/support/digest.h"
 #include "costmodel/calibration.h"
 #include "costmodel/estimate.h"
 #include "costmodel/evaluation.h"
+#include "datasets/instruction_table.h"
 #include "tests/fuzz/mutant_formats.h"
 
 #include <cmath>
@@ -106,6 +108,49 @@ MutantFormat tableFormat() {
           if (json.find(number) != std::string::npos)
             return makeError(DiagClass::Internal, "what is not a number stands in JSON");
         return llvm::Error::success();
+      }};
+}
+
+/// A name that can be read is taken, or refused for a reason; never both.
+static llvm::Error expectRulings(const InstructionTable &table) {
+  for (const InstructionRow &row : table.rows()) {
+    llvm::Expected<PtxInstruction> instruction = parseInstruction(row.name);
+    if (!instruction)
+      return instruction.takeError();
+    if (instruction->unit == InstructionUnit::Other)
+      continue;
+    if (llvm::Error error = checkModifiers(*instruction))
+      return error;
+    for (const std::string &name : table.targets()) {
+      llvm::Expected<IsaTarget> target = IsaTarget::parse(name);
+      if (!target)
+        return target.takeError();
+      const InstructionRuling ruling = ruleOn(*instruction, *target);
+      if (ruling.isTaken != ruling.reasons.empty() || (ruling.isTaken && ruling.forms.empty()))
+        return makeError(DiagClass::Internal, "'{}' is taken and has reasons against it", row.name);
+    }
+  }
+  return llvm::Error::success();
+}
+
+MutantFormat instructionTableFormat() {
+  return {
+      "instructions",
+      {"group,instruction,m,n,k,a,b,acc,note,ptx,sm_80,sm_90a,refusal\n"
+       "mma.sync,mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32,16,8,16,bf16,bf16,f32,,"
+       "\"mma {%f0..3}, {%r0..3};\",yes,yes,\n"
+       "wgmma,wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 (A in registers),64,40,32,s8,s8,s32,"
+       ",w;,no,no,Illegal matrix shape | why\n",
+       "group,instruction,m,n,k,a,b,acc,note,ptx,sm_100f,refusal\n"
+       "tcgen05.mma,tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale.scale_vec::4X,,,,,,,,t;,no,"
+       "\n"
+       "TMA,cp.async.bulk.tensor.6d.shared::cta.global.mbarrier,,,,,,,,t;,no,\n"
+       "setmaxnreg,setmaxnreg.inc.sync.aligned.u32 240,,,,,,,,s;,yes,\n"},
+      {"yes", "no", "sm_", "sm_90a", "f", "m16n8k16", "m99999999999n8k8", ".sp", "kind::", "..",
+       "{", ",", "\n", "\"", " 99999999999", ".bf16", "(A in tensor memory)"},
+      [](const std::string &text) -> llvm::Error {
+        llvm::Expected<InstructionTable> table = InstructionTable::parse("i.csv", text);
+        return table ? expectRulings(*table) : table.takeError();
       }};
 }
 

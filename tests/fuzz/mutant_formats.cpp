@@ -4,10 +4,12 @@ namespace tilewright::test {
 
 std::vector<MutantFormat> mutantFormats() {
   return {
-      hloFormat(),    stablehloFormat(),   hloProtoFormat(), onnxFormat(),    onnxTextFormat(),
-      deviceFormat(), calibrationFormat(), tableFormat(),    programFormat(),
+      hloFormat(),         stablehloFormat(), hloProtoFormat(),
+      onnxFormat(),        onnxTextFormat(),  deviceFormat(),
+      calibrationFormat(), tableFormat(),     instructionTableFormat(),
+      programFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
-      planFormat(),   packFormat(),
+      planFormat(),        packFormat(),
 #endif
   };
 }

@@ -14,7 +14,8 @@ MutantFormat onnxTextFormat();
 std::function<llvm::Error(const std::string &)> modelReader();
 MutantFormat deviceFormat();
 MutantFormat calibrationFormat();
-MutantFormat tableFormat(); ///< measurements, as CSV
+MutantFormat tableFormat();            ///< measurements, as CSV
+MutantFormat instructionTableFormat(); ///< and every rule on the names in it
 MutantFormat planFormat();
 MutantFormat programFormat(); ///< tile programs
 MutantFormat packFormat();    ///< the manifest, as check and as tilewright-profile read it

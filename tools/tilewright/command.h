@@ -75,5 +75,6 @@ void addCalibrations(CLI::App &app, Selection &selection);
 void addFamilies(CLI::App &app, Selection &selection);
 void addSuggest(CLI::App &app, Selection &selection);
 void addAudit(CLI::App &app, Selection &selection);
+void addWhyNot(CLI::App &app, Selection &selection);
 
 } // namespace tilewright::cli

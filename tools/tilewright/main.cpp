@@ -60,6 +60,7 @@ int main(int argc, char **argv) {
   addSuggest(app, selection);
   addAudit(app, selection);
   addCache(app, selection);
+  addWhyNot(app, selection);
   addCommonParts(app, selection);
 
   try {

@@ -2,6 +2,7 @@
 #include "analysis/solve/reason_text.h"
 #include "tools/tilewright/resource_parts.h"
 #include "tools/tilewright/shown_tiles.h"
+#include "tools/tilewright/tile_capacity.h"
 #include "tools/tilewright/tile_joins.h"
 #include "tools/tilewright/tile_refusal.h"
 
@@ -89,6 +90,9 @@ Json toJson(const TileReport &report) {
     document["core_is_smallest"] = report.answer().core->isSmallest;
     document["core_is_certified"] = report.answer().core->isCertified;
   }
+  if (Capacity capacity = capacityOf(report, report.answers[report.shown]);
+      !capacity.exhausted.empty())
+    document["capacity"] = toJson(capacity);
   if (report.answers.size() > 1) {
     document["instructions"] = Json::array();
     for (const TileSpaceAnswer &each : report.answers)

@@ -2,6 +2,7 @@
 
 #include "analysis/solve/reason_text.h"
 #include "tools/tilewright/shown_tiles.h"
+#include "tools/tilewright/tile_capacity.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -107,6 +108,7 @@ void printRefusal(const TileReport &report) {
     return;
   }
   printReasons(report);
+  printFits(report);
   const TileSpaceAnswer *nearest = nullptr;
   bool isNone = false;
   for (const TileSpaceAnswer &each : report.answers) {
