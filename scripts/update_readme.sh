@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the commands of README and of the tutorials and writes what they print into them.
+# Runs the commands of README, the tour and the tutorials and writes what they print into them.
 # Usage: scripts/update_readme.sh [BUILD_FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-for document in README.md docs/tutorials/[a-z]*.md; do
+for document in README.md docs/tour.md docs/tutorials/[a-z]*.md; do
   tests/readme/run.sh "${1:-build/release}" "$document" --all --update
 done

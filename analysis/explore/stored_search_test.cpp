@@ -1,7 +1,6 @@
-#include "analysis/explore/stored_search.h"
-
 #include "analysis/explore/explore.h"
 #include "analysis/explore/prepared_model.h"
+#include "analysis/explore/stored_search.h"
 #include "analysis/import/hlo_text.h"
 #include "analysis/import/import_file.h"
 
@@ -130,7 +129,8 @@ TEST(StoredSearch, TheKeyIsOfWhatTheSearchDependsOn) {
 TEST(StoredSearch, BodiesOfCallsCount) {
   auto reduceKey = [](const std::string &reducer) {
     const std::string text =
-        "HloModule m\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] " +
+        "HloModule m\nsum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = "
+        "f32[] " +
         reducer +
         "(a, b)\n}\nENTRY e {\n  x = f32[64,128] parameter(0)\n  z = f32[] constant(0)\n  ROOT r = "
         "f32[64] reduce(x, z), dimensions={1}, to_apply=sum\n}\n";
@@ -145,8 +145,8 @@ TEST(StoredSearch, BodiesOfCallsCount) {
 TEST(StoredSearch, GivesWhatTheSearchGives) {
   MapStore store;
   for (const char *model : {"resnet50_stem", "gpt2_block", "gpt2_block.xla_optimized"}) {
-    Module module = llvm::cantFail(
-        importFile(std::string("datasets/models/") + model + ".hlo.txt"));
+    Module module =
+        llvm::cantFail(importFile(std::string("datasets/models/") + model + ".hlo.txt"));
     const std::vector<Priced> expected = explored(module, nullptr);
     EXPECT_EQ(explored(module, &store), expected) << model;
     store.hits = store.misses = 0;
