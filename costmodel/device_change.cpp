@@ -19,6 +19,9 @@ namespace {
 
 using Json = nlohmann::json;
 
+/// The numbers that can be changed.
+namespace changeable {
+
 struct Field {
   std::string_view key, unit;
   bool isWhole;
@@ -30,6 +33,10 @@ constexpr Field fields[] = {
   {key, unit, ((traits)&Whole) != 0},
 #include "costmodel/device_fields.def"
 };
+
+} // namespace changeable
+
+using ChangeableField = changeable::Field;
 
 /// Numbers of which one is the product of the others, but for a factor that stays as it is.
 struct Product {
@@ -46,22 +53,22 @@ constexpr Product products[] = {
 };
 
 struct Change {
-  const Field *field = nullptr;
+  const ChangeableField *field = nullptr;
   bool isFactor = false;
   double number = 0;
   std::string text; ///< of the number, as given
 };
 
-const Field *fieldOf(std::string_view key) {
-  const auto *at = std::find_if(std::begin(fields), std::end(fields),
-                                [&](const Field &field) { return field.key == key; });
-  return at == std::end(fields) ? nullptr : at;
+const ChangeableField *fieldOf(std::string_view key) {
+  const auto *at = std::find_if(std::begin(changeable::fields), std::end(changeable::fields),
+                                [&](const ChangeableField &field) { return field.key == key; });
+  return at == std::end(changeable::fields) ? nullptr : at;
 }
 
 llvm::Error unknownField(std::string_view key) {
   std::string_view nearest;
   unsigned least = 1 + static_cast<unsigned>(key.size()) / 3;
-  for (const Field &field : fields)
+  for (const ChangeableField &field : changeable::fields)
     if (unsigned distance =
             llvm::StringRef(key.data(), key.size())
                 .edit_distance(llvm::StringRef(field.key.data(), field.key.size()), true, least);
@@ -165,7 +172,7 @@ private:
     return (*at)["value"].get<double>();
   }
 
-  void set(const Field &field, double value, std::string_view cause) {
+  void set(const ChangeableField &field, double value, std::string_view cause) {
     const std::string key(field.key);
     changes.push_back({key, std::string(field.unit), valueOf(key), value, std::string(cause)});
     description[key]["value"] = value;
@@ -186,7 +193,7 @@ private:
   }
 
   void scale(std::string_view key, double factor, const std::string &causes) {
-    const Field &field = *fieldOf(key);
+    const ChangeableField &field = *fieldOf(key);
     if (factor != 1 && std::isfinite(factor) && mayFollow(key))
       set(field, field.isWhole ? std::round(*valueOf(key) * factor) : *valueOf(key) * factor,
           causes);

@@ -147,7 +147,12 @@ llvm::Expected<std::string> valueFor(const std::string &name, const Source &sour
   if (cell.empty()) {
     if (source.hasConstant)
       return source.constant;
-    return row.error(fmt::format("column '{}' is empty, but '{}' needs it", source.column, name));
+    return row.error(
+        row.table().column(source.column)
+            ? fmt::format("column '{}' is empty, but the family's '{}' is taken of it",
+                          source.column, name)
+            : fmt::format("there is no column '{}', of which the family's '{}' is taken",
+                          source.column, name));
   }
   if (source.map.empty()) {
     // "64.0" and "64" are the same size; a word, such as a type, stays as it is.

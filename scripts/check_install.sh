@@ -71,6 +71,7 @@ data=$PWD/datasets
   sed 's/"l4"/"other"/' "$data/devices/l4.json" >"$work/other/devices/other.json"
   TILEWRIGHT_DATA=$work/other "$prefix/bin/tilewright" devices other >/dev/null
   gzip -dc "$prefix/share/man/man1/tilewright.1.gz" | grep -q 'tilewright suggest'
+  [[ -s $prefix/share/tilewright/schemas/explore.schema.json ]]
 )
 if ((quick)); then
   echo "check_install: fine"

@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# Runs README's commands and writes what they print into it. Usage: scripts/update_readme.sh [BUILD_FOLDER]
+# Runs the commands of README, the tour and the tutorials and writes what they print into them.
+# Usage: scripts/update_readme.sh [BUILD_FOLDER]
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tests/readme/run.sh "${1:-build/release}" README.md --all --update
+for document in README.md docs/tour.md docs/tutorials/[a-z]*.md; do
+  tests/readme/run.sh "${1:-build/release}" "$document" --all --update
+done

@@ -40,6 +40,8 @@ int runDataImport(const DataArguments &options) {
   }
   if (llvm::Error error = writeFileAtomically(options.out, *rows))
     return fail(std::move(error));
+  note("{} rows of {} with their times in ns", std::count(rows->begin(), rows->end(), '\n') - 1,
+       options.files[0]);
   return Fine;
 }
 

@@ -323,9 +323,10 @@ void addTile(CLI::App &app, Selection &selection) {
   command->add_option("MODEL", options->model, modelHelp)->required();
   addModuleChoice(*command, options->choice);
   command->add_option("--root", options->root, "Op whose kernel is tiled (default: the last)");
-  command->add_option("--tile", options->tile,
-                      "Sizes by position (64,32) or by name (t0=64,k0=32,stages=4); the rest is "
-                      "free");
+  command->add_option(
+      "--tile", options->tile,
+      "Sizes by position (64,32 or 64x32) or by name (t0=64,k0=32,stages=4); the rest is "
+      "free");
   command->add_flag("--explain", options->explain, "Say all that is known about a refusal");
   command->add_flag("--list", options->list, "List the feasible tilings");
   command->add_option("--limit", options->limit, "With --list: at most this many rows")

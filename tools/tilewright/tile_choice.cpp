@@ -7,7 +7,19 @@
 
 namespace tilewright::cli {
 
-llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &text) {
+namespace {
+
+/// "128x256x64", as other tools write sizes, with commas.
+std::string withCommas(std::string text) {
+  if (text.find_first_not_of("0123456789x") == std::string::npos)
+    std::replace(text.begin(), text.end(), 'x', ',');
+  return text;
+}
+
+} // namespace
+
+llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &given) {
+  const std::string text = given.find_first_of("0123456789") == 0 ? withCommas(given) : given;
   Choice choice(space.parameters.size());
   size_t position = 0;
   for (size_t start = 0; !text.empty() && start <= text.size();) {

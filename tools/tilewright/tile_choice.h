@@ -10,7 +10,7 @@
 namespace tilewright::cli {
 
 /// "128,64" by position over the tile parameters, or "t0=128,k0=32" by name.
-llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &text);
+llvm::Expected<Choice> parseChoice(const TileSpace &space, const std::string &given);
 
 /// Rules for all tile sizes ("x16") or for one parameter ("k0=x32"); later ones win.
 llvm::Expected<CandidatePlan> candidatesOf(const std::vector<std::string> &rules,

@@ -15,7 +15,7 @@ from pathlib import Path
 import tilewright
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
-DOCUMENTS = ("README.md", "docs/python.md", "docs/models.md")
+DOCUMENTS = ("docs/python.md", "docs/models.md", "docs/tutorials/from_jax.md")
 FENCE = re.compile(r"```python\n(?P<code>.*?)```", re.DOTALL)
 
 
