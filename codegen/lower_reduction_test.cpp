@@ -317,6 +317,24 @@ TEST(LowerReduction, WhatIsReducedIsAResultInItsOwnShape) {
     }
 }
 
+// Rows of one reduction are columns of the other: what one has of a row the threads of a result
+// need through shared memory.
+TEST(LowerReduction, ReductionsOverDifferentAxes) {
+  for (auto [first, second] : {std::pair(1, 0), std::pair(2, 0), std::pair(1, 2)}) {
+    std::string hlo = reducers + "ENTRY main {\n  x = f32[2,40,24] parameter(0)\n"
+                                 "  y = f32[2,40,24] tanh(x)\n  z = f32[] constant(0)\n";
+    const char *kept[] = {"1,2", "0,2", "0,1"}, *dims[] = {"40,24", "2,24", "2,40"};
+    for (auto [name, dim] : {std::pair("a", first), std::pair("b", second)})
+      hlo += fmt::format("  {0} = f32[{1}] reduce(y, z), dimensions={{{2}}}, to_apply=add\n"
+                         "  w{0} = f32[2,40,24] broadcast({0}), dimensions={{{3}}}\n"
+                         "  r{0} = f32[2,40,24] subtract(y, w{0})\n",
+                         name, dims[dim], dim, kept[dim]);
+    hlo += "  ROOT all = (f32[2,40,24], f32[2,40,24]) tuple(ra, rb)\n}\n";
+    for (const std::vector<int64_t> &tile : {std::vector<int64_t>{1, 2, 4}, {2, 40, 1}, {2, 8, 24}})
+      expectPass(specFromHlo(hlo, tile, tile[2] == 1 ? 4 : 1));
+  }
+}
+
 TEST(LowerReduction, OneThreadForEachElementSaysWhy) {
   std::string pairs = "HloModule m\nboth { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
                       " c = f32[] parameter(2)\n d = f32[] parameter(3)\n e = f32[] add(a, c)\n"
