@@ -29,6 +29,40 @@ TEST(LowerDot, TailsInEveryDim) {
   expectPass(dotSpec(matmul(33, 9, 3, true, true), {33, 9}, 3, 1, 1));
 }
 
+// A reduction beside a product has its rows elsewhere than the product's sums have theirs; a batch
+// of one has no axis.
+TEST(LowerDot, RowsOfAReductionInAnOperand) {
+  for (bool isRow : {true, false})
+    for (const char *type : {"bf16", "f32"}) {
+      const std::string hlo = fmt::format(R"(HloModule m
+min {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] minimum(a, b)
+}}
+ENTRY main {{
+  x = f32[1,48,24] parameter(0)
+  z = f32[] constant(inf)
+  r = f32[1,{1}] reduce(x, z), dimensions={{{2}}}, to_apply=min
+  w = f32[1,48,24] broadcast(r), dimensions={{0,{3}}}
+  s = f32[1,48,24] subtract(x, w)
+  t = {0}[1,48,24] convert(s)
+  y = {0}[1,24,5] parameter(1)
+  d = f32[1,48,5] dot(t, y), lhs_batch_dims={{0}}, rhs_batch_dims={{0}}, lhs_contracting_dims={{2}}, rhs_contracting_dims={{1}}
+  e = f32[1,5] reduce(d, z), dimensions={{1}}, to_apply=min
+  f = f32[1,48,5] broadcast(e), dimensions={{0,2}}
+  ROOT g = f32[1,48,5] subtract(d, f)
+}})",
+                                          type, isRow ? 48 : 24, isRow ? 2 : 1, isRow ? 1 : 2);
+      for (auto [k, columns, warps] : {std::tuple(4, 1, 1), std::tuple(24, 5, 2)}) {
+        KernelSpec spec = dotSpec(hlo, {1, 48, columns}, k, warps, 2, Instruction::Fma);
+        CheckOptions options;
+        options.tolerance = 0x1p-6; // an operand that is rounded
+        expectPass(spec, options);
+      }
+    }
+}
+
 TEST(LowerDot, StagesWarpsAndRaster) {
   for (int64_t stages : {1, 2, 4})
     for (int64_t warps : {1, 3, 8})

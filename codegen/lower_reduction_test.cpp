@@ -317,6 +317,72 @@ TEST(LowerReduction, WhatIsReducedIsAResultInItsOwnShape) {
     }
 }
 
+// Rows of one reduction are columns of the other: what one has of a row the threads of a result
+// need through shared memory.
+TEST(LowerReduction, ReductionsOverDifferentAxes) {
+  for (auto [first, second] : {std::pair(1, 0), std::pair(2, 0), std::pair(1, 2)}) {
+    std::string hlo = reducers + "ENTRY main {\n  x = f32[2,40,24] parameter(0)\n"
+                                 "  y = f32[2,40,24] tanh(x)\n  z = f32[] constant(0)\n";
+    const char *kept[] = {"1,2", "0,2", "0,1"}, *dims[] = {"40,24", "2,24", "2,40"};
+    for (auto [name, dim] : {std::pair("a", first), std::pair("b", second)})
+      hlo += fmt::format("  {0} = f32[{1}] reduce(y, z), dimensions={{{2}}}, to_apply=add\n"
+                         "  w{0} = f32[2,40,24] broadcast({0}), dimensions={{{3}}}\n"
+                         "  r{0} = f32[2,40,24] subtract(y, w{0})\n",
+                         name, dims[dim], dim, kept[dim]);
+    hlo += "  ROOT all = (f32[2,40,24], f32[2,40,24]) tuple(ra, rb)\n}\n";
+    for (const std::vector<int64_t> &tile : {std::vector<int64_t>{1, 2, 4}, {2, 40, 1}, {2, 8, 24}})
+      expectPass(specFromHlo(hlo, tile, tile[2] == 1 ? 4 : 1));
+  }
+}
+
+// argmax and argmin as jax.numpy has them, whose first NaN comes before all numbers: rows of
+// threads, no loops of one.
+TEST(LowerReduction, ArgMaxThatTakesNaN) {
+  for (const char *type : {"f32", "bf16"})
+    for (auto [direction, worst] : {std::pair("GT", "-inf"), std::pair("LT", "inf")}) {
+      const std::string hlo = fmt::format(R"(HloModule m
+best {{
+  a = {0}[] parameter(0)
+  i = s32[] parameter(1)
+  b = {0}[] parameter(2)
+  j = s32[] parameter(3)
+  better = pred[] compare(a, b), direction={1}
+  nan = pred[] compare(a, a), direction=NE
+  left = pred[] or(better, nan)
+  same = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tie = pred[] and(same, before)
+  first = pred[] or(left, tie)
+  v = {0}[] select(first, a, b)
+  k = s32[] select(first, i, j)
+  ROOT t = ({0}[], s32[]) tuple(v, k)
+}}
+ENTRY main {{
+  w = {0}[6,300] parameter(0)
+  s = {0}[] constant(2)
+  t = {0}[6,300] broadcast(s), dimensions={{}}
+  u = {0}[6,300] add(w, t)
+  x = {0}[6,300] sqrt(u)
+  at = s32[6,300] iota(), iota_dimension=1
+  c = {0}[] constant({2})
+  z = s32[] constant(0)
+  r = ({0}[6], s32[6]) reduce(x, at, c, z), dimensions={{1}}, to_apply=best
+  p = {0}[6] get-tuple-element(r), index=0
+  q = s32[6] get-tuple-element(r), index=1
+  ROOT o = ({0}[6], s32[6]) tuple(p, q)
+}})",
+                                          type, direction, worst);
+      for (int64_t step : {300, 40}) {
+        KernelSpec spec = specFromHlo(hlo, {2}, 1);
+        spec.sequential = {{"r", 0, step}};
+        auto kernel = lowerKernel(spec, CodeMode::Emulation);
+        ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+        EXPECT_TRUE(kernel->notes.empty());
+        expectPass(spec);
+      }
+    }
+}
+
 TEST(LowerReduction, OneThreadForEachElementSaysWhy) {
   std::string pairs = "HloModule m\nboth { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
                       " c = f32[] parameter(2)\n d = f32[] parameter(3)\n e = f32[] add(a, c)\n"

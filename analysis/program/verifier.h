@@ -53,6 +53,7 @@ private:
   void checkMap(const Op &op, const Place &place);
   void checkHolders(const Op &op, const Place &place);
   void checkDot(const Op &op, const DotOp &dot);
+  void checkFmaOperands(const Op &op, const DotOp &dot);
   bool checkOperand(const Op &op, const DotOp &dot, const ScalarExpr &scalar, bool isLeft,
                     Expr rows, Expr columns);
   void checkTypes(const Op &op, const DotOp &dot);
@@ -70,6 +71,7 @@ private:
   Verification result;
   bool isBehindSplits = false;
   std::vector<RoleId> madeBy; ///< by value: the role of the op that made it
+  std::vector<bool> isLoaded; ///< by value: by the op that made it
   unsigned sumsOfSplits = 0;
 };
 

@@ -41,17 +41,38 @@ void Verifier::checkMap(const Op &op, const Place &place) {
   }
 }
 
+/// V8: what a sum by fma multiplies is held by the threads that hold the sum, or loaded by them.
+void Verifier::checkFmaOperands(const Op &op, const DotOp &dot) {
+  const Tile &sum = p[op.results[0]].tile;
+  for (const ScalarExpr *scalar : {&dot.left, &dot.right})
+    for (const ScalarNode &node : scalar->nodes) {
+      if (node.kind != ScalarNode::Kind::Value || isLoaded[node.value.index])
+        continue;
+      const Value &value = p[node.value];
+      const AxisSet &axes = value.tile.axes;
+      const bool isAlong = without(dot.over, axes) != dot.over;
+      if (isAlong || (!axes.empty() && sum.layout.withoutAxes(without(sum.axes, axes)).normal() !=
+                                           value.tile.layout.normal()))
+        violate(8, op.where,
+                fmt::format("{} is held by other threads than the sum: write it to a buffer",
+                            value.name));
+    }
+}
+
 /// V8: registers are not seen by other warps than those that made them.
 void Verifier::checkHolders(const Op &op, const Place &place) {
   madeBy.resize(p.values.size());
+  isLoaded.resize(p.values.size());
   for (const ScalarExpr *scalar : scalarsOf(op))
     for (const ScalarNode &node : scalar->nodes)
       if (node.kind == ScalarNode::Kind::Value && madeBy[node.value.index] != place.role)
         violate(8, op.where,
                 fmt::format("{} is held by warps of another role: hand it over in a buffer",
                             p[node.value].name));
-  for (ValueId id : op.results)
+  for (ValueId id : op.results) {
     madeBy[id.index] = place.role;
+    isLoaded[id.index] = op.as<LoadOp>() != nullptr;
+  }
 }
 
 namespace {
@@ -138,7 +159,7 @@ bool Verifier::checkOperand(const Op &op, const DotOp &dot, const ScalarExpr &sc
 
 void Verifier::checkDot(const Op &op, const DotOp &dot) {
   if (dot.way == DotWay::Fma)
-    return;
+    return checkFmaOperands(op, dot);
   bool isGroup = dot.way == DotWay::Wgmma;
   const Tile &tile = p[op.results[0]].tile;
   checkTypes(op, dot);

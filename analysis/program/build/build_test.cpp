@@ -305,6 +305,32 @@ store y[i] = e + f32(f)
   runAll(ties);
 }
 
+// As jax.numpy.argmax and argmin have it: the first NaN is taken, before all numbers.
+TEST(BuiltPrograms, ArgMaxThatTakesNaN) {
+  for (bool isMax : {true, false})
+    for (const char *shift : {"0", "2.5", "100"}) { // many NaNs, few, none
+      std::string text = argmax;
+      auto put = [&](const std::string &from, const std::string &to) {
+        text.replace(text.find(from), from.size(), to);
+      };
+      put("isLeft = pred[] or(isLarger, isTie)",
+          "isNaN = pred[] compare(v, v), direction=NE\n  isAny = pred[] or(isLarger, isNaN)\n"
+          "  isLeft = pred[] or(isAny, isTie)");
+      put("  x = f32[12,700] parameter(0)\n",
+          std::string("  w = f32[12,700] parameter(0)\n  shift = f32[] constant(") + shift +
+              ")\n  shifts = f32[12,700] broadcast(shift), dimensions={}\n"
+              "  all = f32[12,700] add(w, shifts)\n  x = f32[12,700] sqrt(all)\n");
+      put("  m = f32[12] get-tuple-element(both), index=0\n", "");
+      put("  f = f32[12] convert(n)\n", "");
+      put("y = f32[12] add(m, f)", "y = f32[12] convert(n)");
+      if (!isMax) {
+        put("direction=GT", "direction=LT");
+        put("constant(-inf)", "constant(inf)");
+      }
+      runAll(text);
+    }
+}
+
 TEST(BuiltPrograms, WhatIsRefused) {
   std::string other = argmax; // the last of equal ones
   other.replace(other.find("direction=LT"), 12, "direction=GT");

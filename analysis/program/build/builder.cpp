@@ -173,9 +173,9 @@ void Builder::makeTileAxes() {
   for (unsigned dim = 0; dim < rank; ++dim) {
     if (frame.joined[dim] && isWhole(dim))
       axisOf[dim] = axisOf[*frame.joined[dim]];
-    rootAt.push_back(axisOf[dim]  ? p[*axisOf[dim]].var
-                     : isOne(dim) ? programIds[dim]
-                                  : p.number(0));
+    rootAt.push_back(axisOf[dim]       ? p[*axisOf[dim]].var
+                     : programIds[dim] ? programIds[dim]
+                                       : p.number(0));
     bool isRow = !frame.isReduction || frame.isRow[dim];
     if (axisOf[dim])
       insert(isRow ? rowAxes : columnAxes, *axisOf[dim]);

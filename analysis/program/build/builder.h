@@ -237,9 +237,16 @@ private:
   bool isOfWarpgroups(const ScalarExpr &operand, bool isLeft) const;
   llvm::Error expectMatrices(OpId dot, const DotOp &made) const;
   // reduce_index.cpp
+  struct IndexReducer {
+    Monoid monoid;
+    bool takesNaN; ///< before all numbers
+  };
   /// argmax or argmin of a value and its coordinate, if a reduction is one.
-  std::optional<Monoid> indexMonoid(OpId op) const;
-  Made indexReduction(OpId op, Monoid monoid, const Coordinates &at, const Guard &guard,
+  std::optional<IndexReducer> indexReducer(OpId op) const;
+  Made turned(const Leaf &bits);
+  Made orderOf(const Leaf &x, DType type, bool isMax);
+  Made fromOrder(const Leaf &order, DType type);
+  Made indexReduction(OpId op, const IndexReducer &with, const Coordinates &at, const Guard &guard,
                       unsigned result);
   // iterate.cpp
   /// What a step makes of the carried values.

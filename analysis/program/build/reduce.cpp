@@ -212,8 +212,8 @@ Builder::Leaf Builder::reduced(const Pass &pass, Monoid monoid, const Leaf &of) 
 Builder::Made Builder::reduction(OpId id, const Coordinates &at, const Guard &guard,
                                  unsigned result) {
   const tilewright::Op &op = graph[id];
-  if (std::optional<Monoid> monoid = indexMonoid(id))
-    return indexReduction(id, *monoid, at, guard, result);
+  if (std::optional<IndexReducer> of = indexReducer(id))
+    return indexReduction(id, *of, at, guard, result);
   DType type = partType(graph[op.operands[result]].shape.dtype);
   auto with = combinationOf(id, type, result);
   if (!with)

@@ -31,7 +31,8 @@ std::optional<bool> takesFirst(eval::ScalarProgram &reducer, bool isFloatValue, 
   return std::nullopt;
 }
 
-/// Of numbers the larger (or smaller) one is taken, of equal ones that of the lower index.
+/// Of numbers the larger (or smaller) one is taken, of equal ones that of the lower index, which
+/// comes first.
 bool isIndexReducer(eval::ScalarProgram &reducer, bool isFloatValue, bool isMax) {
   std::vector<double> values{-7, -1, 0, 2, 100};
   if (isFloatValue)
@@ -40,21 +41,26 @@ bool isIndexReducer(eval::ScalarProgram &reducer, bool isFloatValue, bool isMax)
     for (double w : values)
       for (int64_t i : {0, 1, 5})
         for (int64_t j : {0, 1, 5}) {
-          if (i == j)
+          if (i == j || (v == w && i > j))
             continue;
           bool isFirst = v == w ? i < j : (v > w) == isMax;
           if (takesFirst(reducer, isFloatValue, v, i, w, j) != isFirst)
             return false;
         }
-  // A NaN that wins wherever it stands is more than a comparison says.
+  return true;
+}
+
+/// A NaN wins wherever it stands, which is more than a comparison says; the first of several.
+bool takesNaN(eval::ScalarProgram &reducer) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-  return !isFloatValue || !(takesFirst(reducer, true, nan, 0, 1, 1) == std::optional(true) &&
-                            takesFirst(reducer, true, 1, 0, nan, 1) == std::optional(false));
+  return takesFirst(reducer, true, nan, 0, 1, 1) == std::optional(true) &&
+         takesFirst(reducer, true, 1, 0, nan, 1) == std::optional(false) &&
+         takesFirst(reducer, true, nan, 0, nan, 1) == std::optional(true);
 }
 
 } // namespace
 
-std::optional<Monoid> Builder::indexMonoid(OpId id) const {
+std::optional<Builder::IndexReducer> Builder::indexReducer(OpId id) const {
   const tilewright::Op &op = graph[id];
   if (op.operands.size() != 4 || op.attrs.dimensions.size() != 1)
     return std::nullopt;
@@ -77,16 +83,55 @@ std::optional<Monoid> Builder::indexMonoid(OpId id) const {
       return std::nullopt;
     for (bool isMax : {true, false})
       if (isIndexReducer(*reducer, isFloat(type), isMax))
-        return isMax ? Monoid::ArgMax : Monoid::ArgMin;
+        return IndexReducer{isMax ? Monoid::ArgMax : Monoid::ArgMin,
+                            isFloat(type) && takesNaN(*reducer)};
   }
   return std::nullopt;
 }
 
+/// The bits of an f32 as integers of the same order, and back.
+Builder::Made Builder::turned(const Leaf &bits) {
+  Made sign = binary(Opcode::ShiftRightArithmetic, bits, numberOf(31), DType::S32);
+  if (!sign)
+    return sign;
+  constexpr double allButTheSign = std::numeric_limits<int32_t>::max();
+  Made mask = binary(Opcode::And, *sign, numberOf(allButTheSign), DType::S32);
+  return mask ? binary(Opcode::Xor, bits, *mask, DType::S32) : std::move(mask);
+}
+
+/// Integers in the order of floats, with NaN beyond all of them; -0 is 0.
+Builder::Made Builder::orderOf(const Leaf &x, DType type, bool isMax) {
+  Made wide = converted(x, type, DType::F32);
+  Made clean = wide ? binary(Opcode::Add, *wide, numberOf(0), DType::F32) : std::move(wide);
+  if (!clean)
+    return clean;
+  Made bits = pointwise(scalarOp(Opcode::BitcastConvert, DType::S32), {*clean}, {DType::F32});
+  Made order = bits ? turned(*bits) : std::move(bits);
+  if (!order)
+    return order;
+  tilewright::Op unequal = scalarOp(Opcode::Compare, DType::Pred);
+  unequal.attrs.comparison = Comparison::Ne;
+  Made isNaN = pointwise(unequal, {*clean, *clean}, {DType::F32, DType::F32});
+  if (!isNaN)
+    return isNaN;
+  const double beyond = isMax ? highestOf(DType::S32) : lowestOf(DType::S32);
+  return select(*isNaN, numberOf(beyond), *order, DType::S32);
+}
+
+Builder::Made Builder::fromOrder(const Leaf &order, DType type) {
+  Made bits = turned(order);
+  if (!bits)
+    return bits;
+  Made wide = pointwise(scalarOp(Opcode::BitcastConvert, DType::F32), {*bits}, {DType::S32});
+  return wide ? converted(*wide, DType::F32, type) : std::move(wide);
+}
+
 /// In steps each lane keeps its first best value and where that was; behind the loop the lowest
 /// place among the lanes that have the best of all.
-Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates &at,
+Builder::Made Builder::indexReduction(OpId id, const IndexReducer &with, const Coordinates &at,
                                       const Guard &guard, unsigned result) {
   const tilewright::Op &op = graph[id];
+  const Monoid monoid = with.monoid;
   DType type = graph[op.operands[0]].shape.dtype, places = graph[op.operands[1]].shape.dtype;
   bool isMax = monoid == Monoid::ArgMax;
   Made init = value(op.operands[2], {}, {}), start = value(op.operands[3], {}, {});
@@ -99,6 +144,8 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
                    start->kind == ScalarNode::Kind::Number && start->number == 0;
   if (!isNeutral)
     return unsupported(id, "it starts with something else than the worst value at 0");
+  if (with.takesNaN && bitWidth(type) > 32)
+    return unsupported(id, fmt::format("a NaN of {} that is taken", toString(type)));
   const Renewed own(*this, id, at);
   auto pass = openPass(id, at, guard);
   if (!pass)
@@ -108,22 +155,25 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
   if (pass->opened == 0 && !pass->moving.empty())
     return unsupported(id, "along a padded row beside a dot");
   Made read = value(op.operands[0], reducedAt(id, at), guard);
+  if (with.takesNaN && read)
+    read = orderOf(*read, type, isMax);
   if (!read)
     return read;
+  const DType compared = with.takesNaN ? DType::S32 : type;
   AxisId axis = pass->over[0];
   Leaf best, place;
   if (pass->opened == 0) {
     ScalarExpr scalar;
     scalar.add(leafOf(materialised(*read, pass->over)));
     AxisSet kept = without(p[scalar.root().value].tile.axes, pass->over);
-    ValueId values = newValue(type, kept, pass->outer);
+    ValueId values = newValue(compared, kept, pass->outer);
     ValueId indices = newValue(DType::S32, kept, pass->outer);
     append(pass->outer, ReduceOp{monoid, std::move(scalar), pass->over}, {values, indices});
     best = leafOf(values);
     place = leafOf(indices);
   } else {
-    DType wide = sumType(type);
-    Made x = converted(*read, type, wide);
+    DType wide = sumType(compared);
+    Made x = converted(*read, compared, wide);
     if (!x)
       return x;
     AxisSet axes = axesOf(*x);
@@ -167,12 +217,18 @@ Builder::Made Builder::indexReduction(OpId id, Monoid monoid, const Coordinates 
     if (!candidates)
       return candidates;
     place = reduced(*pass, Monoid::Min, leafOf(materialised(*candidates)));
-    Made narrow = converted(top, wide, type);
+    Made narrow = converted(top, wide, compared);
     if (!narrow)
       return narrow;
     best = *narrow;
   }
   putBack(std::move(pass->aside));
+  if (with.takesNaN) {
+    Made value = fromOrder(best, type);
+    if (!value)
+      return value;
+    best = *value;
+  }
   Made index = converted(place, DType::S32, places);
   if (!index)
     return index;

@@ -43,31 +43,50 @@ private:
 
   /// Returns how many ops were put in front.
   size_t visit(Region &ops, size_t at) {
-    const ScalarExpr *scalar = scalarOf(ops[at]);
-    if (!scalar)
-      return 0;
-    std::optional<Need> need = needOf(ops[at], *scalar);
-    if (!need)
-      return 0;
     std::map<ValueId, ValueId> moved;
     Region before;
-    for (const ScalarNode &node : scalar->nodes) {
+    if (auto *dot = ops[at].as<DotOp>()) {
+      if (dot->way != DotWay::Fma) // fragments are a matter of their own
+        return 0;
+      const std::optional<Need> need = needOf(ops[at], *dot);
+      for (ScalarExpr *scalar : {&dot->left, &dot->right}) {
+        writeContracted(*scalar, dot->over, before);
+        move(*scalar, need, moved, before);
+      }
+    } else if (const ScalarExpr *scalar = scalarOf(ops[at])) {
+      move(*scalar, needOf(ops[at], *scalar), moved, before);
+    }
+    replaceReads(ops[at], moved, {});
+    isDone |= !before.empty();
+    ops.insert(ops.begin() + static_cast<ptrdiff_t>(at), before.begin(), before.end());
+    return before.size();
+  }
+
+  /// Those of the values that are held by other threads than the need says.
+  void move(const ScalarExpr &scalar, const std::optional<Need> &need,
+            std::map<ValueId, ValueId> &moved, Region &before) {
+    if (!need)
+      return;
+    for (const ScalarNode &node : scalar.nodes) {
       if (node.kind != ScalarNode::Kind::Value || moved.count(node.value))
         continue;
       const Tile &tile = p[node.value].tile;
       const Layout wanted = need->layout.withoutAxes(without(need->axes, tile.axes));
-      if (tile.axes.empty() || wanted.normal() == tile.layout.normal())
-        continue;
-      if (bitWidth(tile.type) < 8 && tile.type != DType::Pred)
-        refusal = "elements of less than a byte change hands";
-      moved[node.value] = handedOver(node, *need, before);
+      if (!tile.axes.empty() && wanted.normal() != tile.layout.normal())
+        moved[node.value] = handedOver(node, *need, before);
     }
-    if (moved.empty())
-      return 0;
-    isDone = true;
-    replaceReads(ops[at], moved, {});
-    ops.insert(ops.begin() + static_cast<ptrdiff_t>(at), before.begin(), before.end());
-    return before.size();
+  }
+
+  /// A sum by fma goes over its lanes one after the other: what lies along them is read from
+  /// memory.
+  void writeContracted(ScalarExpr &scalar, const AxisSet &over, Region &before) {
+    for (ScalarNode &node : scalar.nodes) {
+      if (node.kind != ScalarNode::Kind::Value || without(over, p[node.value].tile.axes) == over)
+        continue;
+      node.buffer = written(node, before);
+      node.kind = ScalarNode::Kind::Slot;
+      node.value = {};
+    }
   }
 
   static const ScalarExpr *scalarOf(const Op &op) {
@@ -80,6 +99,25 @@ private:
     if (const auto *o = op.as<StoreOp>())
       return &o->value;
     return nullptr;
+  }
+
+  /// The operands of a sum by fma are needed by the threads that hold it.
+  std::optional<Need> needOf(const Op &op, const DotOp &dot) const {
+    const Tile &tile = p[op.results[0]].tile;
+    Need need{tile.layout, tile.axes, {LayoutFamily::Like, {}, op.results[0]}};
+    if (dot.isAdded)
+      return need;
+    if (!dot.layout)
+      return std::nullopt;
+    need.spec = ofAxes(*dot.layout, tile.axes);
+    return need;
+  }
+
+  /// What a layout of these axes is called where a tile lacks some of them.
+  static LayoutSpec ofAxes(LayoutSpec spec, const AxisSet &axes) {
+    if (spec.of.empty() && spec.family != LayoutFamily::Like)
+      spec.of.assign(axes.begin(), axes.end());
+    return spec;
   }
 
   std::optional<Need> needOf(const Op &op, const ScalarExpr &scalar) const {
@@ -97,9 +135,7 @@ private:
       return std::nullopt;
     }
     if (given) {
-      need.spec = *given;
-      if (need.spec.of.empty() && need.spec.family != LayoutFamily::Like)
-        need.spec.of.assign(need.axes.begin(), need.axes.end());
+      need.spec = ofAxes(*given, need.axes);
       return need;
     }
     for (const ScalarNode &node : scalar.nodes)
@@ -108,13 +144,14 @@ private:
         need.spec = {LayoutFamily::Like, {}, node.value};
         return need;
       }
-    need.spec = {LayoutFamily::Flat, {p.number(1)}, {}};
-    need.spec.of.assign(need.axes.begin(), need.axes.end());
+    need.spec = ofAxes({LayoutFamily::Flat, {p.number(1)}, {}}, need.axes);
     return need;
   }
 
-  ValueId handedOver(const ScalarNode &leaf, const Need &need, Region &before) {
+  BufferId written(const ScalarNode &leaf, Region &before) {
     const Value &value = p[leaf.value];
+    if (bitWidth(value.tile.type) < 8 && value.tile.type != DType::Pred)
+      refusal = "elements of less than a byte change hands";
     Buffer buffer;
     buffer.name = freeName(p, "H");
     buffer.type = value.tile.type;
@@ -122,18 +159,24 @@ private:
     buffer.order.assign(value.tile.axes.begin(), value.tile.axes.end());
     const BufferId id{static_cast<uint32_t>(p.buffers.size())};
     p.buffers.push_back(std::move(buffer));
+    WriteOp write{id, {}};
+    write.value.add(leaf);
+    Op writing;
+    writing.what = std::move(write);
+    before.push_back(std::move(writing));
+    return id;
+  }
+
+  ValueId handedOver(const ScalarNode &leaf, const Need &need, Region &before) {
+    const BufferId id = written(leaf, before);
     Value made = p[leaf.value];
     made.name = freeName(p, made.name);
     made.var = p.context->variable(VarKind::Runtime, made.name);
     const ValueId result{static_cast<uint32_t>(p.values.size())};
     p.values.push_back(std::move(made));
-    WriteOp write{id, {}};
-    write.value.add(leaf);
-    Op writing, reading;
-    writing.what = std::move(write);
+    Op reading;
     reading.what = ReadOp{id, Expr(), {}, need.spec};
     reading.results = {result};
-    before.push_back(std::move(writing));
     before.push_back(std::move(reading));
     return result;
   }

@@ -180,6 +180,10 @@ llvm::Error addSplit(PlanProgram &out) {
   return llvm::Error::success();
 }
 
+/// Are there values that other threads may need than those that hold them? Of one dot, and of a
+/// chain with its fragments, there are none.
+bool mayHandOver(CodeKind kind) { return kind == CodeKind::Fused || kind == CodeKind::Reduction; }
+
 /// How operands of dots come to them, and which CTAs share a sum.
 llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
   if (!hasDotBy(out.last()))
@@ -266,7 +270,7 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
   out.sizes = sizesOf(out.last(), *plan.tiled, plan.values);
   const CodeKind kind = kindOfCode(plan.ops(), *plan.tiled).kind;
   const bool isElementwise = isByLoops || kind == CodeKind::Elementwise;
-  if (!isElementwise && kind == CodeKind::Fused)
+  if (!isElementwise && mayHandOver(kind))
     if (llvm::Error error = addPlain(out, "hand over", handOver(out.last())))
       return error;
   if (hasDotBy(out.last()) && kind != CodeKind::Dot)
@@ -310,7 +314,7 @@ llvm::Expected<PlanProgram> programOfPlan(const KernelPlan &plan, bool isByLoops
 /// variant at once.
 static llvm::Error addPassesOfVariant(PlanProgram &out, const Graph &graph, const TiledGroup &group,
                                       bool isSplit) {
-  if (kindOfCode(graph, group).kind == CodeKind::Fused)
+  if (mayHandOver(kindOfCode(graph, group).kind))
     if (llvm::Error error = addPlain(out, "hand over", handOver(out.last())))
       return error;
   if (!hasDotBy(out.last()))

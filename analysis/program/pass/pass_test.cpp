@@ -1,6 +1,7 @@
 // Passes on texts: what becomes of them, and what they say where nothing does.
 #include "analysis/program/pass/copies.h"
 #include "analysis/program/pass/epilogue.h"
+#include "analysis/program/pass/hand_over.h"
 #include "analysis/program/pass/pipeline.h"
 #include "analysis/program/pass/quotients.h"
 #include "analysis/program/pass/roles.h"
@@ -476,4 +477,36 @@ TEST(Produce, CopiesOutsideOfLoopsAndHeldOperands) {
             "  a += dot(bf16(d), E) over l wgmma wait 1\n");
   EXPECT_EQ(made("s4[64, 64]"),
             "two: copy A <- q[i, m] via tma: tma takes whole bytes and rows without padding");
+}
+
+/// How many values are held by others than those that need them; and how many buffers they take.
+static std::string heldElsewhere(const std::string &ops) {
+  const Program before = programOf("kernel held(x: f32[16,8], y: f32[8,4]) -> z: f32[16,4]\n"
+                                   "warps 1\naxis i < 16, j < 4, k < 8\nshared A: f32[i,k]\n" +
+                                   ops + "store z[i, j] = d\n");
+  auto count = [](const Program &program) {
+    size_t found = 0;
+    for (const Violation &violation : verify(program).violations)
+      found += violation.rule == 8;
+    return found;
+  };
+  auto after = handOver(before);
+  if (!after)
+    return fmt::format("{}: {}", count(before), takeDiag(after.takeError()).message);
+  EXPECT_EQ(count(*after), 0u) << printProgram(*after);
+  return fmt::format("{}, {} more", count(before), after->buffers.size() - before.buffers.size());
+}
+
+// A sum by fma multiplies what its own threads hold, and goes over lanes in shared memory alone.
+TEST(HandOver, OperandsOfSumsByFma) {
+  const std::string head = "a = load x[i, k] @ rows(1, 8)\nb = reduce max a over k\n"
+                           "copy A <- x[i, k] via regs\nc = load y[k, j] @ flat(1) of k,j\n"
+                           "e = map c * 2\n";
+  EXPECT_EQ(heldElsewhere(head + "d = dot(A - b, c) over k fma @ flat(1) of i,j\n"), "1, 2 more");
+  EXPECT_EQ(heldElsewhere(head + "d = dot(A, e) over k fma @ flat(1) of i,j\n"), "1, 1 more");
+  EXPECT_EQ(heldElsewhere(head + "d = full 0 f32[i,j] @ flat(1)\nd += dot(A - b, e) over k fma\n"),
+            "2, 2 more");
+  EXPECT_EQ(heldElsewhere(head + "f = load y[0, j] @ flat(1) of i,j\n"
+                                 "d = dot(A * f, A) over k fma @ flat(1) of i,j\n"),
+            "0: held: values are held where they are needed");
 }
