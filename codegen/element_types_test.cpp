@@ -101,9 +101,13 @@ TEST(Complex, SumsAndProducts) {
 
 // A number that nothing else gives a type keeps all of its digits.
 TEST(WideConstants, AreStoredExactly) {
-  for (auto [type, value] :
-       {std::pair("f64", "0.1"), {"f64", "-1e300"}, {"s32", "123456789"}, {"s32", "-2147483647"},
-        {"u32", "4123456789"}, {"s64", "-9007199254740991"}, {"c128", "(0.1, -0.3)"}})
+  for (auto [type, value] : {std::pair("f64", "0.1"),
+                             {"f64", "-1e300"},
+                             {"s32", "123456789"},
+                             {"s32", "-2147483647"},
+                             {"u32", "4123456789"},
+                             {"s64", "-9007199254740991"},
+                             {"c128", "(0.1, -0.3)"}})
     expectPass(spec(fmt::format("  c = {0}[] constant({1})\n"
                                 "  ROOT r = {0}[6] broadcast(c), dimensions={{}}\n",
                                 type, value),

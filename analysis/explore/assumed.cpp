@@ -166,6 +166,8 @@ std::optional<AssumedWork> assumedWork(const Module &module, const Graph &graph,
     return scanWork(module, graph, id);
   case Opcode::ReduceWindow:
     return isCumulative(op) ? scanWork(module, graph, id) : passesWork(module, graph, op);
+  case Opcode::Scatter:
+    return scatterWork(graph, op, pricing.device);
   case Opcode::Fft:
     return fftWork(graph, op, pricing.device);
   case Opcode::Rng:

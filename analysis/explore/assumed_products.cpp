@@ -91,46 +91,45 @@ DenseProduct denseProduct(const Graph &graph, const Op &op) {
 
 } // namespace
 
+std::optional<GroupedRows> groupedRows(const Graph &graph, const Op &op, int64_t tile) {
+  const std::optional<RaggedDims> ragged = raggedDims(op);
+  const std::vector<int64_t> &sizes = graph.op(op.operands[2]).shape.dims;
+  if (!ragged || ragged->mode != RaggedDims::Mode::Free || sizes.empty() || sizes.back() < 1)
+    return std::nullopt;
+  GroupedRows rows;
+  rows.groups = sizes.back();
+  rows.given = denseProduct(graph, op).m;
+  const int64_t busy = std::min(rows.groups, rows.given);
+  rows.expected = rows.given + busy * (tile / 2);
+  rows.worst = rows.given + busy * (tile - 1);
+  return rows;
+}
+
 std::optional<AssumedWork> raggedDotWork(const Module &module, const Graph &graph, OpId id,
                                          const Pricing &pricing) {
   const Op &op = graph.op(id);
   std::optional<AssumedWork> work = onePass(graph, op);
   const std::optional<RaggedDims> ragged = raggedDims(op);
   const OpCost cost = opCost(module, graph, id);
-  const std::optional<int64_t> groups =
-      graph.op(op.operands[2]).shape.dims.empty()
-          ? std::nullopt
-          : std::optional(graph.op(op.operands[2]).shape.dims.back());
-  if (!work || !ragged || !cost.isCounted || cost.flops == 0 || !groups || *groups < 1)
+  if (!work || !ragged || !cost.isCounted || cost.flops == 0 ||
+      graph.op(op.operands[2]).shape.elementCount().value_or(0) < 1)
     return std::nullopt;
   DenseProduct product = denseProduct(graph, op);
   work->flops = static_cast<double>(cost.flops);
-  int64_t issued = 0, worst = 0, given = 0;
-  switch (ragged->mode) {
-  case RaggedDims::Mode::Free: {
-    // Each group's matrix is one of the dense product's.
-    product.n /= *groups;
-    given = product.m;
-    // The last tile of a group is half full on average, and holds one row at worst.
-    const int64_t busy = std::min(*groups, product.m);
-    issued = product.m + busy * (tileRows / 2);
-    worst = product.m + busy * (tileRows - 1);
-    product.m = issued;
-    break;
-  }
-  case RaggedDims::Mode::Contracting:
-  case RaggedDims::Mode::Batch:
-    break;
+  const std::optional<GroupedRows> rows = groupedRows(graph, op, tileRows);
+  if (rows) { // each group's matrix is one of the dense product's
+    product.n /= rows->groups;
+    product.m = rows->expected;
   }
   const std::optional<double> dense = timeOf(product, pricing);
   if (!dense)
     return std::nullopt;
   work->leastNs = *dense;
   work->text = fmt::format("{} FLOPs, priced as a dense product", cost.flops);
-  if (ragged->mode == RaggedDims::Mode::Free)
+  if (rows)
     work->text += fmt::format(" of {} rows: tiles of {} over {} groups of unknown sizes, {} rows "
                               "given and {} at worst; all groups' matrices are read",
-                              issued, tileRows, *groups, given, worst);
+                              rows->expected, tileRows, rows->groups, rows->given, rows->worst);
   return work;
 }
 

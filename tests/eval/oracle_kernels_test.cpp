@@ -45,8 +45,8 @@ void coverPlan(const std::string &name, const KernelPlan &plan, Setting &setting
   const CheckOutcome outcome = checkKernel(*spec);
   EXPECT_NE(outcome.status, CheckOutcome::Status::Fail) << name << ": " << outcome.reason;
   const bool isSkipped = outcome.status == CheckOutcome::Status::Skipped;
-  ++setting.outcomes[isSkipped ? "skipped: " + outcome.reason
-                               : std::string(toString(outcome.status))];
+  ++setting
+        .outcomes[isSkipped ? "skipped: " + outcome.reason : std::string(toString(outcome.status))];
 }
 
 void coverProgram(const std::string &name, const std::string &text, Setting &setting) {

@@ -144,7 +144,7 @@ private:
   }
 
   std::map<std::string, size_t> keys;
-  std::vector<std::string> shapes; ///< by number
+  std::vector<std::string> shapes;   ///< by number
   std::map<size_t, size_t> reshaped; ///< what a reshape is of
 };
 

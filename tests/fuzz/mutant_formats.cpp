@@ -4,10 +4,11 @@ namespace tilewright::test {
 
 std::vector<MutantFormat> mutantFormats() {
   return {
-      hloFormat(),    stablehloFormat(),   hloProtoFormat(), onnxFormat(),    onnxTextFormat(),
-      deviceFormat(), calibrationFormat(), tableFormat(),    programFormat(),
+      hloFormat(),      stablehloFormat(), hloProtoFormat(),    onnxFormat(),
+      onnxTextFormat(), deviceFormat(),    calibrationFormat(), tableFormat(),
+      programFormat(),  npyFormat(),       npzFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
-      planFormat(),   packFormat(),
+      planFormat(),     packFormat(),
 #endif
   };
 }

@@ -99,7 +99,7 @@ std::vector<BatchModel> batchModels(const ExploreArguments &options, const std::
   std::vector<BatchModel> models;
   auto failed = [&](const std::string &path, llvm::Error error) {
     batch.fail(path, std::move(error));
-    models.push_back({path, {}, {}, {}});
+    models.push_back({path, {}, {}, {}, {}});
   };
   for (const std::string &given : options.models) {
     llvm::Expected<std::vector<ModelFile>> files = modelFiles(given, options.choice);
@@ -107,15 +107,18 @@ std::vector<BatchModel> batchModels(const ExploreArguments &options, const std::
       failed(given, files.takeError());
       continue;
     }
-    for (const auto &[path, wanted] : *files) {
+    for (const auto &[path, wanted, sizes] : *files) {
       llvm::Expected<FileOfBatch> file = lookInto(path, wanted);
       if (!file) {
         failed(path, file.takeError());
         continue;
       }
       for (std::string &module : file->modules) {
-        BatchModel model{path, std::move(module), file->hash, {}};
-        model.key = fingerprint({model.name(), model.hash, keyed});
+        BatchModel model{path, std::move(module), sizes, file->hash, {}};
+        std::string dims;
+        for (const auto &[name, size] : sizes)
+          dims += fmt::format("{}={} ", name, size);
+        model.key = fingerprint({model.name(), model.hash, keyed, dims});
         models.push_back(std::move(model));
       }
     }
@@ -132,8 +135,9 @@ llvm::Expected<std::string> exploreFile(const BatchModel &model, size_t index, c
     return text.takeError();
   if (fingerprint({*text}) != model.hash)
     return makeError(DiagClass::BadInput, "{}: was changed while the batch ran", model.path);
-  llvm::Expected<Module> module = importBuffer(
-      std::make_shared<SourceBuffer>(modelName(model.path), std::move(*text)), model.module);
+  llvm::Expected<Module> module =
+      importBuffer(std::make_shared<SourceBuffer>(modelName(model.path), std::move(*text)),
+                   model.module, model.sizes);
   if (!module)
     return module.takeError();
   Progress progress("explored kernels");

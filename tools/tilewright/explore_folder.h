@@ -15,8 +15,9 @@ namespace tilewright::cli {
 struct BatchModel {
   std::string path;
   std::string module; ///< of the file; empty: it holds no other
-  std::string hash;   ///< of the file's text
-  std::string key; ///< a hash of all that its result depends on; empty where it could not be read
+  DimSizes sizes;
+  std::string hash; ///< of the file's text
+  std::string key;  ///< a hash of all that its result depends on; empty where it could not be read
 
   std::string name() const {
     return module.empty() ? modelName(path) : modelName(path) + "#" + module;

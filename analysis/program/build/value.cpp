@@ -3,8 +3,8 @@
 #include "analysis/support/diag.h"
 #include "analysis/tiling/element_work.h"
 
-#include <bit>
 #include <algorithm>
+#include <bit>
 
 namespace tilewright::program {
 
