@@ -177,6 +177,8 @@ std::optional<AssumedWork> assumedWork(const Module &module, const Graph &graph,
     return raggedDotWork(module, graph, id, pricing);
   case Opcode::ScaledDot:
     return scaledDotWork(module, graph, id, pricing.device);
+  case Opcode::CustomCall:
+    return blockScaledCallWork(graph, op, pricing.device);
   case Opcode::Fusion:
     if (std::optional<AssumedWork> work = workInFusion(module, graph, op, pricing))
       return work;

@@ -50,6 +50,10 @@ std::optional<AssumedWork> raggedDotWork(const Module &module, const Graph &grap
                                          const Pricing &pricing);
 std::optional<AssumedWork> scaledDotWork(const Module &module, const Graph &graph, OpId op,
                                          const Device &device);
+/// A call of XLA's __op$block_scaled_dot: [b, m, k] by [b, n, k], the scales of both, of which 16
+/// or 32 elements along k share one, and one of all where there is a fifth operand.
+std::optional<AssumedWork> blockScaledCallWork(const Graph &graph, const Op &op,
+                                               const Device &device);
 /// Nothing, too, where the device's description has no link.
 std::optional<AssumedWork> collectiveWork(const Module &module, const Graph &graph, OpId op,
                                           const Device &device);

@@ -133,6 +133,28 @@ std::optional<AssumedWork> raggedDotWork(const Module &module, const Graph &grap
   return work;
 }
 
+namespace {
+
+/// What so many FLOPs of operands of these types take, their scales being read once.
+void addScaledProduct(AssumedWork &work, int64_t flops, DType lhs, DType rhs,
+                      const Device &device) {
+  // The narrowest type that the tensor cores take and that holds both operands.
+  const unsigned bits = std::max(bitWidth(lhs), bitWidth(rhs));
+  DType type = DType::F4E2M1FN;
+  if (bits > 4 || device.tensorFlopsPerClock(type) == 0)
+    type = DType::F8E4M3FN;
+  if (bits > 8 || device.tensorFlopsPerClock(type) == 0)
+    type = DType::BF16;
+  work.flops = static_cast<double>(flops);
+  work.leastNs = work.flops / (productShare * device.peakFlops(type, true));
+  work.sigmaLn = bitWidth(type) == bits ? 0.5 : 0.7; // widened operands are converted, too
+  work.text = fmt::format("{} FLOPs at {:.0f} % of the peak of {}{}; its scales are read once",
+                          flops, 100 * productShare, toString(type),
+                          bitWidth(type) == bits ? "" : ", as its tensor cores take none narrower");
+}
+
+} // namespace
+
 std::optional<AssumedWork> scaledDotWork(const Module &module, const Graph &graph, OpId id,
                                          const Device &device) {
   const Op &op = graph.op(id);
@@ -140,21 +162,34 @@ std::optional<AssumedWork> scaledDotWork(const Module &module, const Graph &grap
   const OpCost cost = opCost(module, graph, id);
   if (!work || !cost.isCounted || op.operands.size() < 2)
     return std::nullopt;
-  // The narrowest type that the tensor cores take and that holds both operands.
-  const unsigned bits = std::max(bitWidth(graph.op(op.operands[0]).shape.dtype),
-                                 bitWidth(graph.op(op.operands[1]).shape.dtype));
-  DType type = DType::F4E2M1FN;
-  if (bits > 4 || device.tensorFlopsPerClock(type) == 0)
-    type = DType::F8E4M3FN;
-  if (bits > 8 || device.tensorFlopsPerClock(type) == 0)
-    type = DType::BF16;
-  work->flops = static_cast<double>(cost.flops);
-  work->leastNs = work->flops / (productShare * device.peakFlops(type, true));
-  work->sigmaLn = bitWidth(type) == bits ? 0.5 : 0.7; // widened operands are converted, too
-  work->text =
-      fmt::format("{} FLOPs at {:.0f} % of the peak of {}{}; its scales are read once", cost.flops,
-                  100 * productShare, toString(type),
-                  bitWidth(type) == bits ? "" : ", as its tensor cores take none narrower");
+  addScaledProduct(*work, cost.flops, graph.op(op.operands[0]).shape.dtype,
+                   graph.op(op.operands[1]).shape.dtype, device);
+  return work;
+}
+
+std::optional<AssumedWork> blockScaledCallWork(const Graph &graph, const Op &op,
+                                               const Device &device) {
+  if (op.attrs.customCallTarget != "__op$block_scaled_dot" || op.operands.size() < 4 ||
+      op.shape.isTuple)
+    return std::nullopt;
+  auto shapeOf = [&](size_t i) -> const Shape & { return graph.op(op.operands[i]).shape; };
+  const std::vector<int64_t> &lhs = shapeOf(0).dims, &scales = shapeOf(2).dims;
+  const std::optional<int64_t> elements = op.shape.elementCount();
+  std::optional<AssumedWork> work = onePass(graph, op);
+  if (!work || !elements || lhs.empty() || scales.size() != lhs.size() || scales.back() < 1 ||
+      lhs.back() < 1)
+    return std::nullopt;
+  const std::optional<int64_t> flops = checkedMul(checkedMul(elements, lhs.back()), int64_t(2));
+  if (!flops)
+    return std::nullopt;
+  addScaledProduct(*work, *flops, shapeOf(0).dtype, shapeOf(1).dtype, device);
+  // Scales may be padded to whole tiles of their own: 16 or 32 elements share one, whatever the
+  // quotient is.
+  const int64_t block = lhs.back() / scales.back() >= 24 ? 32 : 16;
+  const bool isPadded = scales.back() * block > lhs.back() ||
+                        (scales.size() > 1 && scales[scales.size() - 2] > lhs[lhs.size() - 2]);
+  work->text += fmt::format("; blocks of {}{}{}", block, isPadded ? ", scales with padding" : "",
+                            op.operands.size() > 4 ? ", and a scale of all" : "");
   return work;
 }
 

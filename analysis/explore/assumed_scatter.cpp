@@ -59,18 +59,16 @@ std::optional<AssumedWork> scatterWork(const Graph &graph, const Op &op, const D
   const double inRun = runBytes(op, result, update);
   const double run = std::max(1.0, inRun / sectorBytes); // sectors of one index
   const double atomics = std::max(1.0, updated / inRun * run);
-  const double slices =
-      std::max(1.0, device.l2Bandwidth / (sliceBytesPerClock * device.smClock));
+  const double slices = std::max(1.0, device.l2Bandwidth / (sliceBytesPerClock * device.smClock));
   const double sectors = std::max(1.0, static_cast<double>(*bytes) / sectorBytes);
-  auto timeNs = [&](double places) {
-    return atomics / std::min(slices, places) / device.smClock;
-  };
+  auto timeNs = [&](double places) { return atomics / std::min(slices, places) / device.smClock; };
   work->leastNs = timeNs(sectors);
   work->sigmaLn = 0.7; // which indices meet is known at run time only
-  work->text = fmt::format("the operand is copied, then {:.4g} atomics on sectors of 32 bytes, over "
-                           "{:.4g} of which they are taken to spread; if all indices are one, they "
-                           "take {:.3g} us",
-                           atomics, sectors, timeNs(run) / 1e3);
+  work->text =
+      fmt::format("the operand is copied, then {:.4g} atomics on sectors of 32 bytes, over "
+                  "{:.4g} of which they are taken to spread; if all indices are one, they "
+                  "take {:.3g} us",
+                  atomics, sectors, timeNs(run) / 1e3);
   return work;
 }
 

@@ -203,6 +203,30 @@ TEST(Assumed, ScaledProductsTakeTheNarrowestTypeOfTheDevice) {
   EXPECT_GT(h100.sigmaLn, b200.sigmaLn);
 }
 
+TEST(Assumed, BlockScaledCallsAreProductsOfTheirElements) {
+  auto call = [](const std::string &scales, const std::string &more) {
+    return rowOf(fmt::format("a = f4e2m1fn[1,4096,4096] parameter(0)\n"
+                             "b = f4e2m1fn[1,4096,4096] parameter(1)\n"
+                             "sa = {0} parameter(2)\nsb = {0} parameter(3)\n"
+                             "g = f32[] parameter(4)\n"
+                             "ROOT d = bf16[1,4096,4096] custom-call(a, b, sa, sb{1}), "
+                             "custom_call_target=\"__op$block_scaled_dot\"",
+                             scales, more),
+                 deviceNamed("b200"));
+  };
+  const AssumedOp nv = call("f8e4m3fn[1,4096,256]", ", g"), mx = call("f8e8m0fnu[1,4096,128]", ""),
+                  padded = call("f8e8m0fnu[1,4224,132]", "");
+  EXPECT_EQ(nv.flops, 137438953472);
+  EXPECT_EQ(nv.timeNs, mx.timeNs);
+  EXPECT_GT(mx.timeNs, 15e3);
+  EXPECT_NE(nv.reason.find("blocks of 16, and a scale of all"), std::string::npos) << nv.reason;
+  EXPECT_NE(mx.reason.find("blocks of 32"), std::string::npos) << mx.reason;
+  EXPECT_EQ(mx.reason.find("padding"), std::string::npos) << mx.reason;
+  EXPECT_NE(padded.reason.find("blocks of 32, scales with padding"), std::string::npos)
+      << padded.reason;
+  EXPECT_EQ(padded.readBytes - mx.readBytes, 2 * (4224 * 132 - 4096 * 128));
+}
+
 TEST(Assumed, ScattersWithoutATilingAreAtomics) {
   auto histogram = [](int64_t bins, const std::string &attributes) {
     return rowOf(fmt::format("x = f32[{0}] parameter(0)\ni = s32[16777216,1] parameter(1)\n"

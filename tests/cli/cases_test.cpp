@@ -199,7 +199,8 @@ TEST(Cases, AnAllGatherIsItsOwnRow) {
   EXPECT_EQ(model["kernels"].size(), 1u);
   ASSERT_EQ(namesIn(model["assumed"]), Names{"all"});
   const Json &row = model["assumed"][0];
-  EXPECT_EQ(row["bytes"], 65536 + 524288);
+  EXPECT_EQ(row["read_bytes"], 65536);
+  EXPECT_EQ(row["written_bytes"], 524288);
   EXPECT_EQ(row["link_bytes"], 458752);
 }
 

@@ -29,8 +29,20 @@ MutantFormat numpyFormatOf(const char *name) {
     format.originals.push_back(std::move(*bytes));
   else
     llvm::consumeError(bytes.takeError());
-  format.words = {"'<f8'", "'>i4'", "'|b1'",   "'<V2'",     "'|O'", "True",  "()", "(0,)",
-                  "(-1,)", "(2,)",  "(4294967296, 4294967296)", "PK\x01\x02", "\x93NUMPY", "}\n"};
+  format.words = {"'<f8'",
+                  "'>i4'",
+                  "'|b1'",
+                  "'<V2'",
+                  "'|O'",
+                  "True",
+                  "()",
+                  "(0,)",
+                  "(-1,)",
+                  "(2,)",
+                  "(4294967296, 4294967296)",
+                  "PK\x01\x02",
+                  "\x93NUMPY",
+                  "}\n"};
   format.read = readArrays;
   return format;
 }
