@@ -162,13 +162,18 @@ std::vector<std::string> moduleNames(std::span<const Module> modules) {
 
 namespace {
 
-llvm::Expected<std::vector<Module>> modulesOf(ModelFormat format,
-                                              std::shared_ptr<const SourceBuffer> source) {
+llvm::Expected<std::vector<Module>>
+modulesOf(ModelFormat format, std::shared_ptr<const SourceBuffer> source, const DimSizes &sizes) {
+  const bool isOnnx = format == ModelFormat::Onnx || format == ModelFormat::OnnxText;
+  if (!isOnnx && !sizes.empty())
+    return makeError(diagAt(*source, {},
+                            fmt::format("there is no dim '{}': dims of ONNX's inputs have names",
+                                        excerpt(sizes.begin()->first))));
   if (format == ModelFormat::Mlir)
     return parseStableHloModules(std::move(source));
-  if (format != ModelFormat::Onnx && format != ModelFormat::OnnxText)
+  if (!isOnnx)
     return parseHloModules(std::move(source));
-  llvm::Expected<Module> module = parseOnnx(std::move(source));
+  llvm::Expected<Module> module = parseOnnx(std::move(source), {}, sizes);
   if (!module)
     return module.takeError();
   std::vector<Module> modules;
@@ -179,7 +184,7 @@ llvm::Expected<std::vector<Module>> modulesOf(ModelFormat format,
 } // namespace
 
 llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBuffer> source,
-                                                  std::string_view name) {
+                                                  std::string_view name, const DimSizes &sizes) {
   const ModelFormat format = detectFormat(source->text());
   if (llvm::Error error = checkFormat(*source, format))
     return error;
@@ -189,7 +194,7 @@ llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBu
       return text.takeError();
     source = std::make_shared<const SourceBuffer>(source->name() + " (as text)", std::move(*text));
   }
-  llvm::Expected<std::vector<Module>> modules = modulesOf(format, source);
+  llvm::Expected<std::vector<Module>> modules = modulesOf(format, source, sizes);
   if (!modules)
     return modules.takeError();
   if (!name.empty()) {
@@ -210,8 +215,8 @@ llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBu
 }
 
 llvm::Expected<Module> importBuffer(std::shared_ptr<const SourceBuffer> source,
-                                    std::string_view name) {
-  llvm::Expected<std::vector<Module>> modules = importModules(source, name);
+                                    std::string_view name, const DimSizes &sizes) {
+  llvm::Expected<std::vector<Module>> modules = importModules(source, name, sizes);
   if (!modules)
     return modules.takeError();
   if (modules->size() > 1)

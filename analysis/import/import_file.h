@@ -5,6 +5,7 @@
 
 #include "llvm/Support/Error.h"
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,9 @@ enum class ModelFormat {
   Empty
 };
 
+/// How large the dims are that a file leaves open, by their names there (onnx/onnx_import.h).
+using DimSizes = std::map<std::string, int64_t>;
+
 /// The format by content; file names don't count.
 ModelFormat detectFormat(std::string_view bytes);
 
@@ -35,13 +39,15 @@ ModelFormat detectFormat(std::string_view bytes);
 /// be the only one.
 llvm::Expected<Module> importFile(const std::string &path, std::string_view module = {});
 
-/// The same for text in memory; errors name `source->name()`.
+/// The same for text in memory; errors name `source->name()`. BadInput where `sizes` has a name
+/// that is no open dim's.
 llvm::Expected<Module> importBuffer(std::shared_ptr<const SourceBuffer> source,
-                                    std::string_view module = {});
+                                    std::string_view module = {}, const DimSizes &sizes = {});
 
 /// All modules of a text, at least one, or with a name that one.
 llvm::Expected<std::vector<Module>> importModules(std::shared_ptr<const SourceBuffer> source,
-                                                  std::string_view module = {});
+                                                  std::string_view module = {},
+                                                  const DimSizes &sizes = {});
 
 /// What the modules of one file are called, each in its own way: by their names, a name's second
 /// occurrence with ".2" behind it and so on; "module" where there is no name.

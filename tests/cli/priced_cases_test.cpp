@@ -1,5 +1,6 @@
 // Cases that other tools price wrong: predicted times within what bytes and FLOPs allow, and the
 // same answer from every command.
+#include "analysis/support/diag.h"
 #include "tests/cli/run_json.h"
 
 #include <cmath>
@@ -138,6 +139,70 @@ TEST(PricedCases, SumsUnderAReshapedOrTransposedRoot) {
       runJson({"tile", "tests/cases/82b-normalise-and-flatten.hlo.txt", "--device", "h100-sxm",
                "--tile", "t0=1,t1=512,r0=1024,warps=8,stages=1", "--price"});
   EXPECT_NEAR(tile["price"]["bytes"]["l2"].get<double>() / (1 << 30), 33.5, 0.3);
+}
+
+/// Groups that end inside a tile: priced once, not once a group; and their tiles can be asked for.
+TEST(PricedCases, RaggedDotsArePricedByTheRowsOfTheirTiles) {
+  const Json model = pricedCase("58-groups-that-end-inside-a-tile"),
+             large = pricedCase("58b-sixteen-experts-of-4096");
+  ASSERT_EQ(model["assumed"].size(), 1u) << model["unsupported"];
+  EXPECT_EQ(model["assumed"][0]["flops"], 78643200);
+  ASSERT_EQ(large["assumed"].size(), 1u);
+  EXPECT_EQ(large["assumed"][0]["flops"], 137438953472);
+  EXPECT_GE(microseconds(large), 170); // its 512 MiB of weights alone
+  EXPECT_LE(microseconds(large), 250);
+  const Json tile =
+      runJson({"tile", "tests/cases/58-groups-that-end-inside-a-tile.hlo.txt", "--tile", "64,32"});
+  EXPECT_EQ(tile["feasible"], "yes");
+  EXPECT_TRUE(hasNote(tile, "5 tiles of 64 rows")) << tile["notes"];
+  EXPECT_TRUE(hasNote(tile, "6.19 are expected, 7 at worst")) << tile["notes"];
+  EXPECT_NE(tile.dump().find("which part belongs to which group is in %n"), std::string::npos);
+}
+
+/// 2 · 7/8 of 100 MB over each link: of 50 GB/s, and of the device's own.
+TEST(PricedCases, AnAllReduceTakesWhatItsLinkTakes) {
+  const char *file = "70-hundred-megabytes-on-eight";
+  const Json nvlink = pricedCase(file);
+  ASSERT_EQ(nvlink["assumed"].size(), 1u) << nvlink["unsupported"];
+  EXPECT_EQ(nvlink["assumed"][0]["link_bytes"], 175000000);
+  EXPECT_NEAR(nvlink["assumed"][0]["time_ns"].get<double>(), 175e6 / 450 + 14 * 1900, 1);
+  llvm::Expected<std::string> device = readFile("datasets/devices/h100-sxm.json");
+  ASSERT_TRUE(bool(device));
+  TemporaryFolder folder;
+  Json slow = Json::parse(*device), none = slow;
+  slow["link_bandwidth"]["value"] = 50;
+  none.erase("link_bandwidth");
+  none.erase("link_latency");
+  const Json atFifty = pricedCase(file, {"--device", folder.write("slow.json", slow.dump())});
+  EXPECT_NEAR(atFifty["assumed"][0]["time_ns"].get<double>(), 3.5e6, 0.05e6);
+  const Json unlinked = pricedCase(file, {"--device", folder.write("none.json", none.dump())});
+  ASSERT_EQ(unlinked["unsupported"].size(), 1u);
+  EXPECT_EQ(unlinked["unsupported"][0]["link_bytes"], 175000000);
+  EXPECT_NE(unlinked["unsupported"][0]["reason"].get<std::string>().find("no link_bandwidth"),
+            std::string::npos);
+}
+
+/// Factors that all elements share commute with the product, which is one of 8-bit floats.
+TEST(PricedCases, ScaledEightBitProductsAreEightBitProducts) {
+  const Json bare = pricedCase("76b-eight-bit-product-bare");
+  for (const char *name : {"76-eight-bit-product-with-scales", "76c-as-one-fusion"}) {
+    const Json model = pricedCase(name);
+    ASSERT_EQ(model["kernels"].size(), 1u) << name;
+    EXPECT_EQ(model["kernels"][0]["flops"].get<int64_t>() / 137438953472, 1) << name;
+    EXPECT_TRUE(hasNote(model["kernels"][0], "8-bit floats")) << name;
+    EXPECT_GE(microseconds(model), 69) << name;
+    EXPECT_LE(microseconds(model), 1.1 * microseconds(bare)) << name;
+  }
+}
+
+TEST(PricedCases, BlockScaledProductsHaveAPriceAndASpread) {
+  const Json model = pricedCase("77-four-bit-blocks-with-scales", {"--device", "b200"});
+  ASSERT_EQ(model["assumed"].size(), 1u) << model["unsupported"];
+  const Json &row = model["assumed"][0];
+  EXPECT_GE(row["time_ns"].get<double>(), 15e3);
+  EXPECT_LE(row["time_ns"].get<double>(), 40e3);
+  EXPECT_GE(row["sigma_ln"].get<double>(), 0.5);
+  EXPECT_EQ(row["read_bytes"], 2 * (8388608 + 524288));
 }
 
 } // namespace tilewright::test

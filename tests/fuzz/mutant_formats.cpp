@@ -7,7 +7,7 @@ std::vector<MutantFormat> mutantFormats() {
       hloFormat(),         stablehloFormat(), hloProtoFormat(),
       onnxFormat(),        onnxTextFormat(),  deviceFormat(),
       calibrationFormat(), tableFormat(),     instructionTableFormat(),
-      programFormat(),
+      programFormat(),     npyFormat(),       npzFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
       planFormat(),        packFormat(),
 #endif

@@ -12,6 +12,8 @@ MutantFormat onnxFormat();      ///< the same of ONNX
 MutantFormat onnxTextFormat();
 /// What hloFormat() and stablehloFormat() do with a text.
 std::function<llvm::Error(const std::string &)> modelReader();
+MutantFormat npyFormat(); ///< arrays of numpy
+MutantFormat npzFormat();
 MutantFormat deviceFormat();
 MutantFormat calibrationFormat();
 MutantFormat tableFormat();            ///< measurements, as CSV

@@ -166,6 +166,8 @@ std::optional<AssumedWork> assumedWork(const Module &module, const Graph &graph,
     return scanWork(module, graph, id);
   case Opcode::ReduceWindow:
     return isCumulative(op) ? scanWork(module, graph, id) : passesWork(module, graph, op);
+  case Opcode::Scatter:
+    return scatterWork(graph, op, pricing.device);
   case Opcode::Fft:
     return fftWork(graph, op, pricing.device);
   case Opcode::Rng:
@@ -176,7 +178,9 @@ std::optional<AssumedWork> assumedWork(const Module &module, const Graph &graph,
   case Opcode::ScaledDot:
     return scaledDotWork(module, graph, id, pricing.device);
   case Opcode::CustomCall:
-    return libraryCallWork(graph, id, pricing.device);
+    if (std::optional<AssumedWork> work = libraryCallWork(graph, id, pricing.device))
+      return work;
+    return blockScaledCallWork(graph, op, pricing.device);
   case Opcode::Fusion:
     if (std::optional<AssumedWork> work = workInFusion(module, graph, op, pricing))
       return work;

@@ -43,6 +43,7 @@ std::optional<AssumedWork> sortWork(const Module &module, const Graph &graph, co
                                     const Device &device);
 std::optional<AssumedWork> topKWork(const Graph &graph, const Op &op, const Device &device);
 std::optional<AssumedWork> scanWork(const Module &module, const Graph &graph, OpId op);
+std::optional<AssumedWork> scatterWork(const Graph &graph, const Op &op, const Device &device);
 std::optional<AssumedWork> fftWork(const Graph &graph, const Op &op, const Device &device);
 std::optional<AssumedWork> randomBitsWork(const Op &op, const Device &device);
 std::optional<AssumedWork> raggedDotWork(const Module &module, const Graph &graph, OpId op,
@@ -51,9 +52,23 @@ std::optional<AssumedWork> scaledDotWork(const Module &module, const Graph &grap
                                          const Device &device);
 /// A call of cuBLAS or cuDNN.
 std::optional<AssumedWork> libraryCallWork(const Graph &graph, OpId id, const Device &device);
+/// A call of XLA's __op$block_scaled_dot: [b, m, k] by [b, n, k], the scales of both, of which 16
+/// or 32 elements along k share one, and one of all where there is a fifth operand.
+std::optional<AssumedWork> blockScaledCallWork(const Graph &graph, const Op &op,
+                                               const Device &device);
 /// Nothing, too, where the device's description has no link.
 std::optional<AssumedWork> collectiveWork(const Module &module, const Graph &graph, OpId op,
                                           const Device &device);
+
+/// Rows of a ragged dot's groups in tiles of so many, none of which holds rows of two groups.
+struct GroupedRows {
+  int64_t groups = 0;
+  int64_t given = 0;
+  int64_t expected = 0; ///< the last tile of a group is half full on average
+  int64_t worst = 0;    ///< it holds a single row
+};
+/// Nothing where the ragged dim is no dim of the result.
+std::optional<GroupedRows> groupedRows(const Graph &graph, const Op &op, int64_t tileRows);
 
 /// All operands read once, all results written once; nothing where a size is not known.
 std::optional<AssumedWork> onePass(const Graph &graph, const Op &op);

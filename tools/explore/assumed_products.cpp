@@ -91,48 +91,69 @@ DenseProduct denseProduct(const Graph &graph, const Op &op) {
 
 } // namespace
 
+std::optional<GroupedRows> groupedRows(const Graph &graph, const Op &op, int64_t tile) {
+  const std::optional<RaggedDims> ragged = raggedDims(op);
+  const std::vector<int64_t> &sizes = graph.op(op.operands[2]).shape.dims;
+  if (!ragged || ragged->mode != RaggedDims::Mode::Free || sizes.empty() || sizes.back() < 1)
+    return std::nullopt;
+  GroupedRows rows;
+  rows.groups = sizes.back();
+  rows.given = denseProduct(graph, op).m;
+  const int64_t busy = std::min(rows.groups, rows.given);
+  rows.expected = rows.given + busy * (tile / 2);
+  rows.worst = rows.given + busy * (tile - 1);
+  return rows;
+}
+
 std::optional<AssumedWork> raggedDotWork(const Module &module, const Graph &graph, OpId id,
                                          const Pricing &pricing) {
   const Op &op = graph.op(id);
   std::optional<AssumedWork> work = onePass(graph, op);
   const std::optional<RaggedDims> ragged = raggedDims(op);
   const OpCost cost = opCost(module, graph, id);
-  const std::optional<int64_t> groups =
-      graph.op(op.operands[2]).shape.dims.empty()
-          ? std::nullopt
-          : std::optional(graph.op(op.operands[2]).shape.dims.back());
-  if (!work || !ragged || !cost.isCounted || cost.flops == 0 || !groups || *groups < 1)
+  if (!work || !ragged || !cost.isCounted || cost.flops == 0 ||
+      graph.op(op.operands[2]).shape.elementCount().value_or(0) < 1)
     return std::nullopt;
   DenseProduct product = denseProduct(graph, op);
   work->flops = static_cast<double>(cost.flops);
-  int64_t issued = 0, worst = 0, given = 0;
-  switch (ragged->mode) {
-  case RaggedDims::Mode::Free: {
-    // Each group's matrix is one of the dense product's.
-    product.n /= *groups;
-    given = product.m;
-    // The last tile of a group is half full on average, and holds one row at worst.
-    const int64_t busy = std::min(*groups, product.m);
-    issued = product.m + busy * (tileRows / 2);
-    worst = product.m + busy * (tileRows - 1);
-    product.m = issued;
-    break;
-  }
-  case RaggedDims::Mode::Contracting:
-  case RaggedDims::Mode::Batch:
-    break;
+  const std::optional<GroupedRows> rows = groupedRows(graph, op, tileRows);
+  if (rows) { // each group's matrix is one of the dense product's
+    product.n /= rows->groups;
+    product.m = rows->expected;
   }
   const std::optional<double> dense = timeOf(product, pricing);
   if (!dense)
     return std::nullopt;
   work->leastNs = *dense;
   work->text = fmt::format("{} FLOPs, priced as a dense product", cost.flops);
-  if (ragged->mode == RaggedDims::Mode::Free)
+  if (rows)
     work->text += fmt::format(" of {} rows: tiles of {} over {} groups of unknown sizes, {} rows "
                               "given and {} at worst; all groups' matrices are read",
-                              issued, tileRows, *groups, given, worst);
+                              rows->expected, tileRows, rows->groups, rows->given, rows->worst);
   return work;
 }
+
+namespace {
+
+/// What so many FLOPs of operands of these types take, their scales being read once.
+void addScaledProduct(AssumedWork &work, int64_t flops, DType lhs, DType rhs,
+                      const Device &device) {
+  // The narrowest type that the tensor cores take and that holds both operands.
+  const unsigned bits = std::max(bitWidth(lhs), bitWidth(rhs));
+  DType type = DType::F4E2M1FN;
+  if (bits > 4 || device.tensorFlopsPerClock(type) == 0)
+    type = DType::F8E4M3FN;
+  if (bits > 8 || device.tensorFlopsPerClock(type) == 0)
+    type = DType::BF16;
+  work.flops = static_cast<double>(flops);
+  work.leastNs = work.flops / (productShare * device.peakFlops(type, true));
+  work.sigmaLn = bitWidth(type) == bits ? 0.5 : 0.7; // widened operands are converted, too
+  work.text = fmt::format("{} FLOPs at {:.0f} % of the peak of {}{}; its scales are read once",
+                          flops, 100 * productShare, toString(type),
+                          bitWidth(type) == bits ? "" : ", as its tensor cores take none narrower");
+}
+
+} // namespace
 
 std::optional<AssumedWork> scaledDotWork(const Module &module, const Graph &graph, OpId id,
                                          const Device &device) {
@@ -141,21 +162,34 @@ std::optional<AssumedWork> scaledDotWork(const Module &module, const Graph &grap
   const OpCost cost = opCost(module, graph, id);
   if (!work || !cost.isCounted || op.operands.size() < 2)
     return std::nullopt;
-  // The narrowest type that the tensor cores take and that holds both operands.
-  const unsigned bits = std::max(bitWidth(graph.op(op.operands[0]).shape.dtype),
-                                 bitWidth(graph.op(op.operands[1]).shape.dtype));
-  DType type = DType::F4E2M1FN;
-  if (bits > 4 || device.tensorFlopsPerClock(type) == 0)
-    type = DType::F8E4M3FN;
-  if (bits > 8 || device.tensorFlopsPerClock(type) == 0)
-    type = DType::BF16;
-  work->flops = static_cast<double>(cost.flops);
-  work->leastNs = work->flops / (productShare * device.peakFlops(type, true));
-  work->sigmaLn = bitWidth(type) == bits ? 0.5 : 0.7; // widened operands are converted, too
-  work->text =
-      fmt::format("{} FLOPs at {:.0f} % of the peak of {}{}; its scales are read once", cost.flops,
-                  100 * productShare, toString(type),
-                  bitWidth(type) == bits ? "" : ", as its tensor cores take none narrower");
+  addScaledProduct(*work, cost.flops, graph.op(op.operands[0]).shape.dtype,
+                   graph.op(op.operands[1]).shape.dtype, device);
+  return work;
+}
+
+std::optional<AssumedWork> blockScaledCallWork(const Graph &graph, const Op &op,
+                                               const Device &device) {
+  if (op.attrs.customCallTarget != "__op$block_scaled_dot" || op.operands.size() < 4 ||
+      op.shape.isTuple)
+    return std::nullopt;
+  auto shapeOf = [&](size_t i) -> const Shape & { return graph.op(op.operands[i]).shape; };
+  const std::vector<int64_t> &lhs = shapeOf(0).dims, &scales = shapeOf(2).dims;
+  const std::optional<int64_t> elements = op.shape.elementCount();
+  std::optional<AssumedWork> work = onePass(graph, op);
+  if (!work || !elements || lhs.empty() || scales.size() != lhs.size() || scales.back() < 1 ||
+      lhs.back() < 1)
+    return std::nullopt;
+  const std::optional<int64_t> flops = checkedMul(checkedMul(elements, lhs.back()), int64_t(2));
+  if (!flops)
+    return std::nullopt;
+  addScaledProduct(*work, *flops, shapeOf(0).dtype, shapeOf(1).dtype, device);
+  // Scales may be padded to whole tiles of their own: 16 or 32 elements share one, whatever the
+  // quotient is.
+  const int64_t block = lhs.back() / scales.back() >= 24 ? 32 : 16;
+  const bool isPadded = scales.back() * block > lhs.back() ||
+                        (scales.size() > 1 && scales[scales.size() - 2] > lhs[lhs.size() - 2]);
+  work->text += fmt::format("; blocks of {}{}{}", block, isPadded ? ", scales with padding" : "",
+                            op.operands.size() > 4 ? ", and a scale of all" : "");
   return work;
 }
 

@@ -32,6 +32,18 @@ add { a = f32[] parameter(0)
 
 Device deviceNamed(const char *name) { return llvm::cantFail(loadDevice(name)); }
 
+/// An H100 with such a link; with none where the bandwidth is 0.
+Device linkedDevice(double bandwidth, double latencyNs = 2000) {
+  Device device = deviceNamed("h100-sxm");
+  std::erase_if(device.numbers,
+                [](const DeviceNumber &number) { return number.key.starts_with("link_"); });
+  if (bandwidth > 0)
+    device.numbers.push_back({"link_bandwidth", "GB/s", "", bandwidth, "a test"});
+  if (latencyNs != 2000)
+    device.numbers.push_back({"link_latency", "ns", "", latencyNs, "a test"});
+  return device;
+}
+
 ExploredModel exploredEntry(const std::string &entry,
                             const Device &device = deviceNamed("h100-sxm")) {
   const Module module = parseVerified(computations + ("ENTRY main {\n" + entry + "\n}\n"));
@@ -191,18 +203,60 @@ TEST(Assumed, ScaledProductsTakeTheNarrowestTypeOfTheDevice) {
   EXPECT_GT(h100.sigmaLn, b200.sigmaLn);
 }
 
+TEST(Assumed, BlockScaledCallsAreProductsOfTheirElements) {
+  auto call = [](const std::string &scales, const std::string &more) {
+    return rowOf(fmt::format("a = f4e2m1fn[1,4096,4096] parameter(0)\n"
+                             "b = f4e2m1fn[1,4096,4096] parameter(1)\n"
+                             "sa = {0} parameter(2)\nsb = {0} parameter(3)\n"
+                             "g = f32[] parameter(4)\n"
+                             "ROOT d = bf16[1,4096,4096] custom-call(a, b, sa, sb{1}), "
+                             "custom_call_target=\"__op$block_scaled_dot\"",
+                             scales, more),
+                 deviceNamed("b200"));
+  };
+  const AssumedOp nv = call("f8e4m3fn[1,4096,256]", ", g"), mx = call("f8e8m0fnu[1,4096,128]", ""),
+                  padded = call("f8e8m0fnu[1,4224,132]", "");
+  EXPECT_EQ(nv.flops, 137438953472);
+  EXPECT_EQ(nv.timeNs, mx.timeNs);
+  EXPECT_GT(mx.timeNs, 15e3);
+  EXPECT_NE(nv.reason.find("blocks of 16, and a scale of all"), std::string::npos) << nv.reason;
+  EXPECT_NE(mx.reason.find("blocks of 32"), std::string::npos) << mx.reason;
+  EXPECT_EQ(mx.reason.find("padding"), std::string::npos) << mx.reason;
+  EXPECT_NE(padded.reason.find("blocks of 32, scales with padding"), std::string::npos)
+      << padded.reason;
+  EXPECT_EQ(padded.readBytes - mx.readBytes, 2 * (4224 * 132 - 4096 * 128));
+}
+
+TEST(Assumed, ScattersWithoutATilingAreAtomics) {
+  auto histogram = [](int64_t bins, const std::string &attributes) {
+    return rowOf(fmt::format("x = f32[{0}] parameter(0)\ni = s32[16777216,1] parameter(1)\n"
+                             "u = f32[16777216] parameter(2)\n"
+                             "ROOT y = f32[{0}] scatter(x, i, u), update_window_dims={{}}, "
+                             "inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, "
+                             "index_vector_dim=1{1}, to_apply=add",
+                             bins, attributes));
+  };
+  const AssumedOp few = histogram(8, ""), some = histogram(256, ""), many = histogram(1 << 20, "");
+  // All in one sector: one atomic a clock of 1.98 GHz. In 32 sectors, 32 at once.
+  EXPECT_NEAR(few.timeNs, 16777216 / 1.98, 1);
+  EXPECT_NEAR(some.timeNs, few.timeNs / 32, 1);
+  EXPECT_LT(many.timeNs, some.timeNs);
+  EXPECT_GT(many.timeNs, 2 * 4 * 16777216 / 3352.0); // indices and updates come from DRAM
+  EXPECT_GE(few.sigmaLn, 0.7);
+  // Indices that never meet need no atomics.
+  EXPECT_LT(histogram(8, ", unique_indices=true").timeNs, few.timeNs / 10);
+}
+
 TEST(Assumed, CollectivesTakeWhatTheirLinkTakes) {
   const std::string text = "g = f32[25000000] parameter(0)\n"
                            "ROOT s = f32[25000000] all-reduce(g), "
                            "replica_groups={{0,1,2,3,4,5,6,7}}, to_apply=add";
-  const ExploredModel without = exploredEntry(text);
+  const ExploredModel without = exploredEntry(text, linkedDevice(0));
   ASSERT_EQ(without.unsupported.size(), 1u);
   EXPECT_EQ(without.unsupported[0].linkBytes, 175000000);
   EXPECT_NE(without.unsupported[0].reason.find("no link_bandwidth"), std::string::npos);
 
-  Device device = deviceNamed("h100-sxm");
-  device.numbers.push_back({"link_bandwidth", "GB/s", "", 50, "a test"});
-  device.numbers.push_back({"link_latency", "ns", "", 1000, "a test"});
+  const Device device = linkedDevice(50, 1000);
   const AssumedOp ring = rowOf(text, device);
   EXPECT_DOUBLE_EQ(ring.timeNs, 3.5e6 + 14 * 1000);
   EXPECT_EQ(ring.linkBytes, 175000000);
@@ -214,13 +268,11 @@ TEST(Assumed, CollectivesTakeWhatTheirLinkTakes) {
 }
 
 TEST(Assumed, TheDoneOfACollectiveTakesNoTime) {
-  Device device = deviceNamed("h100-sxm");
-  device.numbers.push_back({"link_bandwidth", "GB/s", "", 50, "a test"});
   const ExploredModel model =
       exploredEntry("g = f32[1024] parameter(0)\n"
                     "s = f32[1024] all-reduce-start(g), replica_groups={{0,1}}, to_apply=add\n"
                     "ROOT d = f32[1024] all-reduce-done(s)",
-                    device);
+                    linkedDevice(50));
   EXPECT_TRUE(model.isComplete());
   ASSERT_EQ(model.assumed.size(), 2u);
   EXPECT_GT(model.assumed[0].timeNs, 0);
@@ -238,6 +290,7 @@ TEST(Assumed, FactorisationsAreListedWithTheirWork) {
 TEST(DeviceLinks, AreNoPartOfTheDigest) {
   const std::string text = R"(, "link_bandwidth": {"value": 450, "unit": "GB/s", "source": "s"}})";
   std::string plain = llvm::cantFail(readFile("datasets/devices/l4.json"));
+  plain = plain.substr(0, plain.find(",\n  \"link_bandwidth\"")) + "}";
   std::string linked = plain;
   linked.replace(linked.rfind('}'), std::string::npos, text);
   const Device a = llvm::cantFail(parseDevice("a", plain));
@@ -247,4 +300,14 @@ TEST(DeviceLinks, AreNoPartOfTheDigest) {
   ASSERT_TRUE(linkOf(b));
   EXPECT_EQ(linkOf(b)->bandwidth, 450);
   EXPECT_EQ(linkOf(b)->latencyNs, 2000);
+}
+
+TEST(DeviceLinks, AreKnownOfTheBundledDevices) {
+  for (const std::string &name : deviceNames("datasets/devices")) {
+    const std::optional<DeviceLink> link = linkOf(deviceNamed(name.c_str()));
+    ASSERT_TRUE(link) << name;
+    EXPECT_GE(link->bandwidth, 32) << name;
+    EXPECT_LE(link->bandwidth, 900) << name;
+    EXPECT_GE(link->latencyNs, 1000) << name;
+  }
 }

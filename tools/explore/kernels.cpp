@@ -1,5 +1,6 @@
 #include "tools/explore/kernels.h"
 
+#include "analysis/ir/run_time_extents.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/code_constraints.h"
 #include "tools/explore/in_place.h"
@@ -381,6 +382,28 @@ llvm::Expected<TiledKernel> tileKernel(const Module &module, const KernelSource 
   addCodeConstraints(module.graph(source.graph), *tiled);
   result.tiled = std::make_shared<const TiledGroup>(std::move(*tiled));
   return result;
+}
+
+llvm::Expected<KernelSource> findTiles(const Module &module, std::string_view name) {
+  llvm::Expected<KernelSource> kernel = findKernel(module, name);
+  if (kernel)
+    return kernel;
+  Diag diag = takeDiag(kernel.takeError());
+  const Graph &graph = module.entry();
+  const OpId id = name.empty() ? graph.root() : graph.find(name.substr(name.starts_with('%')));
+  if (diag.cls != DiagClass::Unsupported || !id.isValid())
+    return makeError(std::move(diag));
+  const Op &op = graph.op(id);
+  if (opClass(op.opcode) != OpClass::Structured || op.shape.isTuple ||
+      runTimeExtentRefusal(graph, op))
+    return makeError(std::move(diag));
+  const OpId alone[] = {id};
+  llvm::Expected<Group> group = makeGroup(graph, alone, alone);
+  if (!group)
+    return group.takeError();
+  KernelSource source{op.name, kindOf(graph, *group), module.entryId, std::move(*group)};
+  source.notes.push_back("there is no kernel of it here; the tiles are those of its definition");
+  return source;
 }
 
 } // namespace tilewright

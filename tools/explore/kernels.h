@@ -37,6 +37,10 @@ llvm::Expected<KernelSource> findKernel(const Module &module, std::string_view n
 /// later ones read it.
 using KernelCut = std::vector<KernelGroup>;
 
+/// As findKernel(), but an op without a kernel that has tiles (a ragged dot, a sort, a scatter) is
+/// one alone, with a note that says so.
+llvm::Expected<KernelSource> findTiles(const Module &module, std::string_view name);
+
 /// The ways to take a dot's kernel apart: after the views of one or more operands, and after the
 /// last dot where what follows rearranges its result. A kernel of reductions whose results are
 /// rearranged: after all of them. None for other kernels. Following a transpose

@@ -63,7 +63,12 @@ std::optional<AssumedOp> assumedRow(const Module &module, GraphId id, const OpRe
     return std::nullopt;
   AssumedOp row;
   row.op = graph.op(entry.op).name;
-  row.reason = fmt::format("{}; {}", entry.reason, work->text);
+  const Op &op = graph.op(entry.op);
+  const std::string why =
+      op.opcode == Opcode::CustomCall
+          ? fmt::format("custom-call {}: a library's kernel", op.attrs.customCallTarget)
+          : entry.reason;
+  row.reason = fmt::format("{}; {}", why, work->text);
   row.computation = computationName(module, id);
   row.readBytes = work->readBytes;
   row.writtenBytes = work->writtenBytes;

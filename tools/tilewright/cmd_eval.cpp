@@ -157,7 +157,7 @@ llvm::Expected<std::vector<Tensor>> argumentsOf(const EvalArguments &options, co
   if (!given)
     return given.takeError();
   const std::vector<ArgumentFill> fills = argumentFills(module, module.entryId);
-  llvm::Expected<std::vector<Tensor>> weights = readWeights(options.model);
+  llvm::Expected<std::vector<Tensor>> weights = readWeights(options.model, options.choice);
   if (!weights)
     return weights.takeError();
   const size_t firstWeight = given->size() - weights->size();

@@ -187,8 +187,9 @@ private:
       return text.takeError();
     if (fingerprint({*text}) != model.hash)
       return makeError(DiagClass::BadInput, "{}: was changed while the batch ran", model.path);
-    llvm::Expected<Module> module = importBuffer(
-        std::make_shared<SourceBuffer>(modelName(model.path), std::move(*text)), model.module);
+    llvm::Expected<Module> module =
+        importBuffer(std::make_shared<SourceBuffer>(modelName(model.path), std::move(*text)),
+                     model.module, model.sizes);
     if (!module)
       return module.takeError();
     Progress progress(what, share);

@@ -138,8 +138,9 @@ llvm::Expected<std::vector<Module>> allModules(const ImportArguments &options) {
     llvm::Expected<std::string> text = readModelText(file.path);
     if (!text)
       return text.takeError();
-    llvm::Expected<std::vector<Module>> modules = importModules(
-        std::make_shared<const SourceBuffer>(modelName(file.path), std::move(*text)), file.module);
+    llvm::Expected<std::vector<Module>> modules =
+        importModules(std::make_shared<const SourceBuffer>(modelName(file.path), std::move(*text)),
+                      file.module, file.sizes);
     if (!modules)
       return modules.takeError();
     std::move(modules->begin(), modules->end(), std::back_inserter(all));

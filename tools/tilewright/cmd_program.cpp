@@ -9,8 +9,6 @@
 #include "codegen/pack_manifest.h"
 #endif
 
-#include <charconv>
-
 namespace tilewright::cli {
 
 namespace {
@@ -20,23 +18,6 @@ struct ProgramArguments {
   std::vector<std::string> lets;
   bool json = false, text = false, passes = false;
 };
-
-/// "BM=128".
-llvm::Expected<program::SizeValues> sizesOf(const std::vector<std::string> &lets) {
-  program::SizeValues sizes;
-  for (const std::string &let : lets) {
-    size_t equal = let.find('=');
-    int64_t value = 0;
-    std::string number = equal == std::string::npos ? "" : let.substr(equal + 1);
-    auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), value);
-    if (equal == 0 || number.empty() || status != std::errc() ||
-        end != number.data() + number.size())
-      return makeError(DiagClass::BadInput, "--let: '{}' is not NAME=NUMBER", let);
-    if (!sizes.emplace(let.substr(0, equal), value).second)
-      return makeError(DiagClass::BadInput, "--let: {} is given twice", let.substr(0, equal));
-  }
-  return sizes;
-}
 
 Json toJson(const program::ReportedAmount &amount) {
   return {{"count", std::string(program::toString(amount.count))},
@@ -83,10 +64,10 @@ llvm::Expected<program::PlanProgram> programOfText(std::string text,
     llvm::Expected<program::Program> read = program::parseProgram(std::move(text), options.file);
     if (!read)
       return read.takeError();
-    llvm::Expected<program::SizeValues> sizes = sizesOf(options.lets);
+    llvm::Expected<std::map<std::string, int64_t>> sizes = namedNumbers("--let", options.lets);
     if (!sizes)
       return sizes.takeError();
-    made.sizes = std::move(*sizes);
+    made.sizes.insert(sizes->begin(), sizes->end());
     made.stages.push_back({"read", std::move(*read), {}});
     return made;
   }

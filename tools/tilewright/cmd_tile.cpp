@@ -1,5 +1,6 @@
 // tilewright tile: the tiles of every op of a kernel, and their feasibility or the reason why not.
 #include "analysis/import/import_file.h"
+#include "analysis/ir/contraction_dims.h"
 #include "analysis/ir/inline.h"
 #include "analysis/solve/explain.h"
 #include "analysis/solve/tile_system.h"
@@ -12,6 +13,7 @@
 #include "tools/tilewright/tile_choice.h"
 #include "tools/tilewright/tile_output.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace tilewright::cli {
@@ -97,7 +99,7 @@ llvm::Expected<KernelSource> plainKernel(const Module &module, const std::string
   if (!inlined)
     return inlined.takeError();
   question.module = std::make_shared<const Module>(std::move(*inlined));
-  return findKernel(*question.module, root);
+  return findTiles(*question.module, root);
 }
 
 llvm::Expected<KernelSource> runningKernel(const Module &module, const std::string &root,
@@ -238,6 +240,32 @@ llvm::Error addPlan(TileReport &report, const TileArguments &options, const Ques
   return llvm::Error::success();
 }
 
+/// Of a ragged dot the tiles of rows by group: that many rows are multiplied, whatever is given.
+void noteGroups(Question &question) {
+  const Graph &graph = question.graph();
+  const Op &op = graph.op(question.source.group.roots.back());
+  const std::optional<RaggedDims> ragged =
+      op.opcode == Opcode::RaggedDot ? raggedDims(op) : std::nullopt;
+  if (!ragged)
+    return;
+  const DotDims &dims = op.attrs.dot;
+  auto isIn = [](const std::vector<int64_t> &all, int64_t dim) {
+    return std::find(all.begin(), all.end(), dim) != all.end();
+  };
+  size_t dim = dims.lhsBatch.size(); // of the result: batches, then the lhs's rows
+  for (int64_t d = 0; d < ragged->ragged; ++d)
+    dim += !isIn(dims.lhsBatch, d) && !isIn(dims.lhsContracting, d);
+  const std::optional<int64_t> tile =
+      dim < question.searching.choice.size() ? question.searching.choice[dim] : std::nullopt;
+  const std::optional<GroupedRows> rows = tile ? groupedRows(graph, op, *tile) : std::nullopt;
+  if (rows)
+    question.source.notes.push_back(fmt::format(
+        "{} rows in {} groups of unknown sizes: {} tiles of {} rows, of which several may meet two "
+        "groups or more; with each group in tiles of its own {:.3g} are expected, {} at worst",
+        rows->given, rows->groups, (rows->given + *tile - 1) / *tile, *tile,
+        static_cast<double>(rows->expected) / static_cast<double>(*tile), rows->worst / *tile));
+}
+
 /// Asks each space whether the choice can be completed.
 llvm::Error answer(const TileArguments &options, Question &question) {
   ExplainOptions explaining;
@@ -265,6 +293,7 @@ int ask(const TileArguments &options, Question &question) {
     return options.price ? listFastest(options, question) : listFeasible(options, question);
   if (llvm::Error error = answer(options, question))
     return fail(std::move(error));
+  noteGroups(question);
   TileReport report{question.graph(), question.source, question.answers, question.searching.choice};
   report.show();
   if (question.plans && report.feasible() == Verdict::Yes &&

@@ -1,5 +1,6 @@
 #include "tools/tilewright/command.h"
 
+#include <charconv>
 #include <cstdio>
 #include <fmt/format.h>
 #include <iterator>
@@ -29,6 +30,23 @@ int fail(llvm::Error error) {
 int failInput(llvm::Error error) {
   int code = fail(std::move(error));
   return code == AnswerIsNo ? BadUsage : code;
+}
+
+llvm::Expected<std::map<std::string, int64_t>> namedNumbers(const std::string &option,
+                                                            const std::vector<std::string> &given) {
+  std::map<std::string, int64_t> numbers;
+  for (const std::string &one : given) {
+    const size_t equal = one.rfind('=');
+    int64_t value = 0;
+    const std::string number = equal == std::string::npos ? "" : one.substr(equal + 1);
+    auto [end, status] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (equal == 0 || number.empty() || status != std::errc() ||
+        end != number.data() + number.size())
+      return makeError(DiagClass::BadInput, "{}: '{}' is not NAME=NUMBER", option, one);
+    if (!numbers.emplace(one.substr(0, equal), value).second)
+      return makeError(DiagClass::BadInput, "{}: {} is given twice", option, one.substr(0, equal));
+  }
+  return numbers;
 }
 
 namespace {

@@ -12,8 +12,10 @@
 #include <cstdio>
 #include <fmt/format.h>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace tilewright::cli {
 
@@ -31,6 +33,10 @@ int fail(llvm::Error error);
 
 /// The same for an error in reading the command's input: never the answer "no".
 int failInput(llvm::Error error);
+
+/// "BM=128": numbers by name, as an option that may be repeated is given them.
+llvm::Expected<std::map<std::string, int64_t>> namedNumbers(const std::string &option,
+                                                            const std::vector<std::string> &given);
 
 /// "1.50 MiB", "72 B": three significant digits, binary units.
 std::string bytesText(double bytes);

@@ -4,6 +4,7 @@
 #include "analysis/support/digest.h"
 
 #include <charconv>
+#include <fmt/format.h>
 #include <new>
 
 namespace tilewright::cli {
@@ -63,7 +64,7 @@ batchModels(const std::vector<std::string> &given, const ModuleChoice &choice,
   std::vector<BatchModel> models;
   auto fail = [&](const std::string &path, llvm::Error error) {
     failed(path, std::move(error));
-    models.push_back({path, {}, {}, {}});
+    models.push_back({path, {}, {}, {}, {}});
   };
   for (const std::string &each : given) {
     llvm::Expected<std::vector<ModelFile>> files = modelFiles(each, choice);
@@ -71,22 +72,25 @@ batchModels(const std::vector<std::string> &given, const ModuleChoice &choice,
       fail(each, files.takeError());
       continue;
     }
-    for (const auto &[path, wanted] : *files) {
+    for (const auto &[path, wanted, sizes] : *files) {
       llvm::Expected<FileOfBatch> file = lookInto(path, wanted);
       if (!file) {
         fail(path, file.takeError());
         continue;
       }
       for (std::string &module : file->modules)
-        models.push_back({path, std::move(module), file->hash, {}});
+        models.push_back({path, std::move(module), sizes, file->hash, {}});
     }
   }
   std::vector<BatchModel> pairs;
   for (size_t device = 0; device < keyed.size(); ++device)
     for (BatchModel model : models) {
       model.device = device;
+      std::string dims;
+      for (const auto &[name, size] : model.sizes)
+        dims += fmt::format("{}={} ", name, size);
       if (!model.hash.empty())
-        model.key = fingerprint({model.name(), model.hash, keyed[device]});
+        model.key = fingerprint({model.name(), model.hash, keyed[device], dims});
       pairs.push_back(std::move(model));
     }
   return pairs;

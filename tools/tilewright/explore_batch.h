@@ -13,6 +13,7 @@ namespace tilewright::cli {
 struct BatchModel {
   std::string path;
   std::string module; ///< of the file; empty: it holds no other
+  DimSizes sizes;     ///< of dims that it leaves open
   std::string hash;   ///< of the file's text
   std::string key;   ///< a hash of all that its result depends on; empty where it could not be read
   size_t device = 0; ///< its place among the batch's

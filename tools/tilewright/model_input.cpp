@@ -1,9 +1,9 @@
 #include "tools/tilewright/model_input.h"
 
 #include "analysis/import/dump_folder.h"
-#include "analysis/import/import_file.h"
 #include "analysis/import/onnx/onnx_import.h"
 #include "analysis/support/printable.h"
+#include "tools/tilewright/command.h"
 
 #include <cstdio>
 #include <filesystem>
@@ -22,6 +22,10 @@ void addModuleChoice(CLI::App &command, ModuleChoice &choice, const std::string 
                   "Of a dump folder the modules before or after optimisation: before, after, or "
                   "auto (default: after, unless that is for a CPU)")
       ->check(CLI::IsMember({"auto", "before", "after"}));
+  command
+      .add_option("--dim", choice.dims,
+                  "NAME=NUMBER: the size of a dim that ONNX's inputs leave open; may be repeated")
+      ->allow_extra_args(false);
 }
 
 namespace {
@@ -43,12 +47,15 @@ void tellChoice(const std::string &folder, const std::vector<DumpedModule> &modu
 
 llvm::Expected<std::vector<ModelFile>> modelFiles(const std::string &path,
                                                   const ModuleChoice &choice, bool takesSeveral) {
+  llvm::Expected<DimSizes> sizes = namedNumbers("--dim", choice.dims);
+  if (!sizes)
+    return sizes.takeError();
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored)) {
     if (choice.stage != "auto" && path != "-")
       return makeError(DiagClass::BadInput,
                        "{}: --stage is for dump folders, and this is none; leave it out", path);
-    return std::vector<ModelFile>{{path, choice.module}};
+    return std::vector<ModelFile>{{path, choice.module, std::move(*sizes)}};
   }
   const DumpStage stage = choice.stage == "before"  ? DumpStage::Before
                           : choice.stage == "after" ? DumpStage::After
@@ -63,7 +70,7 @@ llvm::Expected<std::vector<ModelFile>> modelFiles(const std::string &path,
   tellChoice(path, *modules);
   std::vector<ModelFile> files;
   for (const DumpedModule &module : *modules)
-    files.push_back({module.path, ""});
+    files.push_back({module.path, "", *sizes});
   return files;
 }
 
@@ -90,10 +97,11 @@ llvm::Expected<Module> readModel(const std::string &path, const ModuleChoice &ch
   if (!text)
     return text.takeError();
   return importBuffer(std::make_shared<const SourceBuffer>(modelName(file.path), std::move(*text)),
-                      file.module);
+                      file.module, file.sizes);
 }
 
-llvm::Expected<std::vector<Tensor>> readWeights(const std::string &path) {
+llvm::Expected<std::vector<Tensor>> readWeights(const std::string &path,
+                                                const ModuleChoice &choice) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     return std::vector<Tensor>();
@@ -103,7 +111,11 @@ llvm::Expected<std::vector<Tensor>> readWeights(const std::string &path) {
   const ModelFormat format = detectFormat(*text);
   if (format != ModelFormat::Onnx && format != ModelFormat::OnnxText)
     return std::vector<Tensor>();
-  return onnxWeights(std::make_shared<const SourceBuffer>(modelName(path), std::move(*text)));
+  llvm::Expected<DimSizes> sizes = namedNumbers("--dim", choice.dims);
+  if (!sizes)
+    return sizes.takeError();
+  return onnxWeights(std::make_shared<const SourceBuffer>(modelName(path), std::move(*text)), {},
+                     *sizes);
 }
 
 std::string modelName(const std::string &path) { return path == "-" ? "stdin" : path; }

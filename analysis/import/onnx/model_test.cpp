@@ -291,8 +291,42 @@ TEST(OnnxModel, FunctionsOfTheModelStandInPlace) {
 TEST(OnnxModel, SymbolicDimsAreRefusedByName) {
   const Diag diag = onnxDiag(onnxText("(float[batch,4] x) => (float[batch,4] y)", "y = Relu(x)"));
   EXPECT_EQ(diag.cls, DiagClass::Unsupported);
-  EXPECT_EQ(diag.message, "dim 0 of input 'x' is 'batch', known at run time only; export the model "
-                          "with a number there");
+  EXPECT_EQ(diag.message, "dim 0 of input 'x' is 'batch', known at run time only; say its size "
+                          "(--dim batch=NUMBER), or export the model with a number there");
+}
+
+TEST(OnnxModel, SymbolicDimsHaveTheSizesThatAreGiven) {
+  const std::string text = onnxText(
+      "(float[batch,4] x, float[batch,seq] w, float[?,4] u) => (float[batch,4] y, int64[2] s)",
+      "y = Relu(x)\n s = Shape(w)\n z = Relu(u)");
+  auto shapesFor = [&](const DimSizes &sizes) {
+    llvm::Expected<Module> module = importBuffer(onnxSource(text), {}, sizes);
+    if (!module)
+      return takeDiag(module.takeError()).message;
+    std::string shapes;
+    for (OpId id : module->entry().parameters())
+      shapes += module->entry().op(id).shape.str(false) + " ";
+    return shapes + module->entry().op(module->entry().root()).shape.str(false);
+  };
+  EXPECT_EQ(shapesFor({{"batch", 3}, {"seq", 0}, {"u.0", 5}}),
+            "f32[3,4] f32[3,0] f32[5,4] (f32[3,4], s64[2])");
+  // Names that are there, and numbers that no dim can have.
+  EXPECT_NE(shapesFor({{"batch", 3}, {"seq", 2}}).find("--dim u.0=NUMBER"), std::string::npos);
+  EXPECT_EQ(shapesFor({{"batch", 3}, {"seq", 2}, {"u.0", 5}, {"bath", 1}}),
+            "there is no dim 'bath', open are batch, seq, u.0");
+  EXPECT_EQ(shapesFor({{"batch", -3}}), "dim 0 of input 'x' is -3");
+  EXPECT_EQ(shapesFor({{"batch", INT64_MAX}}), "dim 0 of input 'x' is 9223372036854775807");
+  // Files without open dims have no names.
+  for (const std::string &fixed :
+       {onnxText("(float[2] x) => (float[2] y)", "y = Relu(x)"),
+        std::string("HloModule m\nENTRY e { ROOT x = f32[2] parameter(0) }\n"),
+        std::string(
+            "func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> { return %x : tensor<2xf32> }")}) {
+    llvm::Expected<Module> module = importBuffer(onnxSource(fixed), {}, {{"batch", 3}});
+    ASSERT_FALSE(bool(module));
+    EXPECT_NE(takeDiag(module.takeError()).message.find("there is no dim 'batch'"),
+              std::string::npos);
+  }
 }
 
 TEST(OnnxModel, EveryOpIsLoweredOrRefusedForAReason) {
@@ -301,8 +335,9 @@ TEST(OnnxModel, EveryOpIsLoweredOrRefusedForAReason) {
   for (size_t i = 0; i < rows.size(); ++i) {
     EXPECT_NE(rows[i]->lower == nullptr, rows[i]->refusal.empty()) << rows[i]->name;
     EXPECT_LE(rows[i]->least, rows[i]->most) << rows[i]->name;
-    if (i > 0)
+    if (i > 0) {
       EXPECT_LT(rows[i - 1]->name, rows[i]->name);
+    }
     EXPECT_EQ(onnx_format::findOnnxOp(rows[i]->name), rows[i]);
   }
 }

@@ -14,11 +14,12 @@ namespace {
 
 llvm::Expected<Module> parsed(const SourceBuffer &source,
                               const std::map<std::string, Tensor> &given,
+                              const std::map<std::string, int64_t> &sizes,
                               std::vector<Tensor> *weights) {
   llvm::Expected<std::shared_ptr<const ::onnx::ModelProto>> model = readModelProto(source);
   if (!model)
     return model.takeError();
-  Reader reader(source, **model, given);
+  Reader reader(source, **model, given, sizes);
   llvm::Expected<Module> module = reader.run();
   if (!module || !weights)
     return module;
@@ -34,17 +35,19 @@ llvm::Expected<Module> parsed(const SourceBuffer &source,
 } // namespace
 
 llvm::Expected<Module> parseOnnx(std::shared_ptr<const SourceBuffer> source,
-                                 const std::map<std::string, Tensor> &given) {
-  llvm::Expected<Module> module = parsed(*source, given, nullptr);
+                                 const std::map<std::string, Tensor> &given,
+                                 const std::map<std::string, int64_t> &sizes) {
+  llvm::Expected<Module> module = parsed(*source, given, sizes, nullptr);
   if (module)
     module->source = std::move(source);
   return module;
 }
 
 llvm::Expected<std::vector<Tensor>> onnxWeights(std::shared_ptr<const SourceBuffer> source,
-                                                const std::map<std::string, Tensor> &given) {
+                                                const std::map<std::string, Tensor> &given,
+                                                const std::map<std::string, int64_t> &sizes) {
   std::vector<Tensor> weights;
-  llvm::Expected<Module> module = parsed(*source, given, &weights);
+  llvm::Expected<Module> module = parsed(*source, given, sizes, &weights);
   if (!module)
     return module.takeError();
   return weights;

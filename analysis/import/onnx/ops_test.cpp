@@ -34,8 +34,9 @@ inputs, `Softmax` over one dim) is read as the file's opset means it.
   to 1024 integers, are constants. `eval` takes their values from the file. Values in files beside the model are read
   when they are needed; that the file is there and large enough is checked at once.
 - **Shapes** must be known. What follows from constants and shapes alone and has up to 4096 elements (`Shape`,
-  `Gather`, `Concat` in front of a `Reshape`) is computed on import. An extent with a name (`batch`) is refused, and so
-  is a value that decides a shape and is known at run time only.
+  `Gather`, `Concat` in front of a `Reshape`) is computed on import. The size of a dim that has a name (`batch`) is
+  given with `--dim batch=8`; one without a name is called by its input and number (`--dim x.0=8`). A value that decides
+  a shape and is known at run time only is refused.
 - **Functions**, of the model and those that ONNX defines, stand in place of their calls, those of ONNX by the
   library's own bodies.
 - **Branches** whose condition is known stand in place; others are a `conditional`. `Loop` and `Scan` are a `while`;

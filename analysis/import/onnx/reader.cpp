@@ -23,7 +23,6 @@ namespace {
 constexpr int64_t newestOpset = 24;
 constexpr int64_t mostKnown = 4096; ///< elements of a value that is computed on import
 constexpr int64_t mostWorked = 1 << 16;
-constexpr int64_t mostExtent = int64_t(1) << 40;
 constexpr unsigned mostDepth = 64;
 constexpr uint64_t mostNodes = 1u << 20;
 
@@ -54,9 +53,10 @@ std::string described(const ::onnx::NodeProto &proto) {
 } // namespace
 
 Reader::Reader(const SourceBuffer &source, const ::onnx::ModelProto &model,
-               const std::map<std::string, Tensor> &given)
+               const std::map<std::string, Tensor> &given,
+               const std::map<std::string, int64_t> &sizes)
     : folder(std::filesystem::path(source.name()).parent_path().string()), source(source),
-      model(model), given(given), computations(module) {}
+      model(model), given(given), sizes(sizes), computations(module) {}
 
 bool Reader::fail(std::string message, DiagClass cls) {
   if (!error)
@@ -122,56 +122,6 @@ bool Reader::bindInitializers(const ::onnx::GraphProto &graph, Env &env) {
     if (!env.values.emplace(tensor.name(), std::move(value)).second)
       return fail(fmt::format("there are two weights '{}'", excerpt(tensor.name())));
   }
-  return true;
-}
-
-bool Reader::readInputs(Env &env) {
-  for (const ::onnx::ValueInfoProto &input : model.graph().input())
-    if (!env.values.contains(input.name()) && !bindInput(input, env))
-      return false;
-  return true;
-}
-
-bool Reader::bindInput(const ::onnx::ValueInfoProto &input, Env &env) {
-  const std::string name = fmt::format("input '{}'", excerpt(input.name()));
-  if (!input.type().has_tensor_type())
-    return fail(name + " is no tensor", DiagClass::Unsupported);
-  const auto &tensor = input.type().tensor_type();
-  const std::optional<DType> type = elementType(tensor.elem_type());
-  if (!type)
-    return fail(fmt::format("{} is of {}, which has no values here", name,
-                            elementTypeName(tensor.elem_type())),
-                DiagClass::Unsupported);
-  if (!tensor.has_shape())
-    return fail(name + " has no shape", DiagClass::Unsupported);
-  Value value;
-  value.shape = Shape::tensor(*type, {});
-  if (auto it = given.find(input.name()); it != given.end()) {
-    value.known = std::make_shared<const Tensor>(it->second);
-    value.shape = it->second.shape();
-    value.isConstant = true;
-    env.values.emplace(input.name(), std::move(value));
-    return true;
-  }
-  for (const auto &dim : tensor.shape().dim()) {
-    if (!dim.has_dim_value())
-      return fail(fmt::format("dim {} of {} is '{}', known at run time only; export the model with "
-                              "a number there",
-                              value.shape.rank(), name,
-                              dim.has_dim_param() ? excerpt(dim.dim_param()) : "?"),
-                  DiagClass::Unsupported);
-    if (dim.dim_value() < 0 || dim.dim_value() > mostExtent)
-      return fail(fmt::format("dim {} of {} is {}", value.shape.rank(), name, dim.dim_value()));
-    value.shape.dims.push_back(dim.dim_value());
-  }
-  if (value.shape.rank() > hlo_limits::rank || !value.shape.elementCount())
-    return fail(fmt::format("{} has too many elements or dims", name), DiagClass::Unsupported);
-  Op op;
-  op.opcode = Opcode::Parameter;
-  op.shape = value.shape;
-  op.attrs.parameterNumber = static_cast<int64_t>(inputCount++);
-  value.op = env.scope->add(std::move(op), input.name());
-  env.values.emplace(input.name(), std::move(value));
   return true;
 }
 

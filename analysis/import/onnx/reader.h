@@ -9,16 +9,20 @@
 #include "analysis/import/onnx/node.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 
 namespace onnx {
 class FunctionProto;
 class ModelProto;
+class TensorShapeProto_Dimension;
 class ValueInfoProto;
 } // namespace onnx
 
 namespace tilewright::onnx_format {
+
+constexpr int64_t mostExtent = int64_t(1) << 40; ///< of a dim
 
 /// The names that can be seen from one place.
 struct Env {
@@ -34,7 +38,7 @@ struct Env {
 class Reader {
 public:
   Reader(const SourceBuffer &source, const ::onnx::ModelProto &model,
-         const std::map<std::string, Tensor> &given);
+         const std::map<std::string, Tensor> &given, const std::map<std::string, int64_t> &sizes);
 
   /// The module, not verified yet.
   llvm::Expected<Module> run();
@@ -67,6 +71,9 @@ public:
 private:
   bool readInputs(Env &env);
   bool bindInput(const ::onnx::ValueInfoProto &input, Env &env);
+  bool addExtent(const ::onnx::TensorShapeProto_Dimension &dim, const std::string &input,
+                 Shape &shape);
+  bool checkSizes();
   bool readNode(const ::onnx::NodeProto &proto, Env &env);
   bool lowerNode(Node &node);
   bool computeNow(const ::onnx::NodeProto &proto, Env &env, Node &node, bool &isDone);
@@ -79,6 +86,8 @@ private:
   const SourceBuffer &source;
   const ::onnx::ModelProto &model;
   const std::map<std::string, Tensor> &given;
+  const std::map<std::string, int64_t> &sizes;
+  std::set<std::string> openDims; ///< of the inputs
   std::optional<Diag> error;
   Totals totals;
   uint64_t nodesRead = 0;
