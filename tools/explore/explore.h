@@ -36,6 +36,7 @@ struct ExploredKernel {
   std::string partOf;
   std::vector<std::string> ops;        ///< of that computation, counted in this kernel
   std::vector<std::string> recomputed; ///< counted in another kernel
+  std::vector<std::string> results;    ///< those of them whose values it stores
   /// Of the model's source, where the file says it: the layer without what all kernels share
   /// ("layer_0/attn"), and where its most important op comes from.
   std::string layer;
@@ -90,6 +91,16 @@ struct ExploredChain {
   std::string reason;                ///< why there is no fused kernel
 };
 
+/// Two kernels of which one reads the other's result, or the two parts of a kernel that could be:
+/// their times both ways.
+struct ExploredFusion {
+  std::string first, second; ///< the roots of the parts
+  std::string computation;   ///< empty: the entry's
+  bool isFused = false;
+  double unfusedNs = 0, fusedNs = 0; ///< of one run; fusedNs is 0 if there is no fused kernel
+  std::string reason;                ///< why there is none
+};
+
 struct ExploredModel {
   size_t ops = 0, computations = 0; ///< of the explored graph; of the module
   /// In execution order within each computation, callers before the loops and branches they run.
@@ -100,10 +111,16 @@ struct ExploredModel {
                                     ///< is taken; that it is a CPU's (cpu_module.h)
   std::vector<SplitGroup> split;
   std::vector<ExploredChain> chains;
+  std::vector<ExploredFusion> fusions;
   /// Of the kernels and of `assumed`, as often as they run: complete only if nothing is
   /// unsupported.
   double totalTimeNs = 0;
-  double simpleGroupingNs = 0; ///< the same without chains
+  double simpleGroupingNs = 0; ///< of the simple grouping's kernels
+  double greedyNs = 0;         ///< the same with the chains that are faster fused
+  /// No partition of the candidates takes less, by the prices with which they were compared; the
+  /// total where the search was exhaustive.
+  double partitionBoundNs = 0;
+  bool isPartitionOptimal = false; ///< proved: no partition of the candidates is faster
   double lowerBoundNs = 0;     ///< see lower_bound.h
   bool isComplete() const { return unsupported.empty(); }
 };

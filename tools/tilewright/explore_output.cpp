@@ -60,6 +60,8 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["ops"] = kernel.ops;
   if (!kernel.recomputed.empty())
     entry["recomputed"] = kernel.recomputed;
+  if (kernel.results.size() > 1)
+    entry["results"] = kernel.results;
   entry["root_shape"] = kernel.rootShape;
   entry["kind"] = toString(kernel.kind);
   entry["trip_count"] = kernel.tripCount;
@@ -106,6 +108,19 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   if (!kernel.tileMap.cells.empty())
     entry["tile_map"] = tileMapJson(kernel.tileMap);
   return entry;
+}
+
+Json fusionJson(const ExploredFusion &fusion) {
+  Json row = {{"first", fusion.first},
+              {"second", fusion.second},
+              {"is_fused", fusion.isFused},
+              {"unfused_time_ns", fusion.unfusedNs},
+              {"fused_time_ns", fusion.reason.empty() ? Json(fusion.fusedNs) : Json()}};
+  if (!fusion.reason.empty())
+    row["reason"] = fusion.reason;
+  if (!fusion.computation.empty())
+    row["computation"] = fusion.computation;
+  return row;
 }
 
 } // namespace
@@ -182,9 +197,15 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
       row["computation"] = chain.computation;
     entry["chains"].push_back(std::move(row));
   }
+  entry["fusions"] = Json::array();
+  for (const ExploredFusion &fusion : model.fusions)
+    entry["fusions"].push_back(fusionJson(fusion));
   entry["total_time_ns"] = model.totalTimeNs;
   entry["total_is_complete"] = model.isComplete();
   entry["simple_grouping_time_ns"] = model.simpleGroupingNs;
+  entry["greedy_time_ns"] = model.greedyNs;
+  entry["partition_bound_ns"] = model.partitionBoundNs;
+  entry["partition_is_optimal"] = model.isPartitionOptimal;
   entry["lower_bound_ns"] = model.lowerBoundNs;
   return entry;
 }
