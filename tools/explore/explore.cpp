@@ -39,6 +39,7 @@ private:
   void leaveOutViews(size_t part);
   void assumeTraffic(size_t part);
   void exploreGreedy();
+  llvm::Expected<std::vector<ForcedFusions>> forcedFusions() const;
   std::optional<Diag> takeBug();
   double timeOfModel(const std::function<double(const PartWork &)> &kernelsNs) const;
   void addTotals();
@@ -112,6 +113,42 @@ void Explorer::exploreGreedy() {
   });
 }
 
+/// What the options force, by part.
+llvm::Expected<std::vector<ForcedFusions>> Explorer::forcedFusions() const {
+  std::vector<ForcedFusions> forced(parts.size());
+  auto find = [&](std::string_view name) -> llvm::Expected<std::pair<size_t, OpId>> {
+    if (name.starts_with('%'))
+      name.remove_prefix(1);
+    for (size_t p = parts.size(); p-- > 0;) // the entry first
+      if (OpId id = graphOf(p).find(name); id.isValid())
+        return std::pair(p, id);
+    return makeError(DiagClass::BadInput, "no op %{} in the model", name);
+  };
+  for (const std::vector<std::string> &names : options.fused) {
+    std::optional<size_t> part;
+    std::vector<OpId> ops;
+    for (const std::string &name : names) {
+      auto found = find(name);
+      if (!found)
+        return found.takeError();
+      if (part && *part != found->first)
+        return makeError(DiagClass::BadInput, "--fuse: %{} is in another computation than %{}",
+                         name, names.front());
+      part = found->first;
+      ops.push_back(found->second);
+    }
+    if (part)
+      forced[*part].fused.push_back(std::move(ops));
+  }
+  for (const std::string &name : options.split) {
+    auto found = find(name);
+    if (!found)
+      return found.takeError();
+    forced[found->first].split.push_back(found->second);
+  }
+  return forced;
+}
+
 std::optional<Diag> Explorer::takeBug() {
   auto take = [](GroupOutcome &outcome) { return std::exchange(outcome.bug, std::nullopt); };
   for (PartWork &each : work) {
@@ -148,8 +185,8 @@ void Explorer::addTotals() {
   model.simpleGroupingNs = timeOfModel([&](const PartWork &of) { return sumOf(of.greedy); });
   model.greedyNs = timeOfModel([&](const PartWork &of) { return of.greedyNs; });
   model.partitionBoundNs = timeOfModel([&](const PartWork &of) { return of.boundNs; });
-  model.isPartitionOptimal = std::all_of(work.begin(), work.end(),
-                                         [](const PartWork &of) { return of.isOptimal; });
+  model.isPartitionOptimal =
+      std::all_of(work.begin(), work.end(), [](const PartWork &of) { return of.isOptimal; });
   for (size_t p = 0; p < parts.size(); ++p) {
     parts[p].timeNs = sumOf(work[p].chosen);
     for (const AssumedOp &op : work[p].assumed)
@@ -204,8 +241,8 @@ void Explorer::collectFusions(size_t p) {
   for (const FusedChain &chain : work[p].chains) {
     ExploredChain row = chainRow(*module, parts[p], work[p], chain);
     const auto first = kernelOf.find(row.first), second = kernelOf.find(row.second);
-    row.isTaken = first != kernelOf.end() && second != kernelOf.end() &&
-                  first->second == second->second;
+    row.isTaken =
+        first != kernelOf.end() && second != kernelOf.end() && first->second == second->second;
     model.chains.push_back(std::move(row));
   }
 }
@@ -228,13 +265,13 @@ void Explorer::collectOpsWithoutKernel(size_t p, const std::set<std::string> &se
   for (uint32_t i = 0; i < graph.size(); ++i) {
     const Op &op = graph.op(OpId{i});
     if (!seen.count(op.name) && !known.count(OpId{i}))
-      model.noKernel.push_back(plainRow(
-          graph,
-          {OpId{i}, fmt::format("{}: {}", toString(op.opcode),
-                                movesNoByte(graph, OpId{i}, isScheduled(*module))
-                                    ? "the same bytes under another shape"
-                                    : "no kernel reads it")},
-          computation));
+      model.noKernel.push_back(
+          plainRow(graph,
+                   {OpId{i}, fmt::format("{}: {}", toString(op.opcode),
+                                         movesNoByte(graph, OpId{i}, isScheduled(*module))
+                                             ? "the same bytes under another shape"
+                                             : "no kernel reads it")},
+                   computation));
   }
   for (const ModelPart::Condition &condition : part.conditions) {
     const Graph &of = module->graph(condition.graph);
@@ -266,8 +303,13 @@ llvm::Expected<ExploredModel> Explorer::run() {
   exploreGreedy();
   if (std::optional<Diag> bug = takeBug())
     return makeError(std::move(*bug));
+  llvm::Expected<std::vector<ForcedFusions>> forced = forcedFusions();
+  if (!forced)
+    return forced.takeError();
   for (size_t p = 0; p < parts.size(); ++p)
-    chooseKernels(*module, parts[p], groups, options.jobs, work[p]);
+    if (llvm::Error error =
+            chooseKernels(*module, parts[p], groups, options, (*forced)[p], work[p]))
+      return error;
   if (std::optional<Diag> bug = takeBug())
     return makeError(std::move(*bug));
   addTotals();

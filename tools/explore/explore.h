@@ -19,7 +19,12 @@ struct ExploreOptions {
   PlanOptions plans;
   bool tileMaps = false;                    ///< also the tile map of each kernel's best plan
   std::optional<PlanSampleOptions> samples; ///< also a diverse sample of plans
-  unsigned jobs = 1;                        ///< threads; the result does not depend on it
+  /// Kernels are chosen together (partition/partition.h). False: the greedy grouping, with the
+  /// chains that are faster fused.
+  bool isPartitioned = true;
+  std::vector<std::vector<std::string>> fused; ///< names of ops that are to be one kernel
+  std::vector<std::string> split;              ///< of ops that no reader is fused with
+  unsigned jobs = 1;                           ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
 };
 
@@ -121,7 +126,7 @@ struct ExploredModel {
   /// total where the search was exhaustive.
   double partitionBoundNs = 0;
   bool isPartitionOptimal = false; ///< proved: no partition of the candidates is faster
-  double lowerBoundNs = 0;     ///< see lower_bound.h
+  double lowerBoundNs = 0;         ///< see lower_bound.h
   bool isComplete() const { return unsupported.empty(); }
 };
 
@@ -129,8 +134,9 @@ struct ExploredModel {
 /// of loops whose trip count can be read off are explored as graphs of their own; their conditions
 /// need no kernels then. Of other loops, which are `unsupported`, one trip counts. All branches of
 /// a conditional are explored, the costliest is counted. Every op of these ends up in exactly one
-/// kernel, in `assumed`, in `unsupported`, or in `noKernel`. Errors:
-/// Internal ones only; what can't be done is a row.
+/// kernel, in `assumed`, in `unsupported`, or in `noKernel`. What can't be done is a row. Errors:
+/// Internal ones, and of `fused` and `split`: BadInput where they name no op or contradict each
+/// other or the graph, Unsupported where a fused kernel has no tiling.
 llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &device,
                                            const Calibration &calibration,
                                            const ExploreOptions &options = {});

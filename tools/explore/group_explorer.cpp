@@ -4,9 +4,9 @@
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/free_view.h"
 #include "analysis/tiling/separate_roots.h"
+#include "tools/explore/rows.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "tools/explore/rows.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -87,21 +87,22 @@ void GroupExplorer::noteUnsplitReduction(ExploredKernel &kernel) const {
                   static_cast<double>(device.smCount)));
 }
 
-llvm::Expected<ExploredKernel> GroupExplorer::exploreKernel(GraphId id,
-                                                            const KernelGroup &group) const {
+llvm::Expected<ExploredKernel> GroupExplorer::exploreKernel(GraphId id, const KernelGroup &group,
+                                                            uint64_t maxNodes) const {
   llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
   if (!source)
     return source.takeError();
-  llvm::Expected<ExploredKernel> kernel = exploreSource(id, group, *source);
+  llvm::Expected<ExploredKernel> kernel = exploreSource(id, group, *source, maxNodes);
   if (kernel)
     countArithmetic(graphOf(id), group.allOps(), *kernel);
   return kernel;
 }
 
 llvm::Expected<ExploredKernel> GroupExplorer::exploreSource(GraphId id, const KernelGroup &group,
-                                                            const KernelSource &source) const {
+                                                            const KernelSource &source,
+                                                            uint64_t maxNodes) const {
   const Graph &graph = graphOf(id);
-  llvm::Expected<ExploredKernel> kernel = explorePlans(source);
+  llvm::Expected<ExploredKernel> kernel = explorePlans(source, maxNodes);
   if (!kernel)
     return kernel.takeError();
   kernel->name = source.name;
@@ -109,8 +110,8 @@ llvm::Expected<ExploredKernel> GroupExplorer::exploreSource(GraphId id, const Ke
   kernel->computation = computationName(*module, id);
   kernel->ops = namesOf(graph, group.ops);
   kernel->recomputed = namesOf(graph, group.recomputed);
-  kernel->results = namesOf(graph, group.roots.empty() ? std::vector<OpId>{group.root}
-                                                       : group.roots);
+  kernel->results =
+      namesOf(graph, group.roots.empty() ? std::vector<OpId>{group.root} : group.roots);
   const Graph &made = group.ops.empty() ? module->graph(source.graph) : graph;
   kernel->rootShape = made.op(group.ops.empty() ? made.root() : group.root).shape.str(false);
   kernel->notes = group.notes;
@@ -126,13 +127,14 @@ Entry &GroupExplorer::entryOf(std::map<StructureKey, Entry> &of, const KernelSou
 }
 
 /// Only the first of a structure is searched.
-llvm::Expected<ExploredKernel> GroupExplorer::explorePlans(const KernelSource &source) const {
+llvm::Expected<ExploredKernel> GroupExplorer::explorePlans(const KernelSource &source,
+                                                           uint64_t maxNodes) const {
   Found &entry = entryOf(found, source);
   bool isFirst = false;
   std::call_once(entry.once, [&] {
     isFirst = true;
     entry.source = source;
-    if (llvm::Expected<ExploredKernel> kernel = searchPlans(source))
+    if (llvm::Expected<ExploredKernel> kernel = searchPlans(source, maxNodes))
       entry.kernel = std::move(*kernel);
     else
       entry.refusal = takeDiag(kernel.takeError());
@@ -215,7 +217,7 @@ GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
     searching.top = 1;
     searching.maxPriced = std::min<size_t>(searching.maxPriced, 96);
     searching.refinedTilings = 3;
-    searching.maxNodes = uint64_t(1) << 16;
+    searching.maxNodes = uint64_t(1) << 14;
     searching.isThorough = false;
     llvm::Expected<PlanRanking> ranking =
         plans ? plans->search(searching) : llvm::Expected<PlanRanking>(plans.takeError());
@@ -229,12 +231,15 @@ GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
   return entry.price;
 }
 
-llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &source) const {
+llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &source,
+                                                          uint64_t maxNodes) const {
   llvm::Expected<KernelPlans> plans =
       kernelPlans(module, source, device, calibration, options.plans);
   if (!plans)
     return plans.takeError();
-  llvm::Expected<PlanRanking> ranking = plans->search(options.search);
+  PlanSearchOptions searching = options.search;
+  searching.maxNodes = maxNodes;
+  llvm::Expected<PlanRanking> ranking = plans->search(searching);
   if (!ranking)
     return ranking.takeError();
   if (ranking->best.empty())
@@ -315,6 +320,23 @@ std::optional<GroupOutcome> GroupExplorer::exploreCut(GraphId graphId, const Ker
     }
     outcome.kernels.push_back(std::move(*kernel));
   }
+  return outcome;
+}
+
+GroupOutcome GroupExplorer::exploreOne(GraphId id, const KernelGroup &group) const {
+  constexpr uint64_t maxNodes = uint64_t(1) << 18; // of searches that nobody has tried before
+  GroupOutcome outcome;
+  llvm::Expected<ExploredKernel> kernel = exploreKernel(id, group, maxNodes);
+  if (kernel) {
+    outcome.kernels.push_back(std::move(*kernel));
+    return outcome;
+  }
+  Diag diag = takeDiag(kernel.takeError());
+  outcome.refusal = diag.message;
+  if (diag.cls == DiagClass::Internal)
+    outcome.bug = std::move(diag);
+  else
+    outcome.unsupported.push_back(unsupportedRow(*module, id, {group.root, diag.message}));
   return outcome;
 }
 

@@ -46,6 +46,8 @@ public:
   /// A group as one kernel, or split around its dots where that is faster or the only way. No
   /// kernels and a refusal if there is no plan.
   GroupOutcome exploreWhole(GraphId id, const KernelGroup &group) const;
+  /// A group as one kernel; unsupported if it has no plan.
+  GroupOutcome exploreOne(GraphId id, const KernelGroup &group) const;
   /// A group as one kernel, from a short search.
   GroupPrice price(GraphId id, const KernelGroup &group) const;
 
@@ -67,12 +69,16 @@ private:
   llvm::Expected<ExploredKernel> likeFound(const Found &found, const KernelSource &source) const;
   llvm::Error addTileMap(const KernelPlans &plans, ExploredKernel &kernel) const;
   const Graph &graphOf(GraphId id) const { return module->graph(id); }
-  llvm::Expected<ExploredKernel> exploreKernel(GraphId id, const KernelGroup &group) const;
+  /// Largest search that is begun for a kernel of the greedy grouping.
+  static constexpr uint64_t greedyNodes = uint64_t(1) << 32;
+  llvm::Expected<ExploredKernel> exploreKernel(GraphId id, const KernelGroup &group,
+                                               uint64_t maxNodes = greedyNodes) const;
   /// One kernel of the group: of all of it, or of a part of a fusion.
   llvm::Expected<ExploredKernel> exploreSource(GraphId id, const KernelGroup &group,
-                                               const KernelSource &source) const;
-  llvm::Expected<ExploredKernel> explorePlans(const KernelSource &source) const;
-  llvm::Expected<ExploredKernel> searchPlans(const KernelSource &source) const;
+                                               const KernelSource &source,
+                                               uint64_t maxNodes = greedyNodes) const;
+  llvm::Expected<ExploredKernel> explorePlans(const KernelSource &source, uint64_t maxNodes) const;
+  llvm::Expected<ExploredKernel> searchPlans(const KernelSource &source, uint64_t maxNodes) const;
   Diag renamed(Diag diag, const KernelSource &from, const KernelSource &to) const;
   llvm::Error addSamples(const KernelPlans &plans, ExploredKernel &kernel) const;
   std::optional<GroupOutcome> exploreCut(GraphId id, const KernelCut &cut) const;

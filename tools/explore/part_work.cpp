@@ -73,8 +73,8 @@ std::vector<GivenKernel> givenKernels(const AtomGraph &atoms, const ModelPart &p
   std::vector<GivenKernel> given;
   auto add = [&](std::vector<size_t> replaced, OpId root, const GroupOutcome &outcome) {
     const double timeNs = outcome.timeNs();
-    given.push_back({std::move(replaced), atoms.valuesOf(root),
-                     std::isfinite(timeNs) ? timeNs : neverNs});
+    given.push_back(
+        {std::move(replaced), atoms.valuesOf(root), std::isfinite(timeNs) ? timeNs : neverNs});
   };
   for (size_t k = 0; k < work.greedy.size(); ++k)
     add({k}, part.grouping.kernels[k].root, work.greedy[k]);
@@ -102,12 +102,23 @@ ExploredChain chainRow(const Module &module, const ModelPart &part, const PartWo
   return row;
 }
 
-void chooseKernels(const Module &module, const ModelPart &part, const GroupExplorer &groups,
-                   unsigned jobs, PartWork &work) {
+llvm::Error chooseKernels(const Module &module, const ModelPart &part, const GroupExplorer &groups,
+                          const ExploreOptions &options, const ForcedFusions &forced,
+                          PartWork &work) {
+  const unsigned jobs = options.jobs;
   const Graph &graph = module.graph(part.id);
   std::vector<GroupOutcome> greedy = greedyChoice(work, savingChains(module, part, work));
   work.greedyNs = timeOf(greedy);
-  const AtomGraph atoms(module, graph, part.grouping.kernels, work.others);
+  if (!options.isPartitioned && !forced.isAny()) {
+    work.chosen = std::move(greedy);
+    work.chosenNs = work.boundNs = work.greedyNs;
+    countOnce(graph, work.chosen);
+    return llvm::Error::success();
+  }
+  std::vector<OpId> apart = forced.split;
+  for (const std::vector<OpId> &ops : forced.fused)
+    apart.insert(apart.end(), ops.begin(), ops.end());
+  const AtomGraph atoms(module, graph, part.grouping.kernels, work.others, apart);
   const std::vector<GivenKernel> given = givenKernels(atoms, part, work);
   auto price = [&](const std::vector<KernelGroup> &wanted) {
     std::vector<GroupPrice> prices(wanted.size());
@@ -115,16 +126,17 @@ void chooseKernels(const Module &module, const ModelPart &part, const GroupExplo
                 [&](size_t i) { prices[i] = groups.price(part.id, wanted[i]); });
     return prices;
   };
-  Partition partition = partitionGraph(graph, atoms, given, price);
-  work.fusions = std::move(partition.fusions);
-  work.boundNs = partition.boundNs;
-  work.isOptimal = partition.isOptimal;
-  work.chosen.resize(partition.kernels.size());
-  std::vector<bool> isGreedy(part.grouping.kernels.size());
-  parallelFor(partition.kernels.size(), jobs, [&](size_t i) {
-    const Partition::Kernel &kernel = partition.kernels[i];
+  llvm::Expected<Partition> partition = partitionGraph(graph, atoms, given, price, forced);
+  if (!partition)
+    return partition.takeError();
+  work.fusions = std::move(partition->fusions);
+  work.boundNs = partition->boundNs;
+  work.isOptimal = partition->isOptimal;
+  work.chosen.resize(partition->kernels.size());
+  parallelFor(partition->kernels.size(), jobs, [&](size_t i) {
+    const Partition::Kernel &kernel = partition->kernels[i];
     if (!kernel.given)
-      work.chosen[i] = groups.exploreWhole(part.id, kernel.group);
+      work.chosen[i] = groups.exploreOne(part.id, kernel.group);
     else if (*kernel.given < work.greedy.size())
       work.chosen[i] = work.greedy[*kernel.given];
     else
@@ -135,12 +147,14 @@ void chooseKernels(const Module &module, const ModelPart &part, const GroupExplo
     if (atoms.ofKernel(k).empty())
       work.chosen.insert(work.chosen.begin(), work.greedy[k]);
   work.chosenNs = timeOf(work.chosen);
-  if (work.chosenNs > work.greedyNs) {
+  work.boundNs = std::min(work.boundNs, work.chosenNs); // a thorough search finds faster plans
+  if (work.chosenNs > work.greedyNs && !forced.isAny()) {
     work.chosen = std::move(greedy);
     work.chosenNs = work.greedyNs;
     work.fusions.clear();
   }
   countOnce(graph, work.chosen);
+  return llvm::Error::success();
 }
 
 } // namespace tilewright

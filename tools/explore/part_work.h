@@ -27,8 +27,10 @@ struct PartWork {
 
 /// Chooses the kernels of a part, of which `greedy` and `chains` are explored: never more time than
 /// the greedy choice takes. Ops are counted in one kernel each.
-void chooseKernels(const Module &module, const ModelPart &part, const GroupExplorer &groups,
-                   unsigned jobs, PartWork &work);
+/// Errors: those of `forced`, see partitionGraph().
+llvm::Error chooseKernels(const Module &module, const ModelPart &part, const GroupExplorer &groups,
+                          const ExploreOptions &options, const ForcedFusions &forced,
+                          PartWork &work);
 
 /// What a chain is and saves.
 ExploredChain chainRow(const Module &module, const ModelPart &part, const PartWork &work,

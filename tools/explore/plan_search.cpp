@@ -115,12 +115,17 @@ llvm::Error PlanSearch::countFeasible(const ConstraintSystem &system) {
 llvm::Error PlanSearch::priceAll(ConstraintSystem system, size_t budget) {
   if (budget == 0)
     return llvm::Error::success();
+  if (!options.isThorough) // a search that will pass its limit is not begun
+    while (candidatePoints(system) > 4 * options.maxNodes &&
+           leaveOutEveryOther(system, plan.tiled->space)) {
+    }
   llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system);
   if (!compiled)
     return compiled.takeError();
   const SearchLimits limits{options.maxNodes};
   SearchResult count = compiled->count(limits);
-  while (count.end == SearchResult::End::LimitReached && leaveOutEveryOther(system, plan.tiled->space)) {
+  while (count.end == SearchResult::End::LimitReached &&
+         leaveOutEveryOther(system, plan.tiled->space)) {
     compiled = CompiledSystem::compile(system);
     if (!compiled)
       return compiled.takeError();

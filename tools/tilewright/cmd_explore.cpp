@@ -24,7 +24,7 @@ namespace tilewright::cli {
 namespace {
 
 struct ExploreArguments {
-  std::vector<std::string> models;
+  std::vector<std::string> models, fuse, split;
   ModuleChoice choice;
   std::string device = "h100-sxm", out, target;
   PlanChoices plans;
@@ -40,6 +40,17 @@ std::string fingerprint(std::initializer_list<std::string_view> parts) {
   for (std::string_view part : parts)
     digest.add(part);
   return digest.str();
+}
+
+/// "a,b" as names.
+std::vector<std::string> namesOf(const std::string &list) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
 }
 
 #ifdef TILEWRIGHT_HAS_CODEGEN
@@ -173,6 +184,11 @@ int runExplore(const ExploreArguments &options) {
   }
 #endif
   exploring.plans = options.plans.options();
+  for (const std::string &list : options.fuse)
+    exploring.fused.push_back(namesOf(list));
+  for (const std::string &list : options.split)
+    for (std::string &name : namesOf(list))
+      exploring.split.push_back(std::move(name));
 
   Json document = newDocument("explore");
   const std::vector<DeviceNote> notes = notesOn(*device, *calibration);
@@ -187,6 +203,9 @@ int runExplore(const ExploreArguments &options) {
       fmt::format("{} {} {} {} {} {} {} {} {}", TILEWRIGHT_VERSION, options.top, options.budget,
                   options.plans.cache, options.plans.instruction, options.samples, options.target,
                   link.bandwidth, link.latencyNs);
+  for (const std::vector<std::string> *lists : {&options.fuse, &options.split})
+    for (const std::string &list : *lists)
+      settings += " " + list + (lists == &options.fuse ? " fused" : " split");
   Batch batch("models");
   const std::vector<BatchModel> models = batchModels(
       options, fingerprint({settings, device->name, device->digest, toJson(*calibration)}), batch);
@@ -219,8 +238,9 @@ int runExplore(const ExploreArguments &options) {
     document["models"].push_back(std::move(*entry));
   }
   document["failures"] = batch.json();
-  if (batch.failures() == models.size())
-    return batch.finish(models.size()); // there is no result
+  if (batch.failures() == models.size()) // there is no result
+    return !exploring.fused.empty() && batch.isUnsupported() ? AnswerIsNo
+                                                             : batch.finish(models.size());
   if (folder)
     if (llvm::Error error = folder->finish(dump(document)))
       return fail(std::move(error));
@@ -263,6 +283,15 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
+  command
+      ->add_option("--fuse", options->fuse,
+                   "Names of ops, a,b,…, that are to be one kernel, whatever it costs; for "
+                   "several kernels several times")
+      ->type_name("OP,…");
+  command
+      ->add_option("--split", options->split,
+                   "Names of ops after which a kernel ends: no reader is fused with them")
+      ->type_name("OP,…");
   command->add_option("--jobs", options->jobs, "Threads; the result does not depend on it")
       ->capture_default_str()
       ->check(CLI::Range(1u, 256u));

@@ -274,11 +274,36 @@ void printChain(const Json &chain) {
                                         : timeText(chain["joined_time_ns"]));
 }
 
+/// Those that matter most: what is saved by what is fused, and lost by what is not.
+void printFusions(const Json &model) {
+  constexpr size_t most = 12;
+  std::vector<std::pair<double, const Json *>> rows;
+  for (const Json &row : model["fusions"]) {
+    const double unfused = row["unfused_time_ns"].get<double>();
+    const double fused = row["fused_time_ns"].is_null() ? 0 : row["fused_time_ns"].get<double>();
+    rows.push_back({std::abs(unfused - fused), &row});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto &a, const auto &b) { return a.first > b.first; });
+  for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    const Json &row = *rows[i].second;
+    say("  {}: %{} and %{}: unfused {}, fused {}\n",
+        row["is_fused"].get<bool>() ? "fused" : "not fused", row["first"].get<std::string>(),
+        row["second"].get<std::string>(), timeText(row["unfused_time_ns"].get<double>()),
+        row["fused_time_ns"].is_null() ? "not possible: " + row["reason"].get<std::string>()
+                                       : timeText(row["fused_time_ns"].get<double>()));
+  }
+  if (rows.size() > most)
+    say("  and {} more, in --json\n", rows.size() - most);
+}
+
 } // namespace
 
 void printModel(const Json &model, double total) {
-  say("{}: {} kernels, {}{}\n", model["model"].get<std::string>(), model["kernels"].size(),
-      timeText(model["total_time_ns"].get<double>()),
+  const double greedyNs = model["greedy_time_ns"].get<double>();
+  const double ownNs = model["total_time_ns"].get<double>();
+  say("{}: {} kernels, {}{}{}\n", model["model"].get<std::string>(), model["kernels"].size(),
+      timeText(ownNs), ownNs < greedyNs * 0.9995 ? ", greedy " + timeText(greedyNs) : "",
       model["total_is_complete"].get<bool>()
           ? ""
           : fmt::format(" without {} unsupported ops", model["unsupported"].size()));
@@ -312,6 +337,7 @@ void printModel(const Json &model, double total) {
         split["root"].get<std::string>(), split["reason"].get<std::string>());
   for (const Json &chain : model["chains"])
     printChain(chain);
+  printFusions(model);
   for (const Json &op : model["unsupported"])
     say("  not modelled: %{}{}: {}\n", op["op"].get<std::string>(), layerOfRow(op),
         op["reason"].get<std::string>());

@@ -58,11 +58,11 @@ bool isHeavy(Opcode opcode) {
 } // namespace
 
 AtomGraph::AtomGraph(const Module &module, const Graph &graph, std::span<const KernelGroup> greedy,
-                     std::span<const OpId> others)
+                     std::span<const OpId> others, std::span<const OpId> apart)
     : graph(graph), isScheduledModule(isScheduled(module)), users(graph.users()),
       places(graph.size(), Place::Outside), atomNumber(graph.size(), -1) {
   placeOps(greedy, others);
-  makeAtoms(greedy, others);
+  makeAtoms(greedy, others, apart);
   connect(greedy);
 }
 
@@ -70,15 +70,14 @@ bool AtomGraph::isFixedKernel(const KernelGroup &kernel) const {
   if (kernel.placed || kernel.ops.empty())
     return true;
   const std::vector<OpId> ops = kernel.allOps();
-  return std::any_of(ops.begin(), ops.end(),
-                     [&](OpId id) { return !mayJoin(graph.op(id)); }) ||
+  return std::any_of(ops.begin(), ops.end(), [&](OpId id) { return !mayJoin(graph.op(id)); }) ||
          std::all_of(ops.begin(), ops.end(),
                      [&](OpId id) { return movesNoByte(graph, id, isScheduledModule); });
 }
 
 void AtomGraph::placeOps(std::span<const KernelGroup> greedy, std::span<const OpId> others) {
   std::vector<bool> isInMemory(graph.size()); // whatever it is
-  auto mustLie = [&](OpId id) { // the value, whatever view of it is read
+  auto mustLie = [&](OpId id) {               // the value, whatever view of it is read
     isInMemory[id.index] = true;
     while (!graph.op(id).operands.empty() && movesNoByte(graph, id, isScheduledModule)) {
       id = graph.op(id).operands[0];
@@ -150,7 +149,8 @@ template <class Visit> void AtomGraph::visitSources(OpId op, const Visit &visit)
   }
 }
 
-void AtomGraph::makeAtoms(std::span<const KernelGroup> greedy, std::span<const OpId> others) {
+void AtomGraph::makeAtoms(std::span<const KernelGroup> greedy, std::span<const OpId> others,
+                          std::span<const OpId> apart) {
   std::vector<int64_t> kernelOf(graph.size(), -1); // of fixed ones
   for (size_t k = 0; k < greedy.size(); ++k)
     if (isFixedKernel(greedy[k]))
@@ -165,11 +165,13 @@ void AtomGraph::makeAtoms(std::span<const KernelGroup> greedy, std::span<const O
   for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;) {
     joins[i] = OpId{i};
     const Op &op = graph.op(OpId{i});
-    if (places[i] != Place::Atom || kernelOf[i] >= 0 || !isPointwise(op) || OpId{i} == graph.root() ||
-        users[i].size() != 1)
+    if (places[i] != Place::Atom || kernelOf[i] >= 0 || !isPointwise(op) ||
+        OpId{i} == graph.root() || users[i].size() != 1)
       continue;
     const OpId user = users[i].front();
     const Op &reader = graph.op(user);
+    if (std::find(apart.begin(), apart.end(), OpId{i}) != apart.end())
+      continue;
     const bool isSameSize =
         reader.opcode == Opcode::Reduce
             ? reader.operands.front() == OpId{i}
@@ -220,9 +222,8 @@ void AtomGraph::connect(std::span<const KernelGroup> greedy) {
     }
   }
   if (graph.root().isValid())
-    visitSources(graph.root(), [&](OpId source) {
-      atoms[size_t(atomNumber[source.index])].isRequired = true;
-    });
+    visitSources(graph.root(),
+                 [&](OpId source) { atoms[size_t(atomNumber[source.index])].isRequired = true; });
   for (const KernelGroup &kernel : greedy) {
     std::vector<AtomId> set;
     for (OpId id : kernel.allOps())

@@ -6,8 +6,8 @@
 //
 // Views that move no byte belong to no atom: whoever reads the view reads the value behind it. What
 // is computed from constants alone, and broadcasts, are part of every kernel that reads them.
-// Everything else is in exactly one atom. Fusions of another compiler, updates in place and what has
-// no kernel of ours (`isFixed`) are atoms that no other one joins.
+// Everything else is in exactly one atom. Fusions of another compiler, updates in place and what
+// has no kernel of ours (`isFixed`) are atoms that no other one joins.
 #pragma once
 
 #include "tools/explore/grouping.h"
@@ -34,8 +34,9 @@ class AtomGraph {
 public:
   /// Of the ops of a greedy grouping's kernels, each of which is a set of atoms. `others`: ops that
   /// run and have no kernel; each is a fixed atom, so that paths lead through it.
+  /// `apart`: ops that join no other one.
   AtomGraph(const Module &module, const Graph &graph, std::span<const KernelGroup> greedy,
-            std::span<const OpId> others);
+            std::span<const OpId> others, std::span<const OpId> apart = {});
 
   /// In topological order.
   std::span<const Atom> all() const { return atoms; }
@@ -62,7 +63,8 @@ private:
   enum class Place : uint8_t { Outside, Atom, Repeated, Alias };
 
   void placeOps(std::span<const KernelGroup> greedy, std::span<const OpId> others);
-  void makeAtoms(std::span<const KernelGroup> greedy, std::span<const OpId> others);
+  void makeAtoms(std::span<const KernelGroup> greedy, std::span<const OpId> others,
+                 std::span<const OpId> apart);
   void connect(std::span<const KernelGroup> greedy);
   bool isFixedKernel(const KernelGroup &kernel) const;
   template <class Visit> void visitSources(OpId op, const Visit &visit) const;

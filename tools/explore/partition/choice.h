@@ -50,8 +50,8 @@ constexpr size_t maxExactAtoms = 256;
 /// The cheapest choice. One with infinite cost where none is below `upperBound`, or where
 /// `maxStates` sets were needed before the search ended: then only the bound is of use.
 KernelChoice chooseExactly(const ChoiceProblem &problem,
-                     double upperBound = std::numeric_limits<double>::infinity(),
-                     size_t maxStates = 100'000);
+                           double upperBound = std::numeric_limits<double>::infinity(),
+                           size_t maxStates = 100'000);
 
 /// A choice that no exchange within a neighbourhood of `start` improves, whose neighbourhoods are
 /// searched exactly. Atoms that only `touched` ones are near to are looked at; empty: all.

@@ -68,14 +68,16 @@ std::string Columns::whyNoKernel(std::span<const AtomId> set) const {
   if (products > maxProducts || convolutions > 1 || (convolutions && products))
     return fmt::format("{} dots and {} convolutions: at most {} dots or one convolution are tried",
                        products, convolutions, maxProducts);
+  if (!allows(set))
+    return "--fuse or --split forbid it";
   if (!atoms.isConvex(set))
     return "a path leaves the group and returns";
   return {};
 }
 
 void Columns::want(AtomGroup group) {
-  if (group.atoms.empty() || group.results.empty() || known.count(group) ||
-      refusals.count(group) || isWanted.count(group))
+  if (group.atoms.empty() || group.results.empty() || known.count(group) || refusals.count(group) ||
+      isWanted.count(group))
     return;
   if (std::string why = whyNoKernel(group.atoms); !why.empty()) {
     refusals.emplace(std::move(group), std::move(why));

@@ -17,6 +17,12 @@ class Columns {
 public:
   Columns(const Graph &graph, const AtomGraph &atoms, const PriceGroups &price);
 
+  /// Restricts the kernels that there can be; before any is added.
+  void allowOnly(std::function<bool(std::span<const AtomId>)> predicate) {
+    isAllowed = std::move(predicate);
+  }
+  bool allows(std::span<const AtomId> set) const { return !isAllowed || isAllowed(set); }
+
   /// A kernel with a price.
   size_t add(AtomGroup group, double timeNs);
   /// Notes a group to be priced. Ignored: what is known, what can't be a kernel.
@@ -38,7 +44,8 @@ public:
 private:
   const Graph &graph;
   const PriceGroups &price;
-  std::map<AtomGroup, size_t> known; ///< by group: its column
+  std::function<bool(std::span<const AtomId>)> isAllowed; ///< null: everything
+  std::map<AtomGroup, size_t> known;                      ///< by group: its column
   std::map<AtomGroup, std::string> refusals;
   std::vector<AtomGroup> wanted;
   std::set<AtomGroup> isWanted;

@@ -118,8 +118,7 @@ private:
   /// What the reader needs of the producer, in the reader.
   void recompute(size_t producer, size_t reader) {
     const AtomList mine = neededFor(columnOf(reader).atoms, columnOf(producer).atoms);
-    if (std::all_of(mine.begin(), mine.end(),
-                    [&](AtomId a) { return columns.atoms[a].isCheap; }))
+    if (std::all_of(mine.begin(), mine.end(), [&](AtomId a) { return columns.atoms[a].isCheap; }))
       columns.want({unionOf(columnOf(reader).atoms, mine), columnOf(reader).results});
     // … and what the others leave of the producer.
     for (AtomId a : mine)
@@ -210,9 +209,8 @@ bool wantAll(Columns &columns, size_t limit) {
     AtomList least;
     for (AtomId a : all) {
       const AtomList &readers = atoms[a].readers;
-      if (atoms[a].isRequired || std::none_of(readers.begin(), readers.end(), [&](AtomId reader) {
-            return contains(set, reader);
-          }))
+      if (atoms[a].isRequired || std::none_of(readers.begin(), readers.end(),
+                                              [&](AtomId reader) { return contains(set, reader); }))
         least.push_back(a);
     }
     columns.want({set, least});

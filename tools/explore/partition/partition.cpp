@@ -3,6 +3,7 @@
 #include "tools/explore/partition/columns.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace tilewright {
 
@@ -19,9 +20,14 @@ public:
               const PriceGroups &price)
       : graph(graph), atoms(atoms), given(given), columns(graph, atoms, price) {}
 
-  Partition run() {
+  llvm::Expected<Partition> run(const ForcedFusions &forced) {
+    if (llvm::Error error = force(forced))
+      return error;
     addGiven();
     addFixed();
+    if (forced.isAny())
+      if (llvm::Error error = startForced())
+        return error;
     if (atoms.size() <= maxAtomsOfAll && wantAll(columns, maxConvexGroups))
       columns.priceWanted();
     for (size_t round = 0; round < maxRounds; ++round) {
@@ -49,11 +55,109 @@ private:
       if (group.atoms.empty())
         continue;
       group.results = given[k].results;
+      if (!columns.allows(group.atoms))
+        continue;
       const size_t column = columns.add(std::move(group), given[k].timeNs);
       givenOf.try_emplace(column, k);
       if (given[k].kernels.size() == 1)
         choice.columns.push_back(column);
     }
+  }
+
+  /// The atom of a named op.
+  llvm::Expected<AtomId> atomOf(OpId id) const {
+    if (std::optional<AtomId> atom = atoms.atomOf(id))
+      return *atom;
+    return makeError(DiagClass::BadInput,
+                     "%{} is in no kernel of its own: it is an argument, or part of what reads it",
+                     graph.op(id).name);
+  }
+
+  llvm::Error force(const ForcedFusions &forced) {
+    for (const std::vector<OpId> &ops : forced.fused) {
+      std::vector<AtomId> set;
+      for (OpId id : ops) {
+        llvm::Expected<AtomId> atom = atomOf(id);
+        if (!atom)
+          return atom.takeError();
+        set.push_back(*atom);
+      }
+      std::sort(set.begin(), set.end());
+      set.erase(std::unique(set.begin(), set.end()), set.end());
+      if (std::string why = columns.whyNoKernel(set); !why.empty())
+        return makeError(DiagClass::BadInput, "--fuse {}: {}", namesOf(set), why);
+      for (const std::vector<AtomId> &other : fused)
+        for (AtomId a : set)
+          if (std::binary_search(other.begin(), other.end(), a))
+            return makeError(DiagClass::BadInput, "--fuse: %{} can't be in two kernels",
+                             graph.op(atoms[a].result).name);
+      fused.push_back(std::move(set));
+    }
+    for (OpId id : forced.split) {
+      llvm::Expected<AtomId> atom = atomOf(id);
+      if (!atom)
+        return atom.takeError();
+      split.push_back(*atom);
+      for (const std::vector<AtomId> &set : fused)
+        if (!isSplit(set))
+          return makeError(DiagClass::BadInput, "--split {} contradicts --fuse {}",
+                           graph.op(id).name, namesOf(set));
+    }
+    if (forced.isAny())
+      columns.allowOnly([this](std::span<const AtomId> set) {
+        return isSplit(set) && std::all_of(fused.begin(), fused.end(), [&](const auto &whole) {
+                 return std::ranges::equal(whole, set) ||
+                        std::none_of(whole.begin(), whole.end(), [&](AtomId a) {
+                          return std::binary_search(set.begin(), set.end(), a);
+                        });
+               });
+      });
+    return llvm::Error::success();
+  }
+
+  /// No atom to split after stands with a reader.
+  bool isSplit(std::span<const AtomId> set) const {
+    return std::none_of(split.begin(), split.end(), [&](AtomId a) {
+      const std::vector<AtomId> &readers = atoms[a].readers;
+      return std::binary_search(set.begin(), set.end(), a) &&
+             std::any_of(readers.begin(), readers.end(), [&](AtomId reader) {
+               return std::binary_search(set.begin(), set.end(), reader);
+             });
+    });
+  }
+
+  std::string namesOf(std::span<const AtomId> set) const {
+    std::string names;
+    for (AtomId a : set)
+      names += (names.empty() ? "" : ",") + graph.op(atoms[a].result).name;
+    return names;
+  }
+
+  /// What is forced, and atoms alone in place of the greedy kernels that it breaks up.
+  llvm::Error startForced() {
+    std::vector<bool> isMade(atoms.size());
+    for (size_t c : choice.columns)
+      for (AtomId a : columns.problem.columns[c].atoms)
+        isMade[a] = true;
+    std::vector<AtomGroup> groups;
+    for (const std::vector<AtomId> &set : fused)
+      groups.push_back({set, columns.resultsOf(set)});
+    for (AtomId a = 0; a < atoms.size(); ++a)
+      if (!isMade[a] && std::none_of(fused.begin(), fused.end(), [&](const auto &set) {
+            return std::binary_search(set.begin(), set.end(), a);
+          }))
+        groups.push_back({{a}, {a}});
+    for (const AtomGroup &group : groups)
+      columns.want(group);
+    columns.priceWanted();
+    for (const AtomGroup &group : groups) {
+      const std::optional<size_t> column = columns.find(group);
+      if (!column)
+        return makeError(DiagClass::Unsupported, "{} as one kernel: {}", namesOf(group.atoms),
+                         columns.refusalOf(group).value_or("it has no price"));
+      choice.columns.push_back(*column);
+    }
+    return llvm::Error::success();
   }
 
   /// What runs without a kernel of ours is in every choice.
@@ -127,8 +231,12 @@ private:
 
   void explainCut(size_t first, size_t second, Partition &partition) const {
     const Column &a = columns.problem.columns[first], &b = columns.problem.columns[second];
-    FusionChoice row{atoms[a.results.back()].result, atoms[b.results.back()].result, false,
-                     a.cost + b.cost, 0, {}};
+    FusionChoice row{atoms[a.results.back()].result,
+                     atoms[b.results.back()].result,
+                     false,
+                     a.cost + b.cost,
+                     0,
+                     {}};
     AtomGroup merged;
     std::set_union(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(),
                    std::back_inserter(merged.atoms));
@@ -137,7 +245,8 @@ private:
     std::optional<double> fusedNs;
     for (const auto &results : {columns.resultsOf(merged.atoms), neededOf(merged.atoms)}) {
       merged.results = results;
-      if (auto column = columns.find(merged); column && (!fusedNs || columns.problem.columns[*column].cost < *fusedNs))
+      if (auto column = columns.find(merged);
+          column && (!fusedNs || columns.problem.columns[*column].cost < *fusedNs))
         fusedNs = columns.problem.columns[*column].cost;
       if (!refusal)
         refusal = columns.refusalOf(merged);
@@ -155,8 +264,9 @@ private:
       bool isNeeded = atoms[a].isRequired;
       for (size_t c : choice.columns) {
         const Column &column = columns.problem.columns[c];
-        isNeeded |= std::binary_search(column.inputs.begin(), column.inputs.end(), a) &&
-                    !std::includes(set.begin(), set.end(), column.atoms.begin(), column.atoms.end());
+        isNeeded |=
+            std::binary_search(column.inputs.begin(), column.inputs.end(), a) &&
+            !std::includes(set.begin(), set.end(), column.atoms.begin(), column.atoms.end());
       }
       if (isNeeded)
         results.push_back(a);
@@ -168,8 +278,12 @@ private:
   void explainFused(const Column &column, Partition &partition) const {
     if (column.atoms.size() < 2)
       return;
-    FusionChoice row{atoms[column.atoms.front()].result, atoms[column.results.back()].result, true,
-                     0, column.cost, {}};
+    FusionChoice row{atoms[column.atoms.front()].result,
+                     atoms[column.results.back()].result,
+                     true,
+                     0,
+                     column.cost,
+                     {}};
     for (AtomId a : column.atoms) {
       // What a needs in the kernel, and the rest.
       AtomGroup upper, lower;
@@ -213,15 +327,18 @@ private:
   std::span<const GivenKernel> given;
   Columns columns;
   KernelChoice choice;
-  std::map<size_t, size_t> givenOf; ///< by column
+  std::map<size_t, size_t> givenOf;       ///< by column
+  std::vector<std::vector<AtomId>> fused; ///< forced
+  std::vector<AtomId> split;              ///< forced
   std::set<std::pair<size_t, size_t>> seen;
 };
 
 } // namespace
 
-Partition partitionGraph(const Graph &graph, const AtomGraph &atoms,
-                         std::span<const GivenKernel> given, const PriceGroups &price) {
-  return Partitioner(graph, atoms, given, price).run();
+llvm::Expected<Partition> partitionGraph(const Graph &graph, const AtomGraph &atoms,
+                                         std::span<const GivenKernel> given,
+                                         const PriceGroups &price, const ForcedFusions &forced) {
+  return Partitioner(graph, atoms, given, price).run(forced);
 }
 
 } // namespace tilewright

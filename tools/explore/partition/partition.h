@@ -14,6 +14,8 @@
 #include "tools/explore/partition/atoms.h"
 #include "tools/explore/partition/choice.h"
 
+#include "llvm/Support/Error.h"
+
 #include <functional>
 #include <map>
 #include <string>
@@ -55,12 +57,21 @@ struct Partition {
   std::vector<FusionChoice> fusions;
 };
 
-/// Prices groups, as many at once as are given; in their order.
-using PriceGroups =
-    std::function<std::vector<GroupPrice>(const std::vector<KernelGroup> &groups)>;
+/// What a choice must do, whatever it costs.
+struct ForcedFusions {
+  std::vector<std::vector<OpId>> fused; ///< each is one kernel
+  std::vector<OpId> split;              ///< none is in a kernel with a reader
+  bool isAny() const { return !fused.empty() || !split.empty(); }
+};
 
-/// The first of the given kernels are those of the greedy grouping, one each.
-Partition partitionGraph(const Graph &graph, const AtomGraph &atoms,
-                         std::span<const GivenKernel> given, const PriceGroups &price);
+/// Prices groups, as many at once as are given; in their order.
+using PriceGroups = std::function<std::vector<GroupPrice>(const std::vector<KernelGroup> &groups)>;
+
+/// The first of the given kernels are those of the greedy grouping, one each. Errors: BadInput
+/// where what is forced contradicts the graph or itself, Unsupported where it has no price.
+llvm::Expected<Partition> partitionGraph(const Graph &graph, const AtomGraph &atoms,
+                                         std::span<const GivenKernel> given,
+                                         const PriceGroups &price,
+                                         const ForcedFusions &forced = {});
 
 } // namespace tilewright

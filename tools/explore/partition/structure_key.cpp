@@ -44,14 +44,26 @@ private:
 };
 
 void addAttributes(KeyHash &hash, const OpAttributes &a) {
-  for (const std::vector<int64_t> *list :
-       {&a.dimensions, &a.dot.lhsBatch, &a.dot.rhsBatch, &a.dot.lhsContracting,
-        &a.dot.rhsContracting, &a.conv.inputSpatial, &a.conv.kernelSpatial, &a.conv.outputSpatial,
-        &a.gather.offsetDims, &a.gather.collapsedSliceDims, &a.gather.startIndexMap,
-        &a.gather.operandBatchingDims, &a.gather.startIndicesBatchingDims, &a.gather.sliceSizes,
-        &a.scatter.updateWindowDims, &a.scatter.insertedWindowDims,
-        &a.scatter.scatterDimsToOperandDims, &a.scatter.inputBatchingDims,
-        &a.scatter.scatterIndicesBatchingDims, &a.dynamicSliceSizes})
+  for (const std::vector<int64_t> *list : {&a.dimensions,
+                                           &a.dot.lhsBatch,
+                                           &a.dot.rhsBatch,
+                                           &a.dot.lhsContracting,
+                                           &a.dot.rhsContracting,
+                                           &a.conv.inputSpatial,
+                                           &a.conv.kernelSpatial,
+                                           &a.conv.outputSpatial,
+                                           &a.gather.offsetDims,
+                                           &a.gather.collapsedSliceDims,
+                                           &a.gather.startIndexMap,
+                                           &a.gather.operandBatchingDims,
+                                           &a.gather.startIndicesBatchingDims,
+                                           &a.gather.sliceSizes,
+                                           &a.scatter.updateWindowDims,
+                                           &a.scatter.insertedWindowDims,
+                                           &a.scatter.scatterDimsToOperandDims,
+                                           &a.scatter.inputBatchingDims,
+                                           &a.scatter.scatterIndicesBatchingDims,
+                                           &a.dynamicSliceSizes})
     hash.add(*list);
   for (const WindowDim &w : a.window)
     hash.add({w.size, w.stride, w.padLow, w.padHigh, w.windowDilation, w.baseDilation, w.reversed});
@@ -70,9 +82,15 @@ void addAttributes(KeyHash &hash, const OpAttributes &a) {
 
 /// Where an op comes from and where it runs; the names of computations are in their contents.
 bool saysNothingOfItsWork(std::string_view attribute) {
-  constexpr std::array names{"metadata",      "sharding", "calls",
-                             "to_apply",      "body",     "condition",
-                             "branch_computations", "select",   "scatter",
+  constexpr std::array names{"metadata",
+                             "sharding",
+                             "calls",
+                             "to_apply",
+                             "body",
+                             "condition",
+                             "branch_computations",
+                             "select",
+                             "scatter",
                              "frontend_attributes"};
   return std::find(names.begin(), names.end(), attribute) != names.end();
 }
@@ -170,8 +188,8 @@ StructureKey StructureKeys::of(GraphId id, const Group &group) const {
     }
   }
   for (OpId root : group.roots) {
-    hash.add(uint64_t(std::lower_bound(group.ops.begin(), group.ops.end(), root) -
-                      group.ops.begin()));
+    hash.add(
+        uint64_t(std::lower_bound(group.ops.begin(), group.ops.end(), root) - group.ops.begin()));
     if (auto within = group.within.find(root); within != group.within.end())
       hash.add(within->second);
   }

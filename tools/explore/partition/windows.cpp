@@ -14,9 +14,7 @@ std::optional<std::vector<size_t>> runningOrder(const ChoiceProblem &problem,
   std::map<AtomId, std::vector<size_t>> waiting; // by value: positions in `columns`
   using Entry = std::pair<AtomId, size_t>;       // the earliest in the graph first
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
-  auto isReady = [&](size_t at) {
-    ready.push({problem.columns[columns[at]].results.back(), at});
-  };
+  auto isReady = [&](size_t at) { ready.push({problem.columns[columns[at]].results.back(), at}); };
   for (size_t at = 0; at < columns.size(); ++at) {
     const Column &column = problem.columns[columns[at]];
     missing[at] = column.inputs.size();
@@ -39,10 +37,9 @@ std::optional<std::vector<size_t>> runningOrder(const ChoiceProblem &problem,
           isReady(at);
     }
   }
-  const bool isComplete =
-      order.size() == columns.size() &&
-      std::all_of(problem.required.begin(), problem.required.end(),
-                  [&](AtomId value) { return isStored[value]; });
+  const bool isComplete = order.size() == columns.size() &&
+                          std::all_of(problem.required.begin(), problem.required.end(),
+                                      [&](AtomId value) { return isStored[value]; });
   return isComplete ? std::optional(std::move(order)) : std::nullopt;
 }
 
@@ -128,7 +125,8 @@ private:
       for (AtomId value : column.inputs)
         add(makersOf, value);
       for (AtomId value : column.inputs)
-        if (auto known = readersOf.find(value); known != readersOf.end() && known->second.size() < 8)
+        if (auto known = readersOf.find(value);
+            known != readersOf.end() && known->second.size() < 8)
           add(readersOf, value);
       for (size_t c : next) {
         const Column &other = problem.columns[c];
