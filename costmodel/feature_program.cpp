@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_set>
 
 namespace tilewright {
 
@@ -17,21 +16,23 @@ bool isPowerOfTwo(double x) {
 /// The requested nodes and their operands, operands before users.
 std::vector<uint32_t> neededFor(const std::vector<TraceNode> &nodes,
                                 std::span<const uint32_t> wanted) {
-  std::vector<uint32_t> needed(wanted.begin(), wanted.end());
-  std::unordered_set<uint32_t> seen(wanted.begin(), wanted.end());
-  auto need = [&](uint32_t n) {
-    if (seen.insert(n).second)
-      needed.push_back(n);
-  };
-  for (size_t i = 0; i < needed.size(); ++i) {
-    const TraceNode &node = nodes[needed[i]];
+  std::vector<bool> isNeeded(nodes.size());
+  size_t end = 0;
+  for (uint32_t n : wanted) {
+    isNeeded[n] = true;
+    end = std::max<size_t>(end, n + 1);
+  }
+  std::vector<uint32_t> needed;
+  for (size_t n = end; n-- > 0;) { // operands have smaller numbers
+    if (!isNeeded[n])
+      continue;
+    needed.push_back(uint32_t(n));
+    const TraceNode &node = nodes[n];
     if (node.op == TraceOp::Input || node.op == TraceOp::Constant)
       continue;
-    need(node.a);
-    need(node.b);
+    isNeeded[node.a] = isNeeded[node.b] = true;
   }
-  std::sort(needed.begin(), needed.end());
-  needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
+  std::reverse(needed.begin(), needed.end());
   return needed;
 }
 
@@ -40,9 +41,10 @@ std::vector<uint32_t> neededFor(const std::vector<TraceNode> &nodes,
 FeatureProgram::FeatureProgram(const Trace &trace, std::span<const uint32_t> wanted) {
   const std::vector<TraceNode> &nodes = trace.nodes();
   const std::vector<uint32_t> needed = neededFor(nodes, wanted);
-  auto placeOf = [&](uint32_t n) {
-    return size_t(std::lower_bound(needed.begin(), needed.end(), n) - needed.begin());
-  };
+  std::vector<uint32_t> places(needed.empty() ? 0 : needed.back() + 1);
+  for (size_t at = 0; at < needed.size(); ++at)
+    places[needed[at]] = uint32_t(at);
+  auto placeOf = [&](uint32_t n) { return size_t(places[n]); };
   auto isLeaf = [&](uint32_t n) {
     return nodes[n].op == TraceOp::Input || nodes[n].op == TraceOp::Constant;
   };

@@ -1,17 +1,21 @@
 #include "tools/explore/explore.h"
 
 #include "analysis/ir/cpu_module.h"
-#include "tools/explore/group_explorer.h"
+#include "analysis/ir/free_view.h"
 #include "tools/explore/kernel_links.h"
 #include "tools/explore/layers.h"
 #include "tools/explore/lower_bound.h"
 #include "tools/explore/parallel_for.h"
+#include "tools/explore/part_work.h"
 #include "tools/explore/prepared_model.h"
 #include "tools/explore/rows.h"
 #include "tools/explore/run_sequence.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <map>
 #include <mutex>
+#include <set>
 
 namespace tilewright {
 
@@ -24,7 +28,7 @@ public:
            const ExploreOptions &options)
       : module(prepared.module), device(device), calibration(calibration), options(options),
         groups(prepared.module, device, calibration, options), parts(std::move(prepared.parts)),
-        assumed(parts.size()) {
+        work(parts.size()) {
     model.ops = prepared.ops;
     model.computations = prepared.computations;
   }
@@ -32,21 +36,18 @@ public:
   llvm::Expected<ExploredModel> run();
 
 private:
-  /// A chain of dots that may become one kernel.
-  struct Chain {
-    size_t part, firstKernel; ///< number of the part's first kernel in `work`
-    DotChain chain;
-  };
-
   const Graph &graphOf(size_t part) const { return module->graph(parts[part].id); }
-  void leaveOutViews();
-  void assumeTraffic();
-  void listWork();
-  void exploreAll();
-  void addTimes(std::vector<ModelPart> &to) const;
-  ExploredChain rowOf(size_t chain) const;
-  void chooseChains();
-  void collectPart(size_t part, size_t firstWork, size_t endWork);
+  void leaveOutViews(size_t part);
+  void assumeTraffic(size_t part);
+  void exploreGreedy();
+  llvm::Expected<std::vector<ForcedFusions>> forcedFusions() const;
+  std::optional<Diag> takeBug();
+  double timeOfModel(const std::function<double(const PartWork &)> &kernelsNs) const;
+  void addTotals();
+  void collectPart(size_t part);
+  void collectKernels(size_t part);
+  void collectFusions(size_t part);
+  void collectOpsWithoutKernel(size_t part, const std::set<std::string> &seen);
 
   std::shared_ptr<const Module> module;
   const Device &device;
@@ -54,191 +55,276 @@ private:
   const ExploreOptions &options;
   GroupExplorer groups;
   std::vector<ModelPart> parts;
-  std::vector<std::vector<AssumedOp>> assumed; ///< of each part
-  std::vector<std::pair<size_t, size_t>> work; ///< part, kernel; sorted by part
-  std::vector<GroupOutcome> outcomes;          ///< of `work`
-  std::vector<Chain> chains;                   ///< sorted by part
-  std::vector<GroupOutcome> fused;             ///< of `chains`
+  std::vector<PartWork> work; ///< of `parts`
   ExploredModel model;
 };
 
 /// Kernels that only give bytes another shape need none.
-void Explorer::leaveOutViews() {
-  for (size_t p = 0; p < parts.size(); ++p) {
-    const Graph &graph = graphOf(p);
-    Grouping &grouping = parts[p].grouping;
-    std::erase_if(grouping.kernels, [&](const KernelGroup &kernel) {
-      if (!movesNoData(*module, graph, kernel))
-        return false;
-      for (OpId id : kernel.ops)
-        grouping.noKernel.push_back({id, std::string(toString(graph.op(id).opcode)) +
-                                             ": the same bytes under another shape"});
-      return true;
-    });
-  }
-}
-
-/// Ops without a kernel whose bytes are known have a price.
-void Explorer::assumeTraffic() {
-  for (size_t p = 0; p < parts.size(); ++p)
-    std::erase_if(parts[p].grouping.unsupported, [&](const OpReason &entry) {
-      std::optional<AssumedOp> row =
-          assumedRow(*module, parts[p].id, entry, device, calibration, options.plans.cache);
-      if (row)
-        assumed[p].push_back(std::move(*row));
-      return row.has_value();
-    });
-}
-
-void Explorer::listWork() {
-  for (size_t p = 0; p < parts.size(); ++p) {
-    const std::vector<KernelGroup> &kernels = parts[p].grouping.kernels;
-    for (DotChain &chain : dotChains(graphOf(p), kernels))
-      chains.push_back({p, work.size(), std::move(chain)});
-    for (size_t k = 0; k < kernels.size(); ++k)
-      work.push_back({p, k});
-  }
-  outcomes.resize(work.size());
-  fused.resize(chains.size());
-}
-
-void Explorer::exploreAll() {
-  std::mutex mutex;
-  size_t done = 0;
-  parallelFor(work.size() + chains.size(), options.jobs, [&](size_t i) {
-    if (options.isStopped && options.isStopped())
-      return;
-    if (i < work.size()) {
-      const ModelPart &part = parts[work[i].first];
-      outcomes[i] = groups.explore(part.id, part.grouping.kernels[work[i].second]);
-    } else {
-      const Chain &chain = chains[i - work.size()];
-      fused[i - work.size()] = groups.exploreWhole(parts[chain.part].id, chain.chain.whole);
-    }
-    std::lock_guard lock(mutex);
-    ++done;
-    if (options.progress)
-      options.progress(done, work.size() + chains.size());
+void Explorer::leaveOutViews(size_t p) {
+  std::erase_if(parts[p].grouping.kernels, [&](const KernelGroup &kernel) {
+    return movesNoData(*module, graphOf(p), kernel);
   });
 }
 
-/// The time of each part's kernels, and how often it runs.
-void Explorer::addTimes(std::vector<ModelPart> &to) const {
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    for (const ExploredKernel &kernel : outcomes[i].kernels)
-      to[work[i].first].timeNs += kernel.plans.front().estimate.timeNs;
-    for (const AssumedOp &op : outcomes[i].assumed)
-      to[work[i].first].timeNs += op.timeNs;
-  }
-  for (size_t p = 0; p < assumed.size(); ++p)
-    for (const AssumedOp &op : assumed[p])
-      to[p].timeNs += op.timeNs;
-  countRuns(*module, to);
+/// Ops without a kernel whose bytes are known have a price.
+void Explorer::assumeTraffic(size_t p) {
+  std::erase_if(parts[p].grouping.unsupported, [&](const OpReason &entry) {
+    work[p].others.push_back(entry.op);
+    std::optional<AssumedOp> row =
+        assumedRow(*module, parts[p].id, entry, device, calibration, options.plans.cache);
+    if (row)
+      work[p].assumed.push_back(std::move(*row));
+    return row.has_value();
+  });
+  for (const OpReason &entry : parts[p].grouping.noKernel)
+    if (opClass(graphOf(p).op(entry.op).opcode) == OpClass::Call)
+      work[p].others.push_back(entry.op);
+  std::sort(work[p].others.begin(), work[p].others.end());
 }
 
-ExploredChain Explorer::rowOf(size_t index) const {
-  const Chain &chain = chains[index];
-  const Graph &graph = graphOf(chain.part);
-  ExploredChain row;
-  row.first = graph.op(chain.chain.first).name;
-  row.second = graph.op(chain.chain.second).name;
-  row.computation = computationName(*module, parts[chain.part].id);
-  row.kernels = chain.chain.kernels.size();
-  for (size_t k : chain.chain.kernels)
-    row.unfusedNs += outcomes[chain.firstKernel + k].timeNs();
-  if (fused[index].kernels.empty())
-    row.reason = fused[index].refusal;
-  else
-    row.fusedNs = fused[index].timeNs();
-  return row;
-}
-
-/// Takes the chains that save most: their outcome replaces those of their kernels.
-void Explorer::chooseChains() {
-  for (size_t begin = 0, end = 0; begin < chains.size(); begin = end) {
-    std::vector<DotChain> ofPart;
-    std::vector<double> gains;
-    for (; end < chains.size() && chains[end].part == chains[begin].part; ++end) {
-      const ExploredChain row = rowOf(end);
-      gains.push_back(row.reason.empty() ? row.unfusedNs - row.fusedNs : 0);
-      ofPart.push_back(chains[end].chain);
-      model.chains.push_back(row);
-    }
-    for (size_t chosen : tilewright::chooseChains(ofPart, gains)) {
-      const Chain &chain = chains[begin + chosen];
-      model.chains[begin + chosen].isTaken = true;
-      for (size_t k : chain.chain.kernels)
-        outcomes[chain.firstKernel + k] = {};
-      outcomes[chain.firstKernel + chain.chain.kernels.back()] = std::move(fused[begin + chosen]);
-    }
-  }
-}
-
-/// Adds the rows of a part to the model.
-void Explorer::collectPart(size_t p, size_t firstWork, size_t endWork) {
-  const ModelPart &part = parts[p];
-  const std::string computation = computationName(*module, part.id);
-  auto plain = [](const Graph &graph, const OpReason &entry, const std::string &of) {
-    return UnsupportedOp{graph.op(entry.op).name, entry.reason, of, {}, {}, {}, {}};
+/// The kernels and chains of the greedy grouping.
+void Explorer::exploreGreedy() {
+  struct Job {
+    GraphId graph;
+    const KernelGroup &group;
+    GroupOutcome &outcome;
+    bool isChain;
   };
+  std::vector<Job> jobs;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const std::vector<KernelGroup> &kernels = parts[p].grouping.kernels;
+    work[p].greedy.resize(kernels.size());
+    for (DotChain &chain : dotChains(graphOf(p), kernels))
+      work[p].chains.push_back({std::move(chain), {}});
+    for (size_t k = 0; k < kernels.size(); ++k)
+      jobs.push_back({parts[p].id, kernels[k], work[p].greedy[k], false});
+    for (FusedChain &chain : work[p].chains)
+      jobs.push_back({parts[p].id, chain.chain.whole, chain.outcome, true});
+  }
+  std::mutex mutex;
+  size_t done = 0;
+  parallelFor(jobs.size(), options.jobs, [&](size_t i) {
+    if (options.isStopped && options.isStopped())
+      return;
+    const Job &job = jobs[i];
+    job.outcome = job.isChain ? groups.exploreWhole(job.graph, job.group)
+                              : groups.explore(job.graph, job.group);
+    std::lock_guard lock(mutex);
+    ++done;
+    if (options.progress)
+      options.progress(done, jobs.size());
+  });
+}
+
+/// What the options force, by part.
+llvm::Expected<std::vector<ForcedFusions>> Explorer::forcedFusions() const {
+  std::vector<ForcedFusions> forced(parts.size());
+  auto find = [&](std::string_view name) -> llvm::Expected<std::pair<size_t, OpId>> {
+    if (name.starts_with('%'))
+      name.remove_prefix(1);
+    for (size_t p = parts.size(); p-- > 0;) // the entry first
+      if (OpId id = graphOf(p).find(name); id.isValid())
+        return std::pair(p, id);
+    return makeError(DiagClass::BadInput, "no op %{} in the model", name);
+  };
+  for (const std::vector<std::string> &names : options.fused) {
+    std::optional<size_t> part;
+    std::vector<OpId> ops;
+    for (const std::string &name : names) {
+      auto found = find(name);
+      if (!found)
+        return found.takeError();
+      if (part && *part != found->first)
+        return makeError(DiagClass::BadInput, "--fuse: %{} is in another computation than %{}",
+                         name, names.front());
+      part = found->first;
+      ops.push_back(found->second);
+    }
+    if (part)
+      forced[*part].fused.push_back(std::move(ops));
+  }
+  for (const std::string &name : options.split) {
+    auto found = find(name);
+    if (!found)
+      return found.takeError();
+    forced[found->first].split.push_back(found->second);
+  }
+  return forced;
+}
+
+std::optional<Diag> Explorer::takeBug() {
+  auto take = [](GroupOutcome &outcome) { return std::exchange(outcome.bug, std::nullopt); };
+  for (PartWork &each : work) {
+    for (std::vector<GroupOutcome> *outcomes : {&each.greedy, &each.chosen})
+      for (GroupOutcome &outcome : *outcomes)
+        if (auto bug = take(outcome))
+          return bug;
+    for (FusedChain &chain : each.chains)
+      if (auto bug = take(chain.outcome))
+        return bug;
+  }
+  return std::nullopt;
+}
+
+/// Of one run, with the time of each part's kernels.
+double Explorer::timeOfModel(const std::function<double(const PartWork &)> &kernelsNs) const {
+  std::vector<ModelPart> timed = parts;
+  for (size_t p = 0; p < timed.size(); ++p) {
+    timed[p].timeNs = kernelsNs(work[p]);
+    for (const AssumedOp &op : work[p].assumed)
+      timed[p].timeNs += op.timeNs;
+  }
+  countRuns(*module, timed);
+  return timed.back().timeNs;
+}
+
+void Explorer::addTotals() {
+  auto sumOf = [](const std::vector<GroupOutcome> &outcomes) {
+    double sum = 0;
+    for (const GroupOutcome &outcome : outcomes)
+      sum += outcome.pricedNs();
+    return sum;
+  };
+  model.simpleGroupingNs = timeOfModel([&](const PartWork &of) { return sumOf(of.greedy); });
+  model.greedyNs = timeOfModel([&](const PartWork &of) { return of.greedyNs; });
+  model.partitionBoundNs = timeOfModel([&](const PartWork &of) { return of.boundNs; });
+  model.isPartitionOptimal =
+      std::all_of(work.begin(), work.end(), [](const PartWork &of) { return of.isOptimal; });
+  for (size_t p = 0; p < parts.size(); ++p) {
+    parts[p].timeNs = sumOf(work[p].chosen);
+    for (const AssumedOp &op : work[p].assumed)
+      parts[p].timeNs += op.timeNs;
+  }
+  countRuns(*module, parts);
+  model.totalTimeNs = parts.back().timeNs;
+  model.lowerBoundNs =
+      lowerBoundNs(neededWork(*module, module->entry()), device, options.plans.cache);
+}
+
+/// A row without a price.
+UnsupportedOp plainRow(const Graph &graph, const OpReason &entry, const std::string &computation) {
+  return {graph.op(entry.op).name, entry.reason, computation, {}, {}, {}, {}};
+}
+
+void Explorer::collectKernels(size_t p) {
+  const ModelPart &part = parts[p];
   const size_t firstKernel = model.kernels.size();
-  for (size_t i = firstWork; i < endWork; ++i) {
-    for (ExploredKernel &kernel : outcomes[i].kernels) {
+  for (GroupOutcome &outcome : work[p].chosen) {
+    for (ExploredKernel &kernel : outcome.kernels) {
       kernel.tripCount = part.runs;
       kernel.isTripCountKnown = part.isCounted;
       model.kernels.push_back(std::move(kernel));
     }
-    for (AssumedOp &op : outcomes[i].assumed)
-      assumed[p].push_back(std::move(op));
-    for (SplitGroup &split : outcomes[i].split)
+    for (AssumedOp &op : outcome.assumed)
+      work[p].assumed.push_back(std::move(op));
+    for (SplitGroup &split : outcome.split)
       model.split.push_back(std::move(split));
-    for (UnsupportedOp &op : outcomes[i].unsupported)
+    for (UnsupportedOp &op : outcome.unsupported)
       model.unsupported.push_back(std::move(op));
   }
-  for (AssumedOp &op : assumed[p]) {
+  for (AssumedOp &op : work[p].assumed) {
     op.tripCount = part.runs;
     op.isTripCountKnown = part.isCounted;
     model.assumed.push_back(std::move(op));
   }
   linkKernels(graphOf(p), std::span(model.kernels).subspan(firstKernel), firstKernel);
-  for (const OpReason &entry : part.notes)
-    model.notes.push_back(plain(graphOf(p), entry, computation));
-  for (const OpReason &entry : part.grouping.unsupported)
-    model.unsupported.push_back(unsupportedRow(*module, part.id, entry));
-  for (const OpReason &entry : part.grouping.noKernel)
-    model.noKernel.push_back(plain(graphOf(p), entry, computation));
-  for (const ModelPart::Condition &condition : part.conditions) {
-    const Graph &graph = module->graph(condition.graph);
-    model.noKernel.push_back(plain(graph, condition.entry, graph.name()));
+}
+
+void Explorer::collectFusions(size_t p) {
+  const Graph &graph = graphOf(p);
+  const std::string computation = computationName(*module, parts[p].id);
+  for (const FusionChoice &choice : work[p].fusions)
+    model.fusions.push_back({graph.op(choice.first).name, graph.op(choice.second).name, computation,
+                             choice.isFused, choice.unfusedNs, choice.fusedNs, choice.reason});
+  std::map<std::string, size_t> kernelOf;
+  for (size_t k = 0; k < model.kernels.size(); ++k)
+    if (model.kernels[k].computation == computation)
+      for (const std::string &op : model.kernels[k].ops)
+        kernelOf[op] = k;
+  for (const FusedChain &chain : work[p].chains) {
+    ExploredChain row = chainRow(*module, parts[p], work[p], chain);
+    const auto first = kernelOf.find(row.first), second = kernelOf.find(row.second);
+    row.isTaken =
+        first != kernelOf.end() && second != kernelOf.end() && first->second == second->second;
+    model.chains.push_back(std::move(row));
   }
 }
 
-llvm::Expected<ExploredModel> Explorer::run() {
-  leaveOutViews();
-  assumeTraffic();
-  listWork();
-  exploreAll();
-  if (options.isStopped && options.isStopped())
-    return makeError(DiagClass::BudgetSpent, "was stopped");
-  for (std::vector<GroupOutcome> *all : {&outcomes, &fused})
-    for (GroupOutcome &outcome : *all)
-      if (outcome.bug)
-        return makeError(std::move(*outcome.bug));
-  std::vector<ModelPart> simple = parts;
-  addTimes(simple);
-  model.simpleGroupingNs = simple.back().timeNs;
-  chooseChains();
-  addTimes(parts);
-  // The entry is the last part, and the first in the model.
-  for (size_t p = parts.size(), end = work.size(); p-- > 0;) {
-    const size_t first = end - parts[p].grouping.kernels.size();
-    collectPart(p, first, end);
-    end = first;
+/// The rows of ops that are in no kernel, and of those that no kernel needs.
+void Explorer::collectOpsWithoutKernel(size_t p, const std::set<std::string> &seen) {
+  const Graph &graph = graphOf(p);
+  const ModelPart &part = parts[p];
+  const std::string computation = computationName(*module, part.id);
+  for (const OpReason &entry : part.notes)
+    model.notes.push_back(plainRow(graph, entry, computation));
+  for (const OpReason &entry : part.grouping.unsupported)
+    model.unsupported.push_back(unsupportedRow(*module, part.id, entry));
+  std::set<OpId> known;
+  for (const OpReason &entry : part.grouping.noKernel) {
+    known.insert(entry.op);
+    model.noKernel.push_back(plainRow(graph, entry, computation));
   }
+  known.insert(work[p].others.begin(), work[p].others.end());
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    const Op &op = graph.op(OpId{i});
+    if (!seen.count(op.name) && !known.count(OpId{i}))
+      model.noKernel.push_back(
+          plainRow(graph,
+                   {OpId{i}, fmt::format("{}: {}", toString(op.opcode),
+                                         movesNoByte(graph, OpId{i}, isScheduled(*module))
+                                             ? "the same bytes under another shape"
+                                             : "no kernel reads it")},
+                   computation));
+  }
+  for (const ModelPart::Condition &condition : part.conditions) {
+    const Graph &of = module->graph(condition.graph);
+    model.noKernel.push_back(plainRow(of, condition.entry, of.name()));
+  }
+}
+
+/// Adds the rows of a part to the model.
+void Explorer::collectPart(size_t p) {
+  const size_t firstKernel = model.kernels.size();
+  collectKernels(p);
+  collectFusions(p);
+  std::set<std::string> seen;
+  for (size_t k = firstKernel; k < model.kernels.size(); ++k)
+    seen.insert(model.kernels[k].ops.begin(), model.kernels[k].ops.end());
+  for (const AssumedOp &op : work[p].assumed)
+    seen.insert(op.op);
+  for (const GroupOutcome &outcome : work[p].chosen)
+    for (const UnsupportedOp &op : outcome.unsupported)
+      seen.insert(op.op);
+  collectOpsWithoutKernel(p, seen);
+}
+
+llvm::Expected<ExploredModel> Explorer::run() {
+  for (size_t p = 0; p < parts.size(); ++p) {
+    leaveOutViews(p);
+    assumeTraffic(p);
+  }
+  const auto isStopped = [&] { return options.isStopped && options.isStopped(); };
+  exploreGreedy();
+  if (isStopped())
+    return makeError(DiagClass::BudgetSpent, "was stopped");
+  if (std::optional<Diag> bug = takeBug())
+    return makeError(std::move(*bug));
+  llvm::Expected<std::vector<ForcedFusions>> forced = forcedFusions();
+  if (!forced)
+    return forced.takeError();
+  for (size_t p = 0; p < parts.size(); ++p)
+    if (llvm::Error error =
+            chooseKernels(*module, parts[p], groups, options, (*forced)[p], work[p]))
+      return error;
+  if (isStopped())
+    return makeError(DiagClass::BudgetSpent, "was stopped");
+  if (std::optional<Diag> bug = takeBug())
+    return makeError(std::move(*bug));
+  addTotals();
+  // The entry is the last part, and the first in the model.
+  for (size_t p = parts.size(); p-- > 0;)
+    collectPart(p);
   nameLayers(*module, model);
-  model.totalTimeNs = parts.back().timeNs;
-  model.lowerBoundNs =
-      lowerBoundNs(neededWork(*module, module->entry()), device, options.plans.cache);
   priceSequence(*module, parts, device, calibration, model);
   return std::move(model);
 }

@@ -21,7 +21,12 @@ struct ExploreOptions {
   PlanOptions plans;
   bool tileMaps = false;                    ///< also the tile map of each kernel's best plan
   std::optional<PlanSampleOptions> samples; ///< also a diverse sample of plans
-  unsigned jobs = 1;                        ///< threads; the result does not depend on it
+  /// Kernels are chosen together (partition/partition.h). False: the greedy grouping, with the
+  /// chains that are faster fused.
+  bool isPartitioned = true;
+  std::vector<std::vector<std::string>> fused; ///< names of ops that are to be one kernel
+  std::vector<std::string> split;              ///< of ops that no reader is fused with
+  unsigned jobs = 1;                           ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
   /// Asked before each kernel; once it is true, no more are explored, and there is no model.
   std::function<bool()> isStopped;
@@ -42,6 +47,7 @@ struct ExploredKernel {
   std::string partOf;
   std::vector<std::string> ops;        ///< of that computation, counted in this kernel
   std::vector<std::string> recomputed; ///< counted in another kernel
+  std::vector<std::string> results;    ///< those of them whose values it stores
   /// Of the model's source, where the file says it: the layer without what all kernels share
   /// ("layer_0/attn"), and where its most important op comes from.
   std::string layer;
@@ -106,6 +112,16 @@ struct ExploredChain {
   std::string reason;                ///< why there is no fused kernel
 };
 
+/// Two kernels of which one reads the other's result, or the two parts of a kernel that could be:
+/// their times both ways.
+struct ExploredFusion {
+  std::string first, second; ///< the roots of the parts
+  std::string computation;   ///< empty: the entry's
+  bool isFused = false;
+  double unfusedNs = 0, fusedNs = 0; ///< of one run; fusedNs is 0 if there is no fused kernel
+  std::string reason;                ///< why there is none
+};
+
 struct ExploredModel {
   size_t ops = 0, computations = 0; ///< of the explored graph; of the module
   /// In execution order within each computation, callers before the loops and branches they run.
@@ -116,13 +132,19 @@ struct ExploredModel {
                                     ///< is taken; that it is a CPU's (cpu_module.h)
   std::vector<SplitGroup> split;
   std::vector<ExploredChain> chains;
+  std::vector<ExploredFusion> fusions;
   /// Of the kernels and of `assumed`, as often as they run: complete only if nothing is
   /// unsupported.
   double totalTimeNs = 0;
   /// The same in the order they run, each with what L2 holds when it starts, of runs back to back.
   double sequenceNs = 0;
-  double simpleGroupingNs = 0; ///< the same without chains
-  double lowerBoundNs = 0;     ///< see lower_bound.h
+  double simpleGroupingNs = 0; ///< of the simple grouping's kernels
+  double greedyNs = 0;         ///< the same with the chains that are faster fused
+  /// No partition of the candidates takes less, by the prices with which they were compared; the
+  /// total where the search was exhaustive.
+  double partitionBoundNs = 0;
+  bool isPartitionOptimal = false; ///< proved: no partition of the candidates is faster
+  double lowerBoundNs = 0;         ///< see lower_bound.h
   bool isComplete() const { return unsupported.empty(); }
 };
 
@@ -130,8 +152,10 @@ struct ExploredModel {
 /// of loops whose trip count can be read off are explored as graphs of their own; their conditions
 /// need no kernels then. Of other loops, which are `unsupported`, one trip counts. All branches of
 /// a conditional are explored, the costliest is counted. Every op of these ends up in exactly one
-/// kernel, in `assumed`, in `unsupported`, or in `noKernel`. Errors:
-/// Internal ones, and BudgetSpent where it was stopped; what can't be done is a row.
+/// kernel, in `assumed`, in `unsupported`, or in `noKernel`. What can't be done is a row. Errors:
+/// Internal ones, and of `fused` and `split`: BadInput where they name no op or contradict each
+/// other or the graph, Unsupported where a fused kernel has no tiling, and BudgetSpent where it was
+/// stopped.
 llvm::Expected<ExploredModel> exploreModel(const Module &module, const Device &device,
                                            const Calibration &calibration,
                                            const ExploreOptions &options = {});

@@ -6,6 +6,8 @@
 #include "analysis/tiling/separate_roots.h"
 #include "tools/explore/rows.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
@@ -32,7 +34,11 @@ std::string cutNames(const Graph &graph, const KernelCut &cut) {
 } // namespace
 
 double GroupOutcome::timeNs() const {
-  double sum = unsupported.empty() ? 0 : std::numeric_limits<double>::infinity();
+  return unsupported.empty() ? pricedNs() : std::numeric_limits<double>::infinity();
+}
+
+double GroupOutcome::pricedNs() const {
+  double sum = 0;
   for (const ExploredKernel &kernel : kernels)
     sum += kernel.plans.front().estimate.timeNs;
   for (const AssumedOp &op : assumed)
@@ -81,21 +87,22 @@ void GroupExplorer::noteUnsplitReduction(ExploredKernel &kernel) const {
                   static_cast<double>(device.smCount)));
 }
 
-llvm::Expected<ExploredKernel> GroupExplorer::exploreKernel(GraphId id,
-                                                            const KernelGroup &group) const {
+llvm::Expected<ExploredKernel> GroupExplorer::exploreKernel(GraphId id, const KernelGroup &group,
+                                                            uint64_t maxNodes) const {
   llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
   if (!source)
     return source.takeError();
-  llvm::Expected<ExploredKernel> kernel = exploreSource(id, group, *source);
+  llvm::Expected<ExploredKernel> kernel = exploreSource(id, group, *source, maxNodes);
   if (kernel)
     countArithmetic(graphOf(id), group.allOps(), *kernel);
   return kernel;
 }
 
 llvm::Expected<ExploredKernel> GroupExplorer::exploreSource(GraphId id, const KernelGroup &group,
-                                                            const KernelSource &source) const {
+                                                            const KernelSource &source,
+                                                            uint64_t maxNodes) const {
   const Graph &graph = graphOf(id);
-  llvm::Expected<ExploredKernel> kernel = explorePlans(source);
+  llvm::Expected<ExploredKernel> kernel = explorePlans(source, maxNodes);
   if (!kernel)
     return kernel.takeError();
   kernel->name = source.name;
@@ -103,6 +110,8 @@ llvm::Expected<ExploredKernel> GroupExplorer::exploreSource(GraphId id, const Ke
   kernel->computation = computationName(*module, id);
   kernel->ops = namesOf(graph, group.ops);
   kernel->recomputed = namesOf(graph, group.recomputed);
+  kernel->results =
+      namesOf(graph, group.roots.empty() ? std::vector<OpId>{group.root} : group.roots);
   const Graph &made = group.ops.empty() ? module->graph(source.graph) : graph;
   kernel->rootShape = made.op(group.ops.empty() ? made.root() : group.root).shape.str(false);
   kernel->notes = group.notes;
@@ -110,13 +119,130 @@ llvm::Expected<ExploredKernel> GroupExplorer::exploreSource(GraphId id, const Ke
   return kernel;
 }
 
-llvm::Expected<ExploredKernel> GroupExplorer::explorePlans(const KernelSource &source) const {
+template <class Entry>
+Entry &GroupExplorer::entryOf(std::map<StructureKey, Entry> &of, const KernelSource &source) const {
+  const StructureKey key = keys.of(source.graph, source.group);
+  std::lock_guard lock(mutex);
+  return of[key];
+}
+
+/// Only the first of a structure is searched.
+llvm::Expected<ExploredKernel> GroupExplorer::explorePlans(const KernelSource &source,
+                                                           uint64_t maxNodes) const {
+  Found &entry = entryOf(found, source);
+  bool isFirst = false;
+  std::call_once(entry.once, [&] {
+    isFirst = true;
+    entry.source = source;
+    if (llvm::Expected<ExploredKernel> kernel = searchPlans(source, maxNodes))
+      entry.kernel = std::move(*kernel);
+    else
+      entry.refusal = takeDiag(kernel.takeError());
+  });
+  if (!entry.kernel)
+    return makeError(isFirst ? *entry.refusal : renamed(*entry.refusal, entry.source, source));
+  return isFirst ? *entry.kernel : likeFound(entry, source);
+}
+
+/// A refusal of another group of the same structure, with the names of this one.
+Diag GroupExplorer::renamed(Diag diag, const KernelSource &from, const KernelSource &to) const {
+  const Graph &first = graphOf(from.graph), &second = graphOf(to.graph);
+  std::map<std::string_view, std::string_view> names;
+  auto add = [&](OpId a, OpId b) { names.emplace(first.op(a).name, second.op(b).name); };
+  for (size_t i = 0; i < from.group.ops.size(); ++i) {
+    const std::vector<OpId> &a = first.op(from.group.ops[i]).operands;
+    const std::vector<OpId> &b = second.op(to.group.ops[i]).operands;
+    add(from.group.ops[i], to.group.ops[i]);
+    for (size_t o = 0; o < a.size(); ++o)
+      add(a[o], b[o]);
+  }
+  std::string text;
+  for (size_t at = 0; at < diag.message.size();) {
+    size_t end = at + 1;
+    if (diag.message[at] == '%')
+      while (end < diag.message.size() && (llvm::isAlnum(diag.message[end]) ||
+                                           llvm::StringRef("._-").contains(diag.message[end])))
+        ++end;
+    std::string_view word = std::string_view(diag.message).substr(at, end - at);
+    // A full stop after a name is no part of it.
+    std::string_view tail;
+    auto known = names.find(word.substr(1));
+    if (known == names.end() && word.size() > 1 && word.ends_with('.'))
+      known = names.find(word.substr(1, word.size() - 2)), tail = ".";
+    if (word.front() == '%' && known != names.end())
+      text.append("%").append(known->second).append(tail);
+    else
+      text.append(word);
+    at = end;
+  }
+  diag.message = std::move(text);
+  return diag;
+}
+
+llvm::Expected<ExploredKernel> GroupExplorer::likeFound(const Found &entry,
+                                                        const KernelSource &source) const {
   llvm::Expected<KernelPlans> plans =
       kernelPlans(module, source, device, calibration, options.plans);
   if (!plans)
     return plans.takeError();
+  ExploredKernel kernel = *entry.kernel;
+  auto adopt = [&](KernelPlan &plan) {
+    for (const KernelPlan &space : plans->spaces())
+      if (space.instruction == plan.instruction) {
+        std::vector<int64_t> values = std::move(plan.values);
+        plan = space;
+        plan.values = std::move(values);
+        return;
+      }
+  };
+  for (RankedPlan &ranked : kernel.plans)
+    adopt(ranked.plan);
+  for (KernelPlan &sample : kernel.samples)
+    adopt(sample);
+  if (options.tileMaps)
+    if (llvm::Error error = addTileMap(*plans, kernel))
+      return error;
+  return kernel;
+}
+
+GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
+  if (options.isStopped && options.isStopped())
+    return {0, "was stopped"};
+  llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
+  if (!source)
+    return {0, takeDiag(source.takeError()).message};
+  Priced &entry = entryOf(prices, *source);
+  std::call_once(entry.once, [&] {
+    llvm::Expected<KernelPlans> plans =
+        kernelPlans(module, *source, device, calibration, options.plans);
+    PlanSearchOptions searching = options.search;
+    searching.top = 1;
+    searching.maxPriced = std::min<size_t>(searching.maxPriced, 96);
+    searching.refinedTilings = 3;
+    searching.maxNodes = uint64_t(1) << 14;
+    searching.isThorough = false;
+    llvm::Expected<PlanRanking> ranking =
+        plans ? plans->search(searching) : llvm::Expected<PlanRanking>(plans.takeError());
+    if (!ranking)
+      entry.price.refusal = takeDiag(ranking.takeError()).message;
+    else if (ranking->best.empty())
+      entry.price.refusal = ranking->refusal;
+    else
+      entry.price.timeNs = ranking->best.front().estimate.timeNs;
+  });
+  return entry.price;
+}
+
+llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &source,
+                                                          uint64_t maxNodes) const {
+  llvm::Expected<KernelPlans> plans =
+      kernelPlans(module, source, device, calibration, options.plans);
+  if (!plans)
+    return plans.takeError();
+  PlanSearchOptions searching = options.search;
+  searching.maxNodes = maxNodes;
   llvm::Expected<PlanRanking> ranking =
-      storedSearch(*plans, source, options.search, options.store, options.storeContext);
+      storedSearch(*plans, source, searching, options.store, options.storeContext);
   if (!ranking)
     return ranking.takeError();
   if (ranking->best.empty())
@@ -132,22 +258,27 @@ llvm::Expected<ExploredKernel> GroupExplorer::explorePlans(const KernelSource &s
   if (options.samples)
     if (llvm::Error error = addSamples(*plans, kernel))
       return error;
-  if (options.tileMaps) {
-    auto price = [&](const KernelPlan &candidate) -> llvm::Expected<double> {
-      llvm::Expected<Estimate> estimate = plans->price(candidate);
-      if (!estimate)
-        return estimate.takeError();
-      if (estimate->timeNs >= std::numeric_limits<double>::infinity())
-        return makeError(DiagClass::Unsupported, "a CTA needs more than one SM has ({})",
-                         estimate->resources.occupancyLimiter);
-      return estimate->timeNs;
-    };
-    llvm::Expected<TileMap> map = tileMap(kernel.plans.front().plan, price);
-    if (!map)
-      return map.takeError();
-    kernel.tileMap = std::move(*map);
-  }
+  if (options.tileMaps)
+    if (llvm::Error error = addTileMap(*plans, kernel))
+      return error;
   return kernel;
+}
+
+llvm::Error GroupExplorer::addTileMap(const KernelPlans &plans, ExploredKernel &kernel) const {
+  auto price = [&](const KernelPlan &candidate) -> llvm::Expected<double> {
+    llvm::Expected<Estimate> estimate = plans.price(candidate);
+    if (!estimate)
+      return estimate.takeError();
+    if (estimate->timeNs >= std::numeric_limits<double>::infinity())
+      return makeError(DiagClass::Unsupported, "a CTA needs more than one SM has ({})",
+                       estimate->resources.occupancyLimiter);
+    return estimate->timeNs;
+  };
+  llvm::Expected<TileMap> map = tileMap(kernel.plans.front().plan, price);
+  if (!map)
+    return map.takeError();
+  kernel.tileMap = std::move(*map);
+  return llvm::Error::success();
 }
 
 /// Of each instruction as many, so that what is measured tells them apart; plain arithmetic only
@@ -192,6 +323,23 @@ std::optional<GroupOutcome> GroupExplorer::exploreCut(GraphId graphId, const Ker
     }
     outcome.kernels.push_back(std::move(*kernel));
   }
+  return outcome;
+}
+
+GroupOutcome GroupExplorer::exploreOne(GraphId id, const KernelGroup &group) const {
+  constexpr uint64_t maxNodes = uint64_t(1) << 18; // of searches that nobody has tried before
+  GroupOutcome outcome;
+  llvm::Expected<ExploredKernel> kernel = exploreKernel(id, group, maxNodes);
+  if (kernel) {
+    outcome.kernels.push_back(std::move(*kernel));
+    return outcome;
+  }
+  Diag diag = takeDiag(kernel.takeError());
+  outcome.refusal = diag.message;
+  if (diag.cls == DiagClass::Internal)
+    outcome.bug = std::move(diag);
+  else
+    outcome.unsupported.push_back(unsupportedRow(*module, id, {group.root, diag.message}));
   return outcome;
 }
 

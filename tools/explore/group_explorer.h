@@ -4,8 +4,12 @@
 
 #include "tools/explore/chains.h"
 #include "tools/explore/explore.h"
+#include "tools/explore/partition/partition.h"
+#include "tools/explore/partition/structure_key.h"
 
+#include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 namespace tilewright {
@@ -19,7 +23,8 @@ struct GroupOutcome {
   std::string refusal; ///< why all ops together have no kernel
   std::optional<Diag> bug;
 
-  double timeNs() const; ///< of one run; infinite where an op has no kernel
+  double timeNs() const;   ///< of one run; infinite where an op has no kernel
+  double pricedNs() const; ///< the same without such ops
 };
 
 /// Whether a kernel only gives bytes that already lie in memory another shape. A copy of an
@@ -32,7 +37,8 @@ public:
   /// References must live as long.
   GroupExplorer(std::shared_ptr<const Module> module, const Device &device,
                 const Calibration &calibration, const ExploreOptions &options)
-      : module(std::move(module)), device(device), calibration(calibration), options(options) {}
+      : module(std::move(module)), device(device), calibration(calibration), options(options),
+        keys(*this->module) {}
 
   /// A group with no plan as a whole falls back to one kernel an op; what can't be tiled alone
   /// either is priced by its bytes, or unsupported.
@@ -40,14 +46,40 @@ public:
   /// A group as one kernel, or split around its dots where that is faster or the only way. No
   /// kernels and a refusal if there is no plan.
   GroupOutcome exploreWhole(GraphId id, const KernelGroup &group) const;
+  /// A group as one kernel; unsupported if it has no plan.
+  GroupOutcome exploreOne(GraphId id, const KernelGroup &group) const;
+  /// A group as one kernel, from a short search.
+  GroupPrice price(GraphId id, const KernelGroup &group) const;
 
 private:
+  /// What was found for the groups of one structure, of which `source` was the first.
+  struct Found {
+    std::once_flag once;
+    KernelSource source;
+    std::optional<ExploredKernel> kernel;
+    std::optional<Diag> refusal;
+  };
+  struct Priced {
+    std::once_flag once;
+    GroupPrice price;
+  };
+  template <class Entry>
+  Entry &entryOf(std::map<StructureKey, Entry> &of, const KernelSource &source) const;
+  /// The kernel of a group like another one, whose plans it has.
+  llvm::Expected<ExploredKernel> likeFound(const Found &found, const KernelSource &source) const;
+  llvm::Error addTileMap(const KernelPlans &plans, ExploredKernel &kernel) const;
   const Graph &graphOf(GraphId id) const { return module->graph(id); }
-  llvm::Expected<ExploredKernel> exploreKernel(GraphId id, const KernelGroup &group) const;
+  /// Largest search that is begun for a kernel of the greedy grouping.
+  static constexpr uint64_t greedyNodes = uint64_t(1) << 32;
+  llvm::Expected<ExploredKernel> exploreKernel(GraphId id, const KernelGroup &group,
+                                               uint64_t maxNodes = greedyNodes) const;
   /// One kernel of the group: of all of it, or of a part of a fusion.
   llvm::Expected<ExploredKernel> exploreSource(GraphId id, const KernelGroup &group,
-                                               const KernelSource &source) const;
-  llvm::Expected<ExploredKernel> explorePlans(const KernelSource &source) const;
+                                               const KernelSource &source,
+                                               uint64_t maxNodes = greedyNodes) const;
+  llvm::Expected<ExploredKernel> explorePlans(const KernelSource &source, uint64_t maxNodes) const;
+  llvm::Expected<ExploredKernel> searchPlans(const KernelSource &source, uint64_t maxNodes) const;
+  Diag renamed(Diag diag, const KernelSource &from, const KernelSource &to) const;
   llvm::Error addSamples(const KernelPlans &plans, ExploredKernel &kernel) const;
   std::optional<GroupOutcome> exploreCut(GraphId id, const KernelCut &cut) const;
   std::optional<GroupOutcome> exploreRootsApart(GraphId id, const KernelGroup &group,
@@ -60,6 +92,10 @@ private:
   const Device &device;
   const Calibration &calibration;
   const ExploreOptions &options;
+  const StructureKeys keys;
+  mutable std::mutex mutex; ///< of the maps, not of their entries
+  mutable std::map<StructureKey, Found> found;
+  mutable std::map<StructureKey, Priced> prices;
 };
 
 } // namespace tilewright

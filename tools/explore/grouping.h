@@ -31,7 +31,8 @@ struct KernelGroup {
   KernelKind kind = KernelKind::Elementwise;
   std::vector<OpId> ops;        ///< computed here and counted here, ascending
   std::vector<OpId> recomputed; ///< cheap ops that another group counts, ascending
-  OpId root;                    ///< the op whose value leaves the kernel
+  OpId root;                    ///< the last op whose value leaves the kernel
+  std::vector<OpId> roots;      ///< all of them, ascending; empty: the root alone
   std::shared_ptr<const PlacedKernel>
       placed;                     ///< what runs in place of the ops (in_place.h), or null
   std::vector<std::string> notes; ///< what a reader of its price should know

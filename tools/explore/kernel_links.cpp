@@ -19,9 +19,8 @@ void linkKernels(const Graph &graph, std::span<ExploredKernel> kernels, size_t f
       ops.insert(ids.at(kernel.partOf));
     return ops;
   };
-  // Only a kernel's root is visible outside it, so all of its ops may map to it.
   for (size_t k = 0; k < kernels.size(); ++k) {
-    for (const std::string &name : kernels[k].ops)
+    for (const std::string &name : kernels[k].results)
       writers[ids.at(name).index].push_back(k);
     if (!kernels[k].partOf.empty())
       writers[ids.at(kernels[k].partOf).index].push_back(k);

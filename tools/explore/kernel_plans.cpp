@@ -204,8 +204,9 @@ llvm::Expected<PlanRanking> KernelPlans::search(const PlanSearchOptions &searchi
     if (llvm::Error error = searches.add(prototype, mine))
       return error;
   }
-  if (llvm::Error error = searches.settle())
-    return error;
+  if (searching.isThorough)
+    if (llvm::Error error = searches.settle())
+      return error;
 
   PlanRanking ranking;
   ranking.isExhaustive = true;

@@ -320,7 +320,8 @@ llvm::Expected<KernelSource> kernelSource(const Module &module, GraphId graphId,
   const Op &root = graph.op(kernel.root);
   if (root.opcode == Opcode::Fusion)
     return fusionSource(module, root);
-  OpId roots[] = {kernel.root};
+  const std::vector<OpId> roots =
+      kernel.roots.empty() ? std::vector<OpId>{kernel.root} : kernel.roots;
   llvm::Expected<Group> group = makeGroup(graph, kernel.allOps(), roots);
   if (!group)
     return group.takeError();

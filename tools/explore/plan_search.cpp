@@ -40,6 +40,22 @@ ConstraintSystem underUsualSchedules(ConstraintSystem system, const TileSpace &s
   return system;
 }
 
+/// Of the sizes of tiles the first, the third … and the last; false if that changes nothing.
+bool leaveOutEveryOther(ConstraintSystem &system, const TileSpace &space) {
+  bool isChanged = false;
+  for (size_t i = 0; i < space.parameters.size(); ++i) {
+    std::vector<int64_t> &sizes = system.parameters[i].candidates, kept;
+    if (isSchedule(space.parameters[i]) || sizes.size() < 4)
+      continue;
+    for (size_t k = 0; k < sizes.size(); ++k)
+      if (k % 2 == 0 || k + 1 == sizes.size())
+        kept.push_back(sizes[k]);
+    isChanged = true;
+    sizes = std::move(kept);
+  }
+  return isChanged;
+}
+
 uint64_t candidatePoints(const ConstraintSystem &system) {
   uint64_t points = 1;
   for (const SolveParameter &parameter : system.parameters)
@@ -89,30 +105,45 @@ llvm::Error PlanSearch::countFeasible(const ConstraintSystem &system) {
   llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system, SearchOrder::Tightest);
   if (!compiled)
     return compiled.takeError();
-  const SearchResult count = compiled->count();
+  const SearchResult count = compiled->count({options.maxNodes});
   found.raw = candidatePoints(system);
   found.feasible = count.solutions;
   found.isCounted = count.end == SearchResult::End::Exhausted && count.undecided == 0;
   return llvm::Error::success();
 }
 
-llvm::Error PlanSearch::priceAll(const ConstraintSystem &system, size_t budget) {
+llvm::Error PlanSearch::priceAll(ConstraintSystem system, size_t budget) {
   if (budget == 0)
     return llvm::Error::success();
+  if (!options.isThorough) // a search that will pass its limit is not begun
+    while (candidatePoints(system) > 4 * options.maxNodes &&
+           leaveOutEveryOther(system, plan.tiled->space)) {
+    }
   llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system);
   if (!compiled)
     return compiled.takeError();
-  SearchResult count = compiled->count();
+  const SearchLimits limits{options.maxNodes};
+  SearchResult count = compiled->count(limits);
+  while (count.end == SearchResult::End::LimitReached &&
+         leaveOutEveryOther(system, plan.tiled->space)) {
+    compiled = CompiledSystem::compile(system);
+    if (!compiled)
+      return compiled.takeError();
+    count = compiled->count(limits);
+  }
+  found.feasible = std::max(found.feasible, count.solutions);
   const uint64_t every =
       std::max<uint64_t>(1, count.solutions / budget + (count.solutions % budget != 0));
   uint64_t index = 0;
   llvm::Error error = llvm::Error::success();
-  compiled->enumerate([&](std::span<const int64_t> values) {
-    if (index++ % every != 0)
-      return true;
-    error = addOne(values);
-    return !static_cast<bool>(error);
-  });
+  compiled->enumerate(
+      [&](std::span<const int64_t> values) {
+        if (index++ % every != 0)
+          return true;
+        error = addOne(values);
+        return !static_cast<bool>(error);
+      },
+      limits);
   if (error)
     return error;
   return scoreAdded();
@@ -171,8 +202,9 @@ llvm::Error PlanSearch::run() {
   if (!system)
     return system.takeError();
   whole = std::move(*system);
-  if (llvm::Error error = countFeasible(whole))
-    return error;
+  if (options.isThorough)
+    if (llvm::Error error = countFeasible(whole))
+      return error;
   const TileSpace &space = plan.tiled->space;
   if (llvm::Error error = priceAll(underUsualSchedules(whole, space), options.maxPriced))
     return error;

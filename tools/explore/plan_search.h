@@ -21,6 +21,12 @@ struct PlanSearchOptions {
   size_t top = 5;             ///< plans to return
   size_t maxPriced = 2000;    ///< plans priced in each of the two passes; 0: none, they are counted
   size_t refinedTilings = 16; ///< tilings whose schedules are all priced
+  /// Nodes of one search among the tilings. Where they don't suffice, every other size of a tile
+  /// is left out, and again; the plans are then not counted.
+  uint64_t maxNodes = uint64_t(1) << 24;
+  /// All feasible plans are counted, priced or not, and all schedules of the best tiling priced.
+  /// Without, the search is for a price that others are compared with.
+  bool isThorough = true;
   CandidatePlan candidates = CandidatePlan::standard();
   Choice choice = {}; ///< values that are given, by parameter; empty: none
 };
@@ -81,7 +87,7 @@ public:
 private:
   llvm::Error countFeasible(const ConstraintSystem &system);
   /// Prices the feasible points of a system, evenly thinned to `budget` points.
-  llvm::Error priceAll(const ConstraintSystem &system, size_t budget);
+  llvm::Error priceAll(ConstraintSystem system, size_t budget);
   llvm::Error addOne(std::span<const int64_t> values);
   llvm::Error scoreAdded();
   ConstraintSystem withTiling(const std::vector<int64_t> &values) const;

@@ -49,6 +49,12 @@ Json Batch::json() const {
   return list;
 }
 
+bool Batch::isUnsupported() const {
+  return !failed.empty() && std::all_of(failed.begin(), failed.end(), [](const Failure &failure) {
+    return failure.diag.cls == DiagClass::Unsupported;
+  });
+}
+
 int Batch::finish(size_t files) const {
   if (failed.empty())
     return Fine;

@@ -19,6 +19,8 @@ public:
   void add(const Json &row, const std::string &more = {});
 
   size_t failures() const { return failed.size(); }
+  /// Something failed, and all of it because it can't be done.
+  bool isUnsupported() const;
 
   /// "failures": `file`, `class` ("bad input", "unsupported", "budget spent", "internal"),
   /// `message`, and `line` and `column` where they are known.

@@ -22,7 +22,7 @@ namespace tilewright::cli {
 namespace {
 
 struct ExploreArguments {
-  std::vector<std::string> models;
+  std::vector<std::string> models, fuse, split;
   ModuleChoice choice;
   DeviceChoices devices;
   std::string out, target, shard;
@@ -32,6 +32,17 @@ struct ExploreArguments {
   unsigned modelLimit = 3600;
   bool resume = false, json = false, isFresh = false;
 };
+
+/// "a,b" as names.
+std::vector<std::string> listedNames(const std::string &list) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
 
 #ifdef TILEWRIGHT_HAS_CODEGEN
 /// True if a target has code for exactly this plan, with its instruction.
@@ -56,16 +67,24 @@ ExploreOptions exploreOptions(const ExploreArguments &options) {
   exploring.isStopped = isInterrupted;
   if (options.samples > 0)
     exploring.samples.emplace().count = options.samples;
+  for (const std::string &list : options.fuse)
+    exploring.fused.push_back(listedNames(list));
+  for (const std::string &list : options.split)
+    for (std::string &name : listedNames(list))
+      exploring.split.push_back(std::move(name));
   return exploring;
 }
 
 /// All that a result depends on but the model.
 std::string settingsOf(const ExploreArguments &options, const AskedDevice &asked) {
   const DeviceLink link = linkOf(asked.device).value_or(DeviceLink{}); // no part of the digest
-  const std::string settings =
+  std::string settings =
       fmt::format("{} {} {} {} {} {} {} {} {}", programIdentity(), options.top, options.budget,
                   options.plans.cache, options.plans.instruction, options.samples, options.target,
                   link.bandwidth, link.latencyNs);
+  for (const std::vector<std::string> *lists : {&options.fuse, &options.split})
+    for (const std::string &list : *lists)
+      settings += " " + list + (lists == &options.fuse ? " fused" : " split");
   return fingerprint({settings, asked.device.name, asked.device.digest, toJson(asked.calibration)});
 }
 
@@ -234,8 +253,11 @@ private:
       open += shard.holds(i) && pair.entry.is_null() && pair.failure.is_null();
     }
     const bool isWhole = open == 0, isShard = !options.shard.empty();
-    if (!batch.hasResult() && !(isShard && isWhole))
+    if (!batch.hasResult() && !(isShard && isWhole)) {
+      if (isWhole && !exploring.fused.empty() && failures.isUnsupported())
+        return AnswerIsNo; // the forced kernel has no tiling
       return isWhole ? failures.finish(held) : tellInterrupted(held, open);
+    }
     const Json document = batch.document(isWhole);
     const std::string file = isShard ? "shard.json" : "explore.json";
     const std::string text = isShard ? shardText(batch, shard) : dump(document);
@@ -305,6 +327,15 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
+  command
+      ->add_option("--fuse", options->fuse,
+                   "Names of ops, a,b,…, that are to be one kernel, whatever it costs; for "
+                   "several kernels several times")
+      ->type_name("OP,…");
+  command
+      ->add_option("--split", options->split,
+                   "Names of ops after which a kernel ends: no reader is fused with them")
+      ->type_name("OP,…");
   command->add_option("-j,--jobs", options->jobs, "Threads; the result does not depend on it")
       ->capture_default_str()
       ->check(CLI::Range(1u, 256u));

@@ -60,6 +60,8 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["ops"] = kernel.ops;
   if (!kernel.recomputed.empty())
     entry["recomputed"] = kernel.recomputed;
+  if (kernel.results.size() > 1)
+    entry["results"] = kernel.results;
   entry["root_shape"] = kernel.rootShape;
   entry["kind"] = toString(kernel.kind);
   entry["trip_count"] = kernel.tripCount;
@@ -113,6 +115,19 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   if (!kernel.tileMap.cells.empty())
     entry["tile_map"] = tileMapJson(kernel.tileMap);
   return entry;
+}
+
+Json fusionJson(const ExploredFusion &fusion) {
+  Json row = {{"first", fusion.first},
+              {"second", fusion.second},
+              {"is_fused", fusion.isFused},
+              {"unfused_time_ns", fusion.unfusedNs},
+              {"fused_time_ns", fusion.reason.empty() ? Json(fusion.fusedNs) : Json()}};
+  if (!fusion.reason.empty())
+    row["reason"] = fusion.reason;
+  if (!fusion.computation.empty())
+    row["computation"] = fusion.computation;
+  return row;
 }
 
 } // namespace
@@ -189,10 +204,16 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
       row["computation"] = chain.computation;
     entry["chains"].push_back(std::move(row));
   }
+  entry["fusions"] = Json::array();
+  for (const ExploredFusion &fusion : model.fusions)
+    entry["fusions"].push_back(fusionJson(fusion));
   entry["total_time_ns"] = model.totalTimeNs;
   entry["sequence_time_ns"] = model.sequenceNs;
   entry["total_is_complete"] = model.isComplete();
   entry["simple_grouping_time_ns"] = model.simpleGroupingNs;
+  entry["greedy_time_ns"] = model.greedyNs;
+  entry["partition_bound_ns"] = model.partitionBoundNs;
+  entry["partition_is_optimal"] = model.isPartitionOptimal;
   entry["lower_bound_ns"] = model.lowerBoundNs;
   return entry;
 }
@@ -261,11 +282,37 @@ void printChain(const Json &chain) {
                                         : timeText(chain["joined_time_ns"]));
 }
 
+/// Those that matter most: what is saved by what is fused, and lost by what is not.
+void printFusions(const Json &model) {
+  constexpr size_t most = 12;
+  std::vector<std::pair<double, const Json *>> rows;
+  for (const Json &row : model["fusions"]) {
+    const double unfused = row["unfused_time_ns"].get<double>();
+    const double fused = row["fused_time_ns"].is_null() ? 0 : row["fused_time_ns"].get<double>();
+    rows.push_back({std::abs(unfused - fused), &row});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto &a, const auto &b) { return a.first > b.first; });
+  for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
+    const Json &row = *rows[i].second;
+    say("  {}: %{} and %{}: unfused {}, fused {}\n",
+        row["is_fused"].get<bool>() ? "fused" : "not fused", row["first"].get<std::string>(),
+        row["second"].get<std::string>(), timeText(row["unfused_time_ns"].get<double>()),
+        row["fused_time_ns"].is_null() ? "not possible: " + row["reason"].get<std::string>()
+                                       : timeText(row["fused_time_ns"].get<double>()));
+  }
+  if (rows.size() > most)
+    say("  and {} more, in --json\n", rows.size() - most);
+}
+
 } // namespace
 
 void printModel(const Json &model, double total) {
-  say("{}: {} kernels, {}, in the order they run {}{}\n", model["model"].get<std::string>(),
-      model["kernels"].size(), timeText(model["total_time_ns"].get<double>()),
+  const double greedyNs = model["greedy_time_ns"].get<double>();
+  const double ownNs = model["total_time_ns"].get<double>();
+  say("{}: {} kernels, {}{}, in the order they run {}{}\n", model["model"].get<std::string>(),
+      model["kernels"].size(), timeText(ownNs),
+      ownNs < greedyNs * 0.9995 ? ", greedy " + timeText(greedyNs) : "",
       timeText(model["sequence_time_ns"].get<double>()),
       model["total_is_complete"].get<bool>()
           ? ""
@@ -300,6 +347,7 @@ void printModel(const Json &model, double total) {
         split["root"].get<std::string>(), split["reason"].get<std::string>());
   for (const Json &chain : model["chains"])
     printChain(chain);
+  printFusions(model);
   for (const Json &op : model["unsupported"])
     say("  not modelled: %{}{}: {}\n", op["op"].get<std::string>(), layerOfRow(op),
         op["reason"].get<std::string>());

@@ -38,6 +38,7 @@ ENTRY e {
 struct Explored {
   Device device;
   Calibration calibration;
+  bool isPartitioned = false; ///< most tests are of the greedy kernels
   Explored() {
     auto loaded = loadDevice("h100-sxm");
     if (!loaded) {
@@ -49,6 +50,7 @@ struct Explored {
   }
   ExploredModel run(const Module &module, ExploreOptions options = {}) {
     options.search.maxPriced = 200;
+    options.isPartitioned = isPartitioned;
     auto model = exploreModel(module, device, calibration, options);
     if (!model) {
       ADD_FAILURE() << takeDiag(model.takeError()).str();

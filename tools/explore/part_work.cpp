@@ -1,0 +1,160 @@
+#include "tools/explore/part_work.h"
+
+#include "tools/explore/parallel_for.h"
+#include "tools/explore/rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace tilewright {
+
+namespace {
+
+/// What has no price must not be chosen for that.
+constexpr double neverNs = 1e15;
+
+/// The chains that save most, by number.
+std::vector<size_t> savingChains(const Module &module, const ModelPart &part,
+                                 const PartWork &work) {
+  std::vector<DotChain> chains;
+  std::vector<double> gains;
+  for (const FusedChain &fused : work.chains) {
+    const ExploredChain row = chainRow(module, part, work, fused);
+    gains.push_back(row.reason.empty() ? row.unfusedNs - row.fusedNs : 0);
+    chains.push_back(fused.chain);
+  }
+  return chooseChains(chains, gains);
+}
+
+/// The greedy kernels, and the chains in place of theirs.
+std::vector<GroupOutcome> greedyChoice(const PartWork &work, const std::vector<size_t> &chains) {
+  std::vector<GroupOutcome> outcomes = work.greedy;
+  for (size_t chosen : chains) {
+    const std::vector<size_t> &kernels = work.chains[chosen].chain.kernels;
+    for (size_t k : kernels)
+      outcomes[k] = {};
+    outcomes[kernels.back()] = work.chains[chosen].outcome;
+  }
+  return outcomes;
+}
+
+double timeOf(const std::vector<GroupOutcome> &outcomes) {
+  double sum = 0;
+  for (const GroupOutcome &outcome : outcomes)
+    sum += outcome.pricedNs() + (outcome.unsupported.empty() ? 0 : neverNs);
+  return sum;
+}
+
+/// Each op counts in the first kernel that has it, and is computed again in the others.
+void countOnce(const Graph &graph, std::vector<GroupOutcome> &outcomes) {
+  std::set<OpId> counted;
+  auto namesOf = [&](const std::set<OpId> &ids) {
+    std::vector<std::string> names;
+    for (OpId id : ids)
+      names.push_back(graph.op(id).name);
+    return names;
+  };
+  for (GroupOutcome &outcome : outcomes)
+    for (ExploredKernel &kernel : outcome.kernels) {
+      std::set<OpId> mine, again;
+      for (const auto *names : {&kernel.ops, &kernel.recomputed})
+        for (const std::string &name : *names) {
+          const OpId id = graph.find(name);
+          (counted.insert(id).second ? mine : again).insert(id);
+        }
+      kernel.ops = namesOf(mine);
+      kernel.recomputed = namesOf(again);
+    }
+}
+
+std::vector<GivenKernel> givenKernels(const AtomGraph &atoms, const ModelPart &part,
+                                      const PartWork &work) {
+  std::vector<GivenKernel> given;
+  auto add = [&](std::vector<size_t> replaced, OpId root, const GroupOutcome &outcome) {
+    const double timeNs = outcome.timeNs();
+    given.push_back(
+        {std::move(replaced), atoms.valuesOf(root), std::isfinite(timeNs) ? timeNs : neverNs});
+  };
+  for (size_t k = 0; k < work.greedy.size(); ++k)
+    add({k}, part.grouping.kernels[k].root, work.greedy[k]);
+  for (const FusedChain &chain : work.chains)
+    add(chain.chain.kernels, chain.chain.whole.root, chain.outcome);
+  return given;
+}
+
+} // namespace
+
+ExploredChain chainRow(const Module &module, const ModelPart &part, const PartWork &work,
+                       const FusedChain &chain) {
+  const Graph &graph = module.graph(part.id);
+  ExploredChain row;
+  row.first = graph.op(chain.chain.first).name;
+  row.second = graph.op(chain.chain.second).name;
+  row.computation = computationName(module, part.id);
+  row.kernels = chain.chain.kernels.size();
+  for (size_t k : chain.chain.kernels)
+    row.unfusedNs += work.greedy[k].timeNs();
+  if (chain.outcome.kernels.empty())
+    row.reason = chain.outcome.refusal;
+  else
+    row.fusedNs = chain.outcome.timeNs();
+  return row;
+}
+
+llvm::Error chooseKernels(const Module &module, const ModelPart &part, const GroupExplorer &groups,
+                          const ExploreOptions &options, const ForcedFusions &forced,
+                          PartWork &work) {
+  const unsigned jobs = options.jobs;
+  const Graph &graph = module.graph(part.id);
+  std::vector<GroupOutcome> greedy = greedyChoice(work, savingChains(module, part, work));
+  work.greedyNs = timeOf(greedy);
+  if (!options.isPartitioned && !forced.isAny()) {
+    work.chosen = std::move(greedy);
+    work.chosenNs = work.boundNs = work.greedyNs;
+    countOnce(graph, work.chosen);
+    return llvm::Error::success();
+  }
+  std::vector<OpId> apart = forced.split;
+  for (const std::vector<OpId> &ops : forced.fused)
+    apart.insert(apart.end(), ops.begin(), ops.end());
+  const AtomGraph atoms(module, graph, part.grouping.kernels, work.others, apart);
+  const std::vector<GivenKernel> given = givenKernels(atoms, part, work);
+  auto price = [&](const std::vector<KernelGroup> &wanted) {
+    std::vector<GroupPrice> prices(wanted.size());
+    parallelFor(wanted.size(), jobs,
+                [&](size_t i) { prices[i] = groups.price(part.id, wanted[i]); });
+    return prices;
+  };
+  llvm::Expected<Partition> partition = partitionGraph(graph, atoms, given, price, forced);
+  if (!partition)
+    return partition.takeError();
+  work.fusions = std::move(partition->fusions);
+  work.boundNs = partition->boundNs;
+  work.isOptimal = partition->isOptimal;
+  work.chosen.resize(partition->kernels.size());
+  parallelFor(partition->kernels.size(), jobs, [&](size_t i) {
+    const Partition::Kernel &kernel = partition->kernels[i];
+    if (!kernel.given)
+      work.chosen[i] = groups.exploreOne(part.id, kernel.group);
+    else if (*kernel.given < work.greedy.size())
+      work.chosen[i] = work.greedy[*kernel.given];
+    else
+      work.chosen[i] = work.chains[*kernel.given - work.greedy.size()].outcome;
+  });
+  // Copies before a loop are no atoms.
+  for (size_t k = 0; k < work.greedy.size(); ++k)
+    if (atoms.ofKernel(k).empty())
+      work.chosen.insert(work.chosen.begin(), work.greedy[k]);
+  work.chosenNs = timeOf(work.chosen);
+  work.boundNs = std::min(work.boundNs, work.chosenNs); // a thorough search finds faster plans
+  if (work.chosenNs > work.greedyNs && !forced.isAny()) {
+    work.chosen = std::move(greedy);
+    work.chosenNs = work.greedyNs;
+    work.fusions.clear();
+  }
+  countOnce(graph, work.chosen);
+  return llvm::Error::success();
+}
+
+} // namespace tilewright

@@ -1,0 +1,192 @@
+// The choice among columns against all choices there are.
+#include "tools/explore/partition/choice.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <set>
+
+using namespace tilewright;
+
+namespace {
+
+struct RandomProblem {
+  ChoiceProblem problem;
+  std::map<std::pair<uint32_t, uint32_t>, double> prices; ///< by atoms and results, as bits
+
+  /// Every convex group with every set of results; more atoms or results cost more.
+  RandomProblem(unsigned seed, size_t atoms) {
+    std::mt19937 random(seed);
+    auto below = [&](unsigned n) { return unsigned(random() % n); };
+    for (AtomId a = 0; a < atoms; ++a) {
+      std::vector<AtomId> reads;
+      for (AtomId from = a > 4 ? a - 4 : 0; from < a; ++from)
+        if (below(3) == 0)
+          reads.push_back(from);
+      problem.reads.push_back(reads);
+    }
+    std::vector<uint32_t> before(atoms), after(atoms);
+    for (AtomId a = 0; a < atoms; ++a)
+      for (AtomId from : problem.reads[a])
+        before[a] |= before[from] | 1u << from;
+    for (AtomId a = 0; a < atoms; ++a)
+      for (AtomId b = 0; b < atoms; ++b)
+        if (before[b] >> a & 1)
+          after[a] |= 1u << b;
+    uint32_t isRead = 0;
+    for (AtomId a = 0; a < atoms; ++a)
+      for (AtomId from : problem.reads[a])
+        isRead |= 1u << from;
+    for (AtomId a = 0; a < atoms; ++a)
+      if (!(isRead >> a & 1) || below(8) == 0)
+        problem.required.push_back(a);
+    std::vector<double> work(atoms), traffic(atoms);
+    for (AtomId a = 0; a < atoms; ++a) {
+      work[a] = below(8);
+      traffic[a] = 1 + below(10);
+    }
+    for (uint32_t set = 1; set < 1u << atoms; ++set) {
+      if (std::popcount(set) > 5)
+        continue;
+      bool isConvex = true;
+      for (AtomId a = 0; a < atoms; ++a)
+        isConvex &= (set >> a & 1) || !((before[a] & set) && (after[a] & set));
+      if (!isConvex)
+        continue;
+      for (uint32_t results = set; results; results = (results - 1) & set) {
+        uint32_t needed = results;
+        for (AtomId a = 0; a < atoms; ++a)
+          if (results >> a & 1)
+            needed |= before[a] & set;
+        if (needed != set) // something is dead
+          continue;
+        add(set, results, work, traffic, below(4) == 0 ? below(6) : 0);
+      }
+    }
+  }
+
+  void add(uint32_t set, uint32_t results, const std::vector<double> &work,
+           const std::vector<double> &traffic, double extra) {
+    Column column;
+    column.cost = 2 + extra;
+    for (AtomId a = 0; a < problem.reads.size(); ++a) {
+      if (!(set >> a & 1))
+        continue;
+      column.atoms.push_back(a);
+      column.cost += work[a];
+      if (results >> a & 1) {
+        column.results.push_back(a);
+        column.cost += traffic[a];
+      }
+      for (AtomId from : problem.reads[a])
+        if (!(set >> from & 1) &&
+            std::find(column.inputs.begin(), column.inputs.end(), from) == column.inputs.end()) {
+          column.inputs.push_back(from);
+          column.cost += traffic[from];
+        }
+    }
+    std::sort(column.inputs.begin(), column.inputs.end());
+    problem.columns.push_back(std::move(column));
+  }
+};
+
+/// The least cost of storing what is required, over all sets of stored values and all orders:
+/// forwards from nothing, unlike the search.
+double bruteForce(const ChoiceProblem &problem) {
+  const size_t atoms = problem.reads.size();
+  std::vector<double> least(size_t(1) << atoms, std::numeric_limits<double>::infinity());
+  least[0] = 0;
+  uint32_t wanted = 0;
+  for (AtomId a : problem.required)
+    wanted |= 1u << a;
+  double best = std::numeric_limits<double>::infinity();
+  for (uint32_t stored = 0; stored < 1u << atoms; ++stored) { // stored values only grow
+    if (least[stored] >= best)
+      continue;
+    if ((stored & wanted) == wanted)
+      best = std::min(best, least[stored]);
+    for (const Column &column : problem.columns) {
+      uint32_t reads = 0, makes = 0;
+      for (AtomId a : column.inputs)
+        reads |= 1u << a;
+      for (AtomId a : column.results)
+        makes |= 1u << a;
+      if ((reads & ~stored) == 0 && (makes & ~stored) != 0)
+        least[stored | makes] = std::min(least[stored | makes], least[stored] + column.cost);
+    }
+  }
+  return best;
+}
+
+double costOf(const ChoiceProblem &problem, const KernelChoice &choice) {
+  double cost = 0;
+  for (size_t c : choice.columns)
+    cost += problem.columns[c].cost;
+  return cost;
+}
+
+} // namespace
+
+TEST(KernelChoice, IsTheBestOfAll) {
+  size_t recomputed = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const RandomProblem random(seed, 4 + seed % 9);
+    const KernelChoice choice = chooseExactly(random.problem);
+    ASSERT_TRUE(choice.isOptimal) << "seed " << seed;
+    EXPECT_NEAR(choice.cost, bruteForce(random.problem), 1e-9) << "seed " << seed;
+    EXPECT_NEAR(choice.cost, costOf(random.problem, choice), 1e-9) << "seed " << seed;
+    EXPECT_TRUE(runningOrder(random.problem, choice.columns).has_value()) << "seed " << seed;
+    EXPECT_LE(packingBound(random.problem), choice.cost + 1e-9) << "seed " << seed;
+    std::set<AtomId> atoms;
+    size_t count = 0;
+    for (size_t c : choice.columns)
+      for (AtomId a : random.problem.columns[c].atoms) {
+        atoms.insert(a);
+        ++count;
+      }
+    recomputed += count > atoms.size();
+  }
+  EXPECT_GT(recomputed, 5u); // or nothing was tested of it
+}
+
+TEST(KernelChoice, WindowsComeNearToTheBest) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const RandomProblem random(seed, 12);
+    KernelChoice single;
+    for (size_t c = 0; c < random.problem.columns.size(); ++c)
+      if (random.problem.columns[c].atoms.size() == 1)
+        single.columns.push_back(c);
+    const double before = costOf(random.problem, single);
+    const KernelChoice better = improveChoice(random.problem, single);
+    EXPECT_LE(better.cost, before) << "seed " << seed;
+    EXPECT_TRUE(runningOrder(random.problem, better.columns).has_value()) << "seed " << seed;
+    const KernelChoice exact = chooseExactly(random.problem);
+    EXPECT_GE(better.cost, exact.cost - 1e-9) << "seed " << seed;
+    EXPECT_LE(better.cost, 1.25 * exact.cost) << "seed " << seed;
+  }
+}
+
+TEST(KernelChoice, OfTwoKernelsThatReadOneAnotherThereIsNone) {
+  // b reads a, d reads c; {a, d} and {b, c} are convex, and each waits for the other.
+  ChoiceProblem problem;
+  problem.reads = {{}, {0}, {}, {2}};
+  problem.required = {1, 3};
+  problem.columns = {{{0, 3}, {0, 3}, {2}, 1}, {{1, 2}, {1, 2}, {0}, 1}};
+  EXPECT_TRUE(chooseExactly(problem).columns.empty());
+  problem.columns.push_back({{0}, {0}, {}, 5});
+  problem.columns.push_back({{2, 3}, {3}, {}, 9});
+  const KernelChoice choice = chooseExactly(problem);
+  EXPECT_EQ(choice.cost, 7); // a alone, then {b, c}, then {a, d}
+  EXPECT_EQ(choice.columns, (std::vector<size_t>{2, 1, 0}));
+}
+
+TEST(KernelChoice, ABoundIsLeftWhereTheSearchEndsEarly) {
+  const RandomProblem random(7, 12);
+  const KernelChoice stopped =
+      chooseExactly(random.problem, std::numeric_limits<double>::infinity(), 10);
+  const KernelChoice whole = chooseExactly(random.problem);
+  EXPECT_FALSE(stopped.isOptimal);
+  EXPECT_GT(stopped.bound, 0);
+  EXPECT_LE(stopped.bound, whole.cost);
+}

@@ -1,0 +1,108 @@
+#include "tools/explore/partition/columns.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tilewright {
+
+namespace {
+
+/// More are never faster as one kernel, and take long to price.
+constexpr size_t maxAtoms = 24, maxProducts = 3;
+
+} // namespace
+
+Columns::Columns(const Graph &graph, const AtomGraph &atoms, const PriceGroups &price)
+    : atoms(atoms), graph(graph), price(price) {
+  for (AtomId a = 0; a < atoms.size(); ++a) {
+    problem.reads.push_back(atoms[a].reads);
+    if (atoms[a].isRequired)
+      problem.required.push_back(a);
+  }
+}
+
+size_t Columns::add(AtomGroup group, double timeNs) {
+  Column column{group.atoms, group.results, atoms.inputsOf(group.atoms), timeNs};
+  auto [at, isNew] = known.try_emplace(std::move(group), problem.columns.size());
+  if (isNew)
+    problem.columns.push_back(std::move(column));
+  else if (Column &old = problem.columns[at->second]; timeNs < old.cost)
+    old.cost = timeNs;
+  return at->second;
+}
+
+std::vector<AtomId> Columns::resultsOf(std::span<const AtomId> set) const {
+  std::vector<AtomId> results;
+  for (AtomId a : set) {
+    const std::vector<AtomId> &readers = atoms[a].readers;
+    if (atoms[a].isRequired || std::any_of(readers.begin(), readers.end(), [&](AtomId reader) {
+          return !std::binary_search(set.begin(), set.end(), reader);
+        }))
+      results.push_back(a);
+  }
+  return results;
+}
+
+std::optional<size_t> Columns::find(const AtomGroup &group) const {
+  auto at = known.find(group);
+  return at == known.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::optional<std::string> Columns::refusalOf(const AtomGroup &group) const {
+  auto at = refusals.find(group);
+  return at == refusals.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::string Columns::whyNoKernel(std::span<const AtomId> set) const {
+  size_t products = 0, convolutions = 0;
+  for (AtomId a : set) {
+    if (atoms[a].isFixed && set.size() > 1)
+      return fmt::format("%{} is a kernel of its own", graph.op(atoms[a].result).name);
+    for (OpId id : atoms[a].ops) {
+      products += graph.op(id).opcode == Opcode::Dot;
+      convolutions += graph.op(id).opcode == Opcode::Convolution;
+    }
+  }
+  if (set.size() > maxAtoms)
+    return fmt::format("{} pieces are more than the {} that are tried", set.size(), maxAtoms);
+  if (products > maxProducts || convolutions > 1 || (convolutions && products))
+    return fmt::format("{} dots and {} convolutions: at most {} dots or one convolution are tried",
+                       products, convolutions, maxProducts);
+  if (!allows(set))
+    return "--fuse or --split forbid it";
+  if (!atoms.isConvex(set))
+    return "a path leaves the group and returns";
+  return {};
+}
+
+void Columns::want(AtomGroup group) {
+  if (group.atoms.empty() || group.results.empty() || known.count(group) || refusals.count(group) ||
+      isWanted.count(group))
+    return;
+  if (std::string why = whyNoKernel(group.atoms); !why.empty()) {
+    refusals.emplace(std::move(group), std::move(why));
+    return;
+  }
+  isWanted.insert(group);
+  wanted.push_back(std::move(group));
+}
+
+bool Columns::priceWanted() {
+  std::vector<KernelGroup> groups;
+  for (const AtomGroup &group : wanted)
+    groups.push_back(atoms.kernelOf(group.atoms, group.results));
+  std::vector<GroupPrice> prices = price(groups);
+  bool isNew = false;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    isNew |= prices[i].refusal.empty();
+    if (prices[i].refusal.empty())
+      add(std::move(wanted[i]), prices[i].timeNs);
+    else
+      refusals.emplace(std::move(wanted[i]), std::move(prices[i].refusal));
+  }
+  wanted.clear();
+  isWanted.clear();
+  return isNew;
+}
+
+} // namespace tilewright

@@ -1,0 +1,61 @@
+// The columns of a partition: known groups with their prices, and new ones to price.
+#pragma once
+
+#include "tools/explore/partition/partition.h"
+
+#include <set>
+
+namespace tilewright {
+
+/// A set of atoms and those of them that are stored, both ascending.
+struct AtomGroup {
+  std::vector<AtomId> atoms, results;
+  auto operator<=>(const AtomGroup &) const = default;
+};
+
+class Columns {
+public:
+  Columns(const Graph &graph, const AtomGraph &atoms, const PriceGroups &price);
+
+  /// Restricts the kernels that there can be; before any is added.
+  void allowOnly(std::function<bool(std::span<const AtomId>)> predicate) {
+    isAllowed = std::move(predicate);
+  }
+  bool allows(std::span<const AtomId> set) const { return !isAllowed || isAllowed(set); }
+
+  /// A kernel with a price.
+  size_t add(AtomGroup group, double timeNs);
+  /// Notes a group to be priced. Ignored: what is known, what can't be a kernel.
+  void want(AtomGroup group);
+  /// Prices what is wanted; true if there are new columns.
+  bool priceWanted();
+
+  /// What readers outside of the set, other than `but`, and the graph's results need of it.
+  std::vector<AtomId> resultsOf(std::span<const AtomId> set) const;
+  std::optional<size_t> find(const AtomGroup &group) const;
+  /// Why a group has no column; nothing if it has one or was never asked for.
+  std::optional<std::string> refusalOf(const AtomGroup &group) const;
+  /// Why a set can't be one kernel, whatever its price.
+  std::string whyNoKernel(std::span<const AtomId> set) const;
+
+  const AtomGraph &atoms;
+  ChoiceProblem problem;
+
+private:
+  const Graph &graph;
+  const PriceGroups &price;
+  std::function<bool(std::span<const AtomId>)> isAllowed; ///< null: everything
+  std::map<AtomGroup, size_t> known;                      ///< by group: its column
+  std::map<AtomGroup, std::string> refusals;
+  std::vector<AtomGroup> wanted;
+  std::set<AtomGroup> isWanted;
+};
+
+/// Wants what is near to a choice: see partition.h. `seen`: pairs and columns that were looked at.
+void wantNeighbours(Columns &columns, std::span<const size_t> chosen,
+                    std::set<std::pair<size_t, size_t>> &seen);
+
+/// Wants all convex groups with their results where there are at most `limit`; else none.
+bool wantAll(Columns &columns, size_t limit);
+
+} // namespace tilewright

@@ -1,0 +1,221 @@
+#include "tools/explore/partition/columns.h"
+
+#include <algorithm>
+
+namespace tilewright {
+
+namespace {
+
+using AtomList = std::vector<AtomId>;
+
+bool contains(const AtomList &list, AtomId a) {
+  return std::binary_search(list.begin(), list.end(), a);
+}
+
+AtomList unionOf(const AtomList &a, const AtomList &b) {
+  AtomList result;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+  return result;
+}
+
+AtomList without(const AtomList &a, const AtomList &b) {
+  AtomList result;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+  return result;
+}
+
+class Neighbours {
+public:
+  Neighbours(Columns &columns, std::span<const size_t> chosen,
+             std::set<std::pair<size_t, size_t>> &seen)
+      : columns(columns), chosen(chosen), seen(seen) {
+    for (size_t c : chosen) {
+      const Column &column = columnOf(c);
+      for (AtomId value : column.inputs)
+        readersOf[value].push_back(c);
+      for (AtomId value : column.results)
+        makersOf[value].push_back(c);
+    }
+  }
+
+  void run() {
+    for (size_t c : chosen) {
+      const Column column = columnOf(c); // a copy: columns are added meanwhile
+      if (columns.atoms[column.atoms.front()].isFixed)
+        continue;
+      std::set<size_t> readers, siblings;
+      for (AtomId value : column.results)
+        for (size_t reader : readersOf[value])
+          readers.insert(reader);
+      for (AtomId value : column.inputs)
+        if (readersOf[value].size() <= maxSiblings)
+          for (size_t sibling : readersOf[value])
+            siblings.insert(sibling);
+      AtomList all = column.atoms;
+      for (size_t reader : readers) {
+        all = unionOf(all, columnOf(reader).atoms);
+        if (seen.insert({c, reader}).second) {
+          merge(c, reader);
+          recompute(c, reader);
+          handOn(c, reader);
+        }
+      }
+      if (readers.size() > 1)
+        wantHere(all, {});
+      for (size_t sibling : siblings)
+        if (sibling > c && !readers.count(sibling) && seen.insert({c, sibling}).second)
+          merge(c, sibling);
+      if (seen.insert({c, c}).second)
+        split(column);
+    }
+  }
+
+private:
+  static constexpr size_t maxSiblings = 12;
+
+  const Column &columnOf(size_t c) const { return columns.problem.columns[c]; }
+
+  /// What chosen kernels outside of a set, and the graph's results, need of it; and also what
+  /// `other` reads of it.
+  AtomList neededOf(const AtomList &set, const AtomList &other) const {
+    AtomList results;
+    for (AtomId a : set) {
+      bool isNeeded = columns.atoms[a].isRequired;
+      for (AtomId reader : columns.atoms[a].readers)
+        isNeeded |= contains(other, reader);
+      if (auto readers = readersOf.find(a); readers != readersOf.end())
+        for (size_t c : readers->second)
+          isNeeded |= !std::includes(set.begin(), set.end(), columnOf(c).atoms.begin(),
+                                     columnOf(c).atoms.end());
+      if (isNeeded)
+        results.push_back(a);
+    }
+    return results;
+  }
+
+  void wantHere(const AtomList &set, const AtomList &other) {
+    AtomList needed = neededOf(set, other);
+    columns.want({set, columns.resultsOf(set)});
+    columns.want({set, std::move(needed)});
+  }
+
+  void merge(size_t a, size_t b) { wantHere(unionOf(columnOf(a).atoms, columnOf(b).atoms), {}); }
+
+  /// Those of `within` that something in `wanted` needs.
+  AtomList neededFor(const AtomList &wanted, const AtomList &within) const {
+    std::set<AtomId> found;
+    AtomList stack = wanted;
+    while (!stack.empty()) {
+      const AtomId a = stack.back();
+      stack.pop_back();
+      for (AtomId from : columns.atoms[a].reads)
+        if (contains(within, from) && found.insert(from).second)
+          stack.push_back(from);
+    }
+    return {found.begin(), found.end()};
+  }
+
+  /// What the reader needs of the producer, in the reader.
+  void recompute(size_t producer, size_t reader) {
+    const AtomList mine = neededFor(columnOf(reader).atoms, columnOf(producer).atoms);
+    if (std::all_of(mine.begin(), mine.end(), [&](AtomId a) { return columns.atoms[a].isCheap; }))
+      columns.want({unionOf(columnOf(reader).atoms, mine), columnOf(reader).results});
+    // … and what the others leave of the producer.
+    for (AtomId a : mine)
+      if (columns.atoms[a].isCheap)
+        columns.want({unionOf(columnOf(reader).atoms, {a}), columnOf(reader).results});
+  }
+
+  /// An atom at the border changes sides.
+  void handOn(size_t producer, size_t reader) {
+    const AtomList from = columnOf(producer).atoms, to = columnOf(reader).atoms;
+    if (from.size() > 1)
+      for (AtomId a : columnOf(producer).results) {
+        const AtomList rest = without(from, {a});
+        wantHere(unionOf(to, {a}), {});
+        wantHere(rest, {a});
+      }
+    if (to.size() > 1)
+      for (AtomId a : to) {
+        const AtomList &reads = columns.atoms[a].reads;
+        if (std::none_of(reads.begin(), reads.end(), [&](AtomId r) { return contains(from, r); }))
+          continue;
+        const AtomList rest = without(to, {a});
+        wantHere(unionOf(from, {a}), rest);
+        wantHere(rest, {});
+      }
+  }
+
+  /// Before and after each atom.
+  void split(const Column &column) {
+    if (column.atoms.size() < 2)
+      return;
+    for (AtomId a : column.atoms) {
+      const AtomList upper = unionOf(neededFor({a}, column.atoms), {a});
+      const AtomList lower = without(column.atoms, upper);
+      columns.want({{a}, columns.resultsOf(AtomList{a})});
+      if (lower.empty())
+        continue;
+      wantHere(upper, lower);
+      wantHere(lower, {});
+      const AtomList rest = without(column.atoms, {a});
+      wantHere(rest, {a});
+    }
+  }
+
+  Columns &columns;
+  std::span<const size_t> chosen;
+  std::set<std::pair<size_t, size_t>> &seen;
+  std::map<AtomId, std::vector<size_t>> readersOf, makersOf;
+};
+
+} // namespace
+
+void wantNeighbours(Columns &columns, std::span<const size_t> chosen,
+                    std::set<std::pair<size_t, size_t>> &seen) {
+  Neighbours(columns, chosen, seen).run();
+}
+
+bool wantAll(Columns &columns, size_t limit) {
+  const AtomGraph &atoms = columns.atoms;
+  std::set<AtomList> sets;
+  std::vector<AtomList> work;
+  auto reach = [&](AtomList set) {
+    if (columns.whyNoKernel(set).empty() && sets.insert(set).second)
+      work.push_back(std::move(set));
+  };
+  for (AtomId a = 0; a < atoms.size(); ++a)
+    if (!atoms[a].isFixed)
+      reach({a});
+  for (size_t i = 0; i < work.size(); ++i) {
+    if (sets.size() > limit)
+      return false;
+    const AtomList set = work[i];
+    std::set<AtomId> near;
+    for (AtomId a : set) {
+      near.insert(atoms[a].reads.begin(), atoms[a].reads.end());
+      near.insert(atoms[a].readers.begin(), atoms[a].readers.end());
+      for (AtomId from : atoms[a].reads)
+        near.insert(atoms[from].readers.begin(), atoms[from].readers.end());
+    }
+    for (AtomId a : near)
+      if (!contains(set, a) && !atoms[a].isFixed)
+        reach(unionOf(set, {a}));
+  }
+  for (const AtomList &set : sets) {
+    const AtomList all = columns.resultsOf(set);
+    columns.want({set, all});
+    // Without those that others would have to compute again.
+    AtomList least;
+    for (AtomId a : all) {
+      const AtomList &readers = atoms[a].readers;
+      if (atoms[a].isRequired || std::none_of(readers.begin(), readers.end(),
+                                              [&](AtomId reader) { return contains(set, reader); }))
+        least.push_back(a);
+    }
+    columns.want({set, least});
+  }
+  return true;
+}
+
+} // namespace tilewright

@@ -1,0 +1,344 @@
+#include "tools/explore/partition/partition.h"
+
+#include "tools/explore/partition/columns.h"
+
+#include <algorithm>
+#include <ranges>
+
+namespace tilewright {
+
+namespace {
+
+constexpr size_t maxRounds = 16, maxConvexGroups = 64, maxAtomsOfAll = 24;
+constexpr size_t maxExactStates = 60'000;
+
+AtomGroup groupOf(const Column &column) { return {column.atoms, column.results}; }
+
+class Partitioner {
+public:
+  Partitioner(const Graph &graph, const AtomGraph &atoms, std::span<const GivenKernel> given,
+              const PriceGroups &price)
+      : graph(graph), atoms(atoms), given(given), columns(graph, atoms, price) {}
+
+  llvm::Expected<Partition> run(const ForcedFusions &forced) {
+    if (llvm::Error error = force(forced))
+      return error;
+    addGiven();
+    addFixed();
+    if (forced.isAny())
+      if (llvm::Error error = startForced())
+        return error;
+    if (atoms.size() <= maxAtomsOfAll && wantAll(columns, maxConvexGroups))
+      columns.priceWanted();
+    for (size_t round = 0; round < maxRounds; ++round) {
+      choice = improveChoice(columns.problem, std::move(choice));
+      wantNeighbours(columns, choice.columns, seen);
+      if (!columns.priceWanted())
+        break;
+    }
+    prove();
+    return result();
+  }
+
+private:
+  /// The greedy kernels are the first choice.
+  void addGiven() {
+    for (size_t k = 0; k < given.size(); ++k) {
+      AtomGroup group;
+      for (size_t kernel : given[k].kernels) {
+        std::vector<AtomId> all;
+        const std::vector<AtomId> &more = atoms.ofKernel(kernel);
+        std::set_union(group.atoms.begin(), group.atoms.end(), more.begin(), more.end(),
+                       std::back_inserter(all));
+        group.atoms = std::move(all);
+      }
+      if (group.atoms.empty())
+        continue;
+      group.results = given[k].results;
+      if (!columns.allows(group.atoms))
+        continue;
+      const size_t column = columns.add(std::move(group), given[k].timeNs);
+      givenOf.try_emplace(column, k);
+      if (given[k].kernels.size() == 1)
+        choice.columns.push_back(column);
+    }
+  }
+
+  /// The atom of a named op.
+  llvm::Expected<AtomId> atomOf(OpId id) const {
+    if (std::optional<AtomId> atom = atoms.atomOf(id))
+      return *atom;
+    return makeError(DiagClass::BadInput,
+                     "%{} is in no kernel of its own: it is an argument, or part of what reads it",
+                     graph.op(id).name);
+  }
+
+  llvm::Error force(const ForcedFusions &forced) {
+    for (const std::vector<OpId> &ops : forced.fused) {
+      std::vector<AtomId> set;
+      for (OpId id : ops) {
+        llvm::Expected<AtomId> atom = atomOf(id);
+        if (!atom)
+          return atom.takeError();
+        set.push_back(*atom);
+      }
+      std::sort(set.begin(), set.end());
+      set.erase(std::unique(set.begin(), set.end()), set.end());
+      if (std::string why = columns.whyNoKernel(set); !why.empty())
+        return makeError(DiagClass::BadInput, "--fuse {}: {}", namesOf(set), why);
+      for (const std::vector<AtomId> &other : fused)
+        for (AtomId a : set)
+          if (std::binary_search(other.begin(), other.end(), a))
+            return makeError(DiagClass::BadInput, "--fuse: %{} can't be in two kernels",
+                             graph.op(atoms[a].result).name);
+      fused.push_back(std::move(set));
+    }
+    for (OpId id : forced.split) {
+      llvm::Expected<AtomId> atom = atomOf(id);
+      if (!atom)
+        return atom.takeError();
+      split.push_back(*atom);
+      for (const std::vector<AtomId> &set : fused)
+        if (!isSplit(set))
+          return makeError(DiagClass::BadInput, "--split {} contradicts --fuse {}",
+                           graph.op(id).name, namesOf(set));
+    }
+    if (forced.isAny())
+      columns.allowOnly([this](std::span<const AtomId> set) {
+        return isSplit(set) && std::all_of(fused.begin(), fused.end(), [&](const auto &whole) {
+                 return std::ranges::equal(whole, set) ||
+                        std::none_of(whole.begin(), whole.end(), [&](AtomId a) {
+                          return std::binary_search(set.begin(), set.end(), a);
+                        });
+               });
+      });
+    return llvm::Error::success();
+  }
+
+  /// No atom to split after stands with a reader.
+  bool isSplit(std::span<const AtomId> set) const {
+    return std::none_of(split.begin(), split.end(), [&](AtomId a) {
+      const std::vector<AtomId> &readers = atoms[a].readers;
+      return std::binary_search(set.begin(), set.end(), a) &&
+             std::any_of(readers.begin(), readers.end(), [&](AtomId reader) {
+               return std::binary_search(set.begin(), set.end(), reader);
+             });
+    });
+  }
+
+  std::string namesOf(std::span<const AtomId> set) const {
+    std::string names;
+    for (AtomId a : set)
+      names += (names.empty() ? "" : ",") + graph.op(atoms[a].result).name;
+    return names;
+  }
+
+  /// What is forced, and atoms alone in place of the greedy kernels that it breaks up.
+  llvm::Error startForced() {
+    std::vector<bool> isMade(atoms.size());
+    for (size_t c : choice.columns)
+      for (AtomId a : columns.problem.columns[c].atoms)
+        isMade[a] = true;
+    std::vector<AtomGroup> groups;
+    for (const std::vector<AtomId> &set : fused)
+      groups.push_back({set, columns.resultsOf(set)});
+    for (AtomId a = 0; a < atoms.size(); ++a)
+      if (!isMade[a] && std::none_of(fused.begin(), fused.end(), [&](const auto &set) {
+            return std::binary_search(set.begin(), set.end(), a);
+          }))
+        groups.push_back({{a}, {a}});
+    for (const AtomGroup &group : groups)
+      columns.want(group);
+    columns.priceWanted();
+    for (const AtomGroup &group : groups) {
+      const std::optional<size_t> column = columns.find(group);
+      if (!column)
+        return makeError(DiagClass::Unsupported, "{} as one kernel: {}", namesOf(group.atoms),
+                         columns.refusalOf(group).value_or("it has no price"));
+      choice.columns.push_back(*column);
+    }
+    return llvm::Error::success();
+  }
+
+  /// What runs without a kernel of ours is in every choice.
+  void addFixed() {
+    std::vector<bool> isMade(atoms.size());
+    for (size_t c : choice.columns)
+      for (AtomId a : columns.problem.columns[c].atoms)
+        isMade[a] = true;
+    for (AtomId a = 0; a < atoms.size(); ++a)
+      if (atoms[a].isFixed && !isMade[a])
+        choice.columns.push_back(columns.add({{a}, {a}}, 0));
+  }
+
+  void prove() {
+    choice.bound = packingBound(columns.problem, choice.columns);
+    if (atoms.size() > maxExactAtoms)
+      return;
+    KernelChoice exact = chooseExactly(columns.problem, choice.cost, maxExactStates);
+    if (exact.isOptimal) {
+      choice = std::move(exact);
+      return;
+    }
+    // Nothing is cheaper, or the search ended early.
+    choice.bound = std::min(choice.cost, std::max(choice.bound, exact.bound));
+    choice.isOptimal = choice.bound >= choice.cost;
+  }
+
+  Partition result() {
+    Partition partition;
+    partition.timeNs = choice.cost;
+    partition.boundNs = choice.bound;
+    partition.isOptimal = choice.isOptimal;
+    partition.columns = columns.problem.columns.size();
+    std::optional<std::vector<size_t>> order = runningOrder(columns.problem, choice.columns);
+    for (size_t c : order ? *order : choice.columns) {
+      const Column &column = columns.problem.columns[c];
+      const auto known = givenOf.find(c);
+      if (known == givenOf.end() && atoms[column.atoms.front()].isFixed)
+        continue; // no kernel
+      Partition::Kernel kernel;
+      if (known != givenOf.end())
+        kernel.given = known->second;
+      else
+        kernel.group = atoms.kernelOf(column.atoms, column.results);
+      partition.kernels.push_back(std::move(kernel));
+    }
+    explain(partition);
+    return partition;
+  }
+
+  /// Each edge between two chosen kernels, and each kernel of several atoms against its best split.
+  void explain(Partition &partition) const {
+    std::map<AtomId, std::vector<size_t>> readersOf;
+    for (size_t c : choice.columns)
+      for (AtomId value : columns.problem.columns[c].inputs)
+        readersOf[value].push_back(c);
+    std::set<std::pair<size_t, size_t>> told;
+    for (size_t c : choice.columns) {
+      const Column &column = columns.problem.columns[c];
+      if (atoms[column.atoms.front()].isFixed)
+        continue;
+      for (AtomId value : column.results)
+        if (auto readers = readersOf.find(value); readers != readersOf.end())
+          for (size_t reader : readers->second)
+            if (!atoms[columns.problem.columns[reader].atoms.front()].isFixed &&
+                told.insert({c, reader}).second)
+              explainCut(c, reader, partition);
+      explainFused(column, partition);
+    }
+  }
+
+  void explainCut(size_t first, size_t second, Partition &partition) const {
+    const Column &a = columns.problem.columns[first], &b = columns.problem.columns[second];
+    FusionChoice row{atoms[a.results.back()].result,
+                     atoms[b.results.back()].result,
+                     false,
+                     a.cost + b.cost,
+                     0,
+                     {}};
+    AtomGroup merged;
+    std::set_union(a.atoms.begin(), a.atoms.end(), b.atoms.begin(), b.atoms.end(),
+                   std::back_inserter(merged.atoms));
+    // Of the merged group the results that the others need.
+    std::optional<std::string> refusal;
+    std::optional<double> fusedNs;
+    for (const auto &results : {columns.resultsOf(merged.atoms), neededOf(merged.atoms)}) {
+      merged.results = results;
+      if (auto column = columns.find(merged);
+          column && (!fusedNs || columns.problem.columns[*column].cost < *fusedNs))
+        fusedNs = columns.problem.columns[*column].cost;
+      if (!refusal)
+        refusal = columns.refusalOf(merged);
+    }
+    if (fusedNs)
+      row.fusedNs = *fusedNs;
+    else
+      row.reason = refusal.value_or("not tried");
+    partition.fusions.push_back(std::move(row));
+  }
+
+  std::vector<AtomId> neededOf(const std::vector<AtomId> &set) const {
+    std::vector<AtomId> results;
+    for (AtomId a : set) {
+      bool isNeeded = atoms[a].isRequired;
+      for (size_t c : choice.columns) {
+        const Column &column = columns.problem.columns[c];
+        isNeeded |=
+            std::binary_search(column.inputs.begin(), column.inputs.end(), a) &&
+            !std::includes(set.begin(), set.end(), column.atoms.begin(), column.atoms.end());
+      }
+      if (isNeeded)
+        results.push_back(a);
+    }
+    return results;
+  }
+
+  /// The cheapest two columns that make the same of the same.
+  void explainFused(const Column &column, Partition &partition) const {
+    if (column.atoms.size() < 2)
+      return;
+    FusionChoice row{atoms[column.atoms.front()].result,
+                     atoms[column.results.back()].result,
+                     true,
+                     0,
+                     column.cost,
+                     {}};
+    for (AtomId a : column.atoms) {
+      // What a needs in the kernel, and the rest.
+      AtomGroup upper, lower;
+      std::set<AtomId> needed{a};
+      for (auto at = column.atoms.rbegin(); at != column.atoms.rend(); ++at)
+        if (needed.count(*at))
+          for (AtomId from : atoms[*at].reads)
+            if (std::binary_search(column.atoms.begin(), column.atoms.end(), from))
+              needed.insert(from);
+      upper.atoms.assign(needed.begin(), needed.end());
+      std::set_difference(column.atoms.begin(), column.atoms.end(), needed.begin(), needed.end(),
+                          std::back_inserter(lower.atoms));
+      for (AtomGroup *half : {&upper, &lower}) {
+        const AtomGroup &other = half == &upper ? lower : upper;
+        for (AtomId b : half->atoms) {
+          const std::vector<AtomId> &readers = atoms[b].readers;
+          if (std::binary_search(column.results.begin(), column.results.end(), b) ||
+              std::any_of(readers.begin(), readers.end(), [&](AtomId reader) {
+                return std::binary_search(other.atoms.begin(), other.atoms.end(), reader);
+              }))
+            half->results.push_back(b);
+        }
+      }
+      const std::optional<size_t> first = columns.find(upper), second = columns.find(lower);
+      if (!first || !second)
+        continue;
+      const double cost =
+          columns.problem.columns[*first].cost + columns.problem.columns[*second].cost;
+      if (row.unfusedNs > 0 && cost >= row.unfusedNs)
+        continue;
+      row.unfusedNs = cost;
+      row.first = atoms[upper.results.back()].result;
+    }
+    if (row.unfusedNs == 0)
+      return; // no way to split it has a price
+    partition.fusions.push_back(std::move(row));
+  }
+
+  const Graph &graph;
+  const AtomGraph &atoms;
+  std::span<const GivenKernel> given;
+  Columns columns;
+  KernelChoice choice;
+  std::map<size_t, size_t> givenOf;       ///< by column
+  std::vector<std::vector<AtomId>> fused; ///< forced
+  std::vector<AtomId> split;              ///< forced
+  std::set<std::pair<size_t, size_t>> seen;
+};
+
+} // namespace
+
+llvm::Expected<Partition> partitionGraph(const Graph &graph, const AtomGraph &atoms,
+                                         std::span<const GivenKernel> given,
+                                         const PriceGroups &price, const ForcedFusions &forced) {
+  return Partitioner(graph, atoms, given, price).run(forced);
+}
+
+} // namespace tilewright

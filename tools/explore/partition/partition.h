@@ -1,0 +1,77 @@
+// The partition of a graph into kernels: atoms, columns and the choice among them.
+//
+// The greedy kernels and the fused chains are columns, so that the choice is never worse than they
+// are. Around the kernels that are chosen others are tried, round by round, until nothing new is
+// cheaper:
+//
+//   merged      with a reader, with all readers, with a sibling that reads the same tensor
+//   recomputed  what a reader needs of a producer, in the reader
+//   split       before or after an atom; an atom handed on from one kernel to the next
+//
+// Of graphs with few convex groups all of them are columns.
+#pragma once
+
+#include "tools/explore/partition/atoms.h"
+#include "tools/explore/partition/choice.h"
+
+#include "llvm/Support/Error.h"
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tilewright {
+
+/// What a kernel that could be costs.
+struct GroupPrice {
+  double timeNs = 0;
+  std::string refusal; ///< not empty: there is no such kernel
+};
+
+/// A kernel that is there already: of the greedy grouping, or a fused chain.
+struct GivenKernel {
+  std::vector<size_t> kernels; ///< of the greedy grouping that it replaces
+  std::vector<AtomId> results; ///< that it stores, ascending
+  double timeNs = 0;
+};
+
+/// An edge between two chosen kernels, or the first and the last op of one: fused and unfused.
+struct FusionChoice {
+  OpId first, second; ///< results of the parts
+  bool isFused = false;
+  double unfusedNs = 0, fusedNs = 0; ///< fusedNs is 0 if there is a reason
+  std::string reason;                ///< why they can't be fused
+};
+
+struct Partition {
+  struct Kernel {
+    std::optional<size_t> given; ///< one of the given kernels
+    KernelGroup group;           ///< of the others
+  };
+  std::vector<Kernel> kernels; ///< in an order in which they can run
+  double timeNs = 0;           ///< of the prices
+  double boundNs = 0;          ///< no choice of the columns takes less
+  bool isOptimal = false;
+  size_t columns = 0; ///< priced
+  std::vector<FusionChoice> fusions;
+};
+
+/// What a choice must do, whatever it costs.
+struct ForcedFusions {
+  std::vector<std::vector<OpId>> fused; ///< each is one kernel
+  std::vector<OpId> split;              ///< none is in a kernel with a reader
+  bool isAny() const { return !fused.empty() || !split.empty(); }
+};
+
+/// Prices groups, as many at once as are given; in their order.
+using PriceGroups = std::function<std::vector<GroupPrice>(const std::vector<KernelGroup> &groups)>;
+
+/// The first of the given kernels are those of the greedy grouping, one each. Errors: BadInput
+/// where what is forced contradicts the graph or itself, Unsupported where it has no price.
+llvm::Expected<Partition> partitionGraph(const Graph &graph, const AtomGraph &atoms,
+                                         std::span<const GivenKernel> given,
+                                         const PriceGroups &price,
+                                         const ForcedFusions &forced = {});
+
+} // namespace tilewright
