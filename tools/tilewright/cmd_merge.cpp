@@ -53,7 +53,7 @@ int merge(const MergeArguments &options) {
   ExploredBatch batch = shards.front().batch;
   std::vector<BatchModel> models;
   for (const ExploredPair &pair : batch.pairs)
-    models.push_back({pair.name, {}, {}, pair.key, pair.device});
+    models.push_back({pair.name, {}, {}, {}, pair.key, pair.device});
   llvm::Expected<ExploreFolder> out = ExploreFolder::open(options.out, false, models);
   if (!out)
     return failInput(out.takeError());
