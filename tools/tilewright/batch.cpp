@@ -51,7 +51,7 @@ Json Batch::json() const {
 
 bool Batch::isUnsupported() const {
   return !failed.empty() && std::all_of(failed.begin(), failed.end(), [](const Failure &failure) {
-    return failure.diag.cls == DiagClass::Unsupported;
+    return failure.row["class"] == nameOf(DiagClass::Unsupported);
   });
 }
 

@@ -6,6 +6,7 @@
 #include "analysis/solve/tile_system.h"
 #include "analysis/tiling/separate_roots.h"
 #include "costmodel/device.h"
+#include "tools/explore/assumed.h"
 #include "tools/explore/kernel_plans.h"
 #include "tools/explore/prepared_model.h"
 #include "tools/tilewright/device_choices.h"
