@@ -49,6 +49,7 @@ llvm::Expected<Small> shrink(const Module &kernel, int64_t most, bool odd) {
   out.context = whole->context;
   out.tiled = whole->tiled;
   CandidatePlan plan = CandidatePlan::standard();
+  plan.byName["split_k"].kind = CandidateRule::Kind::List;
   for (auto &[name, rule] : plan.byName)
     rule.list = {1};
   auto system = makeSystem(out.tiled->space, out.tiled->constraints, plan);
@@ -209,6 +210,7 @@ TEST(TilingsByDefinition, WindowsOfOneElement) {
     small.tiled = whole->tiled;
     CandidatePlan plan = CandidatePlan::standard();
     plan.tiles.kind = CandidateRule::Kind::All;
+    plan.byName["split_k"].kind = CandidateRule::Kind::List;
     for (auto &[name, rule] : plan.byName)
       rule.list = {1};
     auto system = makeSystem(small.tiled->space, small.tiled->constraints, plan);

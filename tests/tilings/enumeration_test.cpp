@@ -108,6 +108,7 @@ Totals compareAll(uint64_t maxPoints) {
       compare(*system, kernel.name + ", " + what, totals);
     };
     CandidatePlan tilesOnly = CandidatePlan::standard();
+    tilesOnly.byName["split_k"].kind = CandidateRule::Kind::List;
     for (auto &[name, rule] : tilesOnly.byName)
       rule.list = {1};
     check("tiles", tilesOnly);
