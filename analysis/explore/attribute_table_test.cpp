@@ -44,6 +44,9 @@ constexpr const char *scatter = "x = f32[3,3] parameter(0)\n i = s32[3,1] parame
 constexpr const char *batchedScatter = "x = f32[3,3] parameter(0)\n i = s32[3,1] parameter(1)\n"
                                        " u = f32[3] parameter(2)\n"
                                        " ROOT r = f32[3,3] scatter(x, i, u), to_apply=add, $";
+constexpr const char *largeScatter = // of more updates than threads hold
+    "x = f32[8] parameter(0)\n i = s32[262144,1] parameter(1)\n u = f32[262144] parameter(2)\n"
+    " ROOT r = f32[8] scatter(x, i, u), to_apply=add, $";
 constexpr const char *raggedDot =
     "x = f32[4,3] parameter(0)\n y = f32[4,3,4] parameter(1)\n g = s32[4] constant({1,1,1,1})\n"
     " ROOT r = f32[4,4] ragged-dot(x, y, g), lhs_contracting_dims={1}, rhs_contracting_dims={1}, $";
@@ -237,11 +240,11 @@ constexpr Example examples[] = {
      "slice_sizes={1,3}, indices_are_sorted=true",
      "offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
      "slice_sizes={1,3}, indices_are_sorted=false"},
-    {"unique_indices", scatter,
+    {"unique_indices", largeScatter,
      "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
-     "update_window_dims={1}, unique_indices=true",
+     "update_window_dims={}, unique_indices=true",
      "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, "
-     "update_window_dims={1}, unique_indices=false"},
+     "update_window_dims={}, unique_indices=false"},
     {"is_associative", scan, "num_carries=1, is_associative=true",
      "num_carries=1, is_associative=false"},
     {"fft_type", fft, "fft_length={8}, fft_type=FFT", "fft_length={8}, fft_type=IFFT"},
@@ -388,6 +391,8 @@ std::string answers(std::string body, const std::string &attribute) {
   for (const UnsupportedOp &op : model->unsupported)
     text += fmt::format("{} {} {} {}\n", op.op, op.reason, op.flops.value_or(-1),
                         op.linkBytes.value_or(-1));
+  for (const AssumedOp &op : model->assumed)
+    text += fmt::format("{} {} {} {}\n", op.op, op.timeNs, op.linkBytes, op.reason);
   return text;
 }
 
