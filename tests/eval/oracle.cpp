@@ -24,14 +24,21 @@ using Texts = std::map<std::string, std::string>;
 /// The files of a tar archive whose names end so.
 void addArchive(std::string_view archive, std::string_view ending, Texts &out) {
   constexpr size_t block = 512;
+  std::string longName; // of the next file, by GNU's or POSIX's extension
   for (size_t at = 0; at + block <= archive.size();) {
     const std::string_view header = archive.substr(at, block);
-    const std::string name(fieldOf(header, 0, 100));
+    const std::string name = longName.empty() ? std::string(fieldOf(header, 0, 100)) : longName;
     const size_t size = std::strtoull(std::string(fieldOf(header, 124, 12)).c_str(), nullptr, 8);
     at += block;
+    const std::string_view text = archive.substr(std::min(at, archive.size()), size);
+    longName.clear();
+    if (header[156] == 'L')
+      longName = text.substr(0, text.find('\0'));
+    else if (const size_t path = text.find(" path="); header[156] == 'x' && path != text.npos)
+      longName = text.substr(path + 6, text.find('\n', path) - path - 6);
     if (name.ends_with(ending) && (header[156] == '0' || header[156] == '\0')) {
       const size_t stem = name.rfind('/') + 1; // 0 where there is none
-      out[name.substr(stem, name.size() - stem - ending.size())] = archive.substr(at, size);
+      out[name.substr(stem, name.size() - stem - ending.size())] = text;
     }
     at += (size + block - 1) / block * block;
   }
