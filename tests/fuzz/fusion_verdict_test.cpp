@@ -159,7 +159,6 @@ protected:
 
   ExploredModel explore(const Module &module) {
     ExploreOptions options;
-    options.isPartitioned = false;
     options.search.maxPriced = 8;
     options.search.top = 1;
     llvm::Expected<ExploredModel> explored = exploreModel(module, device, calibration, options);

@@ -53,7 +53,6 @@ void KernelFuzz::run(const std::string &program, uint64_t seed) {
   if (HasFailure())
     return;
   ExploreOptions options;
-  options.isPartitioned = false;
   options.search.maxPriced = 40;
   options.search.top = 40;
   options.plans.instruction = GetParam() == ProgramKind::WideAttention ? Instruction::Wgmma

@@ -103,7 +103,6 @@ llvm::Error lookAt(const Module &module, const Device &device, const Calibration
   if (ops > fewOps)
     return llvm::Error::success();
   ExploreOptions options;
-  options.isPartitioned = false;
   options.search.maxPriced = 4;
   options.search.top = 1;
   llvm::Expected<ExploredModel> explored = exploreModel(module, device, calibration, options);

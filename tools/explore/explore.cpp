@@ -284,7 +284,7 @@ void Explorer::collectOpsWithoutKernel(size_t p, const std::set<std::string> &se
 
 /// Adds the rows of a part to the model.
 void Explorer::collectPart(size_t p) {
-  const size_t firstKernel = model.kernels.size();
+  const size_t firstKernel = model.kernels.size(), firstUnsupported = model.unsupported.size();
   collectKernels(p);
   collectFusions(p);
   std::set<std::string> seen;
@@ -292,9 +292,8 @@ void Explorer::collectPart(size_t p) {
     seen.insert(model.kernels[k].ops.begin(), model.kernels[k].ops.end());
   for (const AssumedOp &op : work[p].assumed)
     seen.insert(op.op);
-  for (const GroupOutcome &outcome : work[p].chosen)
-    for (const UnsupportedOp &op : outcome.unsupported)
-      seen.insert(op.op);
+  for (size_t i = firstUnsupported; i < model.unsupported.size(); ++i)
+    seen.insert(model.unsupported[i].op);
   collectOpsWithoutKernel(p, seen);
 }
 

@@ -21,9 +21,10 @@ struct ExploreOptions {
   PlanOptions plans;
   bool tileMaps = false;                    ///< also the tile map of each kernel's best plan
   std::optional<PlanSampleOptions> samples; ///< also a diverse sample of plans
-  /// Kernels are chosen together (partition/partition.h). False: the greedy grouping, with the
-  /// chains that are faster fused.
-  bool isPartitioned = true;
+  /// Kernels are chosen together (partition/partition.h), which prices several times as many.
+  /// False: the greedy grouping, with the chains that are faster fused. `fused` and `split` choose,
+  /// too.
+  bool isPartitioned = false;
   std::vector<std::vector<std::string>> fused; ///< names of ops that are to be one kernel
   std::vector<std::string> split;              ///< of ops that no reader is fused with
   unsigned jobs = 1;                           ///< threads; the result does not depend on it

@@ -218,7 +218,7 @@ GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
     PlanSearchOptions searching = options.search;
     searching.top = 1;
     searching.maxPriced = std::min<size_t>(searching.maxPriced, 96);
-    searching.refinedTilings = 3;
+    searching.refinedTilings = 2;
     searching.maxNodes = uint64_t(1) << 14;
     searching.isThorough = false;
     llvm::Expected<PlanRanking> ranking =
@@ -227,8 +227,13 @@ GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
       entry.price.refusal = takeDiag(ranking.takeError()).message;
     else if (ranking->best.empty())
       entry.price.refusal = ranking->refusal;
+    else if (const double timeNs = ranking->best.front().estimate.timeNs; timeNs < plans->boundNs())
+      entry.price.refusal =
+          fmt::format("its price of {:.1f} us is below the {:.1f} us that its work "
+                      "takes at least",
+                      timeNs / 1e3, plans->boundNs() / 1e3);
     else
-      entry.price.timeNs = ranking->best.front().estimate.timeNs;
+      entry.price.timeNs = timeNs;
   });
   return entry.price;
 }

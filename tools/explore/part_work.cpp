@@ -148,7 +148,19 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
       work.chosen.insert(work.chosen.begin(), work.greedy[k]);
   work.chosenNs = timeOf(work.chosen);
   work.boundNs = std::min(work.boundNs, work.chosenNs); // a thorough search finds faster plans
-  if (work.chosenNs > work.greedyNs && !forced.isAny()) {
+  // A choice that leaves out work of the greedy kernels is none.
+  std::set<std::string> made;
+  for (const GroupOutcome &outcome : work.chosen)
+    for (const ExploredKernel &kernel : outcome.kernels)
+      for (const auto *names : {&kernel.ops, &kernel.recomputed})
+        made.insert(names->begin(), names->end());
+  bool isWhole = true;
+  for (const GroupOutcome &outcome : greedy)
+    for (const ExploredKernel &kernel : outcome.kernels)
+      for (const std::string &name : kernel.ops)
+        if (const OpId id = graph.find(name); id.isValid() && atoms.atomOf(id))
+          isWhole &= made.count(name) > 0;
+  if ((work.chosenNs > work.greedyNs || !isWhole) && !forced.isAny()) {
     work.chosen = std::move(greedy);
     work.chosenNs = work.greedyNs;
     work.fusions.clear();

@@ -30,7 +30,7 @@ struct ExploreArguments {
   size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
   unsigned modelLimit = 3600;
-  bool resume = false, json = false, isFresh = false;
+  bool partition = false, resume = false, json = false, isFresh = false;
 };
 
 /// "a,b" as names.
@@ -67,6 +67,7 @@ ExploreOptions exploreOptions(const ExploreArguments &options) {
   exploring.isStopped = isInterrupted;
   if (options.samples > 0)
     exploring.samples.emplace().count = options.samples;
+  exploring.isPartitioned = options.partition;
   for (const std::string &list : options.fuse)
     exploring.fused.push_back(listedNames(list));
   for (const std::string &list : options.split)
@@ -82,6 +83,7 @@ std::string settingsOf(const ExploreArguments &options, const AskedDevice &asked
       fmt::format("{} {} {} {} {} {} {} {} {}", programIdentity(), options.top, options.budget,
                   options.plans.cache, options.plans.instruction, options.samples, options.target,
                   link.bandwidth, link.latencyNs);
+  settings += options.partition ? " partition" : "";
   for (const std::vector<std::string> *lists : {&options.fuse, &options.split})
     for (const std::string &list : *lists)
       settings += " " + list + (lists == &options.fuse ? " fused" : " split");
@@ -327,6 +329,9 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
+  command->add_flag("--partition", options->partition,
+                    "Choose the kernels together, among several times as many: what is fused, "
+                    "split and computed again");
   command
       ->add_option("--fuse", options->fuse,
                    "Names of ops, a,b,…, that are to be one kernel, whatever it costs; for "

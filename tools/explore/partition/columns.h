@@ -51,8 +51,13 @@ private:
   std::set<AtomGroup> isWanted;
 };
 
-/// Wants what is near to a choice: see partition.h. `seen`: pairs and columns that were looked at.
-void wantNeighbours(Columns &columns, std::span<const size_t> chosen,
+/// What is near to a choice: see partition.h.
+enum class Neighbourhood : uint8_t {
+  Larger, ///< kernels merged, or computed again in another
+  Finer,  ///< kernels split, atoms handed on
+};
+/// `seen`: pairs and columns that were looked at.
+void wantNeighbours(Columns &columns, std::span<const size_t> chosen, Neighbourhood which,
                     std::set<std::pair<size_t, size_t>> &seen);
 
 /// Wants all convex groups with their results where there are at most `limit`; else none.

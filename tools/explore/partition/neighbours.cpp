@@ -26,9 +26,9 @@ AtomList without(const AtomList &a, const AtomList &b) {
 
 class Neighbours {
 public:
-  Neighbours(Columns &columns, std::span<const size_t> chosen,
+  Neighbours(Columns &columns, std::span<const size_t> chosen, Neighbourhood which,
              std::set<std::pair<size_t, size_t>> &seen)
-      : columns(columns), chosen(chosen), seen(seen) {
+      : columns(columns), chosen(chosen), isFiner(which == Neighbourhood::Finer), seen(seen) {
     for (size_t c : chosen) {
       const Column &column = columnOf(c);
       for (AtomId value : column.inputs)
@@ -54,19 +54,25 @@ public:
       AtomList all = column.atoms;
       for (size_t reader : readers) {
         all = unionOf(all, columnOf(reader).atoms);
-        if (seen.insert({c, reader}).second) {
+        if (!seen.insert({c, reader}).second)
+          continue;
+        if (isFiner) {
+          handOn(c, reader);
+        } else {
           merge(c, reader);
           recompute(c, reader);
-          handOn(c, reader);
         }
+      }
+      if (isFiner) {
+        if (seen.insert({c, c}).second)
+          split(column);
+        continue;
       }
       if (readers.size() > 1)
         wantHere(all, {});
       for (size_t sibling : siblings)
         if (sibling > c && !readers.count(sibling) && seen.insert({c, sibling}).second)
           merge(c, sibling);
-      if (seen.insert({c, c}).second)
-        split(column);
     }
   }
 
@@ -165,15 +171,16 @@ private:
 
   Columns &columns;
   std::span<const size_t> chosen;
+  const bool isFiner;
   std::set<std::pair<size_t, size_t>> &seen;
   std::map<AtomId, std::vector<size_t>> readersOf, makersOf;
 };
 
 } // namespace
 
-void wantNeighbours(Columns &columns, std::span<const size_t> chosen,
+void wantNeighbours(Columns &columns, std::span<const size_t> chosen, Neighbourhood which,
                     std::set<std::pair<size_t, size_t>> &seen) {
-  Neighbours(columns, chosen, seen).run();
+  Neighbours(columns, chosen, which, seen).run();
 }
 
 bool wantAll(Columns &columns, size_t limit) {

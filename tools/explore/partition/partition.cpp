@@ -30,17 +30,26 @@ public:
         return error;
     if (atoms.size() <= maxAtomsOfAll && wantAll(columns, maxConvexGroups))
       columns.priceWanted();
-    for (size_t round = 0; round < maxRounds; ++round) {
-      choice = improveChoice(columns.problem, std::move(choice));
-      wantNeighbours(columns, choice.columns, seen);
-      if (!columns.priceWanted())
+    choice = improveChoice(columns.problem, std::move(choice));
+    // Kernels on the way to larger ones are not worth splitting.
+    for (size_t round = 0; round < maxRounds; ++round)
+      if (!search(Neighbourhood::Larger, seen) && !search(Neighbourhood::Finer, seenFiner))
         break;
-    }
     prove();
     return result();
   }
 
 private:
+  /// Prices what is near and not known yet; false if that changes no choice.
+  bool search(Neighbourhood which, std::set<std::pair<size_t, size_t>> &known) {
+    wantNeighbours(columns, choice.columns, which, known);
+    if (!columns.priceWanted())
+      return false;
+    const double before = choice.cost;
+    choice = improveChoice(columns.problem, std::move(choice));
+    return choice.cost < before;
+  }
+
   /// The greedy kernels are the first choice.
   void addGiven() {
     for (size_t k = 0; k < given.size(); ++k) {
@@ -330,7 +339,7 @@ private:
   std::map<size_t, size_t> givenOf;       ///< by column
   std::vector<std::vector<AtomId>> fused; ///< forced
   std::vector<AtomId> split;              ///< forced
-  std::set<std::pair<size_t, size_t>> seen;
+  std::set<std::pair<size_t, size_t>> seen, seenFiner;
 };
 
 } // namespace

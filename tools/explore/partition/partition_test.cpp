@@ -11,9 +11,8 @@ using namespace tilewright;
 namespace {
 
 ExploredModel partitioned(const Module &module, ExploreOptions options = {}) {
-  Explored explored;
-  explored.isPartitioned = true;
-  return explored.run(module, options);
+  options.isPartitioned = true;
+  return Explored().run(module, options);
 }
 
 std::string refusalOf(const Module &module, ExploreOptions options, DiagClass wanted) {

@@ -38,7 +38,6 @@ ENTRY e {
 struct Explored {
   Device device;
   Calibration calibration;
-  bool isPartitioned = false; ///< most tests are of the greedy kernels
   Explored() {
     auto loaded = loadDevice("h100-sxm");
     if (!loaded) {
@@ -50,7 +49,6 @@ struct Explored {
   }
   ExploredModel run(const Module &module, ExploreOptions options = {}) {
     options.search.maxPriced = 200;
-    options.isPartitioned = isPartitioned;
     auto model = exploreModel(module, device, calibration, options);
     if (!model) {
       ADD_FAILURE() << takeDiag(model.takeError()).str();
