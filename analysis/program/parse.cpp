@@ -1,3 +1,4 @@
+#include "analysis/program/layout_text.h"
 #include "analysis/program/parser.h"
 #include "analysis/program/text.h"
 
@@ -34,6 +35,34 @@ llvm::Expected<Program> Parser::run() {
   if (llvm::Error bad = inferTypes(p))
     return bad;
   return std::move(p);
+}
+
+llvm::Expected<LayoutSpec> Parser::runLayout(const Program &of) {
+  llvm::Expected<std::vector<Token>> found = tokenize(*text);
+  if (!found)
+    return found.takeError();
+  tokens = std::move(*found);
+  p = of;
+  for (uint32_t a = 0; a < p.axes.size(); ++a)
+    declare(token(), p.axes[a].name, {Symbol::Kind::Axis, p.axes[a].var, a});
+  Token start = token();
+  std::optional<LayoutSpec> spec = layout();
+  if (!spec)
+    failExpected("'@' and a layout");
+  expectLineEnd();
+  if (!hasFailed() && !isEnd())
+    failExpected("the end");
+  for (Expr argument : spec ? spec->arguments : std::vector<Expr>())
+    if (!hasFailed() && (!argument.isConstant() || argument.constant() < 1))
+      fail(start, "a layout by itself takes numbers, of at least 1");
+  if (hasFailed())
+    return std::move(*error);
+  return std::move(*spec);
+}
+
+llvm::Expected<LayoutSpec> parseLayoutSpec(const Program &program,
+                                           std::shared_ptr<const SourceBuffer> text) {
+  return Parser(std::move(text)).runLayout(program);
 }
 
 bool Parser::fail(const Token &where, std::string message) {

@@ -20,6 +20,8 @@ class Parser {
 public:
   explicit Parser(std::shared_ptr<const SourceBuffer> text);
   llvm::Expected<Program> run();
+  /// The text is a layout for axes of a program.
+  llvm::Expected<LayoutSpec> runLayout(const Program &of);
 
 private:
   // Tokens.

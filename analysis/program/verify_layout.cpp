@@ -1,4 +1,5 @@
 #include "analysis/program/verifier.h"
+#include "analysis/program/warp_grid.h"
 
 namespace tilewright::program {
 
@@ -75,14 +76,6 @@ void Verifier::checkHolders(const Op &op, const Place &place) {
   }
 }
 
-namespace {
-
-/// Rows and columns of warps (of warpgroups) of an accumulator, from its digits; nothing if it is
-/// no accumulator of that instruction.
-struct WarpGrid {
-  Expr r, c;
-};
-
 std::optional<WarpGrid> warpGridOf(const Layout &layout, bool isGroup) {
   size_t first = isGroup ? 1 : 0;
   bool isFragment = layout.registers.size() >= 4 && layout.lanes.size() == 2 &&
@@ -95,8 +88,6 @@ std::optional<WarpGrid> warpGridOf(const Layout &layout, bool isGroup) {
     return WarpGrid{layout.warps[1].extent, layout.warps[2].extent};
   return WarpGrid{layout.warps[1].extent, layout.warps[0].extent};
 }
-
-} // namespace
 
 /// V9, types: those that matrix instructions take.
 void Verifier::checkTypes(const Op &op, const DotOp &dot) {

@@ -1,13 +1,10 @@
 // tilewright program: a tile program, verified, with its folds beside its lines. It is read, or
 // built from a plan.
-#include "analysis/program/pass/of_plan.h"
 #include "analysis/program/report.h"
 #include "analysis/program/text.h"
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/command_line.h"
-#ifdef TILEWRIGHT_HAS_CODEGEN
-#include "codegen/pack_manifest.h"
-#endif
+#include "tools/tilewright/program_input.h"
 
 namespace tilewright::cli {
 
@@ -47,48 +44,6 @@ Json toJson(const program::ProgramReport &report, const std::string &name) {
   return document;
 }
 
-/// A plan is JSON; no tile program begins with a brace.
-bool isPlan(const std::string &text) {
-  size_t first = text.find_first_not_of(" \t\r\n");
-  return first != std::string::npos && text[first] == '{';
-}
-
-llvm::Expected<program::PlanProgram> programOfText(std::string text,
-                                                   const ProgramArguments &options) {
-  program::PlanProgram made;
-  if (!isPlan(text)) {
-    if (options.passes)
-      return makeError(DiagClass::BadInput,
-                       "{}: --passes shows how a plan's program is made, and this is a program",
-                       options.file);
-    llvm::Expected<program::Program> read = program::parseProgram(std::move(text), options.file);
-    if (!read)
-      return read.takeError();
-    llvm::Expected<std::map<std::string, int64_t>> sizes = namedNumbers("--let", options.lets);
-    if (!sizes)
-      return sizes.takeError();
-    made.sizes.insert(sizes->begin(), sizes->end());
-    made.stages.push_back({"read", std::move(*read), {}});
-    return made;
-  }
-  if (!options.lets.empty())
-    return makeError(DiagClass::BadInput, "{}: --let {}: a plan has numbers for all sizes",
-                     options.file, options.lets.front());
-#ifdef TILEWRIGHT_HAS_CODEGEN
-  llvm::Expected<KernelSpec> spec = parsePlan(options.file, text);
-  if (!spec)
-    return spec.takeError();
-  llvm::Expected<KernelPlan> plan = planOf(*spec);
-  if (!plan)
-    return plan.takeError();
-  return program::programOfPlan(*plan);
-#else
-  return makeError(DiagClass::Unsupported,
-                   "{}: plans are read by code generation, which this program was built without",
-                   options.file);
-#endif
-}
-
 /// The program, numbers put in, after each pass.
 llvm::Error sayPasses(const program::PlanProgram &made) {
   for (const program::PlanStage &stage : made.stages) {
@@ -111,7 +66,13 @@ int runProgram(const ProgramArguments &options) {
   llvm::Expected<std::string> text = readFile(options.file);
   if (!text)
     return failInput(text.takeError());
-  llvm::Expected<program::PlanProgram> made = programOfText(std::move(*text), options);
+  if (options.passes && !isPlan(*text))
+    return failInput(makeError(DiagClass::BadInput,
+                               "{}: --passes shows how a plan's program is made, and this is a "
+                               "program",
+                               options.file));
+  llvm::Expected<program::PlanProgram> made =
+      programOfText(options.file, std::move(*text), options.lets);
   if (!made)
     return failInput(made.takeError());
   const program::Program &last = made->last();

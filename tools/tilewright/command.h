@@ -65,6 +65,7 @@ void addImport(CLI::App &app, Selection &selection);
 void addIndex(CLI::App &app, Selection &selection);
 void addTile(CLI::App &app, Selection &selection);
 void addProgram(CLI::App &app, Selection &selection);
+void addLayout(CLI::App &app, Selection &selection);
 void addProve(CLI::App &app, Selection &selection);
 void addEval(CLI::App &app, Selection &selection);
 void addExplore(CLI::App &app, Selection &selection);

@@ -42,6 +42,7 @@ int main(int argc, char **argv) {
   addIndex(app, selection);
   addTile(app, selection);
   addProgram(app, selection);
+  addLayout(app, selection);
   addProve(app, selection);
   addEval(app, selection);
   addExplore(app, selection);
