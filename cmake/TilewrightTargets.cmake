@@ -53,7 +53,10 @@ function(tilewright_library name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY TILEWRIGHT_LIBRARIES ${target})
   file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
-  install(FILES ${ARG_HEADERS} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilewright/${folder})
+  foreach(header ${ARG_HEADERS}) # some lie in rooms of their folder
+    get_filename_component(room ${folder}/${header} DIRECTORY)
+    install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilewright/${room})
+  endforeach()
 endfunction()
 
 # tilewright_test(NAME SOURCES a_test.cpp … LIBS … [LABELS unit|property|error|golden|soak])

@@ -153,7 +153,7 @@ private:
 TEST(Pack, RoundTrip) {
   PackFolder folder;
   Target target = llvm::cantFail(findTarget("sm_90"));
-  KernelSpec tooBig = reductionSpec();
+  KernelSpec tooBig = elementwiseSpec();
   tooBig.name = "refused";
   tooBig.schedule.splitK = 4;
   std::vector<KernelSpec> specs{elementwiseSpec(), reductionSpec(), tooBig, dotSpec()};

@@ -68,7 +68,7 @@ std::optional<LibraryWork> productWork(const Graph &graph, const Op &op) {
     return std::nullopt;
   const auto &numbers = gemm["dot_dimension_numbers"];
   const Shape &lhs = graph[op.operands[0]].shape, &rhs = graph[op.operands[1]].shape;
-  const auto batch = sizeOf(lhs, dimsAt(numbers, "lhs_batch_dimensions")),
+  const auto batch = sizeOf(lhs, dimsOr(numbers, "lhs_batch_dimensions")),
              depth = sizeOf(lhs, dimsAt(numbers, "lhs_contracting_dimensions"));
   if (!batch || !depth || rhs.isTuple || *batch < 1 || *depth < 1)
     return std::nullopt;
@@ -76,7 +76,7 @@ std::optional<LibraryWork> productWork(const Graph &graph, const Op &op) {
   work.product = {*batch, elementsOf(lhs) / *batch / *depth, elementsOf(rhs) / *batch / *depth,
                   *depth, lhs.dtype};
   work.resultElements = elementsOf(resultOf(op));
-  work.dims = {*dimsAt(numbers, "lhs_batch_dimensions"), dimsOr(numbers, "rhs_batch_dimensions"),
+  work.dims = {dimsOr(numbers, "lhs_batch_dimensions"), dimsOr(numbers, "rhs_batch_dimensions"),
                *dimsAt(numbers, "lhs_contracting_dimensions"),
                dimsOr(numbers, "rhs_contracting_dimensions")};
   if (!sizeOf(rhs, work.dims.rhsBatch) || !sizeOf(rhs, work.dims.rhsContracting))

@@ -1,13 +1,13 @@
 // Every kernel of others' programs that has code passes `emit` and `check`: it becomes PTX, and the
 // emulator computes what the reference evaluator computes. The programs are those of a folder that
 // TILEWRIGHT_ORACLE names; TILEWRIGHT_ORACLE_ONLY takes those with this text in their names.
-#include "tools/explore/explore.h"
 #include "analysis/import/check_calls.h"
 #include "analysis/import/import_file.h"
 #include "analysis/ir/fill.h"
 #include "codegen/check.h"
 #include "codegen/coverage.h"
 #include "tests/eval/oracle.h"
+#include "tools/explore/explore.h"
 
 #include <cstdlib>
 #include <gtest/gtest.h>

@@ -133,6 +133,8 @@ std::optional<AssumedWork> workInFusion(const Module &module, const Graph &graph
   std::optional<OpId> found;
   for (uint32_t i = 0; body && i < body->size(); ++i) {
     const Op &op = body->op(OpId{i});
+    if (isCollectiveDone(op.opcode))
+      continue;
     if (isOfLibrary(op) && !found)
       found = OpId{i};
     else if (isOfLibrary(op) || isHeavy(op.opcode) || isAssumed(op) ||

@@ -56,6 +56,8 @@ std::optional<AssumedWork> libraryCallWork(const Graph &graph, OpId id, const De
 /// or 32 elements along k share one, and one of all where there is a fifth operand.
 std::optional<AssumedWork> blockScaledCallWork(const Graph &graph, const Op &op,
                                                const Device &device);
+/// What waits for a collective that has been started, and does nothing else.
+bool isCollectiveDone(Opcode opcode);
 /// Nothing, too, where the device's description has no link.
 std::optional<AssumedWork> collectiveWork(const Module &module, const Graph &graph, OpId op,
                                           const Device &device);

@@ -11,9 +11,7 @@
 
 namespace tilewright {
 
-namespace {
-
-bool isDone(Opcode opcode) {
+bool isCollectiveDone(Opcode opcode) {
   switch (opcode) {
   case Opcode::AllReduceDone:
   case Opcode::AllGatherDone:
@@ -23,6 +21,8 @@ bool isDone(Opcode opcode) {
     return false;
   }
 }
+
+namespace {
 
 /// Steps of a ring of n.
 double stepsOf(Opcode opcode, double n) {
@@ -47,7 +47,7 @@ std::optional<AssumedWork> collectiveWork(const Module &module, const Graph &gra
   const Op &op = graph.op(id);
   if (!link)
     return std::nullopt;
-  if (isDone(op.opcode)) {
+  if (isCollectiveDone(op.opcode)) {
     AssumedWork work;
     work.kernels = 0;
     work.text = "waits for its start, which has the time";

@@ -193,12 +193,12 @@ std::string kernelText(const Module &module, const KernelSource &source) {
 
 std::string searchKey(const Module &module, const KernelSource &source, const PlanOptions &plans,
                       const PlanSearchOptions &search, std::string_view context) {
-  const std::string options =
-      fmt::format("cache {} instruction {} registers {} top {} priced {} refined {} nodes {} thorough {}",
-                  static_cast<int>(plans.cache),
-                  plans.instruction ? std::string(toString(*plans.instruction)) : "auto",
-                  plans.registers ? fmt::format("{}", *plans.registers) : "estimated", search.top,
-                  search.maxPriced, search.refinedTilings, search.maxNodes, search.isThorough);
+  const std::string options = fmt::format(
+      "cache {} instruction {} registers {} top {} priced {} refined {} nodes {} thorough {}",
+      static_cast<int>(plans.cache),
+      plans.instruction ? std::string(toString(*plans.instruction)) : "auto",
+      plans.registers ? fmt::format("{}", *plans.registers) : "estimated", search.top,
+      search.maxPriced, search.refinedTilings, search.maxNodes, search.isThorough);
   llvm::SHA256 hash;
   for (const std::string &part : {std::string(context), options, kernelText(module, source)}) {
     hash.update(fmt::format("{}:", part.size()));
