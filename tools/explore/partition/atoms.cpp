@@ -192,7 +192,7 @@ void AtomGraph::makeAtoms(std::span<const KernelGroup> greedy, std::span<const O
   for (uint32_t i = 0; i < graph.size(); ++i) {
     if (members[i].empty())
       continue;
-    Atom atom;
+    GraphAtom atom;
     atom.ops = std::move(members[i]);
     atom.result = OpId{i};
     atom.isFixed = kernelOf[i] >= 0 || places[i] == Place::Outside;

@@ -21,7 +21,7 @@ namespace tilewright {
 
 using AtomId = uint32_t;
 
-struct Atom {
+struct GraphAtom {
   std::vector<OpId> ops;              ///< ascending
   OpId result;                        ///< the op whose value others read
   std::vector<AtomId> reads, readers; ///< ascending
@@ -39,8 +39,8 @@ public:
             std::span<const OpId> others, std::span<const OpId> apart = {});
 
   /// In topological order.
-  std::span<const Atom> all() const { return atoms; }
-  const Atom &operator[](AtomId id) const { return atoms[id]; }
+  std::span<const GraphAtom> all() const { return atoms; }
+  const GraphAtom &operator[](AtomId id) const { return atoms[id]; }
   size_t size() const { return atoms.size(); }
 
   /// The atoms of a kernel of the greedy grouping, ascending.
@@ -75,7 +75,7 @@ private:
   std::vector<std::vector<OpId>> users;
   std::vector<Place> places;       ///< by op
   std::vector<int64_t> atomNumber; ///< by op, -1: none
-  std::vector<Atom> atoms;
+  std::vector<GraphAtom> atoms;
   std::vector<std::vector<AtomId>> kernels;
 };
 
