@@ -80,26 +80,30 @@ private:
   }
 
   /// One behind the other, aligned, and counted alike or up to some lane.
-  bool isOnePiece(const std::vector<PlacedElement> &lanes) const {
+  bool isOnePiece(const std::vector<PlacedElement> &lanes) {
     if (e.index.knownDivisor(lanes[0].offset) % chunk != 0)
       return false;
-    for (size_t lane = 1; lane < lanes.size(); ++lane) {
-      auto distance = static_cast<int64_t>(lane);
-      if (!e.index.simplify(lanes[lane].offset - lanes[0].offset).isConstant(distance))
+    for (size_t lane = 1; lane < lanes.size(); ++lane)
+      if (!e.index.simplify(lanes[lane].offset - lanes[0].offset)
+               .isConstant(static_cast<int64_t>(lane)))
         return false;
-      for (size_t c = 0; c < lanes[0].conditions.size(); ++c)
-        if (!isUpTo(lanes[0].conditions[c], lanes[lane].conditions[c], distance))
+    alwaysHolds.clear();
+    for (size_t c = 0; c < lanes[0].conditions.size(); ++c) {
+      alwaysHolds.push_back(llvm::all_of(lanes, [&](const PlacedElement &element) {
+        const MapConstraint &condition = element.conditions[c];
+        return condition.range.contains(e.index.range(condition.expr));
+      }));
+      for (size_t lane = 1; lane < lanes.size() && !alwaysHolds[c]; ++lane)
+        if (!isUpTo(lanes[0].conditions[c], lanes[lane].conditions[c], static_cast<int64_t>(lane)))
           return false;
     }
     return true;
   }
 
   bool isUpTo(const MapConstraint &first, const MapConstraint &other, int64_t distance) const {
-    Interval reach = e.index.range(first.expr), further = e.index.range(other.expr);
-    if (first.range.contains(reach) && other.range.contains(further))
-      return true;
     Expr moved = e.index.simplify(other.expr - first.expr);
-    return moved.isConstant(0) || (moved.isConstant(distance) && first.range.lo <= reach.lo) ||
+    return moved.isConstant(0) ||
+           (moved.isConstant(distance) && first.range.lo <= e.index.range(first.expr).lo) ||
            (moved.isConstant(-distance) && first.range.lo == 1 && first.range.hi == INT64_MAX);
   }
 
@@ -118,14 +122,15 @@ private:
       return llvm::ConstantInt::getSigned(e.index.type(), value);
     };
     for (size_t c = 0; c < lanes[0].conditions.size(); ++c) {
-      const MapConstraint &first = lanes[0].conditions[c], &last = lanes.back().conditions[c];
+      const MapConstraint &first = lanes[0].conditions[c];
+      if (alwaysHolds[c])
+        continue;
       if (isTogether(lanes, c)) {
         all.push_back(first);
         continue;
       }
       Expr left =
-          first.range.hi == INT64_MAX ? first.expr : number64(first.range.hi + 1) - first.expr;
-      (void)last;
+          first.range.hi == INT64_MAX ? first.expr : e.number(first.range.hi + 1) - first.expr;
       llvm::Value *here = e.index.index(left);
       here = e.k.intrinsic(llvm::Intrinsic::smax, {e.index.type()}, {here, number(0)});
       count = count ? e.k.intrinsic(llvm::Intrinsic::smin, {e.index.type()}, {count, here}) : here;
@@ -145,8 +150,6 @@ private:
                   static_cast<unsigned>(chunkBytes), bytes);
   }
 
-  Expr number64(int64_t value) const { return e.number(value); }
-
   /// All lanes of a chunk count, or none, as far as a condition goes.
   bool isTogether(const std::vector<PlacedElement> &lanes, size_t c) const {
     PlacedElement first = lanes[0];
@@ -163,6 +166,9 @@ private:
   const Buffer &buffer;
   const BufferPlace &place;
   int64_t bits, chunk = 1, chunkBytes = 4, perRow = 1;
+  /// Of the conditions: whether it holds for every element of the buffer, which is more than is
+  /// known of the items of a round whose last ones don't exist.
+  std::vector<bool> alwaysHolds;
 };
 
 /// Through registers: neighbours of the buffer's last axis in a thread.

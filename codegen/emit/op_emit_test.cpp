@@ -244,6 +244,28 @@ store s[i] = x
                       2, 1e-5, fmt::format("{}, {} stages", way, stages));
 }
 
+// Two dims of a tensor as one axis of a buffer: a chunk may go round their border, and a round has
+// items beyond the last one.
+TEST(EmitOp, CopiesOverTheBorderOfTwoDims) {
+  for (auto [type, step] : {std::pair("f32", 1), {"bf16", 2}}) // cp.async takes words of 4 bytes
+    for (int64_t rows : {2, 4, 6, 8, 16})
+      for (int64_t columns = 2; columns <= 12; columns += step)
+        for (const char *index : {"k // N, k % N", "k % M, k // M"})
+          expectEqualRuns(programOf(fmt::format(R"(
+kernel f(a: {0}[M,N]) -> s: {0}[M*N]
+warps 1
+grid p < 1
+axis k < M*N of M*N
+shared S: {0}[k]
+copy S <- a[{1}]
+x = read S @ flat(1)
+store s[k] = x
+)",
+                                                type, index),
+                                    {{"M", rows}, {"N", columns}}),
+                          2, 0, fmt::format("{} [{}, {}] by {}", type, rows, columns, index));
+}
+
 TEST(EmitOp, SlotsOfLaterSteps) {
   expectEqualRuns(programOf(R"(
 kernel f(a: f32[8,80]) -> s: f32[8]
