@@ -34,6 +34,16 @@ int64_t EmulatedKernel::ctasTogether() const { return impl->info.ctasTogether; }
 const LaunchShape &EmulatedKernel::launch() const { return impl->info.launch; }
 const std::vector<std::string> &EmulatedKernel::steps() const { return impl->info.steps; }
 
+/// Scheduling instructions takes time quadratic in those of a block: of large ones none is done.
+static llvm::CodeGenOptLevel effortFor(const llvm::Module &module) {
+  constexpr size_t large = 2000;
+  for (const llvm::Function &function : module)
+    for (const llvm::BasicBlock &block : function)
+      if (block.size() > large)
+        return llvm::CodeGenOptLevel::None;
+  return llvm::CodeGenOptLevel::Less;
+}
+
 llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
   using namespace llvm::orc;
   if (kernel.mode() == CodeMode::Device)
@@ -55,7 +65,7 @@ llvm::Expected<EmulatedKernel> EmulatedKernel::compile(KernelModule kernel) {
   auto machine = JITTargetMachineBuilder::detectHost();
   if (!machine)
     return asInternal(machine.takeError());
-  machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);
+  machine->setCodeGenOptLevel(effortFor(kernel.ir()));
   auto jit = LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
   if (!jit)
     return asInternal(jit.takeError());

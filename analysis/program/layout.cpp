@@ -94,6 +94,10 @@ public:
 
   Layout result;
 
+  /// As a divisor: a quotient is at least 1 for numbers that the warps can hold, which its interval
+  /// does not show. For others it is 0, and the last digit of the lanes or warps has no values.
+  static Expr divisor(Expr quotient) { return quotient.max(1); }
+
   /// v neighbours of the first of `order`, then lanes and warps as far as each axis has work for
   /// them; the last axis takes the threads that are left. `lanes` and `warps` are what is to
   /// spread.
@@ -104,13 +108,14 @@ public:
       Expr one = c.constant(1), vector = n == 0 ? v : one;
       Expr parts = extent.ceilDiv(vector);
       Expr l = isLast ? lanes : lanes.min(parts.pow2Ceil());
-      Expr w = isLast ? warps : warps.pow2Divisor().min(parts.ceilDiv(l).pow2Ceil());
+      Expr w =
+          isLast ? warps : divisor(warps).pow2Divisor().min(parts.ceilDiv(divisor(l)).pow2Ceil());
       add(result.registers, axis, vector, one);
       add(result.lanes, axis, l, vector);
       add(result.warps, axis, w, vector * l);
-      later.push_back({axis, parts.ceilDiv(l * w), vector * l * w});
-      lanes = lanes.floorDiv(l);
-      warps = warps.floorDiv(w);
+      later.push_back({axis, parts.ceilDiv(divisor(l) * divisor(w)), vector * l * w});
+      lanes = lanes.floorDiv(divisor(l));
+      warps = warps.floorDiv(divisor(w));
     }
     for (const Digit &digit : later)
       result.registers.push_back(digit);
@@ -129,7 +134,7 @@ public:
   /// g threads along `column` (null: the tile has only rows), the others over `rows`.
   void rows(Expr v, Expr g, const AxisExtent *column, std::vector<AxisExtent> rows) {
     Expr one = c.constant(1), zero = c.constant(0);
-    Expr lanes = g.min(32), warpsAlong = g.floorDiv(lanes);
+    Expr lanes = g.min(32), warpsAlong = divisor(g.floorDiv(lanes));
     AxisId axis = column ? column->axis : AxisId{};
     if (column)
       add(result.registers, axis, v, one);

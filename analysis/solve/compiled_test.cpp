@@ -121,6 +121,65 @@ TEST(Compiled, EqualsBruteForceOnAmounts) {
   EXPECT_GT(some, 500u);
 }
 
+/// What a kernel of several variants needs and demands: amounts that are chosen by conditions, and
+/// formulas that matter where a condition holds. Conditions share parts with amounts, amounts with
+/// each other.
+testing::RandomSystem variants(std::mt19937_64 &random) {
+  auto below = [&](uint64_t n) { return int64_t(random() % n); };
+  testing::RandomSystem out;
+  ExprContext &context = *out.context;
+  std::vector<Expr> vars;
+  for (int i = 0; i < 5; ++i) {
+    std::string name = "t" + std::to_string(i);
+    vars.push_back(context.variable(VarKind::TileParam, name));
+    std::set<int64_t> list;
+    for (int64_t n = 1 + below(4); n > 0; --n)
+      list.insert(1 + below(30));
+    out.system.parameters.push_back({vars.back().variable(), name, {list.begin(), list.end()}});
+  }
+  auto var = [&] { return vars[size_t(below(5))]; };
+  std::vector<Expr> parts;
+  for (int i = 0; i < 4; ++i)
+    parts.push_back((var() * var() + below(9)).ceilDiv(var().floorDiv(2).max(1)));
+  auto part = [&] { return parts[size_t(below(4))]; };
+  Expr amount = context.constant(0);
+  for (int i = 0; i < 4; ++i) {
+    Expr when = var().isAtLeast(context.constant(2 + below(20)));
+    if (below(2))
+      when = select(part().isAtLeast(context.constant(30)), when, context.constant(0));
+    amount = select(when, part() * var() + part() * (1 + below(4)), amount);
+    if (below(2))
+      out.system.constraints.push_back(
+          constraint(Formula::equal(when, context.constant(0)) ||
+                     (below(2) ? Formula::divides(var(), part() * 6)
+                               : Formula::lessEqual(part() + amount, part() * 40))));
+  }
+  out.system.constraints.push_back(
+      constraint(Formula::lessEqual(amount, context.constant(below(4000)))));
+  return out;
+}
+
+TEST(Compiled, EqualsBruteForceOnVariants) {
+  std::mt19937_64 random(5);
+  size_t some = 0, parted = 0;
+  for (int round = 0; round < 1500; ++round) {
+    testing::RandomSystem made = variants(random);
+    Points expected = bruteForce(made.system);
+    CompiledSystem compiled = compile(made.system);
+    ASSERT_EQ(solutions(compiled), expected) << "round " << round;
+    ASSERT_EQ(compiled.count().solutions, expected.size()) << "round " << round;
+    CompiledSystem tightest = compile(made.system, SearchOrder::Tightest);
+    ASSERT_EQ(tightest.count().solutions, expected.size()) << "round " << round;
+    Points other = solutions(tightest);
+    std::sort(other.begin(), other.end());
+    ASSERT_EQ(other, expected) << "round " << round;
+    some += !expected.empty();
+    parted += expected.size() < compiled.countAll().nodes;
+  }
+  EXPECT_GT(some, 500u);
+  EXPECT_GT(parted, 500u);
+}
+
 TEST(Compiled, ParametersWithoutConstraintsRepeatWhatLiesBelow) {
   // t1 speaks of nothing: for each t0, its 4 values repeat what t2 and t3 leave.
   ExprContext context;

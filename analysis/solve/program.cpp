@@ -245,7 +245,7 @@ void Program::step(RegisterId id, ConcreteState &state) const {
 Step Program::stepOf(RegisterId id, std::span<const Abstract> box) const {
   const Register &reg = registers[id];
   RegisterId c = reg.op == Code::Select ? reg.c : reg.a;
-  return {reg.op, !box[id].mayBeUnknown, id, reg.a, isUnary(reg.op) ? reg.a : reg.b, c};
+  return {reg.op, !box[id].mayBeUnknown, false, id, reg.a, isUnary(reg.op) ? reg.a : reg.b, c};
 }
 
 void Program::markTotal(std::span<const Abstract> box, ConcreteState &state) const {
@@ -255,11 +255,15 @@ void Program::markTotal(std::span<const Abstract> box, ConcreteState &state) con
 
 void Program::run(std::span<const Step> steps, ConcreteState &state) const {
   int64_t *value = state.value.data();
-  for (const Step &s : steps)
-    if (s.isTotal)
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step &s = steps[i];
+    if (s.jump)
+      i += (value[s.a] == 0) == s.isJumpWhereZero ? s.jump : 0;
+    else if (s.isTotal)
       value[s.result] = compute(s.op, value[s.a], value[s.b], value[s.c]);
     else
       step(s.result, state);
+  }
 }
 
 namespace {

@@ -59,17 +59,20 @@ struct Register {
   RegisterId c = 0;        ///< Select: the condition
 };
 
-/// One operation of a program, ready to run.
+/// One operation of a program, ready to run, or a jump.
 struct Step {
   Code op;
   bool isTotal; ///< has a value wherever it will be run; see Program::stepOf()
+  /// Of a jump: it is taken where `a` is 0, or where it is not.
+  bool isJumpWhereZero = false;
   RegisterId result, a, b;
-  RegisterId c = 0; ///< Select: the condition
+  RegisterId c = 0;  ///< Select: the condition
+  uint32_t jump = 0; ///< of a jump: the steps behind it that are left out; 0: an operation
 };
 
 /// Of operands for which the operation has a value (and which are no garbage beyond 0 and 1 where
 /// they are truths).
-inline int64_t compute(Code op, int64_t a, int64_t b, int64_t c = 0) {
+[[gnu::always_inline]] inline int64_t compute(Code op, int64_t a, int64_t b, int64_t c = 0) {
   switch (op) {
   case Code::Add:
     return a + b;

@@ -26,6 +26,7 @@ void CompiledSystem::Plan::build(const ConstraintSystem &system, SearchOrder ord
   filterLists(system);
   std::vector<Interval> lists = boxOfLists();
   std::vector<Abstract> box = program.abstractly(lists);
+  guards.emplace(program, truths, box);
   orderLevels(order, box);
   initialState = program.initialState();
   program.markTotal(box, initialState);
@@ -118,6 +119,11 @@ size_t CompiledSystem::Plan::levelOf(RegisterId id) const {
   return level;
 }
 
+bool CompiledSystem::Plan::isGiven(RegisterId id, size_t level) const {
+  return !program[id].parameters || levelOf(id) < level ||
+         (program[id].op == Code::Parameter && levelOf(id) == level);
+}
+
 std::vector<Interval> CompiledSystem::Plan::boxOfLists() const {
   std::vector<Interval> box(levels.size());
   for (const Level &level : levels)
@@ -141,12 +147,13 @@ void CompiledSystem::Plan::placeChecks(const std::vector<Abstract> &box) {
   for (size_t d = 0; d < levels.size(); ++d) {
     Level &level = levels[d];
     std::vector<bool> isDone(program.size());
+    auto isKnown = [&](RegisterId id) { return isDone[id] || isGiven(id, d); };
     auto stepsFor = [&](uint32_t c) {
       std::vector<detail::Step> steps;
       for (RegisterId id : cones[c])
         if (program[id].parameters && levelOf(id) == d && !isDone[id])
           steps.push_back(program.stepOf(id, box));
-      return steps;
+      return guards->withJumps(steps, isKnown);
     };
     std::set<RegisterId> seen; // two constraints with one truth need one check
     std::vector<uint32_t> stepwise;
@@ -162,12 +169,18 @@ void CompiledSystem::Plan::placeChecks(const std::vector<Abstract> &box) {
     }
     for (uint32_t c : stepwise) {
       level.checks.push_back({stepsFor(c), truths[c], c, false, {}, {}});
-      for (const detail::Step &step : level.checks.back().steps)
-        isDone[step.result] = true;
+      const std::vector<detail::Step> &steps = level.checks.back().steps;
+      for (size_t i = 0; i < steps.size(); ++i) {
+        if (steps[i].jump) // perhaps left out
+          i += steps[i].jump;
+        else
+          isDone[steps[i].result] = true;
+      }
     }
     for (RegisterId id = 0; id < program.size(); ++id)
       if (isNeededLater[id] && program[id].parameters && levelOf(id) == d && !isDone[id])
         level.tail.push_back(program.stepOf(id, box));
+    level.tail = guards->withJumps(level.tail, isKnown);
   }
   uint64_t constrained = 0;
   for (RegisterId truth : truths)
@@ -220,6 +233,15 @@ void CompiledSystem::Plan::placeOutlooks(const std::vector<Abstract> &box) {
         if (program[id].parameters && levelOf(id) >= d)
           (program[id].parameters >> level.parameter & 1 ? check.steps : check.cornerSteps)
               .push_back(program.stepOf(id, box));
+      // All parameters have values then.
+      auto isKnown = [&](RegisterId id) {
+        return isGiven(id, d) || program[id].op == Code::Parameter;
+      };
+      auto isKnownHere = [&](RegisterId id) {
+        return isKnown(id) || !(program[id].parameters >> level.parameter & 1);
+      };
+      check.steps = guards->withJumps(check.steps, isKnownHere);
+      check.cornerSteps = guards->withJumps(check.cornerSteps, isKnown);
       bool isMonotone = trends[d][truth] != Trend::Mixed;
       (isMonotone ? level.monotone : level.outlooks).push_back(std::move(check));
     }

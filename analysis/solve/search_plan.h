@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analysis/solve/compiled.h"
-#include "analysis/solve/program.h"
+#include "analysis/solve/guards.h"
 
 namespace tilewright {
 
@@ -73,9 +73,12 @@ private:
   void placeOutlooks(const std::vector<detail::Abstract> &box);
   void placeAbstractSteps(const std::vector<detail::Abstract> &box);
   std::vector<Interval> boxOfLists() const;
+  /// Is a register known at this level before any of its operations?
+  bool isGiven(RegisterId id, size_t level) const;
   size_t levelOf(RegisterId id) const; ///< level at which a register is decided
 
   std::vector<std::vector<RegisterId>> cones; ///< a constraint each
+  std::optional<detail::Guards> guards;
   std::vector<uint32_t> levelOfParameter;
   std::vector<std::vector<detail::Trend>> trends; ///< by level, of every register
 };

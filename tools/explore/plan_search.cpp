@@ -64,6 +64,56 @@ uint64_t candidatePoints(const ConstraintSystem &system) {
   return points;
 }
 
+/// The feasible points as numbers, whose digits are places in the lists of candidates: ascending,
+/// which is the lexicographic order of the values. The search walks them in the order that is
+/// fastest.
+class FeasiblePoints {
+public:
+  explicit FeasiblePoints(const ConstraintSystem &system) {
+    for (const SolveParameter &parameter : system.parameters)
+      lists.push_back(parameter.candidates);
+  }
+
+  /// Finds them; false if the limit was reached before the last one.
+  llvm::Expected<bool> find(const ConstraintSystem &system, const SearchLimits &limits) {
+    llvm::Expected<CompiledSystem> compiled =
+        CompiledSystem::compile(system, SearchOrder::Tightest);
+    if (!compiled)
+      return compiled.takeError();
+    const SearchResult result = compiled->enumerate(
+        [&](std::span<const int64_t> values) {
+          numbers.push_back(numberOf(values));
+          return true;
+        },
+        limits);
+    std::sort(numbers.begin(), numbers.end());
+    return result.end == SearchResult::End::Exhausted;
+  }
+
+  size_t size() const { return numbers.size(); }
+
+  std::vector<int64_t> operator[](size_t at) const {
+    std::vector<int64_t> values(lists.size());
+    uint64_t number = numbers[at];
+    for (size_t i = lists.size(); i-- > 0; number /= lists[i].size())
+      values[i] = lists[i][number % lists[i].size()];
+    return values;
+  }
+
+private:
+  uint64_t numberOf(std::span<const int64_t> values) const {
+    uint64_t number = 0;
+    for (size_t i = 0; i < lists.size(); ++i) {
+      const auto at = std::lower_bound(lists[i].begin(), lists[i].end(), values[i]);
+      number = number * lists[i].size() + static_cast<uint64_t>(at - lists[i].begin());
+    }
+    return number;
+  }
+
+  std::vector<std::vector<int64_t>> lists;
+  std::vector<uint64_t> numbers;
+};
+
 } // namespace
 
 llvm::Error PlanSearch::addOne(std::span<const int64_t> values) {
@@ -119,33 +169,22 @@ llvm::Error PlanSearch::priceAll(ConstraintSystem system, size_t budget) {
     while (candidatePoints(system) > 4 * options.maxNodes &&
            leaveOutEveryOther(system, plan.tiled->space)) {
     }
-  llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system);
-  if (!compiled)
-    return compiled.takeError();
-  const SearchLimits limits{options.maxNodes};
-  SearchResult count = compiled->count(limits);
-  while (count.end == SearchResult::End::LimitReached &&
-         leaveOutEveryOther(system, plan.tiled->space)) {
-    compiled = CompiledSystem::compile(system);
-    if (!compiled)
-      return compiled.takeError();
-    count = compiled->count(limits);
+  while (candidatePoints(system) == UINT64_MAX && leaveOutEveryOther(system, plan.tiled->space)) {
   }
-  found.feasible = std::max(found.feasible, count.solutions);
-  const uint64_t every =
-      std::max<uint64_t>(1, count.solutions / budget + (count.solutions % budget != 0));
-  uint64_t index = 0;
-  llvm::Error error = llvm::Error::success();
-  compiled->enumerate(
-      [&](std::span<const int64_t> values) {
-        if (index++ % every != 0)
-          return true;
-        error = addOne(values);
-        return !static_cast<bool>(error);
-      },
-      limits);
-  if (error)
-    return error;
+  FeasiblePoints points(system);
+  while (true) {
+    llvm::Expected<bool> areAll = points.find(system, {options.maxNodes});
+    if (!areAll)
+      return areAll.takeError();
+    if (*areAll || !leaveOutEveryOther(system, plan.tiled->space))
+      break;
+    points = FeasiblePoints(system);
+  }
+  found.feasible = std::max<uint64_t>(found.feasible, points.size());
+  const size_t every = std::max<size_t>(1, points.size() / budget + (points.size() % budget != 0));
+  for (size_t i = 0; i < points.size(); i += every)
+    if (llvm::Error error = addOne(points[i]))
+      return error;
   return scoreAdded();
 }
 

@@ -111,7 +111,8 @@ llvm::Expected<TileLayout> TileLayout::of(const program::Layout &layout,
   const std::vector<program::Digit> *from[] = {&layout.registers, &layout.lanes, &layout.warps};
   for (size_t n = 0; n < 3; ++n)
     for (const program::Digit &digit : *from[n]) {
-      if (digit.extent.isPoison() || digit.stride.isPoison())
+      const bool isEmpty = digit.extent.isConstant() && digit.extent.constant() == 0;
+      if (digit.extent.isPoison() || digit.stride.isPoison() || isEmpty)
         return makeError(DiagClass::BadInput,
                          "the layout's numbers are not ones that its warps can hold");
       if (!digit.extent.isConstant() || !digit.stride.isConstant())
