@@ -24,7 +24,7 @@ case ${1:-} in
 "") ;;
 --develop | --package)
   packages+=(clang-format-14 python3-dev python3-venv python3-numpy)
-  python+=(nanobind==3.1.0)
+  python+=(nanobind==3.1.0 playwright==1.65.2) # the latter for tests/report, with the Chromium there is
   ;;&
 --package)
   packages+=(dpkg-dev file debootstrap)

@@ -53,7 +53,7 @@ troff() { sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^\([.']\)/\\\\\&\1/"; }
   echo "    words='${commands[*]} --help --version'"
   echo '  elif [[ ${COMP_WORDS[COMP_CWORD - 1]} == --device || ${COMP_WORDS[COMP_CWORD - 1]} == -d ]]; then'
   echo '    words=$(tilewright devices 2>/dev/null | awk '"'NR > 1 { print \$1 }'"')'
-  echo '  elif [[ ${COMP_WORDS[1]} == suggest || ${COMP_WORDS[1]} == families ]] && ((COMP_CWORD == 2)); then'
+  echo '  elif [[ ${COMP_WORDS[1]} == suggest || ${COMP_WORDS[1]} == select || ${COMP_WORDS[1]} == families ]] && ((COMP_CWORD == 2)); then'
   echo '    words=$(tilewright families 2>/dev/null | awk '"'{ print \$1 }'"')'
   echo '  elif [[ ${COMP_WORDS[1]} == help ]] && ((COMP_CWORD == 2)); then'
   echo "    words='${commands[*]}'"

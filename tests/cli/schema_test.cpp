@@ -90,6 +90,7 @@ TEST_F(Schemas, EveryDocumentIsAsItsSchemaSays) {
        "BM=64", "--let", "BN=64", "--let", "W=4"},
       {"suggest", "copy1d", "n=65536", "dtype=f32", "--top", "1"},
       {"suggest", "copy1d", "n=65536", "dtype=f32", "--top", "1", "--device", "h100,l4"},
+      {"select", "copy1d", "dtype=f32", "--over", "n=1..40"},
       {"devices"},
       {"calibrations"},
       {"families"},

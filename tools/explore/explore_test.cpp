@@ -4,10 +4,85 @@
 #include "tools/explore/testing/explore.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
+#include <optional>
 #include <set>
 
 using namespace tilewright;
+
+namespace {
+
+struct MapCells {
+  size_t feasible = 0, refused = 0, otherSchedules = 0;
+};
+
+/// The fastest of all schedules of the plan's sizes.
+std::optional<double>
+fastestSchedule(KernelPlan plan,
+                const std::function<std::optional<double>(const KernelPlan &)> &timeOf) {
+  const TileSpace &space = plan.tiled->space;
+  std::optional<double> fastest;
+  for (int64_t warps : {1, 2, 4, 8, 16})
+    for (int64_t stages : {1, 2, 3, 4, 5}) {
+      plan.values[*space.indexOf("warps")] = warps;
+      plan.values[*space.indexOf("stages")] = stages;
+      if (std::optional<double> time = timeOf(plan))
+        fastest = std::min(fastest.value_or(*time), *time);
+    }
+  return fastest;
+}
+
+/// Checks every cell of the map of a model of one kernel against all schedules.
+MapCells checkTileMap(const std::string &text) {
+  Explored explored;
+  ExploreOptions options;
+  options.tileMaps = true;
+  ExploredModel model = explored.run(parseVerified(text), options);
+  EXPECT_EQ(model.kernels.size(), 1u);
+  const KernelPlan &plan = model.kernels.front().plans.front().plan;
+  const TileSpace &space = plan.tiled->space;
+  const TileMap &map = model.kernels.front().tileMap;
+  EXPECT_EQ(map.cells.size(), map.rows.sizes.size() * map.columns.sizes.size());
+  auto timeOf = [&](const KernelPlan &of) -> std::optional<double> {
+    if (isFeasible(*of.tiled, of.values) != true)
+      return std::nullopt;
+    auto estimate =
+        estimateTime(of, explored.device, explored.calibration, {.cache = options.plans.cache});
+    if (!estimate) {
+      llvm::consumeError(estimate.takeError());
+      return std::nullopt;
+    }
+    return std::isfinite(estimate->timeNs) ? std::optional(estimate->timeNs) : std::nullopt;
+  };
+  size_t own = 0;
+  MapCells cells;
+  for (size_t r = 0; r < map.rows.sizes.size(); ++r)
+    for (size_t c = 0; c < map.columns.sizes.size(); ++c) {
+      KernelPlan changed = plan;
+      changed.values[*space.indexOf(map.rows.parameter)] = map.rows.sizes[r];
+      changed.values[*space.indexOf(map.columns.parameter)] = map.columns.sizes[c];
+      own += changed.values == plan.values;
+      const TileMap::Cell &cell = map.at(r, c);
+      EXPECT_EQ(cell.rule.empty(), cell.reason.empty());
+      const std::optional<double> fastest = fastestSchedule(changed, timeOf);
+      EXPECT_EQ(cell.rule.empty(), fastest.has_value()) << cell.reason;
+      cells.refused += !fastest;
+      if (!fastest)
+        continue;
+      ++cells.feasible;
+      cells.otherSchedules += !cell.schedule.empty();
+      for (const auto &[name, value] : cell.schedule)
+        changed.values[*space.indexOf(name)] = value;
+      EXPECT_EQ(cell.timeNs, timeOf(changed));
+      EXPECT_NEAR(cell.timeNs, *fastest, 1e-6 * *fastest);
+    }
+  EXPECT_EQ(own, 1u);
+  return cells;
+}
+
+} // namespace
 
 TEST(Explore, RanksPlansAndCountsArithmetic) {
   Explored explored;
@@ -66,39 +141,18 @@ ENTRY e {
   }
 }
 
-// Every cell is the plan with two sizes changed: its time where all constraints accept it, else the
-// constraint that does not. The plan's own cell is there and no cell of the map is faster than the
-// best plan, whose search was exhaustive.
+// Every cell is the plan with two sizes changed and the warps and stages that suit them best: its
+// time where a schedule is accepted, else the constraint that refuses the plan's own. The plan's
+// own cell is there.
 TEST(Explore, TileMapsSayWhatOtherSizesWouldDo) {
-  Explored explored;
-  ExploreOptions options;
-  options.tileMaps = true;
-  ExploredModel model = explored.run(parseVerified(denseLayer), options);
-  ASSERT_EQ(model.kernels.size(), 1u);
-  const KernelPlan &plan = model.kernels.front().plans.front().plan;
-  const TileMap &map = model.kernels.front().tileMap;
-  ASSERT_EQ(map.cells.size(), map.rows.sizes.size() * map.columns.sizes.size());
-  size_t feasible = 0, own = 0;
-  for (size_t r = 0; r < map.rows.sizes.size(); ++r)
-    for (size_t c = 0; c < map.columns.sizes.size(); ++c) {
-      KernelPlan changed = plan;
-      changed.values[*plan.tiled->space.indexOf(map.rows.parameter)] = map.rows.sizes[r];
-      changed.values[*plan.tiled->space.indexOf(map.columns.parameter)] = map.columns.sizes[c];
-      own += changed.values == plan.values;
-      const TileMap::Cell &cell = map.at(r, c);
-      EXPECT_EQ(cell.rule.empty(), cell.reason.empty());
-      EXPECT_EQ(cell.rule.empty(), isFeasible(*plan.tiled, changed.values) == true);
-      if (cell.rule.empty()) {
-        ++feasible;
-        auto estimate = estimateTime(changed, explored.device, explored.calibration,
-                                     {.cache = options.plans.cache});
-        ASSERT_TRUE(bool(estimate));
-        EXPECT_EQ(cell.timeNs, estimate->timeNs);
-      }
-    }
-  EXPECT_EQ(own, 1u);
-  EXPECT_GT(feasible, 1u);
-  EXPECT_LT(feasible, map.cells.size());
+  std::string large = denseLayer;
+  for (const char *size : {"256", "192"})
+    for (size_t at; (at = large.find(size)) != std::string::npos;)
+      large.replace(at, 3, "1024");
+  const MapCells few = checkTileMap(denseLayer), many = checkTileMap(large);
+  EXPECT_GT(few.feasible, 1u);
+  EXPECT_GT(few.otherSchedules, 0u);
+  EXPECT_GT(many.refused, 0u);
 }
 
 // What a kernel reads is seen through ops that need no kernel.

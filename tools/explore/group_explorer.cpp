@@ -279,7 +279,9 @@ llvm::Error GroupExplorer::addTileMap(const KernelPlans &plans, ExploredKernel &
                        estimate->resources.occupancyLimiter);
     return estimate->timeNs;
   };
-  llvm::Expected<TileMap> map = tileMap(kernel.plans.front().plan, price);
+  const KernelPlan &best = kernel.plans.front().plan;
+  const std::unique_ptr<PlanScorer> scorer = plans.scorer(best);
+  llvm::Expected<TileMap> map = tileMap(best, *scorer, price);
   if (!map)
     return map.takeError();
   kernel.tileMap = std::move(*map);

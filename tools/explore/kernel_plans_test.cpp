@@ -108,6 +108,22 @@ TEST(KernelPlans, TheBoundHoldsForAllPlans) {
   EXPECT_GT(priced, 3000u);
 }
 
+/// Who asks for a kernel that copies wants the bytes moved, and a view of an input is that input.
+TEST(KernelPlans, TheBoundOfAKernelHasTheBytesOfCopiesAndViews) {
+  Setting setting;
+  const double n = 1 << 26;
+  for (const char *body : {"ROOT o = f32[67108864] copy(x)",
+                           "v = f32[67108864] reshape(w) ROOT o = f32[67108864] negate(v)"}) {
+    const Module module = parseVerified(
+        "HloModule m\nENTRY e { x = f32[67108864] parameter(0) w = f32[8192,8192] parameter(1) " +
+        std::string(body) + " }");
+    for (CacheState cache : {CacheState::Warm, CacheState::Clean})
+      EXPECT_GE(plansOf(module, setting, {.cache = cache}).boundNs(),
+                (8 * n - 2 * setting.device.l2Bytes) / setting.device.dramBandwidth)
+          << body;
+  }
+}
+
 /// Products count at the peak of their own precision, masked ones where the mask leaves something.
 TEST(KernelPlans, TheBoundIsOfWorkThatIsDone) {
   Setting setting;

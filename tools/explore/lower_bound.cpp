@@ -62,11 +62,12 @@ bool isProduct(Opcode opcode) { return opcode == Opcode::Dot || opcode == Opcode
 /// What follows from whole results, from the users back to what they read.
 class Needs {
 public:
-  /// `isInside`: ops that are computed; the others lie in memory.
+  /// `isInside`: ops that are computed; the others lie in memory. `isKernel`: a copy is made, as
+  /// that is what the kernel is for; else whoever lays out the memory may save it.
   Needs(const Module &module, FusionFinder &fusions, const Graph &graph, std::vector<bool> isInside,
-        std::span<const OpId> roots)
+        std::span<const OpId> roots, bool isKernel)
       : module(module), fusions(fusions), graph(graph), isInside(std::move(isInside)),
-        masks(graph) {
+        isKernel(isKernel), masks(graph) {
     needed.assign(graph.size(), {0, false});
     read.assign(graph.size(), false);
     for (OpId root : roots)
@@ -88,7 +89,7 @@ public:
     std::vector<OpId> roots;
     if (graph.root().isValid())
       roots.push_back(graph.root());
-    return {module, fusions, graph, std::move(inside), roots};
+    return {module, fusions, graph, std::move(inside), roots, false};
   }
 
   /// Bytes that making a result writes: none for arguments passed on, the update for updates in
@@ -107,12 +108,13 @@ private:
     known = {std::max(known.share, by.share), known.isEveryLine || by.isEveryLine};
     read[id.index] = read[id.index] || by.share == 1;
   }
-  /// For an op that moves nothing itself.
-  void pass(OpId id, Need by) {
+  /// From an op that moves nothing itself, to what it is made of.
+  void pass(OpId from, OpId id, Need by) {
     const bool isRead = read[id.index];
     need(id, by);
-    read[id.index] = isRead;
+    read[id.index] = isRead || (read[from.index] && by.share == 1);
   }
+  bool movesNothing(OpId id) const { return movesNoByte(graph, id, isKernel); }
   void needAll(const Op &op) {
     for (OpId operand : op.operands)
       need(operand);
@@ -127,6 +129,7 @@ private:
   FusionFinder &fusions;
   const Graph &graph;
   std::vector<bool> isInside;
+  bool isKernel;
   MaskReader masks;
   std::vector<Need> needed;
 };
@@ -190,9 +193,9 @@ void Needs::visit(OpId id) {
   if (op.opcode == Opcode::Fusion)
     return isWhole ? visitFusion(op) : void();
   count(id, mine.share);
-  if (op.opcode == Opcode::Tuple || movesNoByte(graph, id)) { // nothing is moved
+  if (op.opcode == Opcode::Tuple || movesNothing(id)) {
     for (OpId operand : op.operands)
-      pass(operand, {mine.share, isWhole});
+      pass(id, operand, {mine.share, isWhole});
     return;
   }
   switch (op.opcode) {
@@ -244,7 +247,7 @@ double Needs::writtenBytes(OpId id) const {
   const OpClass cls = opClass(op.opcode);
   if (!isInside[id.index])
     return 0;
-  if (movesNoByte(graph, id))
+  if (movesNothing(id))
     return writtenBytes(op.operands[0]);
   switch (op.opcode) {
   case Opcode::DynamicUpdateSlice:
@@ -343,7 +346,7 @@ NeededWork neededWork(const Module &module, const Graph &graph, const Group &gro
   for (OpId id : group.inputs)
     isInput[id.index] = true;
   FusionFinder fusions(module);
-  const Needs needs(module, fusions, graph, isInside, group.roots);
+  const Needs needs(module, fusions, graph, isInside, group.roots, true);
   NeededWork work = needs.work;
   work.readBytes = readBytes(graph, needs, isInput);
   for (OpId root : group.roots)

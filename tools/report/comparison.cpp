@@ -1,5 +1,6 @@
 #include "tools/report/comparison.h"
 
+#include "tools/report/kernel_changes.h"
 #include "tools/report/summary.h"
 #include "tools/report/text.h"
 
@@ -12,14 +13,6 @@ namespace tilewright::report {
 namespace {
 constexpr size_t maxOthers = 4, maxModels = 60, maxKernels = 12, maxCompared = 100;
 
-struct Change {
-  std::string name;
-  Quantity before, after;
-  double weight() const { // ns gained or lost
-    return std::abs(after.value_or(0) - before.value_or(0));
-  }
-};
-
 std::string changeText(Quantity before, Quantity after) {
   if (!before || !after || *before <= 0)
     return "–";
@@ -27,30 +20,21 @@ std::string changeText(Quantity before, Quantity after) {
   return fmt::format("{}{} %", ratio >= 1 ? "+" : "−", percent(std::abs(ratio - 1)));
 }
 
-/// Kernels of both runs by name, those first whose time changed most.
-std::vector<Change> kernelChanges(const Model &before, const Model &after) {
-  std::map<std::string, Change> byName;
-  for (const Kernel &kernel : before.kernels)
-    byName[kernel.name].before = totalTimeNs(kernel);
-  for (const Kernel &kernel : after.kernels)
-    byName[kernel.name].after = totalTimeNs(kernel);
-  std::vector<Change> changes;
-  for (auto &[name, change] : byName) {
-    change.name = name;
-    if (change.weight() > 0)
-      changes.push_back(change);
-  }
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const Change &a, const Change &b) { return a.weight() > b.weight(); });
-  return changes;
-}
-
-void timeRow(std::string &out, std::string_view kind, const Change &change, TimeUnit unit) {
+void timeRow(std::string &out, std::string_view kind, std::string_view name, Quantity before,
+             Quantity after, std::string_view why) {
+  constexpr TimeUnit unit{"µs", 1e3};
   put(out,
       "<tr><th scope=\"row\" class=\"{}\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td>"
-      "<td class=\"num\">{}</td></tr>",
-      kind, escapeHtml(change.name, 80), inUnit(change.before, unit), inUnit(change.after, unit),
-      changeText(change.before, change.after));
+      "<td class=\"num\">{}</td><td>{}</td></tr>",
+      kind, escapeHtml(name, 80), inUnit(before, unit), inUnit(after, unit),
+      changeText(before, after), why);
+}
+
+void kernelRow(std::string &out, const KernelChange &change) {
+  auto time = [](const Kernel *kernel) { return kernel ? totalTimeNs(*kernel) : std::nullopt; };
+  const Kernel &named = change.after ? *change.after : *change.before;
+  timeRow(out, "mono indent", named.name + layerText(named.layer), time(change.before),
+          time(change.after), whyText(change));
 }
 
 /// What tells two runs apart: their devices, or their files.
@@ -69,22 +53,27 @@ std::string explorations(const Exploration &first, const Exploration &other) {
     auto before = known.find(after.name);
     if (before == known.end() || models++ >= maxModels)
       continue;
-    Change total{modelTitle(after.name), summarise(*before->second).totalNs,
-                 summarise(after).totalNs};
-    TimeUnit unit{"µs", 1e3};
-    timeRow(rows, "strong", total, unit);
-    std::vector<Change> changes = kernelChanges(*before->second, after);
+    const Quantity was = summarise(*before->second).totalNs, is = summarise(after).totalNs;
+    const std::vector<KernelChange> changes = kernelChanges(*before->second, after);
+    timeRow(rows, "strong", modelTitle(after.name), was, is,
+            changes.empty() ? "nothing changed"
+                            : counted(changes.size(), "kernel") + " with another time");
     for (size_t i = 0; i < changes.size() && i < maxKernels; ++i)
-      timeRow(rows, "mono indent", changes[i], unit);
+      kernelRow(rows, changes[i]);
   }
   if (rows.empty())
     return {};
   std::string out;
+  const std::string differences = runDifferences(first, other);
+  if (!differences.empty())
+    put(out, "<p>{}: {}.</p>", columnTitle(other, first), differences);
   put(out,
-      "<table class=\"records compare\" aria-label=\"Predicted times\"><thead><tr>"
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Predicted times\"><table "
+      "class=\"records compare\" aria-label=\"Predicted times\"><thead><tr>"
       "<th scope=\"col\">Model and its kernels that changed most</th><th scope=\"col\" "
       "class=\"num\">{} (µs)</th><th scope=\"col\" class=\"num\">{} (µs)</th>"
-      "<th scope=\"col\" class=\"num\">Change</th></tr></thead><tbody>{}</tbody></table>",
+      "<th scope=\"col\" class=\"num\">Change</th><th scope=\"col\">Why</th></tr></thead>"
+      "<tbody>{}</tbody></table></div>",
       columnTitle(first, other), columnTitle(other, first), rows);
   return out;
 }
@@ -111,10 +100,12 @@ std::string evaluations(const Evaluation &first, const Evaluation &other) {
     return {};
   std::string out;
   put(out,
-      "<table class=\"records compare\" aria-label=\"Accuracy\"><thead><tr><th scope=\"col\">"
+      "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Accuracy\"><table "
+      "class=\"records compare\" aria-label=\"Accuracy\"><thead><tr><th scope=\"col\">"
       "Family</th><th scope=\"col\" class=\"num\">MAPE of {0} (%)</th><th scope=\"col\" "
       "class=\"num\">of {1} (%)</th><th scope=\"col\" class=\"num\">Top&nbsp;1 of {0} (% of best)"
-      "</th><th scope=\"col\" class=\"num\">of {1}</th></tr></thead><tbody>{2}</tbody></table>",
+      "</th><th scope=\"col\" class=\"num\">of {1}</th></tr></thead><tbody>{2}</tbody></table>"
+      "</div>",
       escapeHtml(first.file, 60), escapeHtml(other.file, 60), rows);
   return out;
 }

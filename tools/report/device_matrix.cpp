@@ -85,15 +85,17 @@ std::string deviceMatrixHtml(const Documents &documents) {
   const size_t devices = std::min(matrix.devices.size(), maxMatrixDevices),
                models = std::min(matrix.models.size(), maxMatrixModels);
   std::string out;
-  put(out, "<section id=\"devices\" aria-labelledby=\"devices-t\"><h2 id=\"devices-t\">Models on "
-           "devices</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-           "aria-labelledby=\"devices-t\"><table class=\"records sortable\" "
-           "aria-labelledby=\"devices-t\"><thead><tr><th scope=\"col\">Model</th>");
+  put(out,
+      "<section class=\"overview\" id=\"devices\" aria-labelledby=\"devices-t\"><h2 "
+      "id=\"devices-t\">Models on "
+      "devices</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
+      "aria-labelledby=\"devices-t\"><table class=\"records sortable\" "
+      "aria-labelledby=\"devices-t\"><thead><tr><th scope=\"col\" data-sort=\"up\">Model</th>");
   for (size_t d = 0; d < devices; ++d) {
-    put(out, "<th scope=\"col\" class=\"num\">{} ({})</th>", escapeHtml(matrix.devices[d], 70),
-        unit.name);
+    put(out, "<th scope=\"col\" class=\"num\" data-sort=\"down\">{} ({})</th>",
+        escapeHtml(matrix.devices[d], 70), unit.name);
     if (d > 0)
-      put(out, "<th scope=\"col\" class=\"num\">faster</th>");
+      put(out, "<th scope=\"col\" class=\"num\" data-sort=\"down\">faster</th>");
   }
   out += "</tr></thead><tbody>";
   for (size_t m = 0; m < models; ++m) {

@@ -67,24 +67,31 @@ TileMap readTileMap(Reader &reader, const Node &node) {
   readAxis("rows", map.rows);
   readAxis("columns", map.columns);
   reader.eachElement(node, "times_ns", Need::Required, [&](const Node &time) {
-    map.cells.push_back({time.value.is_null() ? Quantity() : reader.numberAt(time), {}, {}});
+    map.cells.push_back({time.value.is_null() ? Quantity() : reader.numberAt(time), {}, {}, {}});
   });
   size_t expected = map.rows.sizes.size() * map.columns.sizes.size();
   if (map.cells.size() != expected)
     reader.fail(fmt::format("{} has {} times, expected {} rows x {} columns", node.path(),
                             map.cells.size(), map.rows.sizes.size(), map.columns.sizes.size()));
-  reader.eachElement(node, "refusals", Need::Optional, [&](const Node &refusal) {
-    Quantity cell = reader.number(refusal, "cell", Need::Required);
+  auto cellOf = [&](const Node &of) -> TileMap::Cell * {
+    Quantity cell = reader.number(of, "cell", Need::Required);
     if (!cell)
-      return;
-    if (*cell >= static_cast<double>(map.cells.size())) {
-      reader.fail(fmt::format("{}.cell is {}, allowed is 0 to {}", refusal.path(), *cell,
-                              map.cells.size() - 1));
-      return;
+      return nullptr;
+    if (*cell < static_cast<double>(map.cells.size()))
+      return &map.cells[static_cast<size_t>(*cell)];
+    reader.fail(
+        fmt::format("{}.cell is {}, allowed is 0 to {}", of.path(), *cell, map.cells.size() - 1));
+    return nullptr;
+  };
+  reader.eachElement(node, "refusals", Need::Optional, [&](const Node &refusal) {
+    if (TileMap::Cell *cell = cellOf(refusal)) {
+      cell->rule = reader.text(refusal, "rule");
+      cell->reason = reader.text(refusal, "reason");
     }
-    TileMap::Cell &target = map.cells[static_cast<size_t>(*cell)];
-    target.rule = reader.text(refusal, "rule");
-    target.reason = reader.text(refusal, "reason");
+  });
+  reader.eachElement(node, "schedules", Need::Optional, [&](const Node &schedule) {
+    if (TileMap::Cell *cell = cellOf(schedule))
+      sortSchedule(cell->schedule = reader.parameters(schedule, "schedule"));
   });
   return map;
 }
@@ -138,6 +145,9 @@ Kernel readKernel(Reader &reader, const Node &node) {
                                    reader.number(alternative, "time_ns"),
                                    reader.text(alternative, "limiter")});
   });
+  if (const auto file = node.value.find("plan_file");
+      file != node.value.end() && !file->is_null()) // null: the plan can't stand on its own
+    kernel.planFile = reader.text(node, "plan_file");
   reader.object(node, "tile_map", Need::Optional,
                 [&](const Node &map) { kernel.tileMap = readTileMap(reader, map); });
   return kernel;
@@ -303,10 +313,11 @@ llvm::Expected<json> parse(const ReportInput &input) {
 }
 
 /// The runs of an exploration of several devices.
-void readRuns(Reader &reader, const Node &root, const std::string &file, Documents &documents) {
+void readRuns(Reader &reader, const Node &root, const ReportInput &input, Documents &documents) {
   reader.eachElement(root, "runs", Need::Required, [&](const Node &run) {
     Exploration exploration = readExploration(reader, run);
-    exploration.file = file;
+    exploration.file = input.name;
+    exploration.listings = input.listings;
     documents.explorations.push_back(std::move(exploration));
   });
 }
@@ -326,9 +337,10 @@ llvm::Error readDocument(const ReportInput &input, Documents &documents) {
   if (schema == "tilewright.explore") {
     Exploration exploration = readExploration(reader, root);
     exploration.file = input.name;
+    exploration.listings = input.listings;
     documents.explorations.push_back(std::move(exploration));
   } else if (schema == "tilewright.explore.devices") {
-    readRuns(reader, root, input.name, documents);
+    readRuns(reader, root, input, documents);
   } else if (schema == "tilewright.evaluate") {
     Evaluation evaluation = readEvaluation(reader, root);
     evaluation.file = input.name;

@@ -3,6 +3,7 @@
 
 #include "tools/report/report.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,9 +45,17 @@ struct TileMap {
   struct Cell {
     Quantity timeNs; ///< missing: no plan
     std::string rule, reason;
+    Parameters schedule; ///< where it is not the plan's
   };
   Axis rows, columns;
   std::vector<Cell> cells; ///< row by row, as many as rows times columns
+};
+
+/// Text that belongs to a kernel: its tile program, or the code that was made of it.
+struct Listing {
+  std::string what, html; ///< "PTX"; the text, escaped
+  size_t lines = 0;
+  bool isCut = false; ///< `html` is its begin alone
 };
 
 struct Kernel {
@@ -70,6 +79,8 @@ struct Kernel {
   std::vector<Alternative> alternatives; ///< best first
   std::vector<std::string> reads;        ///< names of the kernels whose results it reads
   std::optional<TileMap> tileMap;
+  std::string planFile; ///< beside the document; may be empty
+  std::vector<Listing> listings;
 };
 
 struct OpNote {
@@ -114,6 +125,7 @@ struct Exploration {
   std::vector<std::string> notes; ///< what a reader of its prices has to know of the device
   std::vector<Model> models;
   std::vector<FailedModel> failures;
+  std::function<std::vector<ReportListing>(const std::string &)> listings; ///< as of its input
 };
 
 /// Accuracy of one family, or of all. Fractions: 0.1 is 10 %.

@@ -1,6 +1,8 @@
 #include "tools/report/model_section.h"
 
 #include "tools/report/graph_figure.h"
+#include "tools/report/headline.h"
+#include "tools/report/layer_table.h"
 #include "tools/report/text.h"
 
 #include <algorithm>
@@ -176,25 +178,30 @@ byReason(const std::vector<OpNote> &notes) {
 std::string modelSection(const Exploration &exploration, const Model &model, ModelLimits limits,
                          std::string_view id) {
   Summary summary = summarise(model);
+  const std::string tableId = fmt::format("{}-k", id);
+  const KernelLinks links(summary, limits.table.rows, tableId);
   std::string out;
   put(out,
-      "<section class=\"model\" id=\"{0}\" aria-labelledby=\"{0}-t\"><h2 id=\"{0}-t\">{1}</h2>"
-      "<p class=\"sub mono\">{2}</p>",
-      id, escapeHtml(modelTitle(model.name)), escapeHtml(model.name));
+      "<section class=\"model\" id=\"{0}\" aria-labelledby=\"{0}-t\" data-title=\"{1} {2}\"><h2 "
+      "id=\"{0}-t\">{1}</h2><p class=\"sub mono\">{3}</p>",
+      id, escapeHtml(modelTitle(model.name)), escapeHtml(exploration.device.name, 40),
+      escapeHtml(model.name));
   out += factsOf(model, summary);
+  out += headline(model, summary, links);
   for (const std::string &warning : summary.warnings)
     put(out, "<p class=\"warn\">{}</p>", escapeHtml(warning, 400));
   for (const OpNote &note : model.notes)
     put(out, "<p class=\"warn\">{}: {}</p>", escapeHtml(note.op, 80), escapeHtml(note.reason, 400));
   out += limiterBar(summary);
-  std::string graph = graphFigure(model, summary, limits.graph, fmt::format("{}-g", id));
+  out += layerTable(model, summary, fmt::format("{}-l", id));
+  std::string graph = graphFigure(model, summary, limits.graph, links, fmt::format("{}-g", id));
   if (!graph.empty())
     out += "<h3>Graph</h3>" + graph;
   out += "<h3>Roofline</h3>";
   out += rooflineFigure(exploration.device, model, summary, {limits.dots, limits.table.rows},
                         fmt::format("{}-r", id));
-  put(out, "<h3 id=\"{}-k-h\">Kernels</h3>", id);
-  out += kernelTable(model, summary, limits.table, fmt::format("{}-k", id));
+  put(out, "<div class=\"found\"><h3 id=\"{}-h\">Kernels</h3>", tableId);
+  out += kernelTable(model, summary, limits.table, tableId) + "</div>";
   out += splitGroups(model);
   out += assumedTable(model);
   out += notModelled(exploration, model);

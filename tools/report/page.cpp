@@ -4,8 +4,11 @@
 #include "tools/report/device_matrix.h"
 #include "tools/report/evaluation_section.h"
 #include "tools/report/model_section.h"
+#include "tools/report/overview.h"
 #include "tools/report/style.h"
 #include "tools/report/text.h"
+
+#include <algorithm>
 
 namespace tilewright {
 
@@ -13,15 +16,44 @@ using namespace report;
 
 namespace {
 // Together these keep a page of any number of models under about four megabytes.
-constexpr size_t rowBudget = 1000, detailBudget = 250, mapBudget = 80, dotBudget = 6000;
-constexpr size_t graphBudget = 1500;
-constexpr size_t maxSections = 120, maxOverviewRows = 3000;
+constexpr size_t rowBudget = 1500, detailBudget = 400, mapBudget = 80, dotBudget = 6000;
+constexpr size_t graphBudget = 1500, listingBudget = 60;
+constexpr size_t maxListingBytes = 20000;
+constexpr size_t maxSections = 120, maxFailures = 3000;
 
-struct ModelRef {
-  const Exploration *exploration;
-  const Model *model;
-  std::string id;
-};
+/// A listing as it is shown: escaped, its begin alone where it is long.
+Listing shownListing(const ReportListing &listing) {
+  std::string_view text = listing.text;
+  const bool isCut = text.size() > maxListingBytes;
+  if (isCut)
+    text = text.substr(0, text.substr(0, maxListingBytes).rfind('\n'));
+  Listing shown{
+      listing.what, {}, static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), isCut};
+  for (std::string_view rest = text; !rest.empty();) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    std::string line(rest.substr(0, end));
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    shown.html += escapeHtml(line, 400) + "\n";
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return shown;
+}
+
+/// Asks for what was made of the `count` most expensive kernels of each model.
+void addListings(Documents &documents, size_t count) {
+  for (Exploration &exploration : documents.explorations)
+    for (Model &model : exploration.models) {
+      if (!exploration.listings)
+        continue;
+      const Summary summary = summarise(model);
+      for (size_t rank = 0; rank < summary.byTime.size() && rank < count; ++rank) {
+        Kernel &kernel = model.kernels[summary.byTime[rank]];
+        if (!kernel.planFile.empty())
+          for (const ReportListing &listing : exploration.listings(kernel.planFile))
+            kernel.listings.push_back(shownListing(listing));
+      }
+    }
+}
 
 std::vector<ModelRef> allModels(const Documents &documents) {
   std::vector<ModelRef> models;
@@ -58,57 +90,13 @@ void explorationLede(std::string &out, const Exploration &exploration) {
   if (failures == 0)
     return;
   put(out, "<p class=\"note\">{} could not be explored:</p><ul>", counted(failures, "model"));
-  for (size_t i = 0; i < std::min(failures, maxOverviewRows); ++i)
+  for (size_t i = 0; i < std::min(failures, maxFailures); ++i)
     put(out, "<li><span class=\"mono\">{}</span>: {}</li>",
         escapeHtml(exploration.failures[i].file, 200),
         escapeHtml(exploration.failures[i].message, 400));
-  if (failures > maxOverviewRows)
-    put(out, "<li>{} more</li>", failures - maxOverviewRows);
+  if (failures > maxFailures)
+    put(out, "<li>{} more</li>", failures - maxFailures);
   out += "</ul>";
-}
-
-std::string overview(const std::vector<ModelRef> &models) {
-  double largest = 0;
-  for (const ModelRef &ref : models)
-    largest = std::max(largest, summarise(*ref.model).totalNs.value_or(0));
-  TimeUnit unit = timeUnitFor(largest);
-  std::string out;
-  put(out,
-      "<h2 id=\"models\">Models</h2><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
-      "aria-labelledby=\"models\"><table class=\"records sortable\" aria-labelledby=\"models\">"
-      "<thead><tr><th scope=\"col\">Model</th><th scope=\"col\">Device</th>"
-      "<th scope=\"col\" class=\"num\">Ops (count)</th>"
-      "<th scope=\"col\" class=\"num\">Kernels (count)</th>"
-      "<th scope=\"col\" class=\"num\">Predicted time ({0})</th>"
-      "<th scope=\"col\" class=\"num\">Lower bound ({0})</th>"
-      "<th scope=\"col\" class=\"num\">Unsupported ops (count)</th>"
-      "<th scope=\"col\">Total</th></tr></thead><tbody>",
-      unit.name);
-  size_t shown = 0;
-  for (const ModelRef &ref : models) {
-    if (shown++ == maxOverviewRows)
-      break;
-    const Model &model = *ref.model;
-    Summary summary = summarise(model);
-    std::string title = escapeHtml(modelTitle(model.name));
-    if (shown <= maxSections)
-      title = fmt::format("<a href=\"#{}\">{}</a>", ref.id, title);
-    put(out,
-        "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td>"
-        "<td class=\"num\">{}</td><td class=\"num\">{}</td><td "
-        "class=\"num\">{}</td><td>{}</td></tr>",
-        title, escapeHtml(ref.exploration->device.name, 40), count(model.ops),
-        count(static_cast<double>(model.kernels.size())), inUnit(summary.totalNs, unit),
-        inUnit(model.lowerBoundNs, unit), count(static_cast<double>(model.unsupported.size())),
-        summary.gaps.empty() ? "complete" : "<span class=\"warn\">incomplete</span>");
-  }
-  out += "</tbody></table></div>";
-  if (models.size() > maxOverviewRows)
-    put(out, "<p class=\"note\">The first {} of {}.</p>", count(maxOverviewRows),
-        counted(models.size(), "model"));
-  if (models.size() > maxSections)
-    put(out, "<p class=\"note\">Sections for the first {}.</p>", counted(maxSections, "model"));
-  return out;
 }
 
 std::string footer(const Documents &documents) {
@@ -143,7 +131,7 @@ std::string pageHead(std::string_view title) {
       "<meta name=\"color-scheme\" content=\"light dark\"><title>{}</title><style>",
       contentHash(styleSheet()), contentHash(script()), title);
   out += styleSheet();
-  return out + "</style></head><body>";
+  return out + "</style></head><body id=\"top\">";
 }
 } // namespace
 
@@ -151,7 +139,7 @@ llvm::Expected<std::string> renderReport(std::span<const ReportInput> inputs) {
   llvm::Expected<Documents> read = readDocuments(inputs);
   if (!read)
     return read.takeError();
-  const Documents &documents = *read;
+  Documents &documents = *read;
   std::vector<ModelRef> models = allModels(documents);
 
   std::string title = "Tilewright report";
@@ -160,11 +148,20 @@ llvm::Expected<std::string> renderReport(std::span<const ReportInput> inputs) {
   std::string out = pageHead(title) + "<header><h1>Tilewright report</h1>";
   for (const Exploration &exploration : documents.explorations)
     explorationLede(out, exploration);
-  out += "</header><main>";
+  const std::string devices = deviceMatrixHtml(documents), changes = comparisonSection(documents);
+  std::vector<ContentsItem> first;
   if (models.size() > 1)
-    out += overview(models);
-  out += deviceMatrixHtml(documents);
-  out += comparisonSection(documents);
+    first.emplace_back("models", "Models");
+  if (!devices.empty())
+    first.emplace_back("devices", "Models on devices");
+  if (!changes.empty())
+    first.emplace_back("compare", "Comparison");
+  out +=
+      "</header><div class=\"finder\" role=\"search\" hidden=\"\"><a href=\"#top\">Top</a></div>" +
+      contents(documents, models, maxSections, first) + "<main>";
+  if (models.size() > 1)
+    out += overview(models, maxSections);
+  out += devices + changes;
 
   std::vector<size_t> kernels;
   for (const ModelRef &ref : models)
@@ -174,6 +171,7 @@ llvm::Expected<std::string> renderReport(std::span<const ReportInput> inputs) {
                       shareBudget(kernels, mapBudget, 1)},
                      shareBudget(kernels, dotBudget, 5),
                      shareBudget(kernels, graphBudget, 5)};
+  addListings(documents, std::min(limits.table.details, shareBudget(kernels, listingBudget, 1)));
   for (size_t i = 0; i < models.size() && i < maxSections; ++i)
     out += modelSection(*models[i].exploration, *models[i].model, limits, models[i].id);
   for (size_t i = 0; i < documents.evaluations.size(); ++i)

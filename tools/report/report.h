@@ -2,9 +2,10 @@
 //
 // The HTML form is a single file that needs no network, no script and no mouse: every chart is
 // inline SVG, and its Content-Security-Policy allows nothing but its own style sheet and its own
-// script (which only adds sorting). The Markdown form has the same tables for a pull request, the
-// CSV form has them for other programs: every row, every digit. The trace shows the kernels of
-// models along time, as predicted and as measured, in chrome://tracing or Perfetto.
+// script (which adds search and sorting, and rows only once they are looked at). The Markdown form
+// has the same tables for a pull request, the CSV form has them for other programs: every row,
+// every digit. The trace shows the kernels of models along time, as predicted and as measured, in
+// chrome://tracing or Perfetto.
 //
 // The documents are untrusted: names are escaped and shortened, numbers may be missing, and long
 // lists are truncated with a count of what was omitted, so that the result stays small.
@@ -12,6 +13,7 @@
 
 #include "llvm/Support/Error.h"
 
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,11 +21,20 @@
 
 namespace tilewright {
 
+/// What was made of a kernel's plan.
+struct ReportListing {
+  std::string what; ///< "Tile program", "PTX for sm_90a"
+  std::string text;
+};
+
 /// One JSON document as `explore` ("tilewright.explore", of several devices
 /// "tilewright.explore.devices") or `evaluate` ("tilewright.evaluate") wrote it, version 1.
 struct ReportInput {
   std::string name; ///< the file's name, for errors and captions
   std::string json; ///< the file's text, at most 64 MiB
+  /// What a page shows beside a kernel, by the document's `plan_file`; may be missing. It is asked
+  /// for the most expensive kernels.
+  std::function<std::vector<ReportListing>(const std::string &planFile)> listings = {};
 };
 
 /// All documents as one self-contained HTML page, explorations first, each in the order given.

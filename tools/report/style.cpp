@@ -23,12 +23,39 @@ std::string_view styleSheet() {
 html{-webkit-text-size-adjust:100%}
 body{margin:0;background:var(--bg);color:var(--fg);
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-header,main,footer{max-width:1320px;margin:0 auto}
+header,main,footer,.finder,nav{max-width:1320px;margin:0 auto}
 body{padding:0 28px}
 header{padding-top:36px}
 h1{font-size:27px;line-height:1.2;margin:0 0 4px;letter-spacing:-.01em}
 h2{font-size:22px;line-height:1.25;margin:0;letter-spacing:-.01em}
-h2#models{margin:30px 0 10px}
+section.overview{margin:30px 0 0}section.overview h2{margin-bottom:10px}td.whole{white-space:nowrap}
+.finder{position:sticky;top:0;z-index:2;display:flex;flex-wrap:wrap;gap:6px 12px;align-items:center;
+background:var(--bg);padding:10px 0;border-bottom:1px solid var(--line);font-size:13.5px}
+.finder[hidden]{display:none}
+.finder input,.finder select{font:inherit;color:inherit;background:var(--panel);padding:5px 9px;
+border:1px solid var(--line);border-radius:5px;min-width:0}
+.finder input{flex:1 1 220px;max-width:420px}
+.finder button.tools{margin:0}
+#found{color:var(--soft);font-variant-numeric:tabular-nums}
+nav{padding-top:14px;font-size:13.5px}
+nav ul{columns:280px;column-gap:32px;list-style:none;margin:4px 0 0;padding:0}
+nav li{overflow-wrap:anywhere;break-inside:avoid;padding:1px 0}
+.searching nav,.searching main>section:not(.model),.searching section.model>:not(h2,.found){display:none}
+.headline{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(300px,100%),1fr));gap:6px 36px;
+background:var(--panel);border-radius:8px;padding:14px 18px;margin:18px 0}
+.headline h3{margin:0 0 6px;font-size:14px}
+.headline ol{margin:0;padding:0;list-style:none}
+.headline li{padding:1px 0;overflow-wrap:anywhere}
+.headline b{font-variant-numeric:tabular-nums}
+button.pick{all:unset;cursor:pointer;font:inherit;color:var(--accent)}
+button.pick:hover{text-decoration:underline}
+section,tbody,details,h2{scroll-margin-top:64px}
+.told{animation:told 1.6s}
+@keyframes told{from{background:color-mix(in srgb,var(--accent) 30%,transparent)}}
+details.listing{flex-basis:100%}
+pre{font:12px/1.45 ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;margin:6px 0 0;
+max-height:480px;overflow:auto;tab-size:8}
+.end{height:1px}
 h3{font-size:16px;margin:32px 0 10px}
 h4{font-size:13px;margin:0 0 6px;color:var(--soft);font-weight:600}
 p{margin:6px 0;max-width:78ch}
@@ -37,7 +64,7 @@ a:hover,a:focus{text-decoration:underline}
 code,.mono{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;
 font-size:.88em}
 .lede,.note,.sub{color:var(--soft)}
-.note,.sub{font-size:13px}
+.note,.sub{font-size:13px;font-weight:400}
 section.model,section.evaluation,section.calibration,section.comparison{border-top:1px solid var(--line);margin-top:44px;padding-top:28px}
 .facts{display:flex;flex-wrap:wrap;margin:18px 0 6px;padding:0;gap:14px 40px}
 .facts div{min-width:96px}
@@ -57,7 +84,8 @@ svg.swatch rect{rx:2px}
 svg.bar{display:inline-block;vertical-align:middle}
 svg.wide{width:100%}
 .scroll{overflow-x:auto}
-.scroll:focus-visible,summary:focus-visible,a:focus-visible,button:focus-visible{
+section.model{content-visibility:auto;contain-intrinsic-size:auto 1600px}
+.scroll:focus-visible,summary:focus-visible,a:focus-visible,button:focus-visible,[tabindex]:focus-visible{
 outline:2px solid var(--accent);outline-offset:2px}
 table{border-collapse:collapse;font-size:13.5px;font-variant-numeric:tabular-nums;width:100%}
 th,td{text-align:left;vertical-align:baseline;padding:6px 14px 6px 0}
@@ -78,7 +106,7 @@ table.kernels tr.main td.plan{min-width:270px}
 table.kernels td.limiter{white-space:nowrap}
 table.kernels .mono{overflow-wrap:break-word}
 thead button{all:unset;cursor:pointer;font:inherit;color:inherit}
-thead button:hover{color:var(--accent)}
+th[data-sort]{cursor:pointer}th[data-sort]:hover{color:var(--accent)}
 th[aria-sort=ascending] button::after{content:" ↑"}
 th[aria-sort=descending] button::after{content:" ↓"}
 details summary{cursor:pointer;color:var(--soft);font-size:13px}
@@ -132,18 +160,34 @@ td.ramp2{background:color-mix(in srgb,var(--l2) 20%,var(--bg))}td.ramp1{backgrou
 table.heat{width:auto;font-size:12px;border-collapse:separate;border-spacing:2px}
 table.heat th,table.heat td{padding:2px 6px;text-align:right;border:0;min-width:34px;border-radius:2px}
 table.heat thead th{font-size:12px;white-space:nowrap}
+table.heat small{display:block;font-size:9.5px;line-height:1;color:var(--soft)}
 table.heat td.no{color:var(--soft);background:var(--panel);text-align:center}
 table.heat td.own{outline:2px solid var(--fg);outline-offset:-2px;font-weight:700}
 dl.why{grid-template-columns:max-content minmax(0,70ch)!important;margin-top:6px!important}
 .edge-arc{stroke:var(--soft);fill:none;stroke-opacity:.55}.edge-head{fill:var(--soft)}
-svg.graph{max-width:1320px}
+svg.graph{display:block;width:100%;min-width:1080px;max-width:1320px;height:auto}
+svg.graph a:hover,svg.graph a:focus{text-decoration:none}
+svg.graph .row{fill:transparent}
+svg.graph a:hover .row,svg.graph a:focus-visible .row{fill:var(--panel)}
+svg.graph.lit [data-e]:not(.on){opacity:.12}svg.graph.lit [data-n]:not(.on){opacity:.45}
+svg.graph.lit .on .edge-arc{stroke:var(--accent);stroke-opacity:1;stroke-width:1.6}
+svg.graph.lit .on .edge-head{fill:var(--accent)}
+figure details{margin:4px 0}
 .spread{stroke:var(--tensor);stroke-width:3;stroke-opacity:.55;fill:none}
 .median{stroke:var(--fg);stroke-width:2.5;fill:none}
 svg.residual{max-width:100%;height:auto}
-table.compare{width:auto}th.indent{padding-left:22px;font-weight:400}th.strong{font-weight:700}
+table.compare{width:auto;margin-bottom:14px}th.indent{padding-left:22px;font-weight:400}th.strong{font-weight:700}
 footer{border-top:1px solid var(--line);margin-top:48px;padding-top:16px;padding-bottom:40px;
 font-size:13px;color:var(--soft)}
-@media print{@page{margin:14mm}body{font-size:9.5pt}body{padding:0}header,main,footer{max-width:none}
+@media (max-width:700px){body{padding:0 14px}header{padding-top:18px}h1{font-size:22px}
+.facts{gap:10px 24px}.facts dd{font-size:18px}.inner{padding:10px}.inner dl{grid-template-columns:auto}
+.inner dd{margin:0 0 4px}.inner .plain,.inner .heat{display:block;overflow-x:auto}
+table.kernels tr.main td.plan{min-width:190px}
+table.kernels tr.more td[colspan]{position:sticky;left:0}
+table.kernels tr.more details>.inner{max-width:calc(100vw - 42px)}
+table.plain td.mono{overflow-wrap:anywhere}dl.why{grid-template-columns:max-content auto!important}}
+@media (prefers-reduced-motion){.told{animation:none}}
+@media print{@page{margin:14mm}.finder,nav{display:none}section.model{content-visibility:visible}body{font-size:9.5pt}body{padding:0}header,main,footer{max-width:none}
 section.model,section.evaluation,section.calibration,section.comparison{break-before:page;border:0;margin:0;padding:0}
 figure,tbody,.facts{break-inside:avoid}.scroll{overflow:visible}.tools{display:none}
 svg.chart{min-width:0}table{font-size:7.5pt}thead th,thead th.num{font-size:7pt}
@@ -153,60 +197,6 @@ table svg.bar{width:40px}td.num svg.bar{display:none}table.kernels tr.main th{mi
 table.kernels tr.main td.plan{min-width:140px}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )css";
-}
-
-std::string_view script() {
-  return R"js(
-(() => {
-  const key = (cell) => {
-    const text = cell.dataset.v ?? cell.textContent;
-    const number = Number(text);
-    return text !== "" && !Number.isNaN(number) ? number : text;
-  };
-  const compare = (a, b) => {
-    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
-    return typeof a === "number" ? a - b : a.localeCompare(b);
-  };
-  for (const table of document.querySelectorAll("table.sortable")) {
-    const heads = [...table.tHead.rows[0].cells];
-    heads.forEach((head, column) => {
-      if (!head.hasAttribute("data-sort")) return;
-      const button = document.createElement("button");
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
-        const first = head.dataset.sort === "down" ? "descending" : "ascending";
-        const other = first === "descending" ? "ascending" : "descending";
-        const order = head.getAttribute("aria-sort") === first ? other : first;
-        for (const h of heads) h.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", order);
-        const sign = order === "ascending" ? 1 : -1;
-        // A table either has one body with a row a record, or a body a record.
-        const single = table.tBodies.length === 1 ? table.tBodies[0] : null;
-        const records = [...(single ? single.rows : table.tBodies)].map((record) => {
-          const row = single ? record : record.rows[0];
-          return [key(row.cells[column]), record];
-        });
-        records.sort((a, b) => sign * compare(a[0], b[0]));
-        for (const [, record] of records) (single ?? table).append(record);
-      });
-    });
-    const details = table.querySelectorAll("details");
-    if (details.length > 1) {
-      const all = document.createElement("button");
-      all.textContent = "Open all details";
-      all.className = "tools";
-      let open = false;
-      all.addEventListener("click", () => {
-        open = !open;
-        for (const d of details) d.open = open;
-        all.textContent = open ? "Close all details" : "Open all details";
-      });
-      table.parentElement.before(all);
-    }
-  }
-})();
-)js";
 }
 
 std::string contentHash(std::string_view text) {

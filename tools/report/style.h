@@ -7,7 +7,7 @@
 namespace tilewright::report {
 
 std::string_view styleSheet();
-/// Sorting of tables and opening of all details; the page is complete without it.
+/// Search, sorting, rows on demand, neighbours in graphs; the page is complete without it.
 std::string_view script();
 
 /// "sha256-…" in base64, as a Content-Security-Policy names an inline script or style sheet.

@@ -186,7 +186,7 @@ std::string layerText(const std::string &layer) {
 
 std::string modelTitle(std::string_view path) {
   std::string_view name = path.substr(path.find_last_of('/') + 1);
-  for (std::string_view suffix : {".txt", ".hlo", ".xla_optimized"})
+  for (std::string_view suffix : {".txt", ".hlo"})
     if (name.ends_with(suffix) && name.size() > suffix.size())
       name.remove_suffix(suffix.size());
   return std::string(name.empty() ? path : name);

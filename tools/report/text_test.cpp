@@ -94,7 +94,7 @@ TEST(ReportText, ParametersLeaveOutNeutralValues) {
 
 TEST(ReportText, ModelTitles) {
   EXPECT_EQ(modelTitle("datasets/models/gpt2.hlo.txt"), "gpt2");
-  EXPECT_EQ(modelTitle("a/b.xla_optimized.hlo.txt"), "b");
+  EXPECT_EQ(modelTitle("a/b.xla_optimized.hlo.txt"), "b.xla_optimized"); // not b
   EXPECT_EQ(modelTitle(".txt"), ".txt");
   EXPECT_EQ(modelTitle("dir/"), "dir/");
   EXPECT_EQ(modelTitle(""), "");

@@ -54,6 +54,22 @@ std::optional<double> ownSize(const Plan &plan, const std::string &parameter) {
   return std::nullopt;
 }
 
+/// " title=…" that says with which schedule, where it isn't the plan's.
+std::string scheduleTitle(const TileMap::Cell &cell) {
+  return cell.schedule.empty()
+             ? std::string()
+             : fmt::format(" title=\"with {}\"", escapeHtml(parametersText(cell.schedule), 200));
+}
+
+/// "w8 s2": the same in few letters.
+std::string scheduleMark(const TileMap::Cell &cell) {
+  std::string out;
+  for (const auto &[name, value] : cell.schedule)
+    put(out, "{}{}{}", out.empty() ? "" : " ", escapeHtml(name.substr(0, 1), 10),
+        escapeHtml(value, 10));
+  return out.empty() ? out : "<small>" + out + "</small>";
+}
+
 } // namespace
 
 std::string tileMapTable(const Kernel &kernel, std::string_view id) {
@@ -86,8 +102,9 @@ std::string tileMapTable(const Kernel &kernel, std::string_view id) {
       bool isOwn =
           ownRow == map.rows.sizes[r] && (!hasColumns || ownColumn == map.columns.sizes[c]);
       if (cell.timeNs)
-        put(out, "<td class=\"ramp{}{}\">{}</td>", rampOf(best > 0 ? *cell.timeNs / best : 1),
-            isOwn ? " own" : "", inUnit(cell.timeNs, unit));
+        put(out, "<td class=\"ramp{}{}\"{}>{}{}</td>", rampOf(best > 0 ? *cell.timeNs / best : 1),
+            isOwn ? " own" : "", scheduleTitle(cell), inUnit(cell.timeNs, unit),
+            scheduleMark(cell));
       else
         put(out, "<td class=\"no\" title=\"{}\">{}</td>", escapeHtml(cell.reason, 200),
             letters(refusals.numbers.at(cell.rule)));
@@ -95,6 +112,10 @@ std::string tileMapTable(const Kernel &kernel, std::string_view id) {
     out += "</tr>";
   }
   out += "</tbody></table>";
+  if (std::any_of(map.cells.begin(), map.cells.end(),
+                  [](const TileMap::Cell &cell) { return !cell.schedule.empty(); }))
+    out += "<p class=\"note\">Each with the warps (w) and stages (s) that suit it best; those of "
+           "the plan where none are named.</p>";
   if (!refusals.entries.empty()) {
     out += "<dl class=\"why\">";
     for (size_t i = 0; i < refusals.entries.size(); ++i)

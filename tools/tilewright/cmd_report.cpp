@@ -4,6 +4,7 @@
 #include "tools/report/report.h"
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/command_line.h"
+#include "tools/tilewright/report_listings.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace {
 
 struct ReportArguments {
   std::vector<std::string> inputs;
-  std::string out;
+  std::string against, out;
   bool markdown = false, csv = false, trace = false;
 };
 
@@ -76,30 +77,59 @@ int writeTables(const ReportArguments &options, const std::vector<ReportTable> &
   return Fine;
 }
 
-int runReport(const ReportArguments &options) {
-  std::vector<ReportInput> inputs;
+/// What the command line names, by kind.
+struct ReportFiles {
+  std::vector<ReportInput> documents;
   std::vector<MeasuredTrack> measured;
-  for (std::string path : options.inputs) {
+};
+
+llvm::Error addDocument(ReportFiles &files, std::string path,
+                        const std::shared_ptr<PackListings> &packs) {
+  std::error_code error;
+  std::function<std::vector<ReportListing>(const std::string &)> listings;
+  if (std::filesystem::is_directory(path, error)) {
+    listings = listingsOf(path, packs);
+    path += "/explore.json";
+  }
+  llvm::Expected<std::string> text = readFile(path);
+  if (!text)
+    return text.takeError();
+  files.documents.push_back({path, std::move(*text), std::move(listings)});
+  return llvm::Error::success();
+}
+
+llvm::Expected<ReportFiles> readFiles(const ReportArguments &options) {
+  ReportFiles files;
+  auto packs = std::make_shared<PackListings>();
+  if (!options.against.empty()) // the first is what others are compared with
+    if (llvm::Error error = addDocument(files, options.against, packs))
+      return error;
+  for (const std::string &path : options.inputs) {
     if (isMeasurements(path)) {
       if (!options.trace)
-        return failInput(makeError(DiagClass::BadInput,
-                                   "{}: measurements are shown by --trace alone; tilewright "
-                                   "evaluate makes a document of them",
-                                   path));
+        return makeError(DiagClass::BadInput,
+                         "{}: measurements are shown by --trace alone; tilewright evaluate makes a "
+                         "document of them",
+                         path);
       llvm::Expected<MeasuredTrack> track = trackOf(path);
       if (!track)
-        return failInput(track.takeError());
-      measured.push_back(std::move(*track));
-      continue;
+        return track.takeError();
+      files.measured.push_back(std::move(*track));
+    } else if (isPack(path)) {
+      if (llvm::Error error = packs->add(path))
+        return error;
+    } else if (llvm::Error error = addDocument(files, path, packs)) {
+      return error;
     }
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error))
-      path += "/explore.json";
-    llvm::Expected<std::string> text = readFile(path);
-    if (!text)
-      return failInput(text.takeError());
-    inputs.push_back({path, std::move(*text)});
   }
+  return files;
+}
+
+int runReport(const ReportArguments &options) {
+  llvm::Expected<ReportFiles> files = readFiles(options);
+  if (!files)
+    return failInput(files.takeError());
+  const std::vector<ReportInput> &inputs = files->documents;
   if (options.csv) {
     if (options.out.empty())
       return failInput(
@@ -107,7 +137,7 @@ int runReport(const ReportArguments &options) {
     llvm::Expected<std::vector<ReportTable>> tables = renderCsv(inputs);
     return tables ? writeTables(options, *tables) : failInput(tables.takeError());
   }
-  llvm::Expected<std::string> report = options.trace      ? renderTrace(inputs, measured)
+  llvm::Expected<std::string> report = options.trace      ? renderTrace(inputs, files->measured)
                                        : options.markdown ? renderMarkdown(inputs)
                                                           : renderReport(inputs);
   return report ? writeText(options, *report) : failInput(report.takeError());
@@ -120,13 +150,17 @@ void addReport(CLI::App &app, Selection &selection) {
   CLI::App *command = app.add_subcommand("report", "One HTML file that opens offline");
   command->footer("Examples:\n"
                   "  tilewright report out --out report.html\n"
+                  "  tilewright report out pack --against before --out report.html\n"
                   "  tilewright report out evaluation.json --markdown\n"
                   "  tilewright report out measured.csv --trace --out trace.json");
   takesStandardInput(
       command->add_option("INPUT", options->inputs,
                           "Folders of explore, or JSON files of explore, evaluate and calibrate, - "
-                          "is standard input; with --trace also measurements (.csv)"))
+                          "is standard input; packs of emit, whose PTX is shown beside their "
+                          "kernels; with --trace also measurements (.csv)"))
       ->required();
+  command->add_option("--against", options->against,
+                      "A folder or file of explore, of before: what changed since, and why");
   command->add_option("-o,--out", options->out, "File to write (default: standard output)");
   CLI::Option *markdown =
       command->add_flag("--markdown", options->markdown, "Markdown instead of HTML");

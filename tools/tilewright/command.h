@@ -81,6 +81,7 @@ void addDevices(CLI::App &app, Selection &selection);
 void addCalibrations(CLI::App &app, Selection &selection);
 void addFamilies(CLI::App &app, Selection &selection);
 void addSuggest(CLI::App &app, Selection &selection);
+void addSelect(CLI::App &app, Selection &selection);
 void addAudit(CLI::App &app, Selection &selection);
 void addWhyNot(CLI::App &app, Selection &selection);
 

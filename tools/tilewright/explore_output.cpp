@@ -31,16 +31,19 @@ Json tileMapJson(const TileMap &map) {
   auto axis = [](const TileMap::Axis &axis) {
     return Json{{"parameter", axis.parameter}, {"sizes", axis.sizes}};
   };
-  Json times = Json::array(), refusals = Json::array();
+  Json times = Json::array(), schedules = Json::array(), refusals = Json::array();
   for (size_t i = 0; i < map.cells.size(); ++i) {
     const TileMap::Cell &cell = map.cells[i];
     times.push_back(cell.rule.empty() ? Json(cell.timeNs) : Json());
     if (!cell.rule.empty())
       refusals.push_back({{"cell", i}, {"rule", cell.rule}, {"reason", cell.reason}});
+    if (!cell.schedule.empty())
+      schedules.push_back({{"cell", i}, {"schedule", cell.schedule}});
   }
   return {{"rows", axis(map.rows)},
           {"columns", axis(map.columns)},
           {"times_ns", times},
+          {"schedules", schedules},
           {"refusals", refusals}};
 }
 

@@ -59,6 +59,7 @@ int main(int argc, char **argv) {
   addCalibrations(app, selection);
   addFamilies(app, selection);
   addSuggest(app, selection);
+  addSelect(app, selection);
   addAudit(app, selection);
   addCache(app, selection);
   addWhyNot(app, selection);
