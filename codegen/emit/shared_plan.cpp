@@ -20,27 +20,6 @@ int64_t numberOr(Expr e, int64_t otherwise) {
   return e && e.isConstant() ? e.constant() : otherwise;
 }
 
-/// `rows`: of the axis before the last.
-Permutation permutationOf(int64_t rows, int64_t pitch, int64_t step) {
-  constexpr int64_t line = 128; // bytes: all banks
-  Permutation result;
-  while (pitch % result.chunk != 0)
-    result.chunk /= 2;
-  const int64_t chunks = pitch / result.chunk, inLine = line / result.chunk;
-  result.step = step;
-  if (inLine % chunks == 0 && rows * chunks % inLine == 0) { // several rows in a line
-    result.span = inLine;
-    result.step = std::max(step, inLine / chunks);
-  } else {
-    while (result.span < inLine && chunks % (result.span * 2) == 0)
-      result.span *= 2;
-  }
-  const int64_t groups = rows / step;
-  if (groups > 0 && groups < inLine && inLine % groups == 0)
-    result.scale = inLine / groups;
-  return result;
-}
-
 llvm::Expected<BufferPlace> placeOf(const Program &p, const Buffer &buffer) {
   BufferPlace place;
   place.elementBits = bitWidth(buffer.type);
@@ -62,8 +41,8 @@ llvm::Expected<BufferPlace> placeOf(const Program &p, const Buffer &buffer) {
                      "{} is permuted by {} rows at once: there is code for powers of two",
                      buffer.name, step);
   if (step > 0 && buffer.order.size() > 1 && bits % 32 == 0)
-    place.permutation = permutationOf(numberOr(p[buffer.order[buffer.order.size() - 2]].extent, 1),
-                                      place.pitch, step);
+    place.permutation = layout::permutationOf(
+        numberOr(p[buffer.order[buffer.order.size() - 2]].extent, 1), place.pitch, step);
   return place;
 }
 

@@ -5,12 +5,14 @@
 // are 16 bytes for the count of sum.splits where no other memory is free by then.
 #pragma once
 
+#include "analysis/program/layout/permutation.h"
 #include "analysis/program/pending_reads.h"
 #include "codegen/emit/held_layout.h"
 #include "codegen/emit/stage_ring.h"
 
 namespace tilewright::emit {
 
+using layout::Permutation;
 using program::Buffer;
 using program::BufferId;
 using program::heldAs;
@@ -19,17 +21,6 @@ using program::Op;
 using program::PendingReads;
 using program::Program;
 using program::SharedRegion;
-
-/// How chunks of a slot are permuted: byte b of row r of the axis before the last lies at
-///   (row number · pitch + b) xor ((⌊r / step⌋ · scale) mod span) · chunk
-/// A thread that has `step` rows of a column at once then has neighbours in the next chunks. All
-/// are powers of two; the xor is the same in each aligned run of `span` chunks.
-struct Permutation {
-  int64_t chunk = 16; ///< bytes
-  int64_t span = 1, step = 1, scale = 1;
-  int64_t of(int64_t row) const { return row / step * scale % span * chunk; }
-  int64_t mask() const { return (span - 1) * chunk; }
-};
 
 /// Where an element of a slot lies. Without swizzle: rows of `pitch` bytes. With one: panels of
 /// `swizzle` bytes of each row, one behind the other, in which 16-byte chunks are permuted by row.

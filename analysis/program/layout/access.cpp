@@ -15,11 +15,12 @@ AddressTable::AddressTable(const TileLayout &layout, const SharedLayout &shared)
     : warpCount(layout.count(Hardware::Warp)), laneCount(layout.count(Hardware::Lane)),
       registerCount(layout.registers()) {
   bits.reserve(static_cast<size_t>(warpCount * laneCount * registerCount));
+  const CoordinateTable coordinates(layout);
   std::vector<int64_t> at(layout.rank());
   for (int64_t w = 0; w < warpCount; ++w)
     for (int64_t l = 0; l < laneCount; ++l)
       for (int64_t r = 0; r < registerCount; ++r) {
-        layout.coordinates({w, l, r}, at);
+        coordinates.at({w, l, r}, at);
         bool isInside = true;
         for (size_t d = 0; d < at.size(); ++d)
           isInside = isInside && at[d] < layout.dims()[d].extent;

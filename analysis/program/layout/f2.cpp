@@ -86,20 +86,6 @@ bool coverSameBox(const TileLayout &a, const TileLayout &b) {
       [](const TileDim &x, const TileDim &y) { return x.extent == y.extent && x.box == y.box; });
 }
 
-MoveClass moveClassByRank(const F2View &from, const F2View &to) {
-  const auto &lanes = from.of(Hardware::Lane), &warps = from.of(Hardware::Warp);
-  Span reach(from.of(Hardware::Register));
-  if (includes(reach, to.of(Hardware::Register)) &&
-      includesDifferences(reach, lanes, to.of(Hardware::Lane)) &&
-      includesDifferences(reach, warps, to.of(Hardware::Warp)))
-    return MoveClass::Free;
-  reach.insert(lanes);
-  bool isInWarp = includes(reach, to.of(Hardware::Register)) &&
-                  includes(reach, to.of(Hardware::Lane)) &&
-                  includesDifferences(reach, warps, to.of(Hardware::Warp));
-  return isInWarp ? MoveClass::Warp : MoveClass::Block;
-}
-
 /// Row-major numbers in the tile of what a lane holds, ascending; none beyond the tile.
 std::vector<int64_t> heldBy(const TileLayout &layout, int64_t warp, int64_t lane) {
   std::vector<int64_t> result, at(layout.rank());
@@ -120,6 +106,20 @@ std::vector<int64_t> heldBy(const TileLayout &layout, int64_t warp, int64_t lane
 }
 
 } // namespace
+
+MoveClass moveClass(const F2View &from, const F2View &to) {
+  const auto &lanes = from.of(Hardware::Lane), &warps = from.of(Hardware::Warp);
+  Span reach(from.of(Hardware::Register));
+  if (includes(reach, to.of(Hardware::Register)) &&
+      includesDifferences(reach, lanes, to.of(Hardware::Lane)) &&
+      includesDifferences(reach, warps, to.of(Hardware::Warp)))
+    return MoveClass::Free;
+  reach.insert(lanes);
+  bool isInWarp = includes(reach, to.of(Hardware::Register)) &&
+                  includes(reach, to.of(Hardware::Lane)) &&
+                  includesDifferences(reach, warps, to.of(Hardware::Warp));
+  return isInWarp ? MoveClass::Warp : MoveClass::Block;
+}
 
 MoveClass moveClassByEnumeration(const TileLayout &from, const TileLayout &to) {
   if (!haveSameThreads(from, to))
@@ -150,7 +150,7 @@ MoveClass moveClass(const TileLayout &from, const TileLayout &to) {
     return MoveClass::Block;
   if (coverSameBox(from, to))
     if (std::optional<F2View> a = f2View(from), b = f2View(to); a && b)
-      return moveClassByRank(*a, *b);
+      return moveClass(*a, *b);
   return moveClassByEnumeration(from, to);
 }
 

@@ -57,6 +57,8 @@ std::string_view toString(MoveClass move); ///< "free", "within warps", "through
 /// the same holds of registers and lanes together. Layouts that are no powers of two: by
 /// enumeration. Both cover the same tile and have as many lanes and warps; else Block.
 MoveClass moveClass(const TileLayout &from, const TileLayout &to);
+/// The same of views of layouts with one box.
+MoveClass moveClass(const F2View &from, const F2View &to);
 /// The same by enumeration alone, up to the elements of one warp at a time.
 MoveClass moveClassByEnumeration(const TileLayout &from, const TileLayout &to);
 

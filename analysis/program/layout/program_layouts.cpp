@@ -1,6 +1,7 @@
 #include "analysis/program/layout/program_layouts.h"
 
 #include "analysis/program/layout/legality.h"
+#include "analysis/program/layout/tensor_places.h"
 #include "analysis/program/pending_reads.h"
 #include "analysis/program/substitute.h"
 #include "analysis/program/text.h"
@@ -8,6 +9,7 @@
 #include "analysis/support/diag.h"
 
 #include <bit>
+#include <numeric>
 #include <set>
 
 namespace tilewright::layout {
@@ -258,35 +260,6 @@ private:
     useTensor(op, store.to, axes, program::heldAs(p, store.value, axes, store.layout, role));
   }
 
-  /// The first byte of each element of a place, in the first CTA and step.
-  std::optional<int64_t> positionOf(const program::Access &access, const AxisSet &axes,
-                                    std::span<const int64_t> at, Assignment zero) {
-    for (size_t d = 0; d < axes.size(); ++d) {
-      const program::Axis &axis = p[axes[d]];
-      std::optional<int64_t> origin = evaluate(axis.origin, zero);
-      if (!origin)
-        return std::nullopt;
-      zero.set(axis.var, *origin + at[d]);
-      std::optional<int64_t> bound = axis.bound ? evaluate(axis.bound, zero) : std::nullopt;
-      std::optional<int64_t> lower = axis.lower ? evaluate(axis.lower, zero) : std::nullopt;
-      if (at[d] >= numberOf(p.resolved(axis.extent), 0) || (bound && *origin + at[d] >= *bound) ||
-          (lower && *origin + at[d] < *lower))
-        return noAddress;
-    }
-    int64_t position = 0;
-    const program::TensorInfo &tensor = p[access.tensor];
-    for (size_t d = 0; d < access.index.size(); ++d) {
-      std::optional<int64_t> index = evaluate(access.index[d], zero);
-      std::optional<int64_t> size = evaluate(tensor.dims[d], zero);
-      if (!index || !size)
-        return std::nullopt;
-      if (*index < 0 || *index >= *size)
-        return noAddress;
-      position = position * *size + *index;
-    }
-    return position;
-  }
-
   void useTensor(const Op &op, const program::Access &access, const AxisSet &axes,
                  const program::Layout &layout) {
     result.global.push_back({program::printOp(p, op), p[access.tensor].name, 0, 0, 0, 0, ""});
@@ -296,63 +269,25 @@ private:
       use.reason = wordsOf(held.takeError());
       return;
     }
-    for (Expr index : access.index)
-      for (VarId var : variablesOf(index))
-        if (p.valueOf(var).isValid()) {
-          use.reason = "its index is read at run time";
-          return;
-        }
-    countSectors(use, access, axes, *held);
-  }
-
-  void countSectors(GlobalUse &use, const program::Access &access, const AxisSet &axes,
-                    const TileLayout &held) {
-    const int64_t bits = bitWidth(p[access.tensor].type), mostBits = 128;
-    const int64_t vector = vectorOf(access, axes, held, mostBits / bits);
-    const int64_t width = std::max<int64_t>(1, vector * bits / 8);
     constexpr int64_t mostPlaces = int64_t(1) << 20;
-    if (held.threads() > mostPlaces / held.registers()) {
+    if (held->threads() > mostPlaces / held->registers()) {
       use.reason = "it has too many elements to look at one by one";
       return;
     }
-    Assignment zero;
-    for (uint32_t v = 0; v < p.context->variableCount(); ++v)
-      zero.set(VarId{v}, 0);
-    std::vector<int64_t> at(axes.size());
-    use.bytesPerLane = width;
-    for (int64_t w = 0; w < held.count(Hardware::Warp); ++w)
-      for (int64_t r = 0; r < held.registers(); r += vector) {
-        std::vector<int64_t> bytes;
-        for (int64_t l = 0; l < held.count(Hardware::Lane); ++l) {
-          held.coordinates({w, l, r}, at);
-          std::optional<int64_t> position = positionOf(access, axes, at, zero);
-          if (!position) {
-            use.reason = "its index has no number";
-            return;
-          }
-          bytes.push_back(*position == noAddress ? noAddress : *position * bits / 8);
-        }
-        Sectors sectors = sectorsOf(bytes, width);
-        use.instructions += sectors.touched > 0 ? 1 : 0;
-        use.sectors += sectors.touched;
-        use.leastSectors += sectors.least;
-      }
-  }
-
-  /// Neighbours that a lane takes at once: consecutive registers along the contiguous dim.
-  int64_t vectorOf(const program::Access &access, const AxisSet &axes, const TileLayout &held,
-                   int64_t most) {
-    program::MemoryRun run = program::memoryRunOf(p, access);
-    auto found = std::find(axes.begin(), axes.end(), run.axis);
-    if (!run.axis.isValid() || found == axes.end())
-      return 1;
-    const int64_t row = numberOf(p.resolved(p[access.tensor].dims.back()), 1);
-    int64_t width = held.vectorWidth(static_cast<size_t>(found - axes.begin()));
-    int64_t vector = 1;
-    while (vector * 2 <= most && width % (vector * 2) == 0 && row % (vector * 2) == 0 &&
-           run.start % (vector * 2) == 0)
-      vector *= 2;
-    return vector;
+    llvm::Expected<TensorPlaces> places = TensorPlaces::of(p, access, axes);
+    if (!places) {
+      use.reason = wordsOf(places.takeError());
+      return;
+    }
+    std::vector<int64_t> warps(static_cast<size_t>(held->count(Hardware::Warp)));
+    std::iota(warps.begin(), warps.end(), 0);
+    const int64_t vector = places->vectorOf(*held, warps);
+    use.bytesPerLane = std::max<int64_t>(1, vector * places->elementBits() / 8);
+    places->forEachAccess(*held, vector, warps, [&](const Sectors &sectors) {
+      use.instructions += sectors.touched > 0 ? 1 : 0;
+      use.sectors += sectors.touched;
+      use.leastSectors += sectors.least;
+    });
   }
 
   void useCopy(const Op &op, const program::CopyOp &copy) {

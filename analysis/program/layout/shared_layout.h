@@ -11,21 +11,10 @@
 // 128·i + 2·j xor 16·(i mod 8).
 #pragma once
 
+#include "analysis/program/layout/permutation.h"
 #include "analysis/program/layout/tile_layout.h"
 
 namespace tilewright::layout {
-
-/// Byte b of coordinate x along the permuting dim lies at b xor ((⌊x / step⌋·scale) mod
-/// span)·chunk. A thread that has `step` rows of a column at once then has neighbours in the next
-/// chunks. All are powers of two; the xor is the same in each aligned run of `span` chunks.
-struct Permutation {
-  int64_t chunk = 16; ///< bytes
-  int64_t span = 1, step = 1, scale = 1;
-  int64_t of(int64_t row) const { return row / step * scale % span * chunk; }
-  int64_t mask() const { return (span - 1) * chunk; }
-};
-/// For accesses along rows of `pitch` bytes and across `rows` of them, `step` of a column at once.
-Permutation permutationOf(int64_t rows, int64_t pitch, int64_t step);
 
 class SharedLayout {
 public:

@@ -224,6 +224,21 @@ std::vector<int64_t> TileLayout::coordinates(Place place) const {
   return at;
 }
 
+CoordinateTable::CoordinateTable(const TileLayout &layout) : rank(layout.rank()) {
+  for (Hardware axis : allHardware) {
+    std::vector<int64_t> &part = parts[static_cast<size_t>(axis)];
+    const int64_t count = layout.count(axis);
+    part.resize(static_cast<size_t>(count) * rank);
+    for (int64_t n = 0; n < count; ++n) {
+      Place place{0, 0, 0};
+      (axis == Hardware::Register ? place.reg
+       : axis == Hardware::Lane   ? place.lane
+                                  : place.warp) = n;
+      layout.coordinates(place, std::span(part).subspan(static_cast<size_t>(n) * rank, rank));
+    }
+  }
+}
+
 int64_t TileLayout::flatIndex(std::span<const int64_t> at) const {
   int64_t result = 0;
   for (size_t d = 0; d < tile.size(); ++d)

@@ -124,6 +124,23 @@ private:
   std::array<Digits, 3> lists;
 };
 
+/// TileLayout::coordinates() of many places: what each register, lane and warp adds is kept.
+class CoordinateTable {
+public:
+  explicit CoordinateTable(const TileLayout &layout);
+  void at(Place place, std::span<int64_t> into) const {
+    const int64_t *ofRegister = parts[0].data() + static_cast<size_t>(place.reg) * rank;
+    const int64_t *ofLane = parts[1].data() + static_cast<size_t>(place.lane) * rank;
+    const int64_t *ofWarp = parts[2].data() + static_cast<size_t>(place.warp) * rank;
+    for (size_t d = 0; d < rank; ++d)
+      into[d] = ofRegister[d] + ofLane[d] + ofWarp[d];
+  }
+
+private:
+  size_t rank;
+  std::array<std::vector<int64_t>, 3> parts; ///< by Hardware: number · rank + dim
+};
+
 /// Digits of extent 1 dropped, neighbours joined.
 Digits normalForm(const Digits &digits);
 int64_t product(const Digits &digits);

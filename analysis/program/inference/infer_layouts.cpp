@@ -1,0 +1,60 @@
+#include "analysis/program/inference/infer_layouts.h"
+
+#include "analysis/program/inference/explain.h"
+
+namespace tilewright::inference {
+
+namespace {
+
+InferredLayouts layoutsOf(LayoutProblem &problem, const std::vector<uint32_t> &labels) {
+  InferredLayouts result;
+  result.cost = costOf(problem.labelling(), labels);
+  result.floor = problem.floor();
+  for (uint32_t n = 0; n < labels.size(); ++n)
+    result.nodes.push_back({n, problem.labelsOf(n)[labels[n]]});
+  for (size_t e = 0; e < problem.labelling().edges.size(); ++e) {
+    const LabelledEdge &edge = problem.labelling().edges[e];
+    Move move = problem.moveOf(e, labels[edge.from], labels[edge.to]);
+    if (move.way == Move::Way::None || (move.way == Move::Way::Free && move.cost == 0))
+      continue;
+    const GraphUse &use = problem.graph().nodes[edge.to].uses[problem.useOf(e).use];
+    std::string form =
+        move.way == Move::Way::Shared ? problem.table().form(move.form).text : std::string();
+    result.moves.push_back(
+        {edge.from, edge.to, use.value, std::move(move), use.trips, std::move(form)});
+  }
+  return result;
+}
+
+} // namespace
+
+InferenceAnswer inferLayouts(LayoutProblem &problem) {
+  InferenceAnswer answer;
+  answer.isClosed = problem.isClosed();
+  for (uint32_t n = 0; n < problem.graph().nodes.size(); ++n)
+    answer.labels += problem.labelsOf(n).size();
+  answer.reasons = capacityFaults(problem);
+  if (!answer.reasons.empty()) {
+    answer.outcome = InferenceAnswer::Outcome::Impossible;
+    return answer;
+  }
+  answer.search = problem.solve();
+  switch (answer.search.outcome) {
+  case LabelAnswer::Outcome::Found:
+    answer.layouts = layoutsOf(problem, answer.search.labels);
+    for (const std::vector<uint32_t> &labels : answer.search.optima)
+      answer.optima.push_back(layoutsOf(problem, labels));
+    answer.hasMoreOptima = answer.search.hasMoreOptima;
+    break;
+  case LabelAnswer::Outcome::None:
+    answer.outcome = InferenceAnswer::Outcome::NoneInFamily;
+    explain(problem, answer);
+    break;
+  case LabelAnswer::Outcome::BudgetSpent:
+    answer.outcome = InferenceAnswer::Outcome::BudgetSpent;
+    break;
+  }
+  return answer;
+}
+
+} // namespace tilewright::inference
