@@ -64,6 +64,11 @@ uint64_t candidatePoints(const ConstraintSystem &system) {
   return points;
 }
 
+/// How far apart points are of which at most `budget` are priced.
+uint64_t strideOf(uint64_t points, size_t budget) {
+  return std::max<uint64_t>(1, points / budget + (points % budget != 0));
+}
+
 } // namespace
 
 llvm::Error PlanSearch::addOne(std::span<const int64_t> values) {
@@ -115,10 +120,8 @@ llvm::Error PlanSearch::countFeasible(const ConstraintSystem &system) {
 llvm::Error PlanSearch::priceAll(ConstraintSystem system, size_t budget) {
   if (budget == 0)
     return llvm::Error::success();
-  if (!options.isThorough) // a search that will pass its limit is not begun
-    while (candidatePoints(system) > 4 * options.maxNodes &&
-           leaveOutEveryOther(system, plan.tiled->space)) {
-    }
+  if (!options.isThorough)
+    return priceQuickly(std::move(system), budget);
   llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system);
   if (!compiled)
     return compiled.takeError();
@@ -132,8 +135,7 @@ llvm::Error PlanSearch::priceAll(ConstraintSystem system, size_t budget) {
     count = compiled->count(limits);
   }
   found.feasible = std::max(found.feasible, count.solutions);
-  const uint64_t every =
-      std::max<uint64_t>(1, count.solutions / budget + (count.solutions % budget != 0));
+  const uint64_t every = strideOf(count.solutions, budget);
   uint64_t index = 0;
   llvm::Error error = llvm::Error::success();
   compiled->enumerate(
@@ -146,6 +148,35 @@ llvm::Error PlanSearch::priceAll(ConstraintSystem system, size_t budget) {
       limits);
   if (error)
     return error;
+  return scoreAdded();
+}
+
+/// The same in one search, whose points are kept; one that will pass its limit is not begun.
+llvm::Error PlanSearch::priceQuickly(ConstraintSystem system, size_t budget) {
+  const TileSpace &space = plan.tiled->space;
+  while (candidatePoints(system) > 4 * options.maxNodes && leaveOutEveryOther(system, space)) {
+  }
+  const size_t width = space.parameters.size();
+  std::vector<int64_t> points;
+  for (bool isWhole = false; !isWhole;) {
+    llvm::Expected<CompiledSystem> compiled = CompiledSystem::compile(system);
+    if (!compiled)
+      return compiled.takeError();
+    points.clear();
+    const SearchResult search = compiled->enumerate(
+        [&](std::span<const int64_t> values) {
+          points.insert(points.end(), values.begin(), values.end());
+          return points.size() < options.maxNodes * width;
+        },
+        {options.maxNodes});
+    isWhole = search.end == SearchResult::End::Exhausted || !leaveOutEveryOther(system, space);
+  }
+  const uint64_t count = width > 0 ? points.size() / width : 0;
+  found.feasible = std::max(found.feasible, count);
+  const uint64_t every = strideOf(count, budget);
+  for (uint64_t i = 0; i < count; i += every)
+    if (llvm::Error error = addOne(std::span(points).subspan(i * width, width)))
+      return error;
   return scoreAdded();
 }
 

@@ -88,6 +88,7 @@ private:
   llvm::Error countFeasible(const ConstraintSystem &system);
   /// Prices the feasible points of a system, evenly thinned to `budget` points.
   llvm::Error priceAll(ConstraintSystem system, size_t budget);
+  llvm::Error priceQuickly(ConstraintSystem system, size_t budget);
   llvm::Error addOne(std::span<const int64_t> values);
   llvm::Error scoreAdded();
   ConstraintSystem withTiling(const std::vector<int64_t> &values) const;
