@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 
@@ -212,30 +213,64 @@ GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
   if (!source)
     return {0, takeDiag(source.takeError()).message};
   Priced &entry = entryOf(prices, *source);
-  std::call_once(entry.once, [&] {
-    llvm::Expected<KernelPlans> plans =
-        kernelPlans(module, *source, device, calibration, options.plans);
-    PlanSearchOptions searching = options.search;
-    searching.top = 1;
-    searching.maxPriced = std::min<size_t>(searching.maxPriced, 96);
-    searching.refinedTilings = 2;
-    searching.maxNodes = uint64_t(1) << 14;
-    searching.isThorough = false;
+  std::call_once(entry.once, [&] { entry.price = priceSource(*source); });
+  return entry.price;
+}
+
+/// Instructions are tried from the strongest down, until none that is left can be much faster.
+GroupPrice GroupExplorer::priceSource(const KernelSource &source) const {
+  PlanSearchOptions searching = options.search;
+  searching.top = 1;
+  searching.maxPriced = std::min<size_t>(searching.maxPriced, 96);
+  searching.refinedTilings = 2;
+  searching.maxNodes = uint64_t(1) << 14;
+  searching.isThorough = false;
+  llvm::Expected<TiledKernel> kernel = tileKernel(*module, source);
+  if (!kernel)
+    return {0, takeDiag(kernel.takeError()).message};
+  const NeededWork work = neededWork(*module, graphOf(source.graph), source.group);
+  const double boundNs = lowerBoundNs(work, device, options.plans.cache);
+  const double plainBoundNs = lowerBoundNs(work, device, options.plans.cache, false);
+  constexpr double nearTheBound = 1.3;
+  GroupPrice price{std::numeric_limits<double>::infinity(), {}};
+  for (Instruction instruction : instructionsOf(graphOf(source.graph), *kernel->tiled, device)) {
+    if (price.timeNs < nearTheBound * boundNs ||
+        (instruction == Instruction::Fma && price.timeNs < plainBoundNs))
+      break;
+    PlanOptions planning = options.plans;
+    if (!planning.instruction)
+      planning.instruction = instruction;
+    llvm::Expected<KernelPlans> plans = kernelPlans(module, source, device, calibration, planning);
     llvm::Expected<PlanRanking> ranking =
         plans ? plans->search(searching) : llvm::Expected<PlanRanking>(plans.takeError());
     if (!ranking)
-      entry.price.refusal = takeDiag(ranking.takeError()).message;
-    else if (ranking->best.empty())
-      entry.price.refusal = ranking->refusal;
-    else if (const double timeNs = ranking->best.front().estimate.timeNs; timeNs < plans->boundNs())
-      entry.price.refusal =
-          fmt::format("its price of {:.1f} us is below the {:.1f} us that its work "
-                      "takes at least",
-                      timeNs / 1e3, plans->boundNs() / 1e3);
-    else
-      entry.price.timeNs = timeNs;
-  });
-  return entry.price;
+      return {0, takeDiag(ranking.takeError()).message};
+    if (!ranking->best.empty())
+      price.timeNs = std::min(price.timeNs, ranking->best.front().estimate.timeNs);
+    else if (price.refusal.empty())
+      price.refusal = ranking->refusal;
+    if (options.plans.instruction)
+      break;
+  }
+  if (!std::isfinite(price.timeNs))
+    return {0, price.refusal.empty() ? "it has no plan" : price.refusal};
+  price.refusal.clear();
+  if (price.timeNs < boundNs)
+    price.refusal = fmt::format("its price of {:.1f} us is below the {:.1f} us that its work "
+                                "takes at least",
+                                price.timeNs / 1e3, boundNs / 1e3);
+  return price;
+}
+
+double GroupExplorer::boundNs(GraphId id, const KernelGroup &group) const {
+  llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
+  if (!source) {
+    llvm::consumeError(source.takeError());
+    return 0;
+  }
+  const NeededWork work = neededWork(*module, graphOf(source->graph), source->group);
+  return parametersFor(calibration, device).launch +
+         lowerBoundNs(work, device, options.plans.cache);
 }
 
 llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &source,

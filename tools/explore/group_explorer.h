@@ -50,6 +50,8 @@ public:
   GroupOutcome exploreOne(GraphId id, const KernelGroup &group) const;
   /// A group as one kernel, from a short search.
   GroupPrice price(GraphId id, const KernelGroup &group) const;
+  /// No kernel of the group is launched and does its work in less.
+  double boundNs(GraphId id, const KernelGroup &group) const;
 
 private:
   /// What was found for the groups of one structure, of which `source` was the first.
@@ -63,6 +65,7 @@ private:
     std::once_flag once;
     GroupPrice price;
   };
+  GroupPrice priceSource(const KernelSource &source) const;
   template <class Entry>
   Entry &entryOf(std::map<StructureKey, Entry> &of, const KernelSource &source) const;
   /// The kernel of a group like another one, whose plans it has.

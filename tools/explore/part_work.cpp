@@ -68,18 +68,25 @@ void countOnce(const Graph &graph, std::vector<GroupOutcome> &outcomes) {
     }
 }
 
-std::vector<GivenKernel> givenKernels(const AtomGraph &atoms, const ModelPart &part,
-                                      const PartWork &work) {
-  std::vector<GivenKernel> given;
+/// The greedy kernels and the chains that have a kernel.
+struct GivenOutcomes {
+  std::vector<GivenKernel> kernels;
+  std::vector<const GroupOutcome *> outcomes; ///< of `kernels`
+};
+
+GivenOutcomes givenKernels(const AtomGraph &atoms, const ModelPart &part, const PartWork &work) {
+  GivenOutcomes given;
   auto add = [&](std::vector<size_t> replaced, OpId root, const GroupOutcome &outcome) {
     const double timeNs = outcome.timeNs();
-    given.push_back(
+    given.kernels.push_back(
         {std::move(replaced), atoms.valuesOf(root), std::isfinite(timeNs) ? timeNs : neverNs});
+    given.outcomes.push_back(&outcome);
   };
   for (size_t k = 0; k < work.greedy.size(); ++k)
     add({k}, part.grouping.kernels[k].root, work.greedy[k]);
   for (const FusedChain &chain : work.chains)
-    add(chain.chain.kernels, chain.chain.whole.root, chain.outcome);
+    if (!chain.outcome.kernels.empty()) // one that was refused takes no time, and does nothing
+      add(chain.chain.kernels, chain.chain.whole.root, chain.outcome);
   return given;
 }
 
@@ -119,14 +126,17 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   for (const std::vector<OpId> &ops : forced.fused)
     apart.insert(apart.end(), ops.begin(), ops.end());
   const AtomGraph atoms(module, graph, part.grouping.kernels, work.others, apart);
-  const std::vector<GivenKernel> given = givenKernels(atoms, part, work);
-  auto price = [&](const std::vector<KernelGroup> &wanted) {
+  const GivenOutcomes given = givenKernels(atoms, part, work);
+  GroupPricing pricing;
+  pricing.price = [&](const std::vector<KernelGroup> &wanted) {
     std::vector<GroupPrice> prices(wanted.size());
     parallelFor(wanted.size(), jobs,
                 [&](size_t i) { prices[i] = groups.price(part.id, wanted[i]); });
     return prices;
   };
-  llvm::Expected<Partition> partition = partitionGraph(graph, atoms, given, price, forced);
+  pricing.boundNs = [&](const KernelGroup &group) { return groups.boundNs(part.id, group); };
+  llvm::Expected<Partition> partition =
+      partitionGraph(graph, atoms, given.kernels, pricing, forced);
   if (!partition)
     return partition.takeError();
   work.fusions = std::move(partition->fusions);
@@ -135,12 +145,8 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   work.chosen.resize(partition->kernels.size());
   parallelFor(partition->kernels.size(), jobs, [&](size_t i) {
     const Partition::Kernel &kernel = partition->kernels[i];
-    if (!kernel.given)
-      work.chosen[i] = groups.exploreOne(part.id, kernel.group);
-    else if (*kernel.given < work.greedy.size())
-      work.chosen[i] = work.greedy[*kernel.given];
-    else
-      work.chosen[i] = work.chains[*kernel.given - work.greedy.size()].outcome;
+    work.chosen[i] =
+        kernel.given ? *given.outcomes[*kernel.given] : groups.exploreOne(part.id, kernel.group);
   });
   // Copies before a loop are no atoms.
   for (size_t k = 0; k < work.greedy.size(); ++k)
@@ -148,19 +154,7 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
       work.chosen.insert(work.chosen.begin(), work.greedy[k]);
   work.chosenNs = timeOf(work.chosen);
   work.boundNs = std::min(work.boundNs, work.chosenNs); // a thorough search finds faster plans
-  // A choice that leaves out work of the greedy kernels is none.
-  std::set<std::string> made;
-  for (const GroupOutcome &outcome : work.chosen)
-    for (const ExploredKernel &kernel : outcome.kernels)
-      for (const auto *names : {&kernel.ops, &kernel.recomputed})
-        made.insert(names->begin(), names->end());
-  bool isWhole = true;
-  for (const GroupOutcome &outcome : greedy)
-    for (const ExploredKernel &kernel : outcome.kernels)
-      for (const std::string &name : kernel.ops)
-        if (const OpId id = graph.find(name); id.isValid() && atoms.atomOf(id))
-          isWhole &= made.count(name) > 0;
-  if ((work.chosenNs > work.greedyNs || !isWhole) && !forced.isAny()) {
+  if (work.chosenNs > work.greedyNs && !forced.isAny()) {
     work.chosen = std::move(greedy);
     work.chosenNs = work.greedyNs;
     work.fusions.clear();

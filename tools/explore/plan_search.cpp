@@ -83,7 +83,7 @@ public:
     const SearchResult result = compiled->enumerate(
         [&](std::span<const int64_t> values) {
           numbers.push_back(numberOf(values));
-          return true;
+          return numbers.size() < maxPoints;
         },
         limits);
     std::sort(numbers.begin(), numbers.end());
@@ -101,6 +101,8 @@ public:
   }
 
 private:
+  static constexpr size_t maxPoints = size_t{1} << 24; ///< 128 MB
+
   uint64_t numberOf(std::span<const int64_t> values) const {
     uint64_t number = 0;
     for (size_t i = 0; i < lists.size(); ++i) {

@@ -156,7 +156,7 @@ void AtomGraph::makeAtoms(std::span<const KernelGroup> greedy, std::span<const O
     if (isFixedKernel(greedy[k]))
       for (OpId id : greedy[k].ops)
         kernelOf[id.index] = int64_t(k);
-  // A cheap op joins the one that alone reads it.
+  // A cheap op joins the atom that alone reads it.
   std::vector<OpId> joins(graph.size());
   std::vector<int64_t> homeOf(graph.size(), -1);
   for (size_t k = 0; k < greedy.size(); ++k)
@@ -166,19 +166,20 @@ void AtomGraph::makeAtoms(std::span<const KernelGroup> greedy, std::span<const O
     joins[i] = OpId{i};
     const Op &op = graph.op(OpId{i});
     if (places[i] != Place::Atom || kernelOf[i] >= 0 || !isPointwise(op) ||
-        OpId{i} == graph.root() || users[i].size() != 1)
+        OpId{i} == graph.root() || users[i].empty() ||
+        std::find(apart.begin(), apart.end(), OpId{i}) != apart.end())
       continue;
-    const OpId user = users[i].front();
-    const Op &reader = graph.op(user);
-    if (std::find(apart.begin(), apart.end(), OpId{i}) != apart.end())
-      continue;
-    const bool isSameSize =
-        reader.opcode == Opcode::Reduce
-            ? reader.operands.front() == OpId{i}
-            : isPointwise(reader) && reader.shape.elementCount() == op.shape.elementCount();
-    if (isSameSize && places[user.index] == Place::Atom && kernelOf[user.index] < 0 &&
-        homeOf[i] == homeOf[user.index])
-      joins[i] = joins[user.index];
+    const OpId atom = joins[users[i].front().index];
+    if (std::all_of(users[i].begin(), users[i].end(), [&](OpId user) {
+          const Op &reader = graph.op(user);
+          const bool isSameSize =
+              reader.opcode == Opcode::Reduce
+                  ? reader.operands.front() == OpId{i}
+                  : isPointwise(reader) && reader.shape.elementCount() == op.shape.elementCount();
+          return isSameSize && joins[user.index] == atom && places[user.index] == Place::Atom &&
+                 kernelOf[user.index] < 0 && homeOf[i] == homeOf[user.index];
+        }))
+      joins[i] = atom;
   }
   std::vector<std::vector<OpId>> members(graph.size());
   for (uint32_t i = 0; i < graph.size(); ++i)

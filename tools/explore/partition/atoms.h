@@ -2,7 +2,7 @@
 //
 // An atom is an op with the cheap ops that it alone reads, which are never better apart:
 //
-//     m = multiply(x, y);  s = add(m, z)        one atom: m is read by s alone
+//     m = multiply(x, y);  n = negate(m);  s = add(m, n)        one atom: nobody else reads m or n
 //
 // Views that move no byte belong to no atom: whoever reads the view reads the value behind it. What
 // is computed from constants alone, and broadcasts, are part of every kernel that reads them.

@@ -14,8 +14,8 @@ constexpr size_t maxAtoms = 24, maxProducts = 1;
 
 } // namespace
 
-Columns::Columns(const Graph &graph, const AtomGraph &atoms, const PriceGroups &price)
-    : atoms(atoms), graph(graph), price(price) {
+Columns::Columns(const Graph &graph, const AtomGraph &atoms, const GroupPricing &pricing)
+    : atoms(atoms), graph(graph), pricing(pricing) {
   for (AtomId a = 0; a < atoms.size(); ++a) {
     problem.reads.push_back(atoms[a].reads);
     if (atoms[a].isRequired)
@@ -90,11 +90,18 @@ void Columns::want(AtomGroup group) {
   wanted.push_back(std::move(group));
 }
 
+double Columns::boundNs(const AtomGroup &group) {
+  auto [at, isNew] = bounds.try_emplace(group, 0);
+  if (isNew)
+    at->second = pricing.boundNs(atoms.kernelOf(group.atoms, group.results));
+  return at->second;
+}
+
 bool Columns::priceWanted() {
   std::vector<KernelGroup> groups;
   for (const AtomGroup &group : wanted)
     groups.push_back(atoms.kernelOf(group.atoms, group.results));
-  std::vector<GroupPrice> prices = price(groups);
+  std::vector<GroupPrice> prices = pricing.price(groups);
   bool isNew = false;
   for (size_t i = 0; i < wanted.size(); ++i) {
     isNew |= prices[i].refusal.empty();

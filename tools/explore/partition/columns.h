@@ -15,7 +15,7 @@ struct AtomGroup {
 
 class Columns {
 public:
-  Columns(const Graph &graph, const AtomGraph &atoms, const PriceGroups &price);
+  Columns(const Graph &graph, const AtomGraph &atoms, const GroupPricing &pricing);
 
   /// Restricts the kernels that there can be; before any is added.
   void allowOnly(std::function<bool(std::span<const AtomId>)> predicate) {
@@ -27,6 +27,8 @@ public:
   size_t add(AtomGroup group, double timeNs);
   /// Notes a group to be priced. Ignored: what is known, what can't be a kernel.
   void want(AtomGroup group);
+  /// No kernel of the group takes less, whether it is a column or not.
+  double boundNs(const AtomGroup &group);
   /// Prices what is wanted; true if there are new columns.
   bool priceWanted();
 
@@ -43,10 +45,11 @@ public:
 
 private:
   const Graph &graph;
-  const PriceGroups &price;
+  const GroupPricing &pricing;
   std::function<bool(std::span<const AtomId>)> isAllowed; ///< null: everything
   std::map<AtomGroup, size_t> known;                      ///< by group: its column
   std::map<AtomGroup, std::string> refusals;
+  std::map<AtomGroup, double> bounds;
   std::vector<AtomGroup> wanted;
   std::set<AtomGroup> isWanted;
 };
@@ -60,7 +63,8 @@ enum class Neighbourhood : uint8_t {
 void wantNeighbours(Columns &columns, std::span<const size_t> chosen, Neighbourhood which,
                     std::set<std::pair<size_t, size_t>> &seen);
 
-/// Wants all convex groups with their results where there are at most `limit`; else none.
-bool wantAll(Columns &columns, size_t limit);
+/// Wants all convex groups with their results where there are at most `limit`; else none. What
+/// can't be faster than the chosen kernels that it has atoms of is left out.
+bool wantAll(Columns &columns, std::span<const size_t> chosen, size_t limit);
 
 } // namespace tilewright

@@ -1,6 +1,7 @@
 #include "tools/explore/partition/columns.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace tilewright {
 
@@ -24,11 +25,43 @@ AtomList without(const AtomList &a, const AtomList &b) {
   return result;
 }
 
+/// Wants groups that may be faster than the chosen kernels that have some of their atoms: more than
+/// these take no kernel can save.
+class UsefulGroups {
+public:
+  UsefulGroups(Columns &columns, std::span<const size_t> chosen)
+      : columns(columns), chosenOf(columns.atoms.size()) {
+    for (size_t c : chosen)
+      for (AtomId a : columns.problem.columns[c].atoms)
+        chosenOf[a].push_back(c);
+  }
+
+  void want(AtomGroup group) {
+    if (columns.boundNs(group) < replacedNs(group.atoms))
+      columns.want(std::move(group));
+  }
+
+private:
+  double replacedNs(const AtomList &set) const {
+    std::set<size_t> replaced;
+    for (AtomId a : set)
+      replaced.insert(chosenOf[a].begin(), chosenOf[a].end());
+    double sum = 0;
+    for (size_t c : replaced)
+      sum += columns.problem.columns[c].cost;
+    return sum;
+  }
+
+  Columns &columns;
+  std::vector<std::vector<size_t>> chosenOf;
+};
+
 class Neighbours {
 public:
   Neighbours(Columns &columns, std::span<const size_t> chosen, Neighbourhood which,
              std::set<std::pair<size_t, size_t>> &seen)
-      : columns(columns), chosen(chosen), isFiner(which == Neighbourhood::Finer), seen(seen) {
+      : columns(columns), chosen(chosen), useful(columns, chosen),
+        isFiner(which == Neighbourhood::Finer), seen(seen) {
     for (size_t c : chosen) {
       const Column &column = columnOf(c);
       for (AtomId value : column.inputs)
@@ -69,7 +102,7 @@ public:
         continue;
       }
       if (readers.size() > 1)
-        wantHere(all, {});
+        wantHere(all);
       for (size_t sibling : siblings)
         if (sibling > c && !readers.count(sibling) && seen.insert({c, sibling}).second)
           merge(c, sibling);
@@ -99,13 +132,37 @@ private:
     return results;
   }
 
-  void wantHere(const AtomList &set, const AtomList &other) {
-    AtomList needed = neededOf(set, other);
-    columns.want({set, columns.resultsOf(set)});
-    columns.want({set, std::move(needed)});
+  /// The groups of a set: with all results that somebody may read, and with those that are read.
+  /// Of a set that nobody reads none.
+  std::vector<AtomGroup> groupsOf(const AtomList &set, const AtomList &other) const {
+    std::vector<AtomGroup> groups;
+    for (AtomList results : {columns.resultsOf(set), neededOf(set, other)})
+      if (!results.empty())
+        groups.push_back({set, std::move(results)});
+    return groups;
   }
 
-  void merge(size_t a, size_t b) { wantHere(unionOf(columnOf(a).atoms, columnOf(b).atoms), {}); }
+  void wantHere(const AtomList &set) {
+    for (AtomGroup &group : groupsOf(set, {}))
+      useful.want(std::move(group));
+  }
+
+  /// Two kernels that are to take less than `costNs` together.
+  void wantBoth(std::vector<AtomGroup> first, std::vector<AtomGroup> second, double costNs) {
+    auto least = [&](const std::vector<AtomGroup> &groups) {
+      double boundNs = groups.empty() ? 0 : std::numeric_limits<double>::infinity();
+      for (const AtomGroup &group : groups)
+        boundNs = std::min(boundNs, columns.boundNs(group));
+      return boundNs;
+    };
+    if (least(first) + least(second) >= costNs)
+      return;
+    for (std::vector<AtomGroup> *groups : {&first, &second})
+      for (AtomGroup &group : *groups)
+        columns.want(std::move(group));
+  }
+
+  void merge(size_t a, size_t b) { wantHere(unionOf(columnOf(a).atoms, columnOf(b).atoms)); }
 
   /// Those of `within` that something in `wanted` needs.
   AtomList neededFor(const AtomList &wanted, const AtomList &within) const {
@@ -124,53 +181,49 @@ private:
   /// What the reader needs of the producer, in the reader.
   void recompute(size_t producer, size_t reader) {
     const AtomList mine = neededFor(columnOf(reader).atoms, columnOf(producer).atoms);
-    if (std::all_of(mine.begin(), mine.end(), [&](AtomId a) { return columns.atoms[a].isCheap; }))
-      columns.want({unionOf(columnOf(reader).atoms, mine), columnOf(reader).results});
+    auto isCheap = [&](AtomId a) { return columns.atoms[a].isCheap; };
+    if (std::all_of(mine.begin(), mine.end(), isCheap))
+      useful.want({unionOf(columnOf(reader).atoms, mine), columnOf(reader).results});
     // … and what the others leave of the producer.
     for (AtomId a : mine)
-      if (columns.atoms[a].isCheap)
-        columns.want({unionOf(columnOf(reader).atoms, {a}), columnOf(reader).results});
+      if (isCheap(a))
+        useful.want({unionOf(columnOf(reader).atoms, {a}), columnOf(reader).results});
   }
 
   /// An atom at the border changes sides.
   void handOn(size_t producer, size_t reader) {
     const AtomList from = columnOf(producer).atoms, to = columnOf(reader).atoms;
+    const double costNs = columnOf(producer).cost + columnOf(reader).cost;
     if (from.size() > 1)
-      for (AtomId a : columnOf(producer).results) {
-        const AtomList rest = without(from, {a});
-        wantHere(unionOf(to, {a}), {});
-        wantHere(rest, {a});
-      }
+      for (AtomId a : AtomList(columnOf(producer).results))
+        wantBoth(groupsOf(unionOf(to, {a}), {}), groupsOf(without(from, {a}), {a}), costNs);
     if (to.size() > 1)
       for (AtomId a : to) {
         const AtomList &reads = columns.atoms[a].reads;
         if (std::none_of(reads.begin(), reads.end(), [&](AtomId r) { return contains(from, r); }))
           continue;
         const AtomList rest = without(to, {a});
-        wantHere(unionOf(from, {a}), rest);
-        wantHere(rest, {});
+        wantBoth(groupsOf(unionOf(from, {a}), rest), groupsOf(rest, {}), costNs);
       }
   }
 
-  /// Before and after each atom.
+  /// Before and after each atom, and without it.
   void split(const Column &column) {
     if (column.atoms.size() < 2)
       return;
     for (AtomId a : column.atoms) {
       const AtomList upper = unionOf(neededFor({a}, column.atoms), {a});
       const AtomList lower = without(column.atoms, upper);
-      columns.want({{a}, columns.resultsOf(AtomList{a})});
-      if (lower.empty())
-        continue;
-      wantHere(upper, lower);
-      wantHere(lower, {});
-      const AtomList rest = without(column.atoms, {a});
-      wantHere(rest, {a});
+      if (!lower.empty())
+        wantBoth(groupsOf(upper, lower), groupsOf(lower, {}), column.cost);
+      wantBoth({{{a}, columns.resultsOf(AtomList{a})}}, groupsOf(without(column.atoms, {a}), {a}),
+               column.cost);
     }
   }
 
   Columns &columns;
   std::span<const size_t> chosen;
+  UsefulGroups useful;
   const bool isFiner;
   std::set<std::pair<size_t, size_t>> &seen;
   std::map<AtomId, std::vector<size_t>> readersOf, makersOf;
@@ -183,8 +236,9 @@ void wantNeighbours(Columns &columns, std::span<const size_t> chosen, Neighbourh
   Neighbours(columns, chosen, which, seen).run();
 }
 
-bool wantAll(Columns &columns, size_t limit) {
+bool wantAll(Columns &columns, std::span<const size_t> chosen, size_t limit) {
   const AtomGraph &atoms = columns.atoms;
+  UsefulGroups useful(columns, chosen);
   std::set<AtomList> sets;
   std::vector<AtomList> work;
   auto reach = [&](AtomList set) {
@@ -211,7 +265,9 @@ bool wantAll(Columns &columns, size_t limit) {
   }
   for (const AtomList &set : sets) {
     const AtomList all = columns.resultsOf(set);
-    columns.want({set, all});
+    if (all.empty())
+      continue; // dead
+    useful.want({set, all});
     // Without those that others would have to compute again.
     AtomList least;
     for (AtomId a : all) {
@@ -220,7 +276,8 @@ bool wantAll(Columns &columns, size_t limit) {
                                               [&](AtomId reader) { return contains(set, reader); }))
         least.push_back(a);
     }
-    columns.want({set, least});
+    if (!least.empty())
+      useful.want({set, std::move(least)});
   }
   return true;
 }

@@ -17,8 +17,8 @@ AtomGroup groupOf(const Column &column) { return {column.atoms, column.results};
 class Partitioner {
 public:
   Partitioner(const Graph &graph, const AtomGraph &atoms, std::span<const GivenKernel> given,
-              const PriceGroups &price)
-      : graph(graph), atoms(atoms), given(given), columns(graph, atoms, price) {}
+              const GroupPricing &pricing)
+      : graph(graph), atoms(atoms), given(given), columns(graph, atoms, pricing) {}
 
   llvm::Expected<Partition> run(const ForcedFusions &forced) {
     if (llvm::Error error = force(forced))
@@ -28,7 +28,7 @@ public:
     if (forced.isAny())
       if (llvm::Error error = startForced())
         return error;
-    if (atoms.size() <= maxAtomsOfAll && wantAll(columns, maxConvexGroups))
+    if (atoms.size() <= maxAtomsOfAll && wantAll(columns, choice.columns, maxConvexGroups))
       columns.priceWanted();
     choice = improveChoice(columns.problem, std::move(choice));
     // Kernels on the way to larger ones are not worth splitting.
@@ -36,6 +36,10 @@ public:
       if (!search(Neighbourhood::Larger, seen) && !search(Neighbourhood::Finer, seenFiner))
         break;
     prove();
+    std::optional<std::vector<size_t>> order = runningOrder(columns.problem, choice.columns);
+    if (!order)
+      return makeError(DiagClass::Internal, "the chosen kernels can't run one after the other");
+    choice.columns = std::move(*order);
     return result();
   }
 
@@ -200,8 +204,7 @@ private:
     partition.boundNs = choice.bound;
     partition.isOptimal = choice.isOptimal;
     partition.columns = columns.problem.columns.size();
-    std::optional<std::vector<size_t>> order = runningOrder(columns.problem, choice.columns);
-    for (size_t c : order ? *order : choice.columns) {
+    for (size_t c : choice.columns) {
       const Column &column = columns.problem.columns[c];
       const auto known = givenOf.find(c);
       if (known == givenOf.end() && atoms[column.atoms.front()].isFixed)
@@ -346,8 +349,8 @@ private:
 
 llvm::Expected<Partition> partitionGraph(const Graph &graph, const AtomGraph &atoms,
                                          std::span<const GivenKernel> given,
-                                         const PriceGroups &price, const ForcedFusions &forced) {
-  return Partitioner(graph, atoms, given, price).run(forced);
+                                         const GroupPricing &pricing, const ForcedFusions &forced) {
+  return Partitioner(graph, atoms, given, pricing).run(forced);
 }
 
 } // namespace tilewright

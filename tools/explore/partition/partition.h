@@ -64,14 +64,19 @@ struct ForcedFusions {
   bool isAny() const { return !fused.empty() || !split.empty(); }
 };
 
-/// Prices groups, as many at once as are given; in their order.
-using PriceGroups = std::function<std::vector<GroupPrice>(const std::vector<KernelGroup> &groups)>;
+/// What is known about groups.
+struct GroupPricing {
+  /// The prices of groups, as many at once as are given; in their order.
+  std::function<std::vector<GroupPrice>(const std::vector<KernelGroup> &groups)> price;
+  /// No kernel of the group takes less. Quick.
+  std::function<double(const KernelGroup &group)> boundNs;
+};
 
 /// The first of the given kernels are those of the greedy grouping, one each. Errors: BadInput
 /// where what is forced contradicts the graph or itself, Unsupported where it has no price.
 llvm::Expected<Partition> partitionGraph(const Graph &graph, const AtomGraph &atoms,
                                          std::span<const GivenKernel> given,
-                                         const PriceGroups &price,
+                                         const GroupPricing &pricing,
                                          const ForcedFusions &forced = {});
 
 } // namespace tilewright

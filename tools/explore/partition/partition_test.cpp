@@ -1,9 +1,15 @@
 // Partitions of small graphs: what is joined, split, computed again or forced.
+#include "analysis/import/import_file.h"
 #include "tools/explore/partition/structure_key.h"
+#include "tools/explore/prepared_model.h"
 #include "tools/explore/testing/explore.h"
+#include "tools/explore/testing/missing_values.h"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <random>
 #include <set>
 
 using namespace tilewright;
@@ -57,7 +63,89 @@ ENTRY e {
   ROOT f = f32[1024,1024] multiply(e1, a)
 })";
 
+/// Ops of squares: pointwise, transposed, reduced and spread again, multiplied. All that nobody
+/// reads is a result.
+std::string randomSquares(unsigned seed, size_t count) {
+  std::mt19937 random(seed);
+  const char *const square = "f32[256,256]";
+  std::string text = "HloModule m\nadd {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+                     "  ROOT s = f32[] add(x, y)\n}\nENTRY e {\n  zero = f32[] constant(0)\n";
+  std::vector<std::string> values, unread;
+  for (const char *name : {"p0", "p1"}) {
+    text += fmt::format("  {} = {} parameter({})\n", name, square, values.size());
+    values.push_back(name);
+  }
+  auto read = [&] {
+    const std::string name =
+        values[values.size() - 1 - random() % std::min<size_t>(values.size(), 5)];
+    std::erase(unread, name);
+    return name;
+  };
+  for (size_t i = 0; i < count; ++i) {
+    const std::string name = fmt::format("v{}", i), a = read(), b = read();
+    switch (random() % 8) {
+    case 0:
+      text += fmt::format("  {} = {} transpose({}), dimensions={{1,0}}\n", name, square, a);
+      break;
+    case 1:
+      text += fmt::format("  {0}r = f32[256] reduce({2}, zero), dimensions={{1}}, to_apply=add\n"
+                          "  {0} = {1} broadcast({0}r), dimensions={{0}}\n",
+                          name, square, a);
+      break;
+    case 2:
+      text += fmt::format("  {} = {} dot({}, {}), lhs_contracting_dims={{1}}, "
+                          "rhs_contracting_dims={{0}}\n",
+                          name, square, a, b);
+      break;
+    case 3:
+      text += fmt::format("  {} = {} exponential({})\n", name, square, a);
+      break;
+    default:
+      text += fmt::format("  {} = {} add({}, {})\n", name, square, a, b);
+    }
+    values.push_back(name);
+    unread.push_back(name);
+  }
+  std::vector<std::string> shapes(unread.size(), square);
+  return text + fmt::format("  ROOT t = ({}) tuple({})\n}}\n", fmt::join(shapes, ", "),
+                            fmt::join(unread, ", "));
+}
+
+/// What is missing when the kernels run, in a line each.
+std::string missingValues(const Module &module, const ExploredModel &model) {
+  llvm::Expected<PreparedModel> prepared = prepareModel(module);
+  if (!prepared)
+    return takeDiag(prepared.takeError()).str();
+  return fmt::format("{}", fmt::join(MissingValues(prepared->module->entry(), model).lines, "\n"));
+}
+
 } // namespace
+
+TEST(Partition, WhatAKernelReadsWasStored) {
+  size_t better = 0;
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    const std::string text = randomSquares(seed, 6 + 2 * seed);
+    const Module module = parseVerified(text);
+    const ExploredModel model = partitioned(module);
+    EXPECT_EQ(missingValues(module, model), "") << text;
+    EXPECT_LE(model.totalTimeNs, model.greedyNs) << text;
+    EXPECT_TRUE(model.isComplete()) << text;
+    better += model.totalTimeNs < model.greedyNs;
+  }
+  EXPECT_GT(better, 2u); // or nothing was chosen
+}
+
+// Chains that were refused as one kernel once counted as kernels that take no time.
+TEST(Partition, WhatKernelsOfNetworksReadWasStored) {
+  for (const char *name : {"mlp_mixer_b16", "vit_b16_embed", "dlrm", "resnet50_bottleneck"}) {
+    auto module = importFile(fmt::format("datasets/models/{}.hlo.txt", name));
+    ASSERT_TRUE(bool(module)) << name;
+    const ExploredModel model = partitioned(*module);
+    EXPECT_EQ(missingValues(*module, model), "") << name;
+    EXPECT_LE(model.totalTimeNs, model.greedyNs) << name;
+    EXPECT_GE(model.totalTimeNs, model.lowerBoundNs) << name;
+  }
+}
 
 // The convert, which two reductions read, is computed in both, or all are one kernel: its f32 copy
 // is never written.
