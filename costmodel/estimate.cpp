@@ -2,6 +2,7 @@
 
 #include "analysis/indexing/op_cost.h"
 #include "analysis/program/pass/resources.h"
+#include "costmodel/formula.h"
 #include "costmodel/price.h"
 #include "costmodel/resources.h"
 #include "costmodel/spread_kind.h"
@@ -70,7 +71,7 @@ std::string occupancyLimiter(const Features &f) {
 EstimateResources resourcesOf(const Features &f, const DeviceLimits &limits) {
   EstimateResources r;
   r.registers = f.registers;
-  r.spilledRegisters = std::max(0.0, f.rawRegisters - double(limits.registersPerThread));
+  r.spilledRegisters = formula::spilledRegisters<double>(f, limits);
   r.sharedBytes = f.sharedPerCta;
   r.warps = f.residentWarps;
   r.ctasPerSm = f.occupancy;

@@ -91,6 +91,7 @@ private:
   int rowParameter = -1, columnParameter = -1;
   bool neighboursByRow = false, misaligned = false;
   double misalignedFactor = 1;
+  bool idleThreads = plan.compiler == Compiler::Own;
   Q copies = 0;
   Q flopsInLoop = 0, flopsOutside = 0; ///< issued by a CTA: of an iteration, and once
   Q loadsWithData = 0;                 ///< of loadsPerThread, those that bring something

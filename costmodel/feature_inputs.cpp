@@ -167,7 +167,8 @@ template <class Q> bool FeatureExtractor<Q>::isDotInput(const InstanceView &v) c
 template <class Q> Q FeatureExtractor<Q>::piecesOf(const InstanceView &v) const {
   if (v.isOneRow() && !isDotInput(v))
     return 0;
-  const Q pieces = sectorBytes / larger(segmentOf(v), Q(1));
+  // What neighbours read of a sector they find in L2.
+  const Q pieces = sectorBytes / larger(segmentOf(v), Q(sectorBytes));
   bool later = isDotInput(v) && !v.loops.empty() && movesAlongRows(v);
   return pieces * pieces * (later ? 2.0 : 1.0);
 }
@@ -273,17 +274,23 @@ template <class Q> void FeatureExtractor<Q>::addDirectInput(const InstanceView &
     perThread = smaller(vector * width / vectorBytes, Q(1));
     registers.broadcastElements = larger(registers.broadcastElements, bodyPerThread);
   } else {
-    bytes = v.bytes * v.valid * larger(threads / larger(v.elements, Q(1)), Q(1));
+    // Threads beyond the tile load what others do, or nothing.
+    const Q copies = larger(threads / larger(v.elements, Q(1)), Q(1));
+    bytes = v.bytes * v.valid * (idleThreads ? Q(1) : copies);
     Q lines = a.rowsPerAccess * ceilOf(a.pieceBytes / lineBytes);
     if (v.minorStride() > 1) // a warp's elements share lines
       lines = smaller(lines, Q(std::max(1.0, 32.0 * double(v.minorStride()) * width / lineBytes)));
-    f.tags += larger(times, Q(0)) * f.warps * a.perThread * lines * v.valid;
+    f.tags += larger(times, Q(0)) * f.warps * a.perThread * lines * v.valid /
+              (idleThreads ? copies : Q(1));
     const Q words = larger(v.elements / threads, Q(1)) * width / 4.0;
     registers.loadedWords += words;
     registers.packed = registers.packed || width < 4;
     registers.wordRegisters += words * (width < 4 ? registersOfPacked : registersOfWord);
   }
-  bytes *= strideSpread(v, sectorBytes);
+  Q spread = strideSpread(v, sectorBytes);
+  if (!v.isOneRow()) // whole sectors arrive
+    spread = larger(spread, sectorBytes / (v.contiguousElements() * width));
+  bytes *= spread;
   if (!v.isOneRow())
     f.readSegment = smaller(f.readSegment, segmentOf(v));
   registers.tables = registers.tables || !v.isOneRow();

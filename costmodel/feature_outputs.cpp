@@ -84,8 +84,10 @@ template <class Q> void FeatureExtractor<Q>::noteSegment(const InstanceView &v, 
     return;
   const Q run = v.contiguousElements() * width;
   f.writeSegment = smaller(f.writeSegment, !f.matrix ? run : smaller(run, Q(lineBytes)));
-  if (run < sectorBytes && !f.matrix)
+  if (run < sectorBytes && !f.matrix) {
     f.partialSectors += v.elements * width / run * v.valid;
+    f.partialBytes += v.elements * width * v.valid;
+  }
 }
 
 /// The result's fastest dim is not the fastest one of what is read: the tile is transposed in

@@ -60,6 +60,7 @@ template <class Q> void FeatureExtractor<Q>::addDots() {
     DotWork<Q> w = dotWork(d.shape, instruction, f.warps, device);
     const Q times = larger(view.perIteration(v), view.isOutside(v) ? 1.0 / f.iterations : Q(0));
     f.wgmmaClocks += times * w.wgmmaClocks;
+    f.lastWgmmaClocks = f.serial ? times * w.wgmmaClocks : Q(0);
     f.mmaSyncClocks += times * w.mmaSyncClocks;
     f.fmaClocks += times * w.fmaClocks;
     f.mmaSteps += times * w.steps;
@@ -161,6 +162,7 @@ llvm::Error takeOwnResources(const KernelPlan &plan, const PlanNumbers<Q> &numbe
   features.sharedPerCta = *shared;
   features.rawRegisters = *registers;
   features.residentWarps = *threads / 32.0;
+  features.fed = features.serial && instruction == Instruction::Wgmma;
   return llvm::Error::success();
 }
 

@@ -22,6 +22,7 @@ struct FeatureKind {
   bool pipelined = false;   ///< the loop copies to shared memory ahead of use
   bool looped = false;      ///< more than one iteration
   bool serial = false;      ///< the loop body is a chain through several pipes (two dots)
+  bool fed = false;         ///< a chain by wgmma, for which a producer's warps copy
   bool mmaSync = false;     ///< mma.sync blocks the warps that issue it
   bool tensorFlops = false; ///< useful FLOPs run on tensor cores
   DType flopType = DType::F32;
@@ -44,6 +45,7 @@ template <class Q> struct FeatureNumbers {
 
   // Arithmetic.
   Q wgmmaClocks = 0, mmaSyncClocks = 0; ///< tensor pipe at its data-sheet rate
+  Q lastWgmmaClocks = 0;                ///< those of wgmmaClocks that are the last dot's of a chain
   Q fmaClocks = 0;
   Q mmaSteps = 0;           ///< 32-byte steps along k (mma.sync)
   Q mmaInstructions = 0;    ///< mma and ldmatrix instructions, all warps
@@ -74,13 +76,15 @@ template <class Q> struct FeatureNumbers {
   /// bytes that it reads beyond the mean, which is in outsideLoadBytes.
   Q lastRoundTrips = 0, lastLoadBytes = 0;
   Q counterAtomics = 0; ///< additions to counters in memory, by all threads of a CTA
-  Q partialSectors = 0; ///< partially written 32-byte sectors
+  Q partialSectors = 0; ///< writes of a part of a 32-byte sector
+  Q partialBytes = 0;   ///< written by those
 
   // The whole kernel.
   Q readBytes = 0, writeBytes = 0; ///< compulsory DRAM traffic
   Q dirtyAtStart = 1; ///< 1: L2 starts full of lines that a flush wrote; 0: nothing dirty
   Q cachedBytes = 0;  ///< read from L2 or left there, with no DRAM traffic (warm caches)
   Q writtenBack = 0;  ///< those of writeBytes that certainly reach DRAM (warm caches)
+  Q codeInL2 = 0;     ///< 1: so are the kernel's instructions and parameters (warm caches)
   /// Contiguous bytes of a tile row (coalescing); large where tiles are contiguous in memory.
   Q readSegment = 1e4, writeSegment = 1e4;
   /// Mean of (32 / contiguous bytes)² over all reads; twice that where later iterations read the

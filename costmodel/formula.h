@@ -87,16 +87,37 @@ constexpr double operandShare = 0.8, writeGatherShare = 0.16;
 /// which on nothing (reads of 32, 40 and 48 MiB again and again, of 50 MB: 5.9, 11.8 and 17.2 us;
 /// DRAM alone would take 11.2, 14 and 16.8).
 constexpr double residentShare = 0.7, thrashShare = 0.95;
+/// What a partially written sector costs in units of `partial_sector`: a share for each piece of it
+/// that arrives on its own, the rest for the sector that DRAM reads and writes; and up to so much
+/// more, where the sectors that CTAs in flight have open outgrow their share of L2. From 92 writes
+/// of 2 to 16 bytes at strides, of 1 to 32 warps, whose tiles finish sectors or don't.
+constexpr double pieceShare = 0.4, sectorShare = 1.2, openSectorPenalty = 0.55, openShare = 0.8;
 /// Clocks per instruction of a lone warp with hardly any dependent instructions: sums over the
 /// steps of a loop have an accumulator for each element.
 constexpr double independentClocks = 2;
 /// What a kernel without dots spills it reads again in each of its passes (a maximum, a sum, the
 /// result), where a loop of dots reads it once an iteration.
 constexpr double spilledPasses = 2;
+/// Share of the start of a CTA that waits for instructions and parameters from DRAM: kernels of
+/// about one CTA an SM take 1.0 us where L2 has both, 1.4 where it was flushed.
+constexpr double coldStartShare = 0.5;
+/// Warps that issue a wgmma together.
+constexpr double warpsOfGroup = 4;
+/// As `serial_overlap`, where warpgroups have a producer: 32 attentions of 2 shapes by plans of 4
+/// to 12 warps are 6.0 % off; 7.7 and 8.7 % with the value that the other shape would choose.
+constexpr double fedOverlap = 5;
 /// f32 FMA pipes reach this share of their peak in a well-fed inner loop.
 constexpr double fmaRate = 0.85;
 /// Exponent of the p-norm over kernel-wide limits, which overlap almost fully.
 constexpr double kernelExponent = 8;
+
+/// Registers of a thread beyond those that it has. The estimate of a serial loop (attention) is of
+/// what its values would take side by side, which a compiler that has fewer doesn't keep: there
+/// only those beyond the hardware's limit count.
+template <class Q> Q spilledRegisters(const FeaturesOf<Q> &f, const DeviceLimits &limits) {
+  const Q has = f.matrix && f.serial ? Q(double(limits.registersPerThread)) : f.registers;
+  return larger(Q(0.0), f.rawRegisters - has);
+}
 
 /// CTAs whose requests meet on the memory side. L2 and DRAM serve a number of streams that is a
 /// property of the chip (Device::memoryStreams), each with as many CTAs as one SM holds. The memory
@@ -143,7 +164,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   using T = std::decay_t<decltype(Q() * P())>;
   const double clock = d.smClock, sms = d.smCount, lanes = 32;
   const Q W = f.warps, G = f.ctas, I = f.iterations;
-  const P rho = f.serial ? p.serialOverlap : p.overlap;
+  const P rho = f.fed ? P(fedOverlap) : f.serial ? p.serialOverlap : p.overlap;
   const P waveRho = f.mmaSync && !f.serial ? p.syncOverlap : rho;
   const Q none(0.0), one(1.0);
   KernelTime<T> t;
@@ -154,8 +175,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   const T fma = T(f.fmaClocks / (fmaRate * clock));
   const T relayout = f.relayoutClocks / clock / p.relayoutRate;
   const T scatter = f.scatterClocks / clock / p.relayoutRate;
-  const Q spilled = f.matrix ? larger(none, f.rawRegisters - double(d.limits.registersPerThread))
-                             : spilledPasses * larger(none, f.rawRegisters - f.registers);
+  const Q spilled = (f.matrix ? 1.0 : spilledPasses) * spilledRegisters<Q>(f, d.limits);
   const T spills = spilled * W / d.schedulersPerSm * p.spill;
   const T shared = f.sharedBytes / sharedPerNs / p.sharedRate + relayout + scatter + spills;
   const T instructions = (f.matrix ? W : none) * p.loopInstructions +
@@ -187,9 +207,15 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
 
   // The critical path of one CTA.
   const T steps = select(f.mmaSyncClocks > 0.0, f.mmaSteps, none) * p.mmaStep;
+  // Warpgroups that a producer feeds wait for it, not for each other: each has a chain of its own
+  // rows, in which the last product of one step runs beside the scalars of the next.
+  const Q chains = f.fed ? W / warpsOfGroup : one;
+  const T last = f.fed ? T(f.lastWgmmaClocks / p.wgmmaRate / clock) : T(0.0);
+  const T scalars = fma + (f.serial ? larger(issue, sfu) : T(0.0));
   const T dependent =
-      spills + steps + relayout + f.relayoutRoundTrips * (p.stageMiss + 2.0 * p.iteration) +
-      f.serialGroups * p.wgmmaDrain + tensor + fma + (f.serial ? larger(issue, sfu) : T(0.0));
+      (spills + steps + relayout + f.relayoutRoundTrips * (p.stageMiss + 2.0 * p.iteration) +
+       f.serialGroups * p.wgmmaDrain + tensor - last + larger(last, scalars)) /
+      chains;
   // A wgmma, or a warp ahead of the others in a long chain, keeps running while the next loads are
   // issued; their buffer becomes free after a part of it.
   const T released = f.serial ? dependent * p.tensorWait
@@ -198,6 +224,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   // What L2 holds from the start (warm caches) is a shorter way off.
   const Q found = f.cachedBytes / larger(f.cachedBytes + f.readBytes + f.writtenBack, one);
   const T directLoad = p.directLoad * (1.0 - found * (1.0 - d.l2Latency / d.dramLatency));
+  const T ctaStart = p.ctaStart * (1.0 - coldStartShare * f.codeInL2);
   // A loop of direct loads.
   T directMemory(0.0), directChain(0.0);
   if (!f.pipelined) {
@@ -230,7 +257,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
   // DRAM.
   const Q moved = read + f.writeBytes + f.workspaceBytes;
   const Q readShare = select(moved > 0.0, read / larger(moved, Q(1e-9)), one);
-  const Q writePieces = 32.0 / larger(f.writeSegment, one);
+  const Q writePieces = 32.0 / larger(f.writeSegment, Q(32.0)); // L2 gathers the pieces of a sector
   // A fixed cost for each partial sector that is written.
   const Q pieces = f.readPieces * readShare + writePieces * (1.0 - readShare);
   const T penalty = 1.0 + pieces * p.segmentPenalty;
@@ -264,7 +291,7 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
                : norm<T>(pipes, directChain, rho);
   };
   auto alone = [&](const Q &iterations, const T &step) -> T {
-    return p.ctaStart + larger(iterations, Q(1e-6)) * step + epilogue + ownTurn;
+    return ctaStart + larger(iterations, Q(1e-6)) * step + epilogue + ownTurn;
   };
   auto wave = [&](const Q &residents, const Q &iterations, const T &solo) -> T {
     return norm<T>(residents * (iterations * pipes + output), solo, waveRho);
@@ -304,13 +331,15 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
 
   // Fill and drain are never hidden behind streaming; half of the last CTAs' stores is, since those
   // CTAs do not end together.
-  t.fillDrain = smaller<T>(p.ctaStart + (f.pipelined ? T(p.stageMiss) : directMemory) + epilogue -
-                               0.5 * output,
-                           t.smSide * 0.999);
+  t.fillDrain =
+      smaller<T>(ctaStart + (f.pipelined ? T(p.stageMiss) : directMemory) + epilogue - 0.5 * output,
+                 t.smSide * 0.999);
   t.launch = T(p.launch);
   t.dispatch = T(G * d.ctaDispatch);
-  t.partialSectors = G * f.partialSectors * f.writeBytes /
-                     (f.writeBytes + writeGatherShare * d.l2Bytes) * p.partialSector;
+  const Q open = inFlightCtas * f.partialBytes;
+  t.partialSectors = G * (pieceShare * f.partialSectors + sectorShare / 32.0 * f.partialBytes) *
+                     (1.0 + openSectorPenalty * open / (open + openShare * d.l2Bytes)) *
+                     f.writeBytes / (f.writeBytes + writeGatherShare * d.l2Bytes) * p.partialSector;
   t.atomics = G * (f.atomicsPerThread * lanes * W + f.counterAtomics) * p.atomicInterval;
   t.total = t.launch + t.fillDrain +
             norm<T>({t.dirtyLines + norm<T>(t.smSide - t.fillDrain, stream, p.kernelOverlap),

@@ -29,6 +29,7 @@ template <class Q> void applyCache(FeaturesOf<Q> &f, const Device &device, Cache
     f.cachedBytes = kept * (f.readBytes + f.writeBytes);
     f.writtenBack = (1.0 - kept) * f.writeBytes;
     f.readBytes = (1.0 - kept) * f.readBytes;
+    f.codeInL2 = kept;
   }
 }
 template <class Q>
@@ -43,7 +44,7 @@ template <class Q> class InCache {
 public:
   InCache(FeaturesOf<Q> &features, const Device &device, CacheState cache)
       : f(features), dirtyAtStart(f.dirtyAtStart), cachedBytes(f.cachedBytes),
-        writtenBack(f.writtenBack), readBytes(f.readBytes) {
+        writtenBack(f.writtenBack), readBytes(f.readBytes), codeInL2(f.codeInL2) {
     applyCache(f, device, cache);
   }
   InCache(const InCache &) = delete;
@@ -52,11 +53,12 @@ public:
     f.cachedBytes = cachedBytes;
     f.writtenBack = writtenBack;
     f.readBytes = readBytes;
+    f.codeInL2 = codeInL2;
   }
 
 private:
   FeaturesOf<Q> &f;
-  const Q dirtyAtStart, cachedBytes, writtenBack, readBytes;
+  const Q dirtyAtStart, cachedBytes, writtenBack, readBytes, codeInL2;
 };
 
 /// `f`: the result of underCache(), for a kernel that is not empty.

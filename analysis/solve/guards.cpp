@@ -54,8 +54,8 @@ void Guards::visitReads(const Program &program, RegisterId reader, std::span<con
     auto key = [&](RegisterId id) {
       return std::make_tuple(box[id].mayBeUnknown, std::popcount(program[id].parameters), id);
     };
-    const auto [first, second] = key(reg.b) < key(reg.a) ? std::pair(reg.b, reg.a)
-                                                         : std::pair(reg.a, reg.b);
+    const auto [first, second] =
+        key(reg.b) < key(reg.a) ? std::pair(reg.b, reg.a) : std::pair(reg.a, reg.b);
     read(first, mine);
     read(second, box[first].mayBeUnknown ? mine : guard(first, reg.op == Code::Or, mine));
     return;

@@ -1,9 +1,9 @@
 // Which operations of a program may be left out at a point (internal to analysis/solve).
 //
 // What a kernel needs is `select(when, …)` over its variants, and what they demand `when = 0 or …`:
-// at a point one of dozens counts. A register that is only read by the branch that a select does not
-// take, or beside a truth that decides an `or` or `and` alone, need not be computed. Such a register
-// has a *guard*: a condition, and the guard of what reads it.
+// at a point one of dozens counts. A register that is only read by the branch that a select does
+// not take, or beside a truth that decides an `or` or `and` alone, need not be computed. Such a
+// register has a *guard*: a condition, and the guard of what reads it.
 //
 //   select(w, a · a + 1, b)     a · a + 1 and a · a are only read where w is not 0
 //
