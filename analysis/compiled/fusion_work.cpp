@@ -25,15 +25,19 @@ std::vector<OpId> bodyResults(const Graph &body) {
   return root.opcode == Opcode::Tuple ? root.operands : std::vector<OpId>{body.root()};
 }
 
+namespace {
+
+bool isViewOrConversion(const Op &op) {
+  return op.opcode == Opcode::Bitcast || op.opcode == Opcode::Reshape ||
+         op.opcode == Opcode::Convert || op.opcode == Opcode::Copy;
+}
+
+} // namespace
+
 OpId behindConversions(const Graph &body, OpId id) {
-  for (;;) {
-    const Op &op = body[id];
-    const bool isView = op.opcode == Opcode::Bitcast || op.opcode == Opcode::Reshape ||
-                        op.opcode == Opcode::Convert || op.opcode == Opcode::Copy;
-    if (!isView || op.operands.empty())
-      return id;
-    id = op.operands[0];
-  }
+  while (isViewOrConversion(body[id]) && !body[id].operands.empty())
+    id = body[id].operands[0];
+  return id;
 }
 
 namespace {
@@ -100,12 +104,36 @@ private:
 
   void seed(OpId id, double elements) { evaluations[id.index][{}] = elements; }
 
+  /// Is a dynamic-update-slice of an operand's buffer that nothing else in the fusion reads, but
+  /// the window that is written? The emitter writes the whole result of others.
+  bool isWrittenInPlace(const Op &update) const {
+    if (update.opcode != Opcode::DynamicUpdateSlice)
+      return false;
+    const OpId buffer = behindConversions(body, update.operands[0]);
+    if (body[buffer].opcode != Opcode::Parameter)
+      return false;
+    auto isSameWindow = [&](const Op &reader) {
+      return reader.opcode == Opcode::DynamicSlice &&
+             reader.operands.size() + 1 == update.operands.size() &&
+             std::equal(reader.operands.begin() + 1, reader.operands.end(),
+                        update.operands.begin() + 2);
+    };
+    for (const Op &reader : body.all()) {
+      const bool isView = !reader.operands.empty() && isViewOrConversion(reader);
+      for (size_t i = 0; i < reader.operands.size() && !isView; ++i)
+        if (behindConversions(body, reader.operands[i]) == buffer &&
+            !(i == 0 && (&reader == &update || isSameWindow(reader))))
+          return false;
+    }
+    return true;
+  }
+
   /// Updates that are written into their operand's buffer touch what they update alone.
   void addResult(OpId result) {
     const OpId hero = behindConversions(body, result);
     const Op &op = body[hero];
     FusionResult made;
-    if (op.opcode != Opcode::DynamicUpdateSlice && op.opcode != Opcode::Scatter) {
+    if (op.opcode != Opcode::Scatter && !isWrittenInPlace(op)) {
       const double elements = count(result);
       work.results.push_back({bytesOf(body[result].shape), elements, {}});
       needed[result.index] = elements;

@@ -7,13 +7,6 @@
 
 namespace tilewright {
 
-namespace {
-
-/// Gains below this share of the time are not listed.
-constexpr double leastShare = 0.01;
-
-} // namespace
-
 std::vector<Lever> levers(const Features &features, const CacheTraffic &traffic,
                           const Device &device, const Parameters &parameters,
                           const SequenceParameters &sequence, double leastAluOps) {
@@ -25,8 +18,8 @@ std::vector<Lever> levers(const Features &features, const CacheTraffic &traffic,
     Device on = device;
     move(moved, state, on);
     const double gain = now - timeInSequence(moved, state, on, parameters, sequence).timeNs;
-    if (std::isfinite(gain) && gain >= leastShare * now)
-      found.push_back({std::move(what), gain});
+    if (std::isfinite(gain) && gain >= leastLeverShare * now)
+      found.push_back({std::move(what), gain, {}});
   };
   tryIt("inputs that L2 still has",
         [](Features &, CacheTraffic &state, Device &) { state.missedBytes = 0; });

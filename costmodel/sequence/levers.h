@@ -12,7 +12,11 @@ namespace tilewright {
 struct Lever {
   std::string what; ///< "half the registers"
   double gainNs = 0;
+  std::string because; ///< what stands in its way, where that is known
 };
+
+/// Gains below this share of a kernel's time are not listed.
+inline constexpr double leastLeverShare = 0.01;
 
 /// Those that gain at least a hundredth of the time, the largest first. `leastAluOps`: of a CTA, if
 /// each value were computed once; 0: not known.

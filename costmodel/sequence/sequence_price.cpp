@@ -13,6 +13,15 @@ double keptBytes(const CacheTraffic &traffic) {
                            traffic.writtenBackBytes);
 }
 
+/// What memory takes of a kernel that does nothing else.
+double memoryNs(const CacheTraffic &traffic, const Parameters &p) {
+  return (traffic.missedBytes + traffic.writtenBackBytes) / p.dramBandwidth +
+         keptBytes(traffic) / p.l2Stream;
+}
+
+/// Of the time of a library's kernel that nothing is moved in: launch, first stages, last stores.
+constexpr double libraryStartNs = 1400;
+
 } // namespace
 
 SequencedTime timeInSequence(Features f, const CacheTraffic &traffic, const Device &device,
@@ -44,12 +53,24 @@ SequencedTime timeInSequence(Features f, const CacheTraffic &traffic, const Devi
   return {priced.timeNs, isShort ? "launch" : most->first};
 }
 
-SequencedTime timeInSequence(double smNs, double startNs, const CacheTraffic &traffic,
-                             const Device &device, const Parameters &p) {
-  const double side = std::max(1e-3, smNs - startNs);
-  const double dram = (traffic.missedBytes + traffic.writtenBackBytes) / p.dramBandwidth +
-                      keptBytes(traffic) / p.l2Stream;
-  return {startNs + formula::norm(side, dram, p.kernelOverlap), side > dram ? "tensor" : "DRAM"};
+SequencedTime libraryInSequence(double smNs, const CacheTraffic &traffic, const Parameters &p,
+                                const SequenceParameters &sequence) {
+  const double startNs = libraryStartNs - sequence.warmStartNs;
+  const double side = std::max(1e-3, smNs - libraryStartNs);
+  const double moved = memoryNs(traffic, p);
+  return {startNs + formula::norm(side, moved, p.kernelOverlap), side > moved ? "tensor" : "DRAM"};
+}
+
+SequencedTime passesInSequence(double kernels, double bytes, double leastNs,
+                               const CacheTraffic &traffic, const Parameters &p,
+                               const SequenceParameters &sequence) {
+  const double launches = kernels * std::max(0.0, p.launch - sequence.warmStartNs);
+  const double once = traffic.readBytes + traffic.writtenBytes;
+  const double moved = memoryNs(traffic, p) * (once > 0 ? std::max(1.0, bytes / once) : 1);
+  const bool isMoving = launches + moved >= leastNs;
+  return {std::max(launches + moved, leastNs), !isMoving          ? "arithmetic"
+                                               : launches > moved ? "launch"
+                                                                  : "DRAM"};
 }
 
 double copyTime(const CacheTraffic &traffic, const Parameters &p) {

@@ -29,9 +29,16 @@ struct SequencedTime {
 SequencedTime timeInSequence(Features features, const CacheTraffic &traffic, const Device &device,
                              const Parameters &parameters, const SequenceParameters &sequence = {});
 
-/// Of a kernel whose SM side takes `smNs`, `startNs` of it before and after anything is moved.
-SequencedTime timeInSequence(double smNs, double startNs, const CacheTraffic &traffic,
-                             const Device &device, const Parameters &parameters);
+/// Of a library's product, whose SM side takes `smNs` after a flush (library_product.h).
+SequencedTime libraryInSequence(double smNs, const CacheTraffic &traffic,
+                                const Parameters &parameters,
+                                const SequenceParameters &sequence = {});
+
+/// Of kernels that go over memory one after the other, `bytes` in all, and have `leastNs` to do
+/// besides.
+SequencedTime passesInSequence(double kernels, double bytes, double leastNs,
+                               const CacheTraffic &traffic, const Parameters &parameters,
+                               const SequenceParameters &sequence = {});
 
 /// Of a copy by the memory engine, which launches no kernel.
 double copyTime(const CacheTraffic &traffic, const Parameters &parameters);

@@ -82,6 +82,8 @@ TEST_F(Schemas, EveryDocumentIsAsItsSchemaSays) {
        "--regroup", "--measured",
        "datasets/measurements/h100-sxm/models/vit_b16_embed.kernels.csv"},
       {"audit", "datasets/models/vit_b16_embed.xla_optimized.hlo.txt", "--budget", "20"},
+      {"audit", "datasets/models/vit_b16_embed.xla_optimized.hlo.txt", "--budget", "20", "--set",
+       "as-is", "--set", "sm_count=*2"},
       {"why-not", "wgmma", "--device", "h100", "--shape", "64,40,32", "--types", "s8,s8,s32"},
       {"layout", "upcast_4x", "--axes", "i=64,j=64", "--type", "s4", "--tiles", "--swizzle", "32"},
       {"layout", "@ wgmma(1, 1)", "--axes", "i=16,j=16", "--type", "bf16", "--owner", "5,13",

@@ -9,6 +9,7 @@
 #include "tools/audit/findings.h"
 #include "tools/explore/explore.h"
 #include "tools/explore/lower_bound.h"
+#include "tools/explore/neighbour_levers.h"
 
 #include <algorithm>
 #include <cmath>
@@ -43,8 +44,6 @@ double sigmaOf(LaunchKind kind) {
 }
 /// Of convolutions whose price is a lower bound.
 constexpr double lowerBoundSigma = 1.0;
-/// Of the time of a library's kernel that nothing is moved in: launch, first stages, last stores.
-constexpr double libraryStartNs = 1400;
 
 /// Names that all ops share in front tell no kernel apart.
 std::vector<std::string> layersOf(const Module &module, const std::vector<Launch> &launches) {
@@ -199,6 +198,8 @@ private:
     return kernel;
   }
 
+  double compiledSmCount() const { return options.compiledSmCount.value_or(device.smCount); }
+
   const MeasuredKernel *measuredLaunch(const AuditedKernel &kernel) const {
     return options.usesMeasuredLaunch && !kernel.rows.empty()
                ? &(*options.measured)[kernel.rows.front()]
@@ -221,7 +222,7 @@ private:
 
   void priceEmitter(const Launch &launch, AuditedKernel &kernel) {
     const Op &op = opOf(launch);
-    kernel.shape = launchDimsOf(module, op, launch.kind, *launch.work, device.smCount);
+    kernel.shape = launchDimsOf(module, op, launch.kind, *launch.work, compiledSmCount());
     kernel.from = launch.kind == LaunchKind::Tile ? "configuration" : "rule";
     if (const auto config = tileConfigOf(module, op))
       kernel.how =
@@ -246,7 +247,7 @@ private:
   void priceDot(const Launch &launch, AuditedKernel &kernel) {
     const Op &op = opOf(launch);
     const std::optional<TileConfig> config = tileConfigOf(module, op);
-    kernel.shape = launchDimsOf(module, op, launch.kind, *launch.work, device.smCount);
+    kernel.shape = launchDimsOf(module, op, launch.kind, *launch.work, compiledSmCount());
     kernel.from = "configuration";
     kernel.how =
         fmt::format("tile {}, {} warps, {} stages", fmt::join(config->outputTiles[0], " x "),
@@ -256,11 +257,16 @@ private:
     kernel.reason = dot.reason;
     if (dot.features)
       setTime(kernel, *dot.features);
+    if (kernel.timeNs > 0)
+      kernel.levers =
+          allLevers(std::move(kernel.levers), neighbourLevers(*dot.plan, kernel.traffic, device,
+                                                              parameters, options.sequence));
     findBest(launch, kernel, [&] { return moduleOfBody(module, op); });
     takeBest(kernel);
   }
 
   struct CompiledDot {
+    std::optional<KernelPlan> plan;
     std::optional<Features> features;
     std::string instruction; ///< ", wgmma"
     std::string reason;      ///< why there are no features
@@ -287,6 +293,7 @@ private:
     if (!features)
       return refuse(features.takeError());
     dot.features = *features;
+    dot.plan = std::move(*plan);
     return dot;
   }
 
@@ -308,9 +315,8 @@ private:
       return;
     }
     const LibraryTime time = libraryTime(*work, device);
-    const double saved = options.sequence.warmStartNs;
-    const SequencedTime sequenced = timeInSequence(time.smNs - saved, libraryStartNs - saved,
-                                                   kernel.traffic, device, parameters);
+    const SequencedTime sequenced =
+        libraryInSequence(time.smNs, kernel.traffic, parameters, options.sequence);
     kernel.timeNs = sequenced.timeNs;
     kernel.limiter = sequenced.limiter;
     kernel.how = time.text;
@@ -369,21 +375,23 @@ private:
       kernel.best = BestPlan{planText(best.plan), time.timeNs, best.estimate.sigmaLn};
   }
 
-  /// By its own precision's peak, and what must be read and written wherever it lies.
+  /// As of a kernel of ours (lower_bound.h): by its own precision's peak, and what must be read and
+  /// written wherever it lies.
   void addBound(const Launch &launch, AuditedKernel &kernel) {
     NeededWork work;
     const Op &op = opOf(launch);
-    if (launch.work)
+    if (launch.work) {
       work = neededWork(module, module.graph(op.called.front().graph));
-    else if (const auto library = libraryWork(module.graph(launch.graph), launch.op);
-             library && !library->isDepthwise)
-      work.products.push_back({library->product.type, true,
-                               2 * library->product.batch * library->product.rows *
-                                   library->product.columns * library->product.depth});
-    work.readBytes = kernel.traffic.readBytes;
-    work.writtenBytes = kernel.traffic.writtenBytes;
-    kernel.boundNs = std::max(lowerBoundNs(work, device, CacheState::Warm),
-                              kernel.traffic.missedBytes / device.dramBandwidth);
+    } else {
+      const auto library = libraryWork(module.graph(launch.graph), launch.op);
+      if (library && !library->isDepthwise)
+        work.products.push_back({library->product.type, true,
+                                 2 * library->product.batch * library->product.rows *
+                                     library->product.columns * library->product.depth});
+      work.readBytes = kernel.traffic.readBytes;
+      work.writtenBytes = kernel.traffic.writtenBytes;
+    }
+    kernel.boundNs = lowerBoundNs(work, device, CacheState::Warm);
   }
 
   struct KnownPlan {

@@ -12,7 +12,9 @@
 #include "costmodel/sequence/levers.h"
 #include "tools/audit/kernel_list.h"
 
+#include <algorithm>
 #include <functional>
+#include <optional>
 
 namespace tilewright {
 
@@ -21,6 +23,9 @@ struct AuditOptions {
   const std::vector<MeasuredKernel> *measured = nullptr;
   /// Registers and launch shapes of the list in place of estimates and rules.
   bool usesMeasuredLaunch = false;
+  /// SMs of the device that the module was compiled for, which its launches are sized by; nothing:
+  /// those of the device that it is priced on.
+  std::optional<double> compiledSmCount;
   bool findsBest = true; ///< also our best plan of each fusion and product
   size_t budget = 400;   ///< plans priced for that, in each pass of the search
   bool regroups = false; ///< also the kernels that explore would make of the same ops
@@ -50,6 +55,8 @@ struct AuditedKernel {
   double recomputeFactor = 1, mostRepeats = 1;
   std::string mostRepeated; ///< the op of which most evaluations are repetitions
   double boundNs = 0;       ///< no kernel of these ops takes less; 0: not known
+  double shareOfBound() const { return timeNs > 0 ? boundNs / timeNs : 1; }
+  double toGainNs() const { return std::max(0.0, timeNs - boundNs) * double(trips); }
   std::vector<Lever> levers;
   std::optional<BestPlan> best;
   std::string whyNoBest;

@@ -20,6 +20,7 @@ struct AssumedWork {
   double kernels = 1;                     ///< that run one after the other
   /// What arithmetic or a link takes, whatever the bytes: their time is no shorter.
   double leastNs = 0;
+  bool isProduct = false; ///< of a library: `leastNs` is all that its SMs take, launch included
   double flops = 0, linkBytes = 0;
   double sigmaLn = 0.5; ///< of the time, at least
   std::string text;     ///< "sorted by radix: 4 passes over 8 bits each"

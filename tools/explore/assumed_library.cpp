@@ -24,6 +24,7 @@ std::optional<AssumedWork> libraryCallWork(const Graph &graph, OpId id, const De
   assumed.readBytes = double(call->bytes) - assumed.writtenBytes;
   assumed.flops = double(call->flops);
   assumed.leastNs = time.smNs;
+  assumed.isProduct = true;
   assumed.sigmaLn = work->isLowerBound                                            ? lowerBoundSigma
                     : op.attrs.customCallTarget.find("conv") != std::string::npos ? convolutionSigma
                                                                                   : productSigma;

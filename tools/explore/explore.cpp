@@ -197,8 +197,8 @@ void Explorer::addTotals() {
   }
   countRuns(*module, parts);
   model.totalTimeNs = parts.back().timeNs;
-  model.lowerBoundNs =
-      lowerBoundNs(neededWork(*module, module->entry()), device, options.plans.cache);
+  // Runs are back to back, so that L2 may hold what the next one reads.
+  model.lowerBoundNs = lowerBoundNs(neededWork(*module, module->entry()), device, CacheState::Warm);
 }
 
 /// A row without a price.

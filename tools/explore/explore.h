@@ -35,6 +35,12 @@ struct ExploreOptions {
   std::string storeContext;   ///< of the store's keys: device, calibration, version
 };
 
+/// A kernel behind those that run before it, with what L2 holds of them.
+struct InSequence {
+  double timeNs = 0, missedBytes = 0, writtenBackBytes = 0;
+  std::string limiter;
+};
+
 struct ExploredKernel {
   std::string name;
   KernelKind kind = KernelKind::Elementwise;
@@ -58,13 +64,8 @@ struct ExploredKernel {
   std::vector<KernelPlan> samples; ///< see plan_sample.h; empty unless asked for
   uint64_t raw = 0, feasible = 0, priced = 0;
   bool isExhaustive = false;
-  /// Behind the kernels that run before it, with what L2 holds of them; nothing where it never
-  /// runs.
-  struct InSequence {
-    double timeNs = 0, missedBytes = 0, writtenBackBytes = 0;
-  };
-  std::optional<InSequence> inSequence;
-  std::vector<Lever> levers; ///< of the best plan in its sequence: what it would gain by
+  std::optional<InSequence> inSequence; ///< nothing where it never runs
+  std::vector<Lever> levers;            ///< of the best plan in its sequence: what it would gain by
   double sequenceNs() const {
     return inSequence ? inSequence->timeNs : plans.front().estimate.timeNs;
   }
@@ -92,9 +93,14 @@ struct AssumedOp {
   int64_t tripCount = 1;   ///< as of a kernel
   bool isTripCountKnown = true;
   double readBytes = 0, writtenBytes = 0;
-  double timeNs = 0, sigmaLn = 0;  ///< of one run
-  double flops = 0, linkBytes = 0; ///< where they have a part in the time
-  std::string layer;               ///< as of a kernel
+  double timeNs = 0, sigmaLn = 0;       ///< of one run
+  double kernels = 1;                   ///< that run one after the other
+  double leastNs = 0;                   ///< of `timeNs`, by arithmetic or a link
+  bool isProduct = false;               ///< of a library: `leastNs` has its launch
+  double flops = 0, linkBytes = 0;      ///< where they have a part in the time
+  std::optional<InSequence> inSequence; ///< as of a kernel
+  double sequenceNs() const { return inSequence ? inSequence->timeNs : timeNs; }
+  std::string layer; ///< as of a kernel
 };
 
 /// A group that had to be split into several kernels.
@@ -134,10 +140,11 @@ struct ExploredModel {
   std::vector<SplitGroup> split;
   std::vector<ExploredChain> chains;
   std::vector<ExploredFusion> fusions;
-  /// Of the kernels and of `assumed`, as often as they run: complete only if nothing is
-  /// unsupported.
+  /// Of the kernels and of `assumed`, each alone, as often as they run: by this kernels are chosen.
+  /// Complete only if nothing is unsupported.
   double totalTimeNs = 0;
-  /// The same in the order they run, each with what L2 holds when it starts, of runs back to back.
+  /// The model's time: the same in the order they run, each with what L2 holds when it starts, of
+  /// runs back to back.
   double sequenceNs = 0;
   double simpleGroupingNs = 0; ///< of the simple grouping's kernels
   double greedyNs = 0;         ///< the same with the chains that are faster fused

@@ -75,6 +75,9 @@ std::optional<AssumedOp> assumedRow(const Module &module, GraphId id, const OpRe
   row.flops = work->flops;
   row.linkBytes = work->linkBytes;
   row.sigmaLn = work->sigmaLn;
+  row.kernels = work->kernels;
+  row.leastNs = work->leastNs;
+  row.isProduct = work->isProduct;
   if (work->kernels > 0) {
     const Estimate one =
         estimateStreaming(work->readBytes / work->kernels, work->writtenBytes / work->kernels,

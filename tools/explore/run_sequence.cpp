@@ -3,6 +3,7 @@
 #include "analysis/compiled/arena.h"
 #include "analysis/ir/free_view.h"
 #include "costmodel/sequence/sequence_price.h"
+#include "tools/explore/neighbour_levers.h"
 #include "tools/explore/rows.h"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ size_t leavesOf(const Shape &shape) {
 
 /// What one kernel, or an op priced by its bytes, reads and writes of a computation.
 struct Step {
-  std::optional<size_t> kernel; ///< in the model; else it is of `assumed`
+  std::optional<size_t> kernel; ///< in the model
+  size_t assumed = 0;           ///< in the model's `assumed`, where it is no kernel
   std::vector<OpId> reads;
   struct Write {
     OpId op;
@@ -92,10 +94,13 @@ private:
     for (size_t k = 0; k < model.kernels.size(); ++k)
       if (model.kernels[k].computation == name && model.kernels[k].tripCount > 0)
         steps.push_back(stepOf(graph, id, k));
-    for (const AssumedOp &assumed : model.assumed)
-      if (const OpId op = graph.find(assumed.op);
-          assumed.computation == name && assumed.tripCount > 0 && op.isValid()) {
+    for (size_t a = 0; a < model.assumed.size(); ++a)
+      if (const AssumedOp &assumed = model.assumed[a]; assumed.computation == name &&
+                                                       assumed.tripCount > 0 &&
+                                                       graph.find(assumed.op).isValid()) {
+        const OpId op = graph.find(assumed.op);
         Step step;
+        step.assumed = a;
         step.position = op.index;
         step.reads = graph[op].operands;
         step.readBytes = assumed.readBytes;
@@ -345,8 +350,10 @@ private:
 
   void setTimes(const std::vector<CacheTraffic> &traffic) {
     for (const Placed &now : placed) {
-      if (!now.step.kernel)
+      if (!now.step.kernel) {
+        setTime(model.assumed[now.step.assumed], traffic[now.step.launch]);
         continue;
+      }
       ExploredKernel &kernel = model.kernels[*now.step.kernel];
       llvm::Expected<Features> features = featuresOf(kernel.plans.front().plan, device);
       if (!features) {
@@ -355,14 +362,27 @@ private:
       }
       const CacheTraffic &moved = traffic[now.step.launch];
       const SequencedTime time = timeInSequence(*features, moved, device, parameters);
-      kernel.inSequence = {time.timeNs, moved.missedBytes, moved.writtenBackBytes};
-      kernel.levers = levers(*features, moved, device, parameters);
+      kernel.inSequence = {time.timeNs, moved.missedBytes, moved.writtenBackBytes, time.limiter};
+      kernel.levers =
+          allLevers(levers(*features, moved, device, parameters),
+                    neighbourLevers(kernel.plans.front().plan, moved, device, parameters));
     }
     model.sequenceNs = 0;
     for (const ExploredKernel &kernel : model.kernels)
       model.sequenceNs += double(kernel.tripCount) * kernel.sequenceNs();
     for (const AssumedOp &op : model.assumed)
-      model.sequenceNs += op.timeNs * double(op.tripCount);
+      model.sequenceNs += op.sequenceNs() * double(op.tripCount);
+  }
+
+  /// The passes of a library's kernels; of a product they are its operands and its result once.
+  void setTime(AssumedOp &op, const CacheTraffic &moved) const {
+    if (op.linkBytes > 0 || op.kernels == 0) // the link's time, whatever L2 holds
+      return;
+    const SequencedTime time = op.isProduct
+                                   ? libraryInSequence(op.leastNs, moved, parameters)
+                                   : passesInSequence(op.kernels, op.readBytes + op.writtenBytes,
+                                                      op.leastNs, moved, parameters);
+    op.inSequence = {time.timeNs, moved.missedBytes, moved.writtenBackBytes, time.limiter};
   }
 
   const Module &module;

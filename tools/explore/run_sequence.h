@@ -7,7 +7,8 @@
 
 namespace tilewright {
 
-/// Sets the kernels' `inSequence` and the model's `sequenceNs`. `parts`: with how often each runs.
+/// Sets `inSequence` of the kernels and of `assumed`, and the model's `sequenceNs`. `parts`: with
+/// how often each runs.
 void priceSequence(const Module &module, const std::vector<ModelPart> &parts, const Device &device,
                    const Calibration &calibration, ExploredModel &model);
 

@@ -104,6 +104,24 @@ std::vector<NamedCell> termCells(const Kernel &kernel) {
   return cells;
 }
 
+Quantity shareOfBound(const Kernel &kernel) {
+  const bool isKnown = kernel.lowerBoundNs && kernel.aloneNs && *kernel.aloneNs > 0;
+  return isKnown ? Quantity(*kernel.lowerBoundNs / *kernel.aloneNs) : std::nullopt;
+}
+
+Quantity timeToGain(const Kernel &kernel) {
+  if (!kernel.lowerBoundNs || !kernel.aloneNs)
+    return std::nullopt;
+  return std::max(0.0, *kernel.aloneNs - *kernel.lowerBoundNs) * kernel.tripCount;
+}
+
+void addLevers(Table &levers, const Exploration &exploration, const Model &model) {
+  for (const Kernel &kernel : model.kernels)
+    for (const Lever &lever : kernel.levers)
+      levers.add({cell(model.name), cell(exploration.device.name), cell(kernel.name),
+                  cell(lever.what), cell(lever.gainNs), cell(lever.because)});
+}
+
 void addModel(Table &kernels, Table &unsupported, const Exploration &exploration,
               const Model &model) {
   Summary summary = summarise(model);
@@ -119,11 +137,15 @@ void addModel(Table &kernels, Table &unsupported, const Exploration &exploration
                  parameterCells(kernel.plan.schedule),
                  cell(kernel.plan.grid),
                  cell(Quantity(kernel.tripCount)),
+                 cell(kernel.aloneNs),
                  cell(kernel.timeNs),
                  cell(totalTimeNs(kernel)),
                  kernel.timeNs ? cell(Quantity(summary.share(kernel))) : "",
                  cell(kernel.sigmaLn),
                  cell(kernel.limiter),
+                 cell(kernel.lowerBoundNs),
+                 cell(shareOfBound(kernel)),
+                 cell(timeToGain(kernel)),
                  termCells(kernel),
                  cell(kernel.flops),
                  cell(kernel.dramBytes),
@@ -160,10 +182,12 @@ llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> 
     return documents.takeError();
   Table kernels("kernels",
                 "model,device,calibration,kernel,kind,root_shape,ops,tile_*,schedule_*,grid,"
-                "trip_count,time_ns,total_time_ns,share,sigma_ln,limiter,term_ns_*,flops,"
+                "trip_count,time_ns,in_sequence_ns,total_time_ns,share,sigma_ln,limiter,"
+                "lower_bound_ns,share_of_bound,time_to_gain_ns,term_ns_*,flops,"
                 "dram_bytes,l2_bytes,registers,shared_bytes,threads,blocks_per_sm,"
                 "candidates_raw,candidates_feasible,candidates_priced,"
                 "layer,op_name,source_file,source_line");
+  Table levers("levers", "model,device,kernel,lever,gain_ns,because");
   Table unsupported("unsupported", "model,op,reason");
   Table failures("failures", "file,model,message");
   Table accuracy("accuracy", "file,device,calibration,family,groups,rows,unpriced_rows,mape,"
@@ -174,8 +198,10 @@ llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> 
                               "plans_for_99_percent");
   Table parameters("calibration", "file,device,parameter,value,unit,sigma_ln,prior,status,meaning");
   for (const Exploration &exploration : documents->explorations) {
-    for (const Model &model : exploration.models)
+    for (const Model &model : exploration.models) {
       addModel(kernels, unsupported, exploration, model);
+      addLevers(levers, exploration, model);
+    }
     for (const FailedModel &failure : exploration.failures)
       failures.add({cell(exploration.file), cell(failure.file), cell(failure.message)});
   }
@@ -199,7 +225,7 @@ llvm::Expected<std::vector<ReportTable>> renderCsv(std::span<const ReportInput> 
                       cell(parameter.prior), cell(parameter.status), cell(parameter.meaning)});
   std::vector<ReportTable> tables;
   for (Table *table :
-       {&kernels, &unsupported, &failures, &accuracy, &rows, &regretRows, &parameters})
+       {&kernels, &levers, &unsupported, &failures, &accuracy, &rows, &regretRows, &parameters})
     table->moveTo(tables);
   return tables;
 }

@@ -113,7 +113,7 @@ Kernel readKernel(Reader &reader, const Node &node) {
   kernel.reads = reader.texts(node, "reads");
   kernel.tripCount = reader.number(node, "trip_count").value_or(1);
   kernel.plan = readPlan(reader, node);
-  kernel.timeNs = reader.number(node, "time_ns");
+  kernel.timeNs = kernel.aloneNs = reader.number(node, "time_ns");
   kernel.sigmaLn = reader.number(node, "sigma_ln");
   kernel.termsNs = reader.numbers(node, "terms");
   kernel.flops = reader.number(node, "flops");
@@ -122,10 +122,13 @@ Kernel readKernel(Reader &reader, const Node &node) {
   kernel.notes = reader.texts(node, "notes");
   kernel.lowerBoundNs = reader.number(node, "lower_bound_ns");
   reader.object(node, "in_sequence", Need::Optional, [&](const Node &sequence) {
-    kernel.sequenceNs = reader.number(sequence, "time_ns");
+    kernel.timeNs = reader.number(sequence, "time_ns");
+    if (const std::string limiter = reader.text(sequence, "limiter"); !limiter.empty())
+      kernel.limiter = limiter;
   });
   reader.eachElement(node, "levers", Need::Optional, [&](const Node &lever) {
-    kernel.levers.emplace_back(reader.text(lever, "what"), reader.number(lever, "gain_ns"));
+    kernel.levers.push_back({reader.text(lever, "what"), reader.number(lever, "gain_ns"),
+                             reader.text(lever, "because")});
   });
   kernel.dramBytes = reader.number(node, "dram_bytes");
   kernel.l2Bytes = reader.number(node, "l2_bytes");
@@ -177,6 +180,9 @@ Model readModel(Reader &reader, const Node &node) {
     model.assumed.push_back({reader.text(op, "op", Need::Required), reader.text(op, "reason"),
                              reader.text(op, "layer"), reader.number(op, "time_ns"),
                              reader.number(op, "trip_count").value_or(1)});
+    reader.object(op, "in_sequence", Need::Optional, [&](const Node &sequence) {
+      model.assumed.back().timeNs = reader.number(sequence, "time_ns");
+    });
   });
   reader.eachElement(node, "split_groups", Need::Optional, [&](const Node &split) {
     model.split.push_back({reader.text(split, "root", Need::Required), reader.text(split, "reason"),
@@ -186,7 +192,7 @@ Model readModel(Reader &reader, const Node &node) {
   model.totalIsComplete = reader.flag(node, "total_is_complete", true);
   model.simpleGroupingNs = reader.number(node, "simple_grouping_time_ns");
   model.lowerBoundNs = reader.number(node, "lower_bound_ns");
-  model.sequenceNs = reader.number(node, "sequence_time_ns");
+  model.aloneNs = reader.number(node, "alone_time_ns");
   return model;
 }
 

@@ -58,6 +58,13 @@ struct Listing {
   bool isCut = false; ///< `html` is its begin alone
 };
 
+/// What a kernel would gain by.
+struct Lever {
+  std::string what;
+  Quantity gainNs;
+  std::string because; ///< what stands in its way; empty where that isn't known
+};
+
 struct Kernel {
   std::string name, rootShape, kind, limiter, computation;
   std::string layer, opName, sourceFile; ///< of the model's source; empty where it isn't known
@@ -65,15 +72,15 @@ struct Kernel {
   std::vector<std::string> ops;
   double tripCount = 1; ///< executions in one run of the model
   Plan plan;
-  Quantity timeNs;  ///< one execution
+  Quantity timeNs;  ///< one execution, behind the kernels before it
+  Quantity aloneNs; ///< the same alone, as its bound, its terms and the alternatives are
   Quantity sigmaLn; ///< standard deviation of ln(time)
   std::vector<std::pair<std::string, double>> termsNs;
   Quantity flops, transcendentals, dramBytes, l2Bytes; ///< one execution; work is useful work
   Quantity issuedFlops;                                ///< by the tiles of the plan
   std::vector<std::string> notes;
-  Quantity lowerBoundNs; ///< no kernel of these ops takes less
-  Quantity sequenceNs;   ///< of one execution behind the kernels before it
-  std::vector<std::pair<std::string, Quantity>> levers; ///< what it would gain by, the most first
+  Quantity lowerBoundNs;     ///< no kernel of these ops takes less
+  std::vector<Lever> levers; ///< the most first
   Quantity registersPerThread, sharedBytes, threads, ctasPerSm;
   Quantity rawCandidates, feasibleCandidates, pricedCandidates;
   std::vector<Alternative> alternatives; ///< best first
@@ -91,7 +98,7 @@ struct OpNote {
 /// An op without a plan, priced by what a library's kernels are taken to do.
 struct AssumedNote {
   std::string op, reason, layer;
-  Quantity timeNs;      ///< one execution
+  Quantity timeNs;      ///< as of a kernel
   double tripCount = 1; ///< as of a kernel
 };
 
@@ -109,8 +116,9 @@ struct Model {
   std::vector<OpNote> notes; ///< where the file contradicts itself
   std::vector<AssumedNote> assumed;
   std::vector<SplitNote> split;
-  Quantity totalNs, simpleGroupingNs, lowerBoundNs;
-  Quantity sequenceNs; ///< in the order they run, with what L2 holds
+  Quantity totalNs; ///< in the order they run, with what L2 holds
+  Quantity aloneNs; ///< of the same kernels each alone, as the next is
+  Quantity simpleGroupingNs, lowerBoundNs;
   bool totalIsComplete = true;
 };
 

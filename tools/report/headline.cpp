@@ -76,9 +76,9 @@ std::string whatLimits(const Model &model, const Summary &summary) {
         swatch(limiters[i].term, limiters[i].name));
   std::string bound;
   if (model.lowerBoundNs && summary.totalNs && *summary.totalNs > 0)
-    bound = fmt::format("<p class=\"note\">{} % of speed of light: the lower bound is {}.</p>",
-                        percent(*model.lowerBoundNs / *summary.totalNs),
-                        timeText(model.lowerBoundNs));
+    bound =
+        fmt::format("<p class=\"note\">{} % of speed of light: the lower bound is {}.</p>",
+                    percent(*model.lowerBoundNs / *summary.totalNs), timeText(model.lowerBoundNs));
   return "<div><h3>What limits it</h3><ol>" + items + "</ol>" + bound + "</div>";
 }
 
@@ -105,11 +105,11 @@ std::vector<Advice> adviceOf(const Model &model, const Summary &summary) {
   };
   std::map<std::string, Found> byWhat;
   for (size_t k = 0; k < model.kernels.size(); ++k)
-    for (const auto &[what, gain] : model.kernels[k].levers) {
-      const double gained = gain.value_or(0) * model.kernels[k].tripCount;
+    for (const Lever &lever : model.kernels[k].levers) {
+      const double gained = lever.gainNs.value_or(0) * model.kernels[k].tripCount;
       if (!(gained > 0) || !std::isfinite(gained))
         continue;
-      Found &found = byWhat[what];
+      Found &found = byWhat[lever.what];
       found.advice.gainNs += gained;
       ++found.advice.kernels;
       if (gained > found.most) {

@@ -40,14 +40,16 @@ std::string factList(const Kernel &kernel) {
     fact(out, "68 % band",
          fmt::format("{} to {}", timeText(*kernel.timeNs * std::exp(-*kernel.sigmaLn)),
                      timeText(*kernel.timeNs * std::exp(*kernel.sigmaLn))));
-  if (kernel.sequenceNs)
-    fact(out, "Behind those before it", timeText(kernel.sequenceNs));
-  if (kernel.lowerBoundNs && kernel.timeNs && *kernel.timeNs > 0)
+  fact(out, "Alone", timeText(kernel.aloneNs));
+  if (kernel.lowerBoundNs && kernel.aloneNs && *kernel.aloneNs > 0)
     fact(out, "Lower bound",
-         fmt::format("{}, {} % of the time", timeText(kernel.lowerBoundNs),
-                     percent(*kernel.lowerBoundNs / *kernel.timeNs)));
-  for (const auto &[what, gain] : kernel.levers)
-    fact(out, "Would gain", fmt::format("{} by {}", timeText(gain), escapeHtml(what, 100)));
+         fmt::format("{}, {} % of the time alone", timeText(kernel.lowerBoundNs),
+                     percent(*kernel.lowerBoundNs / *kernel.aloneNs)));
+  for (const Lever &lever : kernel.levers)
+    fact(out, "Would gain",
+         fmt::format(
+             "{} by {}{}", timeText(lever.gainNs), escapeHtml(lever.what, 100),
+             lever.because.empty() ? "" : ", were it not for " + escapeHtml(lever.because, 200)));
   fact(out, "Useful work", rateText(kernel.flops, "FLOP"));
   fact(out, "Issued work", rateText(kernel.issuedFlops, "FLOP"));
   if (kernel.transcendentals.value_or(0) > 0)
@@ -213,6 +215,5 @@ std::string detailsOf(const Kernel &kernel, std::string_view caption, bool withM
   out += opsList(kernel);
   return out + "</div></details>";
 }
-
 
 } // namespace tilewright::report

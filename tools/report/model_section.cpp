@@ -33,14 +33,14 @@ std::string factsOf(const Model &model, const Summary &summary) {
     fact(out, "Predicted time", timeText(summary.totalNs), "all ops priced");
   else
     fact(out, "Predicted time, incomplete", timeText(summary.totalNs), escapeHtml(gap), "warn");
-  if (model.sequenceNs)
-    fact(out, "In the order they run", timeText(model.sequenceNs),
-         "with what L2 holds from kernel to kernel");
   fact(out, "Lower bound", timeText(model.lowerBoundNs),
        ratioText(model.lowerBoundNs, summary.totalNs, "prediction"));
+  if (model.aloneNs)
+    fact(out, "Each kernel alone", timeText(model.aloneNs), "without what others leave in L2");
   if (model.simpleGroupingNs)
     fact(out, "Simple grouping", timeText(model.simpleGroupingNs),
-         ratioText(model.simpleGroupingNs, summary.totalNs, "prediction"));
+         ratioText(model.simpleGroupingNs, model.aloneNs ? model.aloneNs : summary.totalNs,
+                   "time of kernels alone"));
   fact(out, "Kernels", count(static_cast<double>(model.kernels.size())),
        model.ops ? fmt::format("from {} ops", count(model.ops)) : "");
   fact(out, "Unsupported ops", count(static_cast<double>(model.unsupported.size())),

@@ -109,7 +109,8 @@ std::string footer(const Documents &documents) {
   if (!documents.explorations.empty())
     out +=
         "<p><strong>How to read it.</strong> Time is that of all executions of a kernel in one "
-        "run of its model, with the band of one standard deviation. A term is the time that one "
+        "run of its model, with what the kernels before it have left in L2, and the band of one "
+        "standard deviation. A term is the time that one "
         "resource alone would take; terms overlap, so their sum is more than the predicted time, "
         "and the limiting one is the largest cause. Tile sizes are in elements: <code>t</code> "
         "for parallel dims of the root, <code>k</code> and others for sequential ones. Feasible "

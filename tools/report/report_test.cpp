@@ -14,18 +14,20 @@ namespace {
 const char *const incomplete = R"(,"unsupported":[{"op":"sort.3","reason":"no index map"},
 {"op":"fft.1","reason":"opaque"}],
 "split_groups":[{"root":"add.9","ops":4,"reason":"no plan fits the device"}],"total_time_ns":87000,"total_is_complete":false,
-"lower_bound_ns":40000,"simple_grouping_time_ns":100000,"sequence_time_ns":83000)";
+"lower_bound_ns":40000,"simple_grouping_time_ns":100000,"alone_time_ns":83000)";
 } // namespace
 
 TEST(Report, SaysWhatAKernelWouldGain) {
   const std::string page = render({sampleExploration(
-      R"({"name":"k","time_ns":2000,"lower_bound_ns":500,"in_sequence":{"time_ns":1700},
-"levers":[{"what":"half the <registers>","gain_ns":300}]})",
-      R"(,"total_time_ns":2000,"sequence_time_ns":1700)")});
+      R"({"name":"k","time_ns":2000,"lower_bound_ns":500,
+"in_sequence":{"time_ns":1700,"limiter":"dispatch"},"limiter":"DRAM","levers":[{"what":"half the <registers>","gain_ns":300}]})",
+      R"(,"total_time_ns":1700,"alone_time_ns":2000)")});
   checkPage(page);
-  for (std::string_view part : {"In the order they run", "1.70 µs", "25.0 % of the time",
-                                "300 ns by half the &lt;registers&gt;"})
+  for (std::string_view part :
+       {"Each kernel alone", "1.70 µs", "2.00 µs", "25.0 % of the time alone",
+        "300 ns by half the &lt;registers&gt;", "dispatch"})
     EXPECT_TRUE(contains(page, part)) << part;
+  EXPECT_FALSE(contains(page, "sums up to")) << "the total is that of the kernels in their order";
 }
 
 TEST(Report, HasAllItsParts) {

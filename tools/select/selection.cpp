@@ -351,8 +351,7 @@ std::optional<std::vector<int64_t>> valuesIn(const TileSpace &space, const Selec
   for (const TileParameter &parameter : space.parameters) {
     const auto value = plan.values.find(parameter.name);
     used += value != plan.values.end();
-    values.push_back(value == plan.values.end() ? 1
-                                                : std::min(value->second, parameter.largest()));
+    values.push_back(value == plan.values.end() ? 1 : std::min(value->second, parameter.largest()));
   }
   if (used < plan.values.size())
     for (const auto &[name, value] : plan.values)

@@ -27,10 +27,10 @@ std::string inComment(std::string_view text) {
 }
 
 std::string lossText(const SelectionTable &table) {
-  return fmt::format("loses {:.2g} % on average and {:.2g} % at worst on the best plan known; on any "
-                     "plan of the search at most {:.2g} % and {:.2g} %",
-                     100 * table.meanLoss, 100 * table.worstLoss, 100 * table.meanBound,
-                     100 * table.worstBound);
+  return fmt::format(
+      "loses {:.2g} % on average and {:.2g} % at worst on the best plan known; on any "
+      "plan of the search at most {:.2g} % and {:.2g} %",
+      100 * table.meanLoss, 100 * table.worstLoss, 100 * table.meanBound, 100 * table.worstBound);
 }
 
 } // namespace
@@ -51,9 +51,10 @@ std::string selectionHeader(const SelectionTable &table, const SelectionTitle &t
   auto line = [&out]<typename... Args>(fmt::format_string<Args...> text, Args &&...args) {
     fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
   };
-  line("// {}\n// {} = {} to {}: {}.\n#pragma once\n\n#include <cstdint>\n\n", inComment(title.about),
-       inComment(title.dimension), table.from, table.to, lossText(table));
-  line("namespace tiles::{} {{\n\nstruct Plan {{\n  std::int64_t from, to; // both included\n", space);
+  line("// {}\n// {} = {} to {}: {}.\n#pragma once\n\n#include <cstdint>\n\n",
+       inComment(title.about), inComment(title.dimension), table.from, table.to, lossText(table));
+  line("namespace tiles::{} {{\n\nstruct Plan {{\n  std::int64_t from, to; // both included\n",
+       space);
   for (const std::string &name : names)
     line("  std::int64_t {};\n", identifierOf(name));
   line("  const char *instruction;\n}};\n\ninline constexpr Plan plans[] = {{\n");

@@ -1,6 +1,7 @@
 #include "tools/tilewright/audit_output.h"
 
 #include "tools/tilewright/evaluation_output.h"
+#include "tools/tilewright/explore_output.h"
 #include "tools/tilewright/measured_input.h"
 
 #include <algorithm>
@@ -18,13 +19,13 @@ std::string microseconds(double ns) { return fmt::format("{:.2f}", ns / 1e3); }
 
 double timeOf(const AuditedKernel &kernel) { return kernel.timeNs * double(kernel.trips); }
 
-/// Kernels by time, the longest first.
-std::vector<size_t> byTime(const Audit &audit) {
+/// Kernels by what they are above their bounds, the most first; those without a price behind.
+std::vector<size_t> byGain(const Audit &audit) {
   std::vector<size_t> order(audit.kernels.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return timeOf(audit.kernels[a]) > timeOf(audit.kernels[b]);
+    return audit.kernels[a].toGainNs() > audit.kernels[b].toGainNs();
   });
   return order;
 }
@@ -138,8 +139,11 @@ void printFindings(const Audit &audit) {
     if (!kernel.levers.empty()) {
       std::string text;
       for (size_t l = 0; l < kernel.levers.size() && l < 3; ++l)
-        text += fmt::format("{}{} {}", l ? ", " : "", kernel.levers[l].what,
-                            timeText(kernel.levers[l].gainNs));
+        text += fmt::format("{}{} {}{}", l ? ", " : "", kernel.levers[l].what,
+                            timeText(kernel.levers[l].gainNs),
+                            kernel.levers[l].because.empty()
+                                ? ""
+                                : fmt::format(" (were it not for {})", kernel.levers[l].because));
       say("   by the model it would gain with {}\n", text);
     }
   }
@@ -149,11 +153,11 @@ void printFindings(const Audit &audit) {
 
 void printKernels(const Audit &audit, const AuditSubject &subject, size_t top) {
   TextTable table;
-  table.head = {"kernel", "kind", "predicted us", "±%", "of bound %", "limit"};
+  table.head = {"kernel", "kind", "predicted us", "±%", "of bound %", "to gain us", "limit"};
   if (subject.measured)
     table.head.insert(table.head.end(), {"measured us", "ratio"});
   table.head.push_back("best plan us");
-  std::vector<size_t> order = byTime(audit);
+  std::vector<size_t> order = byGain(audit);
   if (top > 0 && order.size() > top)
     order.resize(top);
   for (size_t index : order) {
@@ -162,10 +166,11 @@ void printKernels(const Audit &audit, const AuditSubject &subject, size_t top) {
     if (kernel.timeNs > 0) {
       row.push_back(microseconds(kernel.timeNs));
       row.push_back(fmt::format("{:.0f}", 100 * std::expm1(kernel.sigmaLn)));
-      row.push_back(fmt::format("{:.0f}", 100 * kernel.boundNs / kernel.timeNs));
+      row.push_back(fmt::format("{:.0f}", 100 * kernel.shareOfBound()));
+      row.push_back(microseconds(kernel.toGainNs()));
       row.push_back(kernel.limiter);
     } else {
-      row.insert(row.end(), {"no price", "", "", ""});
+      row.insert(row.end(), {"no price", "", "", "", ""});
     }
     if (subject.measured) {
       row.push_back(kernel.measuredNs > 0 ? microseconds(kernel.measuredNs) : "");
@@ -207,15 +212,15 @@ Json kernelJson(const AuditedKernel &kernel, const AuditSubject &subject) {
     json["reason"] = kernel.reason;
   json["limiter"] = kernel.limiter;
   json["bound_ns"] = kernel.boundNs;
+  json["share_of_bound"] = kernel.shareOfBound();
+  json["time_to_gain_ns"] = kernel.toGainNs();
   json["read_bytes"] = kernel.traffic.readBytes;
   json["written_bytes"] = kernel.traffic.writtenBytes;
   json["missed_bytes"] = kernel.traffic.missedBytes;
   json["written_back_bytes"] = kernel.traffic.writtenBackBytes;
   json["registers"] = kernel.registers > 0 ? Json(kernel.registers) : Json();
   json["recompute_factor"] = kernel.recomputeFactor;
-  json["levers"] = Json::array();
-  for (const Lever &lever : kernel.levers)
-    json["levers"].push_back({{"what", lever.what}, {"gain_ns", lever.gainNs}});
+  json["levers"] = leversJson(kernel.levers);
   if (kernel.best)
     json["best_plan"] = {{"plan", kernel.best->text},
                          {"time_ns", kernel.best->timeNs},

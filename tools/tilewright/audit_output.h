@@ -19,4 +19,8 @@ struct AuditSubject {
 void printAudit(const Audit &audit, const AuditSubject &subject, size_t top);
 Json auditJson(const Audit &audit, const AuditSubject &subject);
 
+/// A row a kernel, in the order they run.
+std::string auditCsvHead();
+std::string auditCsvRows(const Audit &audit, const AuditSubject &subject);
+
 } // namespace tilewright::cli

@@ -104,14 +104,15 @@ bool isCarriedOver(const Json &run) {
 
 void printRun(const Json &run) {
   const std::string instruction = run["instruction"];
-  say("device {}, calibration {}{}, {} caches{}\n", run["device"]["name"].get<std::string>(),
+  say("device {}, calibration {}{}; kernels alone with {} caches{}\n",
+      run["device"]["name"].get<std::string>(),
       run["calibration"].is_null() ? "none (priors)" : run["calibration"].get<std::string>(),
       isCarriedOver(run) ? ", carried over" : "", run["cache"].get<std::string>(),
       instruction == "auto" ? "" : fmt::format(", dots by {}", instruction));
   for (const Json &note : run["notes"])
     say("note: {}\n", note["text"].get<std::string>());
   for (const Json &model : run["models"])
-    printModel(model, model["total_time_ns"].get<double>());
+    printModel(model);
 }
 
 /// Times, and in front of them how much faster than on the first device.

@@ -24,6 +24,16 @@ Json planJson(const KernelPlan &plan) {
   return {{"tile", tile}, {"schedule", schedule}, {"grid", grid * plan.value("split_k")}};
 }
 
+Json leversJson(const std::vector<Lever> &levers) {
+  Json result = Json::array();
+  for (const Lever &lever : levers) {
+    result.push_back({{"what", lever.what}, {"gain_ns", lever.gainNs}});
+    if (!lever.because.empty())
+      result.back()["because"] = lever.because;
+  }
+  return result;
+}
+
 namespace {
 
 /// Cells row by row; those without a time are explained in `refusals`.
@@ -45,6 +55,13 @@ Json tileMapJson(const TileMap &map) {
           {"times_ns", times},
           {"schedules", schedules},
           {"refusals", refusals}};
+}
+
+Json sequenceJson(const InSequence &sequence) {
+  return {{"time_ns", sequence.timeNs},
+          {"limiter", sequence.limiter},
+          {"missed_bytes", sequence.missedBytes},
+          {"written_back_bytes", sequence.writtenBackBytes}};
 }
 
 Json kernelJson(const ExploredKernel &kernel, size_t index) {
@@ -77,13 +94,11 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["time_ns"] = estimate.timeNs;
   entry["sigma_ln"] = estimate.sigmaLn;
   if (kernel.inSequence)
-    entry["in_sequence"] = {{"time_ns", kernel.inSequence->timeNs},
-                            {"missed_bytes", kernel.inSequence->missedBytes},
-                            {"written_back_bytes", kernel.inSequence->writtenBackBytes}};
-  entry["levers"] = Json::array();
-  for (const Lever &lever : kernel.levers)
-    entry["levers"].push_back({{"what", lever.what}, {"gain_ns", lever.gainNs}});
+    entry["in_sequence"] = sequenceJson(*kernel.inSequence);
+  entry["levers"] = leversJson(kernel.levers);
   entry["lower_bound_ns"] = kernel.lowerBoundNs;
+  entry["share_of_bound"] = estimate.timeNs > 0 ? kernel.lowerBoundNs / estimate.timeNs : 1;
+  entry["time_to_gain_ns"] = double(kernel.tripCount) * (estimate.timeNs - kernel.lowerBoundNs);
   entry["limiter"] = estimate.limiter;
   entry["terms"] = Json::object();
   for (const EstimateTerm &term : estimate.terms)
@@ -182,6 +197,8 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
                 {"trip_count_is_known", op.isTripCountKnown}};
     if (!op.computation.empty())
       row["computation"] = op.computation;
+    if (op.inSequence)
+      row["in_sequence"] = sequenceJson(*op.inSequence);
     if (!op.layer.empty())
       row["layer"] = op.layer;
     entry["assumed"].push_back(std::move(row));
@@ -210,8 +227,8 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
   entry["fusions"] = Json::array();
   for (const ExploredFusion &fusion : model.fusions)
     entry["fusions"].push_back(fusionJson(fusion));
-  entry["total_time_ns"] = model.totalTimeNs;
-  entry["sequence_time_ns"] = model.sequenceNs;
+  entry["total_time_ns"] = model.sequenceNs;
+  entry["alone_time_ns"] = model.totalTimeNs;
   entry["total_is_complete"] = model.isComplete();
   entry["simple_grouping_time_ns"] = model.simpleGroupingNs;
   entry["greedy_time_ns"] = model.greedyNs;
@@ -308,28 +325,58 @@ void printFusions(const Json &model) {
     say("  and {} more, in --json\n", rows.size() - most);
 }
 
+/// The kernels that would gain most, and by what.
+void printGains(const Json &model) {
+  constexpr size_t mostKernels = 3, mostLevers = 2;
+  std::vector<std::pair<double, const Json *>> order;
+  for (const Json &kernel : model["kernels"])
+    if (!kernel["levers"].empty())
+      order.push_back(
+          {kernel["levers"][0]["gain_ns"].get<double>() * kernel["trip_count"].get<double>(),
+           &kernel});
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto &a, const auto &b) { return a.first > b.first; });
+  for (size_t i = 0; i < std::min(mostKernels, order.size()); ++i) {
+    const Json &kernel = *order[i].second, &levers = kernel["levers"];
+    std::string text;
+    for (size_t l = 0; l < std::min(mostLevers, levers.size()); ++l)
+      text += fmt::format(
+          "{}{} by {}{}", l ? "; " : "",
+          timeText(levers[l]["gain_ns"].get<double>() * kernel["trip_count"].get<double>()),
+          levers[l]["what"].get<std::string>(),
+          levers[l].contains("because")
+              ? ", were it not for " + levers[l]["because"].get<std::string>()
+              : "");
+    say("  would gain: {}: {}\n", kernel["name"].get<std::string>(), text);
+  }
+}
+
 } // namespace
 
-void printModel(const Json &model, double total) {
+void printModel(const Json &model) {
   const double greedyNs = model["greedy_time_ns"].get<double>();
-  const double ownNs = model["total_time_ns"].get<double>();
-  say("{}: {} kernels, {}{}, in the order they run {}{}\n", model["model"].get<std::string>(),
-      model["kernels"].size(), timeText(ownNs),
-      ownNs < greedyNs * 0.9995 ? ", greedy " + timeText(greedyNs) : "",
-      timeText(model["sequence_time_ns"].get<double>()),
+  const double aloneNs = model["alone_time_ns"].get<double>();
+  const double total = model["total_time_ns"].get<double>();
+  say("{}: {} kernels, {} in the order they run{}; each alone {}{}\n",
+      model["model"].get<std::string>(), model["kernels"].size(), timeText(total),
       model["total_is_complete"].get<bool>()
           ? ""
-          : fmt::format(" without {} unsupported ops", model["unsupported"].size()));
+          : fmt::format(" without {} unsupported ops", model["unsupported"].size()),
+      timeText(aloneNs), aloneNs < greedyNs * 0.9995 ? ", greedy " + timeText(greedyNs) : "");
   const size_t layers = layerWidth(model);
-  say("  {:<32} {:<{}}{:>9} {:>6}  {:<14} {}\n", "kernel", layers ? "layer" : "", layers, "time",
-      "share", "limit", "plan");
+  say("  {:<32} {:<{}}{:>9} {:>6}  {:<12} {:>9} {:>7}  {}\n", "kernel", layers ? "layer" : "",
+      layers, "time", "share", "limit", "alone", "bound", "plan");
   for (const Json &kernel : model["kernels"]) {
     int64_t runs = kernel["trip_count"].get<int64_t>();
-    double time = kernel["time_ns"].get<double>() * static_cast<double>(runs);
+    const Json &inRun = kernel.contains("in_sequence") ? kernel["in_sequence"] : kernel;
+    double time = inRun["time_ns"].get<double>() * static_cast<double>(runs);
     std::string name = clipped(kernel["name"].get<std::string>(), 32);
-    say("  {:<32} {:<{}}{:>9} {:>5.1f}%  {:<14} {} | {}{}\n", name, layerText(kernel), layers,
-        timeText(time), total > 0 ? 100 * time / total : 0.0, kernel["limiter"].get<std::string>(),
-        sizesText(kernel["plan"]["tile"]), sizesText(kernel["plan"]["schedule"]),
+    say("  {:<32} {:<{}}{:>9} {:>5.1f}%  {:<12} {:>9} {:>6.1f}%  {} | {}{}\n", name,
+        layerText(kernel), layers, timeText(time), total > 0 ? 100 * time / total : 0.0,
+        inRun["limiter"].get<std::string>(),
+        timeText(kernel["time_ns"].get<double>() * static_cast<double>(runs)),
+        100 * kernel["share_of_bound"].get<double>(), sizesText(kernel["plan"]["tile"]),
+        sizesText(kernel["plan"]["schedule"]),
         !kernel["trip_count_is_known"].get<bool>() ? " | a trip of a loop of unknown length"
         : runs == 1                                ? ""
                                                    : fmt::format(" | {} runs", runs));
@@ -337,9 +384,11 @@ void printModel(const Json &model, double total) {
       for (const Json &note : kernel["notes"])
         say("    {}\n", note.get<std::string>());
   }
+  printGains(model);
   for (const Json &op : model["assumed"])
     say("  assumed: %{}{}: {} (a factor of {:.1f} either way){}: {}\n", op["op"].get<std::string>(),
-        layerOfRow(op), timeText(op["time_ns"].get<double>()),
+        layerOfRow(op),
+        timeText((op.contains("in_sequence") ? op["in_sequence"] : op)["time_ns"].get<double>()),
         std::exp(op["sigma_ln"].get<double>()),
         op["trip_count"] == 1 ? "" : fmt::format(", {} runs", op["trip_count"].get<int64_t>()),
         op["reason"].get<std::string>());

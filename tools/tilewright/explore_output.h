@@ -11,8 +11,9 @@ Json modelJson(const std::string &path, const ExploredModel &model);
 /// {"tile", "schedule", "grid"}.
 Json planJson(const KernelPlan &plan);
 Json deviceJson(const Device &device);
+Json leversJson(const std::vector<Lever> &levers);
 
-/// The table of an entry's kernels, shares being of `total` ns, and what has none.
-void printModel(const Json &model, double total);
+/// The table of an entry's kernels, and what has none.
+void printModel(const Json &model);
 
 } // namespace tilewright::cli

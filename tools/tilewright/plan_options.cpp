@@ -25,7 +25,7 @@ void addPlanChoices(CLI::App &command, PlanChoices &choices) {
       command.add_option("--calibration", choices.calibration,
                          "Calibration name or JSON file (default: the device's, else priors)");
   choices.cacheOption =
-      command.add_option("--cache", choices.cache, "What L2 holds at the start of a kernel")
+      command.add_option("--cache", choices.cache, "What L2 holds at the start of a single kernel")
           ->capture_default_str()
           ->check(CLI::IsMember({"warm", "clean", "flushed"}));
   choices.instructionOption =
