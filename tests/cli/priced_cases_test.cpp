@@ -60,10 +60,8 @@ TEST(PricedCases, AWindowSkipsWhatItMasks) {
   EXPECT_LE(microseconds(window), 250);
   EXPECT_NEAR(microseconds(window) / microseconds(causal), 0.25, 0.06);
   EXPECT_LE(kernel["lower_bound_ns"].get<double>(), 65e3); // of 68 GFLOP
-  std::set<double> times;
   for (const Json &plan : kernel["alternatives"])
-    times.insert(plan["time_ns"].get<double>());
-  EXPECT_EQ(times.size(), kernel["alternatives"].size());
+    EXPECT_GT(plan["time_ns"].get<double>(), 1.5 * kernel["lower_bound_ns"].get<double>());
 }
 
 /// Groups of 64 that share a scale.

@@ -11,7 +11,7 @@ double sumOfSequence(const ExploredModel &model) {
   for (const ExploredKernel &kernel : model.kernels)
     sum += kernel.sequenceNs() * double(kernel.tripCount);
   for (const AssumedOp &op : model.assumed)
-    sum += op.timeNs * double(op.tripCount);
+    sum += op.sequenceNs() * double(op.tripCount);
   return sum;
 }
 
