@@ -6,7 +6,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <set>
 
 namespace tilewright::test {
 
