@@ -1,6 +1,6 @@
 // Random programs that write a window into a buffer: what is priced equals what the emulator counts
-// of the very kernel, in place where the buffer is the update's to overwrite, and all of it where it
-// isn't.
+// of the very kernel, in place where the buffer is the update's to overwrite, and all of it where
+// it isn't.
 //
 // TILEWRIGHT_FUZZ_PROGRAMS sets how many programs there are, TILEWRIGHT_FUZZ_SEED where their seeds
 // start; the test of label `soak` has many more than the usual one.
@@ -25,10 +25,19 @@ uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
 }
 
 /// Whose the buffer is.
-enum class Owner { Donated, Donor, Argument, Made, MadeReadEarly, MadeReadLate, MadeResult, Carried };
-constexpr std::array owners = {Owner::Donated,       Owner::Donor,        Owner::Argument,
-                               Owner::Made,          Owner::MadeReadEarly, Owner::MadeReadLate,
-                               Owner::MadeResult,    Owner::Carried};
+enum class Owner {
+  Donated,
+  Donor,
+  Argument,
+  Made,
+  MadeReadEarly,
+  MadeReadLate,
+  MadeResult,
+  Carried
+};
+constexpr std::array owners = {Owner::Donated,    Owner::Donor,         Owner::Argument,
+                               Owner::Made,       Owner::MadeReadEarly, Owner::MadeReadLate,
+                               Owner::MadeResult, Owner::Carried};
 
 bool mayOverwrite(Owner owner) {
   return owner != Owner::Argument && owner != Owner::MadeReadLate && owner != Owner::MadeResult;
@@ -84,8 +93,8 @@ struct UpdateProgram {
 
   /// Lines that make `result` of %b, %u and %at.
   std::string lines(const std::string &result) const {
-    std::string text = fmt::format("  m = {} {}(u)\n", shape(update),
-                                   type == "s32" ? "not" : "negate");
+    std::string text =
+        fmt::format("  m = {} {}(u)\n", shape(update), type == "s32" ? "not" : "negate");
     if (isScatter)
       return text + fmt::format("  {} = {} scatter(b, at, m), update_window_dims={{1}}, "
                                 "inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}}, "
@@ -167,8 +176,8 @@ private:
   }
 
   std::string loop() const {
-    const std::string state = fmt::format("(s32[], {}, {}, {})", indexShape(), shape(update),
-                                          shape(buffer));
+    const std::string state =
+        fmt::format("(s32[], {}, {}, {})", indexShape(), shape(update), shape(buffer));
     return fmt::format(
         "cond {{\n  s = {0} parameter(0)\n  i = s32[] get-tuple-element(s), index=0\n"
         "  n = s32[] constant({1})\n  ROOT c = pred[] compare(i, n), direction=LT\n}}\n"
@@ -279,8 +288,7 @@ TEST(InPlaceFuzz, EmittersTouchWhatIsUpdated) {
       for (const auto &[path, loaded] : operand.loads)
         EXPECT_LE(loaded, 2 * updated + program.indexBytes());
     EXPECT_LE(work.instructions, mostInstructions * updated);
-    const LaunchDims launch =
-        launchDimsOf(module, put, launchKindOf(module, put), work, smCount);
+    const LaunchDims launch = launchDimsOf(module, put, launchKindOf(module, put), work, smCount);
     EXPECT_LE(launch.ctas * launch.threads, std::max(128.0, 2 * updated));
   }
 }

@@ -1,5 +1,5 @@
-// Calls of libraries that are neither products nor convolutions: attention and norms of cuDNN, sorts
-// of CUB, XLA's own selection.
+// Calls of libraries that are neither products nor convolutions: attention and norms of cuDNN,
+// sorts of CUB, XLA's own selection.
 #include "analysis/indexing/indexing_internal.h"
 #include "analysis/indexing/library_call.h"
 #include "analysis/support/checked.h"
@@ -104,9 +104,9 @@ std::optional<AssumedWork> attentionCallWork(const Graph &graph, const Op &op,
                powers = computed / (device.smCount * device.sfuPerClock * device.smClock);
   work->leastNs = std::hypot(products, powers);
   work->sigmaLn = 0.4; // none is among the measurements
-  work->text = fmt::format("a fused attention, {} products over {} scores{} at {:.0f} % of the peak",
-                           isBackward ? 5 : 2, *scores, isCausal ? ", half of them masked," : "",
-                           100 * attentionShare);
+  work->text = fmt::format(
+      "a fused attention, {} products over {} scores{} at {:.0f} % of the peak", isBackward ? 5 : 2,
+      *scores, isCausal ? ", half of them masked," : "", 100 * attentionShare);
   return work;
 }
 
