@@ -17,6 +17,8 @@ lists = "datasets/measurements/h100-sxm/models"
 models = {os.path.basename(path).split(".")[0]: path
           for path in sorted(glob.glob("datasets/models/*.xla_optimized.hlo.txt"))}
 convolution = "cuDNN convolution"
+head = ("| kernels | n | median % (95 %) | p90 % | bias % (95 %) | time-weighted % | within ± % |\n"
+        "|---|---:|---:|---:|---:|---:|---:|")
 
 
 def audit(model, *options):
@@ -29,15 +31,15 @@ def audit(model, *options):
 
 
 def rows(document):
-    """(kind, measured, predicted) of what is measured and priced."""
-    return [(k["kind"], k["measured_ns"], k["time_ns"]) for k in document["kernels"]
+    """(kind, measured, predicted, spread) of what is measured and priced."""
+    return [(k["kind"], k["measured_ns"], k["time_ns"], k["sigma_ln"]) for k in document["kernels"]
             if k.get("measured_ns") and k.get("time_ns")]
 
 
 def numbers(some):
-    errors = sorted(abs(p / t - 1) for _, t, p in some)
-    bias = math.exp(sum(math.log(p / t) for _, t, p in some) / len(some)) - 1
-    weighted = sum(abs(p - t) for _, t, p in some) / sum(t for _, t, _ in some)
+    errors = sorted(abs(p / t - 1) for _, t, p, _ in some)
+    bias = math.exp(sum(math.log(p / t) for _, t, p, _ in some) / len(some)) - 1
+    weighted = sum(abs(p - t) for _, t, p, _ in some) / sum(t for _, t, _, _ in some)
     return errors[len(errors) // 2], errors[int(0.9 * (len(errors) - 1))], bias, weighted
 
 
@@ -57,14 +59,14 @@ def line(name, by_model):
     median, p90, bias, weighted = numbers(some)
     low, high = interval(by_model, 0)
     under, over = interval(by_model, 2)
+    inside = sum(abs(math.log(p / t)) <= sigma for _, t, p, sigma in some) / len(some)
     print(f"| {name} | {len(some)} | {100 * median:.1f} ({100 * low:.1f}–{100 * high:.1f}) | "
           f"{100 * p90:.1f} | {100 * bias:+.1f} ({100 * under:+.1f} to {100 * over:+.1f}) | "
-          f"{100 * weighted:.1f} |")
+          f"{100 * weighted:.1f} | {100 * inside:.0f} |")
 
 
 def table(documents):
-    print("| kernels | n | median % (95 %) | p90 % | bias % (95 %) | time-weighted % |")
-    print("|---|---:|---:|---:|---:|---:|")
+    print(head)
     by_model = {m: rows(d) for m, d in documents.items()}
     for kind in sorted({r[0] for some in by_model.values() for r in some}):
         chosen = {m: [r for r in some if r[0] == kind] for m, some in by_model.items()}
@@ -96,11 +98,10 @@ def left_out():
     for model in models:
         def loss(point):
             others = [r for other in models if other != model for r in found[(*point, other)]]
-            return sum(min(1, abs(math.log(p / t))) for _, t, p in others) / len(others)
+            return sum(min(1, abs(math.log(p / t))) for _, t, p, _ in others) / len(others)
         used[model] = min(grid, key=loss)
         chosen[model] = found[(*used[model], model)]
-    print("| kernels | n | median % (95 %) | p90 % | bias % (95 %) | time-weighted % |")
-    print("|---|---:|---:|---:|---:|---:|")
+    print(head)
     line("all but convolutions", chosen)
     often = max(set(used.values()), key=list(used.values()).count)
     print(f"\nChosen {list(used.values()).count(often)} times of {len(models)}: shares of L2 from "

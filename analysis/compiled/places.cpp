@@ -1,6 +1,7 @@
 #include "analysis/compiled/places.h"
 
 #include "analysis/compiled/arena.h"
+#include "analysis/indexing/library_call.h"
 #include "analysis/indexing/trip_count.h"
 #include "analysis/ir/free_view.h"
 #include "analysis/support/diag.h"
@@ -269,7 +270,7 @@ private:
     // Behind the result of a library call stands its workspace, which is reserved, not touched.
     const size_t results = launch.work || op.opcode != Opcode::CustomCall
                                ? now.results.size()
-                               : std::min<size_t>(1, now.results.size());
+                               : std::min(resultsOfCall(op), now.results.size());
     for (size_t i = 0; i < results; ++i) {
       const bool isKnown = launch.work && i < launch.work->results.size();
       addAccess(launch, now.results[i],

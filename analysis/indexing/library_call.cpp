@@ -94,6 +94,16 @@ std::optional<int64_t> convolutionProducts(const OpAttributes &attrs, const Shap
   return n;
 }
 
+size_t resultsOfCall(const Op &op) {
+  if (!op.shape.isTuple)
+    return 1;
+  const size_t n = op.shape.elements.size();
+  const Shape *last = n > 1 ? &op.shape.elements.back() : nullptr;
+  const bool hasWorkspace = last && !last->isTuple && last->rank() == 1 &&
+                            (last->dtype == DType::S8 || last->dtype == DType::U8);
+  return n - hasWorkspace;
+}
+
 std::optional<LibraryCall> libraryCall(const Graph &graph, OpId id) {
   const Op &op = graph.op(id);
   const Shape *out = resultShape(op, {});
@@ -113,13 +123,8 @@ std::optional<LibraryCall> libraryCall(const Graph &graph, OpId id) {
   for (OpId operand : op.operands)
     add(graph.op(operand).shape);
   if (op.shape.isTuple) {
-    for (size_t i = 0; i < op.shape.elements.size(); ++i) {
-      const Shape &result = op.shape.elements[i];
-      bool isWorkspace = i > 0 && i + 1 == op.shape.elements.size() && !result.isTuple &&
-                         result.dtype == DType::S8 && result.rank() == 1;
-      if (!isWorkspace)
-        add(result);
-    }
+    for (size_t i = 0; i < resultsOfCall(op); ++i)
+      add(op.shape.elements[i]);
   } else {
     add(op.shape);
   }

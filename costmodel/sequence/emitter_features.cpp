@@ -49,7 +49,7 @@ public:
       elements = largest();
     perThread = std::max(1.0, elements / (shape.ctas * shape.threads));
     vector = shape.kind == LaunchKind::Transpose
-                 ? 1
+                 ? transposeVector()
                  : std::min(isTile() ? tileVector : loopVector, perThread);
   }
 
@@ -79,6 +79,12 @@ private:
   }
   bool isReduction() const {
     return shape.kind == LaunchKind::ColumnReduce || shape.kind == LaunchKind::RowReduce;
+  }
+
+  /// A warp moves a row of a square tile: two elements a lane of 64 by 64, one of 32 by 32.
+  double transposeVector() const {
+    constexpr double warp = 32;
+    return std::max(1.0, std::round(std::sqrt(perThread * shape.threads) / warp));
   }
 
   /// Elements of the largest result or reduced operand.
@@ -160,6 +166,8 @@ private:
       f.exchanges = 2;
     else if (shape.kind == LaunchKind::Transpose)
       f.exchanges = 1;
+    if (shape.kind == LaunchKind::ColumnReduce)
+      addColumnSums();
     if (!isTile() || f.warps <= 1)
       return;
     bool turns = false;
@@ -168,6 +176,21 @@ private:
       turns = turns || op.opcode == Opcode::Transpose;
     }
     f.exchanges += turns;
+    // The threads that store a reduction's result are not those that have it.
+    const std::vector<OpId> results = bodyResults(body);
+    f.exchanges += std::any_of(results.begin(), results.end(), [&](OpId id) {
+      return body[behindConversions(body, id)].opcode == Opcode::Reduce;
+    });
+  }
+
+  /// Each thread has sums of four columns. They are turned in shared memory, so that a warp has
+  /// those of one column, and are reduced by shuffles, which take the same way.
+  void addColumnSums() {
+    constexpr double columns = 4, bytes = 4, shuffles = 5;
+    double reductions = 0;
+    for (const Op &op : body.all())
+      reductions += op.opcode == Opcode::Reduce;
+    f.epilogueSharedBytes = reductions * shape.threads * columns * bytes * (2 + shuffles);
   }
 
   void setSegments() {

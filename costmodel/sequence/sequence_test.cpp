@@ -130,6 +130,39 @@ Features streamOf(double bytes) {
                          h100());
 }
 
+/// Of a fusion of one op over p0, by the rules of its kind.
+Features featuresOfOne(const std::string &line, const std::string &operand,
+                       const std::string &result) {
+  const std::string sum = "plus {\n  x = bf16[] parameter(0)\n  y = bf16[] parameter(1)\n"
+                          "  ROOT s = bf16[] add(x, y)\n}\n";
+  std::string text =
+      fusionText("  zero = bf16[] constant(0)\n" + line, {operand}, result, "kInput");
+  text.insert(text.find("body {"), sum);
+  const Module module = compiledModule(text);
+  const Op &op = module.entry()[module.entry().root()];
+  const FusionWork work = fusionWork(module, op, false);
+  const LaunchKind kind = launchKindOf(module, op);
+  return emitterFeatures(module, op, work, launchDimsOf(module, op, kind, work, 132), h100());
+}
+
+// 1024 threads have four sums each: written, read and shuffled five times.
+TEST(EmitterFeatures, ColumnSumsPassThroughSharedMemory) {
+  const Features features =
+      featuresOfOne("  ROOT r = bf16[64,768] reduce(p0, zero), dimensions={1}, to_apply=plus\n",
+                    "bf16[64,128,768]", "bf16[64,768]");
+  EXPECT_EQ(features.warps, 32);
+  EXPECT_EQ(features.epilogueSharedBytes, 1024 * 4 * 4 * 7);
+}
+
+// A tile of 64 by 64 halves is moved by twos.
+TEST(EmitterFeatures, TransposesOfHalvesLoadTwoAtOnce) {
+  const Features halves =
+      featuresOfOne("  ROOT t = bf16[1024,2048] transpose(p0), dimensions={1,0}\n",
+                    "bf16[2048,1024]", "bf16[1024,2048]");
+  EXPECT_EQ(halves.warps, 4);
+  EXPECT_EQ(halves.loadsPerThread, 64 * 64 / 128 / 2);
+}
+
 TEST(SequencePrice, TimesFollowWhatMissesAndNothingIsFasterThanItsBytes) {
   const Device device = h100();
   const Parameters parameters = priorCalibration(device).values();

@@ -64,6 +64,10 @@ struct AuditedKernel {
   double measuredNs = 0;    ///< of these rows together
 };
 
+/// Whose program is priced: "XLA" (its emitters), "Triton", "cuBLAS", "cuDNN", "library", "copy
+/// engine", or "tilewright", where a plan of ours stands in for what is not known.
+std::string_view programOf(const AuditedKernel &kernel);
+
 struct Finding {
   enum class Kind { BetterPlan, Recomputation, ReadAgain, Movement, Unexplained };
   Kind kind;

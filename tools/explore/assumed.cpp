@@ -182,6 +182,8 @@ std::optional<AssumedWork> assumedWork(const Module &module, const Graph &graph,
   case Opcode::CustomCall:
     if (std::optional<AssumedWork> work = libraryCallWork(graph, id, pricing.device))
       return work;
+    if (std::optional<AssumedWork> work = namedCallWork(graph, op, pricing.device))
+      return work;
     return blockScaledCallWork(graph, op, pricing.device);
   case Opcode::Fusion:
     if (std::optional<AssumedWork> work = workInFusion(module, graph, op, pricing))

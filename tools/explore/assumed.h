@@ -51,8 +51,10 @@ std::optional<AssumedWork> raggedDotWork(const Module &module, const Graph &grap
                                          const Pricing &pricing);
 std::optional<AssumedWork> scaledDotWork(const Module &module, const Graph &graph, OpId op,
                                          const Device &device);
-/// A call of cuBLAS or cuDNN.
+/// A product or convolution of cuBLAS or cuDNN.
 std::optional<AssumedWork> libraryCallWork(const Graph &graph, OpId id, const Device &device);
+/// A call of cuDNN's attention or norms, CUB's sorts, XLA's TopK.
+std::optional<AssumedWork> namedCallWork(const Graph &graph, const Op &op, const Device &device);
 /// A call of XLA's __op$block_scaled_dot: [b, m, k] by [b, n, k], the scales of both, of which 16
 /// or 32 elements along k share one, and one of all where there is a fifth operand.
 std::optional<AssumedWork> blockScaledCallWork(const Graph &graph, const Op &op,

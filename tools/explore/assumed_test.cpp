@@ -227,6 +227,62 @@ TEST(Assumed, BlockScaledCallsAreProductsOfTheirElements) {
   EXPECT_EQ(padded.readBytes - mx.readBytes, 2 * (4224 * 132 - 4096 * 128));
 }
 
+TEST(Assumed, AttentionCallsAreTheirProducts) {
+  auto attention = [](const std::string &target, const std::string &mask) {
+    return rowOf(fmt::format(
+        R"(q = bf16[4,16,2048,128] parameter(0)
+k = bf16[4,16,2048,128] parameter(1)
+v = bf16[4,16,2048,128] parameter(2)
+c = (bf16[4,16,2048,128], u8[16777216]) custom-call(q, k, v), custom_call_target="{}", backend_config={{"cudnn_fmha_backend_config":{{"fmha_scale":0.1,"intermediate_tensor_shape":{{"element_type":"BF16","dimensions":["4","16","2048","2048"]}},"mask_type":"{}"}}}}
+ROOT r = bf16[4,16,2048,128] get-tuple-element(c), index=0)",
+        target, mask));
+  };
+  const AssumedOp whole = attention("__cudnn$fmhaSoftmax", "NO_MASK"),
+                  causal = attention("__cudnn$fmhaSoftmax", "CAUSAL"),
+                  backward = attention("__cudnn$fmhaSoftmaxBackward", "NO_MASK");
+  EXPECT_EQ(whole.flops, 4.0 * 4 * 16 * 2048 * 2048 * 128);
+  EXPECT_EQ(whole.writtenBytes, 4.0 * 16 * 2048 * 128 * 2) << "the workspace is not traffic";
+  EXPECT_GT(whole.timeNs, whole.flops / 989e3) << "below the peak";
+  EXPECT_LT(whole.timeNs, 2.5 * whole.flops / 989e3);
+  EXPECT_NEAR(causal.timeNs, whole.timeNs / 2, 1);
+  EXPECT_GT(backward.timeNs, 2 * whole.timeNs);
+}
+
+TEST(Assumed, NormsSortsAndSelectionsOfLibrariesGoOverTheirBytes) {
+  const AssumedOp norm = rowOf(R"(x = bf16[8192,1024] parameter(0)
+w = bf16[1024] parameter(1)
+c = (bf16[8192,1024], u8[0]) custom-call(x, w), custom_call_target="__cudnn$norm"
+ROOT r = bf16[8192,1024] get-tuple-element(c), index=0)");
+  EXPECT_EQ(norm.readBytes, 8192.0 * 1024 * 2 + 2048);
+  EXPECT_EQ(norm.writtenBytes, 8192.0 * 1024 * 2);
+  const AssumedOp sort = rowOf(R"(k = u32[1048576] parameter(0)
+v = s32[1048576] parameter(1)
+c = (u32[1048576], s32[1048576], u8[9437184]) custom-call(k, v), custom_call_target="__cub$DeviceRadixSort"
+ROOT r = u32[1048576] get-tuple-element(c), index=0)");
+  EXPECT_EQ(sort.readBytes, 4.0 * 8 * 1048576 + 4 * 1048576);
+  EXPECT_EQ(sort.writtenBytes, 4.0 * 8 * 1048576);
+  const AssumedOp top = rowOf(R"(x = f32[64,32768] parameter(0)
+c = (f32[64,8], s32[64,8]) custom-call(x), custom_call_target="__gpu$TopK"
+ROOT r = f32[64,8] get-tuple-element(c), index=0)");
+  EXPECT_EQ(top.readBytes, 64.0 * 32768 * 4);
+  EXPECT_EQ(top.writtenBytes, 64.0 * 8 * 8);
+}
+
+TEST(Assumed, CallsWhoseConfigurationSaysNothingHaveNoPrice) {
+  for (const char *config :
+       {"", ", backend_config={}", ", backend_config={\"cudnn_fmha_backend_config\":7}",
+        ", "
+        "backend_config={\"cudnn_fmha_backend_config\":{\"intermediate_tensor_shape\":{"
+        "\"dimensions\":[\"4\",\"x\",\"8\",\"8\"]}}}"}) {
+    const ExploredModel model = exploredEntry(
+        fmt::format("q = bf16[4,2,8,8] parameter(0)\nROOT c = bf16[4,2,8,8] custom-call(q, q, q), "
+                    "custom_call_target=\"__cudnn$fmhaSoftmax\"{}",
+                    config));
+    EXPECT_TRUE(model.assumed.empty()) << config;
+    EXPECT_EQ(model.unsupported.size(), 1u) << config;
+  }
+}
+
 TEST(Assumed, ScattersWithoutATilingAreAtomics) {
   auto histogram = [](int64_t bins, const std::string &attributes) {
     return rowOf(fmt::format("x = f32[{0}] parameter(0)\ni = s32[16777216,1] parameter(1)\n"

@@ -1,6 +1,7 @@
 #include "tools/explore/run_sequence.h"
 
 #include "analysis/compiled/arena.h"
+#include "analysis/indexing/library_call.h"
 #include "analysis/ir/free_view.h"
 #include "costmodel/sequence/sequence_price.h"
 #include "tools/explore/neighbour_levers.h"
@@ -105,8 +106,8 @@ private:
         step.reads = graph[op].operands;
         step.readBytes = assumed.readBytes;
         // Behind the result of a library's call stands its workspace.
-        const size_t leaves =
-            graph[op].opcode == Opcode::CustomCall ? 1 : leavesOf(graph[op].shape);
+        const size_t leaves = graph[op].opcode == Opcode::CustomCall ? resultsOfCall(graph[op])
+                                                                     : leavesOf(graph[op].shape);
         for (size_t leaf = 0; leaf < leaves; ++leaf)
           step.writes.push_back({op, leaf, assumed.writtenBytes / double(leaves), false});
         steps.push_back(std::move(step));

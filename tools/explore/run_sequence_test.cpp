@@ -1,6 +1,9 @@
 #include "analysis/import/import_file.h"
+#include "costmodel/sequence/sequence_price.h"
+#include "tools/explore/neighbour_levers.h"
 #include "tools/explore/testing/explore.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tilewright {
@@ -67,6 +70,44 @@ TEST(RunSequence, NoModelIsFasterThanItsKernelsBounds) {
           << path << " " << kernel.name;
     }
   }
+}
+
+// A plan that is worse than its neighbour is told so, by as much as the neighbour is faster.
+TEST(RunSequence, WorsePlansAreToldTheirBetterNeighbour) {
+  Explored explored;
+  const ExploredModel model = explored.run(parseVerified(R"(HloModule m
+ENTRY e {
+  a = bf16[4096,4096]{1,0} parameter(0)
+  b = bf16[4096,4096]{1,0} parameter(1)
+  ROOT c = bf16[4096,4096]{1,0} dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})"));
+  const KernelPlan &plan = model.kernels.front().plans.front().plan;
+  const CacheTraffic traffic{67e6, 33e6, 67e6, 33e6, {}};
+  const Parameters parameters = parametersFor(explored.calibration, explored.device);
+  auto timeOf = [&](const KernelPlan &of) {
+    return timeInSequence(llvm::cantFail(featuresOf(of, explored.device)), traffic, explored.device,
+                          parameters)
+        .timeNs;
+  };
+  size_t told = 0;
+  for (size_t i = 0; i < plan.values.size(); ++i) {
+    const TileParameter &parameter = plan.tiled->space.parameters[i];
+    KernelPlan worse = plan;
+    worse.values[i] /= 2;
+    if (parameter.role != TileParameter::Role::Parallel || worse.values[i] < 1 ||
+        timeOf(worse) < 1.02 * timeOf(plan))
+      continue;
+    const std::vector<Lever> levers = neighbourLevers(worse, traffic, explored.device, parameters);
+    const std::string what =
+        fmt::format("{} {} in place of {}", parameter.name, plan.values[i], worse.values[i]);
+    const auto found = std::find_if(levers.begin(), levers.end(),
+                                    [&](const Lever &lever) { return lever.what == what; });
+    ASSERT_NE(found, levers.end()) << what;
+    EXPECT_DOUBLE_EQ(found->gainNs, timeOf(worse) - timeOf(plan));
+    EXPECT_EQ(found->because, "") << "nothing refuses the plan that was found";
+    ++told;
+  }
+  EXPECT_GE(told, 1u);
 }
 
 // A row of a state is written in each step, whatever the state's size is.

@@ -201,6 +201,7 @@ Json kernelJson(const AuditedKernel &kernel, const AuditSubject &subject) {
     json["computation"] = kernel.computation;
   json["layer"] = kernel.layer;
   json["kind"] = toString(kernel.kind);
+  json["program"] = programOf(kernel);
   json["trips"] = kernel.trips;
   json["ctas"] = kernel.shape.ctas;
   json["threads"] = kernel.shape.threads;

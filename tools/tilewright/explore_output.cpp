@@ -84,6 +84,7 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
     entry["results"] = kernel.results;
   entry["root_shape"] = kernel.rootShape;
   entry["kind"] = toString(kernel.kind);
+  entry["program"] = best.plan.compiler == Compiler::Own ? "tilewright" : "Triton";
   entry["trip_count"] = kernel.tripCount;
   entry["trip_count_is_known"] = kernel.isTripCountKnown;
   if (!kernel.partOf.empty())
@@ -357,7 +358,7 @@ void printModel(const Json &model) {
   const double greedyNs = model["greedy_time_ns"].get<double>();
   const double aloneNs = model["alone_time_ns"].get<double>();
   const double total = model["total_time_ns"].get<double>();
-  say("{}: {} kernels, {} in the order they run{}; each alone {}{}\n",
+  say("{}: {} kernels of our own, {} in the order they run{}; each alone {}{}\n",
       model["model"].get<std::string>(), model["kernels"].size(), timeText(total),
       model["total_is_complete"].get<bool>()
           ? ""
