@@ -15,9 +15,8 @@ std::vector<size_t> signatures(std::span<const Kernel> kernels) {
   std::map<std::tuple<std::string_view, std::string_view, size_t, double>, size_t> known;
   std::vector<size_t> result;
   for (const Kernel &kernel : kernels) {
-    const auto key =
-        std::tuple(std::string_view(kernel.kind), std::string_view(kernel.rootShape),
-                   kernel.ops.size(), kernel.flops.value_or(0));
+    const auto key = std::tuple(std::string_view(kernel.kind), std::string_view(kernel.rootShape),
+                                kernel.ops.size(), kernel.flops.value_or(0));
     result.push_back(known.emplace(key, known.size()).first->second);
   }
   return result;
@@ -71,7 +70,8 @@ std::vector<GraphNode> foldRepeats(std::span<const Kernel> kernels) {
 }
 
 /// Neighbours that `areOne` says belong together become one node.
-template <typename Test> std::vector<GraphNode> join(const std::vector<GraphNode> &nodes, Test areOne) {
+template <typename Test>
+std::vector<GraphNode> join(const std::vector<GraphNode> &nodes, Test areOne) {
   std::vector<GraphNode> joined;
   for (const GraphNode &node : nodes) {
     if (!joined.empty() && areOne(joined.back(), node)) {
@@ -116,9 +116,8 @@ std::vector<GraphNode> foldKernels(std::span<const Kernel> kernels, size_t most)
     nodes = joinLayers(kernels, nodes, depth);
   if (nodes.size() > most) {
     const size_t length = (kernels.size() + most - 1) / most;
-    nodes = join(nodes, [&](const GraphNode &a, const GraphNode &b) {
-      return a.count + b.count <= length;
-    });
+    nodes = join(
+        nodes, [&](const GraphNode &a, const GraphNode &b) { return a.count + b.count <= length; });
   }
   for (GraphNode &node : nodes)
     node.label = commonLayer(kernels, node);

@@ -76,9 +76,9 @@ std::string whatLimits(const Model &model, const Summary &summary) {
         swatch(limiters[i].term, limiters[i].name));
   std::string bound;
   if (model.lowerBoundNs && summary.totalNs && *summary.totalNs > 0)
-    bound = fmt::format("<p class=\"note\">{} % of speed of light: the lower bound is {}.</p>",
-                        percent(*model.lowerBoundNs / *summary.totalNs),
-                        timeText(model.lowerBoundNs));
+    bound =
+        fmt::format("<p class=\"note\">{} % of speed of light: the lower bound is {}.</p>",
+                    percent(*model.lowerBoundNs / *summary.totalNs), timeText(model.lowerBoundNs));
   return "<div><h3>What limits it</h3><ol>" + items + "</ol>" + bound + "</div>";
 }
 

@@ -62,9 +62,8 @@ std::string termChanges(const Kernel &before, const Kernel &after) {
   for (const auto &[name, ns] : terms) {
     const double change = std::abs(ns.first - ns.second);
     if (std::isfinite(change) && change > least)
-      changes.emplace_back(-change,
-                           fmt::format("{} {} → {}", escapeHtml(name, 40), timeText(ns.first),
-                                       timeText(ns.second)));
+      changes.emplace_back(-change, fmt::format("{} {} → {}", escapeHtml(name, 40),
+                                                timeText(ns.first), timeText(ns.second)));
   }
   std::sort(changes.begin(), changes.end());
   std::string out;
@@ -101,9 +100,8 @@ std::vector<KernelChange> kernelChanges(const Model &before, const Model &after)
   for (const auto &[name, change] : byName)
     if (change.weightNs() > 0)
       changes.push_back(change);
-  std::stable_sort(changes.begin(), changes.end(), [](const auto &a, const auto &b) {
-    return a.weightNs() > b.weightNs();
-  });
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const auto &a, const auto &b) { return a.weightNs() > b.weightNs(); });
   return changes;
 }
 
@@ -117,8 +115,8 @@ std::string whyText(const KernelChange &change) {
   if (before.ops.size() != after.ops.size())
     add(out, fmt::format("{} in place of {}", counted(after.ops.size(), "op"), before.ops.size()));
   if (before.tripCount != after.tripCount)
-    add(out, fmt::format("{} runs in place of {}", count(after.tripCount),
-                         count(before.tripCount)));
+    add(out,
+        fmt::format("{} runs in place of {}", count(after.tripCount), count(before.tripCount)));
   add(out, planChanges(before.plan, after.plan));
   if (before.limiter != after.limiter)
     add(out, fmt::format("limited by {} → {}", escapeHtml(before.limiter, 40),
@@ -131,8 +129,8 @@ std::string runDifferences(const Exploration &before, const Exploration &after) 
   std::string out;
   auto name = [](const std::string &text) { return text.empty() ? "none" : escapeHtml(text, 60); };
   if (before.device.name != after.device.name)
-    add(out, fmt::format("device {} in place of {}", name(after.device.name),
-                         name(before.device.name)));
+    add(out,
+        fmt::format("device {} in place of {}", name(after.device.name), name(before.device.name)));
   addNumber(out, before.device.smCount, after.device.smCount,
             [](Quantity value) { return count(value) + " SMs"; });
   addNumber(out, before.device.clockGhz, after.device.clockGhz,

@@ -214,5 +214,4 @@ std::string detailsOf(const Kernel &kernel, std::string_view caption, bool withM
   return out + "</div></details>";
 }
 
-
 } // namespace tilewright::report

@@ -54,7 +54,8 @@ void overviewRow(std::string &out, const ModelRef &ref, bool isLinked, bool with
             count(static_cast<double>(model.kernels.size())));
   valueCell(out, summary.totalNs, inUnit(summary.totalNs, unit));
   valueCell(out, model.lowerBoundNs, inUnit(model.lowerBoundNs, unit));
-  put(out, "<td class=\"whole\">{}</td><td>{}</td>", limiterText(model, summary), adviceText(model, summary));
+  put(out, "<td class=\"whole\">{}</td><td>{}</td>", limiterText(model, summary),
+      adviceText(model, summary));
   valueCell(out, static_cast<double>(model.unsupported.size()),
             count(static_cast<double>(model.unsupported.size())));
   put(out, "<td>{}</td></tr>",
@@ -118,8 +119,7 @@ std::string overview(const std::vector<ModelRef> &models, size_t sections) {
       head);
   const size_t shown = std::min(models.size(), maxOverviewRows);
   for (size_t i = 0; i < shown; ++i)
-    overviewRow(out, models[i], i < sections,
-                titles.at(modelTitle(models[i].model->name)) > 1, unit);
+    overviewRow(out, models[i], i<sections, titles.at(modelTitle(models[i].model->name))> 1, unit);
   out += "</tbody></table></div>";
   if (models.size() > maxOverviewRows)
     put(out, "<p class=\"note\">The first {} of {}.</p>", count(maxOverviewRows),

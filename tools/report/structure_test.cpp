@@ -78,17 +78,18 @@ TEST(ReportFold, NoKernelIsLost) {
 }
 
 TEST(ReportStructure, TopSaysWhereWhatAndHow) {
-  const std::string page = render({sampleExploration(
-      layeredKernel("k0_a", "layer_0/mlp", 6000, 1000) + "," +
-          layeredKernel("k1_a", "layer_1/mlp", 5000, 900) + "," +
-          layeredKernel("k2_b", "head", 1000, 100),
-      R"(,"total_time_ns":12000,"lower_bound_ns":3000)")});
+  const std::string page =
+      render({sampleExploration(layeredKernel("k0_a", "layer_0/mlp", 6000, 1000) + "," +
+                                    layeredKernel("k1_a", "layer_1/mlp", 5000, 900) + "," +
+                                    layeredKernel("k2_b", "head", 1000, 100),
+                                R"(,"total_time_ns":12000,"lower_bound_ns":3000)")});
   checkPage(page);
   for (std::string_view part :
-       {"Where the time goes", "<b>91.7 %</b> <a href=\"#m0-k-0\"><span class=\"mono\">k0_a</span></a> "
-                               "layer_0/mlp and 1 like it, 11.0 µs",
-        "What limits it", "25.0 % of speed of light: the lower bound is 3.00 µs",
-        "What would help", "<b>2.00 µs</b> (16.7 %) by half the instructions",
+       {"Where the time goes",
+        "<b>91.7 %</b> <a href=\"#m0-k-0\"><span class=\"mono\">k0_a</span></a> "
+        "layer_0/mlp and 1 like it, 11.0 µs",
+        "What limits it", "25.0 % of speed of light: the lower bound is 3.00 µs", "What would help",
+        "<b>2.00 µs</b> (16.7 %) by half the instructions",
         "data-find=\"layer_ /mlp\">layer_*/mlp</th><td class=\"num\">2</td>"})
     EXPECT_TRUE(contains(page, part)) << part;
 }
@@ -109,8 +110,9 @@ TEST(ReportStructure, LaterRowsStandAside) {
 TEST(ReportStructure, FoldedGraphsOpen) {
   std::string kernels;
   for (int i = 0; i < 100; ++i)
-    kernels += fmt::format("{}{{\"name\":\"k{}\",\"kind\":\"{}\",\"time_ns\":5,\"reads\":[\"k{}\"]}}",
-                           i ? "," : "", i, i % 2 ? "dot" : "add", i - 1);
+    kernels +=
+        fmt::format("{}{{\"name\":\"k{}\",\"kind\":\"{}\",\"time_ns\":5,\"reads\":[\"k{}\"]}}",
+                    i ? "," : "", i, i % 2 ? "dot" : "add", i - 1);
   const std::string page = render({sampleExploration(kernels)});
   checkPage(page);
   EXPECT_TRUE(contains(page, "100 kernels folded to 1 row"));
@@ -124,8 +126,8 @@ TEST(ReportStructure, ModelsOfOneTitleAreToldApart) {
   checkPage(page);
   const std::string_view overview =
       std::string_view(page).substr(0, page.find("<section class=\"model\""));
-  for (std::string_view part : {"Contents", "href=\"#m0\"", "href=\"#m1\"", "a/net.hlo.txt</div>",
-                                "b/net.hlo.txt</div>"})
+  for (std::string_view part :
+       {"Contents", "href=\"#m0\"", "href=\"#m1\"", "a/net.hlo.txt</div>", "b/net.hlo.txt</div>"})
     EXPECT_TRUE(contains(overview, part)) << part;
 }
 
@@ -154,14 +156,16 @@ TEST(ReportStructure, TileMapsNameTheirSchedules) {
   ReportInput bad{"d.json", sampleExploration(kernel)};
   auto refused = renderReport({&bad, 1});
   ASSERT_FALSE(static_cast<bool>(refused));
-  EXPECT_NE(takeDiag(refused.takeError()).message.find("schedules[0].cell is 9"), std::string::npos);
+  EXPECT_NE(takeDiag(refused.takeError()).message.find("schedules[0].cell is 9"),
+            std::string::npos);
 }
 
 TEST(ReportStructure, ChangesHaveReasons) {
   auto kernel = [](const char *name, double time, int tile, const char *limiter, double dram) {
-    return fmt::format(R"({{"name":"{}","ops":["a"],"time_ns":{},"limiter":"{}","terms":{{"DRAM":{}}},
+    return fmt::format(
+        R"({{"name":"{}","ops":["a"],"time_ns":{},"limiter":"{}","terms":{{"DRAM":{}}},
 "plan":{{"tile":{{"t0":{}}}}}}})",
-                       name, time, limiter, dram, tile);
+        name, time, limiter, dram, tile);
   };
   const std::string before = sampleExploration(kernel("k0_dot", 9000, 64, "L2", 3000) + "," +
                                                kernel("k1_gone", 500, 1, "L2", 0));
@@ -171,8 +175,9 @@ TEST(ReportStructure, ChangesHaveReasons) {
   const std::string page = render({before, after});
   checkPage(page);
   for (std::string_view part :
-       {"144 SMs in place of 132", "plan: t0 64 → 128; limited by L2 → DRAM; DRAM 3.00 µs → 5.00 µs",
-        "gone, of 1 op", "new, of 1 op", "k0_new&lt;", "3 kernels with another time"})
+       {"144 SMs in place of 132",
+        "plan: t0 64 → 128; limited by L2 → DRAM; DRAM 3.00 µs → 5.00 µs", "gone, of 1 op",
+        "new, of 1 op", "k0_new&lt;", "3 kernels with another time"})
     EXPECT_TRUE(contains(page, part)) << part;
 }
 

@@ -18,8 +18,8 @@ namespace {
 constexpr double none = std::numeric_limits<double>::infinity();
 constexpr int64_t eachUpTo = 16; ///< every value is searched up to it
 constexpr double gridFactor = 1.25;
-constexpr int64_t maxRange = 1 << 20;
-constexpr unsigned maxRounds = 3; ///< each prices its new candidates at every size
+constexpr int64_t maxRange = 1 << 16; ///< each has a price of every candidate in memory
+constexpr unsigned maxRounds = 3;     ///< each prices its new candidates at every size
 constexpr int64_t pointsInGap = 3;
 
 SelectedPlan selectedPlan(const KernelPlan &plan) {
@@ -238,14 +238,26 @@ private:
     return best;
   }
 
-  double largestFall() const {
-    double fall = 0, before = 0;
+  /// For each searched size, by what fraction the best time fell at most from one searched size to
+  /// the next, among those between half and twice the size.
+  std::map<int64_t, double> localFalls() const {
+    std::vector<std::pair<int64_t, double>> falls; // to each size from the one before it
+    double before = none;
     for (const auto &[size, time] : searched) {
-      if (std::isfinite(before) && before > 0 && time < before)
-        fall = std::max(fall, 1 - time / before);
+      const bool isFall = std::isfinite(before) && before > 0 && time < before;
+      falls.emplace_back(size, isFall ? 1 - time / before : 0);
       before = time;
     }
-    return fall;
+    std::map<int64_t, double> local;
+    size_t first = 0;
+    for (const auto &[size, own] : falls) {
+      while (falls[first].first * 2 < size)
+        ++first;
+      double &largest = local[size];
+      for (size_t i = first; i < falls.size() && falls[i].first <= size * 2; ++i)
+        largest = std::max(largest, falls[i].second);
+    }
+    return local;
   }
 
   double timeAt(size_t index) const {
@@ -253,12 +265,13 @@ private:
   }
 
   /// What the table can lose at a size on any plan of the search.
-  double boundAt(size_t index, double fall) const {
+  double boundAt(size_t index, const std::map<int64_t, double> &falls) const {
     const auto after = searched.upper_bound(sizeOf(index));
     if (after == searched.begin())
       return none;
     const auto &[size, time] = *std::prev(after);
-    const double least = std::min(size == sizeOf(index) ? time : time * (1 - fall), bestAt(index));
+    const double fall = size == sizeOf(index) ? 0 : falls.at(size);
+    const double least = std::min(time * (1 - fall), bestAt(index));
     return std::isfinite(time) && std::isfinite(timeAt(index))
                ? std::max(0.0, timeAt(index) / least - 1)
                : none;
@@ -267,10 +280,10 @@ private:
   /// Where more has to be searched: points in each gap in which the bound is loose, the loosest
   /// first, as far as searches are left.
   std::set<int64_t> loosePoints() const {
-    const double fall = largestFall();
+    const std::map<int64_t, double> falls = localFalls();
     std::map<int64_t, double> loosest; // by the size where a gap begins
     for (size_t i = 0; i < count; ++i) {
-      const double bound = boundAt(i, fall);
+      const double bound = boundAt(i, falls);
       const auto after = searched.upper_bound(sizeOf(i));
       if (!std::isfinite(bound) || bound <= options.boundGoal || after == searched.begin() ||
           std::prev(after)->first == sizeOf(i))
@@ -300,7 +313,9 @@ private:
     table.to = options.to;
     table.searches = searched.size();
     table.candidates = candidates.size();
-    table.largestFall = largestFall();
+    const std::map<int64_t, double> falls = localFalls();
+    for (const auto &[size, fall] : falls)
+      table.largestFall = std::max(table.largestFall, fall);
     size_t covered = 0;
     for (size_t i = 0; i < count; ++i) {
       table.timesNs.push_back(timeAt(i));
@@ -310,7 +325,7 @@ private:
           table.ranges.back().plan != candidates[chosen[i]])
         table.ranges.push_back({sizeOf(i), sizeOf(i), candidates[chosen[i]], 0, 0, 0, sizeOf(i)});
       SelectionRange &range = table.ranges.back();
-      const double loss = timeAt(i) / bestAt(i) - 1, bound = boundAt(i, table.largestFall);
+      const double loss = timeAt(i) / bestAt(i) - 1, bound = boundAt(i, falls);
       range.to = sizeOf(i);
       range.meanLoss += loss;
       range.worstLoss = std::max(range.worstLoss, loss);
@@ -351,8 +366,7 @@ std::optional<std::vector<int64_t>> valuesIn(const TileSpace &space, const Selec
   for (const TileParameter &parameter : space.parameters) {
     const auto value = plan.values.find(parameter.name);
     used += value != plan.values.end();
-    values.push_back(value == plan.values.end() ? 1
-                                                : std::min(value->second, parameter.largest()));
+    values.push_back(value == plan.values.end() ? 1 : std::min(value->second, parameter.largest()));
   }
   if (used < plan.values.size())
     for (const auto &[name, value] : plan.values)

@@ -11,8 +11,9 @@
 //
 // What the table loses is said in two numbers for each value m: `loss` against the best candidate
 // there, and `lossBound` against any plan of the search. The second rests on searches at s ≤ m: the
-// best time does not fall when the size grows, but for the largest fall that was seen between
-// neighbouring searches, which is taken off.
+// best time does not fall when the size grows, but for the largest fall that was seen from one
+// searched size to the next between s/2 and 2s, which is taken off: it falls where an instruction
+// or a copy fits that did not before.
 #pragma once
 
 #include "tools/explore/kernel_plans.h"

@@ -151,8 +151,8 @@ TEST(Selection, RangesCoverAndSayWhatTheyLose) {
     EXPECT_EQ(again.ranges[r].plan, table.ranges[r].plan);
 }
 
-// A few groups and sizes; with TILEWRIGHT_SELECT_STRIDE all groups over their whole range, tested at
-// every size but for the stride (every one takes hours).
+// A few groups and sizes; with TILEWRIGHT_SELECT_STRIDE all groups over their whole range, tested
+// at every size but for the stride (every one takes hours).
 TEST(Selection, LossesAreThoseOfASearch) {
   if (const char *stride = std::getenv("TILEWRIGHT_SELECT_STRIDE")) {
     for (const OpenKernel &group : groups) {
@@ -205,9 +205,8 @@ TEST(Selection, CodeHasTheTable) {
                   {20, 100, {Instruction::Wgmma, {{"t0", 64}, {"k0", 32}}}, 0, 0, 0, 20}};
   const SelectionTitle title{"2d family", "m", "about\\\nint x;"};
   const std::string header = selectionHeader(table, title);
-  for (const char *part :
-       {"namespace tiles::_2d_family {", "{1, 10, 1, 8, 4, \"fma\"},", "{20, 100, 32, 64, 1, \"wgmma\"},",
-        "// about  int x;\n", "plans + 2;"})
+  for (const char *part : {"namespace tiles::_2d_family {", "{1, 10, 1, 8, 4, \"fma\"},",
+                           "{20, 100, 32, 64, 1, \"wgmma\"},", "// about  int x;\n", "plans + 2;"})
     EXPECT_NE(header.find(part), std::string::npos) << part << "\n" << header;
   const std::string python = selectionPython(table, title);
   EXPECT_NE(python.find("(20, 100, {\"k0\": 32, \"t0\": 64, \"instruction\": \"wgmma\"}),"),

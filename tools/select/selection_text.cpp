@@ -26,9 +26,14 @@ std::string inComment(std::string_view text) {
   return out;
 }
 
-std::string lossText(const SelectionTable &table) {
-  return fmt::format("loses {:.2g} % on average and {:.2g} % at worst on the best plan known; on any "
-                     "plan of the search at most {:.2g} % and {:.2g} %",
+/// What the code says of itself, as comment lines that begin with `mark`.
+std::string about(const SelectionTable &table, const SelectionTitle &title, std::string_view mark) {
+  return fmt::format("{0} {1}\n{0} {2} = {3} to {4}. Time lost: {5:.2g} % on average and {6:.2g} % "
+                     "at worst on the "
+                     "best plan known,\n{0} at most {7:.2g} % and {8:.2g} % on any plan of the "
+                     "search. A tile larger "
+                     "than its dim is that dim.\n",
+                     mark, inComment(title.about), inComment(title.dimension), table.from, table.to,
                      100 * table.meanLoss, 100 * table.worstLoss, 100 * table.meanBound,
                      100 * table.worstBound);
 }
@@ -51,9 +56,9 @@ std::string selectionHeader(const SelectionTable &table, const SelectionTitle &t
   auto line = [&out]<typename... Args>(fmt::format_string<Args...> text, Args &&...args) {
     fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
   };
-  line("// {}\n// {} = {} to {}: {}.\n#pragma once\n\n#include <cstdint>\n\n", inComment(title.about),
-       inComment(title.dimension), table.from, table.to, lossText(table));
-  line("namespace tiles::{} {{\n\nstruct Plan {{\n  std::int64_t from, to; // both included\n", space);
+  line("{}#pragma once\n\n#include <cstdint>\n\n", about(table, title, "//"));
+  line("namespace tiles::{} {{\n\nstruct Plan {{\n  std::int64_t from, to; // both included\n",
+       space);
   for (const std::string &name : names)
     line("  std::int64_t {};\n", identifierOf(name));
   line("  const char *instruction;\n}};\n\ninline constexpr Plan plans[] = {{\n");
@@ -82,8 +87,7 @@ std::string selectionPython(const SelectionTable &table, const SelectionTitle &t
   auto line = [&out]<typename... Args>(fmt::format_string<Args...> text, Args &&...args) {
     fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
   };
-  line("# {}\n# {} = {} to {}: {}.\n\nfrom bisect import bisect_left\n\nPLANS = [\n",
-       inComment(title.about), inComment(title.dimension), table.from, table.to, lossText(table));
+  line("{}\nfrom bisect import bisect_left\n\nPLANS = [\n", about(table, title, "#"));
   for (const SelectionRange &range : table.ranges) {
     line("    ({}, {}, {{", range.from, range.to);
     for (const auto &[name, value] : range.plan.values)

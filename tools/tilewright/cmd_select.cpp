@@ -120,8 +120,7 @@ Json selectJson(const SelectOptions &options, const AskedDevice &asked, const Op
   document["size"] = size.name;
   document["from"] = table.from;
   document["to"] = table.to;
-  document["calibration"] =
-      asked.calibration.isFitted() ? Json(asked.calibration.device) : Json();
+  document["calibration"] = asked.calibration.isFitted() ? Json(asked.calibration.device) : Json();
   document["cache"] = options.plans.cache;
   document["notes"] = notesJson(asked.notes());
   document["searches"] = table.searches;
@@ -134,16 +133,15 @@ Json selectJson(const SelectOptions &options, const AskedDevice &asked, const Op
   for (const SelectionRange &range : table.ranges) {
     Json plan = {{"values", range.plan.values},
                  {"instruction", tilewright::toString(range.plan.instruction)}};
-    document["ranges"].push_back(
-        {{"from", range.from},
-         {"to", range.to},
-         {"plan", std::move(plan)},
-         {"time_ns",
-          {table.timesNs[static_cast<size_t>(range.from - table.from)],
-           table.timesNs[static_cast<size_t>(range.to - table.from)]}},
-         {"loss", lossJson(range.meanLoss, range.worstLoss)},
-         {"worst_loss_bound", range.worstBound},
-         {"worst_at", range.worstAt}});
+    document["ranges"].push_back({{"from", range.from},
+                                  {"to", range.to},
+                                  {"plan", std::move(plan)},
+                                  {"time_ns",
+                                   {table.timesNs[static_cast<size_t>(range.from - table.from)],
+                                    table.timesNs[static_cast<size_t>(range.to - table.from)]}},
+                                  {"loss", lossJson(range.meanLoss, range.worstLoss)},
+                                  {"worst_loss_bound", range.worstBound},
+                                  {"worst_at", range.worstAt}});
   }
   return document;
 }
@@ -168,21 +166,20 @@ void printSelection(const SelectOptions &options, const AskedDevice &asked, cons
     std::string plan;
     for (const auto &[name, value] : range.plan.values)
       plan += fmt::format("{}{}={}", plan.empty() ? "" : " ", name, value);
-    text.rows.push_back(
-        {fmt::format("{}", range.from), fmt::format("{}", range.to),
-         timeText(table.timesNs[static_cast<size_t>(range.to - table.from)]),
-         percentText(range.worstLoss), percentText(range.worstBound),
-         std::string(tilewright::toString(range.plan.instruction)), plan});
+    text.rows.push_back({fmt::format("{}", range.from), fmt::format("{}", range.to),
+                         timeText(table.timesNs[static_cast<size_t>(range.to - table.from)]),
+                         percentText(range.worstLoss), percentText(range.worstBound),
+                         std::string(tilewright::toString(range.plan.instruction)), plan});
   }
   say("{}", text.text());
 }
 
 llvm::Error writeCode(const SelectOptions &options, const AskedDevice &asked, const OpenSize &size,
                       const SelectionTable &table) {
-  const SelectionTitle title{
-      options.family, size.name,
-      fmt::format("Plans of {} {} on {}, by Tilewright {}", options.family,
-                  fmt::join(options.arguments, " "), asked.device.name, TILEWRIGHT_VERSION)};
+  const SelectionTitle title{options.family, size.name,
+                             fmt::format("Plans of {} {} on {}, by Tilewright {}", options.family,
+                                         fmt::join(options.arguments, " "), asked.device.name,
+                                         TILEWRIGHT_VERSION)};
   if (!options.header.empty())
     if (llvm::Error error = writeFileAtomically(options.header, selectionHeader(table, title)))
       return error;
@@ -238,7 +235,7 @@ void addSelect(CLI::App &app, Selection &selection) {
       "Every plan of the table was tested and priced at every value of its range; at a size below\n"
       "a tile, that tile is the size. The loss is that on the best candidate, and at most that on\n"
       "any plan of the search, if times do not fall when the size grows, but for the largest fall\n"
-      "that was seen. Exit code 1: no plan.");
+      "that was seen around. Exit code 1: no plan.");
   command->add_option("FAMILY", options->family, "Family name")->required();
   command->add_option("ARGUMENT", options->arguments, "NAME=VALUE: the other sizes and data type")
       ->required();

@@ -39,9 +39,8 @@ std::optional<ReportListing> programListing(const std::string &file, const std::
 
 /// A file name out of a document stays inside its folder.
 bool isInside(const std::filesystem::path &name) {
-  return name.is_relative() && std::none_of(name.begin(), name.end(), [](const auto &part) {
-           return part == "..";
-         });
+  return name.is_relative() &&
+         std::none_of(name.begin(), name.end(), [](const auto &part) { return part == ".."; });
 }
 
 } // namespace
@@ -65,8 +64,9 @@ llvm::Error PackListings::add(const std::string &folder) {
   const nlohmann::json target = manifest->value("target", nlohmann::json());
   for (const nlohmann::json &kernel : (*manifest)["kernels"]) {
     const nlohmann::json file =
-        kernel.is_object() ? kernel.value(nlohmann::json::json_pointer("/files/ptx"), nlohmann::json())
-                           : nlohmann::json();
+        kernel.is_object()
+            ? kernel.value(nlohmann::json::json_pointer("/files/ptx"), nlohmann::json())
+            : nlohmann::json();
     if (file.is_string() && isInside(file.get<std::string>()))
       entries.push_back({planKey(kernel), folder + "/" + file.get<std::string>(),
                          target.is_string() ? target.get<std::string>() : ""});
