@@ -6,6 +6,7 @@
 #include "tools/select/selection_text.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -112,6 +113,7 @@ void checkLosses(const OpenKernel &group, SelectionOptions options, int64_t stri
              "{:.2f} % worst; stated bound {:.2f} % mean, {:.2f} % worst\n",
              group.family, group.arguments, table.ranges.size(), table.searches, checked,
              100 * mean, 100 * worst, 100 * table.meanBound, 100 * table.worstBound);
+  std::fflush(stdout);
   EXPECT_LE(mean, 0.02);
   EXPECT_LE(worst, 0.10);
 }
