@@ -156,6 +156,8 @@ void printSelection(const SelectOptions &options, const AskedDevice &asked, cons
   say("{} {}, {} = {} to {}: {} ranges, of {} candidates from {} searches\n", options.family,
       fmt::join(options.arguments, " "), size.name, table.from, table.to, table.ranges.size(),
       table.candidates, table.searches);
+  if (table.ranges.empty())
+    return say("no plan at any of them\n");
   say("loses {} % on average and {} % at worst on the best candidate; on any plan of the search at "
       "most {} % and {} %\n",
       percentText(table.meanLoss), percentText(table.worstLoss), percentText(table.meanBound),
