@@ -19,7 +19,7 @@ constexpr double none = std::numeric_limits<double>::infinity();
 constexpr int64_t eachUpTo = 16; ///< every value is searched up to it
 constexpr double gridFactor = 1.25;
 constexpr int64_t maxRange = 1 << 16; ///< each has a price of every candidate in memory
-constexpr unsigned maxRounds = 3;     ///< each prices its new candidates at every size
+constexpr unsigned maxRounds = 6;     ///< each prices its new candidates at every size
 constexpr int64_t pointsInGap = 3;
 
 SelectedPlan selectedPlan(const KernelPlan &plan) {
