@@ -246,9 +246,8 @@ void addSelect(CLI::App &app, Selection &selection) {
       "Every plan of the table was tested and priced at every value of its range; at a size below\n"
       "a tile, that tile is the size. The loss is that on the best candidate, and at most that on\n"
       "any plan of the search, if times do not fall when the size grows, but for the largest fall\n"
-      "that was seen around. Where kernels depend on what the size is a multiple of, as rows of 16 "
-      "bytes\n"
-      "do, a table of multiples (n=32..8192:32) is short. Exit code 1: no plan.");
+      "that was seen around. Where kernels depend on what the size is a multiple of, a table of\n"
+      "multiples (n=32..8192:32) is short. Exit code 1: no plan.");
   command->add_option("FAMILY", options->family, "Family name")->required();
   command->add_option("ARGUMENT", options->arguments, "NAME=VALUE: the other sizes and data type")
       ->required();
