@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FROM, TO = 1, 40
+SIZES = {"m=1..40": range(1, 41), "m=8..76:4": range(8, 77, 4)}
 PRINTER = """#include "tiles.h"
 #include <cstdio>
 using tiles::softmax2d::select;
@@ -23,17 +23,17 @@ int main() {{
 """
 
 
-def main(program, compiler):
+def check(program, compiler, over, sizes):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         said = subprocess.run(
-            [program, "select", "softmax2d", "n=512", "dtype=bf16", "--over", f"m={FROM}..{TO}", "--json",
+            [program, "select", "softmax2d", "n=512", "dtype=bf16", "--over", over, "--json",
              "--loss", "0", "--header", folder / "tiles.h", "--python", folder / "tiles.py"],
             stdout=subprocess.PIPE, check=True)
         table = json.loads(said.stdout)
         expected = {size: (each["plan"]["values"], each["plan"]["instruction"])
-                    for each in table["ranges"] for size in range(each["from"], each["to"] + 1)}
-        assert set(expected) == set(range(FROM, TO + 1)), expected.keys()
+                    for each in table["ranges"] for size in range(each["from"], each["to"] + 1, table["step"])}
+        assert set(expected) == set(sizes), expected.keys()
         assert len(table["ranges"]) > 1, "one range tests no search"
 
         spec = importlib.util.spec_from_file_location("tiles", folder / "tiles.py")
@@ -41,7 +41,7 @@ def main(program, compiler):
         spec.loader.exec_module(tiles)
         names = sorted(table["ranges"][0]["plan"]["values"])
         lines = []
-        for size in range(FROM - 1, TO + 2):
+        for size in range(sizes[0] - 1, sizes[-1] + 2):
             plan = tiles.select(size)
             if size not in expected:
                 assert plan is None, (size, plan)
@@ -51,7 +51,7 @@ def main(program, compiler):
             lines.append(" ".join([str(size), *(str(values[each]) for each in names), instruction]))
 
         (folder / "main.cpp").write_text(PRINTER.format(
-            first=FROM - 1, last=TO, past=TO + 1, names=" ".join(["%lld"] * len(names)),
+            first=sizes[0] - 1, last=sizes[-1], past=sizes[-1] + 1, names=" ".join(["%lld"] * len(names)),
             values=", ".join(f"static_cast<long long>(plan->{each})" for each in names)))
         subprocess.run([compiler, "-std=c++17", "-Wall", "-Wextra", "-Werror", folder / "main.cpp",
                         "-o", folder / "main"], check=True)
@@ -60,4 +60,5 @@ def main(program, compiler):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for each_over, each_sizes in SIZES.items():
+        check(*sys.argv[1:], each_over, each_sizes)

@@ -161,15 +161,18 @@ std::string insideOf(const Model &model, const Summary &summary, const GraphNode
                      const KernelLinks &links, bool isOpen, std::string_view id) {
   std::vector<GraphNode> kernels;
   std::vector<Row> rows;
+  double share = 0;
+  for (size_t k = node.first; k < node.first + node.count; ++k)
+    share += summary.share(model.kernels[k]);
   for (size_t k = node.first; k < node.first + node.count / node.repeats; ++k) {
     kernels.push_back({k, 1, 1, {}});
     rows.push_back(rowOf(model, summary, k, links));
   }
   std::string out;
-  put(out, "<details id=\"{}\"{}><summary>{}{}, {}{}</summary>", id, isOpen ? " open=\"\"" : "",
-      escapeHtml(node.label, 60),
+  put(out, "<details id=\"{}\"{}><summary>{}{}, {}{}, {} % of the time</summary>", id,
+      isOpen ? " open=\"\"" : "", escapeHtml(node.label, 60),
       node.label.empty() ? namesOf(model, node) : ": " + namesOf(model, node), countsOf(node),
-      node.repeats > 1 ? ", the first of them" : "");
+      node.repeats > 1 ? ", the first of them" : "", percent(share));
   return out +
          drawing(rows, arcsOf(model, kernels), "Kernels of " + namesOf(model, node),
                  counted(rows.size(), "kernel"), id) +
@@ -204,7 +207,9 @@ std::string graphFigure(const Model &model, const Summary &summary, size_t maxKe
   out += "<figcaption>In execution order. Arcs lead from a kernel to those that read its result. "
          "Colour: share of the predicted time, a step for each factor of two.";
   if (!folded.empty())
-    out += " What repeats and what belongs to one layer is one row, opened below.";
+    out +=
+        " What repeats, what belongs to one layer and runs of kernels with little time are a row "
+        "each, opened below.";
   if (shown < model.kernels.size())
     put(out, " The first {} of {}.", shown, counted(model.kernels.size(), "kernel"));
   return out + "</figcaption>" + folded + "</figure>";

@@ -1,7 +1,10 @@
 #include "tools/report/graph_fold.h"
 
+#include "tools/report/summary.h"
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace tilewright::report {
@@ -92,6 +95,35 @@ std::vector<GraphNode> joinLayers(std::span<const Kernel> kernels,
   });
 }
 
+double timeOf(std::span<const Kernel> kernels, const GraphNode &node) {
+  double ns = 0;
+  for (size_t k = node.first; k < node.first + node.count; ++k)
+    ns += totalTimeNs(kernels[k]).value_or(0);
+  return ns;
+}
+
+/// Those with the most time stay, as many as `most` allows; runs of others are a node each.
+std::vector<GraphNode> joinCheap(std::span<const Kernel> kernels,
+                                 const std::vector<GraphNode> &nodes, size_t most) {
+  if (nodes.size() <= most)
+    return nodes;
+  std::vector<std::pair<double, size_t>> costly;
+  for (const GraphNode &node : nodes)
+    costly.emplace_back(-timeOf(kernels, node), node.first);
+  std::sort(costly.begin(), costly.end());
+  costly.resize(most);
+  for (;; costly.pop_back()) {
+    std::set<size_t> stay;
+    for (const auto &[time, first] : costly)
+      stay.insert(first);
+    std::vector<GraphNode> joined = join(nodes, [&](const GraphNode &a, const GraphNode &b) {
+      return !stay.contains(a.first) && !stay.contains(b.first);
+    });
+    if (joined.size() <= most || costly.empty())
+      return joined;
+  }
+}
+
 } // namespace
 
 std::string layerPattern(std::string_view layer) {
@@ -114,11 +146,7 @@ std::vector<GraphNode> foldKernels(std::span<const Kernel> kernels, size_t most)
     nodes = foldRepeats(kernels);
   for (size_t depth = 4; depth > 0 && nodes.size() > most; --depth)
     nodes = joinLayers(kernels, nodes, depth);
-  if (nodes.size() > most) {
-    const size_t length = (kernels.size() + most - 1) / most;
-    nodes = join(
-        nodes, [&](const GraphNode &a, const GraphNode &b) { return a.count + b.count <= length; });
-  }
+  nodes = joinCheap(kernels, nodes, most);
   for (GraphNode &node : nodes)
     node.label = commonLayer(kernels, node);
   return nodes;

@@ -20,9 +20,9 @@ struct GraphNode {
   bool isKernel() const { return count == 1; }
 };
 
-/// All kernels in order as at most about `most` nodes. First sequences of kernels of the same kind
-/// and shape that follow each other are one node, then neighbours of one layer, at last neighbours
-/// as such.
+/// All kernels in order as at most `most` nodes. First sequences of kernels of the same kind and
+/// shape that follow each other are one node, then neighbours of one layer, at last neighbours with
+/// little time.
 std::vector<GraphNode> foldKernels(std::span<const Kernel> kernels, size_t most);
 
 /// A layer with its numbers replaced: "layer_3/attn" is "layer_*/attn".

@@ -18,8 +18,8 @@ namespace {
 constexpr double none = std::numeric_limits<double>::infinity();
 constexpr int64_t eachUpTo = 16; ///< every value is searched up to it
 constexpr double gridFactor = 1.25;
-constexpr int64_t maxRange = 1 << 20;
-constexpr unsigned maxRounds = 3; ///< each prices its new candidates at every size
+constexpr int64_t maxRange = 1 << 16; ///< each has a price of every candidate in memory
+constexpr unsigned maxRounds = 6;     ///< each prices its new candidates at every size
 constexpr int64_t pointsInGap = 3;
 
 SelectedPlan selectedPlan(const KernelPlan &plan) {
@@ -30,17 +30,23 @@ SelectedPlan selectedPlan(const KernelPlan &plan) {
   return selected;
 }
 
+/// The first of the sizes that is not below `size`.
+int64_t roundedUp(int64_t size, const SelectionOptions &options) {
+  return size + (options.step - (size - options.from) % options.step) % options.step;
+}
+
 /// Its ends, small values, and a geometric grid with powers of two and what follows them.
-std::set<int64_t> firstPoints(int64_t from, int64_t to) {
+std::set<int64_t> firstPoints(const SelectionOptions &options, int64_t to) {
+  const int64_t from = options.from;
   std::set<int64_t> points = {from, to};
-  for (int64_t size = from; size <= std::min(to, from + eachUpTo); ++size)
-    points.insert(size);
+  for (int64_t i = 0; i <= eachUpTo; ++i)
+    points.insert(std::min(to, from + i * options.step));
   for (double size = static_cast<double>(from); size < static_cast<double>(to); size *= gridFactor)
-    points.insert(static_cast<int64_t>(size));
+    points.insert(roundedUp(static_cast<int64_t>(size), options));
   for (int64_t size = 1; size <= to; size *= 2)
     for (int64_t near : {size, size + 1})
       if (near >= from && near <= to)
-        points.insert(near);
+        points.insert(roundedUp(near, options));
   return points;
 }
 
@@ -74,10 +80,10 @@ class SelectionMaker {
 public:
   SelectionMaker(const PlansAt &plansAt, const SelectionOptions &options)
       : plansAt(plansAt), options(options),
-        count(static_cast<size_t>(options.to - options.from + 1)) {}
+        count(static_cast<size_t>((options.to - options.from) / options.step + 1)) {}
 
   llvm::Expected<SelectionTable> make() {
-    std::set<int64_t> points = firstPoints(options.from, options.to);
+    std::set<int64_t> points = firstPoints(options, sizeOf(count - 1));
     for (unsigned round = 0; round < maxRounds && !points.empty(); ++round) {
       const size_t priced = candidates.size();
       if (llvm::Error error = searchAt({points.begin(), points.end()}))
@@ -92,7 +98,9 @@ public:
   }
 
 private:
-  int64_t sizeOf(size_t index) const { return options.from + static_cast<int64_t>(index); }
+  int64_t sizeOf(size_t index) const {
+    return options.from + static_cast<int64_t>(index) * options.step;
+  }
 
   /// Searches at these sizes; their best plans become candidates, in the order of the sizes.
   llvm::Error searchAt(const std::vector<int64_t> &sizes) {
@@ -201,7 +209,7 @@ private:
     for (size_t i = 0; i < count; ++i)
       best[i] = bestAt(i);
     for (auto &[size, time] : searched) // a candidate from elsewhere may beat what was found there
-      time = std::min(time, best[static_cast<size_t>(size - options.from)]);
+      time = std::min(time, best[static_cast<size_t>((size - options.from) / options.step)]);
     chosen.assign(count, candidates.size());
     for (size_t from = 0; from < count;) {
       size_t end = from, plan = candidates.size();
@@ -238,14 +246,26 @@ private:
     return best;
   }
 
-  double largestFall() const {
-    double fall = 0, before = 0;
+  /// For each searched size, by what fraction the best time fell at most from one searched size to
+  /// the next, among those between half and twice the size.
+  std::map<int64_t, double> localFalls() const {
+    std::vector<std::pair<int64_t, double>> falls; // to each size from the one before it
+    double before = none;
     for (const auto &[size, time] : searched) {
-      if (std::isfinite(before) && before > 0 && time < before)
-        fall = std::max(fall, 1 - time / before);
+      const bool isFall = std::isfinite(before) && before > 0 && time < before;
+      falls.emplace_back(size, isFall ? 1 - time / before : 0);
       before = time;
     }
-    return fall;
+    std::map<int64_t, double> local;
+    size_t first = 0;
+    for (const auto &[size, own] : falls) {
+      while (falls[first].first * 2 < size)
+        ++first;
+      double &largest = local[size];
+      for (size_t i = first; i < falls.size() && falls[i].first <= size * 2; ++i)
+        largest = std::max(largest, falls[i].second);
+    }
+    return local;
   }
 
   double timeAt(size_t index) const {
@@ -253,12 +273,13 @@ private:
   }
 
   /// What the table can lose at a size on any plan of the search.
-  double boundAt(size_t index, double fall) const {
+  double boundAt(size_t index, const std::map<int64_t, double> &falls) const {
     const auto after = searched.upper_bound(sizeOf(index));
     if (after == searched.begin())
       return none;
     const auto &[size, time] = *std::prev(after);
-    const double least = std::min(size == sizeOf(index) ? time : time * (1 - fall), bestAt(index));
+    const double fall = size == sizeOf(index) ? 0 : falls.at(size);
+    const double least = std::min(time * (1 - fall), bestAt(index));
     return std::isfinite(time) && std::isfinite(timeAt(index))
                ? std::max(0.0, timeAt(index) / least - 1)
                : none;
@@ -267,10 +288,10 @@ private:
   /// Where more has to be searched: points in each gap in which the bound is loose, the loosest
   /// first, as far as searches are left.
   std::set<int64_t> loosePoints() const {
-    const double fall = largestFall();
+    const std::map<int64_t, double> falls = localFalls();
     std::map<int64_t, double> loosest; // by the size where a gap begins
     for (size_t i = 0; i < count; ++i) {
-      const double bound = boundAt(i, fall);
+      const double bound = boundAt(i, falls);
       const auto after = searched.upper_bound(sizeOf(i));
       if (!std::isfinite(bound) || bound <= options.boundGoal || after == searched.begin() ||
           std::prev(after)->first == sizeOf(i))
@@ -288,7 +309,9 @@ private:
         break;
       const int64_t end = searched.upper_bound(begin)->first;
       for (int64_t part = 1; part <= pointsInGap; ++part)
-        if (const int64_t size = begin + (end - begin) * part / (pointsInGap + 1); size > begin)
+        if (const int64_t size =
+                roundedUp(begin + (end - begin) * part / (pointsInGap + 1), options);
+            size > begin && size < end)
           points.insert(size);
     }
     return points;
@@ -297,20 +320,23 @@ private:
   SelectionTable finish() const {
     SelectionTable table;
     table.from = options.from;
-    table.to = options.to;
+    table.to = sizeOf(count - 1);
+    table.step = options.step;
     table.searches = searched.size();
     table.candidates = candidates.size();
-    table.largestFall = largestFall();
+    const std::map<int64_t, double> falls = localFalls();
+    for (const auto &[size, fall] : falls)
+      table.largestFall = std::max(table.largestFall, fall);
     size_t covered = 0;
     for (size_t i = 0; i < count; ++i) {
       table.timesNs.push_back(timeAt(i));
       if (chosen[i] == candidates.size())
         continue;
-      if (table.ranges.empty() || table.ranges.back().to != sizeOf(i) - 1 ||
+      if (table.ranges.empty() || table.ranges.back().to != sizeOf(i) - options.step ||
           table.ranges.back().plan != candidates[chosen[i]])
         table.ranges.push_back({sizeOf(i), sizeOf(i), candidates[chosen[i]], 0, 0, 0, sizeOf(i)});
       SelectionRange &range = table.ranges.back();
-      const double loss = timeAt(i) / bestAt(i) - 1, bound = boundAt(i, table.largestFall);
+      const double loss = timeAt(i) / bestAt(i) - 1, bound = boundAt(i, falls);
       range.to = sizeOf(i);
       range.meanLoss += loss;
       range.worstLoss = std::max(range.worstLoss, loss);
@@ -325,7 +351,7 @@ private:
       ++covered;
     }
     for (SelectionRange &range : table.ranges)
-      range.meanLoss /= static_cast<double>(range.to - range.from + 1);
+      range.meanLoss /= static_cast<double>((range.to - range.from) / options.step + 1);
     if (covered > 0) {
       table.meanLoss /= static_cast<double>(covered);
       table.meanBound /= static_cast<double>(covered);
@@ -363,15 +389,19 @@ std::optional<std::vector<int64_t>> valuesIn(const TileSpace &space, const Selec
 const SelectionRange *SelectionTable::at(int64_t size) const {
   const auto range = std::partition_point(ranges.begin(), ranges.end(),
                                           [&](const auto &one) { return one.to < size; });
-  return range != ranges.end() && range->from <= size ? &*range : nullptr;
+  const bool isIn =
+      range != ranges.end() && range->from <= size && (size - range->from) % step == 0;
+  return isIn ? &*range : nullptr;
 }
 
 llvm::Expected<SelectionTable> makeSelection(const PlansAt &plansAt,
                                              const SelectionOptions &options) {
-  if (options.from < 1 || options.to < options.from || options.to - options.from >= maxRange)
-    return makeError(DiagClass::BadInput,
-                     "{}..{} is no range of sizes: from at least 1 up, at most {} of them",
-                     options.from, options.to, maxRange);
+  if (options.from < 1 || options.to < options.from || options.step < 1 ||
+      (options.to - options.from) / options.step >= maxRange)
+    return makeError(
+        DiagClass::BadInput,
+        "{}..{} in steps of {} is no range of sizes: from at least 1 up, at most {} of them",
+        options.from, options.to, options.step, maxRange);
   return SelectionMaker(plansAt, options).make();
 }
 

@@ -11,8 +11,9 @@
 //
 // What the table loses is said in two numbers for each value m: `loss` against the best candidate
 // there, and `lossBound` against any plan of the search. The second rests on searches at s ≤ m: the
-// best time does not fall when the size grows, but for the largest fall that was seen between
-// neighbouring searches, which is taken off.
+// best time does not fall when the size grows, but for the largest fall that was seen from one
+// searched size to the next between s/2 and 2s, which is taken off: it falls where an instruction
+// or a copy fits that did not before.
 #pragma once
 
 #include "tools/explore/kernel_plans.h"
@@ -44,19 +45,23 @@ struct SelectionRange {
 };
 
 struct SelectionTable {
-  int64_t from = 0, to = 0;
+  int64_t from = 0, to = 0; ///< the first size and the last
+  int64_t step = 1;         ///< from one size to the next; sizes between them are in no range
   std::vector<SelectionRange> ranges; ///< without gaps but for values that no candidate fits
-  std::vector<double> timesNs;        ///< of the table's plan, from `from`; infinite: none
+  std::vector<double> timesNs;        ///< of the table's plan, size by size; infinite: none
   double meanLoss = 0, worstLoss = 0, meanBound = 0, worstBound = 0;
   double largestFall = 0; ///< of the best time from one searched size to the next, as a fraction
   size_t searches = 0, candidates = 0;
 
   /// The range that holds `size`, or null.
   const SelectionRange *at(int64_t size) const;
+  /// Of a size of the table.
+  double timeNs(int64_t size) const { return timesNs[static_cast<size_t>((size - from) / step)]; }
 };
 
 struct SelectionOptions {
   int64_t from = 1, to = 8192;
+  int64_t step = 1; ///< more than 1 where kernels of other sizes are different ones: of odd rows
   double tolerance = 0.01;  ///< what a plan may lose on the best candidate to stay in its range
   double boundGoal = 0.05;  ///< more searches where the bound on the loss is above it
   size_t maxSearches = 400; ///< in all

@@ -26,11 +26,17 @@ std::string inComment(std::string_view text) {
   return out;
 }
 
-std::string lossText(const SelectionTable &table) {
+/// What the code says of itself, as comment lines that begin with `mark`.
+std::string about(const SelectionTable &table, const SelectionTitle &title, std::string_view mark) {
   return fmt::format(
-      "loses {:.2g} % on average and {:.2g} % at worst on the best plan known; on any "
-      "plan of the search at most {:.2g} % and {:.2g} %",
-      100 * table.meanLoss, 100 * table.worstLoss, 100 * table.meanBound, 100 * table.worstBound);
+      "{0} {1}\n{0} {2} = {3} to {4}{9}. Time lost: {5:.2g} % on average and {6:.2g} % "
+      "at worst on the "
+      "best plan known,\n{0} at most {7:.2g} % and {8:.2g} % on any plan of the "
+      "search. A tile larger "
+      "than its dim is that dim.\n",
+      mark, inComment(title.about), inComment(title.dimension), table.from, table.to,
+      100 * table.meanLoss, 100 * table.worstLoss, 100 * table.meanBound, 100 * table.worstBound,
+      table.step > 1 ? fmt::format(" in steps of {}", table.step) : "");
 }
 
 } // namespace
@@ -51,8 +57,7 @@ std::string selectionHeader(const SelectionTable &table, const SelectionTitle &t
   auto line = [&out]<typename... Args>(fmt::format_string<Args...> text, Args &&...args) {
     fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
   };
-  line("// {}\n// {} = {} to {}: {}.\n#pragma once\n\n#include <cstdint>\n\n",
-       inComment(title.about), inComment(title.dimension), table.from, table.to, lossText(table));
+  line("{}#pragma once\n\n#include <cstdint>\n\n", about(table, title, "//"));
   line("namespace tiles::{} {{\n\nstruct Plan {{\n  std::int64_t from, to; // both included\n",
        space);
   for (const std::string &name : names)
@@ -72,9 +77,10 @@ std::string selectionHeader(const SelectionTable &table, const SelectionTitle &t
        "*select(std::int64_t size) {{\n  const Plan *first = plans, *last = plans + {};\n"
        "  while (first != last) {{\n    const Plan *middle = first + (last - first) / 2;\n"
        "    if (middle->to < size)\n      first = middle + 1;\n    else\n      last = middle;\n"
-       "  }}\n  return first != plans + {} && first->from <= size ? first : nullptr;\n}}\n\n"
+       "  }}\n  return first != plans + {} && first->from <= size{} ? first : nullptr;\n}}\n\n"
        "}} // namespace tiles::{}\n",
-       inComment(title.dimension), table.ranges.size(), table.ranges.size(), space);
+       inComment(title.dimension), table.ranges.size(), table.ranges.size(),
+       table.step > 1 ? fmt::format(" && (size - first->from) % {} == 0", table.step) : "", space);
   return out;
 }
 
@@ -83,8 +89,7 @@ std::string selectionPython(const SelectionTable &table, const SelectionTitle &t
   auto line = [&out]<typename... Args>(fmt::format_string<Args...> text, Args &&...args) {
     fmt::format_to(std::back_inserter(out), text, std::forward<Args>(args)...);
   };
-  line("# {}\n# {} = {} to {}: {}.\n\nfrom bisect import bisect_left\n\nPLANS = [\n",
-       inComment(title.about), inComment(title.dimension), table.from, table.to, lossText(table));
+  line("{}\nfrom bisect import bisect_left\n\nPLANS = [\n", about(table, title, "#"));
   for (const SelectionRange &range : table.ranges) {
     line("    ({}, {}, {{", range.from, range.to);
     for (const auto &[name, value] : range.plan.values)
@@ -94,9 +99,10 @@ std::string selectionPython(const SelectionTable &table, const SelectionTitle &t
   line("]\n_ENDS = [plan[1] for plan in PLANS]\n\n\ndef select(size):\n"
        "    \"\"\"The plan for this {}, a dict; None where there is none.\"\"\"\n"
        "    place = bisect_left(_ENDS, size)\n"
-       "    if place == len(PLANS) or size < PLANS[place][0]:\n        return None\n"
+       "    if place == len(PLANS) or size < PLANS[place][0]{}:\n        return None\n"
        "    return dict(PLANS[place][2])\n",
-       identifierOf(title.dimension));
+       identifierOf(title.dimension),
+       table.step > 1 ? fmt::format(" or (size - PLANS[place][0]) % {}", table.step) : "");
   return out;
 }
 

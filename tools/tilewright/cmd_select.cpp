@@ -28,10 +28,10 @@ struct SelectOptions {
   bool json = false;
 };
 
-/// "m=1..8192"
+/// "m=1..8192", "n=32..8192:32"
 struct OpenSize {
   std::string name;
-  int64_t from = 0, to = 0;
+  int64_t from = 0, to = 0, step = 1;
 };
 
 std::optional<int64_t> wholeNumber(std::string_view text) {
@@ -48,14 +48,22 @@ llvm::Expected<OpenSize> parseOpenSize(const std::string &text) {
     size.name = text.substr(0, equals);
     const std::optional<int64_t> from =
         wholeNumber(std::string_view(text).substr(equals + 1, dots - equals - 1));
-    const std::optional<int64_t> to = wholeNumber(std::string_view(text).substr(dots + 2));
-    if (from && to) {
+    std::string_view rest = std::string_view(text).substr(dots + 2);
+    std::optional<int64_t> step = 1;
+    if (const size_t colon = rest.find(':'); colon != std::string_view::npos) {
+      step = wholeNumber(rest.substr(colon + 1));
+      rest = rest.substr(0, colon);
+    }
+    const std::optional<int64_t> to = wholeNumber(rest);
+    if (from && to && step) {
       size.from = *from;
       size.to = *to;
+      size.step = *step;
       return size;
     }
   }
-  return makeError(DiagClass::BadInput, "--over {}: expected NAME=FROM..TO, such as m=1..8192",
+  return makeError(DiagClass::BadInput,
+                   "--over {}: expected NAME=FROM..TO or NAME=FROM..TO:STEP, such as m=1..8192",
                    text);
 }
 
@@ -120,6 +128,7 @@ Json selectJson(const SelectOptions &options, const AskedDevice &asked, const Op
   document["size"] = size.name;
   document["from"] = table.from;
   document["to"] = table.to;
+  document["step"] = table.step;
   document["calibration"] = asked.calibration.isFitted() ? Json(asked.calibration.device) : Json();
   document["cache"] = options.plans.cache;
   document["notes"] = notesJson(asked.notes());
@@ -136,9 +145,7 @@ Json selectJson(const SelectOptions &options, const AskedDevice &asked, const Op
     document["ranges"].push_back({{"from", range.from},
                                   {"to", range.to},
                                   {"plan", std::move(plan)},
-                                  {"time_ns",
-                                   {table.timesNs[static_cast<size_t>(range.from - table.from)],
-                                    table.timesNs[static_cast<size_t>(range.to - table.from)]}},
+                                  {"time_ns", {table.timeNs(range.from), table.timeNs(range.to)}},
                                   {"loss", lossJson(range.meanLoss, range.worstLoss)},
                                   {"worst_loss_bound", range.worstBound},
                                   {"worst_at", range.worstAt}});
@@ -153,9 +160,12 @@ void printSelection(const SelectOptions &options, const AskedDevice &asked, cons
   say("device {}, calibration {}, {} caches\n", asked.device.name,
       transferred(asked.calibration, asked.device).label(), options.plans.cache);
   printNotes(asked.notes());
-  say("{} {}, {} = {} to {}: {} ranges, of {} candidates from {} searches\n", options.family,
-      fmt::join(options.arguments, " "), size.name, table.from, table.to, table.ranges.size(),
-      table.candidates, table.searches);
+  say("{} {}, {} = {} to {}{}: {} ranges, of {} candidates from {} searches\n", options.family,
+      fmt::join(options.arguments, " "), size.name, table.from, table.to,
+      table.step > 1 ? fmt::format(" in steps of {}", table.step) : std::string(),
+      table.ranges.size(), table.candidates, table.searches);
+  if (table.ranges.empty())
+    return say("no plan at any of them\n");
   say("loses {} % on average and {} % at worst on the best candidate; on any plan of the search at "
       "most {} % and {} %\n",
       percentText(table.meanLoss), percentText(table.worstLoss), percentText(table.meanBound),
@@ -167,8 +177,8 @@ void printSelection(const SelectOptions &options, const AskedDevice &asked, cons
     for (const auto &[name, value] : range.plan.values)
       plan += fmt::format("{}{}={}", plan.empty() ? "" : " ", name, value);
     text.rows.push_back({fmt::format("{}", range.from), fmt::format("{}", range.to),
-                         timeText(table.timesNs[static_cast<size_t>(range.to - table.from)]),
-                         percentText(range.worstLoss), percentText(range.worstBound),
+                         timeText(table.timeNs(range.to)), percentText(range.worstLoss),
+                         percentText(range.worstBound),
                          std::string(tilewright::toString(range.plan.instruction)), plan});
   }
   say("{}", text.text());
@@ -205,6 +215,7 @@ int runSelect(const SelectOptions &options) {
   SelectionOptions selection = options.selection;
   selection.from = size->from;
   selection.to = size->to;
+  selection.step = size->step;
   selection.tolerance = options.lossPercent / 100;
   selection.jobs = options.jobs ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   Progress progress("priced sizes");
@@ -235,11 +246,15 @@ void addSelect(CLI::App &app, Selection &selection) {
       "Every plan of the table was tested and priced at every value of its range; at a size below\n"
       "a tile, that tile is the size. The loss is that on the best candidate, and at most that on\n"
       "any plan of the search, if times do not fall when the size grows, but for the largest fall\n"
-      "that was seen. Exit code 1: no plan.");
+      "that was seen around. Where kernels depend on what the size is a multiple of, a table of\n"
+      "multiples (n=32..8192:32) is short. Exit code 1: no plan.");
   command->add_option("FAMILY", options->family, "Family name")->required();
   command->add_option("ARGUMENT", options->arguments, "NAME=VALUE: the other sizes and data type")
       ->required();
-  command->add_option("--over", options->over, "NAME=FROM..TO: the open size and its range")
+  command
+      ->add_option(
+          "--over", options->over,
+          "NAME=FROM..TO: the open size and its range; NAME=FROM..TO:STEP: every STEP-th of them")
       ->required();
   addDeviceChoices(*command, options->devices);
   addPlanChoices(*command, options->plans);

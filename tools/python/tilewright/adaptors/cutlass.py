@@ -40,7 +40,7 @@ def rank(
         if len(sizes) != len(parameters):
             raise InputError(f"tile {sizes} has {len(sizes)} sizes, expected {', '.join(parameters)}")
         fixed = dict(zip(parameters, sizes))
-        plans = kernel.search(instruction, top=1, **fixed)
+        plans = kernel.search(instruction, top=1, schedules=True, **fixed)
         if plans:
             ranked.append(RankedTile(sizes, plans[0].time_ns, plans[0]))
         else:
