@@ -1,9 +1,9 @@
 // tilewright layout: which thread holds what, and what accesses cost by it: of a layout by itself,
 // or of all values of a tile program.
 #include "analysis/program/layout/catalogue.h"
-#include "analysis/program/layout/picture.h"
 #include "analysis/program/layout_text.h"
 #include "tools/tilewright/command_line.h"
+#include "tools/tilewright/layout_inference.h"
 #include "tools/tilewright/layout_output.h"
 #include "tools/tilewright/program_input.h"
 
@@ -19,7 +19,9 @@ struct LayoutArguments {
   int64_t warps = 4, swizzle = 0, pad = 0;
   bool json = false, svg = false, rows = false, tiles = false, transposed = false;
   bool noPicture = false;
+  InferenceArguments inference;
 
+  LayoutView view() const { return {!noPicture, json, svg}; }
   bool asksForShared() const { return rows || tiles || swizzle != 0 || pad != 0; }
 };
 
@@ -124,16 +126,6 @@ llvm::Expected<AskedLayout> askedLayout(const LayoutArguments &options) {
   return AskedLayout{options.what, *type, std::move(*held), std::move(*shared), std::move(*owner)};
 }
 
-int showLayout(const AskedLayout &asked, const LayoutArguments &options) {
-  if (options.svg)
-    say("{}", layout::svgPicture(asked.held));
-  else if (options.json)
-    print(layoutJson(asked));
-  else
-    printLayout(asked, {!options.noPicture});
-  return asked.held.fault().empty() ? Fine : AnswerIsNo;
-}
-
 llvm::Expected<program::Program> readProgram(const LayoutArguments &options) {
   llvm::Expected<std::string> text = readFile(options.what);
   if (!text)
@@ -149,6 +141,8 @@ int runOfProgram(const LayoutArguments &options) {
   llvm::Expected<program::Program> program = readProgram(options);
   if (!program)
     return failInput(program.takeError());
+  if (options.inference.isAsked())
+    return runInference(*program, options.inference, options.value, options.view());
   llvm::Expected<layout::ProgramLayouts> layouts = layout::layoutsOf(*program);
   if (!layouts)
     return failInput(layouts.takeError());
@@ -156,7 +150,7 @@ int runOfProgram(const LayoutArguments &options) {
     for (layout::ValueLayout &value : layouts->values)
       if (value.name == options.value)
         return showLayout({value.name, value.type, std::move(value.layout), std::nullopt, {}},
-                          options);
+                          options.view());
     std::vector<std::string> names;
     for (const layout::ValueLayout &value : layouts->values)
       names.push_back(value.name);
@@ -179,10 +173,13 @@ int runLayout(const LayoutArguments &options) {
   const bool isByItself = options.what.front() == '@' || layout::findInCatalogue(options.what);
   if (!isByItself)
     return runOfProgram(options);
+  if (options.inference.isAsked())
+    return failInput(makeError(DiagClass::BadInput,
+                               "--infer: {} is a layout, inference takes a program", options.what));
   llvm::Expected<AskedLayout> asked = askedLayout(options);
   if (!asked)
     return failInput(asked.takeError());
-  return showLayout(*asked, options);
+  return showLayout(*asked, options.view());
 }
 
 } // namespace
@@ -197,7 +194,10 @@ void addLayout(CLI::App &app, Selection &selection) {
       "  tilewright layout upcast_4x --axes i=64,j=64 --owner 37,13\n"
       "  tilewright layout tests/programs/transposed_add.tile --let M=256 --let N=256 --let BM=64 "
       "--let BN=64 --let W=4\n"
-      "Exit code 1: the layout covers no tile.");
+      "  tilewright layout tests/programs/transposed_add.tile --let M=256 --let N=256 --let BM=64 "
+      "--let BN=64 --let W=4 --check\n"
+      "Exit code 1: the layout covers no tile; no layouts satisfy what is asked; or, with --check, "
+      "the program's own cost more.");
   takesStandardInput(
       command->add_option("LAYOUT", options->what,
                           "A layout as it stands in a tile program, behind @; a name of the "
@@ -221,6 +221,7 @@ void addLayout(CLI::App &app, Selection &selection) {
   command->add_option("--let", options->lets, "NAME=NUMBER: a size of a program; may be repeated")
       ->allow_extra_args(false);
   command->add_option("--value", options->value, "Of a program: the picture of this value");
+  addInferenceOptions(*command, options->inference);
   command->add_flag("--no-picture", options->noPicture, "Leave out the picture");
   auto *json = command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--svg", options->svg, "Print the picture as SVG")->excludes(json);

@@ -28,6 +28,15 @@ InferredLayouts layoutsOf(LayoutProblem &problem, const std::vector<uint32_t> &l
 
 } // namespace
 
+void priceGiven(LayoutProblem &problem, InferenceAnswer &answer) {
+  std::vector<uint32_t> free;
+  LabelAnswer solved = problem.solveAsGiven(free);
+  if (solved.outcome == LabelAnswer::Outcome::Found)
+    answer.given = layoutsOf(problem, solved.labels);
+  for (uint32_t node : free)
+    answer.notGiven.push_back(problem.graph().nodes[node].name);
+}
+
 InferenceAnswer inferLayouts(LayoutProblem &problem) {
   InferenceAnswer answer;
   answer.isClosed = problem.isClosed();

@@ -41,6 +41,10 @@ struct InferenceAnswer {
   size_t labels = 0;
   bool isClosed = true; ///< the family is closed under the ops' images
   LabelAnswer search;
+  /// The layouts that the program has, by the same prices; none where its layouts contradict the
+  /// rules, or nobody asked.
+  std::optional<InferredLayouts> given;
+  std::vector<std::string> notGiven; ///< names whose given layout was not looked at
   /// Impossible: the arithmetic; NoneInFamily: a smallest set of constraints that contradict each
   /// other; NoLabel: op and reason.
   std::vector<std::string> reasons;
@@ -53,5 +57,7 @@ struct InferenceAnswer {
 };
 
 InferenceAnswer inferLayouts(LayoutProblem &problem);
+/// Fills `given` of an answer with layouts.
+void priceGiven(LayoutProblem &problem, InferenceAnswer &answer);
 
 } // namespace tilewright::inference

@@ -272,9 +272,12 @@ bool Rules::isInOrderOf(const GraphNode &node, const SharedForm &form) const {
   return true;
 }
 
-std::vector<NodeLabel> Rules::formLabels(const GraphNode &node) {
+std::vector<NodeLabel> Rules::formLabels(const GraphNode &node, std::optional<FormId> given) {
   std::vector<NodeLabel> result;
-  for (FormId id : table.formsOf(node.space.dims, node.space.bits)) {
+  std::vector<FormId> forms = table.formsOf(node.space.dims, node.space.bits);
+  if (given && std::find(forms.begin(), forms.end(), *given) == forms.end())
+    forms.push_back(*given);
+  for (FormId id : forms) {
     const SharedForm &form = table.form(id);
     if (node.isCopied && !isInOrderOf(node, form))
       continue;

@@ -132,6 +132,7 @@ private:
 
   /// What an op makes: the value's node, or one of the assignments that go to it.
   void define(const Op &op, uint32_t node, const GraphPlace &place) {
+    graph.nodes[node].value = op.results[0];
     for (ValueId value : op.results) {
       if (assignments.at(value) == 1) {
         madeBy[value] = node;
@@ -143,6 +144,7 @@ private:
         GraphNode &carried = add(NodeKind::Carried, p[value].name, op, place);
         carried.space = carried.result = boxOf(tile.axes, tile.type);
         carried.hasResult = true;
+        carried.value = value;
         found->second = last();
       }
       GraphNode &carried = graph.nodes[found->second];
@@ -471,6 +473,7 @@ private:
       GraphNode &node = add(NodeKind::SumSplits, p[op.results[n]].name, op, place);
       node.space = node.result = boxOfValue(op.results[n]);
       node.hasResult = true;
+      node.value = op.results[n];
       const uint32_t id = last();
       useValue(graph.nodes[id], sum.values[n]);
       madeBy[op.results[n]] = id;

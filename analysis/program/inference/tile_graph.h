@@ -69,6 +69,7 @@ struct GraphNode {
   TileBox space;  ///< whose layouts (of a Buffer: forms) are the node's labels
   TileBox result; ///< of the value that it makes, if it makes one
   bool hasResult = false;
+  program::ValueId value; ///< that the result is, if it has a name in the text
   size_t resultCount = 1; ///< 2: argmax
   std::vector<GraphUse> uses;
 
