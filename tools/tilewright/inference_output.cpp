@@ -36,10 +36,12 @@ std::string_view wordOf(Move::Way way) {
   return words[static_cast<size_t>(way)];
 }
 
-std::string layoutText(const InferredNode &node) {
-  const size_t behindTile = node.label.text.find("] ");
-  return behindTile == std::string::npos ? node.label.text : node.label.text.substr(behindTile + 2);
+/// Without the tile.
+std::string shortText(const std::string &layout) {
+  const size_t behindTile = layout.find("] ");
+  return behindTile == std::string::npos ? layout : layout.substr(behindTile + 2);
 }
+std::string layoutText(const InferredNode &node) { return shortText(node.label.text); }
 
 std::string accessText(const inference::FormAccess &access) {
   return fmt::format("{} B a lane{}, {} passes, {}", access.bytesPerLane,
@@ -98,6 +100,10 @@ void printFound(const LayoutProblem &problem, const InferenceAnswer &answer) {
   if (answer.given)
     say("the layouts of the text: {} clocks\n", clocksText(answer.given->cost));
   printLayoutsOf(problem, layouts);
+  if (!answer.ranked.empty())
+    say("other layouts, by what all costs with them\n");
+  for (const inference::RankedLayout &other : answer.ranked)
+    say("  {} clocks: {}\n", clocksText(other.cost), shortText(other.label.text));
   if (answer.optima.empty())
     return;
   say("{}{} choices cost this\n", answer.hasMoreOptima ? "over " : "", answer.optima.size());
@@ -203,6 +209,10 @@ Json inferenceJson(const std::string &program, const LayoutProblem &problem,
     for (const InferredLayouts &optimum : answer.optima)
       document["optima"].push_back(layoutsJson(problem, optimum));
     document["more_optima"] = answer.hasMoreOptima;
+    document["ranked"] = Json::array();
+    for (const inference::RankedLayout &other : answer.ranked)
+      document["ranked"].push_back(
+          {{"layout", other.label.text}, {"cost_clocks", clocksOf(other.cost)}});
   }
   document["reasons"] = answer.reasons;
   document["certified"] = answer.isCertified;

@@ -1,12 +1,13 @@
 #include "tools/tilewright/layout_inference.h"
 
+#include "tools/tilewright/command_line.h"
 #include "tools/tilewright/inference_output.h"
 
 namespace tilewright::cli {
 
 namespace {
 
-constexpr size_t mostOptima = 16; ///< that --all lists
+constexpr size_t mostOptima = 16; ///< that --all and --rank list
 
 llvm::Error addWishes(const std::string &option, const std::vector<std::string> &given, bool isHard,
                       inference::InferenceOptions &into) {
@@ -18,6 +19,22 @@ llvm::Error addWishes(const std::string &option, const std::vector<std::string> 
     into.wishes.push_back({text.substr(0, equals), text.substr(equals + 1), isHard});
   }
   return llvm::Error::success();
+}
+
+llvm::Error rank(inference::LayoutProblem &problem, const std::string &name,
+                 inference::InferenceAnswer &answer) {
+  const std::vector<inference::GraphNode> &nodes = problem.graph().nodes;
+  for (uint32_t n = 0; n < nodes.size(); ++n)
+    if (nodes[n].name == name) {
+      answer.ranked = inference::rankLayouts(problem, n, mostOptima);
+      return llvm::Error::success();
+    }
+  std::vector<std::string> names;
+  for (const inference::GraphNode &node : nodes)
+    names.push_back(node.name);
+  const std::string nearest = nearestName(name, names);
+  return makeError(DiagClass::BadInput, "--rank: no op is named {}{}", name,
+                   nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest));
 }
 
 int showValue(inference::LayoutProblem &problem, const inference::InferenceAnswer &answer,
@@ -58,6 +75,9 @@ void addInferenceOptions(CLI::App &command, InferenceArguments &options) {
       ->check(CLI::Range(int64_t(1), int64_t(255)));
   command.add_flag("--no-conversions", options.noConversions,
                    "Infer without shuffles and ways through shared memory");
+  command.add_option("--rank", options.ranked,
+                     "OP: infer and list the layouts of this value or op by what all costs then, "
+                     "up to 16");
   command.add_flag("--all", options.all, "Infer and list the choices that cost the same, up to 16");
 }
 
@@ -79,6 +99,9 @@ int runInference(const program::Program &program, const InferenceArguments &opti
   inference::InferenceAnswer answer = inference::inferLayouts(**problem);
   if (answer.outcome == Outcome::Found && options.check)
     inference::priceGiven(**problem, answer);
+  if (!options.ranked.empty() && answer.outcome == Outcome::Found)
+    if (llvm::Error error = rank(**problem, options.ranked, answer))
+      return failInput(std::move(error));
   if (!value.empty() && answer.outcome == Outcome::Found)
     return showValue(**problem, answer, program, value, view);
   if (view.isSvg)

@@ -10,10 +10,11 @@ struct InferenceArguments {
   bool infer = false, check = false, noConversions = false, all = false;
   std::optional<int64_t> registers;
   std::vector<std::string> casts, preferences; ///< VALUE=LAYOUT
+  std::string ranked;                          ///< an op whose layouts are ranked
 
   bool isAsked() const {
-    return infer || check || noConversions || all || registers || !casts.empty() ||
-           !preferences.empty();
+    return infer || check || noConversions || all || registers || !ranked.empty() ||
+           !casts.empty() || !preferences.empty();
   }
 };
 

@@ -226,10 +226,10 @@ Cost Rules::ownFloorOf(const GraphNode &node) const {
   case WorkOf::Access:
   case WorkOf::Atomic: {
     const layout::Sectors least = node.places->least();
-    const int64_t bits = elements * node.places->elementBits();
+    const int64_t bits = node.places->count() * node.places->elementBits();
     return node.trips *
            (least.touched * prices.sector + std::max(least.lines, bits / 1024) * prices.line +
-            std::max<int64_t>(1, bits / 4096) * prices.alu);
+            bits / 4096 * prices.alu);
   }
   case WorkOf::Scalars: {
     Cost sum = 0;

@@ -168,8 +168,10 @@ private:
     }
     for (const PairTable &pair : pairs)
       sum = sumOf(sum, priceOf(pair, labels[pair.from], labels[pair.to]));
-    if (sum < impossible && std::pair(sum, tie) < best)
+    if (sum < impossible && std::pair(sum, tie) < best) {
       best = std::pair(sum, tie);
+      bestLabels = labels;
+    }
   }
 
   /// Drops labels that alone make more than the best solution known, from bounds.
@@ -243,6 +245,7 @@ private:
         bound = messages.pass();
         improve(labelsAt(messages.labels()));
       }
+      lowerBound = std::max(lowerBound, bound);
       tryBest(messages, bound);
       if (best.first >= impossible)
         return;
@@ -265,7 +268,7 @@ private:
       constexpr int rounds = 2; // the second one with the prices of what the first one took
       bool hasRisen = true;
       for (int n = 0; n < rounds && hasRisen; ++n) {
-        const Round round = oneRound(few, false, 0);
+        const Round round = oneRound(few, false, 0, partOfBudget());
         if (round.isSpent || round.least >= impossible)
           break;
         improve(labelsAt(round.places));
@@ -336,11 +339,11 @@ private:
     std::vector<std::vector<uint32_t>> all;
   };
   /// The least over the tables as they stand; fixes nodes where tables are too large.
-  Round oneRound(const Places &of, bool withTies, size_t mostOptima) {
+  Round oneRound(const Places &of, bool withTies, size_t mostOptima, uint64_t budget) {
     auto [sizes, tables] = tablesOf(of, withTies);
     Elimination elimination(std::move(sizes), std::move(tables));
     Round round;
-    const uint64_t left = options.maxCells > answer.cells ? options.maxCells - answer.cells : 0;
+    const uint64_t left = budget > answer.cells ? budget - answer.cells : 0;
     Elimination::Outcome outcome = elimination.run({options.maxTable, left});
     answer.cells += elimination.cells();
     answer.width = std::max(answer.width, elimination.width());
@@ -349,7 +352,7 @@ private:
       return round;
     }
     if (outcome == Elimination::Outcome::TableTooLarge)
-      return branch(elimination.nodeToFix(), of, withTies, mostOptima);
+      return branch(elimination.nodeToFix(), of, withTies, mostOptima, budget);
     round.least = elimination.least();
     if (round.least >= impossible)
       return round;
@@ -365,12 +368,12 @@ private:
     return round;
   }
 
-  Round branch(uint32_t node, const Places &of, bool withTies, size_t mostOptima) {
+  Round branch(uint32_t node, const Places &of, bool withTies, size_t mostOptima, uint64_t budget) {
     Round result;
     Places fixed = of;
     for (uint32_t k : of[node]) {
       fixed[node] = {k};
-      Round here = oneRound(fixed, withTies, mostOptima);
+      Round here = oneRound(fixed, withTies, mostOptima, budget);
       here.elimination.reset();
       if (here.isSpent)
         return here;
@@ -406,12 +409,34 @@ private:
     return labels;
   }
 
+  /// Is the best solution known as cheap as the messages say that any can be?
+  bool isProven() const { return best.first <= lowerBound; }
+  /// Cells up to which solutions are looked for that are not needed for the answer's cost.
+  uint64_t partOfBudget() const {
+    constexpr uint64_t part = 16;
+    return std::min(options.maxCells, answer.cells + options.maxCells / part);
+  }
+
+  /// Where tables are too large for the budget: the best solution known, if nothing is cheaper.
+  /// Others of its cost may have a smaller sum of ties.
+  void takeProven() {
+    answer.outcome = LabelAnswer::Outcome::BudgetSpent;
+    if (!isProven())
+      return;
+    answer.outcome = LabelAnswer::Outcome::Found;
+    answer.cost = best.first;
+    answer.hasMoreOptima = true;
+    answer.labels.resize(order.size());
+    for (uint32_t n = 0; n < order.size(); ++n)
+      answer.labels[order[n]] = bestLabels[n];
+  }
+
   void search() {
     while (true) {
       ++answer.rounds;
-      Round round = oneRound(allPlaces(), true, 0);
+      Round round = oneRound(allPlaces(), true, 0, isProven() ? partOfBudget() : options.maxCells);
       if (round.isSpent) {
-        answer.outcome = LabelAnswer::Outcome::BudgetSpent;
+        takeProven();
         return;
       }
       if (round.least >= impossible)
@@ -436,7 +461,7 @@ private:
   /// All labels of least cost: those that the tables have, priced until none of them rises.
   void listOptima() {
     while (true) {
-      Round round = oneRound(allPlaces(), false, options.maxOptima + 1);
+      Round round = oneRound(allPlaces(), false, options.maxOptima + 1, options.maxCells);
       if (round.isSpent)
         return;
       bool hasRisen = false;
@@ -460,6 +485,8 @@ private:
   std::vector<PairTable> pairs;
   std::vector<std::vector<size_t>> touching;
   std::pair<Cost, Cost> best{impossible, 0};
+  std::vector<uint32_t> bestLabels; ///< by rank
+  Cost lowerBound = 0;              ///< of all solutions
   LabelAnswer answer;
 };
 

@@ -48,7 +48,9 @@ LayoutProblem::make(const program::Program &program, const InferenceOptions &opt
       result->uses.push_back({n, u});
       result->problem.edges.push_back({use.from, n});
     }
-  result->build();
+  result->labels.resize(result->tiles.nodes.size());
+  if (result->capacityFaults().empty()) // else no label would do
+    result->build();
   return result;
 }
 

@@ -47,6 +47,8 @@ public:
 
   const TileGraph &graph() const { return tiles; }
   const InferenceOptions &options() const { return choices; }
+  /// What no layout avoids: values that threads have no registers for. Empty: nothing is said.
+  std::vector<std::string> capacityFaults() const;
   std::vector<Constraint> constraints() const;
   std::string wordsOf(const Constraint &constraint, bool isRepair = false) const;
 

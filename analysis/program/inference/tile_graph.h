@@ -7,6 +7,7 @@
 // text is a cast, its layout is given.
 #pragma once
 
+#include "analysis/program/inference/scalar_work.h"
 #include "analysis/program/layout/tensor_places.h"
 #include "analysis/program/program.h"
 
@@ -49,14 +50,6 @@ struct GraphUse {
   /// How often a conversion for this use runs: where it is made or where it is used, whichever is
   /// less often.
   int64_t trips = 1;
-};
-
-/// Scalar ops on the elements of some axes.
-struct ScalarWork {
-  program::AxisSet axes;
-  int64_t perElement = 0; ///< ALU instructions of each 32-bit register
-  int64_t perWord = 0;    ///< … of each word of `bits` values: conversions to narrow types
-  unsigned bits = 32;
 };
 
 struct GraphNode {
