@@ -140,11 +140,19 @@ llvm::Expected<program::Program> readProgram(LayoutArguments &options) {
     return text.takeError();
   if (!isTileProgram(*text)) {
     options.model.isUsed = true;
+    if (!options.lets.empty())
+      return makeError(DiagClass::BadInput, "--let {}: sizes of a model's tile are given by --tile",
+                       options.lets.front());
     llvm::Expected<ModelPrograms> made = programsOfModel(options.what, options.model);
     if (!made)
       return made.takeError();
     return std::move(options.parts ? made->parts : made->whole);
   }
+  if (options.parts || !options.model.root.empty() || !options.model.tile.empty())
+    return makeError(DiagClass::BadInput,
+                     "--root, --tile, --parts: {} is a tile program or a plan, "
+                     "they are of models",
+                     options.what);
   llvm::Expected<program::PlanProgram> made =
       programOfText(options.what, std::move(*text), options.lets);
   if (!made)
