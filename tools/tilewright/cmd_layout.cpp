@@ -1,13 +1,15 @@
 // tilewright layout: which thread holds what, and what accesses cost by it: of a layout by itself,
 // or of all values of a tile program.
 #include "analysis/program/layout/catalogue.h"
-#include "analysis/program/layout/picture.h"
 #include "analysis/program/layout_text.h"
 #include "tools/tilewright/command_line.h"
+#include "tools/tilewright/layout_inference.h"
+#include "tools/tilewright/layout_model.h"
 #include "tools/tilewright/layout_output.h"
 #include "tools/tilewright/program_input.h"
 
 #include <charconv>
+#include <filesystem>
 
 namespace tilewright::cli {
 
@@ -16,10 +18,13 @@ namespace {
 struct LayoutArguments {
   std::string what, type = "f32", value, owner;
   std::vector<std::string> lets, axes;
-  int64_t warps = 4, swizzle = 0, pad = 0;
+  ModelTile model;
+  int64_t swizzle = 0, pad = 0;
   bool json = false, svg = false, rows = false, tiles = false, transposed = false;
-  bool noPicture = false;
+  bool noPicture = false, parts = false;
+  InferenceArguments inference;
 
+  LayoutView view() const { return {!noPicture, json, svg}; }
   bool asksForShared() const { return rows || tiles || swizzle != 0 || pad != 0; }
 };
 
@@ -54,7 +59,7 @@ llvm::Expected<AskedTile> askedTile(const LayoutArguments &options) {
     tile.program.axes.push_back(std::move(axis));
     tile.dims.emplace_back(name, extent);
   }
-  tile.program.warps = context.constant(options.warps);
+  tile.program.warps = context.constant(options.model.warps);
   return tile;
 }
 
@@ -124,20 +129,30 @@ llvm::Expected<AskedLayout> askedLayout(const LayoutArguments &options) {
   return AskedLayout{options.what, *type, std::move(*held), std::move(*shared), std::move(*owner)};
 }
 
-int showLayout(const AskedLayout &asked, const LayoutArguments &options) {
-  if (options.svg)
-    say("{}", layout::svgPicture(asked.held));
-  else if (options.json)
-    print(layoutJson(asked));
-  else
-    printLayout(asked, {!options.noPicture});
-  return asked.held.fault().empty() ? Fine : AnswerIsNo;
+bool isFolder(const std::string &path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
 }
 
-llvm::Expected<program::Program> readProgram(const LayoutArguments &options) {
-  llvm::Expected<std::string> text = readFile(options.what);
+llvm::Expected<program::Program> readProgram(LayoutArguments &options) {
+  llvm::Expected<std::string> text = isFolder(options.what) ? "" : readFile(options.what);
   if (!text)
     return text.takeError();
+  if (!isTileProgram(*text)) {
+    options.model.isUsed = true;
+    if (!options.lets.empty())
+      return makeError(DiagClass::BadInput, "--let {}: sizes of a model's tile are given by --tile",
+                       options.lets.front());
+    llvm::Expected<ModelPrograms> made = programsOfModel(options.what, options.model);
+    if (!made)
+      return made.takeError();
+    return std::move(options.parts ? made->parts : made->whole);
+  }
+  if (options.parts || !options.model.root.empty() || !options.model.tile.empty())
+    return makeError(DiagClass::BadInput,
+                     "--root, --tile, --parts: {} is a tile program or a plan, "
+                     "they are of models",
+                     options.what);
   llvm::Expected<program::PlanProgram> made =
       programOfText(options.what, std::move(*text), options.lets);
   if (!made)
@@ -145,10 +160,17 @@ llvm::Expected<program::Program> readProgram(const LayoutArguments &options) {
   return program::concreteProgram(*made);
 }
 
-int runOfProgram(const LayoutArguments &options) {
+int runOfProgram(LayoutArguments &options) {
   llvm::Expected<program::Program> program = readProgram(options);
   if (!program)
     return failInput(program.takeError());
+  if (options.inference.isAsked()) {
+    const int answer = runInference(*program, options.inference, options.value, options.view());
+    if (answer == AnswerIsNo && options.model.isUsed && !options.parts && !options.json &&
+        !options.inference.check)
+      say("note: --parts asks for the program as it runs, in loops over parts of the tile\n");
+    return answer;
+  }
   llvm::Expected<layout::ProgramLayouts> layouts = layout::layoutsOf(*program);
   if (!layouts)
     return failInput(layouts.takeError());
@@ -156,7 +178,7 @@ int runOfProgram(const LayoutArguments &options) {
     for (layout::ValueLayout &value : layouts->values)
       if (value.name == options.value)
         return showLayout({value.name, value.type, std::move(value.layout), std::nullopt, {}},
-                          options);
+                          options.view());
     std::vector<std::string> names;
     for (const layout::ValueLayout &value : layouts->values)
       names.push_back(value.name);
@@ -175,14 +197,17 @@ int runOfProgram(const LayoutArguments &options) {
   return Fine;
 }
 
-int runLayout(const LayoutArguments &options) {
+int runLayout(LayoutArguments &options) {
   const bool isByItself = options.what.front() == '@' || layout::findInCatalogue(options.what);
   if (!isByItself)
     return runOfProgram(options);
+  if (options.inference.isAsked())
+    return failInput(makeError(DiagClass::BadInput,
+                               "--infer: {} is a layout, inference takes a program", options.what));
   llvm::Expected<AskedLayout> asked = askedLayout(options);
   if (!asked)
     return failInput(asked.takeError());
-  return showLayout(*asked, options);
+  return showLayout(*asked, options.view());
 }
 
 } // namespace
@@ -197,18 +222,22 @@ void addLayout(CLI::App &app, Selection &selection) {
       "  tilewright layout upcast_4x --axes i=64,j=64 --owner 37,13\n"
       "  tilewright layout tests/programs/transposed_add.tile --let M=256 --let N=256 --let BM=64 "
       "--let BN=64 --let W=4\n"
-      "Exit code 1: the layout covers no tile.");
+      "  tilewright layout tests/programs/transposed_add.tile --let M=256 --let N=256 --let BM=64 "
+      "--let BN=64 --let W=4 --check\n"
+      "Exit code 1: the layout covers no tile; no layouts satisfy what is asked; or, with --check, "
+      "the program's own cost more.");
   takesStandardInput(
       command->add_option("LAYOUT", options->what,
                           "A layout as it stands in a tile program, behind @; a name of the "
-                          "catalogue; or a file: a tile program, or a plan; - is standard input"))
+                          "catalogue; or a file: a tile program, a plan, or a model; - is standard "
+                          "input"))
       ->required()
       ->check([](const std::string &text) { return text.empty() ? "it is empty" : ""; });
   command->add_option("--axes", options->axes, "NAME=NUMBER,…: the tile of a layout by itself")
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--type", options->type, "Its element type")->capture_default_str();
-  command->add_option("--warps", options->warps, "Warps that hold it")
+  command->add_option("--warps", options->model.warps, "Warps that hold it, or of a model's kernel")
       ->capture_default_str()
       ->check(CLI::Range(int64_t(1), int64_t(32)));
   command->add_flag("--rows", options->rows, "It meets shared memory in plain rows");
@@ -221,6 +250,17 @@ void addLayout(CLI::App &app, Selection &selection) {
   command->add_option("--let", options->lets, "NAME=NUMBER: a size of a program; may be repeated")
       ->allow_extra_args(false);
   command->add_option("--value", options->value, "Of a program: the picture of this value");
+  addModuleChoice(*command, options->model.choice);
+  command->add_option("--root", options->model.root,
+                      "Of a model: op whose kernel it is (default: the last)");
+  command->add_option(
+      "--tile", options->model.tile,
+      "Of a model: sizes by position (64,32) or by name (t0=64,k0=32); the rest is whole");
+  command->add_flag(
+      "--parts", options->parts,
+      "Of a model: the program as it runs, in loops over parts of the tile, in place of all "
+      "values at once");
+  addInferenceOptions(*command, options->inference);
   command->add_flag("--no-picture", options->noPicture, "Leave out the picture");
   auto *json = command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--svg", options->svg, "Print the picture as SVG")->excludes(json);

@@ -110,8 +110,6 @@ std::string matrixText(const AskedLayout &asked) {
   return text;
 }
 
-} // namespace
-
 void printLayout(const AskedLayout &asked, const LayoutView &view) {
   const TileLayout &held = asked.held;
   say("{} of {}, {} warps\n", asked.name, toString(asked.type), held.count(Hardware::Warp));
@@ -135,7 +133,7 @@ void printLayout(const AskedLayout &asked, const LayoutView &view) {
     say("{}", layout::textPicture(held));
 }
 
-Json layoutJson(const AskedLayout &asked) {
+Json jsonOf(const AskedLayout &asked) {
   Json document = newDocument("layout");
   document["layout"] = asked.name;
   document.update(tileLayoutJson(asked.held, asked.type));
@@ -161,6 +159,18 @@ Json layoutJson(const AskedLayout &asked) {
     document["shared"] = shared;
   }
   return document;
+}
+
+} // namespace
+
+int showLayout(const AskedLayout &asked, const LayoutView &view) {
+  if (view.isSvg)
+    say("{}", layout::svgPicture(asked.held));
+  else if (view.isJson)
+    print(jsonOf(asked));
+  else
+    printLayout(asked, view);
+  return asked.held.fault().empty() ? Fine : AnswerIsNo;
 }
 
 void printLayouts(const std::string &program, const layout::ProgramLayouts &layouts) {

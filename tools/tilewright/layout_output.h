@@ -16,11 +16,11 @@ struct AskedLayout {
 };
 
 struct LayoutView {
-  bool hasPicture = true;
+  bool hasPicture = true, isJson = false, isSvg = false;
 };
 
-void printLayout(const AskedLayout &asked, const LayoutView &view);
-Json layoutJson(const AskedLayout &asked);
+/// Prints it as text, JSON or SVG. Exit code: AnswerIsNo where it covers no tile.
+int showLayout(const AskedLayout &asked, const LayoutView &view);
 
 void printLayouts(const std::string &program, const layout::ProgramLayouts &layouts);
 Json layoutsJson(const std::string &program, const layout::ProgramLayouts &layouts);

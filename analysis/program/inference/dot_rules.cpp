@@ -202,16 +202,34 @@ std::vector<NodeLabel> Rules::instructionLabels(const GraphNode &node, const Til
   return result;
 }
 
-Cost Rules::floorOf(const GraphNode &node, const TileGraph &) const {
+/// Whatever the layouts, values go into shared memory and come out of it once.
+Cost Rules::sharedFloorOf(const GraphNode &node, const TileGraph &graph) const {
+  const auto *dot = node.op->as<program::DotOp>();
+  if (node.kind == NodeKind::Dot && dot->way == DotWay::Wgmma)
+    return 0;
+  const bool isBuffer = node.kind == NodeKind::Buffer;
+  Cost sum = 0;
+  for (const GraphUse &use : node.uses)
+    if (isBuffer || graph.nodes[use.from].kind == NodeKind::Buffer)
+      sum += use.trips * ((use.box.elements() * use.box.bits + 1023) / 1024 * prices.pass +
+                          (isBuffer ? prices.barrier : 0));
+  return sum;
+}
+
+Cost Rules::floorOf(const GraphNode &node, const TileGraph &graph) const {
+  return sharedFloorOf(node, graph) + ownFloorOf(node);
+}
+
+Cost Rules::ownFloorOf(const GraphNode &node) const {
   const int64_t elements = node.space.elements();
   switch (ruleOf(node.kind).work) {
   case WorkOf::Access:
   case WorkOf::Atomic: {
     const layout::Sectors least = node.places->least();
-    const int64_t bits = elements * node.places->elementBits();
+    const int64_t bits = node.places->count() * node.places->elementBits();
     return node.trips *
            (least.touched * prices.sector + std::max(least.lines, bits / 1024) * prices.line +
-            std::max<int64_t>(1, bits / 4096) * prices.alu);
+            bits / 4096 * prices.alu);
   }
   case WorkOf::Scalars: {
     Cost sum = 0;

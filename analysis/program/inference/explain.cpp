@@ -20,10 +20,11 @@ int64_t roundedUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 } // namespace
 
-std::vector<std::string> capacityFaults(const LayoutProblem &problem) {
+std::vector<std::string> LayoutProblem::capacityFaults() const {
   std::vector<std::string> result;
-  const int64_t allowed = problem.options().registers;
-  for (const GraphNode &node : problem.graph().nodes) {
+  constexpr int64_t mostThreads = 1024; // of a CTA
+  const int64_t allowed = choices.registers;
+  for (const GraphNode &node : tiles.nodes) {
     if (!node.hasResult || node.kind == NodeKind::Buffer)
       continue;
     const int64_t threads = node.warps * 32, elements = node.result.elements();
@@ -35,11 +36,13 @@ std::vector<std::string> capacityFaults(const LayoutProblem &problem) {
     for (const layout::TileDim &dim : node.result.dims)
       shape.push_back(dim.extent);
     const int64_t enough = roundedUp(roundedUp(elements * bits, 32), allowed * 32) * 32;
-    result.push_back(fmt::format("{} [{}] of {} bits: {} values / {} threads = {} registers a "
-                                 "thread, {} allowed; that holds "
-                                 "for every layout, {} threads would do",
-                                 node.name, fmt::join(shape, ", "), bits, withThousands(elements),
-                                 threads, need, allowed, withThousands(enough)));
+    result.push_back(fmt::format(
+        "{} [{}] of {} bits: {} values / {} threads = {} registers a "
+        "thread, {} allowed; that holds "
+        "for every layout, {}",
+        node.name, fmt::join(shape, ", "), bits, withThousands(elements), threads, need, allowed,
+        enough > mostThreads ? fmt::format("and a CTA has no {} threads", withThousands(enough))
+                             : fmt::format("{} threads would do", withThousands(enough))));
   }
   return result;
 }

@@ -6,9 +6,6 @@
 
 namespace tilewright::inference {
 
-/// What no layout avoids: values that threads have no registers for. Empty: nothing is said.
-std::vector<std::string> capacityFaults(const LayoutProblem &problem);
-
 /// Adds core, certificate and repairs to an answer that has no layouts. Leaves the problem built
 /// with all its constraints.
 void explain(LayoutProblem &problem, InferenceAnswer &answer);

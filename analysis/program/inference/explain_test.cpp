@@ -52,8 +52,7 @@ TEST(Explain, ContradictingCastsAreASmallestCoreWithRepairs) {
   InferenceAnswer answer = answerFor(twoCasts, options);
   ASSERT_EQ(answer.outcome, InferenceAnswer::Outcome::NoneInFamily);
   EXPECT_EQ(answer.reasons, (std::vector<std::string>{
-                                "a is cast to a = relayout v @ wgmma(1, 1)",
-                                "b is cast to b = relayout s @ rows(4, 16)",
+                                "a is cast to @ wgmma(1, 1)", "b is cast to @ rows(4, 16)",
                                 "s (map) takes a as it is: no conversion is allowed there",
                                 "b (relayout) takes s as it is: no conversion is allowed there"}));
   EXPECT_TRUE(answer.isCertified);
@@ -88,12 +87,23 @@ TEST(Explain, ASpentBudgetIsNoRefusal) {
   EXPECT_TRUE(answer.reasons.empty());
 }
 
+TEST(Explain, CastsOfResultsAreConversionsBehindThem) {
+  const std::string text = "kernel k(x: f32[64, 64]) -> y: f32[64]\nwarps 4\n"
+                           "axis i < 64, j < 64\nv = load x[i, j]\n"
+                           "s = reduce add v over j\nstore y[i] = s\n";
+  InferenceOptions options;
+  options.wishes.push_back({"s", "@ flat(2)", true});
+  InferenceAnswer answer = answerFor(text, options), free = answerFor(text);
+  ASSERT_EQ(answer.outcome, InferenceAnswer::Outcome::Found);
+  EXPECT_GT(answer.layouts.cost, free.layouts.cost);
+  EXPECT_EQ(answer.layouts.nodes.size(), free.layouts.nodes.size() + 1);
+}
+
 TEST(Explain, WishesForWhatIsNotThereAreRefused) {
   program::Program program =
       valueOf(program::substituteSizes(valueOf(program::parseProgram(twoCasts)), {}));
   InferenceOptions options;
-  options.wishes.push_back(
-      {"q", {program::LayoutFamily::Flat, {program.number(1)}, {}}, "flat(1)", true});
+  options.wishes.push_back({"q", "@ flat(1)", true});
   llvm::Expected<std::unique_ptr<LayoutProblem>> made = LayoutProblem::make(program, options);
   ASSERT_FALSE(made);
   EXPECT_EQ(takeDiag(made.takeError()).message, "no value q to give a layout to");

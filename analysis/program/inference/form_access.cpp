@@ -149,7 +149,7 @@ void MovePricer::preferMatrix(FormAccess &access, const LayoutEntry &entry, cons
     llvm::consumeError(matrices.takeError());
     return;
   }
-  if (access.isPossible && costOf(access) <= matrices->passes * prices.pass)
+  if (access.isPossible && costOf(access) < matrices->passes * prices.pass)
     return;
   access = FormAccess{};
   access.isPossible = access.isMatrix = true;

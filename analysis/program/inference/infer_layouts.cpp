@@ -2,6 +2,8 @@
 
 #include "analysis/program/inference/explain.h"
 
+#include <algorithm>
+
 namespace tilewright::inference {
 
 namespace {
@@ -28,12 +30,41 @@ InferredLayouts layoutsOf(LayoutProblem &problem, const std::vector<uint32_t> &l
 
 } // namespace
 
+std::vector<RankedLayout> rankLayouts(LayoutProblem &problem, uint32_t node, size_t most) {
+  std::vector<RankedLayout> result;
+  LabelProblem fixed = problem.labelling();
+  const std::vector<Cost> own = fixed.nodes[node].own;
+  for (size_t k = 0; k < own.size(); ++k) {
+    fixed.nodes[node].own.assign(own.size(), impossible);
+    fixed.nodes[node].own[k] = own[k];
+    LabelAnswer solved = solveLabels(fixed, problem.options().labels);
+    if (solved.outcome == LabelAnswer::Outcome::Found)
+      result.push_back({problem.labelsOf(node)[k], solved.cost});
+  }
+  std::stable_sort(result.begin(), result.end(), [](const auto &a, const auto &b) {
+    return std::tie(a.cost, a.label.registers, a.label.text) <
+           std::tie(b.cost, b.label.registers, b.label.text);
+  });
+  if (result.size() > most)
+    result.erase(result.begin() + static_cast<ptrdiff_t>(most), result.end());
+  return result;
+}
+
+void priceGiven(LayoutProblem &problem, InferenceAnswer &answer) {
+  std::vector<uint32_t> free;
+  LabelAnswer solved = problem.solveAsGiven(free);
+  if (solved.outcome == LabelAnswer::Outcome::Found)
+    answer.given = layoutsOf(problem, solved.labels);
+  for (uint32_t node : free)
+    answer.notGiven.push_back(problem.graph().nodes[node].name);
+}
+
 InferenceAnswer inferLayouts(LayoutProblem &problem) {
   InferenceAnswer answer;
   answer.isClosed = problem.isClosed();
   for (uint32_t n = 0; n < problem.graph().nodes.size(); ++n)
     answer.labels += problem.labelsOf(n).size();
-  answer.reasons = capacityFaults(problem);
+  answer.reasons = problem.capacityFaults();
   if (!answer.reasons.empty()) {
     answer.outcome = InferenceAnswer::Outcome::Impossible;
     return answer;

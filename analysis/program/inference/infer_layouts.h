@@ -25,6 +25,12 @@ struct InferredLayouts {
   std::vector<InferredMove> moves; ///< those that cost something or need shared memory
 };
 
+/// A layout of one node, with the least cost of all that have it.
+struct RankedLayout {
+  NodeLabel label;
+  Cost cost;
+};
+
 struct InferenceAnswer {
   enum class Outcome : uint8_t {
     Found,
@@ -41,6 +47,12 @@ struct InferenceAnswer {
   size_t labels = 0;
   bool isClosed = true; ///< the family is closed under the ops' images
   LabelAnswer search;
+  /// The layouts that the program has, by the same prices; none where its layouts contradict the
+  /// rules, or nobody asked.
+  std::optional<InferredLayouts> given;
+  /// What else a node could have, on request, cheapest first.
+  std::vector<RankedLayout> ranked;
+  std::vector<std::string> notGiven; ///< names whose given layout was not looked at
   /// Impossible: the arithmetic; NoneInFamily: a smallest set of constraints that contradict each
   /// other; NoLabel: op and reason.
   std::vector<std::string> reasons;
@@ -53,5 +65,9 @@ struct InferenceAnswer {
 };
 
 InferenceAnswer inferLayouts(LayoutProblem &problem);
+/// The cheapest layouts of a node, up to `most`; of equal costs by fewer registers, then by text.
+std::vector<RankedLayout> rankLayouts(LayoutProblem &problem, uint32_t node, size_t most);
+/// Fills `given` of an answer with layouts.
+void priceGiven(LayoutProblem &problem, InferenceAnswer &answer);
 
 } // namespace tilewright::inference

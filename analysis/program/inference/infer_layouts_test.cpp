@@ -64,6 +64,19 @@ TEST(InferLayouts, AreAtLeastAsCheapAsKnownOnesAndNearTheFloor) {
   }
 }
 
+/// Layouts that the text has are in the family.
+TEST(InferLayouts, AreNeverDearerThanThoseOfTheText) {
+  size_t dearer = 0;
+  for (const StudyProgram &study : studyPrograms()) {
+    Inferred inferred(study.text);
+    priceGiven(*inferred.problem, inferred.answer);
+    ASSERT_TRUE(inferred.answer.given) << study.name;
+    EXPECT_GE(inferred.answer.given->cost, inferred.answer.layouts.cost) << study.name;
+    dearer += inferred.answer.given->cost > inferred.answer.layouts.cost ? 1 : 0;
+  }
+  EXPECT_GE(dearer, 5u);
+}
+
 TEST(InferLayouts, KeepsProbabilitiesInRegisters) {
   Inferred inferred(studyOf("attention, P from the accumulator").text);
   EXPECT_NE(inferred["acc = #3"].text.find("A in registers"), std::string::npos);
@@ -191,11 +204,7 @@ TEST(InferLayouts, PreferencesDecideBetweenEqualOnes) {
   Inferred free(text);
   InferenceOptions options;
   program::Program program = programOf(text);
-  options.wishes.push_back(
-      {"a",
-       {program::LayoutFamily::Rows, {program.number(4), program.number(16)}, {}},
-       "rows(4, 16)",
-       false});
+  options.wishes.push_back({"a", "@ rows(4, 16)", false});
   std::unique_ptr<LayoutProblem> problem = valueOf(LayoutProblem::make(program, options));
   InferenceAnswer answer = inferLayouts(*problem);
   EXPECT_EQ(answer.layouts.cost, free.answer.layouts.cost);

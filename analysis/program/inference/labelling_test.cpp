@@ -204,6 +204,32 @@ TEST(Labelling, TiesGoToTheLeastSumOfTies) {
   EXPECT_TRUE(answer.hasMoreOptima);
 }
 
+/// All pairs of 24 nodes: tables of 5^23 cells. Where one label is free for all, messages prove it.
+TEST(Labelling, MessagesProveWhatTablesAreTooLargeFor) {
+  LabelProblem problem;
+  TableCosts costs;
+  constexpr uint32_t nodes = 24, labels = 5;
+  for (uint32_t n = 0; n < nodes; ++n) {
+    problem.nodes.push_back({"n" + std::to_string(n), {7, 7, 7, 7, 7}});
+    for (uint32_t m = 0; m < n; ++m) {
+      problem.edges.push_back({m, n});
+      std::vector<std::vector<Cost>> apart(labels, std::vector<Cost>(labels, 3));
+      for (uint32_t k = 0; k < labels; ++k)
+        apart[k][k] = 0;
+      costs.prices.push_back(apart);
+    }
+  }
+  costs.bounds = costs.prices;
+  problem.costs = &costs;
+  LabelOptions options;
+  options.maxCells = 1'000'000;
+  options.maxTable = 10'000;
+  LabelAnswer answer = solveLabels(problem, options);
+  ASSERT_EQ(answer.outcome, LabelAnswer::Outcome::Found);
+  EXPECT_EQ(answer.cost, nodes * 7);
+  EXPECT_EQ(std::set(answer.labels.begin(), answer.labels.end()).size(), 1u);
+}
+
 TEST(Labelling, ABudgetThatIsSpentIsNoAnswer) {
   std::mt19937 rng(7);
   RandomProblem random;

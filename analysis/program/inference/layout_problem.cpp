@@ -1,8 +1,6 @@
 #include "analysis/program/inference/layout_problem.h"
 
 #include "analysis/program/inference/candidates.h"
-#include "analysis/program/layout/program_layouts.h"
-#include "analysis/program/text.h"
 #include "analysis/support/diag.h"
 
 #include <algorithm>
@@ -14,6 +12,12 @@ namespace {
 bool isByInstruction(const GraphNode &node) {
   const auto *dot = node.op->as<program::DotOp>();
   return node.kind == NodeKind::Dot && dot->way != program::DotWay::Fma;
+}
+
+/// Is the label the layout that the text gives, if it gives one?
+bool hasOwnLayout(const GraphNode &node) {
+  const ResultOf result = ruleOf(node.kind).result;
+  return result == ResultOf::Label || result == ResultOf::Nothing;
 }
 
 /// Do uses of this node work in the layout that they take a whole value in?
@@ -33,6 +37,9 @@ LayoutProblem::make(const program::Program &program, const InferenceOptions &opt
     return graph.takeError();
   std::unique_ptr<LayoutProblem> result(new LayoutProblem(program, options));
   result->tiles = std::move(*graph);
+  if (llvm::Error error = result->readWishes())
+    return error;
+  result->readGiven();
   result->usersOf.resize(result->tiles.nodes.size());
   for (uint32_t n = 0; n < result->tiles.nodes.size(); ++n)
     for (size_t u = 0; u < result->tiles.nodes[n].uses.size(); ++u) {
@@ -41,47 +48,10 @@ LayoutProblem::make(const program::Program &program, const InferenceOptions &opt
       result->uses.push_back({n, u});
       result->problem.edges.push_back({use.from, n});
     }
-  if (llvm::Error error = result->readWishes())
-    return error;
-  result->build();
+  result->labels.resize(result->tiles.nodes.size());
+  if (result->capacityFaults().empty()) // else no label would do
+    result->build();
   return result;
-}
-
-llvm::Error LayoutProblem::readWishes() {
-  auto given = [&](uint32_t n, const program::LayoutSpec &spec) {
-    const GraphNode &node = tiles.nodes[n];
-    return layout::tileLayoutOf(
-        p, p.layoutFor(spec, node.result.axes, p[node.op->results[0]].tile.type, node.role),
-        node.result.axes);
-  };
-  for (uint32_t n = 0; n < tiles.nodes.size(); ++n)
-    if (const auto *cast = tiles.nodes[n].op->as<program::RelayoutOp>()) {
-      llvm::Expected<layout::TileLayout> layout = given(n, cast->layout);
-      if (!layout)
-        return layout.takeError();
-      if (std::string fault = layout->fault(); !fault.empty())
-        return p.errorAt(tiles.nodes[n].op->where, "the layout does not hold the tile: " + fault);
-      casts.emplace(n, layouts.intern(std::move(*layout)));
-      castTexts.emplace(n, program::printOp(p, *tiles.nodes[n].op));
-    }
-  for (const LayoutWish &wish : choices.wishes) {
-    auto found = std::find_if(tiles.nodes.begin(), tiles.nodes.end(), [&](const GraphNode &node) {
-      return node.hasResult && node.kind != NodeKind::Buffer && node.name == wish.value;
-    });
-    if (found == tiles.nodes.end())
-      return makeError(DiagClass::BadInput, "no value {} to give a layout to", wish.value);
-    const auto n = static_cast<uint32_t>(found - tiles.nodes.begin());
-    llvm::Expected<layout::TileLayout> layout = given(n, wish.layout);
-    if (!layout)
-      return layout.takeError();
-    if (std::string fault = layout->fault(); !fault.empty())
-      return makeError(DiagClass::BadInput, "{} of {} does not hold the tile: {}", wish.text,
-                       wish.value, fault);
-    (wish.isHard ? casts : preferences).emplace(n, layouts.intern(std::move(*layout)));
-    if (wish.isHard)
-      castTexts.emplace(n, wish.text);
-  }
-  return llvm::Error::success();
 }
 
 std::vector<Constraint> LayoutProblem::constraints() const {
@@ -101,8 +71,8 @@ std::string LayoutProblem::wordsOf(const Constraint &constraint, bool isRepair) 
   const GraphNode &node = tiles.nodes[constraint.node];
   switch (constraint.kind) {
   case Constraint::Kind::Cast:
-    return isRepair ? fmt::format("drop the cast of {}", node.name)
-                    : fmt::format("{} is cast to {}", node.name, castTexts.at(constraint.node));
+    return fmt::format(fmt::runtime(isRepair ? "drop the cast of {} to {}" : "{} is cast to {}"),
+                       casts.at(constraint.node).value, casts.at(constraint.node).text);
   case Constraint::Kind::AsItIs: {
     const GraphUse &use = node.uses[constraint.use];
     return isRepair ? fmt::format("let {} be converted before {}", use.value, node.name)
@@ -157,12 +127,13 @@ void LayoutProblem::seed(uint32_t n) {
   const GraphNode &node = tiles.nodes[n];
   if (auto cast = casts.find(n);
       cast != casts.end() && off.count({Constraint::Kind::Cast, n, 0}) == 0) {
-    candidates[n].all.insert(cast->second);
-    candidates[n].open.push_back(cast->second);
+    candidates[n].all.insert(cast->second.layout);
+    candidates[n].open.push_back(cast->second.layout);
     return;
   }
-  if (auto preferred = preferences.find(n); preferred != preferences.end())
-    addCandidate(n, preferred->second);
+  for (const auto *known : {&preferences, &given})
+    if (auto found = known->find(n); found != known->end() && hasOwnLayout(node))
+      addCandidate(n, found->second);
   const bool isFma = node.kind == NodeKind::Dot && !isByInstruction(node);
   bool isAnchor = node.kind == NodeKind::Load || node.kind == NodeKind::Store ||
                   node.kind == NodeKind::Atomic || node.kind == NodeKind::Reduce ||
@@ -215,7 +186,8 @@ void LayoutProblem::makeLabels(uint32_t n) {
   const bool isLimited = off.count({Constraint::Kind::Registers, n, 0}) == 0;
   bool isTooLarge = false;
   if (node.kind == NodeKind::Buffer)
-    into = rules.formLabels(node);
+    into = rules.formLabels(node, givenForms.count(n) != 0 ? std::optional(givenForms.at(n))
+                                                           : std::nullopt);
   for (LayoutId layout : candidates[n].all) {
     const std::optional<NodeLabel> &label = made.at(std::pair(n, layout));
     if (!label) {
@@ -235,8 +207,9 @@ void LayoutProblem::makeLabels(uint32_t n) {
     });
   if (auto cast = casts.find(n);
       cast != casts.end() && off.count({Constraint::Kind::Cast, n, 0}) == 0)
-    std::erase_if(
-        into, [&](const NodeLabel &label) { return !(label.held == Held::layout(cast->second)); });
+    std::erase_if(into, [&](const NodeLabel &label) {
+      return !(label.held == Held::layout(cast->second.layout));
+    });
   std::sort(into.begin(), into.end(), [](const NodeLabel &a, const NodeLabel &b) {
     return std::tie(a.own, a.registers, a.text) < std::tie(b.own, b.registers, b.text);
   });
@@ -269,7 +242,7 @@ void LayoutProblem::build(const std::set<Constraint> &without) {
     for (const NodeLabel &label : labels[n]) {
       node.own.push_back(label.own);
       const bool isPreferred =
-          preferences.count(n) == 0 || label.held == Held::layout(preferences.at(n));
+          preferences.count(n) == 0 || label.result == Held::layout(preferences.at(n));
       constexpr uint32_t notPreferred = 4096; // more than registers make a difference
       node.ties.push_back(std::min(label.registers, uint32_t(1024)) +
                           (isPreferred ? 0 : notPreferred));
@@ -277,6 +250,29 @@ void LayoutProblem::build(const std::set<Constraint> &without) {
     problem.nodes.push_back(std::move(node));
   }
   problem.costs = this;
+}
+
+LabelAnswer LayoutProblem::solveAsGiven(std::vector<uint32_t> &free) const {
+  LabelProblem fixed = problem;
+  for (uint32_t n = 0; n < fixed.nodes.size(); ++n) {
+    auto layout = given.find(n);
+    auto form = givenForms.find(n);
+    if (layout == given.end() && form == givenForms.end())
+      continue;
+    const Held wanted =
+        layout != given.end() ? Held::layout(layout->second) : Held::form(form->second);
+    auto isWanted = [&](const NodeLabel &label) {
+      return (tiles.nodes[n].hasResult ? label.result : label.held) == wanted;
+    };
+    if (std::none_of(labels[n].begin(), labels[n].end(), isWanted)) {
+      free.push_back(n);
+      continue;
+    }
+    for (size_t k = 0; k < labels[n].size(); ++k)
+      if (!isWanted(labels[n][k]))
+        fixed.nodes[n].own[k] = impossible;
+  }
+  return solveLabels(fixed, choices.labels);
 }
 
 Cost LayoutProblem::floor() const {

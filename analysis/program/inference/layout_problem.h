@@ -16,8 +16,7 @@ namespace tilewright::inference {
 /// The layout that the user wants for a value.
 struct LayoutWish {
   std::string value;
-  program::LayoutSpec layout;
-  std::string text;   ///< as the user wrote it
+  std::string layout; ///< "@ flat(4)", as in the text, or a name of the catalogue
   bool isHard = true; ///< else a preference: a layout that costs the same gives way to it
 };
 
@@ -48,6 +47,8 @@ public:
 
   const TileGraph &graph() const { return tiles; }
   const InferenceOptions &options() const { return choices; }
+  /// What no layout avoids: values that threads have no registers for. Empty: nothing is said.
+  std::vector<std::string> capacityFaults() const;
   std::vector<Constraint> constraints() const;
   std::string wordsOf(const Constraint &constraint, bool isRepair = false) const;
 
@@ -59,6 +60,9 @@ public:
   bool isClosed() const { return !isCapped; }
   const LabelProblem &labelling() const { return problem; }
   LabelAnswer solve() const { return solveLabels(problem, choices.labels); }
+  /// With the layouts and forms that the text gives. `free`: nodes whose given layout is none of
+  /// their labels, which take any.
+  LabelAnswer solveAsGiven(std::vector<uint32_t> &free) const;
   Cost floor() const;
 
   struct EdgeUse {
@@ -80,6 +84,10 @@ private:
       : p(program), choices(std::move(options)), pricer(layouts, choices.prices),
         rules(program, layouts, pricer, choices.prices) {}
   llvm::Error readWishes();
+  llvm::Error addCast(uint32_t node, const std::string &layout);
+  llvm::Expected<LayoutId> layoutOf(uint32_t node, const std::string &text);
+  uint32_t insertCast(uint32_t node);
+  void readGiven();
 
   struct Candidates {
     std::set<LayoutId> all;
@@ -101,8 +109,13 @@ private:
   MovePricer pricer;
   Rules rules;
   TileGraph tiles;
-  std::map<uint32_t, LayoutId> casts, preferences; ///< by node
-  std::map<uint32_t, std::string> castTexts;
+  struct GivenCast {
+    LayoutId layout;
+    std::string value, text;
+  };
+  std::map<uint32_t, GivenCast> casts; ///< by node
+  std::map<uint32_t, LayoutId> preferences, given;
+  std::map<uint32_t, FormId> givenForms;
   std::vector<std::vector<std::pair<uint32_t, size_t>>> usersOf; ///< by node: node, use
   std::set<Constraint> off;
   std::vector<Candidates> candidates;

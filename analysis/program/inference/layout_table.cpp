@@ -75,6 +75,32 @@ LayoutId LayoutTable::intern(TileLayout tile) {
 
 namespace {
 
+/// Addresses of the elements that are powers of two; of a tile of powers of two without padding
+/// those of the others are their sums.
+SharedForm formOf(const TileDims &dims, std::vector<size_t> order, SharedLayout shared,
+                  std::string text, int64_t swizzle) {
+  SharedForm form{std::move(order), std::move(shared), std::move(text), swizzle, true, {}};
+  int64_t elements = 1;
+  for (const layout::TileDim &dim : dims) {
+    form.isLinear = form.isLinear && std::has_single_bit(static_cast<uint64_t>(dim.extent));
+    elements *= dim.extent;
+  }
+  form.isLinear = form.isLinear && form.shared.bytes() * 8 ==
+                                       elements * static_cast<int64_t>(form.shared.elementBits());
+  if (!form.isLinear)
+    return form;
+  std::vector<int64_t> at(dims.size());
+  for (size_t d = dims.size(); d-- > 0;)
+    for (int64_t bit = 1; bit < dims[d].extent; bit *= 2) {
+      std::fill(at.begin(), at.end(), 0);
+      for (size_t n = 0; n < form.order.size(); ++n)
+        if (form.order[n] == d)
+          at[n] = bit;
+      form.addressOfBit.push_back(static_cast<uint64_t>(form.shared.bitAddress(at)));
+    }
+  return form;
+}
+
 /// Makes the forms of one tile.
 class FormMaker {
 public:
@@ -127,28 +153,7 @@ private:
       llvm::consumeError(shared.takeError());
       return;
     }
-    SharedForm form{order, std::move(*shared), std::move(name), swizzle, false, {}};
-    findLinear(form);
-    forms.push_back(std::move(form));
-  }
-
-  /// Addresses of the elements that are powers of two; of a tile of powers of two without padding
-  /// those of the others are their sums.
-  void findLinear(SharedForm &form) const {
-    form.isLinear = form.text.find("padded") == std::string::npos;
-    for (const layout::TileDim &dim : dims)
-      form.isLinear = form.isLinear && std::has_single_bit(static_cast<uint64_t>(dim.extent));
-    if (!form.isLinear)
-      return;
-    std::vector<int64_t> at(dims.size());
-    for (size_t d = dims.size(); d-- > 0;)
-      for (int64_t bit = 1; bit < dims[d].extent; bit *= 2) {
-        std::fill(at.begin(), at.end(), 0);
-        for (size_t n = 0; n < form.order.size(); ++n)
-          if (form.order[n] == d)
-            at[n] = bit;
-        form.addressOfBit.push_back(static_cast<uint64_t>(form.shared.bitAddress(at)));
-      }
+    forms.push_back(formOf(dims, order, std::move(*shared), std::move(name), swizzle));
   }
 
   const TileDims &dims;
@@ -170,6 +175,17 @@ const std::vector<FormId> &LayoutTable::formsOf(const TileDims &dims, unsigned b
     forms.push_back(std::make_unique<SharedForm>(std::move(form)));
   }
   return found->second;
+}
+
+FormId LayoutTable::addForm(const TileDims &dims, std::vector<size_t> order, SharedLayout shared,
+                            int64_t swizzle) {
+  for (FormId id : formsOf(dims, shared.elementBits()))
+    if (form(id).order == order && form(id).shared == shared)
+      return id;
+  std::string text = shared.str();
+  forms.push_back(std::make_unique<SharedForm>(
+      formOf(dims, std::move(order), std::move(shared), std::move(text), swizzle)));
+  return static_cast<FormId>(forms.size() - 1);
 }
 
 } // namespace tilewright::inference

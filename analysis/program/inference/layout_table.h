@@ -59,6 +59,9 @@ public:
   /// Forms of a tile: rows in either order of the last two dims, with swizzles, padding, permuted
   /// chunks. In a fixed order.
   const std::vector<FormId> &formsOf(const layout::TileDims &dims, unsigned bits);
+  /// A form of one's own, or the one of these that it is.
+  FormId addForm(const layout::TileDims &dims, std::vector<size_t> order,
+                 layout::SharedLayout shared, int64_t swizzle);
   const SharedForm &form(FormId id) const { return *forms[id]; }
 
 private:

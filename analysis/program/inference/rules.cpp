@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace tilewright::inference {
 
@@ -38,11 +39,6 @@ constexpr OpRule ruleTable[] = {
     {NodeKind::SumSplits, "sum.splits", LabelOf::Result, NeedOf::Label, ResultOf::Label,
      WorkOf::Sum},
 };
-
-/// The first and the last warp: those between do alike.
-std::vector<int64_t> outerWarps(int64_t warps) {
-  return warps > 1 ? std::vector<int64_t>{0, warps - 1} : std::vector<int64_t>{0};
-}
 
 int64_t quotientUp(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -159,8 +155,8 @@ llvm::Error Rules::access(const GraphNode &node, NodeLabel &label, LayoutId id, 
   AccessCost &known = found->second;
   if (isNew) {
     const layout::TileLayout &tile = table[id].layout;
-    const std::vector<int64_t> warps = outerWarps(table[id].warps);
-    const int64_t share = table[id].warps, looked = static_cast<int64_t>(warps.size());
+    std::vector<int64_t> warps(static_cast<size_t>(table[id].warps));
+    std::iota(warps.begin(), warps.end(), 0);
     const int64_t bits = node.places->elementBits();
     const int64_t vector = isAtomic ? 1 : node.places->vectorOf(tile, warps);
     if (vector * bits >= 8) {
@@ -175,10 +171,10 @@ llvm::Error Rules::access(const GraphNode &node, NodeLabel &label, LayoutId id, 
       const int64_t copies = isStore ? table[id].warpCopies : 1; // one of several holders stores
       const int64_t atomics = isAtomic ? prices.atomic * instructions : 0;
       known.cost =
-          (lines * prices.line + instructions * prices.alu + sectors * prices.sector + atomics) *
-          share / looked / copies;
-      known.detail = fmt::format("{} B a lane, {} sectors of at least {}", width,
-                                 sectors * share / looked / copies, node.places->least().touched);
+          (lines * prices.line + instructions * prices.alu + sectors * prices.sector + atomics) /
+          copies;
+      known.detail = fmt::format("{} B a lane, {} sectors of at least {}", width, sectors / copies,
+                                 node.places->least().touched);
     }
   }
   if (known.cost >= impossible)
@@ -272,9 +268,12 @@ bool Rules::isInOrderOf(const GraphNode &node, const SharedForm &form) const {
   return true;
 }
 
-std::vector<NodeLabel> Rules::formLabels(const GraphNode &node) {
+std::vector<NodeLabel> Rules::formLabels(const GraphNode &node, std::optional<FormId> given) {
   std::vector<NodeLabel> result;
-  for (FormId id : table.formsOf(node.space.dims, node.space.bits)) {
+  std::vector<FormId> forms = table.formsOf(node.space.dims, node.space.bits);
+  if (given && std::find(forms.begin(), forms.end(), *given) == forms.end())
+    forms.push_back(*given);
+  for (FormId id : forms) {
     const SharedForm &form = table.form(id);
     if (node.isCopied && !isInOrderOf(node, form))
       continue;

@@ -73,8 +73,8 @@ public:
 
   /// Unsupported: the op cannot work in this layout, with the reason.
   llvm::Expected<NodeLabel> labelFor(const GraphNode &node, LayoutId layout);
-  /// Of a buffer: all forms that it may have.
-  std::vector<NodeLabel> formLabels(const GraphNode &node);
+  /// Of a buffer: all forms that it may have, with that of the text.
+  std::vector<NodeLabel> formLabels(const GraphNode &node, std::optional<FormId> given);
   /// Of a dot by mma.sync or wgmma: variants. `reason`: of none.
   std::vector<NodeLabel> instructionLabels(const GraphNode &node, const TileGraph &graph,
                                            std::string &reason);
@@ -84,6 +84,8 @@ public:
   Cost floorOf(const GraphNode &node, const TileGraph &graph) const;
 
 private:
+  Cost ownFloorOf(const GraphNode &node) const;
+  Cost sharedFloorOf(const GraphNode &node, const TileGraph &graph) const;
   /// Does a form have the dims of a buffer in its order?
   bool isInOrderOf(const GraphNode &node, const SharedForm &form) const;
   LayoutId reducedOver(LayoutId layout, const TileBox &from, const program::AxisSet &over);

@@ -1,5 +1,6 @@
 #include "analysis/program/inference/tile_graph.h"
 
+#include "analysis/program/inference/scalar_work.h"
 #include "analysis/program/substitute.h"
 #include "analysis/program/text.h"
 #include "analysis/support/diag.h"
@@ -33,26 +34,6 @@ struct GraphPlace {
   program::RoleId role;
   bool isInLoop = false;
 };
-
-/// ALU instructions of a scalar op on a 32-bit register.
-int64_t instructionsOf(Opcode opcode) {
-  switch (opcode) {
-  case Opcode::Exp:
-  case Opcode::Log:
-  case Opcode::Divide:
-  case Opcode::Sqrt:
-  case Opcode::Rsqrt:
-  case Opcode::Tanh:
-  case Opcode::Sine:
-  case Opcode::Cosine:
-  case Opcode::Power:
-    return 2;
-  case Opcode::BitcastConvert:
-    return 0;
-  default:
-    return 1;
-  }
-}
 
 class GraphBuilder {
 public:
@@ -132,6 +113,7 @@ private:
 
   /// What an op makes: the value's node, or one of the assignments that go to it.
   void define(const Op &op, uint32_t node, const GraphPlace &place) {
+    graph.nodes[node].value = op.results[0];
     for (ValueId value : op.results) {
       if (assignments.at(value) == 1) {
         madeBy[value] = node;
@@ -143,6 +125,7 @@ private:
         GraphNode &carried = add(NodeKind::Carried, p[value].name, op, place);
         carried.space = carried.result = boxOf(tile.axes, tile.type);
         carried.hasResult = true;
+        carried.value = value;
         found->second = last();
       }
       GraphNode &carried = graph.nodes[found->second];
@@ -151,54 +134,6 @@ private:
       carried.uses.push_back({node, boxOf(tile.axes, tile.type), p[value].name,
                               std::min(graph.nodes[node].trips, place.trips)});
     }
-  }
-
-  // -- scalar expressions
-  AxisSet axesOf(const ScalarExpr &scalar, uint32_t node,
-                 std::vector<std::optional<AxisSet>> &known) const {
-    if (known[node])
-      return *known[node];
-    const ScalarNode &at = scalar.nodes[node];
-    AxisSet axes;
-    if (at.kind == ScalarNode::Kind::Value)
-      axes = p[at.value].tile.axes;
-    else if (at.kind == ScalarNode::Kind::Slot)
-      for (AxisId axis : p[at.buffer].order)
-        program::insert(axes, axis);
-    else if (at.kind == ScalarNode::Kind::Index)
-      axes = p.axesOf(at.index);
-    for (uint32_t operand : at.operands)
-      program::unite(axes, axesOf(scalar, operand, known));
-    known[node] = axes;
-    return axes;
-  }
-
-  std::vector<ScalarWork> workOf(const ScalarExpr &scalar) const {
-    std::vector<std::optional<AxisSet>> known(scalar.nodes.size());
-    std::vector<ScalarWork> result;
-    for (uint32_t n = 0; n < scalar.nodes.size(); ++n) {
-      const ScalarNode &node = scalar.nodes[n];
-      if (node.kind != ScalarNode::Kind::Operation)
-        continue;
-      ScalarWork work{axesOf(scalar, n, known), 0, 0, 32};
-      if (const unsigned bits = bitWidth(node.type);
-          node.opcode == Opcode::Convert && bits < 32 && bits > 1) {
-        work.perWord = 1;
-        work.bits = bits;
-      } else {
-        work.perElement = instructionsOf(node.opcode);
-      }
-      auto alike = std::find_if(result.begin(), result.end(), [&](const ScalarWork &other) {
-        return other.axes == work.axes && other.bits == work.bits;
-      });
-      if (alike == result.end()) {
-        result.push_back(std::move(work));
-        continue;
-      }
-      alike->perElement += work.perElement;
-      alike->perWord += work.perWord;
-    }
-    return result;
   }
 
   void useLeaves(uint32_t n, const ScalarExpr &scalar) {
@@ -218,7 +153,7 @@ private:
     GraphNode &node = add(NodeKind::Map, std::move(name), op, place);
     node.space = node.result = boxOf(axes, type);
     node.hasResult = true;
-    node.work = workOf(scalar);
+    node.work = scalarWorkOf(p, scalar);
     if (type != scalar.type() && bitWidth(type) < bitWidth(scalar.type()))
       node.work.push_back({p.axesOf(scalar), 0, 1, bitWidth(type)});
     else if (type != scalar.type())
@@ -279,7 +214,7 @@ private:
 
   llvm::Error setPlaces(uint32_t n, const program::Access &access, const AxisSet &axes) {
     llvm::Expected<layout::TensorPlaces> places =
-        layout::TensorPlaces::of(p, access, axes, layout::RunTimeIndices::Distinct);
+        layout::TensorPlaces::of(p, access, axes, {layout::RunTimeIndices::Distinct, &middle});
     if (!places) {
       Diag diag = takeDiag(places.takeError());
       return p.errorAt(graph.nodes[n].op->where,
@@ -471,6 +406,7 @@ private:
       GraphNode &node = add(NodeKind::SumSplits, p[op.results[n]].name, op, place);
       node.space = node.result = boxOfValue(op.results[n]);
       node.hasResult = true;
+      node.value = op.results[n];
       const uint32_t id = last();
       useValue(graph.nodes[id], sum.values[n]);
       madeBy[op.results[n]] = id;
@@ -482,6 +418,7 @@ private:
     GraphPlace inside = place;
     inside.trips *= std::max<int64_t>(1, trips.value_or(1));
     inside.isInLoop = true;
+    middle.set(loop.var, trips.value_or(1) / 2);
     for (const Op &copy : loop.issue)
       if (const auto *one = copy.as<program::CopyOp>())
         copied.insert(one->buffer);
@@ -502,7 +439,7 @@ private:
   }
 
   const Program &p;
-  Assignment middle; ///< CTA variables in the middle, loops at their start
+  Assignment middle; ///< CTAs and steps in the middle
   TileGraph graph;
   std::map<ValueId, size_t> assignments;
   std::map<ValueId, uint32_t> madeBy;

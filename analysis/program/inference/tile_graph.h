@@ -7,6 +7,7 @@
 // text is a cast, its layout is given.
 #pragma once
 
+#include "analysis/program/inference/scalar_work.h"
 #include "analysis/program/layout/tensor_places.h"
 #include "analysis/program/program.h"
 
@@ -51,14 +52,6 @@ struct GraphUse {
   int64_t trips = 1;
 };
 
-/// Scalar ops on the elements of some axes.
-struct ScalarWork {
-  program::AxisSet axes;
-  int64_t perElement = 0; ///< ALU instructions of each 32-bit register
-  int64_t perWord = 0;    ///< … of each word of `bits` values: conversions to narrow types
-  unsigned bits = 32;
-};
-
 struct GraphNode {
   NodeKind kind = NodeKind::Map;
   std::string name; ///< "x", "store y[i, j] = x"; no two have one name
@@ -69,6 +62,7 @@ struct GraphNode {
   TileBox space;  ///< whose layouts (of a Buffer: forms) are the node's labels
   TileBox result; ///< of the value that it makes, if it makes one
   bool hasResult = false;
+  program::ValueId value; ///< that the result is, if it has a name in the text
   size_t resultCount = 1; ///< 2: argmax
   std::vector<GraphUse> uses;
 

@@ -14,6 +14,7 @@ struct Permutation {
   int64_t span = 1, step = 1, scale = 1;
   int64_t of(int64_t row) const { return row / step * scale % span * chunk; }
   int64_t mask() const { return (span - 1) * chunk; }
+  bool operator==(const Permutation &) const = default;
 };
 /// For accesses along rows of `pitch` bytes and across `rows` of them, `step` of a column at once.
 Permutation permutationOf(int64_t rows, int64_t pitch, int64_t step);

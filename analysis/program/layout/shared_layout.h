@@ -50,15 +50,18 @@ public:
   /// composition with other maps. Unsupported with a permutation, or elements of less than a byte.
   llvm::Expected<IndexMap> toIndexMap(ExprContext &context) const;
   std::string str() const; ///< "tiles of 8 x 64, swizzle 128"
+  bool operator==(const SharedLayout &) const = default;
 
 private:
   struct AddressDigit {
     int64_t extent, stride; ///< in bits
     bool isPanel = false;   ///< added behind the xor
+    bool operator==(const AddressDigit &) const = default;
   };
   /// Address bit `to` is combined with bit `from`; bytes.
   struct BitXor {
     unsigned from, to;
+    bool operator==(const BitXor &) const = default;
   };
 
   SharedLayout(TileDims dims, unsigned bits);

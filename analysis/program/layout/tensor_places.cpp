@@ -96,7 +96,7 @@ std::vector<VarId> moversOf(const Program &program, const Access &access, const 
 } // namespace
 
 llvm::Expected<TensorPlaces> TensorPlaces::of(const Program &program, const Access &access,
-                                              const AxisSet &axes, RunTimeIndices indices) {
+                                              const AxisSet &axes, const PlaceOptions &options) {
   constexpr int64_t mostElements = int64_t(1) << 20;
   TensorPlaces result;
   result.bits = bitWidth(program[access.tensor].type);
@@ -106,7 +106,7 @@ llvm::Expected<TensorPlaces> TensorPlaces::of(const Program &program, const Acce
     for (VarId var : variablesOf(index))
       if (program::ValueId value = program.valueOf(var); value.isValid())
         tiles.push_back(value);
-  if (!tiles.empty() && indices == RunTimeIndices::Refused)
+  if (!tiles.empty() && options.indices == RunTimeIndices::Refused)
     return makeError(DiagClass::Unsupported, "its index is read at run time");
   reader.countIndexTiles(std::move(tiles));
   int64_t elements = 1;
@@ -119,7 +119,8 @@ llvm::Expected<TensorPlaces> TensorPlaces::of(const Program &program, const Acce
     elements *= result.extents.back();
   }
   std::vector<int64_t> lanes(axes.size(), 0);
-  for (VarId var : moversOf(program, access, axes)) {
+  const std::vector<VarId> movers = moversOf(program, access, axes);
+  for (VarId var : movers) {
     constexpr int64_t steps[] = {1, 2, 3, 0};
     for (int64_t step : steps) {
       reader.set(var, step);
@@ -128,12 +129,16 @@ llvm::Expected<TensorPlaces> TensorPlaces::of(const Program &program, const Acce
     }
     reader.set(var, 0);
   }
+  for (VarId var : movers)
+    if (std::optional<int64_t> number = options.where ? options.where->get(var) : std::nullopt)
+      reader.set(var, *number);
   result.places.reserve(static_cast<size_t>(elements));
   for (int64_t n = 0; n < elements; ++n) {
     std::optional<int64_t> place = reader.at(lanes);
     if (!place)
       return makeError(DiagClass::Unsupported, "its index has no number");
     result.places.push_back(*place);
+    result.counted += *place != noAddress ? 1 : 0;
     for (size_t d = lanes.size(); d-- > 0 && ++lanes[d] == result.extents[d];)
       lanes[d] = 0;
   }

@@ -1,4 +1,4 @@
-// Where the elements of an access to a tensor lie, in the first CTA and the first step.
+// Where the elements of an access to a tensor lie, in one CTA and step.
 #pragma once
 
 #include "analysis/program/layout/banks.h"
@@ -15,18 +15,26 @@ enum class RunTimeIndices : uint8_t {
   Distinct, ///< elements of an index tile have indices of their own, one after the other
 };
 
+struct PlaceOptions {
+  RunTimeIndices indices = RunTimeIndices::Refused;
+  /// CTA and loop variables; null, and those that it has no number for: 0.
+  const Assignment *where = nullptr;
+};
+
 class TensorPlaces {
 public:
   /// Unsupported: an index without a number, or more elements than are looked at one by one.
   static llvm::Expected<TensorPlaces> of(const program::Program &program,
                                          const program::Access &access,
                                          const program::AxisSet &axes,
-                                         RunTimeIndices indices = RunTimeIndices::Refused);
+                                         const PlaceOptions &options = {});
 
   unsigned elementBits() const { return bits; }
   /// Elements from the tensor's start by row-major number in the tile; noAddress: does not count.
   const std::vector<int64_t> &all() const { return places; }
   int64_t at(std::span<const int64_t> lanes) const;
+  /// Elements that count.
+  int64_t count() const { return counted; }
   /// Of the elements that count, each once.
   Sectors least() const;
   /// Neighbours that a lane takes at once, up to 16 bytes: registers that lie one behind the other,
@@ -38,6 +46,7 @@ public:
 
 private:
   unsigned bits = 8;
+  int64_t counted = 0;
   int64_t alignment = 0; ///< elements, of other CTAs and steps; 0: any
   std::vector<int64_t> extents, places;
 };
