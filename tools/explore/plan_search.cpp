@@ -69,6 +69,14 @@ uint64_t strideOf(uint64_t points, size_t budget) {
   return std::max<uint64_t>(1, points / budget + (points % budget != 0));
 }
 
+/// The first constraint that no plan satisfies, whatever its parameters are: no code, mostly.
+std::vector<std::string> refusedByAll(const ConstraintSystem &system) {
+  for (const Constraint &constraint : system.constraints)
+    if (constraint.formula.isFalse())
+      return {constraint.describe({})};
+  return {};
+}
+
 } // namespace
 
 llvm::Error PlanSearch::addOne(std::span<const int64_t> values) {
@@ -207,6 +215,8 @@ std::vector<std::vector<int64_t>> PlanSearch::bestTilings() const {
 std::vector<std::string> PlanSearch::refusal() const {
   if (found.feasible)
     return {lastRefusal};
+  if (!options.isThorough)
+    return refusedByAll(whole);
   ExplainOptions explaining;
   explaining.findNearest = false;
   explaining.certify = false;
@@ -233,9 +243,12 @@ llvm::Error PlanSearch::run() {
   if (!system)
     return system.takeError();
   whole = std::move(*system);
-  if (options.isThorough)
+  if (options.isThorough) {
     if (llvm::Error error = countFeasible(whole))
       return error;
+  } else if (!refusedByAll(whole).empty()) {
+    return llvm::Error::success();
+  }
   const TileSpace &space = plan.tiled->space;
   if (llvm::Error error = priceAll(underUsualSchedules(whole, space), options.maxPriced))
     return error;
