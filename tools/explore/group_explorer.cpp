@@ -3,6 +3,8 @@
 #include "analysis/indexing/cumulative.h"
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/free_view.h"
+#include "analysis/program/pass/of_plan.h"
+#include "analysis/tiling/resources.h"
 #include "analysis/tiling/separate_roots.h"
 #include "tools/explore/rows.h"
 
@@ -217,6 +219,18 @@ GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
   return entry.price;
 }
 
+namespace {
+
+/// Of kernels whose constraints don't say so: those of one dot or convolution.
+std::string whyNoCode(const KernelPlan &plan) {
+  if (codeOf(plan.ops(), *plan.tiled, plan.instruction).kind != CodeKind::Dot)
+    return {};
+  llvm::Expected<program::PlanProgram> program = program::programOfPlan(plan);
+  return program ? std::string() : takeDiag(program.takeError()).message;
+}
+
+} // namespace
+
 /// Instructions are tried from the strongest down, until none that is left can be much faster.
 GroupPrice GroupExplorer::priceSource(const KernelSource &source) const {
   PlanSearchOptions searching = options.search;
@@ -245,10 +259,13 @@ GroupPrice GroupExplorer::priceSource(const KernelSource &source) const {
         plans ? plans->search(searching) : llvm::Expected<PlanRanking>(plans.takeError());
     if (!ranking)
       return {0, takeDiag(ranking.takeError()).message};
+    std::string refusal = ranking->refusal;
     if (!ranking->best.empty())
+      refusal = whyNoCode(ranking->best.front().plan);
+    if (refusal.empty())
       price.timeNs = std::min(price.timeNs, ranking->best.front().estimate.timeNs);
     else if (price.refusal.empty())
-      price.refusal = ranking->refusal;
+      price.refusal = std::move(refusal);
     if (options.plans.instruction)
       break;
   }

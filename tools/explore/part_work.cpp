@@ -135,6 +135,9 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
     return prices;
   };
   pricing.boundNs = [&](const KernelGroup &group) { return groups.boundNs(part.id, group); };
+  pricing.whyNoPlan = [&](const KernelGroup &group) {
+    return groups.exploreOne(part.id, group).refusal;
+  };
   llvm::Expected<Partition> partition =
       partitionGraph(graph, atoms, given.kernels, pricing, forced);
   if (!partition)

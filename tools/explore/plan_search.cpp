@@ -116,6 +116,14 @@ private:
   std::vector<uint64_t> numbers;
 };
 
+/// The first constraint that no plan satisfies, whatever its parameters are: no code, mostly.
+std::vector<std::string> refusedByAll(const ConstraintSystem &system) {
+  for (const Constraint &constraint : system.constraints)
+    if (constraint.formula.isFalse())
+      return {constraint.describe({})};
+  return {};
+}
+
 } // namespace
 
 llvm::Error PlanSearch::addOne(std::span<const int64_t> values) {
@@ -217,6 +225,8 @@ std::vector<std::vector<int64_t>> PlanSearch::bestTilings() const {
 std::vector<std::string> PlanSearch::refusal() const {
   if (found.feasible)
     return {lastRefusal};
+  if (!options.isThorough)
+    return refusedByAll(whole);
   ExplainOptions explaining;
   explaining.findNearest = false;
   explaining.certify = false;
@@ -243,9 +253,12 @@ llvm::Error PlanSearch::run() {
   if (!system)
     return system.takeError();
   whole = std::move(*system);
-  if (options.isThorough)
+  if (options.isThorough) {
     if (llvm::Error error = countFeasible(whole))
       return error;
+  } else if (!refusedByAll(whole).empty()) {
+    return llvm::Error::success();
+  }
   const TileSpace &space = plan.tiled->space;
   if (llvm::Error error = priceAll(underUsualSchedules(whole, space), options.maxPriced))
     return error;

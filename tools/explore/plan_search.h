@@ -25,7 +25,8 @@ struct PlanSearchOptions {
   /// is left out, and again; the plans are then not counted.
   uint64_t maxNodes = uint64_t(1) << 24;
   /// All feasible plans are counted, priced or not, and all schedules of the best tiling priced.
-  /// Without, the search is for a price that others are compared with.
+  /// Without, the search is for a price that others are compared with; where there is no plan, it
+  /// gives no core as the reason.
   bool isThorough = true;
   CandidatePlan candidates = CandidatePlan::standard();
   Choice choice = {}; ///< values that are given, by parameter; empty: none

@@ -55,6 +55,11 @@ std::optional<std::string> Columns::refusalOf(const AtomGroup &group) const {
   return at == refusals.end() ? std::nullopt : std::optional(at->second);
 }
 
+std::string Columns::whyNoPlan(const AtomGroup &group) const {
+  const std::string why = pricing.whyNoPlan(atoms.kernelOf(group.atoms, group.results));
+  return why.empty() ? refusalOf(group).value_or("it has no price") : why;
+}
+
 std::string Columns::whyNoKernel(std::span<const AtomId> set) const {
   size_t products = 0, convolutions = 0;
   for (AtomId a : set) {

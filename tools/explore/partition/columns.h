@@ -37,6 +37,8 @@ public:
   std::optional<size_t> find(const AtomGroup &group) const;
   /// Why a group has no column; nothing if it has one or was never asked for.
   std::optional<std::string> refusalOf(const AtomGroup &group) const;
+  /// The same of one that was refused, with the core. Slow.
+  std::string whyNoPlan(const AtomGroup &group) const;
   /// Why a set can't be one kernel, whatever its price.
   std::string whyNoKernel(std::span<const AtomId> set) const;
 

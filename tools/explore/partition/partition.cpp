@@ -167,7 +167,7 @@ private:
       const std::optional<size_t> column = columns.find(group);
       if (!column)
         return makeError(DiagClass::Unsupported, "{} as one kernel: {}", namesOf(group.atoms),
-                         columns.refusalOf(group).value_or("it has no price"));
+                         columns.whyNoPlan(group));
       choice.columns.push_back(*column);
     }
     return llvm::Error::success();

@@ -70,6 +70,8 @@ struct GroupPricing {
   std::function<std::vector<GroupPrice>(const std::vector<KernelGroup> &groups)> price;
   /// No kernel of the group takes less. Quick.
   std::function<double(const KernelGroup &group)> boundNs;
+  /// Why a group that is refused has no plan, with the core. Slow.
+  std::function<std::string(const KernelGroup &group)> whyNoPlan;
 };
 
 /// The first of the given kernels are those of the greedy grouping, one each. Errors: BadInput
