@@ -59,7 +59,9 @@ struct UpdateProgram {
     isScatter = dice.oneIn(3);
     isFused = dice.oneIn(2);
     type = dice.of<std::string>({"f32", "f32", "bf16", "s32"});
-    const size_t rank = isScatter ? 2 : 1 + dice.below(3);
+    size_t rank = isScatter ? 2 : 1 + dice.below(3);
+    if (owner == Owner::MadeReadEarly) // by a transpose, which moves elements of two dims alone
+      rank = std::max<size_t>(rank, 2);
     for (size_t d = 0; d < rank; ++d) {
       const bool isLast = d + 1 == rank;
       buffer.push_back(int64_t(1) << (isLast ? 6 + dice.below(3) : 1 + dice.below(5)));
