@@ -243,15 +243,15 @@ Cost Rules::ownFloorOf(const GraphNode &node) const {
     return node.trips * sum * prices.alu;
   }
   case WorkOf::Reduction:
-    return node.trips * std::max<int64_t>(0, elements - node.result.elements() + 31) / 32 *
-           prices.alu;
+    return node.trips * prices.alu *
+           (std::max<int64_t>(0, elements - node.result.elements() + 31) / 32);
   case WorkOf::Instruction: {
     const auto *dot = node.op->as<program::DotOp>();
     return node.trips * (dot->way == DotWay::Fma ? sizeOf(node).products / 32 * prices.alu
                                                  : matrixCost(node, prices));
   }
   case WorkOf::Fill:
-    return node.trips * (elements * node.result.bits + 1023) / 1024 * prices.alu;
+    return node.trips * prices.alu * ((elements * node.result.bits + 1023) / 1024);
   default:
     return 0;
   }

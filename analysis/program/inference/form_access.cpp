@@ -73,10 +73,11 @@ FormAccess MovePricer::linearAccess(const LayoutEntry &entry, const SharedForm &
     vectorBits *= 2;
     ++steps;
   }
-  if (vectorBits < 8)
+  const bool isPart = vectorBits < 8; // of a byte: it is read and shifted, but not written
+  if (isPart && isStore)
     return result;
   result.isPossible = true;
-  result.bytesPerLane = vectorBits / 8;
+  result.bytesPerLane = std::max<int64_t>(1, vectorBits / 8);
   result.instructions = entry.registers / entry.registerCopies * static_cast<int64_t>(bits) /
                         vectorBits * (entry.warps / (isStore ? entry.warpCopies : 1));
   std::vector<uint64_t> lanes;
@@ -89,6 +90,8 @@ FormAccess MovePricer::linearAccess(const LayoutEntry &entry, const SharedForm &
   const int64_t subword = steps - static_cast<int64_t>(inOrder);
   if (bits < 32 && subword > 0)
     result.packs = wordsOf(entry, bits) * entry.warps;
+  if (isPart)
+    result.packs += entry.registers * entry.warps;
   return result;
 }
 

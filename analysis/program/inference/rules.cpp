@@ -159,13 +159,15 @@ llvm::Error Rules::access(const GraphNode &node, NodeLabel &label, LayoutId id, 
     std::iota(warps.begin(), warps.end(), 0);
     const int64_t bits = node.places->elementBits();
     const int64_t vector = isAtomic ? 1 : node.places->vectorOf(tile, warps);
-    if (vector * bits >= 8) {
-      const int64_t width = vector * bits / 8, data = std::max<int64_t>(1, width * 32 / 128);
+    const bool isPart = vector * bits < 8; // of a byte: it is loaded and shifted
+    if (!isPart || node.kind == NodeKind::Load) {
+      const int64_t width = std::max<int64_t>(1, vector * bits / 8),
+                    data = std::max<int64_t>(1, width * 32 / 128);
       int64_t lines = 0, sectors = 0, instructions = 0;
       node.places->forEachAccess(tile, vector, warps, [&](const layout::Sectors &touched) {
         lines += touched.touched > 0 ? std::max(touched.lines, data) : 0;
         sectors += touched.touched;
-        instructions += touched.touched > 0 ? 1 : 0;
+        instructions += touched.touched > 0 ? (isPart ? 2 : 1) : 0;
       });
       const bool isStore = node.kind != NodeKind::Load;
       const int64_t copies = isStore ? table[id].warpCopies : 1; // one of several holders stores
@@ -178,7 +180,7 @@ llvm::Error Rules::access(const GraphNode &node, NodeLabel &label, LayoutId id, 
     }
   }
   if (known.cost >= impossible)
-    return makeError(DiagClass::Unsupported, "a lane accesses less than a byte");
+    return makeError(DiagClass::Unsupported, "a lane stores less than a byte");
   label.own = known.cost;
   label.detail = known.detail;
   return llvm::Error::success();
