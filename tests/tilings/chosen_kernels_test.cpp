@@ -8,8 +8,22 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <iostream>
 
 using namespace tilewright;
+
+namespace {
+
+CheckOutcome checkSmall(const KernelSpec &spec, uint64_t maxWork) {
+  llvm::Expected<KernelSpec> small = shrinkSpec(spec, ShrunkSizes::Aligned, maxWork);
+  if (!small) {
+    ADD_FAILURE() << takeDiag(small.takeError()).message;
+    return {};
+  }
+  return checkKernel(*small, {.maxEvents = 1 << 20});
+}
+
+} // namespace
 
 TEST(ChosenKernels, AreRight) {
   const Device device = llvm::cantFail(loadDevice("h100-sxm"));
@@ -18,7 +32,8 @@ TEST(ChosenKernels, AreRight) {
   options.isPartitioned = true;
   options.search.maxPriced = 50;
   size_t kernels = 0, passed = 0, fused = 0, better = 0;
-  for (const char *name : {"resnet50_bottleneck", "dlrm", "mlp_mixer_b16", "bert_base_layer"}) {
+  for (const char *name :
+       {"resnet50_bottleneck", "dlrm", "mlp_mixer_b16", "bert_base_layer", "gpt2_block"}) {
     auto module = importFile(fmt::format("datasets/models/{}.hlo.txt", name));
     ASSERT_TRUE(bool(module)) << takeDiag(module.takeError()).str();
     auto model = exploreModel(*module, device, calibration, options);
@@ -31,18 +46,20 @@ TEST(ChosenKernels, AreRight) {
                               << takeDiag(code.takeError()).message;
       llvm::Expected<KernelSpec> spec = specOf(plan);
       ASSERT_TRUE(bool(spec)) << takeDiag(spec.takeError()).message;
-      llvm::Expected<KernelSpec> small = shrinkSpec(*spec, ShrunkSizes::Aligned, 1 << 17);
-      ASSERT_TRUE(bool(small)) << takeDiag(small.takeError()).message;
-      const CheckOutcome outcome = checkKernel(*small, {.maxEvents = 1 << 20});
+      CheckOutcome outcome = checkSmall(*spec, 1 << 17);
+      if (outcome.status == CheckOutcome::Status::Skipped) // no such tiles of so small a kernel
+        outcome = checkSmall(*spec, 1 << 22);
       EXPECT_NE(toString(outcome.status), "fail")
           << name << " %" << kernel.name << ": " << outcome.reason;
+      if (outcome.status == CheckOutcome::Status::Skipped)
+        std::cout << name << " %" << kernel.name << " is skipped: " << outcome.reason << "\n";
       ++kernels;
       passed += outcome.status == CheckOutcome::Status::Pass;
       fused += kernel.ops.size() + kernel.recomputed.size() > 1;
     }
   }
-  EXPECT_EQ(better, 4u); // or the kernels were the greedy ones
+  EXPECT_EQ(better, 5u); // or the kernels were the greedy ones
   EXPECT_GE(fused, 10u);
   EXPECT_GE(kernels, 20u);
-  EXPECT_GE(passed + 2, kernels); // smaller tiles of chains have no warps to share them
+  EXPECT_GE(passed + 1, kernels); // dlrm's chain has 128 rows a tile, of fewer left
 }

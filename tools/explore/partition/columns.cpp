@@ -8,9 +8,9 @@ namespace tilewright {
 namespace {
 
 /// More pieces are never faster as one kernel, and take long to price. Several dots are left to the
-/// chains: prices of other groups of them were never measured, and come out below what their FLOPs
-/// take.
-constexpr size_t maxAtoms = 24, maxProducts = 1;
+/// chains and what is around them: prices of other groups of them were never measured, and come out
+/// below what their FLOPs take.
+constexpr size_t maxAtoms = 24, maxDots = 1;
 
 } // namespace
 
@@ -45,6 +45,28 @@ std::vector<AtomId> Columns::resultsOf(std::span<const AtomId> set) const {
   return results;
 }
 
+void Columns::addChain(const std::vector<AtomId> &set) {
+  chains.emplace_back(set, productsOf(set).dots);
+}
+
+/// All the set's dots are those of one chain.
+bool Columns::hasChain(std::span<const AtomId> set, size_t dots) const {
+  return std::any_of(chains.begin(), chains.end(), [&](const auto &chain) {
+    return chain.second == dots &&
+           std::includes(set.begin(), set.end(), chain.first.begin(), chain.first.end());
+  });
+}
+
+Columns::Products Columns::productsOf(std::span<const AtomId> set) const {
+  Products products;
+  for (AtomId a : set)
+    for (OpId id : atoms[a].ops) {
+      products.dots += graph.op(id).opcode == Opcode::Dot;
+      products.convolutions += graph.op(id).opcode == Opcode::Convolution;
+    }
+  return products;
+}
+
 std::optional<size_t> Columns::find(const AtomGroup &group) const {
   auto at = known.find(group);
   return at == known.end() ? std::nullopt : std::optional(at->second);
@@ -61,21 +83,16 @@ std::string Columns::whyNoPlan(const AtomGroup &group) const {
 }
 
 std::string Columns::whyNoKernel(std::span<const AtomId> set) const {
-  size_t products = 0, convolutions = 0;
-  for (AtomId a : set) {
+  for (AtomId a : set)
     if (atoms[a].isFixed && set.size() > 1)
       return fmt::format("%{} is a kernel of its own", graph.op(atoms[a].result).name);
-    for (OpId id : atoms[a].ops) {
-      products += graph.op(id).opcode == Opcode::Dot;
-      convolutions += graph.op(id).opcode == Opcode::Convolution;
-    }
-  }
+  const auto [dots, convolutions] = productsOf(set);
   if (set.size() > maxAtoms)
     return fmt::format("{} pieces are more than the {} that are tried", set.size(), maxAtoms);
-  if (products > maxProducts || convolutions > 1 || (convolutions && products))
-    return fmt::format(
-        "{} dots and {} convolutions: one of either is tried, and chains of two dots", products,
-        convolutions);
+  if ((dots > maxDots && !hasChain(set, dots)) || convolutions > 1 || (convolutions && dots))
+    return fmt::format("{} dots and {} convolutions: one of either is tried, and chains of two "
+                       "dots with what is around them",
+                       dots, convolutions);
   if (!allows(set))
     return "--fuse or --split forbid it";
   if (!atoms.isConvex(set))

@@ -23,6 +23,9 @@ public:
   }
   bool allows(std::span<const AtomId> set) const { return !isAllowed || isAllowed(set); }
 
+  /// Kernels may have all of these atoms, though several of them are dots.
+  void addChain(const std::vector<AtomId> &set);
+
   /// A kernel with a price.
   size_t add(AtomGroup group, double timeNs);
   /// Notes a group to be priced. Ignored: what is known, what can't be a kernel.
@@ -46,10 +49,17 @@ public:
   ChoiceProblem problem;
 
 private:
+  struct Products {
+    size_t dots = 0, convolutions = 0;
+  };
+  Products productsOf(std::span<const AtomId> set) const;
+  bool hasChain(std::span<const AtomId> set, size_t dots) const;
+
   const Graph &graph;
   const GroupPricing &pricing;
-  std::function<bool(std::span<const AtomId>)> isAllowed; ///< null: everything
-  std::map<AtomGroup, size_t> known;                      ///< by group: its column
+  std::function<bool(std::span<const AtomId>)> isAllowed;     ///< null: everything
+  std::vector<std::pair<std::vector<AtomId>, size_t>> chains; ///< with their numbers of dots
+  std::map<AtomGroup, size_t> known;                          ///< by group: its column
   std::map<AtomGroup, std::string> refusals;
   std::map<AtomGroup, double> bounds;
   std::vector<AtomGroup> wanted;

@@ -70,6 +70,8 @@ private:
       group.results = given[k].results;
       if (!columns.allows(group.atoms))
         continue;
+      if (given[k].kernels.size() > 1)
+        columns.addChain(group.atoms);
       const size_t column = columns.add(std::move(group), given[k].timeNs);
       givenOf.try_emplace(column, k);
       if (given[k].kernels.size() == 1)
