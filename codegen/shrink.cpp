@@ -35,11 +35,14 @@ int64_t reduced(int64_t extent, int64_t most, bool odd) {
   return whole + rest > 0 ? whole + rest : modulus;
 }
 
+constexpr int64_t copiedBytes = 16; // at once, by a vector load, cp.async or TMA
+
 /// Chooses a value for every factor such that all relations hold.
 class SizeChoice {
 public:
   SizeChoice(const Graph &graph, const DimTies &ties, const ShrinkOptions &options)
       : ties(ties), factors(ties.factors()), states(factors.count(), State::Frozen) {
+    const std::vector<int64_t> most = bounds(graph, options);
     for (size_t i = 0; i < factors.count(); ++i) // window sizes belong to no tensor
       values.push_back(factors.size(static_cast<int>(i)));
     for (uint32_t i = 0; i < graph.size(); ++i)
@@ -49,10 +52,12 @@ public:
           bool keeps = factors.isFrozen(leaf);
           states[index] = keeps ? State::Frozen : State::Free;
           values[index] =
-              keeps ? factors.size(leaf) : reduced(factors.size(leaf), options.most, options.odd);
+              keeps ? factors.size(leaf) : reduced(factors.size(leaf), most[index], options.odd);
         }
     for (const ShrinkOptions::Wish &wish : options.wishes)
       grant(ties.of(wish.op)[wish.dim], wish.extent);
+    if (!options.odd)
+      keepParts();
     repair();
   }
 
@@ -76,6 +81,40 @@ private:
     for (int leaf : factors.leaves(list))
       product *= factors.size(leaf);
     return product;
+  }
+
+  /// Upper bounds of the factors: where the original's rows can be copied 16 bytes at a time, so
+  /// can the smaller ones.
+  std::vector<int64_t> bounds(const Graph &graph, const ShrinkOptions &options) const {
+    std::vector<int64_t> most(factors.count(), options.most);
+    for (uint32_t i = 0; i < graph.size() && !options.odd; ++i) {
+      const Shape &shape = graph[OpId{i}].shape;
+      if (shape.isTuple || shape.rank() == 0 || bitWidth(shape.dtype) == 0)
+        continue;
+      const auto minor = static_cast<size_t>(shape.minorToMajorOrDefault()[0]);
+      const std::vector<int> leaves = factors.leaves(ties.of(OpId{i})[minor]);
+      if (leaves.empty())
+        continue;
+      int64_t &bound = most[static_cast<size_t>(leaves.back())];
+      bound = std::max<int64_t>(bound, 8 * copiedBytes / bitWidth(shape.dtype));
+    }
+    return most;
+  }
+
+  /// The thirds of a row of three stay as long as they are, or each would start at no multiple of
+  /// what is copied at a time. A small part of a long row isn't worth it.
+  void keepParts() {
+    constexpr int64_t fewParts = 8;
+    for (const DimRelation &relation : ties.relations()) {
+      if (relation.kind != DimRelation::Kind::AtMost)
+        continue;
+      const int64_t whole = original(relation.sources[0]), part = original(relation.result);
+      if (part < 1 || whole % part != 0 || whole / part > fewParts)
+        continue;
+      const int64_t wanted = of(relation.result) * (whole / part);
+      if (wanted > of(relation.sources[0]))
+        set(relation.sources[0], wanted, State::Free);
+    }
   }
 
   void grant(const DimFactors::List &list, int64_t extent) {

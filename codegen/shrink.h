@@ -26,6 +26,7 @@ struct ShrinkOptions {
   };
   std::vector<Wish> wishes;
   /// Upper bound for other dims, aligned as the original (the same extent modulo 16) or odd.
+  /// Aligned rows keep 16 bytes, and few equal parts of a row theirs: the bound then gives way.
   int64_t most = 16;
   bool odd = false;
 };

@@ -105,6 +105,39 @@ ENTRY main {
   shrunkShapes(hlo, {"a", "q", "c"}, {{}, 700, false}, {{"c", 1, 1000}});
 }
 
+// What is copied 16 bytes at a time stays so, however small all else gets: rows, and the parts of
+// one, whose starts are multiples of 16 bytes too. Odd sizes are for what isn't aligned.
+TEST(Shrink, RowsAndTheirPartsStayAligned) {
+  const std::string types[] = {"f32", "bf16", "s8"};
+  const int64_t elements[] = {4, 8, 16};
+  for (size_t t = 0; t < 3; ++t)
+    for (int64_t parts : {2, 3, 6}) {
+      const std::string &type = types[t];
+      std::string text = fmt::format("HloModule m\nENTRY main {{\n  a = {}[64,{}] parameter(0)\n",
+                                     type, parts * 1024);
+      for (int64_t p = 0; p < parts; ++p)
+        text += fmt::format("  p{0} = {1}[64,1024] slice(a), slice={{[0:64], [{2}:{3}]}}\n"
+                            "  r{0} = {1}[64,16,64] reshape(p{0})\n",
+                            p, type, p * 1024, (p + 1) * 1024);
+      text += fmt::format("  ROOT s = {}[64,16,64] add(r0, r{})\n}}\n", type, parts - 1);
+      auto module = importBuffer(std::make_shared<SourceBuffer>("test", text));
+      ASSERT_TRUE(bool(module)) << takeDiag(module.takeError()).str();
+      for (int64_t most : {2, 4, 16}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", type, parts, most));
+        auto shrunk = shrinkModule(*module, {{}, most, false});
+        ASSERT_TRUE(bool(shrunk)) << takeDiag(shrunk.takeError()).str();
+        const Graph &graph = (*shrunk)->entry();
+        EXPECT_EQ(graph[graph.root()].shape.dims[2] % elements[t], 0);
+        EXPECT_LE(graph[graph.root()].shape.dims[1], most);
+        for (int64_t p = 0; p < parts; ++p) {
+          const Op &part = graph[graph.find(fmt::format("p{}", p))];
+          EXPECT_EQ(part.attrs.slice[1].start, p * part.shape.dims[1]);
+          EXPECT_EQ(part.shape.dims[1] % elements[t], 0);
+        }
+      }
+    }
+}
+
 TEST(Shrink, RotatedHalvesKeepAddingUpToTheWhole) {
   const char *hlo = R"(HloModule m
 ENTRY main {

@@ -12,6 +12,9 @@ namespace {
 constexpr int64_t leastPiece = 131072, mostPiece = 1048576;
 /// Pieces that a run touches, at least as long as they don't get too large.
 constexpr double mostTouches = 1 << 20;
+/// Of each end of an access, where all pieces together are still too many: gigabytes, more than any
+/// L2 holds. What lies between can only miss.
+constexpr int64_t endPieces = 1024;
 constexpr int capacities = 5;
 
 /// A piece of a space, or the part of it that a strided region has.
@@ -30,6 +33,7 @@ struct PieceHash {
 /// An access piece by piece.
 struct Stream {
   std::vector<std::pair<PieceKey, double>> pieces; ///< bytes of each
+  double between = 0;                              ///< bytes of those left out
   bool isWrite = false;
 };
 
@@ -43,6 +47,12 @@ public:
     for (const Stream &stream : streams)
       steps = std::max(steps, stream.pieces.size());
     double back = 0;
+    for (size_t s = 0; s < streams.size(); ++s) {
+      const double missed = streams[s].isWrite ? 0 : weight * streams[s].between;
+      sum.missedOf[s] += missed;
+      sum.missedBytes += missed;
+      back += streams[s].isWrite ? streams[s].between : 0;
+    }
     for (size_t step = 0; step < steps; ++step)
       for (size_t s = 0; s < streams.size(); ++s) {
         const Stream &stream = streams[s];
@@ -102,6 +112,7 @@ public:
   explicit Streams(double bytes) {
     while (pieceBytes < mostPiece && bytes / double(pieceBytes) > mostTouches)
       pieceBytes *= 2;
+    isCut = bytes / double(pieceBytes) > mostTouches;
   }
 
   Stream of(const MemoryAccess &access) {
@@ -111,10 +122,17 @@ public:
         !access.isWrite && !access.region.empty() && access.bytes < double(access.extent);
     const uint32_t region = isSpread ? numberOf(access.region) : 0;
     const double share = isSpread ? access.bytes / double(access.extent) : 1;
-    const int64_t end =
-        access.offset + (isSpread ? access.extent : int64_t(std::max(1.0, access.bytes)));
+    const int64_t end = endOf(access, isSpread);
+    const int64_t last = (end - 1) / pieceBytes, tail = last - endPieces + 1;
+    int64_t head = access.offset / pieceBytes + endPieces;
+    head = isCut && head < tail ? head : last + 1;
     for (int64_t at = access.offset; at < end;) {
       const int64_t piece = at / pieceBytes, next = std::min(end, (piece + 1) * pieceBytes);
+      if (piece == head) {
+        at = tail * pieceBytes;
+        stream.between = double(tail - head) * double(pieceBytes) * share;
+        continue;
+      }
       stream.pieces.push_back({{access.space, region, piece}, double(next - at) * share});
       at = next;
     }
@@ -122,10 +140,17 @@ public:
   }
 
 private:
+  static int64_t endOf(const MemoryAccess &access, bool isSpread) {
+    constexpr double most = 0x1p62; // no address lies beyond
+    const double bytes = isSpread ? double(access.extent) : std::max(1.0, access.bytes);
+    return access.offset + int64_t(std::min(bytes, std::max(1.0, most - double(access.offset))));
+  }
+
   uint32_t numberOf(const std::string &region) {
     return numbers.try_emplace(region, uint32_t(numbers.size() + 1)).first->second;
   }
   int64_t pieceBytes = leastPiece;
+  bool isCut = false; ///< accesses have their ends only
   std::map<std::string, uint32_t> numbers;
 };
 
@@ -165,7 +190,7 @@ std::vector<CacheTraffic> replay(std::span<const Launch> launches,
   double all = 0;
   for (const Launch &launch : launches)
     for (const MemoryAccess &access : launch.accesses)
-      all += access.bytes;
+      all += std::max(access.bytes, access.isWrite ? 0 : double(access.extent));
   Streams maker(all);
   for (size_t i = 0; i < launches.size(); ++i) {
     traffic[i].missedOf.resize(launches[i].accesses.size());

@@ -50,6 +50,25 @@ TEST(L2Contents, WhatIsFarLargerThanL2MissesAndIsWrittenBack) {
   EXPECT_NEAR(traffic[0].writtenBackBytes, 400 * mega, mega);
 }
 
+// Buffers that no memory holds are replayed by their ends, at once: they miss whole, and what a
+// small kernel finds behind them is no more or less than behind one that is just larger than L2.
+TEST(L2Contents, NoSizeTakesLong) {
+  for (double size : {1e12, 1e15, 9e17}) {
+    std::vector<Launch> launches = {kernelOf({{1, size}}, {{2, size}}),
+                                    kernelOf({{2, 8 * mega}, {3, 8 * mega}}, {})};
+    launches[1].accesses[0].offset = int64_t(size - 8 * mega);
+    launches[1].accesses[0].extent = int64_t(8 * mega);
+    const auto traffic = replay(launches, inOrder(2), h100());
+    EXPECT_NEAR(traffic[0].missedBytes, size, 1e-9 * size);
+    EXPECT_NEAR(traffic[0].writtenBackBytes, size, 1e-3 * size);
+    EXPECT_NEAR(traffic[1].missedBytes, 8 * mega, mega); // the end of the first's result is there
+  }
+  Launch strided = kernelOf({}, {});
+  strided.accesses.push_back({1, 0, int64_t(4e18), 1e18, false, "columns"});
+  const auto traffic = replay(std::vector<Launch>{strided}, inOrder(1), h100());
+  EXPECT_NEAR(traffic[0].missedBytes, 1e18, 1e9);
+}
+
 // A kernel between two that fill L2 finds nothing, and pushes out what the one before has written.
 TEST(L2Contents, BetweenLargeKernelsNothingStays) {
   const std::vector<Launch> launches = {kernelOf({}, {{1, 200 * mega}}),
