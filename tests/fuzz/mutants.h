@@ -2,6 +2,7 @@
 // crash, a hang, or an error that calls itself our bug.
 //
 //   mutants FORMAT COUNT SEED     one format, from the command line (under sanitizers, by the hour)
+//                                 (TILEWRIGHT_MUTANTS_EXPLORED=16: of modules, few are explored)
 //   mutants_test                  a few hundred of every format, with each run of the tests
 //
 // A format is a function that returns a MutantFormat; mutant_formats.cpp lists them.

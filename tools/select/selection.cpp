@@ -83,7 +83,12 @@ public:
         count(static_cast<size_t>((options.to - options.from) / options.step + 1)) {}
 
   llvm::Expected<SelectionTable> make() {
-    std::set<int64_t> points = firstPoints(options, sizeOf(count - 1));
+    std::set<int64_t> points;
+    if (options.everySize)
+      for (size_t i = 0; i < count; ++i)
+        points.insert(points.end(), sizeOf(i));
+    else
+      points = firstPoints(options, sizeOf(count - 1));
     for (unsigned round = 0; round < maxRounds && !points.empty(); ++round) {
       const size_t priced = candidates.size();
       if (llvm::Error error = searchAt({points.begin(), points.end()}))
@@ -110,7 +115,7 @@ private:
       if (errors.hasHappened())
         return;
       PlanSearchOptions searching;
-      searching.top = options.top;
+      searching.top = options.everySize ? 1 : options.top;
       searching.maxPriced = options.maxPriced;
       llvm::Expected<KernelPlans> plans = plansAt(sizes[i]);
       if (!plans)
@@ -123,7 +128,8 @@ private:
     if (llvm::Error error = errors.get())
       return error;
     for (size_t i = 0; i < sizes.size(); ++i) {
-      searched[sizes[i]] = found[i].empty() ? none : found[i].front().estimate.timeNs;
+      foundAt[sizes[i]] = searched[sizes[i]] =
+          found[i].empty() ? none : found[i].front().estimate.timeNs;
       for (const RankedPlan &ranked : found[i])
         if (SelectedPlan plan = selectedPlan(ranked.plan); known.insert(plan).second)
           candidates.push_back(std::move(plan));
@@ -247,13 +253,16 @@ private:
   }
 
   /// For each searched size, by what fraction the best time fell at most from one searched size to
-  /// the next, among those between half and twice the size.
+  /// the next, or from what a search found to what a candidate has, among those between half and
+  /// twice the size.
   std::map<int64_t, double> localFalls() const {
     std::vector<std::pair<int64_t, double>> falls; // to each size from the one before it
     double before = none;
     for (const auto &[size, time] : searched) {
       const bool isFall = std::isfinite(before) && before > 0 && time < before;
-      falls.emplace_back(size, isFall ? 1 - time / before : 0);
+      const double found = foundAt.at(size);
+      const double missed = std::isfinite(found) && found > 0 ? 1 - time / found : 0;
+      falls.emplace_back(size, std::max(missed, isFall ? 1 - time / before : 0));
       before = time;
     }
     std::map<int64_t, double> local;
@@ -363,6 +372,7 @@ private:
   const SelectionOptions &options;
   const size_t count;                     ///< of sizes
   std::map<int64_t, double> searched;     ///< the best time at each size that was searched
+  std::map<int64_t, double> foundAt;      ///< the same, of the search there alone
   std::set<SelectedPlan> known;           ///< the candidates
   std::vector<SelectedPlan> candidates;   ///< in the order they were found
   std::vector<std::vector<double>> times; ///< by candidate and size; infinite: not feasible

@@ -11,9 +11,10 @@
 //
 // What the table loses is said in two numbers for each value m: `loss` against the best candidate
 // there, and `lossBound` against any plan of the search. The second rests on searches at s ≤ m: the
-// best time does not fall when the size grows, but for the largest fall that was seen from one
-// searched size to the next between s/2 and 2s, which is taken off: it falls where an instruction
-// or a copy fits that did not before.
+// best time does not fall when the size grows, but for what was seen between s/2 and 2s, which is
+// taken off: the largest fall from one searched size to the next (where an instruction or a copy
+// fits that did not before), and the most that a search missed which a candidate from elsewhere
+// has. It is exact at the sizes that were searched, and at all where every one is.
 #pragma once
 
 #include "tools/explore/kernel_plans.h"
@@ -62,12 +63,13 @@ struct SelectionTable {
 struct SelectionOptions {
   int64_t from = 1, to = 8192;
   int64_t step = 1; ///< more than 1 where kernels of other sizes are different ones: of odd rows
-  double tolerance = 0.01;  ///< what a plan may lose on the best candidate to stay in its range
-  double boundGoal = 0.05;  ///< more searches where the bound on the loss is above it
-  size_t maxSearches = 400; ///< in all
-  size_t top = 4;           ///< candidates of each search
-  size_t maxPriced = 500;   ///< PlanSearchOptions::maxPriced
-  unsigned jobs = 1;        ///< threads; the result does not depend on it
+  double tolerance = 0.01; ///< what a plan may lose on the best candidate to stay in its range
+  double boundGoal = 0.05; ///< more searches where the bound on the loss is above it
+  bool everySize = false; ///< searches at each: the losses are those of the search, without a guess
+  size_t maxSearches = 400;                         ///< in all
+  size_t top = 4;                                   ///< candidates of each search
+  size_t maxPriced = PlanSearchOptions().maxPriced; ///< in each search
+  unsigned jobs = 1;                                ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< of values; one at a time
 };
 

@@ -153,6 +153,24 @@ TEST(Selection, RangesCoverAndSayWhatTheyLose) {
     EXPECT_EQ(again.ranges[r].plan, table.ranges[r].plan);
 }
 
+// Where each size is searched, the bound is the loss, and no more is lost than without.
+TEST(Selection, SearchesAtEverySizeLeaveNothingToGuess) {
+  const GroupPlans plans(groups[2]);
+  SelectionOptions options;
+  options.from = 120;
+  options.to = 170;
+  options.maxPriced = 60;
+  options.jobs = 2;
+  const SelectionTable some = plans.table(options);
+  options.everySize = true;
+  const SelectionTable all = plans.table(options);
+  EXPECT_EQ(all.searches, 51u);
+  EXPECT_GT(some.candidates, 0u);
+  EXPECT_DOUBLE_EQ(all.meanBound, all.meanLoss);
+  EXPECT_DOUBLE_EQ(all.worstBound, all.worstLoss);
+  EXPECT_LE(all.worstLoss, options.tolerance);
+}
+
 // A few groups and sizes; with TILEWRIGHT_SELECT_STRIDE all groups over their whole range, tested
 // at every size but for the stride (every one takes hours).
 TEST(Selection, LossesAreThoseOfASearch) {

@@ -1,10 +1,10 @@
 // tilewright select: which plan of a family to take at each value of one size, as a table.
-#include "costmodel/templates.h"
 #include "tools/explore/prepared_model.h"
 #include "tools/select/selection_text.h"
 #include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/device_output.h"
 #include "tools/tilewright/evaluation_output.h"
+#include "tools/tilewright/family_choices.h"
 #include "tools/tilewright/terminal.h"
 
 #include <charconv>
@@ -18,9 +18,9 @@ namespace tilewright::cli {
 namespace {
 
 struct SelectOptions {
-  std::string family, templates, over, header, python;
+  std::string over, header, python;
+  FamilyChoices family;
   DeviceChoices devices;
-  std::vector<std::string> arguments;
   PlanChoices plans;
   SelectionOptions selection;
   unsigned jobs = 0;
@@ -72,27 +72,20 @@ class FamilyPlans {
 public:
   static llvm::Expected<FamilyPlans> load(const SelectOptions &options, const AskedDevice &asked,
                                           const OpenSize &size) {
-    llvm::Expected<TemplateLibrary> library = TemplateLibrary::load();
-    if (!library)
-      return library.takeError();
-    if (!options.templates.empty())
-      if (llvm::Error error = library->addFolder(options.templates))
-        return error;
-    llvm::Expected<FamilyArguments> arguments =
-        parseFamilyArguments(fmt::format("{}", fmt::join(options.arguments, " ")));
-    if (!arguments)
-      return arguments.takeError();
-    for (const auto &[name, value] : *arguments)
+    llvm::Expected<ChosenFamily> family = options.family.load();
+    if (!family)
+      return family.takeError();
+    for (const auto &[name, value] : family->arguments)
       if (name == size.name)
         return makeError(DiagClass::BadInput, "{} is given as {} and left open by --over", name,
                          value);
-    return FamilyPlans(options, asked, size.name, std::move(*library), std::move(*arguments));
+    return FamilyPlans(options, asked, size.name, std::move(*family));
   }
 
   llvm::Expected<KernelPlans> at(int64_t size) const {
-    FamilyArguments all = arguments;
+    FamilyArguments all = family.arguments;
     all.emplace_back(name, std::to_string(size));
-    llvm::Expected<Module> module = library.moduleOf(options.family, all);
+    llvm::Expected<Module> module = family.library.moduleOf(options.family.family, all);
     if (!module)
       return module.takeError();
     llvm::Expected<PreparedModel> prepared = prepareModel(*module);
@@ -107,15 +100,13 @@ public:
 
 private:
   FamilyPlans(const SelectOptions &options, const AskedDevice &asked, std::string name,
-              TemplateLibrary library, FamilyArguments arguments)
-      : options(options), asked(asked), name(std::move(name)), library(std::move(library)),
-        arguments(std::move(arguments)) {}
+              ChosenFamily family)
+      : options(options), asked(asked), name(std::move(name)), family(std::move(family)) {}
 
   const SelectOptions &options;
   const AskedDevice &asked;
   std::string name; ///< of the open size
-  TemplateLibrary library;
-  FamilyArguments arguments;
+  ChosenFamily family;
 };
 
 Json lossJson(double mean, double worst) { return {{"mean", mean}, {"worst", worst}}; }
@@ -123,8 +114,8 @@ Json lossJson(double mean, double worst) { return {{"mean", mean}, {"worst", wor
 Json selectJson(const SelectOptions &options, const AskedDevice &asked, const OpenSize &size,
                 const SelectionTable &table) {
   Json document = newDocument("select");
-  document["family"] = options.family;
-  document["arguments"] = options.arguments;
+  document["family"] = options.family.family;
+  document["arguments"] = options.family.arguments;
   document["size"] = size.name;
   document["from"] = table.from;
   document["to"] = table.to;
@@ -160,8 +151,8 @@ void printSelection(const SelectOptions &options, const AskedDevice &asked, cons
   say("device {}, calibration {}, {} caches\n", asked.device.name,
       transferred(asked.calibration, asked.device).label(), options.plans.cache);
   printNotes(asked.notes());
-  say("{} {}, {} = {} to {}{}: {} ranges, of {} candidates from {} searches\n", options.family,
-      fmt::join(options.arguments, " "), size.name, table.from, table.to,
+  say("{}, {} = {} to {}{}: {} ranges, of {} candidates from {} searches\n", options.family.text(),
+      size.name, table.from, table.to,
       table.step > 1 ? fmt::format(" in steps of {}", table.step) : std::string(),
       table.ranges.size(), table.candidates, table.searches);
   if (table.ranges.empty())
@@ -186,9 +177,9 @@ void printSelection(const SelectOptions &options, const AskedDevice &asked, cons
 
 llvm::Error writeCode(const SelectOptions &options, const AskedDevice &asked, const OpenSize &size,
                       const SelectionTable &table) {
-  const SelectionTitle title{options.family, size.name,
-                             fmt::format("Plans of {} {} on {}, by Tilewright {}", options.family,
-                                         fmt::join(options.arguments, " "), asked.device.name,
+  const SelectionTitle title{options.family.family, size.name,
+                             fmt::format("Plans of {} on {}, by Tilewright {}",
+                                         options.family.text(), asked.device.name,
                                          TILEWRIGHT_VERSION)};
   if (!options.header.empty())
     if (llvm::Error error = writeFileAtomically(options.header, selectionHeader(table, title)))
@@ -246,11 +237,10 @@ void addSelect(CLI::App &app, Selection &selection) {
       "Every plan of the table was tested and priced at every value of its range; at a size below\n"
       "a tile, that tile is the size. The loss is that on the best candidate, and at most that on\n"
       "any plan of the search, if times do not fall when the size grows, but for the largest fall\n"
-      "that was seen around. Where kernels depend on what the size is a multiple of, a table of\n"
-      "multiples (n=32..8192:32) is short. Exit code 1: no plan.");
-  command->add_option("FAMILY", options->family, "Family name")->required();
-  command->add_option("ARGUMENT", options->arguments, "NAME=VALUE: the other sizes and data type")
-      ->required();
+      "that was seen around; with --every-size without an if. Where kernels depend on what the "
+      "size\n"
+      "is a multiple of, a table of multiples (n=32..8192:32) is short. Exit code 1: no plan.");
+  addFamilyChoices(*command, options->family, "NAME=VALUE: the other sizes and data type");
   command
       ->add_option(
           "--over", options->over,
@@ -266,6 +256,8 @@ void addSelect(CLI::App &app, Selection &selection) {
   command->add_option("--searches", options->selection.maxSearches, "Sizes to search at, at most")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 20));
+  command->add_flag("--every-size", options->selection.everySize,
+                    "Search at every size: the losses are exact, in minutes in place of seconds");
   command
       ->add_option("--budget", options->selection.maxPriced,
                    "Plans to price in each pass of a search")
@@ -274,7 +266,6 @@ void addSelect(CLI::App &app, Selection &selection) {
   command->add_option("-j,--jobs", options->jobs, "Threads (default: all cores)");
   command->add_option("--header", options->header, "C++ header to write");
   command->add_option("--python", options->python, "Python module to write");
-  command->add_option("--templates", options->templates, "Folder with more families");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
       [options, &selection] { selection.run = [options] { return runSelect(*options); }; });

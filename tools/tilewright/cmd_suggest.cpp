@@ -1,24 +1,22 @@
 // tilewright suggest: the best plans of a bundled family, in one line.
-#include "costmodel/templates.h"
 #include "tools/explore/prepared_model.h"
 #include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/device_output.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/explore_output.h"
+#include "tools/tilewright/family_choices.h"
 #include "tools/tilewright/tilings.h"
 
 #include <cmath>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace tilewright::cli {
 
 namespace {
 
 struct SuggestOptions {
-  std::string family, templates;
+  FamilyChoices family;
   DeviceChoices devices;
-  std::vector<std::string> arguments;
   PlanChoices plans;
   size_t top = 5, budget = PlanSearchOptions().maxPriced;
   bool schedules = false, json = false;
@@ -35,22 +33,12 @@ struct Suggestion {
   const TileSpace &space() const { return plans->spaces().front().tiled->space; }
 };
 
-llvm::Expected<Module> readFamily(const SuggestOptions &options) {
-  llvm::Expected<TemplateLibrary> library = TemplateLibrary::load();
-  if (!library)
-    return library.takeError();
-  if (!options.templates.empty())
-    if (llvm::Error error = library->addFolder(options.templates))
-      return error;
-  llvm::Expected<FamilyArguments> arguments =
-      parseFamilyArguments(fmt::format("{}", fmt::join(options.arguments, " ")));
-  if (!arguments)
-    return arguments.takeError();
-  return library->moduleOf(options.family, *arguments);
-}
-
 llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
-  llvm::Expected<Module> module = readFamily(options);
+  llvm::Expected<ChosenFamily> family = options.family.load();
+  if (!family)
+    return family.takeError();
+  llvm::Expected<Module> module =
+      family->library.moduleOf(options.family.family, family->arguments);
   if (!module)
     return module.takeError();
   llvm::Expected<PreparedModel> prepared = prepareModel(*module);
@@ -80,8 +68,8 @@ llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
 
 Json suggestJson(const SuggestOptions &options, const Suggestion &result) {
   Json document = newDocument("suggest");
-  document["family"] = options.family;
-  document["arguments"] = options.arguments;
+  document["family"] = options.family.family;
+  document["arguments"] = options.family.arguments;
   const Calibration &calibration = result.asked.calibration;
   document["device"] = result.asked.device.name;
   document["calibration"] = calibration.isFitted() ? Json(calibration.device) : Json();
@@ -113,9 +101,8 @@ void printSuggestion(const SuggestOptions &options, const Suggestion &result) {
   say("device {}, calibration {}, {} caches\n", result.asked.device.name,
       transferred(result.asked.calibration, result.asked.device).label(), options.plans.cache);
   printNotes(result.asked.notes());
-  say("{} {}: {} feasible plans, {} priced; no kernel can take less than {}\n", options.family,
-      fmt::join(options.arguments, " "), ranking.feasible, ranking.priced,
-      timeText(result.plans->boundNs()));
+  say("{}: {} feasible plans, {} priced; no kernel can take less than {}\n", options.family.text(),
+      ranking.feasible, ranking.priced, timeText(result.plans->boundNs()));
   if (!ranking.refusal.empty())
     say("  none: {}\n", ranking.refusal);
   if (ranking.best.empty())
@@ -204,9 +191,7 @@ void addSuggest(CLI::App &app, Selection &selection) {
       "  tilewright suggest copy1d n=16777216 dtype=f32 --set as-is --set dram_bandwidth=*2\n"
       "tilewright families lists them with their arguments. t0, t1, … are tile sizes of the\n"
       "result's dims, k0, … of contracted dims, r0, … of reduced ones. Exit code 1: no plan.");
-  command->add_option("FAMILY", options->family, "Family name")->required();
-  command->add_option("ARGUMENT", options->arguments, "NAME=VALUE: sizes and data type")
-      ->required();
+  addFamilyChoices(*command, options->family, "NAME=VALUE: sizes and data type");
   addDeviceChoices(*command, options->devices);
   addPlanChoices(*command, options->plans);
   command->add_option("--top", options->top, "Plans to show, the best of each tile size")
@@ -217,7 +202,6 @@ void addSuggest(CLI::App &app, Selection &selection) {
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
   command->add_flag("--schedules", options->schedules,
                     "Also other schedules of the same tile sizes");
-  command->add_option("--templates", options->templates, "Folder with more families");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback(
       [options, &selection] { selection.run = [options] { return runSuggest(*options); }; });
