@@ -141,12 +141,27 @@ testing::RandomSystem variants(std::mt19937_64 &random) {
   std::vector<Expr> parts;
   for (int i = 0; i < 4; ++i)
     parts.push_back((var() * var() + below(9)).ceilDiv(var().floorDiv(2).max(1)));
-  auto part = [&] { return parts[size_t(below(4))]; };
+  // Some divide by others: what is left out is no divisor, whatever it was before.
+  for (int i = 0; i < 3; ++i) {
+    const Expr over = parts[size_t(below(4))] * var(), by = parts[size_t(below(4))] + var();
+    parts.push_back(below(2) ? over.floorDiv(by).max(1) : over.mod(by) + 1);
+  }
+  auto part = [&] { return parts[size_t(below(7))]; };
   Expr amount = context.constant(0);
   for (int i = 0; i < 4; ++i) {
     Expr when = var().isAtLeast(context.constant(2 + below(20)));
     if (below(2))
       when = select(part().isAtLeast(context.constant(30)), when, context.constant(0));
+    if (below(3) == 0) { // first a divisor of its own, then what it divides alone
+      const Expr own = (var() * var() + below(50)).ceilDiv(var() + 1);
+      const Formula isOut = Formula::equal(when, context.constant(0));
+      out.system.constraints.push_back(
+          constraint(isOut || Formula::lessEqual(own * 2, context.constant(20 + below(200)))));
+      out.system.constraints.push_back(constraint(
+          isOut ||
+          (below(2) ? Formula::divides(own, var())
+                    : Formula::lessEqual(var().floorDiv(own), context.constant(below(5))))));
+    }
     amount = select(when, part() * var() + part() * (1 + below(4)), amount);
     if (below(2))
       out.system.constraints.push_back(

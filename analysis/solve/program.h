@@ -71,19 +71,20 @@ struct Step {
 };
 
 /// Of operands for which the operation has a value (and which are no garbage beyond 0 and 1 where
-/// they are truths).
+/// they are truths). Of others, which registers that were left out may hold (guards.h), any number:
+/// arithmetic wraps, and nothing is divided by 0.
 [[gnu::always_inline]] inline int64_t compute(Code op, int64_t a, int64_t b, int64_t c = 0) {
   switch (op) {
   case Code::Add:
-    return a + b;
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   case Code::Mul:
-    return a * b;
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
   case Code::FloorDiv:
-    return a / b - (a % b < 0);
+    return b > 0 ? a / b - (a % b < 0) : 0;
   case Code::CeilDiv:
-    return a / b + (a % b > 0);
+    return b > 0 ? a / b + (a % b > 0) : 0;
   case Code::Mod:
-    return a % b + (a % b < 0 ? b : 0);
+    return b > 0 ? a % b + (a % b < 0 ? b : 0) : 0;
   case Code::Min:
     return std::min(a, b);
   case Code::Max:
@@ -93,7 +94,7 @@ struct Step {
   case Code::Equal:
     return a == b;
   case Code::Divides:
-    return b % a == 0;
+    return a > 0 && b % a == 0;
   case Code::And:
     return a & b;
   case Code::Or:
@@ -103,7 +104,7 @@ struct Step {
   case Code::Pow2Ceil:
     return checkedPow2Ceil(a).value_or(0);
   case Code::Pow2Divisor:
-    return a & -a;
+    return static_cast<int64_t>(static_cast<uint64_t>(a) & -static_cast<uint64_t>(a));
   case Code::Log2:
     return checkedLog2(a).value_or(0);
   case Code::Select:
