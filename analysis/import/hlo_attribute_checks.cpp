@@ -213,4 +213,14 @@ bool hasNeededAttributes(HloLexer &lexer, const Op &op) {
   return true;
 }
 
+bool needsEqualGroups(Opcode opcode) {
+  return opcode == Opcode::AllGather || opcode == Opcode::AllGatherStart ||
+         opcode == Opcode::ReduceScatter || opcode == Opcode::AllToAll;
+}
+
+std::string unequalGroups(size_t replicas, size_t before) {
+  return fmt::format("a group of {} replicas beside one of {}, they must be of one size", replicas,
+                     before);
+}
+
 } // namespace tilewright

@@ -18,4 +18,8 @@ std::vector<std::string_view> checkedAttributeNames();
 /// located at the op.
 bool hasNeededAttributes(HloLexer &lexer, const Op &op);
 
+/// In these ops all replicas exchange equal amounts, so all groups have one size.
+bool needsEqualGroups(Opcode opcode);
+std::string unequalGroups(size_t replicas, size_t before); ///< what is said of two that don't
+
 } // namespace tilewright

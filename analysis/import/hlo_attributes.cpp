@@ -210,12 +210,6 @@ bool expectDistinctReplicas(HloLexer &in, uint32_t begin, Ints all) {
   return true;
 }
 
-/// In these ops all replicas exchange equal amounts, so all groups have one size.
-bool needsEqualGroups(Opcode opcode) {
-  return opcode == Opcode::AllGather || opcode == Opcode::AllGatherStart ||
-         opcode == Opcode::ReduceScatter || opcode == Opcode::AllToAll;
-}
-
 /// `'x'`, the name of a mesh's axis.
 bool readAxisName(HloLexer &in, std::string_view &out) {
   if (!in.expect('\''))
@@ -333,9 +327,7 @@ bool readReplicaGroups(HloLexer &in, Opcode opcode, ReplicaGroups &out) {
     if (group.empty())
       return in.fail(place, "a group without replicas");
     if (out.count > 0 && needsEqualGroups(opcode) && static_cast<int64_t>(group.size()) != out.size)
-      return in.fail(place, fmt::format("a group of {} replicas beside one of {}, they must be of "
-                                        "one size",
-                                        group.size(), out.size));
+      return in.fail(place, unequalGroups(group.size(), static_cast<size_t>(out.size)));
     ++out.count;
     out.size = std::max(out.size, static_cast<int64_t>(group.size()));
     all.insert(all.end(), group.begin(), group.end());

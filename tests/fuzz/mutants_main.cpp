@@ -24,8 +24,10 @@ int main(int argc, char **argv) {
                                    std::fflush(last);
                                  });
       std::printf("%s: %zu read, %zu refused\n", argv[1], run.read, run.refused);
-      if (!run.fault.empty())
-        std::printf("FAULT %s\n", run.fault.c_str());
+      if (!run.fault.empty()) { // bytes of any kind
+        const std::string text = "FAULT " + run.fault + "\n";
+        std::fwrite(text.data(), 1, text.size(), stdout);
+      }
       return run.fault.empty() ? 0 : 1;
     }
   }

@@ -314,6 +314,25 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }
 // -----
+func.func @main(%x: tensor<4x6xf32>) -> tensor<4x12xf32> {
+  %r = "stablehlo.all_gather"(%x) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, -1]]> : tensor<2x2xi64>}> : (tensor<4x6xf32>) -> tensor<4x12xf32>  // error at "stablehlo.all_gather": a group of 1 replicas beside one of 2, they must be of one size
+  return %r : tensor<4x12xf32>
+}
+// -----
+func.func @main(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %r = "stablehlo.all_to_all"(%x) <{split_dimension = 1 : i64, concat_dimension = 1 : i64, split_count = 2 : i64, replica_groups = dense<[[0, -1], [1, 2]]> : tensor<2x2xi64>}> : (tensor<4x6xf32>) -> tensor<4x6xf32>  // error at "stablehlo.all_to_all": a group of 2 replicas beside one of 1, they must be of one size
+  return %r : tensor<4x6xf32>
+}
+// -----
+func.func @main(%x: tensor<4x8xf32>) -> tensor<2x8xf32> {
+  %r = "stablehlo.reduce_scatter"(%x) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1], [2, -1]]> : tensor<2x2xi64>}> ({  // error at "stablehlo.reduce_scatter": a group of 1 replicas beside one of 2, they must be of one size
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4x8xf32>) -> tensor<2x8xf32>
+  return %r : tensor<2x8xf32>
+}
+// -----
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<0> : tensor<99999999x2xi64>}> ({  // error at tensor<99999999x2xi64>: s64[99999999,2] as a list of integers, at most 1048576 in at most two dims are read
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):

@@ -1,3 +1,4 @@
+#include "analysis/import/hlo_text.h"
 #include "analysis/import/import_file.h"
 #include "analysis/import/proto/hlo_proto.h"
 #include "analysis/ir/literal.h"
@@ -142,6 +143,28 @@ TEST(HloProto, EveryPartOfAFileEndsInAMessage) {
       EXPECT_TRUE(diag.cls == DiagClass::BadInput || diag.cls == DiagClass::Unsupported)
           << size << " " << diag.message;
     }
+  }
+}
+
+// A byte of a string may be anything: what is read is printed as text, and read again as the same.
+TEST(HloProto, BytesOfStringsStayReadable) {
+  const std::string whole = bytesOf(folder + "ops.hlo.pb");
+  const std::string key = "{\"known_trip_count\":{\"n\":\"";
+  const size_t at = whole.find(key);
+  ASSERT_NE(at, std::string::npos);
+  for (int byte = 0; byte < 256; ++byte) {
+    std::string bytes = whole;
+    bytes[at + key.size()] = static_cast<char>(byte);
+    llvm::Expected<Module> module =
+        importBuffer(std::make_shared<const SourceBuffer>("x", std::move(bytes)));
+    if (!module) { // no count
+      EXPECT_EQ(takeDiag(module.takeError()).cls, DiagClass::BadInput) << byte;
+      continue;
+    }
+    llvm::Expected<Module> again =
+        importBuffer(std::make_shared<const SourceBuffer>("again", printHlo(*module)));
+    ASSERT_TRUE(static_cast<bool>(again)) << byte << " " << takeDiag(again.takeError()).str();
+    expectSame(*module, *again);
   }
 }
 

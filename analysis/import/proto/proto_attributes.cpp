@@ -455,7 +455,11 @@ void AttributeWriter::backendConfig() {
     return;
   HloParseError problem;
   HloLexer lexer(config, 0, static_cast<uint32_t>(config.size()), problem);
-  const bool isJson = config.front() == '{' && isUtf8(config) && lexer.skipBalanced() &&
+  // As it is where a text can have it: JSON has no control characters in its strings.
+  const bool isText = isUtf8(config) && std::none_of(config.begin(), config.end(), [](char c) {
+                        return static_cast<unsigned char>(c) < 0x20 && !(c >= '\t' && c <= '\r');
+                      });
+  const bool isJson = config.front() == '{' && isText && lexer.skipBalanced() &&
                       lexer.offset() == config.size() && !problem.isSet;
   put("backend_config", isJson ? std::string(config) : inQuotes(config));
 }

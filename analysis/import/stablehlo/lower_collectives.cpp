@@ -1,4 +1,5 @@
 // Ops that move values between devices, or to and from the host.
+#include "analysis/import/hlo_attribute_checks.h"
 #include "analysis/import/stablehlo/lowering.h"
 #include "analysis/ir/quotes.h"
 #include "analysis/support/printable.h"
@@ -33,6 +34,8 @@ bool setGroups(Lowering &l, Op &op) {
             fmt::format("replica {} is {}", replica, replica < 0 ? "negative" : "in two groups"));
     if (row.empty())
       return l.fail("a group without replicas");
+    if (largest > 0 && needsEqualGroups(op.opcode) && static_cast<int64_t>(row.size()) != largest)
+      return l.fail(unequalGroups(row.size(), static_cast<size_t>(largest)));
     largest = std::max(largest, static_cast<int64_t>(row.size()));
     rows.push_back(fmt::format("{{{}}}", fmt::join(row, ",")));
   }
