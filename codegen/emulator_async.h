@@ -65,7 +65,8 @@ public:
 
 private:
   using Clock = std::vector<uint32_t>;
-  static constexpr int granule = 16; ///< bytes that share one record
+  static constexpr int granule =
+      8; ///< bytes that share one record: what exchanges and barriers are aligned to
   static constexpr unsigned maxBarriers = 64;
 
   struct Copy {

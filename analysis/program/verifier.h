@@ -53,6 +53,7 @@ private:
   void checkMap(const Op &op, const Place &place);
   void checkHolders(const Op &op, const Place &place);
   void checkDot(const Op &op, const DotOp &dot);
+  void requirePanels(const Op &op, const DotOp &dot, Expr warpgroups);
   void checkFmaOperands(const Op &op, const DotOp &dot);
   bool checkOperand(const Op &op, const DotOp &dot, const ScalarExpr &scalar, bool isLeft,
                     Expr rows, Expr columns);

@@ -148,6 +148,25 @@ bool Verifier::checkOperand(const Op &op, const DotOp &dot, const ScalarExpr &sc
   return true;
 }
 
+/// wgmma reads buffers as swizzled panels, of 32 bytes at least along the rows in memory;
+/// warpgroups beside each other have panels of their own.
+void Verifier::requirePanels(const Op &op, const DotOp &dot, Expr warpgroups) {
+  constexpr int64_t leastPanel = 32;
+  for (const ScalarExpr *operand : {&dot.left, &dot.right}) {
+    const ScalarNode &node = operand->root();
+    if (node.kind != ScalarNode::Kind::Slot || p[node.buffer].order.empty())
+      continue;
+    const Buffer &buffer = p[node.buffer];
+    const AxisId minor = buffer.order.back();
+    const bool isShared = operand == &dot.right && !contains(dot.over, minor);
+    const Expr row = resolved(p[minor].extent) * bitWidth(buffer.type);
+    const Expr panels = (isShared ? warpgroups : p.number(1)) * (leastPanel * 8);
+    require(9, op.where, Formula::divides(panels, row),
+            fmt::format("rows of {} are no multiple of {} bytes for each of {} warpgroups",
+                        buffer.name, leastPanel, isShared ? text(warpgroups) : "1"));
+  }
+}
+
 void Verifier::checkDot(const Op &op, const DotOp &dot) {
   if (dot.way == DotWay::Fma)
     return checkFmaOperands(op, dot);
@@ -184,6 +203,8 @@ void Verifier::checkDot(const Op &op, const DotOp &dot) {
   require(9, op.where, Formula::equal(warps, grids),
           fmt::format("{} warps, where {} x {} of {} are used", text(warps), text(rows),
                       text(columns), isGroup ? "warpgroups" : "warps"));
+  if (isGroup)
+    requirePanels(op, dot, columns);
   if (isGroup)
     require(12, op.where, Formula::divides(p.number(4), warps),
             fmt::format("{} warps, wgmma takes a multiple of 4", text(warps)));

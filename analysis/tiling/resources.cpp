@@ -70,14 +70,13 @@ CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instr
   if (code.kind != CodeKind::Dot && code.kind != CodeKind::Fused)
     return code;
   code.instruction = instruction;
-  if (code.kind == CodeKind::Fused && instruction == Instruction::Wgmma)
-    code.instruction = Instruction::MmaSync;
   for (OpId id : group.group.ops) {
     const Op &op = graph[id];
     if (op.opcode != Opcode::Dot && op.opcode != Opcode::Convolution)
       continue;
     if (code.instruction == Instruction::Wgmma &&
         (op.opcode == Opcode::Convolution ||
+         (code.kind == CodeKind::Fused && tmaRefusal(graph, group.group, id)) ||
          !whyNoMatrixProduct(graph, op, Instruction::Wgmma).empty()))
       code.instruction = Instruction::MmaSync;
     if (code.instruction == Instruction::MmaSync &&
@@ -161,10 +160,10 @@ int64_t registersBesideAccumulators(Instruction instruction, bool hasTransposedB
 namespace {
 /// What the warps that multiply can have beside those that copy, as the code shares it out.
 Constraint warpgroupRegisters(const ResourceView &view, const CodeChoice &code,
-                              const DeviceLimits &limits) {
+                              const DeviceLimits &limits, Expr sums) {
   const int64_t beside =
       code.kind == CodeKind::Chain ? chainRegistersBesideSums : warpgroupRegistersBesideSums;
-  const Expr warps = view.parameter("warps"), sums = warpgroupSums(view, code);
+  const Expr warps = view.parameter("warps");
   const Expr all = mostWarpgroupRegisters(warps, limits), most = all - beside;
   return {Formula::lessEqual(sums, most),
           ofDevice("registers",
@@ -238,7 +237,10 @@ void addResourceConstraints(const Graph &graph, TiledGroup &group, const DeviceL
   if (r.accumulatorItems.empty())
     return;
   if (code.instruction == Instruction::Wgmma) {
-    group.constraints.push_back(warpgroupRegisters(ResourceView(graph, group), code, limits));
+    const ResourceView view(graph, group);
+    const Expr sums =
+        code.kind == CodeKind::Fused ? r.accumulatorRegistersPerThread : warpgroupSums(view, code);
+    group.constraints.push_back(warpgroupRegisters(view, code, limits, sums));
     return;
   }
   const int64_t most =

@@ -51,7 +51,7 @@ protected:
   void check(const KernelPlan &plan);
 
   std::map<std::string, size_t> kinds, refusals;
-  size_t emitted = 0, refused = 0;
+  size_t emitted = 0, refused = 0, warpgroups = 0;
 };
 
 void GroupFuzz::check(const KernelPlan &plan) {
@@ -64,6 +64,11 @@ void GroupFuzz::check(const KernelPlan &plan) {
   CheckOptions options;
   constexpr double roundedOnTheWay = 0x1p-5; // operands of one dot that are results of another
   options.tolerance = std::max(toleranceOf(spec->graph(), plan.instruction), roundedOnTheWay);
+  if (plan.instruction == Instruction::Wgmma) { // by no other in its place
+    auto code = lowerPlan(plan, CodeMode::Device);
+    ASSERT_TRUE(bool(code)) << takeDiag(code.takeError()).message;
+    EXPECT_TRUE(code->notes.empty()) << code->notes.front();
+  }
   CheckOutcome outcome = checkKernel(*spec, options);
   EXPECT_EQ(outcome.status, CheckOutcome::Status::Pass) << outcome.reason;
 }
@@ -108,6 +113,21 @@ void GroupFuzz::run(uint64_t seed) {
   check(ranking->best.front().plan);
   if (ranking->best.size() > 1)
     check(ranking->best.back().plan);
+  // What is fastest at these sizes is seldom by warpgroups.
+  PlanOptions byWarpgroups;
+  byWarpgroups.instruction = Instruction::Wgmma;
+  auto others = kernelPlans(module, *source, *device, calibration, byWarpgroups);
+  if (!others ||
+      codeOf(module->entry(), *others->spaces().front().tiled, Instruction::Wgmma).instruction !=
+          Instruction::Wgmma)
+    return llvm::consumeError(others.takeError());
+  auto found = others->search(searching);
+  ASSERT_TRUE(bool(found)) << takeDiag(found.takeError()).message;
+  if (found->best.empty())
+    return;
+  ++warpgroups;
+  check(found->best.front().plan);
+  check(found->best.back().plan);
 }
 
 TEST_F(GroupFuzz, EmittedAndRightOrRefusedByALimit) {
@@ -117,7 +137,8 @@ TEST_F(GroupFuzz, EmittedAndRightOrRefusedByALimit) {
     run(seed);
   for (const auto &[kind, number] : kinds)
     std::cout << kind << ": " << number << "\n";
-  std::cout << emitted << " emitted, " << refused << " refused\n";
+  std::cout << emitted << " emitted (" << warpgroups << " also by wgmma), " << refused
+            << " refused\n";
   EXPECT_GT(emitted, refused);
 }
 

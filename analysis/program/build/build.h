@@ -59,8 +59,7 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
                                   Instruction instruction = Instruction::Fma,
                                   bool isByLoops = false);
 
-/// Unsupported, naming the op, for what has no program: with several dots by wgmma, computed
-/// operands and tiles of which warpgroups do not share the rows.
+/// Unsupported, naming the op, for what has no program: of dots by wgmma, computed operands.
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
                                      const TiledGroup &group, const Variant &variant);
 

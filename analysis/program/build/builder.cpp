@@ -230,13 +230,15 @@ void Builder::makeLayoutSizes() {
       warpColumns = p.number(1);
       return;
     }
-    // As many warps along the rows as have whole instructions there.
+    // As many warps, or warpgroups, along the rows as have whole instructions there.
+    const bool isGroup = variant.instruction == Instruction::Wgmma;
     warpRows = context.variable(VarKind::TileParam, names.take("WR"));
     warpColumns = context.variable(VarKind::TileParam, names.take("WC"));
-    Expr rows = p[rowAxis()].extent;
+    const Expr rows = p[rowAxis()].extent, parts = isGroup ? p.warps.floorDiv(4) : p.warps;
     p.lets.push_back(
-        {"WR", warpRows, p.warps.pow2Divisor().min(rows.floorDiv(16).max(1).pow2Divisor())});
-    p.lets.push_back({"WC", warpColumns, p.warps.floorDiv(warpRows)});
+        {"WR", warpRows,
+         parts.pow2Divisor().min(rows.floorDiv(isGroup ? 64 : 16).max(1).pow2Divisor())});
+    p.lets.push_back({"WC", warpColumns, parts.floorDiv(warpRows)});
     return;
   }
   if (frame.isReduction)

@@ -212,13 +212,14 @@ llvm::Expected<ScalarExpr> Builder::heldOperand(const Leaf &leaf, const AxisSet 
   return result;
 }
 
-/// wgmma takes what copies bring, and on its left a fragment that is held in registers.
+/// wgmma takes what copies bring, and on its left a fragment that is held in registers, of rows that
+/// each lie in one warpgroup.
 bool Builder::isOfWarpgroups(const ScalarExpr &operand, bool isLeft) const {
   const ScalarNode &node = operand.root();
   if (operand.nodes.size() != 1)
     return false;
   if (node.kind != ScalarNode::Kind::Slot)
-    return isLeft && node.kind == ScalarNode::Kind::Value;
+    return isLeft && variant.isByRows && node.kind == ScalarNode::Kind::Value;
   bool isCopied = false;
   for (const Level &level : levels)
     for (const Region *ops : {&level.ops, &level.issue})
@@ -247,8 +248,6 @@ Builder::Made Builder::productBeside(OpId id, const Coordinates &at, const Guard
   const bool isGroup = variant.instruction == Instruction::Wgmma;
   if (isMatrix && rowAxes.empty())
     return unsupported(id, "a matrix instruction of one row");
-  if (isGroup && !variant.isByRows)
-    return unsupported(id, "warpgroups that do not lie along the rows");
   const Renewed own(*this, id, at);
   auto summed = contracted(id);
   if (!summed)

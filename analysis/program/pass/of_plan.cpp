@@ -184,6 +184,15 @@ llvm::Error addSplit(PlanProgram &out) {
 /// chain with its fragments, there are none.
 bool mayHandOver(CodeKind kind) { return kind == CodeKind::Fused || kind == CodeKind::Reduction; }
 
+/// Operands of wgmma come by a producer, and in no other way.
+llvm::Error addProduced(PlanProgram &out) {
+  llvm::Expected<Program> produced = produce(out.last());
+  if (!produced)
+    return produced.takeError();
+  out.stages.push_back({"producer", std::move(*produced), {}});
+  return llvm::Error::success();
+}
+
 /// How operands of dots come to them, and which CTAs share a sum.
 llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
   if (!hasDotBy(out.last()))
@@ -197,13 +206,8 @@ llvm::Error addDotPasses(PlanProgram &out, const KernelPlan &plan) {
   SizeValues sizes = sizesOf(out.last(), *plan.tiled, plan.values);
   if (llvm::Error error = addPlain(out, "banks", spreadOverBanks(out.last(), sizes)))
     return error;
-  if (plan.instruction == Instruction::Wgmma && hasDotBy(out.last(), DotWay::Wgmma)) {
-    llvm::Expected<Program> produced = produce(out.last());
-    if (!produced) // its operands come in no other way
-      return produced.takeError();
-    out.stages.push_back({"producer", std::move(*produced), {}});
-    return llvm::Error::success();
-  }
+  if (plan.instruction == Instruction::Wgmma && hasDotBy(out.last(), DotWay::Wgmma))
+    return addProduced(out);
   if (llvm::Error error = addAsync(out))
     return error;
   return addPlain(out, "pipeline", pipeline(out.last()));
@@ -326,8 +330,12 @@ static llvm::Error addPassesOfVariant(PlanProgram &out, const Graph &graph, cons
     return error;
   if (llvm::Error error = addStaged(out))
     return error;
-  if (llvm::Error error = addPlain(out, "pipeline", pipeline(out.last())))
+  if (hasDotBy(out.last(), DotWay::Wgmma)) {
+    if (llvm::Error error = addProduced(out))
+      return error;
+  } else if (llvm::Error error = addPlain(out, "pipeline", pipeline(out.last()))) {
     return error;
+  }
   return addVectorised(out, anyLanes);
 }
 

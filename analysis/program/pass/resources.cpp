@@ -17,6 +17,7 @@ struct ProgramResources {
   std::vector<ResourceItem> shared;
   Expr registers; ///< live at once, a thread; of reductions alone where CTAs share sums, null if
                   ///< never
+  Expr threads;   ///< of a CTA, with producer warps; of dots beside others
   Expr partialSumBytes; ///< of a CTA that shares sums of rows; null if none does
   std::vector<Constraint> constraints;
 };
@@ -73,7 +74,8 @@ class ProgramReader {
 public:
   ProgramReader(const Graph &graph, const TiledGroup &group)
       : graph(graph), group(group), context(group.space.parameters.front().size.context()),
-        registers(context.constant(0)), partialSums(context.constant(0)) {}
+        registers(context.constant(0)), threads(group.space.find("warps")->size * 32),
+        partialSums(context.constant(0)) {}
 
   void add(const program::GroupProgram &each, bool isOfDots) {
     const Expr splits = group.space.find("split_k")->size;
@@ -100,6 +102,7 @@ public:
       return require(each.when, Formula::lessEqual(splits, over(sharedSteps(each.program))),
                      "more CTAs share a sum than its loop has steps");
     }
+    threads = select(each.when, over(folds.counts[program::Count::Threads]), threads);
     const program::Verification verified = program::verify(each.program);
     for (const program::Violation &broken : verified.violations)
       require(each.when, Formula::constant(false), broken.message);
@@ -119,6 +122,8 @@ public:
             {std::move(all), {root, "%" + graph[root].name, -1, -1, "program", text, {}}});
     if (isOfDots || isShared)
       result.registers = simplifier.simplify(registers);
+    if (isOfDots)
+      result.threads = simplifier.simplify(threads);
     if (isShared)
       result.partialSumBytes = simplifier.simplify(partialSums);
     return std::move(result);
@@ -154,7 +159,7 @@ private:
   ProgramResources result;
   std::map<std::string, Expr> items; ///< a reduction may be over several axes, or not at all
   std::map<std::string, std::vector<Formula>> demands; ///< of variants, by what they say
-  Expr registers, partialSums;
+  Expr registers, threads, partialSums;
   bool isShared = false; ///< CTAs share sums of rows at some sizes
 };
 
@@ -205,6 +210,7 @@ void addPrograms(const Module &module, const Graph &graph, const TiledGroup &gro
         resources.accumulatorRegistersPerThread + known->registers;
     return;
   }
+  resources.threads = known->threads;
   resources.accumulatorItems = {{root, "tiles that are live at once", known->registers}};
   resources.accumulatorRegistersPerThread = known->registers;
   resources.registerItems = {

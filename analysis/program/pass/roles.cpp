@@ -74,9 +74,7 @@ llvm::Expected<Program> produce(const Program &program) {
   if (program.producerWarps || !program.roles.empty())
     return refuse("it has roles already");
   Program p = program;
-  llvm::Expected<Expr> stages = addSize(p, "stages");
-  if (!stages)
-    return stages.takeError();
+  Expr stages; // nothing has them where no step copies
   bool isFound = false;
   std::string why;
   auto visit = [&](auto &&self, Region &ops) -> void {
@@ -87,7 +85,15 @@ llvm::Expected<Program> produce(const Program &program) {
       if (!loop || loop->issue.empty() || !why.empty())
         continue;
       isFound = true;
-      why = produceLoop(p, *loop, *stages);
+      if (!stages) {
+        llvm::Expected<Expr> added = addSize(p, "stages");
+        if (!added) {
+          why = takeDiag(added.takeError()).message;
+          return;
+        }
+        stages = *added;
+      }
+      why = produceLoop(p, *loop, stages);
     }
   };
   visit(visit, p.body);
