@@ -1,6 +1,6 @@
 #include "analysis/program/pipeline/modulo_schedule.h"
 
-#include "analysis/support/diag.h"
+#include "analysis/program/pipeline/order_search.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -33,64 +33,7 @@ IntervalBound intervalBound(const PipelineLoop &loop) {
   return bound;
 }
 
-namespace {
-
-/// Stages that no least solution of the waits goes beyond: a longest path takes each op once.
-int64_t mostStages(const PipelineLoop &loop, int64_t interval) {
-  std::vector<int64_t> most(loop.ops.size(), 0);
-  for (const Wait &wait : loop.waits)
-    most[wait.from] = std::max(
-        most[wait.from], (wait.delay + interval - 1) / interval + 1 - wait.distance);
-  int64_t sum = 0;
-  for (int64_t stages : most)
-    sum += stages;
-  return sum;
-}
-
-/// The clocks that two ops have to keep apart on what both take; 0: nothing.
-std::pair<int64_t, int64_t> gapsOf(const PipelineLoop &loop, const LoopOp &a, const LoopOp &b) {
-  std::pair<int64_t, int64_t> gaps{0, 0};
-  auto keep = [&](int64_t ofA, int64_t ofB) {
-    if (ofA > 0 && ofB > 0)
-      gaps = {std::max(gaps.first, ofA), std::max(gaps.second, ofB)};
-  };
-  for (const LoopOp::Use &use : a.units)
-    keep(a.busyOf(use.unit), b.busyOf(use.unit));
-  if (a.role == b.role && !loop.orderedRoles.count(a.role))
-    keep(a.issue, b.issue);
-  return gaps;
-}
-
-/// The earliest starts with the same order on what ops share.
-std::vector<Place> compacted(const PipelineLoop &loop, int64_t interval,
-                             const std::vector<Place> &places) {
-  PipelineLoop ordered = loop;
-  auto start = [&](size_t op) { return places[op].stage * interval + places[op].slot; };
-  for (size_t i = 0; i < loop.ops.size(); ++i)
-    for (size_t j = i + 1; j < loop.ops.size(); ++j) {
-      const auto [first, second] = gapsOf(loop, loop.ops[i], loop.ops[j]);
-      if (first == 0)
-        continue;
-      int64_t steps = (start(j) - start(i)) / interval; // by which j follows i
-      if (start(j) < start(i) + steps * interval)
-        --steps;
-      ordered.wait({i, j, first, -steps, {}});
-      ordered.wait({j, i, second, steps + 1, {}});
-    }
-  std::vector<int64_t> starts(loop.ops.size(), 0);
-  for (size_t round = 0; round <= loop.ops.size(); ++round)
-    for (const Wait &wait : ordered.waits)
-      starts[wait.to] =
-          std::max(starts[wait.to], starts[wait.from] + wait.delay - wait.distance * interval);
-  std::vector<Place> result;
-  for (int64_t at : starts)
-    result.push_back({at / interval, at % interval});
-  return faultOf(loop, interval, result).empty() ? result : places;
-}
-
-} // namespace
-
-ScheduleAnswer scheduleFor(const PipelineLoop &loop, int64_t interval, std::vector<Place> &places) {
+ScheduleAnswer scheduleByZ3(const PipelineLoop &loop, int64_t interval, std::vector<Place> &places) {
   constexpr unsigned effort = 60'000'000; // of Z3's deterministic units
   z3::context z3;
   z3::solver solver(z3, z3::solver::simple());
@@ -136,7 +79,7 @@ ScheduleAnswer scheduleFor(const PipelineLoop &loop, int64_t interval, std::vect
   std::optional<std::vector<Place>> found = earliestStages(loop, interval, slots);
   if (!found || !faultOf(loop, interval, *found).empty())
     return ScheduleAnswer::Unknown;
-  places = compacted(loop, interval, *found);
+  places = std::move(*found);
   return ScheduleAnswer::Yes;
 }
 
@@ -154,7 +97,7 @@ ModuloSchedule leastInterval(const PipelineLoop &loop) {
   auto isScheduled = [&](int64_t interval) {
     std::vector<Place> places;
     ++result.queries;
-    const ScheduleAnswer answer = scheduleFor(loop, interval, places);
+    const ScheduleAnswer answer = searchOrders(loop, interval, places);
     if (answer == ScheduleAnswer::Yes) {
       result.outcome = ModuloSchedule::Outcome::Found;
       result.interval = interval;
@@ -178,8 +121,18 @@ ModuloSchedule leastInterval(const PipelineLoop &loop) {
     else
       low = middle + 1;
   }
-  result.isLeast = isProved;
+  if (isProved)
+    result.proof = result.interval == result.bound.interval ? ModuloSchedule::Proof::Bound
+                                                            : ModuloSchedule::Proof::Search;
   return result;
+}
+
+void certify(const PipelineLoop &loop, ModuloSchedule &schedule) {
+  std::vector<Place> places;
+  if (schedule.interval == schedule.bound.interval)
+    schedule.proof = ModuloSchedule::Proof::Bound;
+  else if (scheduleByZ3(loop, schedule.interval - 1, places) == ScheduleAnswer::No)
+    schedule.proof = ModuloSchedule::Proof::Z3;
 }
 
 int64_t ModuloSchedule::depth() const {

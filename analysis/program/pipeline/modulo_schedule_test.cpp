@@ -77,7 +77,7 @@ TEST(ModuloSchedule, ProductsByStages) {
     ModuloSchedule schedule = leastInterval(loop);
     ASSERT_EQ(schedule.outcome, ModuloSchedule::Outcome::Found);
     EXPECT_EQ(schedule.interval, one.interval) << one.rows << " " << one.slots;
-    EXPECT_TRUE(schedule.isLeast);
+    EXPECT_TRUE(schedule.isLeast());
     EXPECT_EQ(schedule.bound.interval, one.interval);
     EXPECT_NE(schedule.bound.by.back().find(one.by), std::string::npos)
         << schedule.bound.by.back();
@@ -95,7 +95,9 @@ TEST(ModuloSchedule, AttentionByGroupsAndStages) {
     ModuloSchedule schedule = leastInterval(loop);
     ASSERT_EQ(schedule.outcome, ModuloSchedule::Outcome::Found);
     EXPECT_EQ(schedule.interval, one.interval) << one.groups << " groups, " << one.slots;
-    EXPECT_TRUE(schedule.isLeast);
+    certify(loop, schedule);
+    EXPECT_EQ(schedule.proof, one.interval == schedule.bound.interval ? ModuloSchedule::Proof::Bound
+                                                                      : ModuloSchedule::Proof::Z3);
     EXPECT_EQ(faultOf(loop, schedule.interval, schedule.places), "");
   }
 }
@@ -182,8 +184,12 @@ TEST(ModuloSchedule, SmallLoopsAreAsAllSlotsSay) {
       continue;
     }
     ASSERT_EQ(schedule.outcome, ModuloSchedule::Outcome::Found) << round;
-    EXPECT_TRUE(schedule.isLeast) << round;
+    EXPECT_TRUE(schedule.isLeast()) << round;
     EXPECT_EQ(faultOf(loop, schedule.interval, schedule.places), "") << round;
+    if (std::vector<Place> places; schedule.interval > 1) { // Z3 says the same
+      EXPECT_EQ(scheduleByZ3(loop, schedule.interval, places), ScheduleAnswer::Yes) << round;
+      EXPECT_EQ(scheduleByZ3(loop, schedule.interval - 1, places), ScheduleAnswer::No) << round;
+    }
     if (schedule.interval <= most)
       EXPECT_EQ(leastByAllSlots(loop, most), schedule.interval) << round;
     else
@@ -199,9 +205,9 @@ TEST(ModuloSchedule, LongerIntervalsHaveSchedules) {
   PipelineLoop loop = attention({1, 2, 1, true, 1536});
   std::vector<Place> places;
   for (int64_t interval : {1100, 1400, 1535})
-    EXPECT_EQ(scheduleFor(loop, interval, places), ScheduleAnswer::No) << interval;
+    EXPECT_EQ(scheduleByZ3(loop, interval, places), ScheduleAnswer::No) << interval;
   for (int64_t interval : {1536, 1537, 1900, 5000})
-    EXPECT_EQ(scheduleFor(loop, interval, places), ScheduleAnswer::Yes) << interval;
+    EXPECT_EQ(scheduleByZ3(loop, interval, places), ScheduleAnswer::Yes) << interval;
 }
 
 } // namespace

@@ -39,9 +39,9 @@ void PipelineLoop::inOrder(const std::vector<Turn> &turns) {
   for (size_t i = 0; i < turns.size(); ++i) {
     const Turn &from = turns[i], &to = turns[(i + 1) % turns.size()];
     const int64_t again = i + 1 == turns.size() ? 1 : 0;
-    // start(to) - to.early·interval + again·interval ≥ start(from) - from.early·interval + issue
+    // The turn of step 0 begins at start + early·interval.
     waits.push_back(
-        {from.op, to.op, ops[from.op].issue, from.early - to.early + again, "order of warps"});
+        {from.op, to.op, ops[from.op].issue, to.early - from.early + again, "order of warps"});
   }
   if (!turns.empty())
     orderedRoles.insert(ops[turns.front().op].role);
