@@ -213,7 +213,7 @@ Json jsonOf(const PipelineAnswer &answer) {
                {"best", jsonOf(answer.chosen(), true)},
                {"given", jsonOf(answer.given, false)},
                {"any_order", jsonOf(answer.any)},
-               {"gain", answer.gain()}};
+               {"gain", answer.given.refusal.empty() ? Json(answer.gain()) : Json()}};
   json["tried"] = Json::array();
   for (const LoopSchedule &one : answer.tried)
     json["tried"].push_back(jsonOf(one, false));
@@ -276,9 +276,8 @@ int runPipelines(const program::Program &program, const PipelineArguments &optio
   } else if (text) {
     say("{}", program::printProgram(last));
   } else {
-    for (const PipelineAnswer &answer : answers) {
+    for (const PipelineAnswer &answer : answers)
       printAnswer(answer);
-    }
     if (answers.empty())
       say("{}: no loop copies what it reads\n", program.name);
     else
