@@ -52,16 +52,23 @@ PipelineAnswer runAllSettings(const std::string &name, const SizeValues &sizes, 
 int64_t leastIntervalOf(const PipelineAnswer &answer, bool isAsynchronous) {
   int64_t least = INT64_MAX;
   for (const LoopSchedule &tried : answer.tried)
-    if (tried.refusal.empty() &&
-        (tried.loop.isFlying || tried.loop.isRotated) == isAsynchronous)
+    if (tried.refusal.empty() && (tried.loop.isFlying || tried.loop.isRotated) == isAsynchronous)
       least = std::min(least, tried.schedule.interval);
   return least;
 }
 
 TEST(PipelinesEmitted, ProductsByMmaSync) {
   PipelineAnswer answer = runAllSettings("gemm_sync",
-                                         {{"M", 70}, {"N", 130}, {"K", 330}, {"BM", 32}, {"BN", 64},
-                                          {"BK", 64}, {"W", 4}, {"WR", 2}, {"WC", 2}, {"S", 1}},
+                                         {{"M", 70},
+                                          {"N", 130},
+                                          {"K", 330},
+                                          {"BM", 32},
+                                          {"BN", 64},
+                                          {"BK", 64},
+                                          {"W", 4},
+                                          {"WR", 2},
+                                          {"WC", 2},
+                                          {"S", 1}},
                                          0x1p-7, 4);
   EXPECT_GT(answer.chosen().settings.ahead, 0);
   EXPECT_GT(answer.gain(), 1);
@@ -69,16 +76,32 @@ TEST(PipelinesEmitted, ProductsByMmaSync) {
 
 TEST(PipelinesEmitted, ProductsThatAreReadBeforeTheNextCopies) {
   PipelineAnswer answer = runAllSettings("gemm_triton",
-                                         {{"M", 70}, {"N", 130}, {"K", 330}, {"BM", 32}, {"BN", 64},
-                                          {"BK", 64}, {"W", 4}, {"WR", 2}, {"WC", 2}, {"S", 2}},
+                                         {{"M", 70},
+                                          {"N", 130},
+                                          {"K", 330},
+                                          {"BM", 32},
+                                          {"BN", 64},
+                                          {"BK", 64},
+                                          {"W", 4},
+                                          {"WR", 2},
+                                          {"WC", 2},
+                                          {"S", 2}},
                                          0x1p-7, 3);
   EXPECT_EQ(answer.chosen().settings.ahead, answer.chosen().settings.slots);
 }
 
 TEST(PipelinesEmitted, ProductsByWgmma) {
   PipelineAnswer answer = runAllSettings("gemm_roles",
-                                         {{"M", 130}, {"N", 72}, {"K", 328}, {"BM", 128}, {"BN", 64},
-                                          {"BK", 64}, {"W", 8}, {"WR", 2}, {"WC", 1}, {"S", 2}},
+                                         {{"M", 130},
+                                          {"N", 72},
+                                          {"K", 328},
+                                          {"BM", 128},
+                                          {"BN", 64},
+                                          {"BK", 64},
+                                          {"W", 8},
+                                          {"WR", 2},
+                                          {"WC", 1},
+                                          {"S", 2}},
                                          0x1p-7, 4);
   EXPECT_LT(leastIntervalOf(answer, true), INT64_MAX);
   // Products in flight keep a slot longer, which steps that wait for copies miss.
@@ -86,10 +109,9 @@ TEST(PipelinesEmitted, ProductsByWgmma) {
 }
 
 TEST(PipelinesEmitted, Attention) {
-  PipelineAnswer answer =
-      runAllSettings("attention",
-                     {{"B", 1}, {"N", 256}, {"D", 64}, {"BM", 64}, {"BN", 64}, {"W", 4}, {"S", 2}},
-                     0x1p-6, 3);
+  PipelineAnswer answer = runAllSettings(
+      "attention", {{"B", 1}, {"N", 256}, {"D", 64}, {"BM", 64}, {"BN", 64}, {"W", 4}, {"S", 2}},
+      0x1p-6, 3);
   EXPECT_LE(leastIntervalOf(answer, true), leastIntervalOf(answer, false));
 }
 

@@ -23,6 +23,6 @@ MutantFormat programFormat();  ///< tile programs
 MutantFormat layoutFormat();   ///< layouts by themselves
 MutantFormat castFormat();     ///< layouts that values are to have
 MutantFormat pipelineFormat(); ///< tile programs whose loops are scheduled
-MutantFormat packFormat();    ///< the manifest, as check and as tilewright-profile read it
+MutantFormat packFormat();     ///< the manifest, as check and as tilewright-profile read it
 
 } // namespace tilewright::test

@@ -178,8 +178,8 @@ llvm::Error readPipeline(const std::string &text) {
     if (!answer)
       return answer.takeError();
     const pipeline::LoopSchedule &best = answer->chosen();
-    if (std::string fault = pipeline::faultOf(best.loop.loop, best.schedule.interval,
-                                              best.schedule.places);
+    if (std::string fault =
+            pipeline::faultOf(best.loop.loop, best.schedule.interval, best.schedule.places);
         !fault.empty())
       return faultOfLayout("a schedule that " + fault);
   }
@@ -208,8 +208,9 @@ MutantFormat castFormat() {
 }
 
 MutantFormat pipelineFormat() {
-  return {"pipeline",
-          {R"(kernel gemm(a: bf16[64, 256], b: bf16[256, 64]) -> c: bf16[64, 64]
+  return {
+      "pipeline",
+      {R"(kernel gemm(a: bf16[64, 256], b: bf16[256, 64]) -> c: bf16[64, 64]
 warps 4
 grid p < 2, q < 1
 axis i < 32 at 32 * p of 64, j < 64 at 64 * q of 64, k < 64 at 64 * t of 256
@@ -223,7 +224,7 @@ for t < 4 ahead 1
   acc += dot(A, B) over k mma.sync
 store c[i, j] = acc
 )",
-           R"(kernel attention(q: bf16[128, 64], k: bf16[256, 64], v: bf16[256, 64]) -> o: bf16[128, 64]
+       R"(kernel attention(q: bf16[128, 64], k: bf16[256, 64], v: bf16[256, 64]) -> o: bf16[128, 64]
 warps 4 producer 1
 grid p < 2
 axis i < 64 at 64 * p of 128, j < 64 at 64 * t of 256, d < 64 of 64
@@ -250,9 +251,9 @@ for t < 4
   acc += dot(bf16(e), V) over j wgmma wait 1
 store o[i, d] = acc / l
 )"},
-          {" wait 1", " ahead 1", " x 3", "barrier\n", "issue\n", "  n = reduce max s over j\n",
-           "  acc = map acc * 2\n", " via regs", " wgmma", " producer 1", "if eq(p, 0)\n  "},
-          readPipeline};
+      {" wait 1", " ahead 1", " x 3", "barrier\n", "issue\n", "  n = reduce max s over j\n",
+       "  acc = map acc * 2\n", " via regs", " wgmma", " producer 1", "if eq(p, 0)\n  "},
+      readPipeline};
 }
 
 } // namespace tilewright::test

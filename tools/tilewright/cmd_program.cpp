@@ -138,11 +138,12 @@ void addProgram(CLI::App &app, Selection &selection) {
   auto *json = command->add_flag("--json", options->json, "Print JSON");
   auto *text = command->add_flag("--text", options->text, "Print the program alone, numbers put in")
                    ->excludes(json);
-  auto *passes = command
-      ->add_flag("--passes", options->passes,
-                 "Of a plan: print the program after each pass, and what the pass left and why")
-      ->excludes(json)
-      ->excludes(text);
+  auto *passes =
+      command
+          ->add_flag("--passes", options->passes,
+                     "Of a plan: print the program after each pass, and what the pass left and why")
+          ->excludes(json)
+          ->excludes(text);
   addPipelineOptions(*command, options->pipeline, *passes);
   command->callback(
       [options, &selection] { selection.run = [options] { return runProgram(*options); }; });

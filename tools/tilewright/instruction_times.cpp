@@ -30,9 +30,8 @@ pipeline::InstructionTimes instructionTimesOf(const Device &device,
   times.wgmmaRate = fromCalibration(values.wgmmaRate, "wgmma_rate");
   times.mmaSyncRate = fromCalibration(values.mmaSyncRate, "mma_sync_rate");
   const double share = values.l2Near / (device.smCount * clock); // all SMs copy
-  times.copyBytesPerClock = share < values.loadPort
-                                ? fromCalibration(share, "l2_near")
-                                : fromCalibration(values.loadPort, "load_port");
+  times.copyBytesPerClock = share < values.loadPort ? fromCalibration(share, "l2_near")
+                                                    : fromCalibration(values.loadPort, "load_port");
   times.copyLatency = fromCalibration(values.stageHit * clock, "stage_hit");
   times.directLoad = fromCalibration(values.directLoad * clock, "direct_load");
   times.sharedBytesPerClock =

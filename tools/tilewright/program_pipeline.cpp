@@ -153,8 +153,8 @@ void printTimes(const pipeline::InstructionTimes &times) {
   TextTable table;
   table.head = {"time", "", "unit", "from"};
   for (const pipeline::InstructionTimes::Row &row : times.rows())
-    table.rows.push_back({row.name, fmt::format("{:.3g}", row.time->value), row.unit,
-                          row.time->source});
+    table.rows.push_back(
+        {row.name, fmt::format("{:.3g}", row.time->value), row.unit, row.time->source});
   say("\n{}", table.text());
   say("tensor cores: {}; scalar ops: {}\n", times.tensorSource, times.lanesSource);
 }
@@ -165,12 +165,9 @@ std::string_view proofWord(ModuloSchedule::Proof proof) {
 }
 
 Json jsonOf(const ModuloSchedule &schedule) {
-  return {{"interval_clk", schedule.interval},
-          {"least", schedule.isLeast()},
-          {"proof", proofWord(schedule.proof)},
-          {"bound_clk", schedule.bound.interval},
-          {"bound_by", schedule.bound.by},
-          {"intervals_searched", schedule.queries}};
+  return {{"interval_clk", schedule.interval},  {"least", schedule.isLeast()},
+          {"proof", proofWord(schedule.proof)}, {"bound_clk", schedule.bound.interval},
+          {"bound_by", schedule.bound.by},      {"intervals_searched", schedule.queries}};
 }
 
 Json jsonOf(const LoopSchedule &found, bool withOps) {

@@ -42,7 +42,8 @@ TileBox GraphWriter::boxOf(const AxisSet &axes, DType type) const {
   return box;
 }
 
-GraphNode &GraphWriter::add(NodeKind kind, std::string name, const Op &op, const GraphPlace &place) {
+GraphNode &GraphWriter::add(NodeKind kind, std::string name, const Op &op,
+                            const GraphPlace &place) {
   if (const size_t count = ++names[name]; count > 1)
     name += fmt::format(" #{}", count);
   GraphNode node;
@@ -109,8 +110,8 @@ void GraphWriter::useLeaves(uint32_t n, const ScalarExpr &scalar) {
   }
 }
 
-uint32_t GraphWriter::addMap(const ScalarExpr &scalar, const AxisSet &axes, DType type, std::string name,
-                const Op &op, const GraphPlace &place) {
+uint32_t GraphWriter::addMap(const ScalarExpr &scalar, const AxisSet &axes, DType type,
+                             std::string name, const Op &op, const GraphPlace &place) {
   GraphNode &node = add(NodeKind::Map, std::move(name), op, place);
   node.space = node.result = boxOf(axes, type);
   node.hasResult = true;
@@ -124,7 +125,8 @@ uint32_t GraphWriter::addMap(const ScalarExpr &scalar, const AxisSet &axes, DTyp
   return n;
 }
 
-void GraphWriter::useScalar(uint32_t n, const ScalarExpr &scalar, DType type, const std::string &name) {
+void GraphWriter::useScalar(uint32_t n, const ScalarExpr &scalar, DType type,
+                            const std::string &name) {
   const Op &op = *graph.nodes[n].op;
   GraphNode &node = graph.nodes[n];
   const GraphPlace place{node.trips, node.role, node.isInLoop};
@@ -153,8 +155,7 @@ uint32_t GraphWriter::bufferNode(program::BufferId buffer, uint32_t user) {
   AxisSet axes;
   for (AxisId axis : p[buffer].order)
     program::insert(axes, axis);
-  GraphNode &node =
-      add(NodeKind::Buffer, p[buffer].name, *at.op, {at.trips, at.role, at.isInLoop});
+  GraphNode &node = add(NodeKind::Buffer, p[buffer].name, *at.op, {at.trips, at.role, at.isInLoop});
   node.space = node.result = boxOf(axes, p[buffer].type);
   node.hasResult = true;
   node.buffer = buffer;

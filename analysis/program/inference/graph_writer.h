@@ -1,4 +1,5 @@
-// Nodes of a tile graph as ops are gone through: places, uses, and which node has a value. Internal.
+// Nodes of a tile graph as ops are gone through: places, uses, and which node has a value.
+// Internal.
 #pragma once
 
 #include "analysis/program/inference/tile_graph.h"
@@ -35,10 +36,11 @@ protected:
   void define(const program::Op &op, uint32_t node, const GraphPlace &place);
   void useLeaves(uint32_t n, const program::ScalarExpr &scalar);
   /// A node that computes a scalar expression over some axes.
-  uint32_t addMap(const program::ScalarExpr &scalar, const program::AxisSet &axes, DType type, std::string name,
-                  const program::Op &op, const GraphPlace &place);
+  uint32_t addMap(const program::ScalarExpr &scalar, const program::AxisSet &axes, DType type,
+                  std::string name, const program::Op &op, const GraphPlace &place);
   /// The value of an expression: a value itself, or that of a node in front of the op.
-  void useScalar(uint32_t n, const program::ScalarExpr &scalar, DType type, const std::string &name);
+  void useScalar(uint32_t n, const program::ScalarExpr &scalar, DType type,
+                 const std::string &name);
   void useBuffer(uint32_t n, program::BufferId buffer);
   uint32_t bufferNode(program::BufferId buffer, uint32_t user);
   /// Values that an access is indexed by.

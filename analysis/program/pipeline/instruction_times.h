@@ -36,11 +36,11 @@ struct InstructionTimes {
   Time directLoad{400};              ///< round trip of a load into registers
   Time sharedBytesPerClock{128};
   Time aluLanesPerClock{128}, sfuLanesPerClock{16};
-  Time shuffle{1};           ///< clocks of the SM for a warp's
-  Time shuffleLatency{25};   ///< until its result is there
-  Time exchange{400};        ///< between warps through shared memory
+  Time shuffle{1};            ///< clocks of the SM for a warp's
+  Time shuffleLatency{25};    ///< until its result is there
+  Time exchange{400};         ///< between warps through shared memory
   Time stepInstructions{100}; ///< of a warp, a step: addresses, waits
-  Time stepBarrier{80};      ///< barrier and wait of a step without a producer
+  Time stepBarrier{80};       ///< barrier and wait of a step without a producer
 
   struct Row {
     std::string name, unit;

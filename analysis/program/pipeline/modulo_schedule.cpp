@@ -33,7 +33,8 @@ IntervalBound intervalBound(const PipelineLoop &loop) {
   return bound;
 }
 
-ScheduleAnswer scheduleByZ3(const PipelineLoop &loop, int64_t interval, std::vector<Place> &places) {
+ScheduleAnswer scheduleByZ3(const PipelineLoop &loop, int64_t interval,
+                            std::vector<Place> &places) {
   constexpr unsigned effort = 60'000'000; // of Z3's deterministic units
   z3::context z3;
   z3::solver solver(z3, z3::solver::simple());

@@ -1,5 +1,6 @@
-// The least initiation interval of a loop, with the proof that none is less: it is what units, roles
-// or waits take by themselves, or the search over orders refuses the one below, and so does Z3.
+// The least initiation interval of a loop, with the proof that none is less: it is what units,
+// roles or waits take by themselves, or the search over orders refuses the one below, and so does
+// Z3.
 //
 // A schedule for an interval serves every longer one: with the same stages and slots each wait
 // gains as many clocks a step as it has steps of distance more than its ops have stages apart, and
@@ -19,8 +20,8 @@ IntervalBound intervalBound(const PipelineLoop &loop);
 
 enum class ScheduleAnswer : uint8_t { Yes, No, Unknown };
 
-/// Places for an interval, by Z3; each answer that has some was checked by faultOf(). No is a proof:
-/// stages are bounded by what any loop of these waits can need.
+/// Places for an interval, by Z3; each answer that has some was checked by faultOf(). No is a
+/// proof: stages are bounded by what any loop of these waits can need.
 ScheduleAnswer scheduleByZ3(const PipelineLoop &loop, int64_t interval, std::vector<Place> &places);
 
 struct ModuloSchedule {

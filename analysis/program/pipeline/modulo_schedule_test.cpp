@@ -79,8 +79,7 @@ TEST(ModuloSchedule, ProductsByStages) {
     EXPECT_EQ(schedule.interval, one.interval) << one.rows << " " << one.slots;
     EXPECT_TRUE(schedule.isLeast());
     EXPECT_EQ(schedule.bound.interval, one.interval);
-    EXPECT_NE(schedule.bound.by.back().find(one.by), std::string::npos)
-        << schedule.bound.by.back();
+    EXPECT_NE(schedule.bound.by.back().find(one.by), std::string::npos) << schedule.bound.by.back();
     EXPECT_EQ(faultOf(loop, schedule.interval, schedule.places), "");
   }
 }

@@ -7,8 +7,8 @@ namespace tilewright::pipeline {
 int64_t mostStages(const PipelineLoop &loop, int64_t interval) {
   std::vector<int64_t> most(loop.ops.size(), 0);
   for (const Wait &wait : loop.waits)
-    most[wait.from] = std::max(
-        most[wait.from], (wait.delay + interval - 1) / interval + 1 - wait.distance);
+    most[wait.from] =
+        std::max(most[wait.from], (wait.delay + interval - 1) / interval + 1 - wait.distance);
   int64_t sum = 0;
   for (int64_t stages : most)
     sum += stages;

@@ -1,8 +1,8 @@
 #include "analysis/program/pipeline/pipeline_choice.h"
 
 #include "analysis/program/pass/roles.h"
-#include "analysis/program/pipeline/step_work.h"
 #include "analysis/program/pending_reads.h"
+#include "analysis/program/pipeline/step_work.h"
 #include "analysis/program/produced_loop.h"
 #include "analysis/program/substitute.h"
 #include "analysis/program/verify.h"
@@ -74,9 +74,8 @@ PipelineSettings settingsOf(const Program &p, const ForOp &loop) {
     settings.slots = std::min(settings.slots, numberAt(p, p[ring].stages));
   settings.isProduced = program::isProduced(p, loop);
   settings.ahead = settings.isProduced ? 0 : loop.ahead ? numberAt(p, loop.ahead) : 0;
-  settings.isAsynchronous = hasDots(loop, [](const DotOp &dot) {
-    return addsInFlight(dot) && dot.wait > 0;
-  });
+  settings.isAsynchronous =
+      hasDots(loop, [](const DotOp &dot) { return addsInFlight(dot) && dot.wait > 0; });
   return settings;
 }
 
@@ -130,8 +129,7 @@ bool isFilled(const LoopSchedule &found) {
 } // namespace
 
 llvm::Expected<Program> withSettings(const Program &program, size_t index,
-                                     const PipelineSettings &settings,
-                                     const DeviceLimits &limits) {
+                                     const PipelineSettings &settings, const DeviceLimits &limits) {
   Program p = program;
   const bool isProduced = static_cast<bool>(p.producerWarps);
   if (settings.isProduced && !isProduced) {

@@ -13,9 +13,9 @@
 namespace tilewright::pipeline {
 
 struct PipelineSettings {
-  int64_t slots = 1;       ///< of the loop's rings
-  int64_t ahead = 0;       ///< steps; of a producer those that slots allow
-  bool isProduced = false; ///< a producer copies
+  int64_t slots = 1;           ///< of the loop's rings
+  int64_t ahead = 0;           ///< steps; of a producer those that slots allow
+  bool isProduced = false;     ///< a producer copies
   bool isAsynchronous = false; ///< products of wgmma stay in flight: `wait 1`
   bool operator==(const PipelineSettings &) const = default;
 };
@@ -31,11 +31,11 @@ struct LoopSchedule {
 };
 
 struct PipelineAnswer {
-  LoopSchedule given;               ///< the program as it is
-  std::vector<LoopSchedule> tried;  ///< in order of settings
-  size_t best = 0;                  ///< of those tried
-  ModuloSchedule any;               ///< with the best one's slots, in whatever order
-  program::Program program;         ///< with the best settings
+  LoopSchedule given;              ///< the program as it is
+  std::vector<LoopSchedule> tried; ///< in order of settings
+  size_t best = 0;                 ///< of those tried
+  ModuloSchedule any;              ///< with the best one's slots, in whatever order
+  program::Program program;        ///< with the best settings
 
   const LoopSchedule &chosen() const { return tried[best]; }
   /// Time of the loop as given, over that with the best settings.

@@ -61,8 +61,7 @@ bool areApart(const PipelineLoop &loop, int64_t interval, const Place &a, const 
   for (const LoopOp::Use &use : opA.units)
     if (!apart(opA.busyOf(use.unit), opB.busyOf(use.unit)))
       return false;
-  return opA.role != opB.role || loop.orderedRoles.count(opA.role) ||
-         apart(opA.issue, opB.issue);
+  return opA.role != opB.role || loop.orderedRoles.count(opA.role) || apart(opA.issue, opB.issue);
 }
 
 } // namespace
@@ -171,8 +170,8 @@ std::optional<std::vector<Place>> earliestStages(const PipelineLoop &loop, int64
     for (const Wait &wait : loop.waits) {
       const Place &from = places[wait.from];
       Place &to = places[wait.to];
-      const int64_t late = (from.stage - wait.distance - to.stage) * interval + from.slot +
-                           wait.delay - to.slot;
+      const int64_t late =
+          (from.stage - wait.distance - to.stage) * interval + from.slot + wait.delay - to.slot;
       if (late <= 0)
         continue;
       to.stage += (late + interval - 1) / interval;

@@ -113,8 +113,8 @@ private:
       if (item.isLate)
         for (size_t before : item.places)
           isLate = isLate || readsAny(op, source.body[before].results);
-    const std::string name = op.results.empty() ? std::string(program::kindName(op))
-                                                : p[op.results[0]].name;
+    const std::string name =
+        op.results.empty() ? std::string(program::kindName(op)) : p[op.results[0]].name;
     for (size_t n = items.size(); n-- > 0 && items[n].kind == Item::Kind::Rest;)
       if (items[n].isLate == isLate) {
         items[n].places.push_back(place);
@@ -237,10 +237,9 @@ private:
     add("alu", unit(alu));
     add("shared", unit(shared));
     const int64_t computing = unit(std::max({alu / share, sfu / share, shared}));
-    const int64_t waiting =
-        clocksOf(work.shuffleRounds * times.shuffleLatency.value) +
-        (work.exchanges + work.barriers) * clocksOf(times.exchange.value) +
-        (work.directLoads > 0 ? clocksOf(times.directLoad.value) : 0);
+    const int64_t waiting = clocksOf(work.shuffleRounds * times.shuffleLatency.value) +
+                            (work.exchanges + work.barriers) * clocksOf(times.exchange.value) +
+                            (work.directLoads > 0 ? clocksOf(times.directLoad.value) : 0);
     op.issue = computing + waiting;
     op.latency = op.issue;
     if (item.kind != Item::Kind::Dot || work.tensorClocks == 0)
@@ -413,7 +412,8 @@ void LoopReader::giveBack(const Copy &copy, const std::vector<size_t> &ops, size
     return;
   const size_t place = items[last].places.back();
   if (flying == place) { // when the next step's products have been started
-    result.loop.wait({ops[last], step, result.loop.ops[ops[last]].latency, 1, "products in flight"});
+    result.loop.wait(
+        {ops[last], step, result.loop.ops[ops[last]].latency, 1, "products in flight"});
     result.loop.wait({step, copy.op, 0, slots - 1, why});
     return;
   }
@@ -425,8 +425,8 @@ void LoopReader::giveBack(const Copy &copy, const std::vector<size_t> &ops, size
   const bool isOfOutputs = place == rotation->outputs;
   for (size_t n = 0; n < items.size(); ++n)
     if (items[n].kind == Item::Kind::Rest && isOfOutputs)
-      result.loop.wait({ops[n], copy.op, items[n].isLate ? 0 : result.loop.ops[ops[n]].issue,
-                        slots - 1, why});
+      result.loop.wait(
+          {ops[n], copy.op, items[n].isLate ? 0 : result.loop.ops[ops[n]].issue, slots - 1, why});
     else if (items[n].kind == Item::Kind::Rest && !items[n].isLate)
       result.loop.wait({ops[n], copy.op, 0, slots, why});
   result.loop.wait({ops[last], copy.op, result.loop.ops[ops[last]].latency, slots, why});

@@ -20,10 +20,10 @@ enum class WarpOrder : uint8_t {
 struct ProgramLoop {
   PipelineLoop loop;
   std::string variable;
-  int64_t steps = 0;   ///< in the middle CTA
-  int64_t groups = 1;  ///< of consumers
-  int64_t slots = 0;   ///< of its rings; the least
-  int64_t ahead = 0;   ///< steps that copies are issued early; with a producer as many as slots allow
+  int64_t steps = 0;  ///< in the middle CTA
+  int64_t groups = 1; ///< of consumers
+  int64_t slots = 0;  ///< of its rings; the least
+  int64_t ahead = 0; ///< steps that copies are issued early; with a producer as many as slots allow
   bool isProduced = false, isRotated = false, isFlying = false; ///< produced_loop.h
 };
 

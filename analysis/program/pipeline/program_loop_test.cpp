@@ -8,13 +8,13 @@
 namespace tilewright::pipeline {
 namespace {
 
+using pipeline::testing::assumedTimes;
 using program::Program;
 using program::SizeValues;
-using pipeline::testing::assumedTimes;
 
 Program golden(const std::string &name, const SizeValues &sizes) {
-  return program::testing::withSizes(
-      program::testing::parsed(program::testing::textOf(name), name), sizes);
+  return program::testing::withSizes(program::testing::parsed(program::testing::textOf(name), name),
+                                     sizes);
 }
 
 SizeValues matrix(int64_t slots) {
@@ -44,8 +44,8 @@ std::string textOf(const Program &p) { return program::printProgram(p); }
 
 TEST(ProgramLoop, ProductsWithAProducer) {
   // 16 KiB of A, then of B, at 64 B/clk: 256 clocks each, there 700 later; 128x128x64 products at
-  // 4096: 512, a half for each warpgroup. From the copy of A to the end of the second one's products:
-  // 256 + (256 + 700) + 256 + (256 + 30) = 1754, which two slots share; four have time.
+  // 4096: 512, a half for each warpgroup. From the copy of A to the end of the second one's
+  // products: 256 + (256 + 700) + 256 + (256 + 30) = 1754, which two slots share; four have time.
   for (const auto &[slots, interval] : {std::pair<int64_t, int64_t>{2, 877}, {4, 512}}) {
     SizeValues sizes = matrix(slots);
     sizes["CTAS"] = 132;
@@ -64,8 +64,8 @@ TEST(ProgramLoop, ProductsWithAProducer) {
 TEST(ProgramLoop, AnyOrderIsNeverSlower) {
   for (const char *name : {"gemm_roles", "gemm_sync", "gemm_triton", "attention"})
     for (int64_t slots : {2, 3}) {
-      Program p = golden(name, std::string(name) == "attention" ? attentionSizes(slots)
-                                                                 : matrix(slots));
+      Program p =
+          golden(name, std::string(name) == "attention" ? attentionSizes(slots) : matrix(slots));
       LoopSchedule code = scheduled(p, assumedTimes(), WarpOrder::AsEmitted);
       LoopSchedule any = scheduled(p, assumedTimes(), WarpOrder::Any);
       ASSERT_EQ(code.schedule.outcome, ModuloSchedule::Outcome::Found) << name;
@@ -86,8 +86,7 @@ TEST(ProgramLoop, CopiesRunAheadInTheWarpsOwnOrder) {
   EXPECT_EQ(one.loop.ahead, 0);
   EXPECT_EQ(one.loop.groups, 1);
   EXPECT_GE(one.schedule.interval, 512 + 700 + 512);
-  Program pipelined = llvm::cantFail(
-      withSettings(serial, 0, {4, 3, false, false}, DeviceLimits()));
+  Program pipelined = llvm::cantFail(withSettings(serial, 0, {4, 3, false, false}, DeviceLimits()));
   LoopSchedule four = scheduled(pipelined, bareTimes(), WarpOrder::AsEmitted);
   // 4 x 2 warps read A twice and B four times, 96 KiB at 128 B/clk: 768, in which the warps do
   // nothing else, and 32 to issue copies.
@@ -128,7 +127,8 @@ TEST(PipelineChoice, AttentionRotates) {
 TEST(PipelineChoice, WhatDoesNotFitIsRefused) {
   PipelineOptions options{assumedTimes(), DeviceLimits()};
   options.limits.sharedBytesPerCta = 100 * 1024; // three slots of 32 KiB
-  PipelineAnswer answer = llvm::cantFail(choosePipeline(golden("gemm_roles", matrix(2)), 0, options));
+  PipelineAnswer answer =
+      llvm::cantFail(choosePipeline(golden("gemm_roles", matrix(2)), 0, options));
   EXPECT_LE(answer.chosen().settings.slots, 3);
   EXPECT_TRUE(std::any_of(answer.tried.begin(), answer.tried.end(), [](const LoopSchedule &one) {
     return one.settings.slots == 4 && !one.refusal.empty();

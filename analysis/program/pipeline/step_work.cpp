@@ -98,8 +98,8 @@ private:
       if (node.kind != ScalarNode::Kind::Operation)
         continue;
       const double lanes = lanesOf(held, axes, reached[n]);
-      LaneWork each = node.isApproximate ? LaneWork{1, 0, 1}
-                                         : times.lanesOf(node.opcode, node.type);
+      LaneWork each =
+          node.isApproximate ? LaneWork{1, 0, 1} : times.lanesOf(node.opcode, node.type);
       work.alu += each.alu * lanes;
       work.half += each.half * lanes;
       work.sfu += each.sfu * lanes;
