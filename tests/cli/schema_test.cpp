@@ -94,6 +94,7 @@ TEST_F(Schemas, EveryDocumentIsAsItsSchemaSays) {
        "BM=64", "--let", "BN=64", "--let", "W=4"},
       {"layout", "tests/programs/transposed_add.tile", "--let", "M=256", "--let", "N=256", "--let",
        "BM=64", "--let", "BN=64", "--let", "W=4", "--check", "--all"},
+      {"layout", "tests/cases/30-middle-axis-of-three.hlo.txt", "--plans", "2"},
       {"suggest", "copy1d", "n=65536", "dtype=f32", "--top", "1"},
       {"suggest", "copy1d", "n=65536", "dtype=f32", "--top", "1", "--device", "h100,l4"},
       {"select", "copy1d", "dtype=f32", "--over", "n=1..40"},

@@ -192,7 +192,8 @@ MutantFormat layoutFormat() {
   return {"layout",
           {"64 16\nbf16\n@ wgmma(1, 1)", "64 64\nf32\n@ flat(4)", "16 8 32\nf16\n@ rows(2, 8)",
            "32 64\ns8\n@ mma(2, 2)", "64 32\nbf16\n@ mma.a(2, 2)", "64 64\nu8\nupcast_4x",
-           "128 64\nf32\ntmem_native_2", "8 64\nf32\n@ across(2) of b,a"},
+           "128 64\nf32\ntmem_native_2", "8 64\nf32\n@ across(2) of b,a",
+           "64 16\nf32\n@ digits(2:1@b 2:8@a 2:8@b, 4:2@b 8:1@a, 4:16@a)"},
           {"@ ", "flat(", "across(", "rows(", "columns(", "mma.b(", "wgmma.a(", "like ", " of ",
            "wgmma", "tcgen05", "upcast_2x", ",", "cdiv(", "4611686018427387904", "\n"},
           readLayout};
