@@ -54,7 +54,9 @@ const Row *find(Kind kind, Opcode opcode, Compiler compiler) {
                              : nullptr;
 }
 
-LaneOps elementwiseCost(Opcode opcode, DType type, Compiler compiler) {
+} // namespace
+
+LaneOps laneOpsOf(Opcode opcode, DType type, Compiler compiler) {
   switch (opcode) {
   case Opcode::Copy:
   case Opcode::BitcastConvert:
@@ -83,11 +85,13 @@ LaneOps elementwiseCost(Opcode opcode, DType type, Compiler compiler) {
   return {};
 }
 
+namespace {
+
 LaneOps bodyCost(const Module &module, GraphId id, Compiler compiler) {
   LaneOps sum;
   for (const Op &op : module.graph(id).all())
     if (opClass(op.opcode) == OpClass::Elementwise)
-      sum += elementwiseCost(op.opcode, op.shape.dtype, compiler);
+      sum += laneOpsOf(op.opcode, op.shape.dtype, compiler);
   return sum;
 }
 
@@ -113,7 +117,7 @@ LaneOps costPerElement(const Module &module, const Op &op, Compiler compiler) {
     return {2, 2, 0};
   default:
     return opClass(op.opcode) == OpClass::Elementwise
-               ? elementwiseCost(op.opcode, op.shape.dtype, compiler)
+               ? laneOpsOf(op.opcode, op.shape.dtype, compiler)
                : LaneOps{};
   }
 }

@@ -18,6 +18,9 @@ struct LaneOps {
   LaneOps operator*(double n) const { return {alu * n, half * n, sfu * n}; }
 };
 
+/// Of an elementwise op on one element of that type.
+LaneOps laneOpsOf(Opcode opcode, DType type, Compiler compiler);
+
 /// Cost of one element of the op's result; for a reduce, of its operand. Counts of compiled code
 /// (op_cost.def); data movement counts as its address arithmetic only.
 LaneOps costPerElement(const Module &module, const Op &op, Compiler compiler);

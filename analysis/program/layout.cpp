@@ -17,7 +17,8 @@ constexpr FamilyInfo families[] = {
     {LayoutFamily::Rows, "rows", 2},      {LayoutFamily::Columns, "columns", 2},
     {LayoutFamily::Mma, "mma", 2},        {LayoutFamily::MmaA, "mma.a", 2},
     {LayoutFamily::MmaB, "mma.b", 2},     {LayoutFamily::Wgmma, "wgmma", 2},
-    {LayoutFamily::WgmmaA, "wgmma.a", 2}, {LayoutFamily::Like, "like", 0}};
+    {LayoutFamily::WgmmaA, "wgmma.a", 2}, {LayoutFamily::Like, "like", 0},
+    {LayoutFamily::Digits, "digits", 0}};
 
 } // namespace
 
@@ -235,7 +236,8 @@ private:
 
 Layout makeLayout(const LayoutSpec &spec, std::span<const AxisExtent> axes, unsigned elementBits,
                   Expr warps) {
-  assert(spec.family != LayoutFamily::Like && spec.arguments.size() == argumentCount(spec.family));
+  assert(spec.family != LayoutFamily::Like && spec.family != LayoutFamily::Digits &&
+         spec.arguments.size() == argumentCount(spec.family));
   LayoutMaker maker(axes, elementBits, warps);
   Expr a = spec.arguments[0], b = spec.arguments.back();
   const AxisExtent *last = axes.empty() ? nullptr : &axes.back();
@@ -268,6 +270,7 @@ Layout makeLayout(const LayoutSpec &spec, std::span<const AxisExtent> axes, unsi
     maker.batch(others);
     break;
   case LayoutFamily::Like: // needs the program
+  case LayoutFamily::Digits:
     break;
   }
   return maker.result;

@@ -33,22 +33,13 @@ enum class LayoutFamily : uint8_t {
   Wgmma,   ///< wgmma(r, c): accumulators of r x c warpgroups
   WgmmaA,  ///< wgmma.a(r, c): left operand from registers
   Like,    ///< like x: as the value x, without the axes that it has more
+  Digits,  ///< digits(…, …, …): the digits themselves, of registers, lanes and warps
 };
 
 std::string_view toString(LayoutFamily family); ///< "mma.a"
 std::optional<LayoutFamily> parseLayoutFamily(std::string_view name);
-/// Numbers that a family takes in parentheses: 1 or 2, of Like none.
+/// Numbers that a family takes in parentheses: 1 or 2, of Like and Digits none.
 size_t argumentCount(LayoutFamily family);
-
-struct LayoutSpec {
-  LayoutFamily family = LayoutFamily::Flat;
-  std::vector<Expr> arguments;
-  ValueId value; ///< Like
-  /// `flat(4) of i,j`: as a tile of these axes, in this order, without those that the tile at hand
-  /// lacks. None: the tile's own axes.
-  std::vector<AxisId> of = {};
-  bool operator==(const LayoutSpec &) const = default;
-};
 
 struct Digit {
   AxisId axis; ///< of copies the axis that is missing, or invalid
@@ -69,15 +60,26 @@ struct Layout {
   bool operator==(const Layout &) const = default;
 };
 
+struct LayoutSpec {
+  LayoutFamily family = LayoutFamily::Flat;
+  std::vector<Expr> arguments;
+  ValueId value; ///< Like
+  /// `flat(4) of i,j`: as a tile of these axes, in this order, without those that the tile at hand
+  /// lacks. None: the tile's own axes.
+  std::vector<AxisId> of = {};
+  Layout digits = {}; ///< Digits
+  bool operator==(const LayoutSpec &) const = default;
+};
+
 /// How much of an axis a layout is made for.
 struct AxisExtent {
   AxisId axis;
   Expr extent;
 };
 
-/// The digits of a family other than Like. `axes`: those of the tile, in order of declaration;
-/// `elementBits` counts only for operand fragments, whose registers hold 32 bits; `warps`: of the
-/// role that holds it.
+/// The digits of a family other than Like and Digits. `axes`: those of the tile, in order of
+/// declaration; `elementBits` counts only for operand fragments, whose registers hold 32 bits;
+/// `warps`: of the role that holds it.
 Layout makeLayout(const LayoutSpec &spec, std::span<const AxisExtent> axes, unsigned elementBits,
                   Expr warps);
 

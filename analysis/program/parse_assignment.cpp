@@ -183,14 +183,37 @@ std::optional<Monoid> Parser::monoid() {
   return known;
 }
 
+/// "4:1@j 8:8@i 2:0": extents, strides and axes, of copies the stride 0 alone; may be empty.
+std::vector<Digit> Parser::digits() {
+  constexpr size_t most = 64;
+  std::vector<Digit> result;
+  while (!hasFailed() && token().text != "," && token().text != ")") {
+    Token where = token();
+    Digit digit;
+    digit.extent = size();
+    expect(":");
+    digit.stride = size();
+    if (hasFailed())
+      break;
+    if (!digit.isCopy()) {
+      expect("@");
+      digit.axis = axis();
+    }
+    result.push_back(digit);
+    if (result.size() > most)
+      fail(where, fmt::format("more than {} digits", most));
+  }
+  return result;
+}
+
 std::optional<LayoutSpec> Parser::layout() {
   if (!consume("@"))
     return std::nullopt;
   Token where = token();
   std::optional<LayoutFamily> family = parseLayoutFamily(token().text);
   if (hasFailed() || !family) {
-    failExpected("a layout: flat, across, rows, columns, mma, mma.a, mma.b, wgmma, wgmma.a "
-                 "or like");
+    failExpected("a layout: flat, across, rows, columns, mma, mma.a, mma.b, wgmma, wgmma.a, "
+                 "like or digits");
     return std::nullopt;
   }
   ++at;
@@ -200,6 +223,15 @@ std::optional<LayoutSpec> Parser::layout() {
     return spec;
   }
   expect("(");
+  if (*family == LayoutFamily::Digits) {
+    spec.digits.registers = digits();
+    expect(",");
+    spec.digits.lanes = digits();
+    expect(",");
+    spec.digits.warps = digits();
+    expect(")");
+    return hasFailed() ? std::nullopt : std::optional(spec);
+  }
   do {
     spec.arguments.push_back(size());
   } while (!hasFailed() && spec.arguments.size() < argumentCount(*family) && consume(","));

@@ -88,6 +88,7 @@ private:
   bool access(Access &access);
   bool conditions(std::vector<Condition> &list);
   std::optional<LayoutSpec> layout();
+  std::vector<Digit> digits();
   std::optional<Monoid> monoid();
   double constant();
   DType type();

@@ -156,11 +156,22 @@ private:
     return result;
   }
 
+  std::string digits(const std::vector<Digit> &list) const {
+    std::string text;
+    for (const Digit &digit : list)
+      text += fmt::format("{}{}:{}{}", text.empty() ? "" : " ", expr(digit.extent),
+                          expr(digit.stride), digit.isCopy() ? "" : "@" + p[digit.axis].name);
+    return text;
+  }
+
   std::string at(const std::optional<LayoutSpec> &layout) const {
     if (!layout)
       return "";
     if (layout->family == LayoutFamily::Like)
       return " @ like " + p[layout->value].name;
+    if (layout->family == LayoutFamily::Digits)
+      return fmt::format(" @ digits({}, {}, {})", digits(layout->digits.registers),
+                         digits(layout->digits.lanes), digits(layout->digits.warps));
     std::string of;
     for (AxisId axis : layout->of)
       of += (of.empty() ? " of " : ",") + p[axis].name;

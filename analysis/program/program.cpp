@@ -76,12 +76,37 @@ Expr Program::splitVariable() const {
   return found;
 }
 
+namespace {
+
+Layout resolvedDigits(const Program &program, Layout layout) {
+  for (std::vector<Digit> *digits : {&layout.registers, &layout.lanes, &layout.warps})
+    for (Digit &digit : *digits) {
+      digit.extent = program.resolved(digit.extent);
+      digit.stride = program.resolved(digit.stride);
+    }
+  return layout;
+}
+
+/// Axes of digits that a tile lacks.
+AxisSet axesBeside(const Layout &layout, const AxisSet &tileAxes) {
+  AxisSet missing;
+  for (const std::vector<Digit> *digits : {&layout.registers, &layout.lanes, &layout.warps})
+    for (const Digit &digit : *digits)
+      if (digit.axis.isValid() && !contains(tileAxes, digit.axis))
+        insert(missing, digit.axis);
+  return missing;
+}
+
+} // namespace
+
 Layout Program::layoutFor(const LayoutSpec &spec, const AxisSet &tileAxes, DType type,
                           RoleId role) const {
   if (spec.family == LayoutFamily::Like) {
     const Tile &other = (*this)[spec.value].tile;
     return other.layout.withoutAxes(without(other.axes, tileAxes));
   }
+  if (spec.family == LayoutFamily::Digits)
+    return resolvedDigits(*this, spec.digits).withoutAxes(axesBeside(spec.digits, tileAxes));
   LayoutSpec numbers = spec;
   for (Expr &argument : numbers.arguments)
     argument = resolved(argument);

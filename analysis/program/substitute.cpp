@@ -20,9 +20,18 @@ public:
     for (Expr &e : list)
       one(e);
   }
-  void layout(std::optional<LayoutSpec> &spec) {
-    if (spec)
-      all(spec->arguments);
+  void spec(LayoutSpec &layout) {
+    all(layout.arguments);
+    for (std::vector<Digit> *digits :
+         {&layout.digits.registers, &layout.digits.lanes, &layout.digits.warps})
+      for (Digit &digit : *digits) {
+        one(digit.extent);
+        one(digit.stride);
+      }
+  }
+  void layout(std::optional<LayoutSpec> &layout) {
+    if (layout)
+      spec(*layout);
   }
   void scalar(ScalarExpr &s) {
     for (ScalarNode &node : s.nodes)
@@ -78,7 +87,7 @@ private:
     layout(o.layout);
   }
   void kind(FullOp &o) { layout(o.layout); }
-  void kind(RelayoutOp &o) { all(o.layout.arguments); }
+  void kind(RelayoutOp &o) { spec(o.layout); }
   void kind(SelectAxisOp &o) { one(o.at); }
   void kind(JoinOp &) {}
   void kind(ForOp &o) {

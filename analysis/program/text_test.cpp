@@ -210,3 +210,28 @@ store z[i] = d
   EXPECT_EQ(program.values[2].tile.type, DType::S32);
   EXPECT_EQ(program.values[3].tile.type, DType::U32);
 }
+
+TEST(ProgramText, DigitsComeBack) {
+  const std::string text = R"(kernel f(x: f32[8, 64]) -> y: f32[8, 64]
+warps 2
+axis i < 8, j < 64
+a = load x[i, j] @ digits(4:1@j, 16:4@j 2:1@i, 2:2@i)
+m = reduce max a over j
+b = relayout a @ digits(4:1@i 2:32@j, 32:1@j, 2:4@i)
+n = relayout m @ digits(8:1@i, 32:0, 2:0)
+store y[i, j] = b @ digits(4:1@i 2:32@j, 32:1@j, 2:4@i)
+)";
+  EXPECT_EQ(printProgram(parsed(text)), text);
+  for (const auto &[bad, message] :
+       std::vector<std::pair<std::string, std::string>>{{"digits(4:1@q, 32:0, 2:0)", "q"},
+                                                        {"digits(4:1, 32:0, 2:0)", "expected '@'"},
+                                                        {"digits(4@j, 32:0, 2:0)", "expected ':'"},
+                                                        {"digits(4:1@j, 32:0)", "expected ','"}}) {
+    std::string broken = text;
+    broken.replace(broken.find("digits("), broken.find(")\nm =") + 1 - broken.find("digits("), bad);
+    auto program = parseProgram(broken);
+    ASSERT_FALSE(bool(program)) << broken;
+    const std::string said = takeDiag(program.takeError()).message;
+    EXPECT_NE(said.find(message), std::string::npos) << said;
+  }
+}

@@ -3,6 +3,7 @@
 //   verify.cpp         driver, deciding formulas, V1–V4
 //   verify_memory.cpp  rings, aliases, copies, swizzles: V5, V6, V10, V11
 //   verify_layout.cpp  layouts and instructions: V8, V9, V12
+//   verify_digits.cpp  layouts that the text gives digit by digit: V8
 //   verify_flow.cpp    barriers, splits, atomics, indices, limits: V13–V18
 //   pads.cpp           V7
 #pragma once
@@ -52,6 +53,7 @@ private:
   void checkSwizzles();
   void checkMap(const Op &op, const Place &place);
   void checkHolders(const Op &op, const Place &place);
+  void checkDigits(const Op &op, const Place &place);
   void checkDot(const Op &op, const DotOp &dot);
   void requirePanels(const Op &op, const DotOp &dot, Expr warpgroups);
   void checkFmaOperands(const Op &op, const DotOp &dot);

@@ -188,6 +188,7 @@ void Verifier::visit(const Region &region, const Place &place) {
     checkShape(op);
     checkMap(op, place);
     checkHolders(op, place);
+    checkDigits(op, place);
     checkIndices(op);
     checkBarrier(op, place);
     if (op.as<StoreOp>())

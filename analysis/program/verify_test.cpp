@@ -265,3 +265,27 @@ TEST(Verifier, PaddingIsAlsoCheckedAsValuesGoBy) {
       << diag.str();
   EXPECT_GT(diag.line, 0u);
 }
+
+TEST(Verifier, DigitsAreLayouts) {
+  for (const auto &[digits, message] : std::vector<std::pair<std::string, std::string>>{
+           {"4:1@j 4:16@j, 4:4@j 8:1@i, 2:0", ""},
+           {"2:1@j 2:2@j 4:16@j, 4:4@j 8:1@i, 2:0", ""},
+           {"4:1@j 4:16@j, 4:4@j 4:1@i, 2:0", "V8: digits of 16 lanes, a warp has 32"},
+           {"4:1@j 4:16@j, 4:4@j 8:1@i, 4:0", "V8: digits of 4 warps, there are 2"},
+           {"4:1@j 4:32@j, 4:4@j 8:1@i, 2:0",
+            "V8: digits along j leave elements without a holder, or hold them twice"},
+           {"4:1@j 4:8@j, 4:4@j 8:1@i, 2:0",
+            "V8: digits along j leave elements without a holder, or hold them twice"},
+           {"4:1@j 2:16@j, 4:4@j 8:1@i, 2:0", "V8: digits reach 32 elements along j, which has 64"},
+           {"0:1@j, 4:4@j 8:1@i, 2:0",
+            "V8: digits are numbers: extents from 1 on, strides from 0 on"},
+           {"4:(0-1)@j, 4:4@j 8:1@i, 2:0",
+            "V8: digits are numbers: extents from 1 on, strides from 0 on"}}) {
+    Program program =
+        parsed("kernel f(x: f32[8, 64]) -> y: f32[8, 64]\nwarps 2\naxis i < 8, j < 64\n"
+               "a = load x[i, j] @ digits(" +
+               digits + ")\nstore y[i, j] = a\n");
+    llvm::Error error = verify(program).error(program);
+    EXPECT_EQ(error ? takeDiag(std::move(error)).message : "", message) << digits;
+  }
+}

@@ -5,26 +5,6 @@
 
 namespace tilewright::emit {
 
-bool readsValue(const Op &op, ValueId value) {
-  bool isRead = false;
-  forEachOpOf(op, [&](const Op &one) {
-    for (const ScalarExpr *scalar : scalarsOf(one))
-      for (const ScalarNode &node : scalar->nodes)
-        isRead = isRead || (node.kind == ScalarNode::Kind::Value && node.value == value);
-    isRead = isRead || one.as<RelayoutOp>() || one.as<SelectAxisOp>() || one.as<JoinOp>();
-  });
-  return isRead;
-}
-
-bool assignsValue(const Op &op, ValueId value) {
-  bool isAssigned = false;
-  forEachOpOf(op, [&](const Op &one) {
-    isAssigned =
-        isAssigned || std::find(one.results.begin(), one.results.end(), value) != one.results.end();
-  });
-  return isAssigned;
-}
-
 namespace {
 
 /// Reads of later steps need the phases of later stages.
@@ -39,35 +19,12 @@ llvm::Error checkSteps(const Emission &e, const ForOp &loop) {
   return error;
 }
 
-/// The one dot of a loop's body of whose products a group may stay in flight: its sums go into the
-/// next step's products alone, and rings have a slot to spare. The place of its op; none otherwise.
-std::optional<size_t> flyingDot(const Emission &e, const ForOp &loop) {
-  std::optional<size_t> found;
-  for (size_t i = 0; i < loop.body.size(); ++i)
-    if (const auto *dot = loop.body[i].as<DotOp>(); dot && dot->way == DotWay::Wgmma) {
-      if (found || dot->wait == 0 || !dot->isAdded ||
-          dot->left.root().kind != ScalarNode::Kind::Slot)
-        return std::nullopt;
-      found = i;
-    }
-  if (!found || (e.isInTurns && loop.splitVar))
-    return std::nullopt;
-  for (BufferId ring : ringsOf(loop))
-    if (e.shared.buffers[ring.index].stages < 2 || usesOf(loop.body, ring).last > *found)
-      return std::nullopt;
-  ValueId sums = loop.body[*found].results[0];
-  for (size_t i = 0; i < loop.body.size(); ++i)
-    if (readsValue(loop.body[i], sums) || (i != *found && assignsValue(loop.body[i], sums)))
-      return std::nullopt;
-  return found;
-}
-
 /// The consumers' part of a loop.
 class ProducedLoop {
 public:
   ProducedLoop(Emission &e, const ForOp &loop)
       : e(e), loop(loop), range(rangeOf(e, loop)), rings(ringsOf(loop)),
-        flying(flyingDot(e, loop)) {
+        flying(e.isInTurns && loop.splitVar ? std::nullopt : program::flyingDotOf(e.p, loop)) {
     for (BufferId ring : rings)
       if (leaderOf(e.p, ring) == ring) {
         leaders.push_back(ring);

@@ -15,94 +15,15 @@
 
 namespace tilewright::emit {
 
-namespace {
-
-const DotOp *warpgroupDot(const Op &op) {
-  const auto *dot = op.as<DotOp>();
-  return dot && dot->way == DotWay::Wgmma ? dot : nullptr;
-}
-
-bool isSlot(const ScalarExpr &scalar) { return scalar.root().kind == ScalarNode::Kind::Slot; }
-
-/// The values that an op reads.
-std::vector<ValueId> valuesOf(const Op &op) {
-  std::vector<ValueId> result;
-  for (const ScalarExpr *scalar : scalarsOf(op))
-    for (const ScalarNode &node : scalar->nodes)
-      if (node.kind == ScalarNode::Kind::Value)
-        result.push_back(node.value);
-  return result;
-}
-
-/// The two products of a body, if there are no others.
-std::optional<Rotation> twoProducts(const ForOp &loop) {
-  std::vector<size_t> dots;
-  for (size_t i = 0; i < loop.body.size(); ++i) {
-    bool hasDot = false;
-    forEachOpOf(loop.body[i], [&](const Op &op) { hasDot = hasDot || op.as<DotOp>(); });
-    if (hasDot)
-      dots.push_back(i);
-  }
-  if (dots.size() != 2)
-    return std::nullopt;
-  const DotOp *first = warpgroupDot(loop.body[dots[0]]), *second = warpgroupDot(loop.body[dots[1]]);
-  if (!first || !second || first->isAdded || !second->isAdded || second->wait == 0 ||
-      !isSlot(first->left) || isSlot(second->left))
-    return std::nullopt;
-  return Rotation{dots[0], dots[1], {}};
-}
-
-/// Whether what an op at `from` reads is the same at the end of the step, late ops aside.
-bool isSameLater(const ForOp &loop, const Rotation &rotation, size_t from) {
-  for (ValueId value : valuesOf(loop.body[from]))
-    for (size_t i = from + 1; i < loop.body.size(); ++i) {
-      bool isLate = i == rotation.outputs ||
-                    std::find(rotation.late.begin(), rotation.late.end(), i) != rotation.late.end();
-      if (!isLate && assignsValue(loop.body[i], value))
-        return false;
-    }
-  return true;
-}
-
-} // namespace
-
 std::optional<Rotation> rotationOf(const Emission &e, const ForOp &loop) {
-  std::optional<Rotation> found = twoProducts(loop);
-  if (!found || e.isInTurns || loop.splitVar || loop.unroll || !producedIn(e.p, loop.body).empty())
+  if (e.isInTurns || !producedIn(e.p, loop.body).empty())
     return std::nullopt;
-  const Op &scores = loop.body[found->scores], &outputs = loop.body[found->outputs];
-  for (size_t i = 0; i < loop.body.size(); ++i) {
-    const Op &op = loop.body[i];
-    if (i == found->scores || i == found->outputs)
-      continue;
-    if (assignsValue(op, scores.results[0]))
-      return std::nullopt;
-    if (!readsValue(op, outputs.results[0]) && !assignsValue(op, outputs.results[0]))
-      continue;
-    if (!op.as<MapOp>() || op.results != outputs.results || i > found->outputs)
-      return std::nullopt;
-    found->late.push_back(i);
-  }
-  for (size_t late : found->late)
-    if (!isSameLater(loop, *found, late))
-      return std::nullopt;
-  if (!isSameLater(loop, *found, found->outputs))
-    return std::nullopt;
-  for (ValueId value : valuesOf(outputs)) // which are held back in registers of 32 bits
-    if (bitWidth(e.p[value].tile.type) != 32)
-      return std::nullopt;
-  // All rings go round together, and are read by the products alone.
+  std::optional<Rotation> found = program::rotationOf(e.p, loop);
   std::vector<BufferId> rings = ringsOf(loop);
-  for (BufferId ring : rings) {
+  for (BufferId ring : rings) { // all go round together
     const RingStep &at = e.rings[ring.index], &other = e.rings[rings[0].index];
-    const int64_t stages = e.shared.buffers[ring.index].stages;
     if (at.stage != other.stage || at.parity != other.parity ||
-        stages != e.shared.buffers[rings[0].index].stages)
-      return std::nullopt;
-    for (size_t i = 0; i < loop.body.size(); ++i)
-      if (i != found->scores && i != found->outputs && readsBuffer(loop.body[i], ring))
-        return std::nullopt;
-    if (stages < 2 && readsBuffer(scores, ring) && readsBuffer(outputs, ring))
+        e.shared.buffers[ring.index].stages != e.shared.buffers[rings[0].index].stages)
       return std::nullopt;
   }
   return found;
@@ -198,11 +119,8 @@ private:
   /// What stands between the products and behind them, but for what the outputs take part in.
   void emitRest() {
     for (size_t i = 0; i < loop.body.size(); ++i)
-      if (i != rotation.scores && i != rotation.outputs && !isLate(i))
+      if (i != rotation.scores && i != rotation.outputs && !rotation.isLate(i))
         check(emitOps(e, loop.body, i, i + 1));
-  }
-  bool isLate(size_t i) const {
-    return std::find(rotation.late.begin(), rotation.late.end(), i) != rotation.late.end();
   }
   /// The outputs as the next product adds to them, and its left operand.
   Values finishStep() {
@@ -217,7 +135,7 @@ private:
 
   /// Values that the second product's left operand is made of keep their place in the code.
   void pinOperand() {
-    for (ValueId value : valuesOf(outputs()))
+    for (ValueId value : valuesReadBy(outputs()))
       if (tileOf(value).axes.size() > 1)
         e.values[value.index] = k.pinned(e.values[value.index]);
   }

@@ -109,28 +109,6 @@ void emitTensorCopy(Emission &e, const Op &op, const CopyOp &o, llvm::Value *slo
     }
 }
 
-UseRange usesOf(const Region &body, BufferId ring) {
-  UseRange result;
-  for (size_t i = 0; i < body.size(); ++i) {
-    if (!readsBuffer(body[i], ring))
-      continue;
-    result.first = std::min(result.first, i);
-    result.last = i;
-  }
-  if (result.first == SIZE_MAX) // nothing reads it: given back at once
-    result = {body.size(), body.size()};
-  return result;
-}
-
-std::vector<BufferId> ringsOf(const ForOp &loop) {
-  std::vector<BufferId> result;
-  for (const Op &copy : loop.issue)
-    if (BufferId id = copy.as<CopyOp>()->buffer;
-        std::find(result.begin(), result.end(), id) == result.end())
-      result.push_back(id);
-  return result;
-}
-
 std::vector<BufferId> ringsWithin(const Program &p, const ForOp &loop) {
   std::vector<BufferId> result = producedIn(p, loop.body);
   if (isProduced(p, loop))

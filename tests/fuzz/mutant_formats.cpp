@@ -8,6 +8,7 @@ std::vector<MutantFormat> mutantFormats() {
       onnxFormat(),        onnxTextFormat(),  deviceFormat(),
       calibrationFormat(), tableFormat(),     instructionTableFormat(),
       programFormat(),     npyFormat(),       npzFormat(),
+      layoutFormat(),      castFormat(),      pipelineFormat(),
 #ifdef TILEWRIGHT_HAS_CODEGEN
       planFormat(),        packFormat(),
 #endif

@@ -19,7 +19,10 @@ MutantFormat calibrationFormat();
 MutantFormat tableFormat();            ///< measurements, as CSV
 MutantFormat instructionTableFormat(); ///< and every rule on the names in it
 MutantFormat planFormat();
-MutantFormat programFormat(); ///< tile programs
-MutantFormat packFormat();    ///< the manifest, as check and as tilewright-profile read it
+MutantFormat programFormat();  ///< tile programs
+MutantFormat layoutFormat();   ///< layouts by themselves
+MutantFormat castFormat();     ///< layouts that values are to have
+MutantFormat pipelineFormat(); ///< tile programs whose loops are scheduled
+MutantFormat packFormat();     ///< the manifest, as check and as tilewright-profile read it
 
 } // namespace tilewright::test

@@ -6,6 +6,7 @@
 #include "tools/tilewright/layout_inference.h"
 #include "tools/tilewright/layout_model.h"
 #include "tools/tilewright/layout_output.h"
+#include "tools/tilewright/layout_plans.h"
 #include "tools/tilewright/program_input.h"
 
 #include <charconv>
@@ -23,6 +24,7 @@ struct LayoutArguments {
   bool json = false, svg = false, rows = false, tiles = false, transposed = false;
   bool noPicture = false, parts = false;
   InferenceArguments inference;
+  LayoutPlansArguments plans;
 
   LayoutView view() const { return {!noPicture, json, svg}; }
   bool asksForShared() const { return rows || tiles || swizzle != 0 || pad != 0; }
@@ -197,8 +199,21 @@ int runOfProgram(LayoutArguments &options) {
   return Fine;
 }
 
+int runOfPlans(const LayoutArguments &options, bool isByItself) {
+  llvm::Expected<std::string> text =
+      isByItself || isFolder(options.what) ? "" : readFile(options.what);
+  if (!text)
+    return failInput(text.takeError());
+  if (isByItself || isTileProgram(*text))
+    return failInput(makeError(DiagClass::BadInput,
+                               "--plans: {} is no model, whose plans there are", options.what));
+  return runLayoutPlans(options.what, options.model, options.plans, options.json);
+}
+
 int runLayout(LayoutArguments &options) {
   const bool isByItself = options.what.front() == '@' || layout::findInCatalogue(options.what);
+  if (options.plans.plans > 0)
+    return runOfPlans(options, isByItself);
   if (!isByItself)
     return runOfProgram(options);
   if (options.inference.isAsked())
@@ -261,6 +276,7 @@ void addLayout(CLI::App &app, Selection &selection) {
       "Of a model: the program as it runs, in loops over parts of the tile, in place of all "
       "values at once");
   addInferenceOptions(*command, options->inference);
+  addLayoutPlans(*command, options->plans);
   command->add_flag("--no-picture", options->noPicture, "Leave out the picture");
   auto *json = command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--svg", options->svg, "Print the picture as SVG")->excludes(json);

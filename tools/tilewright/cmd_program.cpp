@@ -5,6 +5,7 @@
 #include "tools/tilewright/command.h"
 #include "tools/tilewright/command_line.h"
 #include "tools/tilewright/program_input.h"
+#include "tools/tilewright/program_pipeline.h"
 
 namespace tilewright::cli {
 
@@ -14,6 +15,7 @@ struct ProgramArguments {
   std::string file;
   std::vector<std::string> lets;
   bool json = false, text = false, passes = false;
+  PipelineArguments pipeline;
 };
 
 Json toJson(const program::ReportedAmount &amount) {
@@ -62,6 +64,20 @@ llvm::Error sayPasses(const program::PlanProgram &made) {
   return llvm::Error::success();
 }
 
+/// The program as it runs. BadInput: a size without a number, a program that breaks a rule.
+llvm::Expected<program::Program> numbersIn(const program::PlanProgram &made) {
+  if (std::vector<std::string> open = program::freeSizes(made.last()); !open.empty())
+    for (const std::string &size : open)
+      if (made.sizes.find(size) == made.sizes.end())
+        return makeError(DiagClass::BadInput, "size {} has no number: --let {}=NUMBER", size, size);
+  llvm::Expected<program::Program> concrete = program::concreteProgram(made);
+  if (!concrete)
+    return concrete.takeError();
+  if (llvm::Error error = program::verify(*concrete).error(*concrete))
+    return error;
+  return concrete;
+}
+
 int runProgram(const ProgramArguments &options) {
   llvm::Expected<std::string> text = readFile(options.file);
   if (!text)
@@ -75,6 +91,12 @@ int runProgram(const ProgramArguments &options) {
       programOfText(options.file, std::move(*text), options.lets);
   if (!made)
     return failInput(made.takeError());
+  if (options.pipeline.isAsked) {
+    llvm::Expected<program::Program> concrete = numbersIn(*made);
+    if (!concrete)
+      return failInput(concrete.takeError());
+    return runPipelines(*concrete, options.pipeline, options.json, options.text);
+  }
   const program::Program &last = made->last();
   DeviceLimits limits;
   llvm::Expected<program::ProgramReport> report = program::reportOf(last, made->sizes, &limits);
@@ -116,11 +138,13 @@ void addProgram(CLI::App &app, Selection &selection) {
   auto *json = command->add_flag("--json", options->json, "Print JSON");
   auto *text = command->add_flag("--text", options->text, "Print the program alone, numbers put in")
                    ->excludes(json);
-  command
-      ->add_flag("--passes", options->passes,
-                 "Of a plan: print the program after each pass, and what the pass left and why")
-      ->excludes(json)
-      ->excludes(text);
+  auto *passes =
+      command
+          ->add_flag("--passes", options->passes,
+                     "Of a plan: print the program after each pass, and what the pass left and why")
+          ->excludes(json)
+          ->excludes(text);
+  addPipelineOptions(*command, options->pipeline, *passes);
   command->callback(
       [options, &selection] { selection.run = [options] { return runProgram(*options); }; });
 }

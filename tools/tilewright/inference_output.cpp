@@ -12,13 +12,12 @@ using inference::InferredMove;
 using inference::InferredNode;
 using inference::LayoutProblem;
 using inference::Move;
+using inference::unitsOfClock;
 using Outcome = inference::InferenceAnswer::Outcome;
 
-namespace {
-
-constexpr Cost unitsOfClock = 4;
-
 double clocksOf(Cost cost) { return static_cast<double>(cost) / static_cast<double>(unitsOfClock); }
+
+namespace {
 
 std::string clocksText(Cost cost) {
   return cost % unitsOfClock == 0 ? fmt::format("{}", cost / unitsOfClock)

@@ -6,6 +6,9 @@
 
 namespace tilewright::cli {
 
+/// Of an SM.
+double clocksOf(inference::Cost cost);
+
 void printInference(const std::string &program, const inference::LayoutProblem &problem,
                     const inference::InferenceAnswer &answer);
 Json inferenceJson(const std::string &program, const inference::LayoutProblem &problem,

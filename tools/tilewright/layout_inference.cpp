@@ -1,5 +1,7 @@
 #include "tools/tilewright/layout_inference.h"
 
+#include "analysis/program/inference/write_back.h"
+#include "analysis/program/text.h"
 #include "tools/tilewright/command_line.h"
 #include "tools/tilewright/inference_output.h"
 
@@ -78,6 +80,8 @@ void addInferenceOptions(CLI::App &command, InferenceArguments &options) {
   command.add_option("--rank", options.ranked,
                      "OP: infer and list the layouts of this value or op by what all costs then, "
                      "up to 16");
+  command.add_flag("--text", options.text,
+                   "Infer and print the program with these layouts, as it can be emitted");
   command.add_flag("--all", options.all, "Infer and list the choices that cost the same, up to 16");
 }
 
@@ -107,6 +111,14 @@ int runInference(const program::Program &program, const InferenceArguments &opti
   if (view.isSvg)
     return failInput(
         makeError(DiagClass::BadInput, "--svg: which value's picture? name it with --value"));
+  if (options.text && answer.outcome == Outcome::Found) {
+    llvm::Expected<program::Program> made =
+        inference::withLayouts(program, **problem, answer.layouts);
+    if (!made)
+      return fail(made.takeError());
+    say("{}", program::printProgram(*made));
+    return Fine;
+  }
   if (view.isJson)
     print(inferenceJson(program.name, **problem, answer));
   else

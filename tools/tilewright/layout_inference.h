@@ -7,13 +7,13 @@
 namespace tilewright::cli {
 
 struct InferenceArguments {
-  bool infer = false, check = false, noConversions = false, all = false;
+  bool infer = false, check = false, noConversions = false, all = false, text = false;
   std::optional<int64_t> registers;
   std::vector<std::string> casts, preferences; ///< VALUE=LAYOUT
   std::string ranked;                          ///< an op whose layouts are ranked
 
   bool isAsked() const {
-    return infer || check || noConversions || all || registers || !ranked.empty() ||
+    return infer || check || noConversions || all || text || registers || !ranked.empty() ||
            !casts.empty() || !preferences.empty();
   }
 };

@@ -79,7 +79,7 @@ namespace {
 /// those of the others are their sums.
 SharedForm formOf(const TileDims &dims, std::vector<size_t> order, SharedLayout shared,
                   std::string text, int64_t swizzle) {
-  SharedForm form{std::move(order), std::move(shared), std::move(text), swizzle, true, {}};
+  SharedForm form{std::move(order), std::move(shared), std::move(text), swizzle, 0, 0, true, {}};
   int64_t elements = 1;
   for (const layout::TileDim &dim : dims) {
     form.isLinear = form.isLinear && std::has_single_bit(static_cast<uint64_t>(dim.extent));
@@ -137,23 +137,28 @@ private:
         std::has_single_bit(static_cast<uint64_t>(ordered[order.size() - 2].extent));
     for (int64_t step : {1, 2, 4, 8})
       if (isPowers && bits >= 8)
-        add(order, fmt::format("{}, permuted by {}", name, step), 0,
-            SharedLayout::permuted(
-                ordered, bits, 0,
-                layout::permutationOf(ordered[order.size() - 2].extent, row / 8, step)));
+        if (SharedForm *form =
+                add(order, fmt::format("{}, permuted by {}", name, step), 0,
+                    SharedLayout::permuted(
+                        ordered, bits, 0,
+                        layout::permutationOf(ordered[order.size() - 2].extent, row / 8, step))))
+          form->permute = step;
     constexpr int64_t padBits = 128;
     if (padBits % bits == 0)
-      add(order, fmt::format("{}, padded by 16 bytes", name), 0,
-          SharedLayout::rows(ordered, bits, padBits / bits));
+      if (SharedForm *form = add(order, fmt::format("{}, padded by 16 bytes", name), 0,
+                                 SharedLayout::rows(ordered, bits, padBits / bits)))
+        form->padElements = padBits / bits;
   }
 
-  void add(const std::vector<size_t> &order, std::string name, int64_t swizzle,
-           llvm::Expected<SharedLayout> shared) {
+  /// Null where there is no such form.
+  SharedForm *add(const std::vector<size_t> &order, std::string name, int64_t swizzle,
+                  llvm::Expected<SharedLayout> shared) {
     if (!shared) {
       llvm::consumeError(shared.takeError());
-      return;
+      return nullptr;
     }
     forms.push_back(formOf(dims, order, std::move(*shared), std::move(name), swizzle));
+    return &forms.back();
   }
 
   const TileDims &dims;

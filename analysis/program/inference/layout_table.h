@@ -44,7 +44,7 @@ struct SharedForm {
   std::vector<size_t> order; ///< of the tile's dims, slowest first
   layout::SharedLayout shared;
   std::string text;
-  int64_t swizzle = 0;
+  int64_t swizzle = 0, padElements = 0, permute = 0; ///< as of a program's buffer
   bool isLinear = false;
   /// Bit addresses of the elements whose row-major number is a power of two; where isLinear.
   std::vector<uint64_t> addressOfBit;

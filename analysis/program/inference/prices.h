@@ -11,6 +11,9 @@
 
 namespace tilewright::inference {
 
+/// In which costs are counted.
+constexpr int64_t unitsOfClock = 4;
+
 struct LayoutPrices {
   int64_t alu = 1;
   int64_t shuffle = 4;

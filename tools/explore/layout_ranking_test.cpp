@@ -1,0 +1,89 @@
+// Ranking by layouts: what the best few plans lose against all plans.
+#include "analysis/solve/compiled.h"
+#include "analysis/tiling/plan_text.h"
+#include "tools/explore/layout_ranking.h"
+#include "tools/explore/testing/explore.h"
+
+namespace tilewright {
+namespace {
+
+/// Small spaces: a transpose, whose layouts matter, and a softmax.
+const char *const transposed = R"(HloModule m
+ENTRY e {
+  x = f32[16,32]{1,0} parameter(0)
+  y = f32[32,16]{1,0} parameter(1)
+  t = f32[32,16]{1,0} transpose(x), dimensions={1,0}
+  ROOT out = f32[32,16]{1,0} add(t, y)
+})";
+const char *const rowSums = R"(HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}
+ENTRY e {
+  x = f32[4,8]{1,0} parameter(0)
+  zero = f32[] constant(0)
+  s = f32[4]{0} reduce(x, zero), dimensions={1}, to_apply=add
+  w = f32[4,8]{1,0} broadcast(s), dimensions={0}
+  ROOT out = f32[4,8]{1,0} subtract(x, w)
+})";
+
+std::vector<RankedPlan> allPlans(const char *text, const Device &device,
+                                 const Calibration &calibration) {
+  auto module = std::make_shared<const Module>(parseVerified(text));
+  KernelPlans plans = llvm::cantFail(
+      kernelPlans(module, llvm::cantFail(findKernel(*module, "")), device, calibration));
+  std::vector<RankedPlan> all;
+  constexpr size_t most = 3000; // spaces are smaller
+  for (const KernelPlan &space : plans.spaces()) {
+    CompiledSystem compiled =
+        llvm::cantFail(CompiledSystem::compile(llvm::cantFail(systemOf(space, {}))));
+    compiled.enumerate([&](std::span<const int64_t> values) {
+      KernelPlan plan = space;
+      plan.values.assign(values.begin(), values.end());
+      if (auto estimate = plans.price(plan))
+        all.push_back({std::move(plan), std::move(*estimate)});
+      else
+        llvm::consumeError(estimate.takeError());
+      return all.size() <= most;
+    });
+  }
+  EXPECT_LE(all.size(), most);
+  std::stable_sort(all.begin(), all.end(), [](const RankedPlan &a, const RankedPlan &b) {
+    return a.estimate.timeNs < b.estimate.timeNs;
+  });
+  return all;
+}
+
+TEST(LayoutRanking, FewPlansLoseLittleAgainstAll) {
+  const Device device = llvm::cantFail(loadDevice("h100-sxm"));
+  const Calibration calibration = llvm::cantFail(defaultCalibration(device));
+  for (const char *text : {transposed, rowSums}) {
+    const std::vector<RankedPlan> plans = allPlans(text, device, calibration);
+    ASSERT_GT(plans.size(), 50u);
+    const std::vector<LayoutRank> all = rankByLayouts(plans, device, {plans.size()});
+    const std::vector<LayoutRank> few = rankByLayouts(plans, device);
+    ASSERT_FALSE(few.empty());
+    EXPECT_LT(few.size(), all.size());
+    size_t compared = 0;
+    for (const LayoutRank &rank : all) {
+      compared += rank.refusal.empty();
+      if (!rank.refusal.empty())
+        continue;
+      EXPECT_LE(rank.inferred, rank.given) << planText(rank.plan.plan);
+      EXPECT_LE(rank.floor, rank.inferred) << planText(rank.plan.plan);
+      EXPECT_GE(rank.timeNs(), rank.plan.estimate.rooflineNs * (1 - 1e-9));
+    }
+    EXPECT_GT(compared, all.size() / 2);
+    const double loss = few.front().timeNs() / all.front().timeNs() - 1;
+    EXPECT_GE(loss, 0);
+    EXPECT_LE(loss, 0.05) << planText(few.front().plan.plan) << " against "
+                          << planText(all.front().plan.plan);
+    std::printf("%zu plans, %zu compared, %zu asked for: loss %.3f %%\n", all.size(), compared,
+                few.size(), 100 * loss);
+  }
+}
+
+} // namespace
+} // namespace tilewright

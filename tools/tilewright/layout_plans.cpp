@@ -1,0 +1,123 @@
+#include "tools/tilewright/layout_plans.h"
+
+#include "analysis/ir/inline.h"
+#include "analysis/tiling/plan_text.h"
+#include "tools/explore/layout_ranking.h"
+#include "tools/tilewright/evaluation_output.h"
+#include "tools/tilewright/inference_output.h"
+
+namespace tilewright::cli {
+
+namespace {
+
+constexpr size_t plansOfSearch = 64; ///< of all variants together
+
+void printRanks(const std::vector<LayoutRank> &ranks, const LayoutPlansArguments &options) {
+  say("the best {} plans of each variant, by what they would take with inferred layouts at most; "
+      "prices of layouts are assumed\n",
+      options.plans);
+  TextTable table;
+  table.head = {"place",    "time",  "with inferred", "clk a CTA",
+                "inferred", "floor", "variant",       "plan"};
+  for (const LayoutRank &rank : ranks) {
+    const bool isCompared = rank.refusal.empty();
+    auto clocks = [&](inference::Cost cost) {
+      return isCompared ? fmt::format("{:g}", clocksOf(cost)) : std::string("-");
+    };
+    table.rows.push_back({std::to_string(rank.place + 1), timeText(rank.plan.estimate.timeNs),
+                          isCompared ? timeText(rank.timeNs()) : "-", clocks(rank.given),
+                          clocks(rank.inferred), clocks(rank.floor),
+                          std::to_string(rank.variant + 1), planText(rank.plan.plan)});
+  }
+  say("{}", table.text());
+  for (const LayoutRank &rank : ranks) {
+    for (const std::string &conflict : rank.conflicts)
+      say("place {}: bank conflicts in the best layouts, too: {}\n", rank.place + 1, conflict);
+    if (!rank.refusal.empty())
+      say("place {}: not compared: {}\n", rank.place + 1, rank.refusal);
+  }
+}
+
+Json jsonOf(const std::vector<LayoutRank> &ranks) {
+  Json list = Json::array();
+  for (const LayoutRank &rank : ranks) {
+    Json one = {{"place", rank.place + 1},
+                {"variant", rank.variant + 1},
+                {"plan", planText(rank.plan.plan)},
+                {"time_ns", rank.plan.estimate.timeNs}};
+    if (rank.refusal.empty()) {
+      one["inferred_time_ns"] = rank.timeNs();
+      one["given_clocks"] = clocksOf(rank.given);
+      one["inferred_clocks"] = clocksOf(rank.inferred);
+      one["floor_clocks"] = clocksOf(rank.floor);
+    } else {
+      one["refusal"] = rank.refusal;
+    }
+    one["conflicts"] = rank.conflicts;
+    one["layouts"] = Json::array();
+    for (size_t at = 0; at < rank.layouts.size();) {
+      const size_t end = rank.layouts.find('\n', at);
+      one["layouts"].push_back(rank.layouts.substr(at, end - at));
+      at = end + 1;
+    }
+    list.push_back(std::move(one));
+  }
+  return list;
+}
+
+} // namespace
+
+void addLayoutPlans(CLI::App &command, LayoutPlansArguments &options) {
+  auto *plans = command
+                    .add_option("--plans", options.plans,
+                                "Of a model: the best N plans of each variant of the kernel, "
+                                "ranked again by what inferred layouts would save at most")
+                    ->check(CLI::Range(size_t(1), size_t(1000)));
+  command.add_option("--device", options.device, "Of --plans")->needs(plans)->capture_default_str();
+  command.add_option("--calibration", options.calibration, "Of --plans: NAME or FILE.json")
+      ->needs(plans);
+}
+
+int runLayoutPlans(const std::string &path, const ModelTile &model,
+                   const LayoutPlansArguments &options, bool json) {
+  llvm::Expected<Device> device = loadDevice(options.device);
+  if (!device)
+    return failInput(device.takeError());
+  llvm::Expected<Calibration> calibration =
+      calibrationFor(*device, options.calibration, dataFolder("calibrations"));
+  if (!calibration)
+    return failInput(calibration.takeError());
+  llvm::Expected<Module> read = readModel(path, model.choice);
+  if (!read)
+    return failInput(read.takeError());
+  llvm::Expected<Module> inlined = inlineCalls(*read);
+  if (!inlined)
+    return failInput(inlined.takeError());
+  auto module = std::make_shared<const Module>(std::move(*inlined));
+  llvm::Expected<KernelSource> source = findKernel(*module, model.root);
+  if (!source)
+    return failInput(source.takeError());
+  llvm::Expected<KernelPlans> plans = kernelPlans(module, *source, *device, *calibration);
+  if (!plans)
+    return fail(plans.takeError());
+  PlanSearchOptions search;
+  search.top = std::max(plansOfSearch, 4 * options.plans);
+  llvm::Expected<PlanRanking> ranking = plans->search(search);
+  if (!ranking)
+    return fail(ranking.takeError());
+  const std::vector<LayoutRank> ranks = rankByLayouts(ranking->best, *device, {options.plans});
+  if (json) {
+    Json document = newDocument("layout.plans");
+    document["device"] = device->name;
+    document["plans_of_variant"] = options.plans;
+    document["plans"] = jsonOf(ranks);
+    print(document);
+  } else if (ranks.empty()) {
+    say("no plan: {}\n", ranking->refusal.empty() ? "none has a program" : ranking->refusal);
+  } else {
+    printRanks(ranks, options);
+  }
+  return ranks.empty() ? AnswerIsNo : Fine;
+}
+
+} // namespace tilewright::cli
