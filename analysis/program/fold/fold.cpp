@@ -88,10 +88,20 @@ private:
 
   void region(const Region &ops, Surroundings &around) {
     for (const Op &op : ops) {
+      waitForCopies(op, around);
       std::visit([&](const auto &what) { kind(op, what, around); }, op.what);
       if (!isIssued && regionsOf(op).empty())
         pending.pass(op);
     }
+  }
+
+  /// The first op that reads what copies outside of issue blocks bring waits with all warps: each
+  /// has copied a part. Copies by TMA have an mbarrier instead.
+  void waitForCopies(const Op &op, const Surroundings &around) {
+    if (!std::erase_if(open, [&](BufferId buffer) { return readsBuffer(op, buffer); }))
+      return;
+    add(op, Count::Barriers, executions.times(around));
+    pending.barrier();
   }
 
   /// A turn of a persistent grid ends with what another begins with.
@@ -306,8 +316,11 @@ private:
     add(op, Count::Atomics, executions.elements(around, boxOf(op, o.to), isExact));
   }
   void kind(const Op &op, const CopyOp &o, Surroundings &around) {
-    if (!isIssued)
+    if (!isIssued) {
       beforeWrite(op, shared.of(o.buffer), around);
+      if (o.way != CopyWay::Tma)
+        open.push_back(o.buffer);
+    }
     add(op, Count::CopiedBytes, bytesOf(op, o.from, around));
     folds.requestsAreExact &= staysInside(o.from);
     addSectors(op, Count::ReadSectors, o.from, around);
@@ -465,7 +478,8 @@ private:
   Folds folds;
   Executions executions;
   const SharedRegions shared;
-  PendingReads pending; ///< at the op at hand
+  PendingReads pending;       ///< at the op at hand
+  std::vector<BufferId> open; ///< of copies outside of issue blocks that nothing has waited for
   const Bounds lanes;
   bool isIssued = false; ///< the copies at hand are a loop's, filled a step or more ahead
   RoleId role;           ///< of the region at hand
