@@ -55,11 +55,27 @@ for t < T
   s = map b + a
 store y[i,j] = exp(s) @ flat(1)
 )";
-  const SizeValues sizes{{"M", 8}, {"T", 3}, {"W", 2}};
-  EXPECT_EQ(timesOf(text, Opcode::Compare, sizes), 64 * 3);
-  EXPECT_EQ(timesOf(text, Opcode::Multiply, sizes), 64 * 3);
-  EXPECT_EQ(timesOf(text, Opcode::Add, sizes), 64 * 3);
-  EXPECT_EQ(timesOf(text, Opcode::Exp, sizes), 64);
+  for (int64_t warps : {1, 2}) { // the second one has nothing to store
+    const SizeValues sizes{{"M", 8}, {"T", 3}, {"W", warps}};
+    EXPECT_EQ(timesOf(text, Opcode::Compare, sizes), 32 * 3);
+    EXPECT_EQ(timesOf(text, Opcode::Multiply, sizes), 32 * 3);
+    EXPECT_EQ(timesOf(text, Opcode::Add, sizes), 32 * 3);
+    EXPECT_EQ(timesOf(text, Opcode::Exp, sizes), 32);
+  }
+}
+
+/// Where threads wait for others all go on.
+TEST(Evaluations, OfThreadsThatOthersNeed) {
+  const std::string text = R"(
+kernel sum(x: f32[M,32]) -> y: f32[M]
+warps 4
+grid p < M
+axis i < 1 at p of M, j < 32
+a = load x[i,j] @ flat(1)
+s = reduce add exp(a) over j
+store y[i] = s
+)";
+  EXPECT_EQ(timesOf(text, Opcode::Exp, {{"M", 2}}), 128);
 }
 
 TEST(Evaluations, QuotientsByNumbersAreTold) {

@@ -1,6 +1,7 @@
 #include "analysis/program/evaluations.h"
 
 #include "analysis/program/pending_reads.h"
+#include "analysis/program/threads_at_work.h"
 
 #include <algorithm>
 #include <set>
@@ -22,7 +23,8 @@ struct Dependence {
 
 class Counter {
 public:
-  explicit Counter(const Program &program) : p(program), values(program.values.size()) {}
+  explicit Counter(const Program &program)
+      : p(program), threads(ThreadsAtWork(program).count()), values(program.values.size()) {}
 
   std::vector<Evaluations> run() {
     region(p.body);
@@ -172,7 +174,7 @@ private:
   }
 
   void add(Evaluations what, const Dependence &on, const Layout &held) {
-    Expr times = p.resolved(p.warps) * 32 * stepsOf(on);
+    Expr times = threads * stepsOf(on);
     for (const Digit &digit : held.registers)
       if (digit.axis.isValid() && contains(on.axes, digit.axis) && !digit.isCopy())
         times = times * digit.extent;
@@ -201,7 +203,8 @@ private:
   }
 
   const Program &p;
-  LoopNest loops; ///< around the op at hand
+  const Expr threads; ///< of a CTA, that evaluate
+  LoopNest loops;     ///< around the op at hand
   std::vector<std::optional<Dependence>> values;
   std::vector<Evaluations> found;
 };

@@ -5,6 +5,7 @@
 #include "analysis/program/grid.h"
 #include "analysis/program/infer.h"
 #include "analysis/program/pending_reads.h"
+#include "analysis/program/threads_at_work.h"
 #include "analysis/program/verifier.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ class Folder {
 public:
   explicit Folder(const Program &program)
       : p(program), executions(program, folds), shared(sharedRegionsOf(program)),
-        pending(program, shared), lanes(laneBounds()) {}
+        pending(program, shared), atWork(program), lanes(laneBounds()) {}
 
   Folds run() {
     for (size_t i = 0; i < countKinds; ++i)
@@ -283,20 +284,10 @@ private:
     return bounds;
   }
 
-  /// Threads that hold an element, each of which loads it for itself.
-  Expr copiesIn(const Layout &layout) const {
-    Expr copies = p.number(1);
-    for (const std::vector<Digit> *digits : {&layout.lanes, &layout.warps})
-      for (const Digit &digit : *digits)
-        if (digit.isCopy())
-          copies = copies * digit.extent;
-    return copies;
-  }
-
   void kind(const Op &op, const LoadOp &o, Surroundings &around) {
     Expr bytes = bytesOf(op, o.from, around);
     add(op, Count::ReadBytes, bytes);
-    add(op, Count::RequestedBytes, bytes * copiesIn(p[op.results[0]].tile.layout));
+    add(op, Count::RequestedBytes, bytes * atWork.copiesIn(p[op.results[0]].tile.layout));
     folds.requestsAreExact &= o.conditions.empty() && staysInside(o.from) && isEvenlyHeld(op);
     addSectors(op, Count::ReadSectors, o.from, around);
     add(op, Count::Loads,
@@ -479,6 +470,7 @@ private:
   Executions executions;
   const SharedRegions shared;
   PendingReads pending;       ///< at the op at hand
+  const ThreadsAtWork atWork; ///< others load each for itself what they hold
   std::vector<BufferId> open; ///< of copies outside of issue blocks that nothing has waited for
   const Bounds lanes;
   bool isIssued = false; ///< the copies at hand are a loop's, filled a step or more ahead
