@@ -119,9 +119,9 @@ void setConvolution(PlanDot<Q> &dot, const InstanceViewOf<Q> &v, const InstanceV
 } // namespace
 
 CodeChoice codeOf(const KernelPlan &plan, Instruction instruction) {
-  if (plan.compiler == Compiler::Own)
-    return codeOf(plan.ops(), *plan.tiled, instruction);
-  return {CodeKind::Dot, instruction};
+  if (plan.style.tileProducts == TileProducts::All)
+    return {CodeKind::Dot, instruction};
+  return codeOf(plan.ops(), *plan.tiled, instruction);
 }
 
 bool isProductOfTiles(const Op &op, const CodeChoice &code) {
@@ -141,8 +141,7 @@ static void setArithmetic(DotShape<Q> &shape, const KernelPlan &plan, const Op &
   auto algorithm = dotAlgorithm(graph, op);
   if (!algorithm)
     return;
-  if (plan.compiler == Compiler::Own && shape.type == DType::F32) {
-    // Our code takes f32 as it is, or as TF32.
+  if (plan.style.f32Products == F32Products::Tf32 && shape.type == DType::F32) {
     shape.products = std::max(1, tf32Products(graph, op));
     shape.tensorCores = tf32Products(graph, op) > 0;
     return;

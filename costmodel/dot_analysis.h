@@ -34,8 +34,7 @@ template <class Q> struct DotAnalysis {
   Q repeats(const Q &warps) const;
 };
 
-/// The code of a plan whose dots use `instruction`: what our code generation makes of that, or what
-/// another compiler was asked for.
+/// The code of a plan whose dots use `instruction`, in the plan's style.
 CodeChoice codeOf(const KernelPlan &plan, Instruction instruction);
 
 /// Is it made of products of tiles? A dot is, unless the kernel makes each of its elements by a

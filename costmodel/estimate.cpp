@@ -84,11 +84,11 @@ EstimateResources resourcesOf(const Features &f, const DeviceLimits &limits) {
   return r;
 }
 
-/// What our own code's registers and shared memory are made of; of registers that are given nothing
+/// What registers and shared memory of a program are made of; of registers that are given nothing
 /// is known.
 void addParts(const KernelPlan &plan, const DeviceLimits &limits, EstimateResources &resources,
               std::optional<double> registers) {
-  if (plan.compiler != Compiler::Own)
+  if (plan.style.knownResources != KnownResources::Program)
     return;
   const Resources own =
       kernelResources(*plan.module, plan.ops(), *plan.tiled, plan.instruction, limits);

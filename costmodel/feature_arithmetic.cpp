@@ -5,13 +5,6 @@
 
 namespace tilewright {
 
-namespace {
-
-/// Instructions of a multiplication by a reciprocal, with the scaling that keeps it in range.
-constexpr double sharedDivisorOps = 3;
-
-} // namespace
-
 template <class Q> void FeatureExtractor<Q>::addArithmetic() {
   for (const InstanceView &v : view.instances) {
     if (v.isInput || v.sameAs >= 0 || isProductOfTiles(*v.op, code))
@@ -27,21 +20,20 @@ template <class Q> void FeatureExtractor<Q>::addArithmetic() {
       continue;
     }
     registers.masked = registers.masked || v.op->opcode == Opcode::Iota;
-    const LaneOps cost = costOf(v);
     const Q done = elements * rowRepeats(v);
     const double flops = double(workPerElement(*plan.module, *v.op).flops);
     (view.isOutside(v) ? flopsOutside : flopsInLoop) +=
         view.isOutside(v) ? flops * done : view.perIteration(v) * (flops * done);
-    if (view.isOutside(v)) {
-      f.outsideAluOps += cost.alu * done;
-      f.outsideHalfRateOps += cost.half * done;
-      f.outsideSfuOps += cost.sfu * done;
-    } else {
-      const Q times = view.perIteration(v);
-      f.aluOps += times * (cost.alu * done);
-      f.halfRateOps += times * (cost.half * done);
-      f.sfuOps += times * (cost.sfu * done);
-    }
+    if (!facts.elements)
+      addCost(v, done);
+  }
+  if (facts.elements) {
+    // A loop's steps are counted together.
+    f.aluOps = facts.elements->alu / f.iterations;
+    f.halfRateOps = facts.elements->half / f.iterations;
+    f.sfuOps = facts.elements->sfu / f.iterations;
+    f.loadInstructions = facts.elements->loads / (f.ctas * f.iterations);
+    return;
   }
   if (!f.matrix)
     f.aluOps += f.looped ? largestBody() : Q(0); // masks and zeros of every step
@@ -50,14 +42,28 @@ template <class Q> void FeatureExtractor<Q>::addArithmetic() {
         dots.dots.back().shape.batch * dots.dots.back().shape.rows * dots.dots.back().shape.columns;
 }
 
+template <class Q> void FeatureExtractor<Q>::addCost(const InstanceView &v, const Q &done) {
+  const LaneOps cost = costOf(v);
+  if (view.isOutside(v)) {
+    f.outsideAluOps += cost.alu * done;
+    f.outsideHalfRateOps += cost.half * done;
+    f.outsideSfuOps += cost.sfu * done;
+    return;
+  }
+  const Q times = view.perIteration(v);
+  f.aluOps += times * (cost.alu * done);
+  f.halfRateOps += times * (cost.half * done);
+  f.sfuOps += times * (cost.sfu * done);
+}
+
 /// A value that divides many elements is inverted once.
 template <class Q> LaneOps FeatureExtractor<Q>::costOf(const InstanceView &v) const {
   if (v.op->opcode == Opcode::Divide && v.instance->operands.size() == 2 &&
       view.instances[v.instance->operands[1]].op->opcode == Opcode::Broadcast)
-    return {sharedDivisorOps, 0, 0};
+    return sharedDivisor;
   if (f.serial && v.op->opcode == Opcode::Exp)
     return chainedExponential;
-  return costPerElement(*plan.module, *v.op, plan.compiler);
+  return costPerElement(*plan.module, *v.op, plan.style.scalarForms);
 }
 
 /// Ops between two dots are repeated as often as the first dot.
@@ -82,8 +88,10 @@ template <class Q> void FeatureExtractor<Q>::addLoops(const InstanceView &v) {
   for (unsigned p : v.instance->reduces)
     products *= view.parameters[p].size;
   const Q times = larger(view.perIteration(v), Q(0));
-  f.fmaClocks += times * products / device.fmaPerClock;
   flopsInLoop += times * (2.0 * products);
+  if (facts.elements)
+    return;
+  f.fmaClocks += times * products / device.fmaPerClock;
   if (v.op->opcode == Opcode::Dot)
     f.loadInstructions += times * 2.0 * products / 32.0;
   registers.accumulators = larger(registers.accumulators, v.elements / (32.0 * f.warps));

@@ -15,9 +15,16 @@
 namespace tilewright {
 
 /// The schedule of a plan as numbers.
-template <class Q> struct ScheduleOf {
-  Q warps = 4, stages = 1, splitK = 1, groupM = 1;
+template <class Q> struct ScheduleOf { Q warps = 4, stages = 1, splitK = 1, groupM = 1; };
+
+/// What a program's folds say of a plan.
+template <class Q> struct ProgramFacts {
   Q rowSumBytes = 0; ///< that a CTA leaves where several share sums of rows
+  struct Work {
+    Q alu = 0, half = 0, sfu = 0; ///< LaneOps of all threads of a CTA
+    Q loads = 0;                  ///< instructions of the warps of all CTAs
+  };
+  std::optional<Work> elements; ///< of elementwise code
 };
 
 /// Numbers are double, or traced: then every plan of a group is derived at once (trace.h).
@@ -26,9 +33,10 @@ public:
   using InstanceView = InstanceViewOf<Q>;
 
   FeatureExtractor(const KernelPlan &plan, const CodeChoice &code, const Device &device,
-                   const ScheduleOf<Q> &schedule, PlanViewOf<Q> view)
+                   const ScheduleOf<Q> &schedule, const ProgramFacts<Q> &facts, PlanViewOf<Q> view)
       : plan(plan), code(code), instruction(code.instruction), device(device), graph(plan.ops()),
-        view(std::move(view)), schedule(schedule), dots(analyseDots(plan, this->view, code)) {}
+        view(std::move(view)), schedule(schedule), facts(facts),
+        dots(analyseDots(plan, this->view, code)) {}
 
   FeaturesOf<Q> run();
   /// What run() found that decides the registers.
@@ -60,6 +68,7 @@ private:
 
   // feature_arithmetic.cpp
   void addArithmetic();
+  void addCost(const InstanceView &v, const Q &done);
   LaneOps costOf(const InstanceView &v) const;
   Q rowRepeats(const InstanceView &v) const;
   Q largestBody() const;
@@ -85,13 +94,13 @@ private:
   const Graph &graph;
   PlanViewOf<Q> view;
   ScheduleOf<Q> schedule;
+  ProgramFacts<Q> facts;
   FeaturesOf<Q> f;
   RegisterFacts<Q> registers;
   DotAnalysis<Q> dots;
   int rowParameter = -1, columnParameter = -1;
   bool neighboursByRow = false, misaligned = false;
   double misalignedFactor = 1;
-  bool idleThreads = plan.compiler == Compiler::Own;
   Q copies = 0;
   Q flopsInLoop = 0, flopsOutside = 0; ///< issued by a CTA: of an iteration, and once
   Q loadsWithData = 0;                 ///< of loadsPerThread, those that bring something

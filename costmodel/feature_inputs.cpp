@@ -275,13 +275,14 @@ template <class Q> void FeatureExtractor<Q>::addDirectInput(const InstanceView &
     registers.broadcastElements = larger(registers.broadcastElements, bodyPerThread);
   } else {
     // Threads beyond the tile load what others do, or nothing.
+    const bool wait = plan.style.idleThreads == IdleThreads::Wait;
     const Q copies = larger(threads / larger(v.elements, Q(1)), Q(1));
-    bytes = v.bytes * v.valid * (idleThreads ? Q(1) : copies);
+    bytes = v.bytes * v.valid * (wait ? Q(1) : copies);
     Q lines = a.rowsPerAccess * ceilOf(a.pieceBytes / lineBytes);
     if (v.minorStride() > 1) // a warp's elements share lines
       lines = smaller(lines, Q(std::max(1.0, 32.0 * double(v.minorStride()) * width / lineBytes)));
-    f.tags += larger(times, Q(0)) * f.warps * a.perThread * lines * v.valid /
-              (idleThreads ? copies : Q(1));
+    f.tags +=
+        larger(times, Q(0)) * f.warps * a.perThread * lines * v.valid / (wait ? copies : Q(1));
     const Q words = larger(v.elements / threads, Q(1)) * width / 4.0;
     registers.loadedWords += words;
     registers.packed = registers.packed || width < 4;

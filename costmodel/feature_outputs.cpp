@@ -30,7 +30,7 @@ template <class Q> void FeatureExtractor<Q>::addOutputs() {
     const InstanceView &v = view.instances[root];
     const double width = resultWidth(graph.op(v.instance->op));
     f.outputElements += f.matrix ? v.elements : Q(0);
-    if (split && plan.compiler == Compiler::Triton)
+    if (split && plan.style.splitSums == SplitSums::Atomics)
       addAtomics(v);
     else if (split)
       addPartialSums(v, width);
@@ -52,7 +52,7 @@ template <class Q> double FeatureExtractor<Q>::sumBytes(const InstanceView &v) {
 /// A split-K whose CTAs leave their sums in a workspace. Each passes a fence and counts itself,
 /// the last of a tile reads those of all, split by split, and writes the result.
 template <class Q> void FeatureExtractor<Q>::addPartialSums(const InstanceView &v, double width) {
-  const Q sums = f.matrix ? v.elements * sumBytes(v) : schedule.rowSumBytes;
+  const Q sums = f.matrix ? v.elements * sumBytes(v) : facts.rowSumBytes;
   const Q share = 1.0 / schedule.splitK;
   const double counters = f.matrix ? double(dots.dots.size()) : 1;
   Q together = 1;

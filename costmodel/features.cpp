@@ -1,3 +1,4 @@
+#include "analysis/program/pass/element_program.h"
 #include "analysis/program/pass/resources.h"
 #include "analysis/tiling/strided_view.h"
 #include "costmodel/feature_extractor.h"
@@ -42,6 +43,8 @@ template <class Q> FeaturesOf<Q> FeatureExtractor<Q>::run() {
   f.matrix = !dots.dots.empty();
   f.serial = dots.chained;
   f.mmaSync = f.matrix && instruction == Instruction::MmaSync;
+  f.fed = f.serial && instruction == Instruction::Wgmma &&
+          plan.style.warpgroupCopies == WarpgroupCopies::Producer;
   readRaster();
   addDots();
   addInputs();
@@ -50,7 +53,6 @@ template <class Q> FeaturesOf<Q> FeatureExtractor<Q>::run() {
   addOutputs();
   finishLoop();
   f.residentWarps = f.warps;
-  f.rawRegisters = estimateRegisters(registers, f.warps, device.limits);
   return f;
 }
 
@@ -134,11 +136,10 @@ Instruction preferredFor(const KernelPlan &plan, const PlanViewOf<Q> &view,
   }
   const Q groups = schedule.warps / 4.0;
   if (device.warpgroupMma && warpGroup && floorOf(groups) == groups) {
-    // Where TMA can't copy an operand, Triton loads it through registers; our code falls back to
-    // another instruction.
+    // What TMA can't copy comes through registers, or takes another instruction.
     for (const PlanDot<Q> &d : dots.dots)
       isCopied = isCopied &&
-                 (plan.compiler != Compiler::Own ||
+                 (plan.style.warpgroupCopies == WarpgroupCopies::AllWarps ||
                   !tmaRefusal(plan.ops(), plan.tiled->group, plan.tiled->instances[d.instance].op));
     if (isCopied)
       return Instruction::Wgmma;
@@ -146,11 +147,11 @@ Instruction preferredFor(const KernelPlan &plan, const PlanViewOf<Q> &view,
   return tensor ? Instruction::MmaSync : Instruction::Fma;
 }
 
-/// Registers, shared memory and warps of the code that we generate.
+/// Registers, shared memory and warps of a program.
 template <class Q>
-llvm::Error takeOwnResources(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
-                             Instruction instruction, const DeviceLimits &limits,
-                             FeaturesOf<Q> &features) {
+llvm::Error takeResources(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
+                          Instruction instruction, const DeviceLimits &limits,
+                          FeaturesOf<Q> &features) {
   const Resources resources =
       kernelResources(*plan.module, plan.ops(), *plan.tiled, instruction, limits);
   auto shared = evaluateAt(*plan.tiled, numbers, resources.sharedBytes);
@@ -162,28 +163,67 @@ llvm::Error takeOwnResources(const KernelPlan &plan, const PlanNumbers<Q> &numbe
   features.sharedPerCta = *shared;
   features.rawRegisters = *registers;
   features.residentWarps = *threads / 32.0;
-  features.fed = features.serial && instruction == Instruction::Wgmma;
   return llvm::Error::success();
 }
 
 } // namespace
 
-/// What CTAs leave that share sums of rows.
-template <class Q>
-llvm::Error readRowSums(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
-                        const DeviceLimits &limits, ScheduleOf<Q> &schedule) {
-  const CodeChoice code = codeOf(plan, Instruction::Fma);
-  if (code.kind != CodeKind::Reduction || plan.tiled->space.find("split_k")->largest() == 1)
-    return llvm::Error::success();
-  const Expr bytes =
-      kernelResources(*plan.module, plan.ops(), *plan.tiled, code, limits).partialSumBytes;
-  auto found = bytes ? evaluateAt(*plan.tiled, numbers, bytes) : Q(0);
-  if (!found)
-    return makeError(DiagClass::Internal, "plan '{}': its partial sums have no number of bytes",
-                     plan.name);
-  schedule.rowSumBytes = *found;
-  return llvm::Error::success();
-}
+/// What a program says of the plan whose code it is.
+template <class Q> class FactReader {
+public:
+  FactReader(const KernelPlan &plan, const PlanNumbers<Q> &numbers)
+      : plan(plan), numbers(numbers) {}
+
+  llvm::Expected<ProgramFacts<Q>> run(const CodeChoice &code, const DeviceLimits &limits) {
+    ProgramFacts<Q> facts;
+    if (code.kind == CodeKind::Reduction && plan.tiled->space.find("split_k")->largest() > 1)
+      facts.rowSumBytes =
+          at(kernelResources(*plan.module, plan.ops(), *plan.tiled, code, limits).partialSumBytes);
+    if (code.kind == CodeKind::Elementwise)
+      if (const ElementWork *work = elementWorkOf(*plan.module, plan.ops(), *plan.tiled))
+        facts.elements = numbersOf(*work);
+    if (hasFailed)
+      return makeError(DiagClass::Internal, "plan '{}': folds of its program have no value",
+                       plan.name);
+    return facts;
+  }
+
+private:
+  Q at(Expr amount) {
+    if (!amount)
+      return 0;
+    std::optional<Q> found = evaluateAt(*plan.tiled, numbers, amount);
+    hasFailed = hasFailed || !found;
+    return found.value_or(Q(0));
+  }
+
+  typename ProgramFacts<Q>::Work numbersOf(const ElementWork &work) {
+    typename ProgramFacts<Q>::Work result;
+    std::vector<std::pair<Expr, LaneOps>> costs; ///< of operations that run as often
+    for (const program::Evaluations &each : work.evaluations) {
+      auto alike = std::find_if(costs.begin(), costs.end(),
+                                [&](const auto &cost) { return cost.first == each.times; });
+      if (alike == costs.end())
+        alike = costs.insert(costs.end(), {each.times, {}});
+      const LaneOps cost = each.isByNumber
+                               ? sharedDivisor
+                               : laneOpsOf(each.opcode, each.type, plan.style.scalarForms);
+      alike->second += cost * double(each.operations);
+    }
+    for (const auto &[times, cost] : costs) {
+      const Q done = at(times);
+      result.alu += cost.alu * done;
+      result.half += cost.half * done;
+      result.sfu += cost.sfu * done;
+    }
+    result.loads = at(work.loads);
+    return result;
+  }
+
+  const KernelPlan &plan;
+  const PlanNumbers<Q> &numbers;
+  bool hasFailed = false;
+};
 
 template <class Q>
 llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
@@ -191,19 +231,22 @@ llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q
   auto view = viewOf(plan, numbers);
   if (!view)
     return view.takeError();
-  ScheduleOf<Q> schedule = scheduleOf(plan.tiled->space, numbers);
-  if (auto error = readRowSums(plan, numbers, device.limits, schedule))
-    return error;
+  const ScheduleOf<Q> schedule = scheduleOf(plan.tiled->space, numbers);
   if (!instruction)
     instruction = preferredFor(plan, *view, schedule, device);
-  FeaturesOf<Q> features =
-      FeatureExtractor<Q>(plan, codeOf(plan, *instruction), device, schedule, std::move(*view))
-          .run();
+  const CodeChoice code = codeOf(plan, *instruction);
+  auto facts = FactReader<Q>(plan, numbers).run(code, device.limits);
+  if (!facts)
+    return facts.takeError();
+  FeatureExtractor<Q> extractor(plan, code, device, schedule, *facts, std::move(*view));
+  FeaturesOf<Q> features = extractor.run();
   if (features.empty)
     return features;
-  if (plan.compiler == Compiler::Own)
-    if (auto error = takeOwnResources(plan, numbers, *instruction, device.limits, features))
-      return error;
+  if (plan.style.knownResources == KnownResources::Counts)
+    features.rawRegisters =
+        estimateRegisters(extractor.registerFacts(), features.warps, device.limits);
+  else if (auto error = takeResources(plan, numbers, *instruction, device.limits, features))
+    return error;
   setOccupancy(features, device.limits);
   return features;
 }
@@ -229,7 +272,7 @@ llvm::Expected<RegisterFacts<double>> registerFactsOf(const KernelPlan &plan,
   if (!view)
     return view.takeError();
   const ScheduleOf<double> schedule = scheduleOf(plan.tiled->space, *numbers);
-  FeatureExtractor<double> extractor(plan, codeOf(plan, plan.instruction), device, schedule,
+  FeatureExtractor<double> extractor(plan, codeOf(plan, plan.instruction), device, schedule, {},
                                      std::move(*view));
   extractor.run();
   return extractor.registerFacts();

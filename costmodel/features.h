@@ -2,8 +2,8 @@
 //
 // They are derived from the tiles of the group (which dims an input's tile covers, which program
 // ids and loop steps move it), from its ops and from the schedule. No kernel family is known by
-// name. The plan's compiler matters where compilers differ: registers, shared memory, the
-// instruction, and the operands that TMA can't copy.
+// name, and no compiler: a plan's style (analysis/tiling/program_style.h) has what kernels of the
+// same tiles differ in.
 //
 // Quantities are per CTA and loop iteration unless stated otherwise: a group with consecutive loops
 // of I₁, I₂ … iterations is described by their sum and the mean iteration. Sizes are in bytes,

@@ -82,7 +82,7 @@ TEST(Features, OperandsThatWgmmaCanNotRead) {
 
 /// Features of a GEMM of f32 with what is said of its arithmetic.
 Features withAlgorithm(const std::string &algorithm, std::optional<Instruction> instruction = {},
-                       Compiler compiler = Compiler::Triton) {
+                       const ProgramStyle &style = tritonStyle) {
   auto module = importBuffer(std::make_shared<SourceBuffer>(
       "(test)", "HloModule m\nENTRY e {\n a = f32[1024,512] parameter(0)\n"
                 " b = f32[512,1024] parameter(1)\n ROOT c = f32[1024,1024] dot(a, b), "
@@ -91,7 +91,7 @@ Features withAlgorithm(const std::string &algorithm, std::optional<Instruction> 
   KernelPlan plan = llvm::cantFail(
       planOfEntry(std::make_shared<const Module>(llvm::cantFail(std::move(module)))));
   llvm::cantFail(assignText(plan, "t0=128 t1=128 k0=32 warps=4 stages=3"));
-  plan.compiler = compiler;
+  plan.style = style;
   plan.instruction =
       instruction ? *instruction : llvm::cantFail(preferredInstruction(plan, h100()));
   return llvm::cantFail(featuresOf(plan, h100()));
@@ -128,7 +128,9 @@ TEST(Features, DotsOfSeveralProducts) {
 /// Our own code is priced as it is made: one product of TF32 or three of them, else whole f32.
 TEST(Features, OwnDotsAreMadeOfTf32) {
   for (Instruction instruction : {Instruction::Wgmma, Instruction::MmaSync}) {
-    auto own = [&](const char *asked) { return withAlgorithm(asked, instruction, Compiler::Own); };
+    auto own = [&](const char *asked) {
+      return withAlgorithm(asked, instruction, tilewrightStyle);
+    };
     auto clocks = [&](const char *asked) {
       Features f = own(asked);
       return f.wgmmaClocks + f.mmaSyncClocks;

@@ -19,9 +19,9 @@ constexpr Row rows[] = {
   {Kind::type, Opcode::opcode, instructions, half, special},
 #include "costmodel/op_cost.def"
 };
-/// Counts of our own code where they differ.
-constexpr Row ownRows[] = {
-#define TILEWRIGHT_OWN_OP_COST(type, opcode, instructions, half, special)                          \
+/// Those of refined forms.
+constexpr Row refinedRows[] = {
+#define TILEWRIGHT_REFINED_OP_COST(type, opcode, instructions, half, special)                      \
   {Kind::type, Opcode::opcode, instructions, half, special},
 #include "costmodel/op_cost.def"
 };
@@ -40,23 +40,23 @@ Kind kindOf(DType type) {
   return dtypeClass(type) == DTypeClass::Signed ? Kind::I32 : Kind::U32;
 }
 
-const Row *find(Kind kind, Opcode opcode, Compiler compiler) {
+const Row *find(Kind kind, Opcode opcode, ScalarForms forms) {
   auto isIt = [&](const Row &row) { return row.kind == kind && row.opcode == opcode; };
-  if (compiler == Compiler::Own)
-    if (const Row *own = std::find_if(std::begin(ownRows), std::end(ownRows), isIt);
-        own != std::end(ownRows))
-      return own;
+  if (forms == ScalarForms::Refined)
+    if (const Row *refined = std::find_if(std::begin(refinedRows), std::end(refinedRows), isIt);
+        refined != std::end(refinedRows))
+      return refined;
   if (const Row *row = std::find_if(std::begin(rows), std::end(rows), isIt); row != std::end(rows))
     return row;
   // A kind without an entry takes that of the most similar kind.
-  return kind == Kind::U32   ? find(Kind::I32, opcode, compiler)
-         : kind == Kind::F64 ? find(Kind::F32, opcode, compiler)
+  return kind == Kind::U32   ? find(Kind::I32, opcode, forms)
+         : kind == Kind::F64 ? find(Kind::F32, opcode, forms)
                              : nullptr;
 }
 
 } // namespace
 
-LaneOps laneOpsOf(Opcode opcode, DType type, Compiler compiler) {
+LaneOps laneOpsOf(Opcode opcode, DType type, ScalarForms forms) {
   switch (opcode) {
   case Opcode::Copy:
   case Opcode::BitcastConvert:
@@ -68,7 +68,7 @@ LaneOps laneOpsOf(Opcode opcode, DType type, Compiler compiler) {
     break;
   }
   const Kind kind = kindOf(type);
-  if (const Row *row = find(kind, opcode, compiler))
+  if (const Row *row = find(kind, opcode, forms))
     return {row->instructions - row->special, row->half, row->special};
   // Floats: a multiply-add. Integers: one of the logic pipe. Those of 64 bit take two words, or a
   // pipe of half the rate.
@@ -87,24 +87,24 @@ LaneOps laneOpsOf(Opcode opcode, DType type, Compiler compiler) {
 
 namespace {
 
-LaneOps bodyCost(const Module &module, GraphId id, Compiler compiler) {
+LaneOps bodyCost(const Module &module, GraphId id, ScalarForms forms) {
   LaneOps sum;
   for (const Op &op : module.graph(id).all())
     if (opClass(op.opcode) == OpClass::Elementwise)
-      sum += laneOpsOf(op.opcode, op.shape.dtype, compiler);
+      sum += laneOpsOf(op.opcode, op.shape.dtype, forms);
   return sum;
 }
 
 } // namespace
 
-LaneOps costPerElement(const Module &module, const Op &op, Compiler compiler) {
+LaneOps costPerElement(const Module &module, const Op &op, ScalarForms forms) {
   switch (op.opcode) {
   case Opcode::Map:
   case Opcode::Reduce:
   case Opcode::ReduceWindow: {
     LaneOps sum;
     for (const CalledGraph &called : op.called)
-      sum += bodyCost(module, called.graph, compiler);
+      sum += bodyCost(module, called.graph, forms);
     return sum;
   }
   case Opcode::Gather:
@@ -117,7 +117,7 @@ LaneOps costPerElement(const Module &module, const Op &op, Compiler compiler) {
     return {2, 2, 0};
   default:
     return opClass(op.opcode) == OpClass::Elementwise
-               ? laneOpsOf(op.opcode, op.shape.dtype, compiler)
+               ? laneOpsOf(op.opcode, op.shape.dtype, forms)
                : LaneOps{};
   }
 }

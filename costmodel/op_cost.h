@@ -19,11 +19,15 @@ struct LaneOps {
 };
 
 /// Of an elementwise op on one element of that type.
-LaneOps laneOpsOf(Opcode opcode, DType type, Compiler compiler);
+LaneOps laneOpsOf(Opcode opcode, DType type, ScalarForms forms);
+
+/// A quotient by what is the same for many elements: a product, with a scaling or a shift that
+/// keeps it in range.
+inline constexpr LaneOps sharedDivisor = {3, 0, 0};
 
 /// Cost of one element of the op's result; for a reduce, of its operand. Counts of compiled code
 /// (op_cost.def); data movement counts as its address arithmetic only.
-LaneOps costPerElement(const Module &module, const Op &op, Compiler compiler);
+LaneOps costPerElement(const Module &module, const Op &op, ScalarForms forms);
 
 /// An exponential of an online softmax between two dots: one multiply-add and a special function,
 /// since the factor log2 e is folded into the scale of the scores and small results are flushed to

@@ -86,9 +86,9 @@ TEST(PlanBatch, AgreesOnRandomPlans) {
   const Device device = h100();
   const Parameters p = priorParameters(device);
   for (const MeasuredPlans &group : bundledGroups(211))
-    for (Compiler compiler : {Compiler::Triton, Compiler::Own}) {
+    for (const ProgramStyle &style : {tritonStyle, tilewrightStyle}) {
       KernelPlan prototype = group.plans.front();
-      prototype.compiler = compiler;
+      prototype.style = style;
       PlanBatch batch(prototype, device, prototype.instruction);
       std::vector<KernelPlan> plans;
       for (int i = 0; i < 60; ++i) {

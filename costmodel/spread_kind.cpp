@@ -5,7 +5,7 @@
 namespace tilewright {
 
 std::string spreadKindOf(const KernelPlan &plan) {
-  if (plan.compiler != Compiler::Own)
+  if (plan.style.knownResources != KnownResources::Program)
     return "";
   const CodeChoice code = codeOf(plan.ops(), *plan.tiled, plan.instruction);
   std::string kind(toString(code.kind));

@@ -8,7 +8,7 @@
 namespace tilewright {
 
 /// "dot wgmma", "dot mma.sync", "dot fma", "chain wgmma", "chain mma.sync", "reduction" or
-/// "elementwise" for code of our own, as code generation would make it; empty for other compilers'.
+/// "elementwise" for code whose program is at hand; empty for other code.
 std::string spreadKindOf(const KernelPlan &plan);
 
 } // namespace tilewright

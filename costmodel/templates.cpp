@@ -345,7 +345,7 @@ llvm::Expected<KernelPlan> TemplateLibrary::planOf(size_t number, const TableRow
   if (!shape)
     return shape.takeError();
   KernelPlan plan;
-  plan.compiler = Compiler::Triton;
+  plan.style = tritonStyle;
   plan.name = t.name();
   plan.module = shape->module;
   plan.graph = shape->module->entryId;

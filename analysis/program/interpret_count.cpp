@@ -18,6 +18,8 @@ int64_t Interpreter::extentProduct(const std::vector<Digit> &digits) const {
 }
 
 int64_t Interpreter::copiesIn(const Layout &layout) const {
+  if (atWork.othersEnd())
+    return number(atWork.copiesIn(layout));
   int64_t copies = 1;
   for (const std::vector<Digit> *digits : {&layout.lanes, &layout.warps})
     for (const Digit &digit : *digits)

@@ -11,6 +11,7 @@
 #include "analysis/program/grid.h"
 #include "analysis/program/interpret.h"
 #include "analysis/program/point.h"
+#include "analysis/program/threads_at_work.h"
 
 #include <map>
 #include <random>
@@ -141,6 +142,7 @@ private:
   int64_t warpCount() const { return number(program.warps); }
 
   const Program &program;
+  const ThreadsAtWork atWork{program};
   std::span<const Tensor> inputs;
   RunOptions options;
   std::mt19937_64 random;

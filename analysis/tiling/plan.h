@@ -1,11 +1,12 @@
 // KernelPlan: a tiled group with numbers for every parameter.
 //
 // The interface between analysis and its users: the cost model, code generation and reports see
-// only plans. A kernel of another compiler that was measured becomes a plan, too, which names its
-// compiler.
+// only plans. A kernel of another compiler that was measured becomes a plan, too, of that
+// compiler's style.
 #pragma once
 
 #include "analysis/tiling/device_limits.h"
+#include "analysis/tiling/program_style.h"
 #include "analysis/tiling/tiled_group.h"
 
 #include <memory>
@@ -27,13 +28,6 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
-/// The compiler whose code the plan models; it decides the estimates of registers, shared memory
-/// and extra threads.
-enum class Compiler : uint8_t {
-  Own,    ///< our code generation
-  Triton, ///< the compiler of the bundled measurements
-};
-
 struct KernelPlan {
   std::string name;
   std::shared_ptr<const Module> module;
@@ -42,7 +36,7 @@ struct KernelPlan {
   std::shared_ptr<const TiledGroup> tiled;
   std::vector<int64_t> values; ///< of tiled->space.parameters, in order
   Instruction instruction = Instruction::Fma;
-  Compiler compiler = Compiler::Own;
+  ProgramStyle style = tilewrightStyle; ///< of the code that it stands for
 
   const Graph &ops() const { return module->graph(graph); }
   Assignment assignment() const { return tiled->space.assign(values); }

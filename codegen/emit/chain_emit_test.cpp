@@ -32,6 +32,7 @@ void expectRun(const ChainKernel &kernel, const std::vector<int64_t> &values,
                                    graph[id].shape));
   llvm::Expected<Emulated> got = emulate(*concrete, inputs);
   ASSERT_TRUE(bool(got)) << takeDiag(got.takeError()).str();
+  expectCounts(*concrete, *got, "");
   if (counts)
     *counts = got->counts;
   std::vector<OpId> results = resultsOf(graph);
@@ -87,6 +88,28 @@ std::vector<int64_t> valuesOf(const ChainKernel &kernel,
   for (const auto &[name, value] : wanted)
     values[*kernel.plan.tiled->space.indexOf(name)] = value;
   return values;
+}
+
+/// Folds equal what runs for one warp and several, and loops of one step and several.
+TEST(EmittedChains, CountsOfOneStepAndSeveral) {
+  for (const ChainText &chain : chainTexts()) {
+    ChainKernel kernel(chain.text);
+    const auto &parameters = kernel.plan.tiled->space.parameters;
+    for (int64_t warps : {1, 2})
+      for (bool isWhole : {true, false})
+        for (int64_t stages : {1, 2}) {
+          std::map<std::string, int64_t> wanted{{"warps", warps}, {"stages", stages}};
+          for (const TileParameter &parameter : parameters)
+            if (parameter.role != TileParameter::Role::Schedule)
+              wanted[parameter.name] = isWhole && parameter.role == TileParameter::Role::Sequential
+                                           ? parameter.largest()
+                                           : std::min<int64_t>(parameter.largest(), 16 * warps);
+          SCOPED_TRACE(chain.name);
+          expectRun(kernel, valuesOf(kernel, wanted), Instruction::MmaSync, 5);
+          if (HasFailure())
+            return;
+        }
+  }
 }
 
 TEST(EmittedChains, MasksEndTheLoop) {

@@ -2,6 +2,7 @@
 
 #include "analysis/program/grid.h"
 #include "analysis/program/substitute.h"
+#include "analysis/program/threads_at_work.h"
 #include "analysis/program/verify.h"
 #include "analysis/support/checked.h"
 #include "codegen/emit/emission.h"
@@ -324,7 +325,7 @@ private:
     auto emitTurn = [&](llvm::Value *turn) {
       e.index.bind(map.turn, Interval::ofExtent(turns), turn);
       bindGrid(e);
-      return isProducer ? emitProducerRegion(e, p.body) : emitRegion(e, p.body);
+      return isProducer ? emitProducerRegion(e, p.body) : emitBody(e);
     };
     e.isInTurns = turns > 1;
     if (turns == 1)
@@ -357,6 +358,39 @@ private:
                   return e.k.choose(hasWork, work, [&] { return from; });
                 });
     return error;
+  }
+
+  /// Threads that have nothing to store and for whom nobody waits are done.
+  llvm::Error emitBody(Emission &e) {
+    llvm::Value *stores = program::ThreadsAtWork(p).othersEnd() ? hasElement(e) : nullptr;
+    if (!stores)
+      return emitRegion(e, p.body);
+    llvm::Error error = llvm::Error::success();
+    e.k.ifThen(stores, [&] {
+      IndexEmitter::Scope scope(e.index);
+      error = llvm::joinErrors(std::move(error), emitRegion(e, p.body));
+    });
+    return error;
+  }
+
+  /// An i1: the thread has an element of a store. Null where each may have one.
+  llvm::Value *hasElement(Emission &e) {
+    llvm::Value *any = nullptr;
+    bool mayAll = false;
+    forEachOp(p.body, [&](const Op &op, const program::LoopNest &) {
+      const auto *store = op.as<StoreOp>();
+      if (!store || mayAll)
+        return;
+      AxisSet axes = p.axesOf(store->to);
+      unite(axes, p.axesOf(store->value));
+      std::vector<MapConstraint> conditions;
+      if (auto held = HeldLayout::of(heldAs(p, store->value, axes, store->layout), warps))
+        requireInside(e, conditions, *held, axes, 0);
+      llvm::Value *inside = holdAll(e, conditions);
+      mayAll = !inside;
+      any = any && inside ? e.b.CreateOr(any, inside) : inside;
+    });
+    return mayAll ? nullptr : any;
   }
 
   void bindGrid(Emission &e) {

@@ -68,7 +68,7 @@ llvm::Expected<KernelPlan> compiledPlan(std::shared_ptr<const Module> body,
   plan.graph = source->graph;
   plan.context = tiled->context;
   plan.tiled = tiled->tiled;
-  plan.compiler = Compiler::Triton;
+  plan.style = tritonStyle;
   size_t parallel = 0, contracted = 0;
   const std::vector<int64_t> &tile = config.outputTiles.back();
   for (const TileParameter &parameter : plan.tiled->space.parameters) {

@@ -216,7 +216,7 @@ llvm::Error priceAs(tw_kernel handle, const char *compiler, const int64_t *value
   const std::lock_guard lock(kernel.mutex);
   if (!kernel.triton) {
     KernelPlan prototype = kernel.plans.spaces().front();
-    prototype.compiler = Compiler::Triton;
+    prototype.style = tritonStyle;
     kernel.triton = std::make_unique<PlanBatch>(std::move(prototype), device);
   }
   PlanBatch &batch = *kernel.triton;

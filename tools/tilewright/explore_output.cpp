@@ -84,7 +84,7 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
     entry["results"] = kernel.results;
   entry["root_shape"] = kernel.rootShape;
   entry["kind"] = toString(kernel.kind);
-  entry["program"] = best.plan.compiler == Compiler::Own ? "tilewright" : "Triton";
+  entry["program"] = best.plan.style.name;
   entry["trip_count"] = kernel.tripCount;
   entry["trip_count_is_known"] = kernel.isTripCountKnown;
   if (!kernel.partOf.empty())

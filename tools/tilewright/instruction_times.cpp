@@ -1,5 +1,6 @@
 #include "tools/tilewright/instruction_times.h"
 
+#include "analysis/tiling/program_style.h"
 #include "costmodel/op_cost.h"
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ pipeline::InstructionTimes instructionTimesOf(const Device &device,
   times.tensorFlopsPerClock = [device](DType type) { return device.tensorFlopsPerClock(type); };
   times.tensorSource = fmt::format("tensor_* of {}", device.name);
   times.lanesOf = [](Opcode opcode, DType type) {
-    const LaneOps ops = laneOpsOf(opcode, type, Compiler::Own);
+    const LaneOps ops = laneOpsOf(opcode, type, tilewrightStyle.scalarForms);
     return pipeline::LaneWork{ops.alu, ops.half, ops.sfu};
   };
   times.lanesSource = "counted in SASS (op_cost.def)";

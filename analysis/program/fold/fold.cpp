@@ -5,6 +5,7 @@
 #include "analysis/program/grid.h"
 #include "analysis/program/infer.h"
 #include "analysis/program/pending_reads.h"
+#include "analysis/program/threads_at_work.h"
 #include "analysis/program/verifier.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ class Folder {
 public:
   explicit Folder(const Program &program)
       : p(program), executions(program, folds), shared(sharedRegionsOf(program)),
-        pending(program, shared), lanes(laneBounds()) {}
+        pending(program, shared), atWork(program), lanes(laneBounds()) {}
 
   Folds run() {
     for (size_t i = 0; i < countKinds; ++i)
@@ -88,10 +89,20 @@ private:
 
   void region(const Region &ops, Surroundings &around) {
     for (const Op &op : ops) {
+      waitForCopies(op, around);
       std::visit([&](const auto &what) { kind(op, what, around); }, op.what);
       if (!isIssued && regionsOf(op).empty())
         pending.pass(op);
     }
+  }
+
+  /// The first op that reads what copies outside of issue blocks bring waits with all warps: each
+  /// has copied a part. Copies by TMA have an mbarrier instead.
+  void waitForCopies(const Op &op, const Surroundings &around) {
+    if (!std::erase_if(open, [&](BufferId buffer) { return readsBuffer(op, buffer); }))
+      return;
+    add(op, Count::Barriers, executions.times(around));
+    pending.barrier();
   }
 
   /// A turn of a persistent grid ends with what another begins with.
@@ -273,20 +284,10 @@ private:
     return bounds;
   }
 
-  /// Threads that hold an element, each of which loads it for itself.
-  Expr copiesIn(const Layout &layout) const {
-    Expr copies = p.number(1);
-    for (const std::vector<Digit> *digits : {&layout.lanes, &layout.warps})
-      for (const Digit &digit : *digits)
-        if (digit.isCopy())
-          copies = copies * digit.extent;
-    return copies;
-  }
-
   void kind(const Op &op, const LoadOp &o, Surroundings &around) {
     Expr bytes = bytesOf(op, o.from, around);
     add(op, Count::ReadBytes, bytes);
-    add(op, Count::RequestedBytes, bytes * copiesIn(p[op.results[0]].tile.layout));
+    add(op, Count::RequestedBytes, bytes * atWork.copiesIn(p[op.results[0]].tile.layout));
     folds.requestsAreExact &= o.conditions.empty() && staysInside(o.from) && isEvenlyHeld(op);
     addSectors(op, Count::ReadSectors, o.from, around);
     add(op, Count::Loads,
@@ -306,8 +307,11 @@ private:
     add(op, Count::Atomics, executions.elements(around, boxOf(op, o.to), isExact));
   }
   void kind(const Op &op, const CopyOp &o, Surroundings &around) {
-    if (!isIssued)
+    if (!isIssued) {
       beforeWrite(op, shared.of(o.buffer), around);
+      if (o.way != CopyWay::Tma)
+        open.push_back(o.buffer);
+    }
     add(op, Count::CopiedBytes, bytesOf(op, o.from, around));
     folds.requestsAreExact &= staysInside(o.from);
     addSectors(op, Count::ReadSectors, o.from, around);
@@ -465,7 +469,9 @@ private:
   Folds folds;
   Executions executions;
   const SharedRegions shared;
-  PendingReads pending; ///< at the op at hand
+  PendingReads pending;       ///< at the op at hand
+  const ThreadsAtWork atWork; ///< others load each for itself what they hold
+  std::vector<BufferId> open; ///< of copies outside of issue blocks that nothing has waited for
   const Bounds lanes;
   bool isIssued = false; ///< the copies at hand are a loop's, filled a step or more ahead
   RoleId role;           ///< of the region at hand

@@ -4,6 +4,7 @@
 #include "analysis/program/pass/chunk.h"
 #include "analysis/program/pass/clip.h"
 #include "analysis/program/pass/copies.h"
+#include "analysis/program/pass/element_program.h"
 #include "analysis/program/pass/epilogue.h"
 #include "analysis/program/pass/exponents.h"
 #include "analysis/program/pass/hand_over.h"
@@ -380,6 +381,26 @@ llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const
     programs.push_back(std::move(made));
   }
   return programs;
+}
+
+llvm::Expected<Program> programOfElements(const Module &module, const Graph &graph,
+                                          const TiledGroup &group) {
+  Variant variant;
+  variant.isWhole.assign(group.space.parameters.size(), false);
+  variant.isByLoops = true;
+  llvm::Expected<Program> built = buildProgram(module, graph, group, variant);
+  if (!built)
+    return built.takeError();
+  PlanProgram out;
+  out.stages.push_back({"build", std::move(*built), {}});
+  const ChunkSize size = chunkSizeOf(graph, group.group);
+  if (llvm::Error error = addChunked(out, size))
+    return error;
+  if (llvm::Error error = addStaged(out))
+    return error;
+  if (llvm::Error error = addVectorised(out, size.vector))
+    return error;
+  return std::move(out.stages.back().program);
 }
 
 llvm::Expected<Program> concreteProgram(const PlanProgram &plan) {

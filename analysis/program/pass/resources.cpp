@@ -3,6 +3,7 @@
 #include "analysis/affine/simplify.h"
 #include "analysis/affine/transfer.h"
 #include "analysis/program/fold.h"
+#include "analysis/program/pass/element_program.h"
 #include "analysis/program/pass/of_plan.h"
 #include "analysis/program/verify.h"
 #include "analysis/support/diag.h"
@@ -20,6 +21,7 @@ struct ProgramResources {
   Expr threads;   ///< of a CTA, with producer warps; of dots beside others
   Expr partialSumBytes; ///< of a CTA that shares sums of rows; null if none does
   std::vector<Constraint> constraints;
+  std::optional<ElementWork> elements; ///< of elementwise code
 };
 
 namespace {
@@ -180,6 +182,26 @@ ProgramResources resourcesOfPrograms(const Module &module, const Graph &graph,
   return std::move(reader).finish(isOfDots);
 }
 
+ProgramResources resourcesOfElements(const Module &module, const Graph &graph,
+                                     const TiledGroup &group) {
+  ProgramResources result;
+  llvm::Expected<Program> made = program::programOfElements(module, graph, group);
+  if (!made) {
+    llvm::consumeError(made.takeError());
+    return result;
+  }
+  const OverParameters over(*made, group);
+  Simplifier simplifier(group.space.parameters.front().size.context(), group.bounds());
+  auto simple = [&](Expr amount) { return simplifier.simplify(over(amount)); };
+  ElementWork &work = result.elements.emplace();
+  work.evaluations = program::evaluationsOf(*made);
+  for (program::Evaluations &each : work.evaluations)
+    each.times = simple(each.times);
+  const program::Folds folds = program::foldsOf(*made);
+  work.loads = simple(folds.counts[program::Count::Loads]);
+  return result;
+}
+
 /// Registers of a thread beside those of tiles: addresses, operands on their way, counters.
 constexpr int64_t registersBesideTiles = 40;
 
@@ -220,6 +242,16 @@ void addPrograms(const Module &module, const Graph &graph, const TiledGroup &gro
 }
 
 } // namespace
+
+const ElementWork *elementWorkOf(const Module &module, const Graph &graph,
+                                 const TiledGroup &group) {
+  // No dot by an instruction shares the place.
+  std::shared_ptr<const ProgramResources> &known =
+      group.programs[static_cast<size_t>(Instruction::Fma)];
+  if (!known)
+    known = std::make_shared<const ProgramResources>(resourcesOfElements(module, graph, group));
+  return known->elements ? &*known->elements : nullptr;
+}
 
 Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
                           const CodeChoice &code, const DeviceLimits &limits) {

@@ -1,0 +1,31 @@
+// How often the scalar operations of a program run.
+//
+// A thread evaluates an operation once for each coordinate that it holds of the axes which the
+// operation depends on, in each step of the innermost loop of several steps that changes what it
+// reads: what is the same for several registers, or in all steps of a loop, is computed once. In
+//
+//   for u < 4
+//     b = map pow(10000, f32(l)) @ flat(2) of i,l
+//     c = map f32(i) * b
+//
+// with i = 4·p + u, a thread that holds two columns l of a row i makes two powers and eight
+// products.
+#pragma once
+
+#include "analysis/program/program.h"
+
+namespace tilewright::program {
+
+struct Evaluations {
+  Opcode opcode = Opcode::Add;
+  DType type = DType::F32; ///< of the result
+  bool isByNumber = false; ///< a quotient or remainder of integers, by a number
+  int64_t operations = 1;  ///< that are evaluated as often
+  Expr times;              ///< each, by the threads of a CTA, over size variables
+};
+
+/// Of maps, stores, reductions and the like, and of the conditions of loads, comparisons of s32.
+/// Products of dots are none, nor are coordinates. Of a program whose types are inferred.
+std::vector<Evaluations> evaluationsOf(const Program &program);
+
+} // namespace tilewright::program

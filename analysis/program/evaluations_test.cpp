@@ -1,0 +1,97 @@
+// Evaluations of scalar operations: each where what it depends on changes.
+#include "analysis/program/evaluations.h"
+#include "analysis/program/testing/golden_programs.h"
+
+using namespace tilewright;
+using namespace tilewright::program;
+using namespace tilewright::program::testing;
+
+namespace {
+
+int64_t timesOf(const std::string &text, Opcode opcode, const SizeValues &sizes = {}) {
+  const Program program = parsed(text);
+  int64_t sum = 0;
+  for (const Evaluations &each : evaluationsOf(program))
+    if (each.opcode == opcode)
+      sum += each.operations *
+             evaluate(each.times, assignmentOf(program, sizes)).value_or(INT64_MIN / 2);
+  return sum;
+}
+
+} // namespace
+
+/// A warp of 32 threads with two columns each, that goes over 16 rows.
+TEST(Evaluations, FollowWhatChanges) {
+  const std::string text = R"(
+kernel scaled(x: f32[64,64]) -> y: f32[64,64]
+warps 1
+grid p < 4
+axis i < 1 at p * 16 + u of 64, j < 64
+for u < 16
+  a = load x[i,j] @ flat(2)
+  b = map exp(f32(j)) @ flat(2) of i,j
+  c = map tanh(f32(i)) @ flat(2) of i,j
+  d = map sqrt(f32(p)) @ flat(2) of i,j
+  store y[i,j] = a * b + c - d @ flat(2)
+)";
+  EXPECT_EQ(timesOf(text, Opcode::Exp), 32 * 2); // the columns are the same in all steps
+  EXPECT_EQ(timesOf(text, Opcode::Tanh), 32 * 16);
+  EXPECT_EQ(timesOf(text, Opcode::Sqrt), 32);
+  EXPECT_EQ(timesOf(text, Opcode::Multiply), 32 * 2 * 16);
+  EXPECT_EQ(timesOf(text, Opcode::Add), 32 * 2 * 16);
+  EXPECT_EQ(timesOf(text, Opcode::Convert), 32 * 2 + 32 * 16 + 32);
+}
+
+TEST(Evaluations, OfWhatIsCarriedAndOfConditions) {
+  const std::string text = R"(
+kernel window(x: f32[M,32]) -> y: f32[M,32]
+warps W
+grid p < M
+axis i < 1 at p of M, j < 32
+s = full 0 f32[i,j] @ flat(1)
+for t < T
+  a = load x[i,j+t-1] if j + t in [1, 33) @ flat(1)
+  b = map s * s
+  s = map b + a
+store y[i,j] = exp(s) @ flat(1)
+)";
+  for (int64_t warps : {1, 2}) { // the second one has nothing to store
+    const SizeValues sizes{{"M", 8}, {"T", 3}, {"W", warps}};
+    EXPECT_EQ(timesOf(text, Opcode::Compare, sizes), 32 * 3);
+    EXPECT_EQ(timesOf(text, Opcode::Multiply, sizes), 32 * 3);
+    EXPECT_EQ(timesOf(text, Opcode::Add, sizes), 32 * 3);
+    EXPECT_EQ(timesOf(text, Opcode::Exp, sizes), 32);
+  }
+}
+
+/// Where threads wait for others all go on.
+TEST(Evaluations, OfThreadsThatOthersNeed) {
+  const std::string text = R"(
+kernel sum(x: f32[M,32]) -> y: f32[M]
+warps 4
+grid p < M
+axis i < 1 at p of M, j < 32
+a = load x[i,j] @ flat(1)
+s = reduce add exp(a) over j
+store y[i] = s
+)";
+  EXPECT_EQ(timesOf(text, Opcode::Exp, {{"M", 2}}), 128);
+}
+
+TEST(Evaluations, QuotientsByNumbersAreTold) {
+  const Program program = parsed(R"(
+kernel parts(x: s32[64], k: s32[64]) -> y: s32[64]
+warps 1
+grid p < 1
+axis i < 64 at p * 64 of 64
+a = load x[i] @ flat(2)
+b = load k[i] @ flat(2)
+store y[i] = a / 27 + a / b @ flat(2)
+)");
+  int64_t byNumber = 0, others = 0;
+  for (const Evaluations &each : evaluationsOf(program))
+    if (each.opcode == Opcode::Divide)
+      (each.isByNumber ? byNumber : others) += each.operations;
+  EXPECT_EQ(byNumber, 1);
+  EXPECT_EQ(others, 1);
+}

@@ -1,0 +1,26 @@
+// The program of a group whose threads make elements by themselves, and what they evaluate.
+#pragma once
+
+#include "analysis/program/evaluations.h"
+#include "analysis/tiling/plan.h"
+
+namespace tilewright {
+
+/// What threads do, over the group's parameters.
+struct ElementWork {
+  std::vector<program::Evaluations> evaluations; ///< of a CTA
+  Expr loads;                                    ///< instructions of warps, of all CTAs
+};
+
+/// Of a group whose code is elementwise; null where it has no program. The group keeps it.
+const ElementWork *elementWorkOf(const Module &module, const Graph &graph, const TiledGroup &group);
+
+namespace program {
+
+/// As programOfPlan(), for all tile sizes at once, without passes that only change how it reads.
+/// Unsupported as buildProgram().
+llvm::Expected<Program> programOfElements(const Module &module, const Graph &graph,
+                                          const TiledGroup &group);
+
+} // namespace program
+} // namespace tilewright
