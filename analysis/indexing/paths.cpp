@@ -1,6 +1,10 @@
 // Maps between ops that are not adjacent.
+#include "analysis/indexing/paths.h"
+
 #include "analysis/indexing/indexing_internal.h"
 
+#include <algorithm>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/STLExtras.h>
 #include <map>
 #include <memory>
@@ -9,17 +13,40 @@ namespace tilewright {
 
 namespace {
 
-/// The ops up to `from` that depend on a target, including the targets.
-std::vector<bool> dependents(const Graph &graph, OpId from, std::span<const OpId> targets) {
-  std::vector<bool> depends(from.index + 1);
-  for (OpId target : targets)
-    if (target.index <= from.index)
-      depends[target.index] = true;
-  for (uint32_t i = 0; i <= from.index; ++i)
-    for (OpId operand : graph.op(OpId{i}).operands)
-      depends[i] = depends[i] || depends[operand.index];
-  return depends;
-}
+/// The ops between `from` and the targets: those that depend on a target, including the targets.
+/// Paths stop at `ends`. Takes time for what `from` reads down to the first target, however large
+/// the graph is.
+class OpsBetween {
+public:
+  OpsBetween(const Graph &graph, OpId from, std::span<const OpId> targets,
+             std::span<const OpId> ends) {
+    uint32_t first = from.index + 1;
+    for (OpId target : targets) {
+      dependents.insert(target.index);
+      first = std::min(first, target.index);
+    }
+    for (OpId end : ends)
+      stops.insert(end.index);
+    llvm::DenseSet<uint32_t> seen{from.index};
+    std::vector<uint32_t> read{from.index};
+    for (size_t i = 0; i < read.size(); ++i)
+      if (!isEnd(OpId{read[i]}))
+        for (OpId operand : graph.op(OpId{read[i]}).operands)
+          if (operand.index >= first && seen.insert(operand.index).second)
+            read.push_back(operand.index);
+    std::sort(read.begin(), read.end());
+    for (uint32_t i : read)
+      if (!isEnd(OpId{i}) &&
+          llvm::any_of(graph.op(OpId{i}).operands, [&](OpId operand) { return has(operand); }))
+        dependents.insert(i);
+  }
+
+  bool has(OpId id) const { return dependents.contains(id.index); }
+  bool isEnd(OpId id) const { return stops.contains(id.index); }
+
+private:
+  llvm::DenseSet<uint32_t> dependents, stops;
+};
 
 /// A run of reshapes with at most elementwise ops between them: each is mapped directly from the
 /// shape before the run, since any two reshapes are one. Composed one after the other, shapes
@@ -102,16 +129,13 @@ bool keepsRun(const Op &op, const Shape &operand) {
          operand.dims == op.shape.dims;
 }
 
-} // namespace
-
-llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId from,
-                                                     std::span<const OpId> targets,
-                                                     ExprContext &context, const ResultPath &path,
-                                                     size_t maxMaps) {
+llvm::Expected<std::vector<MapsOrRefusal>>
+mapsAlong(const Graph &graph, OpId from, std::span<const OpId> targets, std::span<const OpId> ends,
+          ExprContext &context, const ResultPath &path, size_t maxMaps) {
   const Shape *start = resultShape(graph.op(from), path);
   if (!start)
     return makeError(DiagClass::BadInput, "%{} has no such result", graph.op(from).name);
-  std::vector<bool> depends = dependents(graph, from, targets);
+  const OpsBetween between(graph, from, targets, ends);
   std::multimap<uint32_t, size_t> targetsByOp;
   for (size_t i = 0; i < targets.size(); ++i)
     targetsByOp.emplace(targets[i].index, i);
@@ -124,7 +148,7 @@ llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId fr
     auto [key, reached] = *pending.begin();
     pending.erase(pending.begin());
     OpId id{key.first};
-    if (!depends[id.index])
+    if (!between.has(id))
       continue;
     for (auto [it, end] = targetsByOp.equal_range(id.index); it != end; ++it) {
       Reached &result = results[it->second];
@@ -138,7 +162,8 @@ llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId fr
       result.maps.operandPath = key.second;
     }
     const Op &op = graph.op(id);
-    if (llvm::none_of(op.operands, [&](OpId operand) { return depends[operand.index]; }))
+    if (between.isEnd(id) ||
+        llvm::none_of(op.operands, [&](OpId operand) { return between.has(operand); }))
       continue;
     OpIndexing maps;
     Diag refusal;
@@ -159,7 +184,7 @@ llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId fr
     }
     for (size_t i = 0; i < op.operands.size(); ++i) {
       uint32_t operand = op.operands[i].index;
-      if (!depends[operand])
+      if (!between.has(op.operands[i]))
         continue;
       if (reached.refusedBy) {
         pending[{operand, {}}].refuse(*reached.refusedBy, reached.refusal, reached.isOpaque);
@@ -209,6 +234,23 @@ llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId fr
     all.push_back(std::move(one));
   }
   return all;
+}
+
+} // namespace
+
+llvm::Expected<std::vector<MapsOrRefusal>> mapsToOps(const Graph &graph, OpId from,
+                                                     std::span<const OpId> targets,
+                                                     ExprContext &context, const ResultPath &path,
+                                                     size_t maxMaps) {
+  return mapsAlong(graph, from, targets, {}, context, path, maxMaps);
+}
+
+llvm::Expected<std::vector<MapsOrRefusal>> mapsWithin(const Graph &graph, OpId from,
+                                                      std::span<const OpId> targets,
+                                                      std::span<const OpId> ends,
+                                                      ExprContext &context) {
+  constexpr size_t maxMaps = 64;
+  return mapsAlong(graph, from, targets, ends, context, {}, maxMaps);
 }
 
 llvm::Expected<OperandMaps> mapsToOp(const Graph &graph, OpId from, OpId to, ExprContext &context,

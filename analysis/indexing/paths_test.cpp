@@ -1,4 +1,5 @@
 // Maps composed along paths of random graphs against the reads of the evaluator, followed through.
+#include "analysis/indexing/paths.h"
 #include "analysis/indexing/testing/indexing.h"
 
 #include <fmt/ranges.h>
@@ -282,6 +283,37 @@ TEST(IndexingPaths, EachOfManyTargetsHasItsOwnRefusal) {
   }
   EXPECT_FALSE((*all)[2].refusal);
   EXPECT_TRUE((*all)[2].maps.maps.empty());
+}
+
+// What a group's inputs are made of is no path of the group: `y` is read as it lies in memory,
+// though it is a transpose of `x`, and `x` where the group itself reads it.
+TEST(IndexingPaths, EndAtTheInputsOfAGroup) {
+  HloGraph g(R"(
+  x = f32[8,8]{1,0} parameter(0)
+  y = f32[8,8]{1,0} transpose(x), dimensions={1,0}
+  z = f32[8,8]{1,0} negate(y)
+  b = f32[8,8]{1,0} reverse(x), dimensions={0}
+  ROOT a = f32[8,8]{1,0} add(z, b)
+)");
+  const OpId targets[] = {g.find("x"), g.find("y")};
+  auto all = mapsToOps(g.graph(), g.find("a"), targets, g.context);
+  auto within = mapsWithin(g.graph(), g.find("a"), targets, targets, g.context);
+  ASSERT_TRUE(all && within);
+  EXPECT_EQ((*all)[0].maps.maps.size(), 2u); // transposed and reversed
+  ASSERT_EQ((*within)[0].maps.maps.size(), 1u);
+  EXPECT_TRUE((*within)[0].maps.maps[0].equivalent(
+      outputToOperands(g.graph(), g.find("b"), g.context)->operands[0].maps[0]));
+  ASSERT_EQ((*within)[1].maps.maps.size(), 1u);
+  EXPECT_TRUE((*within)[1].maps.maps[0].equivalent((*all)[1].maps.maps[0]));
+
+  // Only what is behind an end is left out; an end that nothing is asked of stops paths, too.
+  const OpId ends[] = {g.find("y")}, x[] = {g.find("x")};
+  within = mapsWithin(g.graph(), g.find("a"), x, ends, g.context);
+  ASSERT_TRUE(bool(within));
+  EXPECT_EQ((*within)[0].maps.maps.size(), 1u);
+  within = mapsWithin(g.graph(), g.find("z"), x, ends, g.context);
+  ASSERT_TRUE(bool(within));
+  EXPECT_TRUE((*within)[0].maps.maps.empty());
 }
 
 // Each step brings a runtime variable whose source needs the one before; all are kept, in order.

@@ -1,7 +1,7 @@
 #include "analysis/tiling/across_inputs.h"
 
 #include "analysis/affine/linear_form.h"
-#include "analysis/indexing/indexing.h"
+#include "analysis/indexing/paths.h"
 
 #include <algorithm>
 
@@ -62,7 +62,7 @@ std::vector<AcrossInput> acrossInputs(const Graph &graph, std::span<const OpId> 
   ExprContext context;
   std::vector<std::vector<MapsOrRefusal>> maps;
   for (OpId id : roots) {
-    auto found = mapsToOps(graph, id, candidates, context);
+    auto found = mapsWithin(graph, id, candidates, inputs, context);
     if (!found) {
       llvm::consumeError(found.takeError());
       return result;

@@ -47,10 +47,11 @@ struct VariantCase {
   Variant variant;
   Expr when;
 };
+struct Frame; // frame.h
 /// All variants of a group whose dots, by this instruction or a simpler one if their types need it,
-/// are none or beside others or reductions. Unsupported as buildProgram().
-llvm::Expected<std::vector<VariantCase>> variantsOf(const Graph &graph, const TiledGroup &group,
-                                                    Instruction instruction = Instruction::Fma);
+/// are none or beside others or reductions. The frame is the group's.
+std::vector<VariantCase> variantsOf(const Graph &graph, const TiledGroup &group, const Frame &frame,
+                                    Instruction instruction = Instruction::Fma);
 
 /// The variant that these parameter values take, and with dots this instruction, or a simpler one
 /// if their types need it. Unsupported as buildProgram().
@@ -62,6 +63,9 @@ llvm::Expected<Variant> variantOf(const Graph &graph, const TiledGroup &group,
 /// Unsupported, naming the op, for what has no program: of dots by wgmma, computed operands.
 llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
                                      const TiledGroup &group, const Variant &variant);
+/// The same of a group whose frame is known, for many variants.
+llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
+                                     const TiledGroup &group, const Variant &variant, Frame frame);
 
 /// The sizes of a built program at these parameter values.
 SizeValues sizesOf(const Program &program, const TiledGroup &group,

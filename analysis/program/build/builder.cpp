@@ -443,7 +443,12 @@ llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
   llvm::Expected<Frame> frame = frameOf(graph, group, variant.isByLoops);
   if (!frame)
     return frame.takeError();
-  return Builder(module, graph, group, variant, std::move(*frame)).run();
+  return buildProgram(module, graph, group, variant, std::move(*frame));
+}
+
+llvm::Expected<Program> buildProgram(const Module &module, const Graph &graph,
+                                     const TiledGroup &group, const Variant &variant, Frame frame) {
+  return Builder(module, graph, group, variant, std::move(frame)).run();
 }
 
 } // namespace tilewright::program

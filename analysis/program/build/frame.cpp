@@ -1,6 +1,6 @@
 #include "analysis/program/build/frame.h"
 
-#include "analysis/indexing/indexing.h"
+#include "analysis/indexing/paths.h"
 #include "analysis/program/build/build.h"
 #include "analysis/support/diag.h"
 #include "analysis/tiling/element_work.h"
@@ -152,15 +152,28 @@ private:
                         frame.reduced.end());
   }
 
-  llvm::Expected<std::vector<IndexMap>> mapsBetween(OpId from, OpId to) {
-    std::vector<IndexMap> maps;
-    auto found = mapsToOp(graph, from, to, context);
+  /// The maps to each of several ops, along paths within the group.
+  llvm::Expected<std::vector<std::vector<IndexMap>>> mapsBetween(OpId from,
+                                                                 std::span<const OpId> to) {
+    auto found = mapsWithin(graph, from, to, group.group.inputs, context);
     if (!found)
       return found.takeError();
-    for (const IndexMap &map : found->maps)
-      if (!map.isKnownEmpty())
-        maps.push_back(map);
+    std::vector<std::vector<IndexMap>> maps(to.size());
+    for (size_t i = 0; i < to.size(); ++i) {
+      if ((*found)[i].refusal)
+        return makeError(std::move(*(*found)[i].refusal));
+      for (IndexMap &map : (*found)[i].maps.maps)
+        if (!map.isKnownEmpty())
+          maps[i].push_back(std::move(map));
+    }
     return maps;
+  }
+
+  llvm::Expected<std::vector<IndexMap>> mapsBetween(OpId from, OpId to) {
+    auto maps = mapsBetween(from, std::span(&to, 1));
+    if (!maps)
+      return maps.takeError();
+    return std::move(maps->front());
   }
 
   void findDot() {
@@ -213,25 +226,25 @@ private:
     std::sort(dims.begin(), dims.end());
     std::vector<OpId> read{input};
     read.insert(read.end(), group.group.inputs.begin(), group.group.inputs.end());
-    for (OpId to : read) {
-      auto ofRoot = mapsBetween(frame.root, to);
-      if (!ofRoot)
-        return ofRoot.takeError();
-      if (ofRoot->empty())
-        continue;
-      std::vector<IndexMap> ofInput;
-      if (to == input) {
-        ofInput.push_back(IndexMap::identity(context, graph[input].shape.dims));
-      } else {
-        auto maps = mapsBetween(input, to);
-        if (!maps)
-          return maps.takeError();
-        ofInput = std::move(*maps);
+    auto ofRoot = mapsBetween(frame.root, read);
+    if (!ofRoot)
+      return ofRoot.takeError();
+    std::vector<OpId> common; // what the root reads, too
+    for (size_t i = 1; i < read.size(); ++i)
+      if (!(*ofRoot)[i].empty())
+        common.push_back(read[i]);
+    auto ofInput = mapsBetween(input, common);
+    if (!ofInput)
+      return ofInput.takeError();
+    common.insert(common.begin(), input);
+    ofInput->insert(ofInput->begin(), {IndexMap::identity(context, graph[input].shape.dims)});
+    for (size_t i = 0, at = 0; i < read.size() && at < common.size(); ++i)
+      if (read[i] == common[at]) {
+        for (const IndexMap &a : (*ofRoot)[i])
+          for (const IndexMap &b : (*ofInput)[at])
+            join(a, b, dims, parameters, graph[input].shape.rank());
+        ++at;
       }
-      for (const IndexMap &a : *ofRoot)
-        for (const IndexMap &b : ofInput)
-          join(a, b, dims, parameters, graph[input].shape.rank());
-    }
     return llvm::Error::success();
   }
 
@@ -425,14 +438,11 @@ static std::vector<VariantCase> rowVariants(const Graph &graph, const TiledGroup
   return cases;
 }
 
-llvm::Expected<std::vector<VariantCase>> variantsOf(const Graph &graph, const TiledGroup &group,
-                                                    Instruction instruction) {
-  llvm::Expected<Frame> frame = frameOf(graph, group, false);
-  if (!frame)
-    return frame.takeError();
-  if (!frame->dots.empty())
-    return chainVariants(graph, group, *frame, instruction);
-  return rowVariants(graph, group, *frame);
+std::vector<VariantCase> variantsOf(const Graph &graph, const TiledGroup &group, const Frame &frame,
+                                    Instruction instruction) {
+  if (!frame.dots.empty())
+    return chainVariants(graph, group, frame, instruction);
+  return rowVariants(graph, group, frame);
 }
 
 /// All columns of a tile read their windows from the same group of features.

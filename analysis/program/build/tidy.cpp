@@ -19,8 +19,20 @@ void visitExprs(const program::Op &op, const std::function<void(Expr)> &visit) {
         visit(e);
 }
 
+/// Values that an op reads as they are, neither in a scalar expression nor in an index.
+void visitWholeReads(const program::Op &op, const std::function<void(ValueId)> &visit) {
+  if (const auto *o = op.as<RelayoutOp>())
+    visit(o->value);
+  if (const auto *o = op.as<SelectAxisOp>())
+    visit(o->value);
+  if (const auto *o = op.as<JoinOp>())
+    std::for_each(o->parts.begin(), o->parts.end(), visit);
+  if (const auto *o = op.as<SumSplitsOp>())
+    std::for_each(o->values.begin(), o->values.end(), visit);
+}
+
 struct Uses {
-  std::vector<unsigned> inScalars, inIndices, assigned;
+  std::vector<unsigned> inScalars, inIndices, assigned; ///< in indices, as they are, or as layouts
 
   explicit Uses(const Program &p)
       : inScalars(p.values.size()), inIndices(p.values.size()), assigned(p.values.size()) {
@@ -36,6 +48,9 @@ struct Uses {
           if (ValueId id = p.valueOf(var); id.isValid())
             ++inIndices[id.index];
       });
+      visitWholeReads(op, [&](ValueId id) { ++inIndices[id.index]; });
+      if (const LayoutSpec *layout = layoutOf(op); layout && layout->value.isValid())
+        ++inIndices[layout->value.index];
     });
   }
 };
@@ -178,32 +193,117 @@ bool removeOnce(Program &p, Region &ops, const Uses &uses) {
 
 } // namespace
 
+LayoutSpec *layoutOf(program::Op &op) {
+  auto named = [](auto *o) -> LayoutSpec * { return o && o->layout ? &*o->layout : nullptr; };
+  if (auto *o = op.as<LoadOp>())
+    return named(o);
+  if (auto *o = op.as<StoreOp>())
+    return named(o);
+  if (auto *o = op.as<ReadOp>())
+    return named(o);
+  if (auto *o = op.as<MapOp>())
+    return named(o);
+  if (auto *o = op.as<FullOp>())
+    return named(o);
+  if (auto *o = op.as<DotOp>())
+    return named(o);
+  if (auto *o = op.as<RelayoutOp>())
+    return &o->layout;
+  return nullptr;
+}
+
+const LayoutSpec *layoutOf(const program::Op &op) {
+  return layoutOf(const_cast<program::Op &>(op));
+}
+
+void forEachRead(const Program &program, const program::Op &op,
+                 const std::function<void(ValueId)> &visit) {
+  auto inExpr = [&](Expr e) {
+    if (e)
+      for (VarId var : variablesOf(e))
+        if (ValueId value = program.valueOf(var); value.isValid())
+          visit(value);
+  };
+  forEachOpOf(op, [&](const program::Op &one) {
+    for (const ScalarExpr *scalar : scalarsOf(one))
+      for (const ScalarNode &node : scalar->nodes) {
+        if (node.kind == ScalarNode::Kind::Value)
+          visit(node.value);
+        inExpr(node.index);
+      }
+    if (const Access *access = accessOf(one))
+      for (Expr index : access->index)
+        inExpr(index);
+    if (const auto *load = one.as<LoadOp>())
+      for (const Condition &condition : load->conditions)
+        inExpr(condition.value);
+    visitWholeReads(one, visit);
+  });
+}
+
+void replaceReads(program::Op &op, const std::map<ValueId, ValueId> &values,
+                  const std::map<BufferId, BufferId> &buffers) {
+  auto at = [](const auto &map, auto &id) {
+    if (auto it = map.find(id); it != map.end())
+      id = it->second;
+  };
+  for (const ScalarExpr *scalar : scalarsOf(op))
+    for (ScalarNode &node : const_cast<ScalarExpr *>(scalar)->nodes) {
+      if (node.kind == ScalarNode::Kind::Value)
+        at(values, node.value);
+      if (node.kind == ScalarNode::Kind::Slot)
+        at(buffers, node.buffer);
+    }
+  if (auto *o = op.as<ReadOp>())
+    at(buffers, o->buffer);
+  if (auto *o = op.as<RelayoutOp>())
+    at(values, o->value);
+  if (auto *o = op.as<SelectAxisOp>())
+    at(values, o->value);
+  if (auto *o = op.as<JoinOp>())
+    for (ValueId &part : o->parts)
+      at(values, part);
+  if (auto *o = op.as<SumSplitsOp>())
+    for (ValueId &value : o->values)
+      at(values, value);
+  for (Region *inner : regionsOf(op))
+    for (program::Op &one : *inner)
+      replaceReads(one, values, buffers);
+}
+
 void mergeMaps(Program &program) { Merger(program).run(program.body); }
 
 void removeUnused(Program &program) {
   while (removeOnce(program, program.body, Uses(program))) {
   }
-  // Ids of values follow.
-  std::vector<std::optional<uint32_t>> number(program.values.size());
+  // Ids of values follow. Of a value that another op took the place of only the layout is left, for
+  // those that are held like it.
+  std::map<ValueId, ValueId> numbers;
   std::vector<Value> kept;
-  auto visit = [&](auto &&self, Region &ops) -> void {
+  auto keep = [&](ValueId id) {
+    if (numbers.try_emplace(id, ValueId{static_cast<uint32_t>(kept.size())}).second)
+      kept.push_back(program[id]);
+  };
+  forEachOp(program.body, [&](const program::Op &op, const LoopNest &) {
+    std::for_each(op.results.begin(), op.results.end(), keep);
+  });
+  forEachOp(program.body, [&](const program::Op &op, const LoopNest &) {
+    if (const LayoutSpec *layout = layoutOf(op); layout && layout->value.isValid())
+      keep(layout->value);
+  });
+  auto follow = [&](auto &&self, Region &ops) -> void {
     for (program::Op &op : ops) {
-      for (ValueId &id : op.results) {
-        if (!number[id.index]) {
-          number[id.index] = static_cast<uint32_t>(kept.size());
-          kept.push_back(program[id]);
-        }
-        id = ValueId{*number[id.index]};
-      }
-      for (const ScalarExpr *scalar : scalarsOf(op))
-        for (ScalarNode &node : const_cast<ScalarExpr *>(scalar)->nodes)
-          if (node.kind == ScalarNode::Kind::Value)
-            node.value = ValueId{*number[node.value.index]};
+      for (ValueId &id : op.results)
+        id = numbers.at(id);
+      if (LayoutSpec *layout = layoutOf(op); layout && layout->value.isValid())
+        layout->value = numbers.at(layout->value);
       for (Region *inner : regionsOf(op))
         self(self, *inner);
     }
   };
-  visit(visit, program.body);
+  follow(follow, program.body);
+  for (program::Op &op : program.body)
+    replaceReads(op, numbers, {});
   program.values = std::move(kept);
 }
 

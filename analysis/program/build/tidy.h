@@ -4,7 +4,20 @@
 #include "analysis/program/build/names.h"
 #include "analysis/program/program.h"
 
+#include <map>
+
 namespace tilewright::program {
+
+/// The layout that an op names; null if it names none.
+LayoutSpec *layoutOf(Op &op);
+const LayoutSpec *layoutOf(const Op &op);
+
+/// Calls visit on all values that an op and its regions read, those in indices too, but not those
+/// whose layouts it has.
+void forEachRead(const Program &program, const Op &op, const std::function<void(ValueId)> &visit);
+/// Reads other values and buffers.
+void replaceReads(Op &op, const std::map<ValueId, ValueId> &values,
+                  const std::map<BufferId, BufferId> &buffers);
 
 /// Pointwise expressions that are used once become part of what uses them; values that nothing uses
 /// go; the others get names in order.

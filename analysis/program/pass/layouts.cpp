@@ -2,27 +2,6 @@
 
 namespace tilewright::program {
 
-LayoutSpec *layoutOf(Op &op) {
-  auto named = [](auto *o) -> LayoutSpec * { return o && o->layout ? &*o->layout : nullptr; };
-  if (auto *o = op.as<LoadOp>())
-    return named(o);
-  if (auto *o = op.as<StoreOp>())
-    return named(o);
-  if (auto *o = op.as<ReadOp>())
-    return named(o);
-  if (auto *o = op.as<MapOp>())
-    return named(o);
-  if (auto *o = op.as<FullOp>())
-    return named(o);
-  if (auto *o = op.as<DotOp>())
-    return named(o);
-  if (auto *o = op.as<RelayoutOp>())
-    return &o->layout;
-  return nullptr;
-}
-
-const LayoutSpec *layoutOf(const Op &op) { return layoutOf(const_cast<Op &>(op)); }
-
 AxisId fastestAxis(const LayoutSpec &spec, const AxisSet &axes) {
   std::vector<AxisId> order = spec.of.empty() ? axes : spec.of;
   AxisId fastest;

@@ -1,13 +1,9 @@
 // The layouts of a program, for passes: which ops name one, and along which axis it is fastest.
 #pragma once
 
-#include "analysis/program/program.h"
+#include "analysis/program/build/tidy.h"
 
 namespace tilewright::program {
-
-/// The layout that an op names; null if it names none.
-LayoutSpec *layoutOf(Op &op);
-const LayoutSpec *layoutOf(const Op &op);
 
 /// The axis whose neighbours a thread holds in a tile of these axes: invalid for layouts without
 /// vectors, and where the tile lacks it.

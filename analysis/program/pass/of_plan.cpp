@@ -1,6 +1,7 @@
 #include "analysis/program/pass/of_plan.h"
 
 #include "analysis/program/build/build.h"
+#include "analysis/program/build/frame.h"
 #include "analysis/program/pass/chunk.h"
 #include "analysis/program/pass/clip.h"
 #include "analysis/program/pass/copies.h"
@@ -343,14 +344,14 @@ static llvm::Error addPassesOfVariant(PlanProgram &out, const Graph &graph, cons
 llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const Graph &graph,
                                                      const TiledGroup &group,
                                                      Instruction instruction) {
-  llvm::Expected<std::vector<VariantCase>> variants = variantsOf(graph, group, instruction);
-  if (!variants)
-    return variants.takeError();
+  llvm::Expected<Frame> frame = frameOf(graph, group, false);
+  if (!frame)
+    return frame.takeError();
   // Rows that CTAs share are variants of their own.
   const TileParameter &splits = *group.space.find("split_k");
   const bool isOfRows = kindOfCode(graph, group).kind == CodeKind::Reduction;
   std::vector<std::pair<VariantCase, bool>> cases;
-  for (VariantCase &each : *variants) {
+  for (VariantCase &each : variantsOf(graph, group, *frame, instruction)) {
     if (!isOfRows || splits.largest() <= 1) {
       cases.emplace_back(std::move(each), false);
       continue;
@@ -364,7 +365,7 @@ llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const
   for (const auto &[each, isSplit] : cases) {
     GroupProgram made{{}, each.when, ""};
     PlanProgram out;
-    llvm::Expected<Program> built = buildProgram(module, graph, group, each.variant);
+    llvm::Expected<Program> built = buildProgram(module, graph, group, each.variant, *frame);
     llvm::Error error = built.takeError();
     if (!error) {
       out.stages.push_back({"build", std::move(*built), {}});

@@ -38,7 +38,7 @@ struct GroupProgram {
   std::string refusal; ///< why there is none
 };
 /// All programs of a group that reduces, or has several dots: those of programOfPlan(), without
-/// passes that only change how they read and copy. Errors of variantsOf().
+/// passes that only change how they read and copy. Errors of frameOf().
 llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const Graph &graph,
                                                      const TiledGroup &group,
                                                      Instruction instruction = Instruction::Fma);
