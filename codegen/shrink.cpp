@@ -56,7 +56,7 @@ public:
         }
     for (const ShrinkOptions::Wish &wish : options.wishes)
       grant(ties.of(wish.op)[wish.dim], wish.extent);
-    if (!options.odd)
+    if (options.keepsRows)
       keepParts();
     repair();
   }
@@ -87,7 +87,7 @@ private:
   /// can the smaller ones.
   std::vector<int64_t> bounds(const Graph &graph, const ShrinkOptions &options) const {
     std::vector<int64_t> most(factors.count(), options.most);
-    for (uint32_t i = 0; i < graph.size() && !options.odd; ++i) {
+    for (uint32_t i = 0; i < graph.size() && options.keepsRows; ++i) {
       const Shape &shape = graph[OpId{i}].shape;
       if (shape.isTuple || shape.rank() == 0 || bitWidth(shape.dtype) == 0)
         continue;
@@ -459,6 +459,7 @@ ShrinkOptions wishesOf(const KernelSpec &spec, const std::vector<int64_t> &tile,
   ShrinkOptions options;
   options.most = most;
   options.odd = odd;
+  options.keepsRows = !odd;
   OpId root = resultsOf(graph)[0];
   // Elements that share a byte are written together, so a row has a whole number of bytes.
   for (OpId id : resultsOf(graph)) {

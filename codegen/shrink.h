@@ -29,6 +29,9 @@ struct ShrinkOptions {
   /// Aligned rows keep 16 bytes, and few equal parts of a row theirs: the bound then gives way.
   int64_t most = 16;
   bool odd = false;
+  /// Rows keep 16 bytes, and few equal parts of a row theirs, though `most` be less: what is copied
+  /// at a time stays so.
+  bool keepsRows = false;
 };
 
 /// The entry of `module` shrunk, op ids as before; computations that it calls are copied.

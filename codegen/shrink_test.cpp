@@ -124,7 +124,7 @@ TEST(Shrink, RowsAndTheirPartsStayAligned) {
       ASSERT_TRUE(bool(module)) << takeDiag(module.takeError()).str();
       for (int64_t most : {2, 4, 16}) {
         SCOPED_TRACE(fmt::format("{} {} {}", type, parts, most));
-        auto shrunk = shrinkModule(*module, {{}, most, false});
+        auto shrunk = shrinkModule(*module, {{}, most, false, true});
         ASSERT_TRUE(bool(shrunk)) << takeDiag(shrunk.takeError()).str();
         const Graph &graph = (*shrunk)->entry();
         EXPECT_EQ(graph[graph.root()].shape.dims[2] % elements[t], 0);
