@@ -32,7 +32,7 @@ template <class Q> void FeatureExtractor<Q>::addArithmetic() {
     f.aluOps = facts.elements->alu / f.iterations;
     f.halfRateOps = facts.elements->half / f.iterations;
     f.sfuOps = facts.elements->sfu / f.iterations;
-    f.loadInstructions = facts.elements->loads / (f.ctas * f.iterations);
+    f.loadInstructions = facts.elements->loads / f.iterations;
     return;
   }
   if (!f.matrix)

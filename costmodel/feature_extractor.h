@@ -22,7 +22,7 @@ template <class Q> struct ProgramFacts {
   Q rowSumBytes = 0; ///< that a CTA leaves where several share sums of rows
   struct Work {
     Q alu = 0, half = 0, sfu = 0; ///< LaneOps of all threads of a CTA
-    Q loads = 0;                  ///< instructions of the warps of all CTAs
+    Q loads = 0;                  ///< instructions of its warps
   };
   std::optional<Work> elements; ///< of elementwise code
 };

@@ -180,7 +180,7 @@ public:
       facts.rowSumBytes =
           at(kernelResources(*plan.module, plan.ops(), *plan.tiled, code, limits).partialSumBytes);
     if (code.kind == CodeKind::Elementwise)
-      if (const ElementWork *work = elementWorkOf(*plan.module, plan.ops(), *plan.tiled))
+      if (const program::WorkOfThreads *work = elementWorkOf(*plan.module, plan.ops(), *plan.tiled))
         facts.elements = numbersOf(*work);
     if (hasFailed)
       return makeError(DiagClass::Internal, "plan '{}': folds of its program have no value",
@@ -197,7 +197,7 @@ private:
     return found.value_or(Q(0));
   }
 
-  typename ProgramFacts<Q>::Work numbersOf(const ElementWork &work) {
+  typename ProgramFacts<Q>::Work numbersOf(const program::WorkOfThreads &work) {
     typename ProgramFacts<Q>::Work result;
     std::vector<std::pair<Expr, LaneOps>> costs; ///< of operations that run as often
     for (const program::Evaluations &each : work.evaluations) {
@@ -216,7 +216,7 @@ private:
       result.half += cost.half * done;
       result.sfu += cost.sfu * done;
     }
-    result.loads = at(work.loads);
+    result.loads = at(work.loads) / 32.0;
     return result;
   }
 

@@ -70,6 +70,10 @@ private:
       return std::nullopt;
     if (auto it = known.find(expr.id()); it != known.end())
       return it->second;
+    if (std::optional<Traced> power = smallPower(expr, known)) {
+      known.emplace(expr.id(), *power);
+      return power;
+    }
     std::optional<Traced> a = evaluated(expr.lhs(), known), b = evaluated(expr.rhs(), known);
     if (!a || !b)
       return std::nullopt;
@@ -87,6 +91,19 @@ private:
       known.emplace(expr.id(), *result);
     return result;
   }
+
+  /// min(pow2Divisor(x), most): powers beyond `most` need not be tried.
+  std::optional<Traced> smallPower(Expr expr, std::map<uint32_t, Traced> &known) const {
+    if (expr.kind() != ExprKind::Min)
+      return std::nullopt;
+    for (auto [power, most] : {std::pair(expr.lhs(), expr.rhs()), {expr.rhs(), expr.lhs()}})
+      if (power.kind() == ExprKind::Pow2Divisor && most.isConstant() &&
+          isPowerOfTwo(most.constant()))
+        if (std::optional<Traced> of = evaluated(power.lhs(), known))
+          return powerDividing(*of, std::min(most.constant(), rangeOf(power.lhs(), bounds).hi));
+    return std::nullopt;
+  }
+  static bool isPowerOfTwo(int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
 
   static std::optional<Traced> combined(ExprKind kind, const Traced &a, const Traced &b) {
     switch (kind) {
@@ -125,7 +142,7 @@ private:
     Traced divides(1.0);
     for (int64_t power = 2; power <= std::min(most, largest); power *= 2) {
       const auto p = double(power);
-      divides = larger(divides, p * (1.0 - smaller(a - floorOf(a / p) * p, Traced(1.0))));
+      divides = larger(divides, p * (1.0 - smaller(a - floorOf(a * (1 / p)) * p, Traced(1.0))));
     }
     return divides;
   }

@@ -24,8 +24,13 @@ struct Evaluations {
   Expr times;              ///< each, by the threads of a CTA, over size variables
 };
 
+struct WorkOfThreads {
+  std::vector<Evaluations> evaluations;
+  Expr loads; ///< of all threads of a CTA: of vectors, where neighbours in memory are such
+};
+
 /// Of maps, stores, reductions and the like, and of the conditions of loads, comparisons of s32.
 /// Products of dots are none, nor are coordinates. Of a program whose types are inferred.
-std::vector<Evaluations> evaluationsOf(const Program &program);
+WorkOfThreads workOfThreads(const Program &program);
 
 } // namespace tilewright::program

@@ -11,7 +11,7 @@ namespace {
 int64_t timesOf(const std::string &text, Opcode opcode, const SizeValues &sizes = {}) {
   const Program program = parsed(text);
   int64_t sum = 0;
-  for (const Evaluations &each : evaluationsOf(program))
+  for (const Evaluations &each : workOfThreads(program).evaluations)
     if (each.opcode == opcode)
       sum += each.operations *
              evaluate(each.times, assignmentOf(program, sizes)).value_or(INT64_MIN / 2);
@@ -64,6 +64,21 @@ store y[i,j] = exp(s) @ flat(1)
   }
 }
 
+/// Vectors, elements across memory, and one for all columns.
+TEST(Evaluations, LoadsOfVectors) {
+  const Program program = parsed(R"(
+kernel sums(x: f32[64,64], z: f32[64,64], k: f32[64]) -> y: f32[64,64]
+warps 1
+grid p < 16
+axis i < 4 at p * 4 of 64, j < 64
+a = load x[i,j] @ flat(2)
+b = load z[j,i] @ flat(2)
+c = load k[i] @ flat(2) of i,j
+store y[i,j] = a + b + c @ flat(2)
+)");
+  EXPECT_EQ(evaluate(workOfThreads(program).loads, Assignment()), 32 * (4 + 8 + 4));
+}
+
 /// Where threads wait for others all go on.
 TEST(Evaluations, OfThreadsThatOthersNeed) {
   const std::string text = R"(
@@ -89,7 +104,7 @@ b = load k[i] @ flat(2)
 store y[i] = a / 27 + a / b @ flat(2)
 )");
   int64_t byNumber = 0, others = 0;
-  for (const Evaluations &each : evaluationsOf(program))
+  for (const Evaluations &each : workOfThreads(program).evaluations)
     if (each.opcode == Opcode::Divide)
       (each.isByNumber ? byNumber : others) += each.operations;
   EXPECT_EQ(byNumber, 1);

@@ -36,27 +36,33 @@ ThreadsAtWork::ThreadsAtWork(const Program &program) : p(program) {
   ends = areAlone && !isFirst;
 }
 
-/// Of the threads along an axis those that have an element.
-static Expr threadsWithElements(const Program &p, const Layout &held, AxisId axis) {
-  Expr vector = p.number(1), threads = p.number(1);
+/// Elements of an axis in vectors of a thread's.
+static Expr vectorsAlong(const Program &p, const Layout &held, AxisId axis) {
+  Expr vector = p.number(1);
   for (const Digit &digit : held.registers)
     if (digit.axis == axis && digit.stride.isConstant(1))
       vector = digit.extent;
+  return p.resolved(p[axis].extent).ceilDiv(vector);
+}
+
+/// Of the threads along an axis those that have an element.
+static Expr threadsWithElements(const Program &p, const Layout &held, AxisId axis) {
+  Expr threads = p.number(1);
   for (const auto *digits : {&held.lanes, &held.warps})
     for (const Digit &digit : *digits)
       if (digit.axis == axis)
         threads = threads * digit.extent;
-  return threads.min(p.resolved(p[axis].extent).ceilDiv(vector));
+  return threads.min(vectorsAlong(p, held, axis));
 }
 
 Expr ThreadsAtWork::count() const {
   const Expr all = p.resolved(p.warps) * 32;
   if (!ends)
     return all;
-  Expr threads = p.number(1);
+  Expr vectors = p.number(1);
   for (AxisId axis : axes)
-    threads = threads * threadsWithElements(p, stored, axis);
-  return all.min(threads.ceilDiv(32) * 32);
+    vectors = vectors * vectorsAlong(p, stored, axis);
+  return all.min(vectors.ceilDiv(32) * 32);
 }
 
 Expr ThreadsAtWork::threadsAlong(const Digit &copy) const {

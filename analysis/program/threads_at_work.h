@@ -18,7 +18,8 @@ public:
 
   /// Do the others end at once?
   bool othersEnd() const { return ends; }
-  /// Threads of a CTA in the warps that go on.
+  /// Threads of a CTA in the warps that go on, at most: exact where each axis has no more threads
+  /// than vectors, or lanes go on along the next axis.
   Expr count() const;
   /// Threads that go on and hold the same element of a tile.
   Expr copiesIn(const Layout &layout) const;

@@ -24,11 +24,12 @@ struct Dependence {
 class Counter {
 public:
   explicit Counter(const Program &program)
-      : p(program), threads(ThreadsAtWork(program).count()), values(program.values.size()) {}
+      : p(program), loads(program.number(0)), threads(ThreadsAtWork(program).count()),
+        values(program.values.size()) {}
 
-  std::vector<Evaluations> run() {
+  WorkOfThreads run() {
     region(p.body);
-    return std::move(found);
+    return {std::move(found), loads};
   }
 
 private:
@@ -70,6 +71,7 @@ private:
         all.unite(of(index));
     if (const auto *load = op.as<LoadOp>()) {
       const Layout &held = p[op.results[0]].tile.layout;
+      loads = loads + timesOf(all, held, memoryRunOf(p, load->from).axis);
       for (const Condition &condition : load->conditions)
         add({Opcode::Compare, DType::S32, false, 1, {}}, of(condition.value), held);
     }
@@ -174,10 +176,7 @@ private:
   }
 
   void add(Evaluations what, const Dependence &on, const Layout &held) {
-    Expr times = threads * stepsOf(on);
-    for (const Digit &digit : held.registers)
-      if (digit.axis.isValid() && contains(on.axes, digit.axis) && !digit.isCopy())
-        times = times * digit.extent;
+    const Expr times = timesOf(on, held);
     auto alike = std::find_if(found.begin(), found.end(), [&](const Evaluations &other) {
       return other.opcode == what.opcode && other.type == what.type &&
              other.isByNumber == what.isByNumber && other.times == times;
@@ -188,6 +187,19 @@ private:
     }
     what.times = times;
     found.push_back(what);
+  }
+
+  /// `along`: an axis of whose neighbours a vector counts once.
+  Expr timesOf(const Dependence &on, const Layout &held, AxisId along = {}) const {
+    Expr times = threads * stepsOf(on);
+    for (size_t i = 0; i < held.registers.size(); ++i) {
+      const Digit &digit = held.registers[i];
+      const bool isVector =
+          i == 0 && along.isValid() && digit.axis == along && digit.stride.isConstant(1);
+      if (digit.axis.isValid() && contains(on.axes, digit.axis) && !digit.isCopy() && !isVector)
+        times = times * digit.extent;
+    }
+    return times;
   }
 
   /// Steps of the loops to the innermost one, of several steps, that matters.
@@ -203,6 +215,7 @@ private:
   }
 
   const Program &p;
+  Expr loads;
   const Expr threads; ///< of a CTA, that evaluate
   LoopNest loops;     ///< around the op at hand
   std::vector<std::optional<Dependence>> values;
@@ -211,6 +224,6 @@ private:
 
 } // namespace
 
-std::vector<Evaluations> evaluationsOf(const Program &program) { return Counter(program).run(); }
+WorkOfThreads workOfThreads(const Program &program) { return Counter(program).run(); }
 
 } // namespace tilewright::program

@@ -6,14 +6,10 @@
 
 namespace tilewright {
 
-/// What threads do, over the group's parameters.
-struct ElementWork {
-  std::vector<program::Evaluations> evaluations; ///< of a CTA
-  Expr loads;                                    ///< instructions of warps, of all CTAs
-};
-
-/// Of a group whose code is elementwise; null where it has no program. The group keeps it.
-const ElementWork *elementWorkOf(const Module &module, const Graph &graph, const TiledGroup &group);
+/// What threads do, over the group's parameters, of a group whose code is elementwise; null where
+/// it has no program. The group keeps it.
+const program::WorkOfThreads *elementWorkOf(const Module &module, const Graph &graph,
+                                            const TiledGroup &group);
 
 namespace program {
 

@@ -21,7 +21,7 @@ struct ProgramResources {
   Expr threads;   ///< of a CTA, with producer warps; of dots beside others
   Expr partialSumBytes; ///< of a CTA that shares sums of rows; null if none does
   std::vector<Constraint> constraints;
-  std::optional<ElementWork> elements; ///< of elementwise code
+  std::optional<program::WorkOfThreads> elements; ///< of elementwise code
 };
 
 namespace {
@@ -193,12 +193,10 @@ ProgramResources resourcesOfElements(const Module &module, const Graph &graph,
   const OverParameters over(*made, group);
   Simplifier simplifier(group.space.parameters.front().size.context(), group.bounds());
   auto simple = [&](Expr amount) { return simplifier.simplify(over(amount)); };
-  ElementWork &work = result.elements.emplace();
-  work.evaluations = program::evaluationsOf(*made);
+  program::WorkOfThreads &work = result.elements.emplace(program::workOfThreads(*made));
   for (program::Evaluations &each : work.evaluations)
     each.times = simple(each.times);
-  const program::Folds folds = program::foldsOf(*made);
-  work.loads = simple(folds.counts[program::Count::Loads]);
+  work.loads = simple(work.loads);
   return result;
 }
 
@@ -243,8 +241,8 @@ void addPrograms(const Module &module, const Graph &graph, const TiledGroup &gro
 
 } // namespace
 
-const ElementWork *elementWorkOf(const Module &module, const Graph &graph,
-                                 const TiledGroup &group) {
+const program::WorkOfThreads *elementWorkOf(const Module &module, const Graph &graph,
+                                            const TiledGroup &group) {
   // No dot by an instruction shares the place.
   std::shared_ptr<const ProgramResources> &known =
       group.programs[static_cast<size_t>(Instruction::Fma)];
