@@ -15,8 +15,8 @@
 namespace tilewright::inference {
 
 /// `program`: the one that the problem is of. Unsupported: index tiles that are held otherwise than
-/// they are needed, sums of dots that are held otherwise where they are added to, casts of the user;
-/// what the verifier refuses then.
+/// they are needed, sums of dots that are held otherwise where they are added to, casts of the
+/// user; what the verifier refuses then.
 llvm::Expected<program::Program> withLayouts(const program::Program &program,
                                              LayoutProblem &problem,
                                              const InferredLayouts &layouts);
