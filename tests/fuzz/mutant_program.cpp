@@ -99,6 +99,8 @@ MutantFormat programFormat() {
            "over ",
            " else -inf",
            " @ flat(1)",
+           " @ digits(2:1@i, 32:0, 1:0)",
+           ":1@i ",
            "reduce add ",
            "sum.splits ",
            "select.axis ",

@@ -57,9 +57,9 @@ public:
     if (!refusal.empty())
       return source.errorAt(refusedAt, refusal, DiagClass::Unsupported);
     if (llvm::Error wrong = program::inferTypes(p))
-      return std::move(wrong);
+      return wrong;
     if (llvm::Error wrong = program::verify(p).error(p))
-      return std::move(wrong);
+      return wrong;
     return std::move(p);
   }
 

@@ -14,9 +14,9 @@
 
 namespace tilewright::inference {
 
-/// `program`: the one that the problem is of. Unsupported: an operand of a dot that is computed and
-/// would have to go through shared memory, index tiles that are held otherwise than they are
-/// needed; what the verifier refuses then.
+/// `program`: the one that the problem is of. Unsupported: index tiles that are held otherwise than
+/// they are needed, sums of dots that are held otherwise where they are added to, casts of the
+/// user; what the verifier refuses then.
 llvm::Expected<program::Program> withLayouts(const program::Program &program,
                                              LayoutProblem &problem,
                                              const InferredLayouts &layouts);

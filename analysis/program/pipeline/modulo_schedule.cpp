@@ -35,7 +35,7 @@ IntervalBound intervalBound(const PipelineLoop &loop) {
 
 ScheduleAnswer scheduleByZ3(const PipelineLoop &loop, int64_t interval,
                             std::vector<Place> &places) {
-  constexpr unsigned effort = 60'000'000; // of Z3's deterministic units
+  constexpr unsigned effort = 30'000'000; // of Z3's deterministic units
   z3::context z3;
   z3::solver solver(z3, z3::solver::simple());
   z3::params params(z3);
@@ -108,7 +108,9 @@ ModuloSchedule leastInterval(const PipelineLoop &loop) {
     isProved = isProved && answer == ScheduleAnswer::No;
     return false;
   };
-  constexpr int64_t longest = int64_t(1) << 40;
+  int64_t longest = low; // one op behind the other, and again
+  for (const LoopOp &op : loop.ops)
+    longest += 4 * std::max({op.latency, op.issue, op.longestBusy()});
   while (!isScheduled(high)) {
     low = high + 1;
     high += high / 4 + 1;

@@ -65,7 +65,8 @@ private:
   };
 
   /// start(to) - start(from) ≥ distance, and what follows; false: nothing keeps it.
-  bool add(std::vector<int64_t> &least, size_t from, size_t to, int64_t distance) const {
+  bool add(std::vector<int64_t> &least, size_t from, size_t to, int64_t distance) {
+    work += count * count;
     if (distance <= least[from * count + to])
       return true;
     if (distance + least[to * count + from] > 0)
@@ -87,7 +88,8 @@ private:
   }
 
   ScheduleAnswer decide(const std::vector<int64_t> &least, std::vector<Pair> open) {
-    if (++nodes > mostNodes)
+    work += open.size() + count;
+    if (work > mostWork)
       return ScheduleAnswer::Unknown;
     size_t tightest = SIZE_MAX;
     std::pair<int64_t, int64_t> range;
@@ -111,10 +113,12 @@ private:
           !add(next, pair.second, pair.first, pair.gaps.second - (d + 1) * interval))
         continue;
       const ScheduleAnswer one = decide(next, open);
-      if (one != ScheduleAnswer::No)
-        answer = one;
       if (one == ScheduleAnswer::Yes)
         return one;
+      if (work > mostWork)
+        return ScheduleAnswer::Unknown;
+      if (one != ScheduleAnswer::No)
+        answer = one;
     }
     return answer;
   }
@@ -131,14 +135,14 @@ private:
     return faultOf(loop, interval, found).empty() ? ScheduleAnswer::Yes : ScheduleAnswer::Unknown;
   }
 
-  static constexpr uint64_t mostNodes = 2'000'000;
+  static constexpr uint64_t mostWork = 300'000'000; // a second at most
   const PipelineLoop &loop;
   int64_t interval;
   size_t count;
   int64_t apart; ///< starts need not lie further apart
   std::vector<Pair> pairs;
   std::vector<Place> found;
-  uint64_t nodes = 0;
+  uint64_t work = 0;
 };
 
 } // namespace

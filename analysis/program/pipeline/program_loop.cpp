@@ -1,6 +1,7 @@
 #include "analysis/program/pipeline/program_loop.h"
 
 #include "analysis/program/pending_reads.h"
+#include "analysis/program/pipeline/loop_items.h"
 #include "analysis/program/pipeline/step_work.h"
 #include "analysis/program/produced_loop.h"
 #include "analysis/support/diag.h"
@@ -35,21 +36,6 @@ namespace {
 
 int64_t clocksOf(double clocks) { return static_cast<int64_t>(std::ceil(clocks - 1e-9)); }
 
-/// Ops of a body that are scheduled as one.
-struct Item {
-  enum class Kind : uint8_t { Read, Dot, Rest } kind = Kind::Rest;
-  std::string name;
-  std::vector<size_t> places; ///< in the body
-  bool isLate = false;        ///< computes what a later product of the step adds to
-  const DotOp *dot = nullptr;
-};
-
-/// The values that an op reads, in regions of its own too.
-bool readsAny(const Op &op, const std::vector<ValueId> &values) {
-  return std::any_of(values.begin(), values.end(),
-                     [&](ValueId value) { return program::readsValue(op, value); });
-}
-
 class LoopReader {
 public:
   LoopReader(const Program &p, const ForOp &source, const InstructionTimes &times, WarpOrder order)
@@ -59,8 +45,10 @@ public:
     result.variable = source.name;
     result.steps = numberAt(p, source.trips);
     result.isProduced = program::isProduced(p, source);
-    if (llvm::Error error = readItems())
-      return error;
+    llvm::Expected<std::vector<LoopItem>> found = itemsOf(p, source);
+    if (!found)
+      return found.takeError();
+    items = std::move(*found);
     readRings();
     readGroups();
     addCopies();
@@ -76,58 +64,6 @@ private:
     BufferId ring;
     size_t op;
   };
-
-  llvm::Error readItems() {
-    std::vector<ValueId> sums; // that products of this body add to
-    for (const Op &op : source.body)
-      if (const auto *dot = op.as<DotOp>(); dot && dot->isAdded)
-        sums.push_back(op.results[0]);
-    for (size_t i = 0; i < source.body.size(); ++i) {
-      const Op &op = source.body[i];
-      if (const auto *dot = op.as<DotOp>()) {
-        items.push_back({Item::Kind::Dot, "dot " + p[op.results[0]].name, {i}, false, dot});
-        continue;
-      }
-      bool hasDot = false;
-      program::forEachOpOf(op, [&](const Op &inner) { hasDot = hasDot || inner.as<DotOp>(); });
-      if (hasDot)
-        return p.errorAt(op.where,
-                         fmt::format("loop {}: products in a {} of a step are not scheduled",
-                                     source.name, program::kindName(op)),
-                         DiagClass::Unsupported);
-      if (op.as<ReadOp>()) {
-        items.push_back({Item::Kind::Read, "read " + p[op.results[0]].name, {i}});
-        continue;
-      }
-      addRest(op, i, sums);
-    }
-    return llvm::Error::success();
-  }
-
-  /// Joins an op with what stands between the same products.
-  void addRest(const Op &op, size_t place, const std::vector<ValueId> &sums) {
-    bool isLate = readsAny(op, sums);
-    for (ValueId value : op.results)
-      isLate = isLate || std::find(sums.begin(), sums.end(), value) != sums.end();
-    for (const Item &item : items)
-      if (item.isLate)
-        for (size_t before : item.places)
-          isLate = isLate || readsAny(op, source.body[before].results);
-    const std::string name =
-        op.results.empty() ? std::string(program::kindName(op)) : p[op.results[0]].name;
-    for (size_t n = items.size(); n-- > 0 && items[n].kind == Item::Kind::Rest;)
-      if (items[n].isLate == isLate) {
-        items[n].places.push_back(place);
-        items[n].name = items[n].name.substr(0, items[n].name.find("…")) + "…" + name;
-        return;
-      }
-    Item item{Item::Kind::Rest, name, {place}, isLate};
-    // What is not late stands in front: nothing that is late makes what it reads.
-    auto at = items.end();
-    while (!isLate && at != items.begin() && std::prev(at)->isLate)
-      --at;
-    items.insert(at, std::move(item));
-  }
 
   void readRings() {
     result.slots = INT64_MAX;
@@ -213,7 +149,7 @@ private:
   /// Instructions that a group's warps issue together a clock.
   int64_t issuesPerClock() const { return std::min<int64_t>(warpsOfGroup, 4); }
 
-  LoopOp opOf(const Item &item, int64_t group) const {
+  LoopOp opOf(const LoopItem &item, int64_t group) const {
     StepWork work;
     for (size_t place : item.places)
       work += workOf(p, source.body[place], times);
@@ -242,7 +178,7 @@ private:
                             (work.directLoads > 0 ? clocksOf(times.directLoad.value) : 0);
     op.issue = computing + waiting;
     op.latency = op.issue;
-    if (item.kind != Item::Kind::Dot || work.tensorClocks == 0)
+    if (item.kind != LoopItem::Kind::Dot || work.tensorClocks == 0)
       return op;
     op.issue = op.latency = std::max(unit(work.tensorClocks), computing);
     if (item.dot->way != DotWay::Wgmma)
@@ -255,7 +191,7 @@ private:
 
   void addGroup(int64_t group) {
     std::vector<size_t> ops;
-    for (const Item &item : items)
+    for (const LoopItem &item : items)
       ops.push_back(result.loop.add(opOf(item, group)));
     const size_t step = result.loop.add(stepOf(group));
     addResults(ops);
@@ -278,7 +214,7 @@ private:
     std::vector<size_t> readers;
     for (size_t n = 0; n < items.size(); ++n)
       for (size_t place : items[n].places)
-        if (readsAny(source.body[place], source.body[items[of].places[0]].results)) {
+        if (readsAnyOf(source.body[place], source.body[items[of].places[0]].results)) {
           readers.push_back(ops[n]);
           break;
         }
@@ -298,7 +234,7 @@ private:
     return op;
   }
 
-  bool reads(const Item &item, BufferId ring) const {
+  bool reads(const LoopItem &item, BufferId ring) const {
     return std::any_of(item.places.begin(), item.places.end(), [&](size_t place) {
       return program::readsBuffer(source.body[place], ring);
     });
@@ -345,7 +281,7 @@ private:
       turns = rotatedTurns(ops, step);
     } else {
       for (size_t n = 0; n < items.size(); ++n) {
-        if (n == 0 || items[n].kind != Item::Kind::Rest)
+        if (n == 0 || items[n].kind != LoopItem::Kind::Rest)
           issueCopiesUpTo(items[n].places[0], issueCopies);
         turns.push_back({ops[n], 0});
       }
@@ -391,7 +327,7 @@ private:
   const ForOp &source;
   const InstructionTimes &times;
   WarpOrder order;
-  std::vector<Item> items;
+  std::vector<LoopItem> items;
   std::vector<Copy> copies;
   std::vector<size_t> copyOps;
   std::map<size_t, std::vector<size_t>> uses; ///< by copy: ops of all groups
@@ -424,10 +360,10 @@ void LoopReader::giveBack(const Copy &copy, const std::vector<size_t> &ops, size
   // Of the scores when they are there, of the outputs behind what the next step computes meanwhile.
   const bool isOfOutputs = place == rotation->outputs;
   for (size_t n = 0; n < items.size(); ++n)
-    if (items[n].kind == Item::Kind::Rest && isOfOutputs)
+    if (items[n].kind == LoopItem::Kind::Rest && isOfOutputs)
       result.loop.wait(
           {ops[n], copy.op, items[n].isLate ? 0 : result.loop.ops[ops[n]].issue, slots - 1, why});
-    else if (items[n].kind == Item::Kind::Rest && !items[n].isLate)
+    else if (items[n].kind == LoopItem::Kind::Rest && !items[n].isLate)
       result.loop.wait({ops[n], copy.op, 0, slots, why});
   result.loop.wait({ops[last], copy.op, result.loop.ops[ops[last]].latency, slots, why});
 }

@@ -124,6 +124,17 @@ TEST(PipelineChoice, AttentionRotates) {
   EXPECT_LE(answer.any.interval, answer.chosen().schedule.interval);
 }
 
+// Four groups are 24 ops: the search ends, with a proof or without.
+TEST(PipelineChoice, ManyGroupsEnd) {
+  SizeValues sizes = attentionSizes(2);
+  sizes["BM"] = 256;
+  sizes["W"] = 16;
+  sizes["D"] = 64;
+  LoopSchedule four = scheduled(golden("attention", sizes), assumedTimes(), WarpOrder::AsEmitted);
+  EXPECT_EQ(four.loop.groups, 4);
+  EXPECT_EQ(four.schedule.outcome, ModuloSchedule::Outcome::Found);
+}
+
 TEST(PipelineChoice, WhatDoesNotFitIsRefused) {
   PipelineOptions options{assumedTimes(), DeviceLimits()};
   options.limits.sharedBytesPerCta = 100 * 1024; // three slots of 32 KiB
