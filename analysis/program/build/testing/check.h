@@ -280,7 +280,9 @@ public:
     auto ahead = instruction == Instruction::Wgmma ? produce(program) : pipeline(program);
     if (ahead) {
       program = std::move(*ahead);
-      all["stages"] = 1 + static_cast<int64_t>(seed % 3);
+      const std::vector<std::string> free = freeSizes(program);
+      if (std::find(free.begin(), free.end(), "stages") != free.end()) // a loop copies
+        all["stages"] = 1 + static_cast<int64_t>(seed % 3);
       ++pipelines;
     } else {
       llvm::consumeError(ahead.takeError());
