@@ -47,9 +47,9 @@ struct VariantCase {
   Variant variant;
   Expr when;
 };
-struct Frame; // frame.h
+struct Frame;
 /// All variants of a group whose dots, by this instruction or a simpler one if their types need it,
-/// are none or beside others or reductions. The frame is the group's.
+/// are none or beside others or reductions. The frame is the group's (frame.h).
 std::vector<VariantCase> variantsOf(const Graph &graph, const TiledGroup &group, const Frame &frame,
                                     Instruction instruction = Instruction::Fma);
 

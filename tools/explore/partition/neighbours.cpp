@@ -184,9 +184,9 @@ private:
     auto isCheap = [&](AtomId a) { return columns.atoms[a].isCheap; };
     if (std::all_of(mine.begin(), mine.end(), isCheap))
       useful.want({unionOf(columnOf(reader).atoms, mine), columnOf(reader).results});
-    // … and what the others leave of the producer.
+    // … and what the others leave of the producer, an atom that the reader itself reads.
     for (AtomId a : mine)
-      if (isCheap(a))
+      if (isCheap(a) && contains(columnOf(reader).inputs, a))
         useful.want({unionOf(columnOf(reader).atoms, {a}), columnOf(reader).results});
   }
 
