@@ -57,6 +57,7 @@ private:
   Q segmentOf(const InstanceView &v) const;
   bool isDotInput(const InstanceView &v) const;
   Q piecesOf(const InstanceView &v) const;
+  Q copiesPerIteration(const InstanceView &v) const;
   void addDotInput(const InstanceView &v);
   template <class Visit> void forEachOperand(const InstanceView &v, const Visit &visit) const;
   bool isScatteredInput(const InstanceView &v) const;

@@ -173,9 +173,38 @@ template <class Q> Q FeatureExtractor<Q>::piecesOf(const InstanceView &v) const 
   return pieces * pieces * (later ? 2.0 : 1.0);
 }
 
+/// How often an input of a dot is copied per mean iteration. What moves along the contracted dim is
+/// copied anew in every loop that the dot stands in: rings hold some of its steps.
+template <class Q> Q FeatureExtractor<Q>::copiesPerIteration(const InstanceView &v) const {
+  const auto index = unsigned(&v - view.instances.data());
+  Q times = view.perIteration(v);
+  for (const auto &dot : dots.dots) {
+    const InstanceView &user = view.instances[dot.instance];
+    const bool isInput = std::any_of(dot.inputs.begin(), dot.inputs.end(), [&](const auto &inputs) {
+      return std::find(inputs.begin(), inputs.end(), index) != inputs.end();
+    });
+    const bool isStepped = isInput && std::any_of(user.instance->reduces.begin(),
+                                                  user.instance->reduces.end(), [&](unsigned loop) {
+                                                    return std::find(v.loops.begin(), v.loops.end(),
+                                                                     loop) != v.loops.end() &&
+                                                           view.parameters[loop].meanSteps > 1.0;
+                                                  });
+    if (!isStepped)
+      continue;
+    Q all = 1;
+    for (unsigned loop : v.loops)
+      all *= view.parameters[loop].meanSteps;
+    for (unsigned loop : user.loops)
+      if (std::find(v.loops.begin(), v.loops.end(), loop) == v.loops.end())
+        all *= view.parameters[loop].meanSteps;
+    times = larger(times, all / view.iterations);
+  }
+  return times;
+}
+
 /// An input of a dot: whole tiles are copied to shared memory.
 template <class Q> void FeatureExtractor<Q>::addDotInput(const InstanceView &v) {
-  const Q times = view.perIteration(v);
+  const Q times = copiesPerIteration(v);
   auto [gathered, staged] = copiesOf(v);
   const Q bytes = v.bytes * gathered;
   const double width = bitWidth(v.op->shape.dtype) / 8.0;

@@ -44,29 +44,29 @@ inline std::vector<ChainText> chainTexts() {
 )")},
       // Gate and up: two dots of one input.
       {"gate", withReducers("gate", R"(
-  x = f16[48,40] parameter(0)
+  x = f16[128,40] parameter(0)
   u = f16[40,32] parameter(1)
   w = f16[40,32] parameter(2)
-  a = f32[48,32] dot(x, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  b = f32[48,32] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  n = f32[48,32] negate(b)
-  e = f32[48,32] exponential(n)
+  a = f32[128,32] dot(x, u), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  b = f32[128,32] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  n = f32[128,32] negate(b)
+  e = f32[128,32] exponential(n)
   one = f32[] constant(1)
-  ones = f32[48,32] broadcast(one), dimensions={}
-  d = f32[48,32] add(ones, e)
-  g = f32[48,32] divide(b, d)
-  ROOT y = f32[48,32] multiply(a, g)
+  ones = f32[128,32] broadcast(one), dimensions={}
+  d = f32[128,32] add(ones, e)
+  g = f32[128,32] divide(b, d)
+  ROOT y = f32[128,32] multiply(a, g)
 )")},
       // Three results of one input.
       {"qkv", withReducers("qkv", R"(
-  x = bf16[48,40] parameter(0)
+  x = bf16[128,40] parameter(0)
   wq = bf16[40,32] parameter(1)
   wk = bf16[40,32] parameter(2)
   wv = bf16[40,32] parameter(3)
-  q = bf16[48,32] dot(x, wq), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  k = bf16[48,32] dot(x, wk), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  v = bf16[48,32] dot(x, wv), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  ROOT all = (bf16[48,32], bf16[48,32], bf16[48,32]) tuple(q, k, v)
+  q = bf16[128,32] dot(x, wq), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  k = bf16[128,32] dot(x, wk), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  v = bf16[128,32] dot(x, wv), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT all = (bf16[128,32], bf16[128,32], bf16[128,32]) tuple(q, k, v)
 )")},
       // Two layers with something between.
       {"layers", withReducers("layers", R"(
