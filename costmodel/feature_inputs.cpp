@@ -174,10 +174,13 @@ template <class Q> Q FeatureExtractor<Q>::piecesOf(const InstanceView &v) const 
 }
 
 /// How often an input of a dot is copied per mean iteration. What moves along the contracted dim is
-/// copied anew in every loop that the dot stands in: rings hold some of its steps.
+/// copied anew in every loop that the dot stands in: rings hold some of its steps. Chains stage it
+/// whole, before the loop or in each step.
 template <class Q> Q FeatureExtractor<Q>::copiesPerIteration(const InstanceView &v) const {
   const auto index = unsigned(&v - view.instances.data());
   Q times = view.perIteration(v);
+  if (dots.chained)
+    return times;
   for (const auto &dot : dots.dots) {
     const InstanceView &user = view.instances[dot.instance];
     const bool isInput = std::any_of(dot.inputs.begin(), dot.inputs.end(), [&](const auto &inputs) {
