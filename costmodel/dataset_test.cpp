@@ -308,8 +308,7 @@ TEST(Spreads, HoldTheTimeOfAnInstructionThatIsNotModelled) {
       EXPECT_LE(known.timeNs * std::exp(-known.sigmaLn), 1.02 * best.timeNs) << type << " " << tile;
       // One that no more than the instruction's own gap and the spread of the plan itself explain.
       const double usual = estimateOn(plain, productRow(tile, type)).sigmaLn;
-      EXPECT_LT(known.sigmaLn,
-                std::hypot(usual, 1.25 * std::log(known.timeNs / best.timeNs) + 0.1))
+      EXPECT_LT(known.sigmaLn, std::hypot(usual, 1.25 * std::log(known.timeNs / best.timeNs) + 0.1))
           << type << " " << tile;
       EXPECT_DOUBLE_EQ(best.sigmaLn, Calibration::unknownSigmaLn);
     }

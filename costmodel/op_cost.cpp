@@ -116,9 +116,8 @@ LaneOps costPerElement(const Module &module, const Op &op, ScalarForms forms) {
   case Opcode::Iota:
     return {2, 2, 0};
   default:
-    return opClass(op.opcode) == OpClass::Elementwise
-               ? laneOpsOf(op.opcode, op.shape.dtype, forms)
-               : LaneOps{};
+    return opClass(op.opcode) == OpClass::Elementwise ? laneOpsOf(op.opcode, op.shape.dtype, forms)
+                                                      : LaneOps{};
   }
 }
 

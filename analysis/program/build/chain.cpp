@@ -212,8 +212,8 @@ llvm::Expected<ScalarExpr> Builder::heldOperand(const Leaf &leaf, const AxisSet 
   return result;
 }
 
-/// wgmma takes what copies bring, and on its left a fragment that is held in registers, of rows that
-/// each lie in one warpgroup.
+/// wgmma takes what copies bring, and on its left a fragment that is held in registers, of rows
+/// that each lie in one warpgroup.
 bool Builder::isOfWarpgroups(const ScalarExpr &operand, bool isLeft) const {
   const ScalarNode &node = operand.root();
   if (operand.nodes.size() != 1)
