@@ -85,7 +85,7 @@ public:
   llvm::Expected<KernelPlans> at(int64_t size) const {
     FamilyArguments all = family.arguments;
     all.emplace_back(name, std::to_string(size));
-    llvm::Expected<Module> module = family.library.moduleOf(options.family.family, all);
+    llvm::Expected<Module> module = family.families.moduleOf(options.family.family, all);
     if (!module)
       return module.takeError();
     llvm::Expected<PreparedModel> prepared = prepareModel(*module);

@@ -38,7 +38,7 @@ llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
   if (!family)
     return family.takeError();
   llvm::Expected<Module> module =
-      family->library.moduleOf(options.family.family, family->arguments);
+      family->families.moduleOf(options.family.family, family->arguments);
   if (!module)
     return module.takeError();
   llvm::Expected<PreparedModel> prepared = prepareModel(*module);

@@ -8,7 +8,7 @@ namespace tilewright::cli {
 
 /// A library with the arguments of a family in it.
 struct ChosenFamily {
-  TemplateLibrary library;
+  TemplateLibrary families;
   FamilyArguments arguments;
 };
 
