@@ -162,6 +162,11 @@ bool LoopFusion::readsUnknown(const Op &op) const {
     if (auto it = nodeOfValue.find(id); it != nodeOfValue.end())
       isUnknown |= dag.isOperation(it->second);
   });
+  forEachOpOf(op, [&](const Op &one) {
+    for (const SlotRead &read : slotReadsOf(one))
+      if (auto it = written.find(read.buffer); it != written.end())
+        isUnknown |= !it->second.isComplete();
+  });
   return isUnknown;
 }
 
@@ -197,7 +202,7 @@ void LoopFusion::addPlain(Op op) {
                  : fmt::format("'{}' takes {} in a step, where it is not complete", printOp(p, op),
                                "what depends on a reduction"));
     if (const auto *write = op.as<WriteOp>())
-      written[write->buffer] = d;
+      written[write->buffer] = behindWrite(write->buffer, d);
     item.roots.push_back(inStep(node));
   }
   if ((op.as<LoadOp>() || op.as<StoreOp>()) && loops.size() > 1) {
@@ -218,9 +223,24 @@ void LoopFusion::addPlain(Op op) {
       }
     for (ValueId id : op.results)
       inner[id] = {};
+    if (const auto *read = op.as<ReadOp>())
+      if (auto it = written.find(read->buffer); it != written.end())
+        inner[op.results[0]] = it->second;
   }
   item.ops = {std::move(op)};
   items.push_back(std::move(item));
+}
+
+/// What a buffer holds in a step: a value with what it is scaled or shifted by. A reduction itself
+/// can't be told from what is known of it so far, once it is read.
+Dependence LoopFusion::behindWrite(BufferId buffer, const Dependence &of) const {
+  if (of.kind != Dependence::Kind::Reduced)
+    return of;
+  Dependence other;
+  other.kind = Dependence::Kind::Other;
+  other.why =
+      fmt::format("it reads {}, which holds a reduction that is not complete", p[buffer].name);
+  return other;
 }
 
 /// A loop inside, of which nothing depends on the reductions.

@@ -56,6 +56,7 @@ private:
   void addCopies(const ForOp &loop);
   void addOp(const Op &op, const std::vector<Op> &starts);
   void addPlain(Op op);
+  Dependence behindWrite(BufferId buffer, const Dependence &of) const;
   void addInner(const Op &op, const std::vector<Op> &starts);
   void addBetween(size_t from, size_t to);
   bool dependsOnLoops(const Op &op) const;

@@ -48,6 +48,24 @@ std::string twoLoops(const std::string &first, const std::string &term,
          "store y[i] = c\n";
 }
 
+/// Two loops over the rows of x: a minimum, then `rest` of each step, behind a write of it to H.
+std::string throughBuffer(const std::string &rest) {
+  return "kernel two(x: f32[M, N]) -> y: f32[M, N]\n"
+         "warps W\n"
+         "grid p < cdiv(M, R)\n"
+         "axis i < R at R * p of M, j < C at C * t of N\n"
+         "shared H: f32[i]\n"
+         "a = full inf f32[i,j] @ rows(1, 32)\n"
+         "for t < cdiv(N, C)\n"
+         "  x1 = load x[i, j] else inf @ rows(1, 32)\n"
+         "  a = map min(a, x1)\n"
+         "r = reduce min a over j\n"
+         "for t < cdiv(N, C)\n"
+         "  x2 = load x[i, j] else inf @ rows(1, 32)\n"
+         "  write H <- r\n" +
+         rest;
+}
+
 /// The reason why the second loop stays; empty where it does not.
 std::string reasonOf(const std::string &text) {
   auto program = parseProgram(text);
@@ -84,4 +102,11 @@ TEST(Online, WhatIsRefused) {
             "'x1 < r' depends on a reduction in a way that no factor corrects");
   EXPECT_EQ(refusal(twoLoops("add", "x2 / r", "max", "-inf")),
             "max does not commute with a factor of unknown sign, r");
+  // Through a buffer, by a read, as an operand or in a loop of the step's own, it is no more known.
+  const std::string held = "it reads H, which holds a reduction that is not complete";
+  EXPECT_EQ(refusal(throughBuffer("  h = read H @ rows(1, 32)\n  store y[i, j] = x2 - h\n")), held);
+  EXPECT_EQ(refusal(throughBuffer("  store y[i, j] = x2 - H\n")), held);
+  EXPECT_EQ(refusal(throughBuffer("  for u < 2\n    h = read H @ rows(1, 32)\n"
+                                  "    store y[i, j] = x2 - h\n")),
+            "a loop inside of it depends on its reductions");
 }
