@@ -59,7 +59,7 @@ bool isIntegerText(std::string_view text, DType dtype) {
   if (dtypeClass(dtype) == DTypeClass::Signed) {
     int64_t value;
     auto [stop, code] = std::from_chars(begin, end, value);
-    int64_t limit = static_cast<int64_t>(std::numeric_limits<uint64_t>::max() >> (65 - bits));
+    int64_t limit = static_cast<int64_t>(std::numeric_limits<uint64_t>::max() >> (64 - bits) >> 1);
     return code == std::errc() && stop == end && value <= limit && value >= -limit - 1;
   }
   uint64_t value;
