@@ -57,36 +57,20 @@ int64_t leastIntervalOf(const PipelineAnswer &answer, bool isAsynchronous) {
   return least;
 }
 
+/// A product by mma.sync that ends within its tiles and steps.
+SizeValues sizesBySync(int64_t stages) {
+  return {{"M", 70},  {"N", 130}, {"K", 330}, {"BM", 32}, {"BN", 64},
+          {"BK", 64}, {"W", 4},   {"WR", 2},  {"WC", 2},  {"S", stages}};
+}
+
 TEST(PipelinesEmitted, ProductsByMmaSync) {
-  PipelineAnswer answer = runAllSettings("gemm_sync",
-                                         {{"M", 70},
-                                          {"N", 130},
-                                          {"K", 330},
-                                          {"BM", 32},
-                                          {"BN", 64},
-                                          {"BK", 64},
-                                          {"W", 4},
-                                          {"WR", 2},
-                                          {"WC", 2},
-                                          {"S", 1}},
-                                         0x1p-7, 4);
+  PipelineAnswer answer = runAllSettings("gemm_sync", sizesBySync(1), 0x1p-7, 4);
   EXPECT_GT(answer.chosen().settings.ahead, 0);
   EXPECT_GT(answer.gain(), 1);
 }
 
 TEST(PipelinesEmitted, ProductsThatAreReadBeforeTheNextCopies) {
-  PipelineAnswer answer = runAllSettings("gemm_triton",
-                                         {{"M", 70},
-                                          {"N", 130},
-                                          {"K", 330},
-                                          {"BM", 32},
-                                          {"BN", 64},
-                                          {"BK", 64},
-                                          {"W", 4},
-                                          {"WR", 2},
-                                          {"WC", 2},
-                                          {"S", 2}},
-                                         0x1p-7, 3);
+  PipelineAnswer answer = runAllSettings("gemm_triton", sizesBySync(2), 0x1p-7, 3);
   EXPECT_EQ(answer.chosen().settings.ahead, answer.chosen().settings.slots);
 }
 

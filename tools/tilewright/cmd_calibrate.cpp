@@ -1,5 +1,6 @@
 // tilewright calibrate: fits parameters to measurements, transfers them to another device, and
 // designs which measurements to take first.
+#include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/measured_input.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
@@ -209,17 +210,13 @@ llvm::Error takeSpreads(const CalibrateArguments &options, const Device &device,
 
 /// Keeps a calibration and takes its spreads anew.
 int runSpreads(const CalibrateArguments &options) {
-  llvm::Expected<Device> device = loadDevice(options.device, dataFolder("devices"));
-  if (!device)
-    return failInput(device.takeError());
-  llvm::Expected<Calibration> calibration =
-      calibrationFor(*device, options.calibration, dataFolder("calibrations"));
-  if (!calibration)
-    return failInput(calibration.takeError());
-  *calibration = transferred(*calibration, *device);
-  if (llvm::Error error = takeSpreads(options, *device, *calibration))
+  llvm::Expected<AskedDevice> asked = askedDevice(options.device, options.calibration);
+  if (!asked)
+    return failInput(asked.takeError());
+  Calibration calibration = transferred(asked->calibration, asked->device);
+  if (llvm::Error error = takeSpreads(options, asked->device, calibration))
     return failInput(std::move(error));
-  return showCalibration(options, *calibration);
+  return showCalibration(options, calibration);
 }
 
 int runCalibrate(const CalibrateArguments &options) {

@@ -67,6 +67,17 @@ llvm::Expected<Calibration> calibrationOf(const ChangedDevice &changed, const Pl
 
 } // namespace
 
+llvm::Expected<AskedDevice> askedDevice(const std::string &name, const std::string &calibration) {
+  llvm::Expected<Device> device = loadDevice(name, dataFolder("devices"));
+  if (!device)
+    return device.takeError();
+  llvm::Expected<Calibration> found =
+      calibrationFor(*device, calibration, dataFolder("calibrations"));
+  if (!found)
+    return found.takeError();
+  return AskedDevice{std::move(*device), {}, std::move(*found)};
+}
+
 llvm::Expected<std::vector<AskedDevice>> askedDevices(const DeviceChoices &choices,
                                                       const PlanChoices &plans) {
   std::vector<AskedDevice> devices;

@@ -24,6 +24,9 @@ struct DeviceChoices {
   bool areSeveral() const { return names.find(',') != std::string::npos || sets.size() > 1; }
 };
 
+/// A device by its name or file, as it is, with a calibration as calibrationFor() takes it.
+llvm::Expected<AskedDevice> askedDevice(const std::string &name, const std::string &calibration);
+
 /// "changes": `key`, `unit`, `before` (null where there was none), `after`, `follows` (the number
 /// that it was changed along with, else null).
 Json changesJson(const std::vector<ChangedNumber> &changes);

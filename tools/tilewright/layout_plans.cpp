@@ -3,6 +3,7 @@
 #include "analysis/ir/inline.h"
 #include "analysis/tiling/plan_text.h"
 #include "tools/explore/layout_ranking.h"
+#include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/inference_output.h"
 
@@ -80,13 +81,9 @@ void addLayoutPlans(CLI::App &command, LayoutPlansArguments &options) {
 
 int runLayoutPlans(const std::string &path, const ModelTile &model,
                    const LayoutPlansArguments &options, bool json) {
-  llvm::Expected<Device> device = loadDevice(options.device);
-  if (!device)
-    return failInput(device.takeError());
-  llvm::Expected<Calibration> calibration =
-      calibrationFor(*device, options.calibration, dataFolder("calibrations"));
-  if (!calibration)
-    return failInput(calibration.takeError());
+  llvm::Expected<AskedDevice> asked = askedDevice(options.device, options.calibration);
+  if (!asked)
+    return failInput(asked.takeError());
   llvm::Expected<Module> read = readModel(path, model.choice);
   if (!read)
     return failInput(read.takeError());
@@ -97,7 +94,8 @@ int runLayoutPlans(const std::string &path, const ModelTile &model,
   llvm::Expected<KernelSource> source = findKernel(*module, model.root);
   if (!source)
     return failInput(source.takeError());
-  llvm::Expected<KernelPlans> plans = kernelPlans(module, *source, *device, *calibration);
+  llvm::Expected<KernelPlans> plans =
+      kernelPlans(module, *source, asked->device, asked->calibration);
   if (!plans)
     return fail(plans.takeError());
   PlanSearchOptions search;
@@ -105,10 +103,11 @@ int runLayoutPlans(const std::string &path, const ModelTile &model,
   llvm::Expected<PlanRanking> ranking = plans->search(search);
   if (!ranking)
     return fail(ranking.takeError());
-  const std::vector<LayoutRank> ranks = rankByLayouts(ranking->best, *device, {options.plans});
+  const std::vector<LayoutRank> ranks =
+      rankByLayouts(ranking->best, asked->device, {options.plans});
   if (json) {
     Json document = newDocument("layout.plans");
-    document["device"] = device->name;
+    document["device"] = asked->device.name;
     document["plans_of_variant"] = options.plans;
     document["plans"] = jsonOf(ranks);
     print(document);

@@ -2,6 +2,7 @@
 
 #include "analysis/program/pipeline/pipeline_choice.h"
 #include "analysis/program/text.h"
+#include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/instruction_times.h"
 
@@ -243,14 +244,11 @@ void addPipelineOptions(CLI::App &command, PipelineArguments &options, CLI::Opti
 
 int runPipelines(const program::Program &program, const PipelineArguments &options, bool json,
                  bool text) {
-  llvm::Expected<Device> device = loadDevice(options.device);
-  if (!device)
-    return failInput(device.takeError());
-  llvm::Expected<Calibration> calibration =
-      calibrationFor(*device, options.calibration, dataFolder("calibrations"));
-  if (!calibration)
-    return failInput(calibration.takeError());
-  const pipeline::PipelineOptions how{instructionTimesOf(*device, *calibration), device->limits};
+  llvm::Expected<AskedDevice> asked = askedDevice(options.device, options.calibration);
+  if (!asked)
+    return failInput(asked.takeError());
+  const pipeline::PipelineOptions how{instructionTimesOf(asked->device, asked->calibration),
+                                      asked->device.limits};
   program::Program last = program;
   std::vector<PipelineAnswer> answers;
   const size_t loops = pipeline::copyingLoops(program).size();
@@ -264,7 +262,7 @@ int runPipelines(const program::Program &program, const PipelineArguments &optio
   if (json) {
     Json document = newDocument("pipeline");
     document["program"] = program.name;
-    document["device"] = device->name;
+    document["device"] = asked->device.name;
     document["loops"] = Json::array();
     for (const PipelineAnswer &answer : answers)
       document["loops"].push_back(jsonOf(answer));
