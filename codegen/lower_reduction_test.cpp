@@ -335,12 +335,10 @@ TEST(LowerReduction, ReductionsOverDifferentAxes) {
   }
 }
 
-// argmax and argmin as jax.numpy has them, whose first NaN comes before all numbers: rows of
-// threads, no loops of one.
-TEST(LowerReduction, ArgMaxThatTakesNaN) {
-  for (const char *type : {"f32", "bf16"})
-    for (auto [direction, worst] : {std::pair("GT", "-inf"), std::pair("LT", "inf")}) {
-      const std::string hlo = fmt::format(R"(HloModule m
+/// argmax or argmin as jax.numpy has them, whose first NaN comes before all numbers, of what
+/// `input` makes of w.
+std::string bestPlace(const char *type, bool isMax, const std::string &input) {
+  return fmt::format(R"(HloModule m
 best {{
   a = {0}[] parameter(0)
   i = s32[] parameter(1)
@@ -361,8 +359,7 @@ ENTRY main {{
   w = {0}[6,300] parameter(0)
   s = {0}[] constant(2)
   t = {0}[6,300] broadcast(s), dimensions={{}}
-  u = {0}[6,300] add(w, t)
-  x = {0}[6,300] sqrt(u)
+  x = {0}[6,300] {3}
   at = s32[6,300] iota(), iota_dimension=1
   c = {0}[] constant({2})
   z = s32[] constant(0)
@@ -371,16 +368,44 @@ ENTRY main {{
   q = s32[6] get-tuple-element(r), index=1
   ROOT o = ({0}[6], s32[6]) tuple(p, q)
 }})",
-                                          type, direction, worst);
+                     type, isMax ? "GT" : "LT", isMax ? "-inf" : "inf", input);
+}
+
+/// Rows of threads, no loops of one.
+void expectRows(const KernelSpec &spec) {
+  auto kernel = lowerKernel(spec, CodeMode::Emulation);
+  ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
+  EXPECT_TRUE(kernel->notes.empty());
+  expectPass(spec);
+}
+
+TEST(LowerReduction, ArgMaxThatTakesNaN) {
+  for (const char *type : {"f32", "bf16"})
+    for (bool isMax : {true, false})
       for (int64_t step : {300, 40}) {
-        KernelSpec spec = specFromHlo(hlo, {2}, 1);
+        KernelSpec spec = specFromHlo(bestPlace(type, isMax, "log(w)"), {2}, 1);
         spec.sequential = {{"r", 0, step}};
-        auto kernel = lowerKernel(spec, CodeMode::Emulation);
-        ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
-        EXPECT_TRUE(kernel->notes.empty());
-        expectPass(spec);
+        expectRows(spec);
       }
-    }
+}
+
+// CTAs that share a row leave what is best of their steps and where: with NaNs, equal values in
+// several CTAs, and rows of the worst value alone, which the first of them has.
+TEST(LowerReduction, ArgMaxThatCtasShare) {
+  for (bool isMax : {true, false})
+    for (const std::string &input :
+         {std::string("log(w)"), std::string("floor(w)"), std::string("divide(t, w)"),
+          std::string("broadcast(worst), dimensions={}")})
+      for (int64_t splits : {2, 5}) {
+        std::string hlo = bestPlace("f32", isMax, input);
+        if (input.find("worst") != std::string::npos)
+          hlo.replace(hlo.find("  x = "), 0,
+                      fmt::format("  worst = f32[] constant({})\n", isMax ? "-inf" : "inf"));
+        KernelSpec spec = specFromHlo(hlo, {2}, 1);
+        spec.sequential = {{"r", 0, 40}};
+        spec.schedule.splitK = splits;
+        expectRows(spec);
+      }
 }
 
 TEST(LowerReduction, OneThreadForEachElementSaysWhy) {

@@ -205,6 +205,21 @@ llvm::Error Interpreter::finish() {
   return bad;
 }
 
+/// Of pairs of values and places the better ones, of equal values the lower place.
+static void takeBetter(Monoid monoid, std::vector<Elements> &pairs,
+                       const std::vector<Elements> &others) {
+  for (size_t e = 0; e < pairs[0].data.size(); ++e) {
+    double &value = pairs[0].data[e], &place = pairs[1].data[e];
+    const double other = others[0].data[e], otherPlace = others[1].data[e];
+    if (monoid == Monoid::ArgMax ? other > value : other < value) {
+      value = other;
+      place = otherPlace;
+    } else if (other == value) {
+      place = std::min(place, otherPlace);
+    }
+  }
+}
+
 Interpreter::Flow Interpreter::kind(const Op &op, const SumSplitsOp &o) {
   int64_t splits = 1;
   for (const GridVariable &variable : program.grid.variables)
@@ -229,15 +244,21 @@ Interpreter::Flow Interpreter::kind(const Op &op, const SumSplitsOp &o) {
   add(Count::Barriers, 2);
   if (++partial.arrived < splits)
     return Flow::CtaEnds;
-  for (size_t i = 0; i < o.values.size(); ++i) {
-    Elements sum = partial.bySplit[0][i];
-    for (size_t s = 1; s < partial.bySplit.size(); ++s) { // in the order of the splits
-      for (size_t e = 0; e < sum.data.size(); ++e)
-        sum.data[e] = combine(o.monoid, sum.data[e], partial.bySplit[s][i].data[e]);
-      convertTo(program[o.values[i]].tile.type, sum.data);
+  std::vector<Elements> sums = partial.bySplit[0];
+  for (size_t s = 1; s < partial.bySplit.size(); ++s) { // in the order of the splits
+    const std::vector<Elements> &next = partial.bySplit[s];
+    if (resultCount(o.monoid) == 2) {
+      takeBetter(o.monoid, sums, next);
+      continue;
     }
-    define(op.results[i], std::move(sum));
+    for (size_t i = 0; i < sums.size(); ++i) {
+      for (size_t e = 0; e < sums[i].data.size(); ++e)
+        sums[i].data[e] = combine(o.monoid, sums[i].data[e], next[i].data[e]);
+      convertTo(program[o.values[i]].tile.type, sums[i].data);
+    }
   }
+  for (size_t i = 0; i < sums.size(); ++i)
+    define(op.results[i], std::move(sums[i]));
   add(Count::WorkspaceBytes, slotBytes * splits);
   partials.erase(tileAt);
   return Flow::Next;

@@ -62,6 +62,7 @@ private:
   void checkTypes(const Op &op, const DotOp &dot);
   void checkRoles();
   void checkBarrier(const Op &op, const Place &place);
+  void checkPair(const Op &op, const SumSplitsOp &sum);
   void checkSplits(const Op &op, const SumSplitsOp &sum, const Place &place);
   void checkAtomic(const Op &op, const AtomicOp &atomic);
   void checkIndices(const Op &op);

@@ -21,6 +21,20 @@ void Verifier::checkBarrier(const Op &op, const Place &place) {
     violate(13, op.where, "a barrier of the cluster that not all warps reach");
 }
 
+/// A best value and its place, which the same threads hold.
+void Verifier::checkPair(const Op &op, const SumSplitsOp &sum) {
+  if (sum.values.size() != 2)
+    return violate(14, op.where,
+                   fmt::format("sum.splits {} takes a value and its place", toString(sum.monoid)));
+  const Tile &value = p[sum.values[0]].tile, &place = p[sum.values[1]].tile;
+  if (place.type != DType::S32)
+    violate(14, op.where, fmt::format("the place {} is no s32", p[sum.values[1]].name));
+  if (value.axes != place.axes || value.layout != place.layout)
+    violate(
+        14, op.where,
+        fmt::format("{} and {} are not held alike", p[sum.values[0]].name, p[sum.values[1]].name));
+}
+
 void Verifier::checkSplits(const Op &op, const SumSplitsOp &sum, const Place &place) {
   ++sumsOfSplits;
   isBehindSplits = true;
@@ -31,7 +45,7 @@ void Verifier::checkSplits(const Op &op, const SumSplitsOp &sum, const Place &pl
   if (sumsOfSplits > 1)
     violate(14, op.where, "a second sum.splits: sum several values in one");
   if (resultCount(sum.monoid) > 1)
-    violate(14, op.where, fmt::format("sum.splits has no {}", toString(sum.monoid)));
+    checkPair(op, sum);
   Expr split = sum.splitVar;
   if (!p.gridVariableOf(split.variable()))
     violate(14, op.where, fmt::format("{} is no CTA variable", text(split)));

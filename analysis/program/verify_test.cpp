@@ -110,6 +110,13 @@ const std::vector<Broken> &brokenRows() {
       {14, "a = load x[i,0]\nfor t < 2\n  b = sum.splits a over p", "sum.splits inside a loop", 7},
       {14, "a = load x[i,0]\nb = sum.splits a over p\nc = sum.splits b over p",
        "a second sum.splits", 7},
+      {14, "a = load x[i,0]\nb = sum.splits argmax a over p",
+       "sum.splits argmax takes a value and its place", 6},
+      {14, "a = load x[i,0]\nb, c = sum.splits argmin a, a over p", "the place a is no s32", 6},
+      {14,
+       "a = load x[i,0] @ flat(1)\nn = full 0 s32[] @ flat(1)\nb, c = sum.splits argmax a, n over "
+       "p",
+       "a and n are not held alike", 7},
       {15, "a = load x[i,0]\natomic max y[i,0] = a", "there is no atomic max of f32", 6},
       {15, "a = load x[i,0]\natomic mul y[i,0] = a", "there is no atomic mul", 6},
       {16, "shared S: f32[i,k]\na = load n[i]\ncopy S <- x[a,k]",

@@ -174,14 +174,13 @@ public:
       : graph(graph), reductions(reductions), results(results), root(tensorOf(graph[results[0]])) {}
 
   std::string whyNot() {
-    for (OpId id : results)
-      if (graph[id].shape.isTuple)
-        return fmt::format("%{} has several results", graph[id].name);
     if (std::string why = findRowDims(); !why.empty())
       return why;
-    for (OpId id : results)
-      if (std::string why = whyNotResult(id); !why.empty())
-        return why;
+    for (OpId id : results) // of an op with several each is one
+      for (const Shape &shape :
+           graph[id].shape.isTuple ? graph[id].shape.elements : std::vector<Shape>{graph[id].shape})
+        if (std::string why = whyNotResult(id, shape); !why.empty())
+          return why;
     return "";
   }
 
@@ -227,8 +226,7 @@ private:
 
   /// Why a result has no place in the walk over rows: it should have the root's shape, one element
   /// a row, or those of what is reduced.
-  std::string whyNotResult(OpId id) const {
-    const Shape &shape = tensorOf(graph[id]);
+  std::string whyNotResult(OpId id, const Shape &shape) const {
     const OpId input = graph[reductions[0]].operands[0];
     int64_t rows = 1;
     for (int64_t extent : rowExtents)
@@ -243,12 +241,12 @@ private:
                          graph[id].name, shape.str(false), graph[results[0]].name,
                          graph[input].name);
     const int64_t bits = bitWidth(shape.dtype);
-    return bits == 0 || bits >= 8 ? "" : whyNotPacked(id, 8 / bits, isLikeRoot, isLikeInput);
+    return bits == 0 || bits >= 8 ? "" : whyNotPacked(id, shape, 8 / bits, isLikeRoot, isLikeInput);
   }
 
   /// Elements that share a byte are stored together, as a vector of columns.
-  std::string whyNotPacked(OpId id, int64_t shared, bool isLikeRoot, bool isLikeInput) const {
-    const Shape &shape = tensorOf(graph[id]);
+  std::string whyNotPacked(OpId id, const Shape &shape, int64_t shared, bool isLikeRoot,
+                           bool isLikeInput) const {
     const std::vector<int64_t> order = shape.minorToMajorOrDefault();
     const int64_t fastest = order.empty() ? -1 : order[0];
     bool isVector = isAlongRows() && fastest >= 0;

@@ -361,17 +361,19 @@ std::vector<OpId> GroupTiler::sharedSums() const {
     return std::all_of(group.roots.begin(), group.roots.end(), isProduct) ? group.roots
                                                                           : std::vector<OpId>();
   if (loops.size() != 1 || graph[loops[0]].opcode != Opcode::Reduce ||
-      graph[loops[0]].operands.size() != 2 || graph[loops[0]].attrs.dimensions.empty())
+      graph[loops[0]].attrs.dimensions.empty())
     return {};
+  // Several operands have a tuple of as many results, all of one shape.
+  auto countOf = [&](OpId id) { return resultShape(graph[id], {})->elementCount(); };
   std::set<OpId> behind(loops.begin(), loops.end());
   for (OpId id : group.ops) // operands come first
     for (OpId operand : graph[id].operands)
       if (behind.count(operand))
         behind.insert(id);
-  const std::optional<int64_t> sums = graph[loops[0]].shape.elementCount();
+  const std::optional<int64_t> sums = countOf(loops[0]);
   const bool areAlike = std::all_of(group.roots.begin(), group.roots.end(), [&](OpId root) {
-    return behind.count(root) && !graph[root].shape.isTuple &&
-           graph[root].shape.elementCount() == sums;
+    return behind.count(root) && (root == loops[0] || !graph[root].shape.isTuple) &&
+           countOf(root) == sums;
   });
   return areAlike ? loops : std::vector<OpId>();
 }

@@ -347,6 +347,11 @@ std::optional<Values> readFragment(Emission &e, const ReadOp &o, const HeldLayou
 llvm::Error emitOp(Emission &e, const Op &op, const ReduceOp &o);
 llvm::Error emitOp(Emission &e, const Op &op, const ScanOp &o);
 llvm::Value *combine(Emission &e, Monoid monoid, DType type, llvm::Value *x, llvm::Value *y);
+/// A value of an argmax or argmin and where it stands, an i32.
+struct Placed {
+  llvm::Value *value, *place;
+};
+Placed betterOf(Emission &e, Monoid monoid, DType type, const Placed &x, const Placed &y);
 llvm::Value *identityValue(Emission &e, Monoid monoid, DType type);
 
 // Copies.

@@ -51,6 +51,26 @@ llvm::Value *identityValue(Emission &e, Monoid monoid, DType type) {
   return e.ops.identity(*combinerOf(monoid, type), type);
 }
 
+/// Of equal values the first one.
+Placed betterOf(Emission &e, Monoid monoid, DType type, const Placed &x, const Placed &y) {
+  const bool isMax = monoid == Monoid::ArgMax;
+  const bool isSigned = dtypeClass(type) == DTypeClass::Signed;
+  llvm::Value *isBetter, *isEqual;
+  if (isFloat(type)) {
+    isBetter = isMax ? e.b.CreateFCmpOGT(y.value, x.value) : e.b.CreateFCmpOLT(y.value, x.value);
+    isEqual = e.b.CreateFCmpOEQ(y.value, x.value);
+  } else {
+    using P = llvm::CmpInst::Predicate;
+    P better =
+        isMax ? (isSigned ? P::ICMP_SGT : P::ICMP_UGT) : (isSigned ? P::ICMP_SLT : P::ICMP_ULT);
+    isBetter = e.b.CreateICmp(better, y.value, x.value);
+    isEqual = e.b.CreateICmpEQ(y.value, x.value);
+  }
+  llvm::Value *isFirst = e.b.CreateAnd(isEqual, e.b.CreateICmpSLT(y.place, x.place));
+  llvm::Value *takes = e.b.CreateOr(isBetter, isFirst);
+  return {e.b.CreateSelect(takes, y.value, x.value), e.b.CreateSelect(takes, y.place, x.place)};
+}
+
 namespace {
 
 /// A value, or a value and where it stands.
@@ -87,23 +107,8 @@ private:
   Entry merge(const Entry &x, const Entry &y) {
     if (!hasIndex)
       return {combine(e, o.monoid, type, x[0], y[0])};
-    // The better one, of equals the first.
-    bool isMax = o.monoid == Monoid::ArgMax;
-    bool isSigned = dtypeClass(type) == DTypeClass::Signed;
-    llvm::Value *isBetter, *isEqual;
-    if (isFloat(type)) {
-      isBetter = isMax ? e.b.CreateFCmpOGT(y[0], x[0]) : e.b.CreateFCmpOLT(y[0], x[0]);
-      isEqual = e.b.CreateFCmpOEQ(y[0], x[0]);
-    } else {
-      using P = llvm::CmpInst::Predicate;
-      P better =
-          isMax ? (isSigned ? P::ICMP_SGT : P::ICMP_UGT) : (isSigned ? P::ICMP_SLT : P::ICMP_ULT);
-      isBetter = e.b.CreateICmp(better, y[0], x[0]);
-      isEqual = e.b.CreateICmpEQ(y[0], x[0]);
-    }
-    llvm::Value *isFirst = e.b.CreateAnd(isEqual, e.b.CreateICmpSLT(y[1], x[1]));
-    llvm::Value *takes = e.b.CreateOr(isBetter, isFirst);
-    return {e.b.CreateSelect(takes, y[0], x[0]), e.b.CreateSelect(takes, y[1], x[1])};
+    const Placed better = betterOf(e, o.monoid, type, {x[0], x[1]}, {y[0], y[1]});
+    return {better.value, better.place};
   }
 
   /// One entry for each place along the axes that are kept: neighbours are combined first.

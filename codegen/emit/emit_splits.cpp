@@ -102,11 +102,7 @@ public:
   /// The sums of all CTAs, by value.
   std::vector<Values> total() {
     e.k.fenceGlobal();
-    Values identities;
-    for (ValueId value : o.values)
-      for (size_t i = 0; i < e.values[value.index].size(); ++i)
-        identities.push_back(
-            asSum(e, e.p[value].tile.type, identityValue(e, o.monoid, e.p[value].tile.type)));
+    const Values identities = this->identities();
     const int64_t together = slotsAtOnce(identities.size());
     Values sums = e.k.forLoop(e.k.c32(0), e.k.c32(splits), e.k.c32(together), identities,
                               [&](llvm::Value *split, const Values &before) {
@@ -115,8 +111,7 @@ public:
                                   slots.push_back(slotOf(b.CreateAdd(split, e.k.c32(i))));
                                 Values next = before;
                                 for (const Values &slot : slots)
-                                  for (size_t i = 0; i < next.size(); ++i)
-                                    next[i] = combine(e, o.monoid, typeOf(i), next[i], slot[i]);
+                                  add(slot, next);
                                 return next;
                               });
     e.k.ifThen(isFirst, [&] { e.k.storeGlobal(e.k.c32(0), *e.counters, counter, 4); });
@@ -131,6 +126,35 @@ public:
   }
 
 private:
+  bool isOfPairs() const { return program::resultCount(o.monoid) == 2; }
+
+  Values identities() const {
+    Values result;
+    for (size_t v = 0; v < o.values.size(); ++v) {
+      const DType type = e.p[o.values[v]].tile.type;
+      llvm::Value *identity = isOfPairs() && v == 1 ? e.k.c32(INT32_MAX) // behind all others
+                                                    : identityValue(e, o.monoid, type);
+      result.insert(result.end(), e.values[o.values[v].index].size(), asSum(e, type, identity));
+    }
+    return result;
+  }
+
+  /// Adds a slot to the sums so far.
+  void add(const Values &slot, Values &sums) {
+    if (!isOfPairs()) {
+      for (size_t i = 0; i < sums.size(); ++i)
+        sums[i] = combine(e, o.monoid, typeOf(i), sums[i], slot[i]);
+      return;
+    }
+    const size_t pairs = sums.size() / 2;
+    for (size_t i = 0; i < pairs; ++i) {
+      const Placed better =
+          betterOf(e, o.monoid, typeOf(i), {sums[i], sums[pairs + i]}, {slot[i], slot[pairs + i]});
+      sums[i] = better.value;
+      sums[pairs + i] = better.place;
+    }
+  }
+
   llvm::Value *addressOf(llvm::Value *split, const Piece &piece) {
     auto wide = [&](llvm::Value *value) { return b.CreateZExt(value, e.k.i64); };
     llvm::Value *slot = b.CreateAdd(b.CreateMul(wide(e.tileNumber), e.k.c64(splits)), wide(split));

@@ -3,6 +3,7 @@
 // lowering and the instruction are those that prices, registers and shared memory are taken for.
 #include "analysis/program/pass/resources.h"
 #include "analysis/tiling/chain_constraints.h"
+#include "analysis/tiling/numeric_tile.h"
 #include "analysis/tiling/resources.h"
 #include "codegen/lower.h"
 #include "tests/fuzz/random_program.h"
@@ -138,6 +139,72 @@ TEST(PricedCode, OfRandomFusions) {
   std::cout << outcome.made << " made, " << outcome.refused << " refused\n";
   EXPECT_GT(outcome.made, 100u);
   EXPECT_EQ(outcome.refused, 0u);
+}
+
+// An op with several results is a result of its kernel as it is, or all that is taken of it is: of
+// both the search has the same programs, and what they share out among CTAs.
+TEST(PricedCode, OfSeveralResultsOfOneOp) {
+  const std::string head = R"(HloModule m
+best {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  larger = pred[] compare(a, b), direction=GT
+  same = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tie = pred[] and(same, before)
+  first = pred[] or(larger, tie)
+  v = f32[] select(first, a, b)
+  k = s32[] select(first, i, j)
+  ROOT t = (f32[], s32[]) tuple(v, k)
+}
+both {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  c = f32[] parameter(2)
+  d = f32[] parameter(3)
+  e = f32[] add(a, c)
+  f = f32[] maximum(b, d)
+  ROOT t = (f32[], f32[]) tuple(e, f)
+}
+ENTRY e {
+  x = f32[24,4096] parameter(0)
+  at = s32[24,4096] iota(), iota_dimension=1
+  y = f32[24,4096] parameter(1)
+  low = f32[] constant(-inf)
+  zero = s32[] constant(0)
+  none = f32[] constant(0)
+)";
+  for (const auto &[body, splits] :
+       {std::pair("  ROOT r = (f32[24], s32[24]) reduce(x, at, low, zero), dimensions={1}, "
+                  "to_apply=best\n}\n",
+                  true),
+        std::pair("  r = (f32[24], s32[24]) reduce(x, at, low, zero), dimensions={1}, "
+                  "to_apply=best\n  ROOT p = s32[24] get-tuple-element(r), index=1\n}\n",
+                  true),
+        std::pair("  ROOT r = (f32[24], f32[24]) reduce(x, y, none, low), dimensions={1}, "
+                  "to_apply=both\n}\n",
+                  false)}) {
+    const BundledKernel kernel = asOneFusion(body, parseVerified(head + body));
+    Outcome outcome;
+    expectAsPriced(kernel, outcome);
+    EXPECT_GT(outcome.made, 0u) << body;
+    EXPECT_EQ(outcome.refused, 0u) << body;
+    auto made = tileKernel(*kernel.module, kernel.source);
+    ASSERT_TRUE(bool(made));
+    const Graph &graph = kernel.module->entry();
+    TiledGroup tiled = *made->tiled;
+    addKernelConstraints(*kernel.module, graph, tiled, limits, Instruction::Fma);
+    std::vector<int64_t> values;
+    for (const TileParameter &parameter : tiled.space.parameters)
+      values.push_back(parameter.name == "t0"        ? 1
+                       : parameter.name == "r0"      ? 256
+                       : parameter.name == "warps"   ? 4
+                       : parameter.name == "split_k" ? 8
+                                                     : 1);
+    EXPECT_EQ(isFeasible(tiled, values), splits) << body;
+  }
 }
 
 /// Two elements or four share a byte: what is accepted of their tiles is made, and there is

@@ -159,6 +159,38 @@ TEST(Explore, SaysThatReductionsAreNotSplit) {
   EXPECT_TRUE(kernel(64, 32, true).notes.empty()); // over in no time
 }
 
+// Of the largest of a few long rows and their places, too.
+TEST(Explore, PlacesOfTheLargestAreShared) {
+  Explored explored;
+  const ExploredModel model = explored.run(parseVerified(R"(HloModule m
+best {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  larger = pred[] compare(a, b), direction=GT
+  same = pred[] compare(a, b), direction=EQ
+  before = pred[] compare(i, j), direction=LT
+  tie = pred[] and(same, before)
+  first = pred[] or(larger, tie)
+  v = f32[] select(first, a, b)
+  k = s32[] select(first, i, j)
+  ROOT t = (f32[], s32[]) tuple(v, k)
+}
+ENTRY e {
+  x = f32[4,131072] parameter(0)
+  at = s32[4,131072] iota(), iota_dimension=1
+  low = f32[] constant(-inf)
+  zero = s32[] constant(0)
+  both = (f32[4], s32[4]) reduce(x, at, low, zero), dimensions={1}, to_apply=best
+  ROOT place = s32[4] get-tuple-element(both), index=1
+}
+)"));
+  ASSERT_EQ(model.kernels.size(), 1u);
+  EXPECT_GT(model.kernels[0].plans.at(0).plan.value("split_k"), 8);
+  EXPECT_TRUE(model.kernels[0].notes.empty());
+}
+
 // A transpose of what is divided by a sum: read twice by one kernel, in bad pieces, or by two.
 TEST(Explore, SumsBeforeATransposeMayBeWrittenFirst) {
   Explored explored;

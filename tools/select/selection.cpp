@@ -107,6 +107,10 @@ private:
     return options.from + static_cast<int64_t>(index) * options.step;
   }
 
+  size_t indexOf(int64_t size) const {
+    return static_cast<size_t>((size - options.from) / options.step);
+  }
+
   /// Searches at these sizes; their best plans become candidates, in the order of the sizes.
   llvm::Error searchAt(const std::vector<int64_t> &sizes) {
     std::vector<std::vector<RankedPlan>> found(sizes.size());
@@ -211,11 +215,11 @@ private:
   /// From the left, the plan that stays within the tolerance the farthest; of equals the one that
   /// loses least.
   void choose() {
-    std::vector<double> best(count);
+    best.resize(count);
     for (size_t i = 0; i < count; ++i)
       best[i] = bestAt(i);
     for (auto &[size, time] : searched) // a candidate from elsewhere may beat what was found there
-      time = std::min(time, best[static_cast<size_t>((size - options.from) / options.step)]);
+      time = std::min(time, best[indexOf(size)]);
     chosen.assign(count, candidates.size());
     for (size_t from = 0; from < count;) {
       size_t end = from, plan = candidates.size();
@@ -252,18 +256,24 @@ private:
     return best;
   }
 
-  /// For each searched size, by what fraction the best time fell at most from one searched size to
-  /// the next, or from what a search found to what a candidate has, among those between half and
-  /// twice the size.
+  /// The fraction by which one time is below another; 0 where it is not.
+  static double fallOf(double from, double to) {
+    return std::isfinite(from) && from > 0 ? std::max(0.0, 1 - to / from) : 0;
+  }
+
+  /// For each searched size, by what fraction the best time fell at most from a searched size to
+  /// one up to the next, or from what a search found to what a candidate has, among those between
+  /// half and twice the size.
   std::map<int64_t, double> localFalls() const {
-    std::vector<std::pair<int64_t, double>> falls; // to each size from the one before it
-    double before = none;
-    for (const auto &[size, time] : searched) {
-      const bool isFall = std::isfinite(before) && before > 0 && time < before;
-      const double found = foundAt.at(size);
-      const double missed = std::isfinite(found) && found > 0 ? 1 - time / found : 0;
-      falls.emplace_back(size, std::max(missed, isFall ? 1 - time / before : 0));
-      before = time;
+    std::vector<std::pair<int64_t, double>> falls; // from each searched size on
+    for (auto search = searched.begin(); search != searched.end(); ++search) {
+      const auto &[size, time] = *search;
+      const auto next = std::next(search);
+      const size_t end = next == searched.end() ? count : indexOf(next->first) + 1;
+      double largest = fallOf(foundAt.at(size), time);
+      for (size_t i = indexOf(size) + 1; i < end; ++i)
+        largest = std::max(largest, fallOf(time, best[i]));
+      falls.emplace_back(size, largest);
     }
     std::map<int64_t, double> local;
     size_t first = 0;
@@ -288,7 +298,7 @@ private:
       return none;
     const auto &[size, time] = *std::prev(after);
     const double fall = size == sizeOf(index) ? 0 : falls.at(size);
-    const double least = std::min(time * (1 - fall), bestAt(index));
+    const double least = std::min(time * (1 - fall), best[index]);
     return std::isfinite(time) && std::isfinite(timeAt(index))
                ? std::max(0.0, timeAt(index) / least - 1)
                : none;
@@ -345,7 +355,7 @@ private:
           table.ranges.back().plan != candidates[chosen[i]])
         table.ranges.push_back({sizeOf(i), sizeOf(i), candidates[chosen[i]], 0, 0, 0, sizeOf(i)});
       SelectionRange &range = table.ranges.back();
-      const double loss = timeAt(i) / bestAt(i) - 1, bound = boundAt(i, falls);
+      const double loss = timeAt(i) / best[i] - 1, bound = boundAt(i, falls);
       range.to = sizeOf(i);
       range.meanLoss += loss;
       range.worstLoss = std::max(range.worstLoss, loss);
@@ -371,6 +381,7 @@ private:
   const PlansAt &plansAt;
   const SelectionOptions &options;
   const size_t count;                     ///< of sizes
+  std::vector<double> best;               ///< the best time that is known at each size
   std::map<int64_t, double> searched;     ///< the best time at each size that was searched
   std::map<int64_t, double> foundAt;      ///< the same, of the search there alone
   std::set<SelectedPlan> known;           ///< the candidates

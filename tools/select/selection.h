@@ -12,9 +12,10 @@
 // What the table loses is said in two numbers for each value m: `loss` against the best candidate
 // there, and `lossBound` against any plan of the search. The second rests on searches at s ≤ m: the
 // best time does not fall when the size grows, but for what was seen between s/2 and 2s, which is
-// taken off: the largest fall from one searched size to the next (where an instruction or a copy
-// fits that did not before), and the most that a search missed which a candidate from elsewhere
-// has. It is exact at the sizes that were searched, and at all where every one is.
+// taken off: the largest fall from a searched size to the best candidate of one up to the next
+// (where an instruction or a copy fits that did not before), and the most that a search missed
+// which a candidate from elsewhere has. It is exact at the sizes that were searched, and at all
+// where every one is.
 #pragma once
 
 #include "tools/explore/kernel_plans.h"
@@ -51,7 +52,7 @@ struct SelectionTable {
   std::vector<SelectionRange> ranges; ///< without gaps but for values that no candidate fits
   std::vector<double> timesNs;        ///< of the table's plan, size by size; infinite: none
   double meanLoss = 0, worstLoss = 0, meanBound = 0, worstBound = 0;
-  double largestFall = 0; ///< of the best time from one searched size to the next, as a fraction
+  double largestFall = 0; ///< of the best time from one searched size up to the next, a fraction
   size_t searches = 0, candidates = 0;
 
   /// The range that holds `size`, or null.

@@ -34,37 +34,49 @@ llvm::Expected<Program> Builder::run() {
 }
 
 llvm::Error Builder::makeTensors() {
-  auto add = [&](OpId id, bool isResult) -> llvm::Error {
-    const Shape &shape = graph[id].shape;
-    if (shape.isTuple)
-      return unsupported(id, "a tensor that is a tuple");
-    if (dtypeClass(shape.dtype) == DTypeClass::NonNumeric)
-      return unsupported(id, fmt::format("elements of type {}", toString(shape.dtype)));
-    if (shape.elementCount().value_or(0) < 1 || shape.isDynamic())
-      return unsupported(id, fmt::format("{} elements", shape.str(false)));
-    TensorInfo tensor;
-    tensor.name = names.ofOp(graph[id].name);
-    tensor.type = partType(shape.dtype);
-    tensor.isResult = isResult;
-    std::vector<int64_t> order = shape.minorToMajorOrDefault();
-    for (size_t i = order.size(); i-- > 0;)
-      tensor.dims.push_back(p.number(shape.dims[static_cast<size_t>(order[i])]));
-    if (isComplex(shape.dtype))
-      tensor.dims.push_back(p.number(2));
-    (isResult ? resultOf : tensorOf)[id] = TensorId{static_cast<uint32_t>(p.tensors.size())};
-    p.tensors.push_back(std::move(tensor));
-    return llvm::Error::success();
-  };
   for (OpId id : group.group.inputs)
-    if (llvm::Error error = add(id, false))
+    if (llvm::Error error = makeTensor(id, graph[id].shape, graph[id].name, false))
       return error;
   for (OpId id : group.group.ops)
     if (graph[id].isElidedConstant())
-      if (llvm::Error error = add(id, false))
+      if (llvm::Error error = makeTensor(id, graph[id].shape, graph[id].name, false))
         return error;
-  for (OpId id : group.group.roots)
-    if (llvm::Error error = add(id, true))
-      return error;
+  for (OpId id : group.group.roots) {
+    const tilewright::Op &root = graph[id];
+    if (!root.shape.isTuple)
+      if (llvm::Error error = makeTensor(id, root.shape, root.name, true))
+        return error;
+    for (size_t i = 0; i < root.shape.elements.size(); ++i)
+      if (llvm::Error error =
+              makeTensor(id, root.shape.elements[i], fmt::format("{}.{}", root.name, i), true))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Builder::makeTensor(OpId id, const Shape &shape, const std::string &name,
+                                bool isResult) {
+  if (shape.isTuple)
+    return unsupported(id, "a tensor that is a tuple");
+  if (dtypeClass(shape.dtype) == DTypeClass::NonNumeric)
+    return unsupported(id, fmt::format("elements of type {}", toString(shape.dtype)));
+  if (shape.elementCount().value_or(0) < 1 || shape.isDynamic())
+    return unsupported(id, fmt::format("{} elements", shape.str(false)));
+  TensorInfo tensor;
+  tensor.name = names.ofOp(name);
+  tensor.type = partType(shape.dtype);
+  tensor.isResult = isResult;
+  std::vector<int64_t> order = shape.minorToMajorOrDefault();
+  for (size_t i = order.size(); i-- > 0;)
+    tensor.dims.push_back(p.number(shape.dims[static_cast<size_t>(order[i])]));
+  if (isComplex(shape.dtype))
+    tensor.dims.push_back(p.number(2));
+  const TensorId made{static_cast<uint32_t>(p.tensors.size())};
+  if (isResult)
+    resultsOf[id].push_back(made);
+  else
+    tensorOf[id] = made;
+  p.tensors.push_back(std::move(tensor));
   return llvm::Error::success();
 }
 
@@ -322,7 +334,7 @@ std::optional<Coordinates> Builder::whereReduced(OpId root) {
     if (!frame.isReduction || graph[id].opcode != Opcode::Reduce)
       continue;
     OpId input = graph[id].operands[0];
-    if (graph[input].shape.elementCount() != graph[root].shape.elementCount())
+    if (graph[input].shape.elementCount() != resultShape(graph[root], {})->elementCount())
       continue;
     std::optional<Coordinates> rows = readAt(frame.root, rootAt, id);
     std::optional<Coordinates> found = rows ? readAt(input, reducedAt(id, *rows), root) : rows;
@@ -335,7 +347,7 @@ std::optional<Coordinates> Builder::whereReduced(OpId root) {
 /// Coordinates of a root: those of the tiled one, what its tile says, or the same place in another
 /// shape.
 std::optional<Coordinates> Builder::coordinatesOf(OpId root) {
-  const Shape &shape = graph[root].shape;
+  const Shape &shape = *resultShape(graph[root], {});
   const Shape &tiled = *resultShape(graph[frame.root], {});
   if (root == frame.root || shape.dims == tiled.dims)
     return rootAt;
@@ -374,16 +386,24 @@ std::optional<Coordinates> Builder::coordinatesOf(OpId root) {
 }
 
 llvm::Error Builder::store(OpId root, const Coordinates &at) {
-  const bool isOfParts = isComplex(graph[root].shape.dtype);
+  const Shape &whole = graph[root].shape;
+  for (unsigned i = 0; i < resultsOf.at(root).size(); ++i)
+    if (llvm::Error error = store(root, i, whole.isTuple ? whole.elements[i] : whole, at))
+      return error;
+  return llvm::Error::success();
+}
+
+llvm::Error Builder::store(OpId root, unsigned result, const Shape &shape, const Coordinates &at) {
+  const bool isOfParts = isComplex(shape.dtype);
   for (unsigned each = 0; each < (isOfParts ? 2 : 1); ++each) {
     part = each;
-    Made made = value(root, at, rootGuard);
+    Made made = value(root, at, rootGuard, result);
     part = 0;
     if (!made)
       return made.takeError();
     StoreOp op;
-    op.to.tensor = resultOf.at(root);
-    std::vector<int64_t> order = graph[root].shape.minorToMajorOrDefault();
+    op.to.tensor = resultsOf.at(root)[result];
+    std::vector<int64_t> order = shape.minorToMajorOrDefault();
     for (const SingleSide &single : singleSides)
       op.to.index.push_back(p[single.axis].var);
     for (size_t i = order.size(); i-- > 0;)

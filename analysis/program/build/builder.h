@@ -67,6 +67,7 @@ private:
 
   // builder.cpp
   llvm::Error makeTensors();
+  llvm::Error makeTensor(OpId op, const Shape &shape, const std::string &name, bool isResult);
   void makeSizes();
   llvm::Error makeAxes();
   void makeTileAxes();
@@ -80,6 +81,7 @@ private:
   std::optional<Coordinates> whereReduced(OpId root);
   llvm::Error storeResults();
   llvm::Error store(OpId root, const Coordinates &at);
+  llvm::Error store(OpId root, unsigned result, const Shape &shape, const Coordinates &at);
   void tidy();
   bool isWhole(unsigned parameter) const { return variant.isWhole[parameter]; }
   bool isOne(unsigned parameter) const {
@@ -329,7 +331,8 @@ private:
     AxisId axis;
   };
   std::vector<SingleSide> singleSides;
-  std::map<OpId, TensorId> tensorOf, resultOf;
+  std::map<OpId, TensorId> tensorOf;
+  std::map<OpId, std::vector<TensorId>> resultsOf; ///< one for each element of a tuple
   std::vector<Level> levels;
   std::vector<unsigned> valueLevels; ///< by value
   struct Place {

@@ -162,8 +162,9 @@ AxisId Builder::makeSide(DotSide side, const std::vector<unsigned> &dims) {
     bounds.set(axis.var, Interval::ofExtent(unit));
     singleSides.push_back({side, id});
     p.axes.push_back(std::move(axis));
-    for (auto [root, tensor] : resultOf)
-      p.tensors[tensor.index].dims.insert(p.tensors[tensor.index].dims.begin(), p.number(1));
+    for (const auto &[root, tensors] : resultsOf)
+      for (TensorId tensor : tensors)
+        p.tensors[tensor.index].dims.insert(p.tensors[tensor.index].dims.begin(), p.number(1));
     return id;
   }
   std::vector<Expr> sizes;

@@ -215,8 +215,15 @@ private:
     return addOfValues(NodeKind::Join, op, join.parts, boxOfValue(join.parts[0]), {join.axis},
                        place);
   }
-  /// A node for each sum: their layouts may differ.
+  /// A node for each sum: their layouts may differ, but for those of a value and its place.
   llvm::Error addOp(const Op &op, const program::SumSplitsOp &sum, const GraphPlace &place) {
+    if (program::resultCount(sum.monoid) == 2) {
+      if (llvm::Error error = addOfValues(NodeKind::SumSplits, op, sum.values,
+                                          boxOfValue(sum.values[0]), {}, place))
+        return error;
+      graph.nodes[last()].resultCount = op.results.size();
+      return llvm::Error::success();
+    }
     for (size_t n = 0; n < sum.values.size(); ++n) {
       GraphNode &node = add(NodeKind::SumSplits, p[op.results[n]].name, op, place);
       node.space = node.result = boxOfValue(op.results[n]);

@@ -173,7 +173,7 @@ private:
     const bool isWrite = op.as<program::WriteOp>() != nullptr;
     const uint32_t main = nodes[0];
     std::map<uint32_t, ValueId> fronts; // nodes that are maps in front, and their values
-    if (graph.nodes[main].kind == NodeKind::SumSplits)
+    if (graph.nodes[main].kind == NodeKind::SumSplits && graph.nodes[main].resultCount == 1)
       return writeSums(op, std::move(made), nodes, into);
     for (uint32_t n : nodes) {
       if (n == main && !isWrite)

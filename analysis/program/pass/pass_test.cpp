@@ -283,6 +283,44 @@ store y[i] = a
             "sums: split_k needs sums: y is written in every step");
 }
 
+TEST(Split, SharesPlacesOut) {
+  auto textOf = [](const std::string &body, const std::string &behind) {
+    return "kernel rows(x: f32[64, 96]) -> y: s32[64]\nwarps W\ngrid p < cdiv(64, t0)\n"
+           "axis i < t0 at t0 * p of 64, j < r0 at r0 * t of 96\n"
+           "a = full inf f32[i,j] @ flat(1)\nb = full 0 s32[i,j] @ flat(1)\n"
+           "for t < cdiv(96, r0)\n  c = load x[i, j] @ flat(1)\n" +
+           body + "d = reduce min a over j\n" + behind + "store y[i] = e\n";
+  };
+  const std::string place = "  b = map where(c < a & j < 96, j, b)\n";
+  const std::string best = "  a = map where(c < a & j < 96, c, a)\n";
+  const std::string first = "e = reduce min where(a == d, b, 2147483647) over j\n";
+  auto made = split(programOf(textOf(place + best, first)));
+  ASSERT_TRUE(bool(made)) << messageOf(made.takeError());
+  const std::string printed = printProgram(*made);
+  EXPECT_NE(printed.find(first + "d, e = sum.splits argmin d, e over s\nstore"), std::string::npos)
+      << printed;
+  EXPECT_EQ(printProgram(programOf(printed)), printed);
+  EXPECT_TRUE(verify(*made).violations.empty());
+  EXPECT_TRUE(bool(split(programOf(textOf("  e = map c < a & j < 96\n"
+                                          "  a = map where(e, c, a)\n  b = map where(e, j, b)\n",
+                                          first)))));
+  // Anything else is no best value with its place.
+  for (const auto &[body, behind] : {
+           std::pair(best + place, first), // the place by the new value
+           std::pair(place + "  a = map where(c > a & j < 96, c, a)\n", first),
+           std::pair(std::string("  b = map where(c < a, j, b)\n") + best, first),
+           std::pair(place + "  a = map where(c < a & j < 96, c + 1, a)\n", first),
+           std::pair(place + best + "  b = map b + 1\n", first),
+           std::pair(place + best, std::string("e = reduce max where(a == d, b, 0) over j\n")),
+           std::pair(place + best, std::string("e = reduce min where(a == d, b, 96) over j\n")),
+           std::pair(place + best, std::string("e = reduce min b over j\n")),
+       }) {
+    auto other = split(programOf(textOf(body, behind)));
+    ASSERT_FALSE(bool(other)) << body << behind;
+    EXPECT_NE(messageOf(other.takeError()).find("is no sum"), std::string::npos);
+  }
+}
+
 TEST(Split, SharesRowsOut) {
   for (const char *choice : {"max(a, b)", "where(j < 96, max(a, b), a)"}) {
     const std::string text = R"(kernel rows(x: f32[64, 96]) -> y: f32[64]

@@ -1,5 +1,6 @@
 #include "analysis/program/pass/split.h"
 
+#include "analysis/program/pass/best_of_steps.h"
 #include "analysis/program/pass/edit.h"
 #include "analysis/support/diag.h"
 
@@ -85,6 +86,7 @@ std::string whyNotSplit(const Program &p, size_t at, Parts &parts) {
                          reduce->value.root().kind == ScalarNode::Kind::Value &&
                          reduce->value.root().value == parts.sums[0] &&
                          opcodeOf(reduce->monoid).has_value();
+  const std::optional<BestOfSteps> best = bestOfSteps(p, at, parts.sums);
   std::string why;
   forEachOpOf(loop, [&](const Op &op) {
     if (op.as<StoreOp>() || op.as<AtomicOp>())
@@ -92,7 +94,8 @@ std::string whyNotSplit(const Program &p, size_t at, Parts &parts) {
     const auto *dot = op.as<DotOp>();
     for (ValueId value : op.results) {
       const bool isSum = std::find(parts.sums.begin(), parts.sums.end(), value) != parts.sums.end();
-      if (isSum && !(dot && dot->isAdded) && !(isOfLanes && isCombined(op, value, reduce->monoid)))
+      if (isSum && !best && !(dot && dot->isAdded) &&
+          !(isOfLanes && isCombined(op, value, reduce->monoid)))
         why = fmt::format("{} is no sum", p[value].name);
     }
   });
@@ -103,6 +106,8 @@ std::string whyNotSplit(const Program &p, size_t at, Parts &parts) {
     parts.sums = p.body[at + 1].results;
     parts.behind = at + 1;
   }
+  if (best)
+    parts = {{best->value, best->place}, best->monoid, at + 2};
   return why;
 }
 

@@ -11,6 +11,10 @@
 //     acc = map max(acc, x)              acc = map max(acc, x)
 //   r = reduce max acc over j          r = reduce max acc over j
 //                                      r = sum.splits max r over s
+//
+// Of an argmax the best of all and its place become one pair: `r, at = sum.splits argmax r, at`.
+//
+// Of an argmax the best of all and where it is are shared as a pair (`sum.splits argmax r, at`).
 #pragma once
 
 #include "analysis/program/program.h"
@@ -19,7 +23,7 @@ namespace tilewright::program {
 
 /// The number of CTAs of a sum is a new size, `split_k`; those of a tile are consecutive.
 /// Unsupported: no single loop at the top does nothing but sum up dots, or one value that is
-/// reduced behind it, or it is split already.
+/// reduced behind it, or a best value with its place, or it is split already.
 llvm::Expected<Program> split(const Program &program);
 
 /// Rows of tiles are walked `group_m` (a new size) together, so that what a wave of CTAs reads

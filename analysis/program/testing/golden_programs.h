@@ -139,6 +139,14 @@ inline const std::vector<GoldenProgram> &goldenPrograms() {
                            {"W", d.of({1, 2, 4})}};
        },
        1e-4},
+      {"argmax_split",
+       [](SizeDice &d) {
+         return SizeValues{{"L", d.in(1, 3000)},
+                           {"C", 32 * d.in(1, 8)},
+                           {"P", d.in(1, 5)},
+                           {"W", d.of({1, 2, 4})}};
+       },
+       0},
       {"argmax",
        [](SizeDice &d) {
          return SizeValues{{"M", d.in(1, 20)},
