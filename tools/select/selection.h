@@ -3,19 +3,15 @@
 //   gemm n=4096 k=4096, m = 1 … 8192:   1–64: t0=64 t1=32 …    65–1024: …    1025–8192: …
 //
 // Candidates are the best plans of a search at points of the range (each of the small values, then
-// a geometric grid, then wherever the bound on the loss is loose). Every candidate is then tested
+// geometric grids, then wherever the bound on the loss is loose). Every candidate is then tested
 // and priced at *every* value of the range: the constraints of the tiled group decide whether it is
 // feasible there, so that a plan stands in the table for exactly the values at which it was shown
 // to be. Ranges are as few as a tolerance allows: from the left, the plan that stays within it the
 // farthest.
 //
 // What the table loses is said in two numbers for each value m: `loss` against the best candidate
-// there, and `lossBound` against any plan of the search. The second rests on searches at s ≤ m: the
-// best time does not fall when the size grows, but for what was seen between s/2 and 2s, which is
-// taken off: the largest fall from a searched size to the best candidate of one up to the next
-// (where an instruction or a copy fits that did not before), and the most that a search missed
-// which a candidate from elsewhere has. It is exact at the sizes that were searched, and at all
-// where every one is.
+// there, and a bound against any plan of the search, which rests on searches at smaller sizes
+// (searched_sizes.h). It is exact at the sizes that were searched, and at all where every one is.
 #pragma once
 
 #include "tools/explore/kernel_plans.h"
