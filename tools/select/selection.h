@@ -63,7 +63,7 @@ struct SelectionOptions {
   double tolerance = 0.01; ///< what a plan may lose on the best candidate to stay in its range
   double boundGoal = 0.05; ///< more searches where the bound on the loss is above it
   bool everySize = false; ///< searches at each: the losses are those of the search, without a guess
-  size_t maxSearches = 400;                         ///< in all
+  size_t maxSearches = 800;                         ///< in all
   size_t top = 4;                                   ///< candidates of each search
   size_t maxPriced = PlanSearchOptions().maxPriced; ///< in each search
   unsigned jobs = 1;                                ///< threads; the result does not depend on it
