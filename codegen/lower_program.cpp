@@ -1,5 +1,6 @@
 // Groups whose code is that of a tile program.
 #include "analysis/program/fold.h"
+#include "analysis/program/inference/plan_layouts.h"
 #include "analysis/program/pass/edit.h"
 #include "analysis/program/pass/of_plan.h"
 #include "codegen/emit/emit.h"
@@ -73,6 +74,8 @@ llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind,
   llvm::Expected<program::PlanProgram> built = program::programOfPlan(*plan, isByLoops);
   if (!built)
     return built.takeError();
+  if (llvm::Error error = inference::addPlanLayouts(*built, spec.layouts))
+    return error;
   llvm::Expected<program::Program> numbers = concreteProgram(*built);
   if (!numbers)
     return numbers.takeError();
