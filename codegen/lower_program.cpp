@@ -74,8 +74,9 @@ llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind,
   llvm::Expected<program::PlanProgram> built = program::programOfPlan(*plan, isByLoops);
   if (!built)
     return built.takeError();
-  if (llvm::Error error = inference::addPlanLayouts(*built, spec.layouts))
-    return error;
+  if (!isByLoops) // a program of another kind, in which those are nobody's
+    if (llvm::Error error = inference::addPlanLayouts(*built, spec.layouts))
+      return error;
   llvm::Expected<program::Program> numbers = concreteProgram(*built);
   if (!numbers)
     return numbers.takeError();

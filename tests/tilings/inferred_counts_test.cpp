@@ -57,13 +57,16 @@ llvm::Expected<CountedWork> emulate(const KernelSpec &spec) {
     return kernel.takeError();
   std::vector<std::vector<double>> memory;
   std::vector<EmulatorBuffer> buffers;
-  for (const KernelParameter &parameter : kernel->parameters()) {
-    const int64_t bytes = *parameter.shape.byteSize();
+  auto add = [&](int64_t bytes, bool isWritten) {
     memory.emplace_back(static_cast<size_t>(bytes / 8 + 64));
     const auto address = reinterpret_cast<uintptr_t>(memory.back().data());
     buffers.push_back(
-        {reinterpret_cast<std::byte *>((address + 255) / 256 * 256), bytes, parameter.isOutput});
-  }
+        {reinterpret_cast<std::byte *>((address + 255) / 256 * 256), bytes, isWritten});
+  };
+  for (const KernelParameter &parameter : kernel->parameters())
+    add(*parameter.shape.byteSize(), parameter.isOutput);
+  for (const KernelWorkspace &workspace : kernel->workspaces())
+    add(workspace.bytes, true);
   EmulationOptions options;
   options.maxEvents = uint64_t(1) << 28;
   options.countBankConflicts = true;
