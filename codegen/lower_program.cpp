@@ -96,6 +96,8 @@ llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind,
       if (graph[id].opcode == Opcode::Convolution)
         kernel->kind = "convolution";
   kernel->code = {kind, plan->instruction};
+  if (isByLoops && !spec.layouts.empty())
+    kernel->notes.push_back("without the plan's layouts, which are of a program of tiles");
   kernel->parameters.clear();
   for (OpId id : graph.parameters())
     kernel->parameters.push_back({graph[id].name, graph[id].shape, false});

@@ -4,7 +4,7 @@
 #include "codegen/lower.h"
 #include "codegen/pack_manifest.h"
 #include "codegen/shrink.h"
-#include "codegen/testing/lowering.h"
+#include "codegen/testing/matmul.h"
 
 namespace tilewright {
 namespace {
@@ -118,6 +118,33 @@ TEST(PlanLayouts, ThatDontFitAreErrorsWhereTheyStand) {
     llvm::Expected<KernelModule> code = lowerKernel(spec, CodeMode::Device);
     ASSERT_FALSE(bool(code));
     EXPECT_EQ(takeDiag(code.takeError()).cls, DiagClass::BadInput);
+  }
+}
+
+// Code by another instruction, or by loops of one thread, is of another program than the plan's.
+TEST(PlanLayouts, AreLeftOutOfOtherPrograms) {
+  const KernelSpec byOther =
+      dotSpec(matmul(24, 16, 32, true, false, "s16", "s32"), {24, 16}, 16, 2, 2);
+  const KernelSpec byLoops = specFromHlo(
+      "HloModule m\nboth { a = f32[] parameter(0)\n b = f32[] parameter(1)\n"
+      " c = f32[] parameter(2)\n d = f32[] parameter(3)\n e = f32[] add(a, c)\n"
+      " f = f32[] maximum(b, c)\n ROOT t = (f32[], f32[]) tuple(e, f) }\n"
+      "ENTRY main {\n x = f32[6,44] parameter(0)\n y = f32[6,44] parameter(1)\n"
+      " z = f32[] constant(0)\n r = (f32[6], f32[6]) reduce(x, y, z, z), dimensions={1}, "
+      "to_apply=both\n ROOT g = f32[6] get-tuple-element(r), index=1\n}\n",
+      {6});
+  for (KernelSpec spec : {byOther, byLoops}) {
+    const KernelModule plain = llvm::cantFail(lowerKernel(spec, CodeMode::Device));
+    ASSERT_EQ(plain.notes.size(), 1u);
+    spec.layouts = {{"a", "registers 2:1@i"}};
+    llvm::Expected<KernelModule> code = lowerKernel(spec, CodeMode::Device);
+    ASSERT_TRUE(bool(code)) << takeDiag(code.takeError()).message;
+    EXPECT_EQ(code->llvmText(), plain.llvmText());
+    const bool isSaid =
+        std::any_of(code->notes.begin(), code->notes.end(), [](const std::string &note) {
+          return note.find("without the plan's layouts") != std::string::npos;
+        });
+    EXPECT_TRUE(isSaid);
   }
 }
 

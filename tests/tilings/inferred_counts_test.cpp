@@ -57,16 +57,16 @@ llvm::Expected<CountedWork> emulate(const KernelSpec &spec) {
     return kernel.takeError();
   std::vector<std::vector<double>> memory;
   std::vector<EmulatorBuffer> buffers;
-  auto add = [&](int64_t bytes, bool isWritten) {
+  auto add = [&](int64_t bytes) -> EmulatorBuffer & {
     memory.emplace_back(static_cast<size_t>(bytes / 8 + 64));
     const auto address = reinterpret_cast<uintptr_t>(memory.back().data());
-    buffers.push_back(
-        {reinterpret_cast<std::byte *>((address + 255) / 256 * 256), bytes, isWritten});
+    return buffers.emplace_back(
+        EmulatorBuffer{reinterpret_cast<std::byte *>((address + 255) / 256 * 256), bytes});
   };
   for (const KernelParameter &parameter : kernel->parameters())
-    add(*parameter.shape.byteSize(), parameter.isOutput);
+    add(*parameter.shape.byteSize()).isOutput = parameter.isOutput;
   for (const KernelWorkspace &workspace : kernel->workspaces())
-    add(workspace.bytes, true);
+    add(workspace.bytes).isWorkspace = true;
   EmulationOptions options;
   options.maxEvents = uint64_t(1) << 28;
   options.countBankConflicts = true;
@@ -98,20 +98,21 @@ std::vector<KernelSpec> smallKernels(const std::string &file, const Device &devi
 }
 
 struct Tally {
-  size_t kernels = 0, cheaper = 0, rising = 0;
+  size_t kernels = 0, compared = 0, cheaper = 0, rising = 0;
   inference::Cost given = 0, inferred = 0;
   CountedWork before, after;
 };
 
 void compare(KernelSpec spec, LayoutRanker &ranker, Tally &tally) {
+  ++tally.kernels;
   llvm::Expected<KernelPlan> plan = planOf(spec);
   if (!plan)
     return llvm::consumeError(plan.takeError()); // made by what has no plan of its own
   const std::vector<LayoutRank> ranks = ranker.rank({{std::move(*plan), {}}});
-  if (ranks.empty())
+  if (ranks.empty()) // so few elements have no program with the plan's instruction
     return;
   const LayoutSaving &saving = ranks.front().saving;
-  ++tally.kernels;
+  tally.compared += saving.refusal.empty();
   if (!saving.areTaken())
     return;
   EXPECT_LT(saving.inferred, saving.given) << spec.name;
@@ -151,13 +152,13 @@ TEST(InferredCounts, RiseOnlyWhereTheyAreListed) {
     for (KernelSpec &spec : smallKernels(file, device))
       compare(std::move(spec), ranker, tally);
   const double units = static_cast<double>(inference::unitsOfClock);
-  fmt::print("{} kernels, {} cheaper: {:g} → {:g} clocks for a CTA of each; in {} of them a count "
-             "rises\n",
-             tally.kernels, tally.cheaper, static_cast<double>(tally.given) / units,
+  fmt::print("{} kernels, {} compared, {} cheaper: {:g} → {:g} clocks for a CTA of each; in {} of "
+             "them a count rises\n",
+             tally.kernels, tally.compared, tally.cheaper, static_cast<double>(tally.given) / units,
              static_cast<double>(tally.inferred) / units, tally.rising);
   for (size_t i = 0; i < CountedWork::names.size(); ++i)
     fmt::print("{}: {} → {}\n", CountedWork::names[i], tally.before.amounts[i],
                tally.after.amounts[i]);
-  EXPECT_GT(tally.kernels, 200u);
+  EXPECT_GT(tally.compared, 200u);
   EXPECT_GT(tally.cheaper, 20u);
 }
