@@ -1,7 +1,6 @@
 #include "tools/tilewright/layout_saving.h"
 
-#include "tools/tilewright/evaluation_output.h"
-#include "tools/tilewright/inference_output.h"
+#include "analysis/program/inference/prices.h"
 
 #include <fmt/format.h>
 
@@ -20,9 +19,12 @@ Json savingJson(const LayoutSaving &saving) {
   if (!saving.refusal.empty()) {
     json["refusal"] = saving.refusal;
   } else {
-    json["given_clocks"] = clocksOf(saving.given);
-    json["inferred_clocks"] = clocksOf(saving.inferred);
-    json["floor_clocks"] = clocksOf(saving.floor);
+    auto clocks = [](inference::Cost cost) {
+      return static_cast<double>(cost) / static_cast<double>(inference::unitsOfClock);
+    };
+    json["given_clocks"] = clocks(saving.given);
+    json["inferred_clocks"] = clocks(saving.inferred);
+    json["floor_clocks"] = clocks(saving.floor);
     json["gain_ns"] = saving.gainNs;
   }
   json["is_recorded"] = saving.areTaken();
