@@ -1,5 +1,6 @@
 #include "codegen/kernel_spec.h"
 
+#include "analysis/program/inference/plan_layouts.h"
 #include "analysis/support/checked.h"
 #include "codegen/extract.h"
 
@@ -96,6 +97,20 @@ llvm::Expected<KernelPlan> planOf(const KernelSpec &spec) {
     plan.values.push_back(value);
   }
   return plan;
+}
+
+llvm::Error checkLayouts(const KernelSpec &spec, size_t *misfit) {
+  if (spec.layouts.empty())
+    return llvm::Error::success();
+  if (misfit)
+    *misfit = spec.layouts.size();
+  llvm::Expected<KernelPlan> plan = planOf(spec);
+  if (!plan)
+    return plan.takeError();
+  llvm::Expected<program::PlanProgram> program = program::programOfPlan(*plan);
+  if (!program)
+    return program.takeError();
+  return inference::addPlanLayouts(*program, spec.layouts, misfit);
 }
 
 llvm::Error validate(const KernelSpec &spec) {

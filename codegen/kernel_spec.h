@@ -5,6 +5,7 @@
 #pragma once
 
 #include "analysis/tiling/plan.h"
+#include "analysis/tiling/plan_layout.h"
 
 namespace tilewright {
 
@@ -21,6 +22,7 @@ struct KernelSpec {
   };
   std::vector<Sequential> sequential;
   Schedule schedule;
+  std::vector<PlanLayout> layouts; ///< of its program; empty: those that its builder gives it
 
   const Graph &graph() const { return module->entry(); }
   /// The step size of an op's reduction dim, or `otherwise`.
@@ -34,6 +36,10 @@ llvm::Expected<KernelSpec> specOf(const KernelPlan &plan);
 /// Errors: those of makeGroup() and tileGroup(); Unsupported where the tiled root is another op
 /// than the spec's first result.
 llvm::Expected<KernelPlan> planOf(const KernelSpec &spec);
+
+/// Are the layouts those of the spec's program? BadInput: they are not; `misfit` becomes the number
+/// of the one that is wrong, or of all where it is none alone.
+llvm::Error checkLayouts(const KernelSpec &spec, size_t *misfit = nullptr);
 
 /// Checks numbers before any code is built: tile sizes within the dims, 1 to 32 warps, 1 to 16
 /// stages and so on. Errors: BadInput with the number and what is allowed.

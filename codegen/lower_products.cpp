@@ -62,6 +62,8 @@ llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind
   for (Instruction instruction : ladder) {
     KernelSpec by = spec;
     by.schedule.instruction = instruction;
+    if (instruction != asked)
+      by.layouts.clear(); // those of a program with the plan's own instruction
     llvm::Expected<KernelPlan> plan = planOf(by);
     if (!plan)
       return plan.takeError();
@@ -74,6 +76,8 @@ llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind
         if (instruction != asked)
           kernel->notes.push_back(fmt::format("{} in place of {}: {}", toString(instruction),
                                               toString(asked), reasons));
+        if (by.layouts.size() != spec.layouts.size())
+          kernel->notes.push_back("without the plan's layouts, which are of its own instruction");
         return kernel;
       }
       Diag diag = takeDiag(kernel.takeError());

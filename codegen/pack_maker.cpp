@@ -51,6 +51,14 @@ std::string planHashOf(const KernelSpec &spec) {
   return hashOf(printPlan(unnamed));
 }
 
+/// What tells a plan with layouts of its own from the one without, in a line of text.
+std::string layoutsText(const KernelSpec &spec) {
+  std::string text;
+  for (const PlanLayout &layout : spec.layouts)
+    text += fmt::format("{}: {}\n", layout.of, layout.layout);
+  return text.empty() ? "" : " layouts=" + hashOf(text);
+}
+
 } // namespace
 
 PackMaker::PackMaker(Toolchain toolchainToUse, const EmitOptions &options)
@@ -178,7 +186,7 @@ void PackMaker::addFacts(ManifestKernel &kernel) {
   kernel.problem = made.problems[known->second].hash;
   kernel.ranges = ranges[known->second];
   if (auto plan = planOf(kernel.spec)) {
-    kernel.planText = planText(*plan);
+    kernel.planText = planText(*plan) + layoutsText(kernel.spec);
     if (options.workOf)
       kernel.work = options.workOf(*plan);
   } else {

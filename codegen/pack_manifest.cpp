@@ -39,13 +39,16 @@ Json toJson(const KernelSpec &spec) {
   Json sequential = Json::array();
   for (const KernelSpec::Sequential &tile : spec.sequential)
     sequential.push_back({{"op", tile.op}, {"dim", tile.dim}, {"size", tile.size}});
-  return {{"root_tile", spec.rootTile},
-          {"sequential", sequential},
-          {"warps", spec.schedule.warps},
-          {"stages", spec.schedule.stages},
-          {"split_k", spec.schedule.splitK},
-          {"group_m", spec.schedule.groupM},
-          {"instruction", std::string(toString(spec.schedule.instruction))}};
+  Json json{{"root_tile", spec.rootTile},
+            {"sequential", sequential},
+            {"warps", spec.schedule.warps},
+            {"stages", spec.schedule.stages},
+            {"split_k", spec.schedule.splitK},
+            {"group_m", spec.schedule.groupM},
+            {"instruction", std::string(toString(spec.schedule.instruction))}};
+  for (const PlanLayout &layout : spec.layouts)
+    json["layouts"].push_back({{"of", layout.of}, {"layout", layout.layout}});
+  return json;
 }
 
 /// The first thing that is wrong with a document, and where.
@@ -107,6 +110,7 @@ public:
     const Json *value = field(name);
     return Reader(value ? *value : nothing, where + name + ".", problem);
   }
+  std::string path(const char *name) const { return where + name; }
   void complain(const char *name, std::string_view what) {
     if (problem.message.empty())
       problem = {where + name, fmt::format("'{}{}' {}", where, name, what)};
@@ -135,6 +139,24 @@ struct Source {
   }
 };
 
+/// Layouts that don't fit the program of their plan are an error where they stand.
+llvm::Error fitLayouts(const KernelSpec &spec, const Reader &kernel, const Source &source) {
+  if (llvm::Error error = spec.layouts.empty() ? llvm::Error::success() : validate(spec))
+    return error;
+  size_t misfit = 0;
+  llvm::Error error = checkLayouts(spec, &misfit);
+  if (!error)
+    return error;
+  const Diag diag = takeDiag(std::move(error));
+  if (diag.cls == DiagClass::Internal)
+    return makeError(diag);
+  std::string path = kernel.path("plan.layouts");
+  if (misfit < spec.layouts.size())
+    path += fmt::format("[{}]", misfit);
+  return source.errorOf(
+      {path, fmt::format("'{}' does not fit the program of the plan: {}", path, diag.message)});
+}
+
 /// Name, plan and HLO text of a kernel. `problem` may already hold one.
 llvm::Expected<KernelSpec> readSpec(Reader kernel, const Source &source, Problem &problem) {
   KernelSpec spec;
@@ -158,6 +180,9 @@ llvm::Expected<KernelSpec> readSpec(Reader kernel, const Source &source, Problem
     }
   if (!isKnown)
     plan.complain("instruction", "is not one of fma, mma.sync, wgmma");
+  if (plan.field("layouts"))
+    for (Reader &layout : plan.list("layouts"))
+      spec.layouts.push_back({layout.text("of"), layout.text("layout")});
   std::string hlo = kernel.text("hlo");
   if (!problem.message.empty())
     return source.errorOf(problem);
@@ -166,6 +191,8 @@ llvm::Expected<KernelSpec> readSpec(Reader kernel, const Source &source, Problem
   if (!module)
     return module.takeError();
   spec.module = std::make_shared<Module>(std::move(*module));
+  if (llvm::Error error = fitLayouts(spec, kernel, source))
+    return error;
   return spec;
 }
 

@@ -53,6 +53,10 @@ llvm::Error assignText(KernelPlan &plan, std::string_view text) {
                          value.take_front(40).str());
       continue;
     }
+    if (name == "layouts")
+      return makeError(DiagClass::Unsupported,
+                       "layouts is '{}': the plan's file has its layouts, this text has a digest",
+                       value.take_front(40).str());
     // Options of ProgramTurns that no code exists for.
     if (name == "tiles_per_program" && value == "1")
       continue;

@@ -1,6 +1,6 @@
 // Plans as one line of text: "t0=64 t1=128 k0=32 warps=4 stages=3 split_k=1 group_m=8
 // instruction=mma.sync". Together with the ops it is the whole plan, in tables and measurement
-// files.
+// files. A pack's text of a plan that records layouts ends in "layouts=DIGEST": the file has them.
 #pragma once
 
 #include "analysis/tiling/plan.h"
@@ -16,7 +16,7 @@ llvm::Expected<KernelPlan> planOfEntry(std::shared_ptr<const Module> module);
 /// Assigns the values of such a text to a plan. Parameters that the text omits keep their values.
 /// BadInput for a parameter that the plan does not have, a value outside of 1 to its maximum, or
 /// words that are not assignments. Unsupported for an order of CTAs or for persistent CTAs, for
-/// which there is no code.
+/// which there is no code, and for layouts, which the text does not have.
 llvm::Error assignText(KernelPlan &plan, std::string_view text);
 
 } // namespace tilewright

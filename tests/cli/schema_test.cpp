@@ -16,6 +16,7 @@ namespace fs = std::filesystem;
 
 const std::string schemaFolder = "docs/schemas";
 const std::string exploredModel = "datasets/models/resnet50_stem.hlo.txt",
+                  transposedModel = "tests/cases/14-sliced-head-transpose.hlo.txt",
                   smallModel = "tests/cases/11-eight-by-three-rows.hlo.txt";
 
 class Schemas : public testing::Test {
@@ -76,6 +77,7 @@ TEST_F(Schemas, EveryDocumentIsAsItsSchemaSays) {
       {"program", "tests/programs/attention.tile", "--pipeline", "--let", "B=8", "--let", "N=4096",
        "--let", "D=128", "--let", "BM=128", "--let", "BN=128", "--let", "W=8", "--let", "S=2"},
       {"explore", exploredModel, "--budget", "20", "--out", out("out"), "--set", "sm_count=120"},
+      {"explore", transposedModel, "--budget", "20", "--layouts", "2", "--out", out("held")},
       {"explore", exploredModel, "--budget", "20", "--device", "h100,b200"},
       {"explore", exploredModel, "--budget", "20", "--shard", "1/2", "--out", out("part1")},
       {"explore", exploredModel, "--budget", "20", "--shard", "2/2", "--out", out("part2")},
@@ -95,7 +97,7 @@ TEST_F(Schemas, EveryDocumentIsAsItsSchemaSays) {
       {"layout", "tests/programs/transposed_add.tile", "--let", "M=256", "--let", "N=256", "--let",
        "BM=64", "--let", "BN=64", "--let", "W=4", "--check", "--all"},
       {"layout", "tests/cases/30-middle-axis-of-three.hlo.txt", "--plans", "2"},
-      {"suggest", "copy1d", "n=65536", "dtype=f32", "--top", "1"},
+      {"suggest", "copy1d", "n=65536", "dtype=f32", "--top", "1", "--layouts", "1"},
       {"suggest", "copy1d", "n=65536", "dtype=f32", "--top", "1", "--device", "h100,l4"},
       {"select", "copy1d", "dtype=f32", "--over", "n=1..40"},
       {"devices"},

@@ -298,6 +298,8 @@ llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &so
     return plans.takeError();
   PlanSearchOptions searching = options.search;
   searching.maxNodes = maxNodes;
+  if (options.layouts > 0)
+    searching.top = std::max(searching.top, plansToRank(options.layouts));
   llvm::Expected<PlanRanking> ranking =
       storedSearch(*plans, source, searching, options.store, options.storeContext);
   if (!ranking)

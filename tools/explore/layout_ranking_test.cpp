@@ -62,17 +62,17 @@ TEST(LayoutRanking, FewPlansLoseLittleAgainstAll) {
   for (const char *text : {transposed, rowSums}) {
     const std::vector<RankedPlan> plans = allPlans(text, device, calibration);
     ASSERT_GT(plans.size(), 50u);
-    const std::vector<LayoutRank> all = rankByLayouts(plans, device, {plans.size()});
-    const std::vector<LayoutRank> few = rankByLayouts(plans, device);
+    const std::vector<LayoutRank> all = LayoutRanker(device, {plans.size()}).rank(plans);
+    const std::vector<LayoutRank> few = LayoutRanker(device).rank(plans);
     ASSERT_FALSE(few.empty());
     EXPECT_LT(few.size(), all.size());
     size_t compared = 0;
     for (const LayoutRank &rank : all) {
-      compared += rank.refusal.empty();
-      if (!rank.refusal.empty())
+      compared += rank.saving.refusal.empty();
+      if (!rank.saving.refusal.empty())
         continue;
-      EXPECT_LE(rank.inferred, rank.given) << planText(rank.plan.plan);
-      EXPECT_LE(rank.floor, rank.inferred) << planText(rank.plan.plan);
+      EXPECT_LE(rank.saving.inferred, rank.saving.given) << planText(rank.plan.plan);
+      EXPECT_LE(rank.saving.floor, rank.saving.inferred) << planText(rank.plan.plan);
       EXPECT_GE(rank.timeNs(), rank.plan.estimate.rooflineNs * (1 - 1e-9));
     }
     EXPECT_GT(compared, all.size() / 2);

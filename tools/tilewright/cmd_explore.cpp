@@ -12,6 +12,7 @@
 #include "tools/tilewright/explore_shard.h"
 #include "tools/tilewright/interrupt.h"
 #include "tools/tilewright/isolated.h"
+#include "tools/tilewright/layout_saving.h"
 #include "tools/tilewright/plan_cache.h"
 
 #include <fmt/format.h>
@@ -27,7 +28,7 @@ struct ExploreArguments {
   DeviceChoices devices;
   std::string out, target, shard;
   PlanChoices plans;
-  size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
+  size_t top = 5, samples = 0, layouts = 0, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
   unsigned modelLimit = 3600;
   bool partition = false, resume = false, json = false, isFresh = false;
@@ -61,6 +62,7 @@ ExploreOptions exploreOptions(const ExploreArguments &options) {
   ExploreOptions exploring;
   exploring.search.top = options.top;
   exploring.search.maxPriced = options.budget;
+  exploring.layouts = options.layouts;
   exploring.jobs = options.jobs;
   exploring.tileMaps = !options.out.empty();
   exploring.plans = options.plans.options();
@@ -84,6 +86,8 @@ std::string settingsOf(const ExploreArguments &options, const AskedDevice &asked
                   options.plans.cache, options.plans.instruction, options.samples, options.target,
                   link.bandwidth, link.latencyNs);
   settings += options.partition ? " partition" : "";
+  if (options.layouts > 0)
+    settings += fmt::format(" layouts {}", options.layouts);
   for (const std::vector<std::string> *lists : {&options.fuse, &options.split})
     for (const std::string &list : *lists)
       settings += " " + list + (lists == &options.fuse ? " fused" : " split");
@@ -329,6 +333,7 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
+  addLayoutsOption(*command, options->layouts);
   command->add_flag("--partition", options->partition,
                     "Choose the kernels together, among several times as many: what is fused, "
                     "split and computed again");

@@ -99,13 +99,14 @@ int runProgram(const ProgramArguments &options) {
   }
   const program::Program &last = made->last();
   DeviceLimits limits;
-  llvm::Expected<program::ProgramReport> report = program::reportOf(last, made->sizes, &limits);
+  llvm::Expected<program::ProgramReport> report =
+      program::reportOf(last, made->lastSizes(), &limits);
   if (!report)
     return failInput(report.takeError());
   if (options.json) {
     print(toJson(*report, last.name));
   } else if (options.text) {
-    llvm::Expected<program::Program> shown = program::substituteSizes(last, made->sizes);
+    llvm::Expected<program::Program> shown = program::substituteSizes(last, made->lastSizes());
     if (!shown)
       return failInput(shown.takeError());
     say("{}", program::printProgram(*shown));

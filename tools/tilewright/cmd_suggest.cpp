@@ -5,6 +5,7 @@
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/explore_output.h"
 #include "tools/tilewright/family_choices.h"
+#include "tools/tilewright/layout_saving.h"
 #include "tools/tilewright/tilings.h"
 
 #include <cmath>
@@ -18,7 +19,7 @@ struct SuggestOptions {
   FamilyChoices family;
   DeviceChoices devices;
   PlanChoices plans;
-  size_t top = 5, budget = PlanSearchOptions().maxPriced;
+  size_t top = 5, layouts = 0, budget = PlanSearchOptions().maxPriced;
   bool schedules = false, json = false;
 };
 
@@ -29,6 +30,7 @@ struct Suggestion {
   KernelSource source = {};
   std::optional<KernelPlans> plans = {};
   PlanRanking ranking = {};
+  std::vector<LayoutSaving> layouts = {}; ///< of its plans, where they are asked for
 
   const TileSpace &space() const { return plans->spaces().front().tiled->space; }
 };
@@ -56,13 +58,17 @@ llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
     return plans.takeError();
   result.plans.emplace(std::move(*plans));
   PlanSearchOptions searching;
-  searching.top = options.top;
+  searching.top =
+      options.layouts > 0 ? std::max(options.top, plansToRank(options.layouts)) : options.top;
   searching.maxPriced = options.budget;
   llvm::Expected<PlanRanking> ranking =
       options.schedules ? result.plans->search(searching) : searchTilings(*result.plans, searching);
   if (!ranking)
     return ranking.takeError();
   result.ranking = std::move(*ranking);
+  if (options.layouts > 0)
+    result.layouts = LayoutRanker(result.asked.device, {options.layouts})
+                         .reorder(result.ranking.best, options.top);
   return llvm::Error::success();
 }
 
@@ -83,7 +89,8 @@ Json suggestJson(const SuggestOptions &options, const Suggestion &result) {
   if (!result.ranking.refusal.empty())
     document["refusal"] = result.ranking.refusal;
   document["plans"] = Json::array();
-  for (const RankedPlan &each : result.ranking.best) {
+  for (size_t i = 0; i < result.ranking.best.size(); ++i) {
+    const RankedPlan &each = result.ranking.best[i];
     Json plan = planJson(each.plan);
     plan["time_ns"] = each.estimate.timeNs;
     plan["sigma_ln"] = each.estimate.sigmaLn;
@@ -91,6 +98,8 @@ Json suggestJson(const SuggestOptions &options, const Suggestion &result) {
     plan["registers"] = each.estimate.resources.registers;
     plan["shared_bytes"] = each.estimate.resources.sharedBytes;
     plan["blocks_per_sm"] = each.estimate.resources.ctasPerSm;
+    if (!result.layouts.empty())
+      plan["layouts"] = savingJson(result.layouts[i]);
     document["plans"].push_back(std::move(plan));
   }
   return document;
@@ -127,6 +136,9 @@ void printSuggestion(const SuggestOptions &options, const Suggestion &result) {
     table.rows.push_back(std::move(row));
   }
   say("{}", table.text());
+  for (size_t i = 0; i < result.layouts.size(); ++i)
+    for (const std::string &line : savingLines(savingJson(result.layouts[i])))
+      say("plan {}: {}\n", i + 1, line);
 }
 
 /// The best plan of each device, a row each.
@@ -200,6 +212,7 @@ void addSuggest(CLI::App &app, Selection &selection) {
   command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
+  addLayoutsOption(*command, options->layouts);
   command->add_flag("--schedules", options->schedules,
                     "Also other schedules of the same tile sizes");
   command->add_flag("--json", options->json, "Print JSON");

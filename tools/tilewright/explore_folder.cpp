@@ -43,6 +43,18 @@ std::string fileName(std::string name) {
       c = '_';
   return name.substr(0, 100);
 }
+
+/// The layouts that are the best plan's, where the kernel by itself is held in them, too.
+void addLayouts(const ExploredKernel &kernel, KernelSpec &spec, Json &entry) {
+  if (kernel.layouts.empty() || !kernel.layouts.front().areTaken())
+    return;
+  spec.layouts = kernel.layouts.front().layouts;
+  if (llvm::Error error = checkLayouts(spec)) {
+    spec.layouts.clear();
+    entry["layouts"]["is_recorded"] = false;
+    entry["layouts"]["not_recorded_because"] = takeDiag(std::move(error)).message;
+  }
+}
 #endif
 
 } // namespace
@@ -117,6 +129,7 @@ llvm::Error ExploreFolder::writePlans(size_t index, const ExploredModel &model, 
     std::string name = kernel["name"];
     spec->name = name;
     std::string file = fmt::format("{}/{}.json", nameOf("plans", index), fileName(name));
+    addLayouts(model.kernels[k], *spec, kernel);
     if (llvm::Error error = folder.write(file, printPlan(*spec)))
       return error;
     kernel["plan_file"] = file;

@@ -1,6 +1,7 @@
 #include "tools/tilewright/explore_output.h"
 
 #include "analysis/support/printable.h"
+#include "tools/tilewright/layout_saving.h"
 #include "tools/tilewright/resource_parts.h"
 
 #include <algorithm>
@@ -127,10 +128,16 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
                          {"priced", kernel.priced},
                          {"is_exhaustive", kernel.isExhaustive}};
   entry["alternatives"] = Json::array();
-  for (const RankedPlan &plan : kernel.plans)
+  for (size_t i = 0; i < kernel.plans.size(); ++i) {
+    const RankedPlan &plan = kernel.plans[i];
     entry["alternatives"].push_back({{"plan", planJson(plan.plan)},
                                      {"time_ns", plan.estimate.timeNs},
                                      {"limiter", plan.estimate.limiter}});
+    if (!kernel.layouts.empty())
+      entry["alternatives"].back()["layouts_gain_ns"] = kernel.layouts[i].gainNs;
+  }
+  if (!kernel.layouts.empty())
+    entry["layouts"] = savingJson(kernel.layouts.front());
   if (!kernel.tileMap.cells.empty())
     entry["tile_map"] = tileMapJson(kernel.tileMap);
   return entry;
@@ -384,6 +391,9 @@ void printModel(const Json &model) {
     if (kernel.contains("notes"))
       for (const Json &note : kernel["notes"])
         say("    {}\n", note.get<std::string>());
+    if (kernel.contains("layouts"))
+      for (const std::string &line : savingLines(kernel["layouts"]))
+        say("    {}\n", line);
   }
   printGains(model);
   for (const Json &op : model["assumed"])

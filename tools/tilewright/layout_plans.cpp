@@ -2,10 +2,10 @@
 
 #include "analysis/ir/inline.h"
 #include "analysis/tiling/plan_text.h"
-#include "tools/explore/layout_ranking.h"
 #include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/inference_output.h"
+#include "tools/tilewright/layout_saving.h"
 
 namespace tilewright::cli {
 
@@ -21,21 +21,24 @@ void printRanks(const std::vector<LayoutRank> &ranks, const LayoutPlansArguments
   table.head = {"place",    "time",  "with inferred", "clk a CTA",
                 "inferred", "floor", "variant",       "plan"};
   for (const LayoutRank &rank : ranks) {
-    const bool isCompared = rank.refusal.empty();
+    const bool isCompared = rank.saving.refusal.empty();
     auto clocks = [&](inference::Cost cost) {
       return isCompared ? fmt::format("{:g}", clocksOf(cost)) : std::string("-");
     };
     table.rows.push_back({std::to_string(rank.place + 1), timeText(rank.plan.estimate.timeNs),
-                          isCompared ? timeText(rank.timeNs()) : "-", clocks(rank.given),
-                          clocks(rank.inferred), clocks(rank.floor),
+                          isCompared ? timeText(rank.timeNs()) : "-", clocks(rank.saving.given),
+                          clocks(rank.saving.inferred), clocks(rank.saving.floor),
                           std::to_string(rank.variant + 1), planText(rank.plan.plan)});
   }
   say("{}", table.text());
   for (const LayoutRank &rank : ranks) {
-    for (const std::string &conflict : rank.conflicts)
+    for (const std::string &conflict : rank.saving.conflicts)
       say("place {}: bank conflicts in the best layouts, too: {}\n", rank.place + 1, conflict);
-    if (!rank.refusal.empty())
-      say("place {}: not compared: {}\n", rank.place + 1, rank.refusal);
+    if (!rank.saving.refusal.empty())
+      say("place {}: not compared: {}\n", rank.place + 1, rank.saving.refusal);
+    if (!rank.saving.unwritten.empty())
+      say("place {}: the program can't have the inferred layouts: {}\n", rank.place + 1,
+          rank.saving.unwritten);
   }
 }
 
@@ -46,21 +49,20 @@ Json jsonOf(const std::vector<LayoutRank> &ranks) {
                 {"variant", rank.variant + 1},
                 {"plan", planText(rank.plan.plan)},
                 {"time_ns", rank.plan.estimate.timeNs}};
-    if (rank.refusal.empty()) {
+    if (rank.saving.refusal.empty()) {
       one["inferred_time_ns"] = rank.timeNs();
-      one["given_clocks"] = clocksOf(rank.given);
-      one["inferred_clocks"] = clocksOf(rank.inferred);
-      one["floor_clocks"] = clocksOf(rank.floor);
+      one["given_clocks"] = clocksOf(rank.saving.given);
+      one["inferred_clocks"] = clocksOf(rank.saving.inferred);
+      one["floor_clocks"] = clocksOf(rank.saving.floor);
     } else {
-      one["refusal"] = rank.refusal;
+      one["refusal"] = rank.saving.refusal;
     }
-    one["conflicts"] = rank.conflicts;
+    if (!rank.saving.unwritten.empty())
+      one["not_recorded_because"] = rank.saving.unwritten;
+    one["conflicts"] = rank.saving.conflicts;
     one["layouts"] = Json::array();
-    for (size_t at = 0; at < rank.layouts.size();) {
-      const size_t end = rank.layouts.find('\n', at);
-      one["layouts"].push_back(rank.layouts.substr(at, end - at));
-      at = end + 1;
-    }
+    for (const PlanLayout &layout : rank.saving.layouts)
+      one["layouts"].push_back(layout.of + ": " + layout.layout);
     list.push_back(std::move(one));
   }
   return list;
@@ -104,7 +106,7 @@ int runLayoutPlans(const std::string &path, const ModelTile &model,
   if (!ranking)
     return fail(ranking.takeError());
   const std::vector<LayoutRank> ranks =
-      rankByLayouts(ranking->best, asked->device, {options.plans});
+      LayoutRanker(asked->device, {options.plans}).rank(ranking->best);
   if (json) {
     Json document = newDocument("layout.plans");
     document["device"] = asked->device.name;

@@ -2,6 +2,7 @@
 
 #include "analysis/program/text.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
+#include "analysis/program/inference/plan_layouts.h"
 #include "codegen/pack_manifest.h"
 #endif
 
@@ -23,7 +24,11 @@ llvm::Expected<program::PlanProgram> programOfPlanText(const std::string &file,
   llvm::Expected<KernelPlan> plan = planOf(*spec);
   if (!plan)
     return plan.takeError();
-  return program::programOfPlan(*plan);
+  llvm::Expected<program::PlanProgram> made = program::programOfPlan(*plan);
+  if (made)
+    if (llvm::Error error = inference::addPlanLayouts(*made, spec->layouts))
+      return error;
+  return made;
 #else
   return makeError(DiagClass::Unsupported,
                    "{}: plans are read by code generation, which this program was built without",

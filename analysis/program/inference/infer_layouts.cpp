@@ -6,9 +6,7 @@
 
 namespace tilewright::inference {
 
-namespace {
-
-InferredLayouts layoutsOf(LayoutProblem &problem, const std::vector<uint32_t> &labels) {
+InferredLayouts layoutsFor(LayoutProblem &problem, const std::vector<uint32_t> &labels) {
   InferredLayouts result;
   result.cost = costOf(problem.labelling(), labels);
   result.floor = problem.floor();
@@ -27,8 +25,6 @@ InferredLayouts layoutsOf(LayoutProblem &problem, const std::vector<uint32_t> &l
   }
   return result;
 }
-
-} // namespace
 
 std::vector<RankedLayout> rankLayouts(LayoutProblem &problem, uint32_t node, size_t most) {
   std::vector<RankedLayout> result;
@@ -54,7 +50,7 @@ void priceGiven(LayoutProblem &problem, InferenceAnswer &answer) {
   std::vector<uint32_t> free;
   LabelAnswer solved = problem.solveAsGiven(free);
   if (solved.outcome == LabelAnswer::Outcome::Found)
-    answer.given = layoutsOf(problem, solved.labels);
+    answer.given = layoutsFor(problem, solved.labels);
   for (uint32_t node : free)
     answer.notGiven.push_back(problem.graph().nodes[node].name);
 }
@@ -72,9 +68,9 @@ InferenceAnswer inferLayouts(LayoutProblem &problem) {
   answer.search = problem.solve();
   switch (answer.search.outcome) {
   case LabelAnswer::Outcome::Found:
-    answer.layouts = layoutsOf(problem, answer.search.labels);
+    answer.layouts = layoutsFor(problem, answer.search.labels);
     for (const std::vector<uint32_t> &labels : answer.search.optima)
-      answer.optima.push_back(layoutsOf(problem, labels));
+      answer.optima.push_back(layoutsFor(problem, labels));
     answer.hasMoreOptima = answer.search.hasMoreOptima;
     break;
   case LabelAnswer::Outcome::None:

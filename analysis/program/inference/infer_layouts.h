@@ -65,6 +65,8 @@ struct InferenceAnswer {
 };
 
 InferenceAnswer inferLayouts(LayoutProblem &problem);
+/// Of a choice of labels, one a node.
+InferredLayouts layoutsFor(LayoutProblem &problem, const std::vector<uint32_t> &labels);
 /// The cheapest layouts of a node, up to `most`; of equal costs by fewer registers, then by text.
 std::vector<RankedLayout> rankLayouts(LayoutProblem &problem, uint32_t node, size_t most);
 /// Fills `given` of an answer with layouts.

@@ -405,7 +405,7 @@ llvm::Expected<Program> programOfElements(const Module &module, const Graph &gra
 }
 
 llvm::Expected<Program> concreteProgram(const PlanProgram &plan) {
-  llvm::Expected<Program> program = substituteSizes(plan.last(), plan.sizes);
+  llvm::Expected<Program> program = substituteSizes(plan.last(), plan.lastSizes());
   if (program)
     inlineSingleSteps(*program);
   return program;

@@ -17,6 +17,7 @@ struct PlanStage {
   Program program; ///< symbolic; of a pass that does not apply the one before it
   /// What the pass did not do, and why, a line each: "load x[j, i]: …".
   std::vector<std::string> reasons;
+  bool isConcrete = false; ///< numbers are put in: the plan's sizes are none of its own
 };
 
 struct PlanProgram {
@@ -24,6 +25,8 @@ struct PlanProgram {
   SizeValues sizes;              ///< that the plan gives the program's sizes
 
   const Program &last() const { return stages.back().program; }
+  /// Numbers for the sizes of the last one.
+  SizeValues lastSizes() const { return stages.back().isConcrete ? SizeValues() : sizes; }
 };
 
 /// Errors: those of variantOf() and buildProgram(): Unsupported, naming the op, for what has no
