@@ -51,7 +51,8 @@ bool Interpreter::access(const Op &op, const Access &access,
     for (size_t i = 0; i < at.size(); ++i) {
       if (at[i] < 0 || at[i] >= dims[d])
         counts[i] = false;
-      out[i] = out[i] * dims[d] + at[i];
+      if (counts[i]) // an index outside may be any number
+        out[i] = out[i] * dims[d] + at[i];
     }
   }
   for (size_t i = 0; i < out.size(); ++i)

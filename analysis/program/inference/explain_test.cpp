@@ -107,4 +107,11 @@ TEST(Explain, WishesForWhatIsNotThereAreRefused) {
   llvm::Expected<std::unique_ptr<LayoutProblem>> made = LayoutProblem::make(program, options);
   ASSERT_FALSE(made);
   EXPECT_EQ(takeDiag(made.takeError()).message, "no value q to give a layout to");
+  for (bool isHard : {true, false}) { // a layout of fewer lanes than a warp has
+    options.wishes = {{"s", "@ digits(64:1@j 2:32@i, 8:1@i, 4:8@i)", isHard}};
+    auto other = LayoutProblem::make(program, options);
+    ASSERT_FALSE(other);
+    EXPECT_EQ(takeDiag(other.takeError()).message,
+              "@ digits(64:1@j 2:32@i, 8:1@i, 4:8@i) is of 8 lanes, a warp has 32");
+  }
 }

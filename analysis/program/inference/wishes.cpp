@@ -28,6 +28,10 @@ llvm::Expected<LayoutId> LayoutProblem::layoutOf(uint32_t n, const std::string &
     return tile.takeError();
   if (std::string fault = tile->fault(); !fault.empty())
     return makeError(DiagClass::BadInput, "{} does not hold {}: {}", text, node.name, fault);
+  constexpr int64_t lanesOfWarp = 32;
+  if (const int64_t lanes = tile->count(layout::Hardware::Lane); lanes != lanesOfWarp)
+    return makeError(DiagClass::BadInput, "{} is of {} lanes, a warp has {}", text, lanes,
+                     lanesOfWarp);
   if (const int64_t warps = tile->count(layout::Hardware::Warp); warps != node.warps)
     return makeError(DiagClass::BadInput, "{} is of {} warps, {} has {}", text, warps, node.name,
                      node.warps);

@@ -124,7 +124,8 @@ llvm::Expected<TileLayout> TileLayout::of(const program::Layout &layout,
         if (at == axes.end())
           return makeError(DiagClass::Internal, "a digit goes along an axis that its tile lacks");
         number.dim = static_cast<int32_t>(at - axes.begin());
-        if (number.extent < 1 || number.extent > maxPoints || number.stride > maxPoints)
+        if (number.extent < 1 || number.extent > maxPoints || number.stride > maxPoints ||
+            number.stride < -maxPoints)
           return makeError(DiagClass::BadInput, "a digit of {} values, {} apart, is too large",
                            number.extent, number.stride);
         reach[number.dim] += (number.extent - 1) * number.stride;

@@ -133,6 +133,23 @@ TEST(TileLayout, IsAnIndexMap) {
   }
 }
 
+// Of a tile program's digits no number is computed with before it is looked at.
+TEST(TileLayout, DigitsOfAnyNumbersAreRefused) {
+  ExprContext context;
+  const std::vector<program::AxisId> axes = {program::AxisId{0}};
+  const int64_t low = std::numeric_limits<int64_t>::min(), high = -(low + 1);
+  for (int64_t extent : {low, int64_t(-1), int64_t(4), high})
+    for (int64_t stride : {low, low / 2, int64_t(-3), int64_t(1), high / 2, high}) {
+      if (extent == 4 && stride == 1)
+        continue;
+      program::Layout layout;
+      layout.registers = {{axes[0], context.constant(extent), context.constant(stride)}};
+      auto made = TileLayout::of(layout, axes, namedDims(std::vector<int64_t>{4}));
+      EXPECT_FALSE(made) << extent << " " << stride;
+      llvm::consumeError(made.takeError());
+    }
+}
+
 // The digits of a tile program and these are the same ones.
 TEST(TileLayout, OfATileProgramAndBack) {
   ExprContext context;
