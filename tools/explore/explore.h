@@ -43,6 +43,7 @@ struct InSequence {
 
 struct ExploredKernel {
   std::string name;
+  KernelSource source; ///< its ops, as they were tiled
   KernelKind kind = KernelKind::Elementwise;
   std::string computation; ///< whose ops these are; empty: the entry's
   /// How often it runs in one run of the model: more than once in the body of a loop, never in a
@@ -60,7 +61,9 @@ struct ExploredKernel {
   std::string layer;
   OpOrigin origin;
   std::string rootShape;
-  std::vector<RankedPlan> plans;   ///< fastest first, never empty
+  /// Fastest first, never empty. Their ops are those of the first kernel of the same structure
+  /// (twins.h).
+  std::vector<RankedPlan> plans;
   std::vector<KernelPlan> samples; ///< see plan_sample.h; empty unless asked for
   uint64_t raw = 0, feasible = 0, priced = 0;
   bool isExhaustive = false;
