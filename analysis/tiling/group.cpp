@@ -123,8 +123,9 @@ llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
   addInputsAndConstants(graph, group);
 
   // An input that depends on a root would make the kernel wait for itself.
+  const uint32_t end = group.inputs.empty() ? 0 : group.inputs.back().index + 1;
   std::vector<bool> needsRoot(graph.size());
-  for (uint32_t i = group.roots.front().index; i < graph.size(); ++i) {
+  for (uint32_t i = group.roots.front().index; i < end; ++i) {
     OpId id{i};
     needsRoot[i] = std::binary_search(group.roots.begin(), group.roots.end(), id);
     for (OpId operand : graph[id].operands)

@@ -260,10 +260,12 @@ private:
     kernel.reason = dot.reason;
     if (dot.features)
       setTime(kernel, *dot.features);
-    if (kernel.timeNs > 0)
+    if (kernel.timeNs > 0) {
+      KnownFeatures known(device);
       kernel.levers =
-          allLevers(std::move(kernel.levers), neighbourLevers(*dot.plan, kernel.traffic, device,
+          allLevers(std::move(kernel.levers), neighbourLevers(*dot.plan, kernel.traffic, known,
                                                               parameters, options.sequence));
+    }
     findBest(launch, kernel, [&] { return moduleOfBody(module, op); });
     takeBest(kernel);
   }

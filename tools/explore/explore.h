@@ -47,6 +47,7 @@ struct InSequence {
 
 struct ExploredKernel {
   std::string name;
+  KernelSource source; ///< its ops, as they were tiled
   KernelKind kind = KernelKind::Elementwise;
   std::string computation; ///< whose ops these are; empty: the entry's
   /// How often it runs in one run of the model: more than once in the body of a loop, never in a
@@ -65,6 +66,7 @@ struct ExploredKernel {
   OpOrigin origin;
   std::string rootShape;
   /// Fastest first, with what inferred layouts would save where that was asked for; never empty.
+  /// Their ops are those of the first kernel of the same structure (twins.h).
   std::vector<RankedPlan> plans;
   std::vector<LayoutSaving> layouts; ///< of the plans, in order; empty unless asked for
   std::vector<KernelPlan> samples;   ///< see plan_sample.h; empty unless asked for

@@ -7,8 +7,7 @@
 #include "analysis/tiling/resources.h"
 #include "analysis/tiling/separate_roots.h"
 #include "tools/explore/rows.h"
-
-#include "llvm/ADT/StringExtras.h"
+#include "tools/explore/twins.h"
 
 #include <algorithm>
 #include <cmath>
@@ -109,6 +108,7 @@ llvm::Expected<ExploredKernel> GroupExplorer::exploreSource(GraphId id, const Ke
   if (!kernel)
     return kernel.takeError();
   kernel->name = source.name;
+  kernel->source = source;
   kernel->kind = source.kind;
   kernel->computation = computationName(*module, id);
   kernel->ops = namesOf(graph, group.ops);
@@ -142,69 +142,28 @@ llvm::Expected<ExploredKernel> GroupExplorer::explorePlans(const KernelSource &s
     else
       entry.refusal = takeDiag(kernel.takeError());
   });
-  if (!entry.kernel)
-    return makeError(isFirst ? *entry.refusal : renamed(*entry.refusal, entry.source, source));
+  if (!entry.kernel) {
+    Diag refusal = *entry.refusal;
+    if (!isFirst)
+      refusal.message = renamed(refusal.message, entry.source, source);
+    return makeError(std::move(refusal));
+  }
   return isFirst ? *entry.kernel : likeFound(entry, source);
 }
 
-/// A refusal of another group of the same structure, with the names of this one.
-Diag GroupExplorer::renamed(Diag diag, const KernelSource &from, const KernelSource &to) const {
-  const Graph &first = graphOf(from.graph), &second = graphOf(to.graph);
-  std::map<std::string_view, std::string_view> names;
-  auto add = [&](OpId a, OpId b) { names.emplace(first.op(a).name, second.op(b).name); };
-  for (size_t i = 0; i < from.group.ops.size(); ++i) {
-    const std::vector<OpId> &a = first.op(from.group.ops[i]).operands;
-    const std::vector<OpId> &b = second.op(to.group.ops[i]).operands;
-    add(from.group.ops[i], to.group.ops[i]);
-    for (size_t o = 0; o < a.size(); ++o)
-      add(a[o], b[o]);
-  }
-  std::string text;
-  for (size_t at = 0; at < diag.message.size();) {
-    size_t end = at + 1;
-    if (diag.message[at] == '%')
-      while (end < diag.message.size() && (llvm::isAlnum(diag.message[end]) ||
-                                           llvm::StringRef("._-").contains(diag.message[end])))
-        ++end;
-    std::string_view word = std::string_view(diag.message).substr(at, end - at);
-    // A full stop after a name is no part of it.
-    std::string_view tail;
-    auto known = names.find(word.substr(1));
-    if (known == names.end() && word.size() > 1 && word.ends_with('.'))
-      known = names.find(word.substr(1, word.size() - 2)), tail = ".";
-    if (word.front() == '%' && known != names.end())
-      text.append("%").append(known->second).append(tail);
-    else
-      text.append(word);
-    at = end;
-  }
-  diag.message = std::move(text);
-  return diag;
+std::string GroupExplorer::renamed(const std::string &text, const KernelSource &from,
+                                   const KernelSource &to) const {
+  return tilewright::renamed(text, graphOf(from.graph), from.group, graphOf(to.graph), to.group);
 }
 
-llvm::Expected<ExploredKernel> GroupExplorer::likeFound(const Found &entry,
-                                                        const KernelSource &source) const {
-  llvm::Expected<KernelPlans> plans =
-      kernelPlans(module, source, device, calibration, options.plans);
-  if (!plans)
-    return plans.takeError();
+ExploredKernel GroupExplorer::likeFound(const Found &entry, const KernelSource &source) const {
   ExploredKernel kernel = *entry.kernel;
-  auto adopt = [&](KernelPlan &plan) {
-    for (const KernelPlan &space : plans->spaces())
-      if (space.instruction == plan.instruction) {
-        std::vector<int64_t> values = std::move(plan.values);
-        plan = space;
-        plan.values = std::move(values);
-        return;
-      }
-  };
   for (RankedPlan &ranked : kernel.plans)
-    adopt(ranked.plan);
+    ranked.plan.name = source.name;
   for (KernelPlan &sample : kernel.samples)
-    adopt(sample);
-  if (options.tileMaps)
-    if (llvm::Error error = addTileMap(*plans, kernel))
-      return error;
+    sample.name = source.name;
+  for (TileMap::Cell &cell : kernel.tileMap.cells)
+    cell.reason = renamed(cell.reason, entry.source, source);
   return kernel;
 }
 

@@ -69,7 +69,7 @@ private:
   template <class Entry>
   Entry &entryOf(std::map<StructureKey, Entry> &of, const KernelSource &source) const;
   /// The kernel of a group like another one, whose plans it has.
-  llvm::Expected<ExploredKernel> likeFound(const Found &found, const KernelSource &source) const;
+  ExploredKernel likeFound(const Found &found, const KernelSource &source) const;
   llvm::Error addTileMap(const KernelPlans &plans, ExploredKernel &kernel) const;
   const Graph &graphOf(GraphId id) const { return module->graph(id); }
   /// Largest search that is begun for a kernel of the greedy grouping.
@@ -82,7 +82,9 @@ private:
                                                uint64_t maxNodes = greedyNodes) const;
   llvm::Expected<ExploredKernel> explorePlans(const KernelSource &source, uint64_t maxNodes) const;
   llvm::Expected<ExploredKernel> searchPlans(const KernelSource &source, uint64_t maxNodes) const;
-  Diag renamed(Diag diag, const KernelSource &from, const KernelSource &to) const;
+  /// A text about another group of the same structure, with the names of this one.
+  std::string renamed(const std::string &text, const KernelSource &from,
+                      const KernelSource &to) const;
   llvm::Error addSamples(const KernelPlans &plans, ExploredKernel &kernel) const;
   std::optional<GroupOutcome> exploreCut(GraphId id, const KernelCut &cut) const;
   std::optional<GroupOutcome> exploreRootsApart(GraphId id, const KernelGroup &group,

@@ -33,19 +33,28 @@ std::vector<int64_t> neighboursOf(const TileParameter &parameter, int64_t value)
 
 } // namespace
 
-std::vector<Lever> neighbourLevers(const KernelPlan &plan, const CacheTraffic &traffic,
-                                   const Device &device, const Parameters &parameters,
-                                   const SequenceParameters &sequence) {
-  // Nothing where a neighbour has no features: its tiles can't be followed.
-  auto timeOf = [&](const KernelPlan &of, bool &fits) {
-    llvm::Expected<Features> features = featuresOf(of, device);
-    if (!features) {
+const Features *KnownFeatures::of(const KernelPlan &plan) {
+  auto [entry, isNew] = known.try_emplace({plan.tiled.get(), plan.instruction, plan.values});
+  if (isNew) {
+    if (llvm::Expected<Features> features = featuresOf(plan, device))
+      entry->second = std::move(*features);
+    else
       llvm::consumeError(features.takeError());
+  }
+  return entry->second ? &*entry->second : nullptr;
+}
+
+std::vector<Lever> neighbourLevers(const KernelPlan &plan, const CacheTraffic &traffic,
+                                   KnownFeatures &known, const Parameters &parameters,
+                                   const SequenceParameters &sequence) {
+  auto timeOf = [&](const KernelPlan &of, bool &fits) {
+    const Features *found = known.of(of);
+    if (!found)
       return std::numeric_limits<double>::infinity();
-    }
-    fits = features->occupancy > 0;
-    features->occupancy = std::max(1.0, features->occupancy);
-    return timeInSequence(*features, traffic, device, parameters, sequence).timeNs;
+    fits = found->occupancy > 0;
+    Features features = *found;
+    features.occupancy = std::max(1.0, features.occupancy);
+    return timeInSequence(features, traffic, known.device, parameters, sequence).timeNs;
   };
   bool fits = true;
   const double now = timeOf(plan, fits);

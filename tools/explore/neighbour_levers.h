@@ -10,11 +10,31 @@
 #include "analysis/tiling/plan.h"
 #include "costmodel/sequence/levers.h"
 
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
 namespace tilewright {
+
+/// Features of plans, each worked out once: kernels of one structure share their plans' tiles.
+class KnownFeatures {
+public:
+  /// The device, and the tiles of the plans, must live as long.
+  explicit KnownFeatures(const Device &device) : device(device) {}
+  /// Null for a plan that has none: its tiles can't be followed.
+  const Features *of(const KernelPlan &plan);
+
+  const Device &device;
+
+private:
+  using Key = std::tuple<const TiledGroup *, Instruction, std::vector<int64_t>>;
+  std::map<Key, std::optional<Features>> known; ///< never walked
+};
 
 /// Those that gain at least a hundredth of the time, the largest first, one a parameter.
 std::vector<Lever> neighbourLevers(const KernelPlan &plan, const CacheTraffic &traffic,
-                                   const Device &device, const Parameters &parameters,
+                                   KnownFeatures &known, const Parameters &parameters,
                                    const SequenceParameters &sequence = {});
 
 /// Levers of a kernel and those of its plan, the largest first.

@@ -6,6 +6,7 @@
 #include "costmodel/sequence/sequence_price.h"
 #include "tools/explore/neighbour_levers.h"
 #include "tools/explore/rows.h"
+#include "tools/explore/twins.h"
 
 #include <algorithm>
 #include <map>
@@ -49,7 +50,7 @@ public:
   Sequencer(const Module &module, const std::vector<ModelPart> &parts, const Device &device,
             const Calibration &calibration, ExploredModel &model)
       : module(module), parts(parts), device(device),
-        parameters(parametersFor(calibration, device)), model(model) {
+        parameters(parametersFor(calibration, device)), model(model), known(device) {
     for (size_t i = 0; i < parts.size(); ++i)
       partOf[parts[i].id.index] = i;
   }
@@ -117,24 +118,24 @@ private:
     return steps;
   }
 
-  /// A plan's group lies in the computation itself, in the body of a fusion of it, or is a graph of
-  /// its own whose ops have the computation's names (in_place.h).
+  /// A kernel's group lies in the computation itself, in the body of a fusion of it, or is a graph
+  /// of its own whose ops have the computation's names (in_place.h).
   Step stepOf(const Graph &graph, GraphId id, size_t index) const {
     const ExploredKernel &kernel = model.kernels[index];
-    const KernelPlan &plan = kernel.plans.front().plan;
-    const Group &group = plan.tiled->group;
-    const Graph &ops = plan.ops();
+    const Group &group = kernel.source.group;
+    const GraphId of = kernel.source.graph;
+    const Graph &ops = module.graph(of);
     Step step;
     step.kernel = index;
     for (const std::string &name : kernel.ops)
       if (const OpId op = graph.find(name); op.isValid())
         step.position = std::max(step.position, op.index);
-    const OpId fusion = plan.graph == id ? OpId() : fusionOf(graph, plan.graph, kernel);
+    const OpId fusion = of == id ? OpId() : fusionOf(graph, of, kernel);
     for (OpId input : group.inputs) {
       OpId read = input;
       if (fusion.isValid())
         read = operandOf(graph[fusion], ops[input]);
-      else if (plan.graph != id)
+      else if (of != id)
         read = graph.find(ops[input].name);
       if (read.isValid())
         step.reads.push_back(read);
@@ -143,7 +144,7 @@ private:
       const double bytes = double(ops[root].shape.byteSize().value_or(0));
       if (fusion.isValid())
         step.writes.push_back({fusion, leafOf(ops, root), bytes, false});
-      else if (plan.graph == id)
+      else if (of == id)
         step.writes.push_back({root, 0, bytes, false});
       else if (const OpId written = graph.find(ops[root].name); written.isValid())
         step.writes.push_back({written, 0, bytes, true});
@@ -356,17 +357,18 @@ private:
         continue;
       }
       ExploredKernel &kernel = model.kernels[*now.step.kernel];
-      llvm::Expected<Features> features = featuresOf(kernel.plans.front().plan, device);
-      if (!features) {
-        llvm::consumeError(features.takeError());
+      const KernelPlan &plan = kernel.plans.front().plan;
+      const Features *features = known.of(plan);
+      if (!features)
         continue;
-      }
       const CacheTraffic &moved = traffic[now.step.launch];
       const SequencedTime time = timeInSequence(*features, moved, device, parameters);
       kernel.inSequence = {time.timeNs, moved.missedBytes, moved.writtenBackBytes, time.limiter};
-      kernel.levers =
-          allLevers(levers(*features, moved, device, parameters),
-                    neighbourLevers(kernel.plans.front().plan, moved, device, parameters));
+      kernel.levers = allLevers(levers(*features, moved, device, parameters),
+                                neighbourLevers(plan, moved, known, parameters));
+      for (Lever &lever : kernel.levers)
+        lever.because = renamed(lever.because, plan.ops(), plan.tiled->group,
+                                module.graph(kernel.source.graph), kernel.source.group);
     }
     model.sequenceNs = 0;
     for (const ExploredKernel &kernel : model.kernels)
@@ -391,6 +393,7 @@ private:
   const Device &device;
   const Parameters parameters;
   ExploredModel &model;
+  KnownFeatures known;
   std::map<uint32_t, size_t> partOf;
   Arena arena;
   std::vector<Launch> launches;

@@ -89,6 +89,7 @@ ENTRY e {
                           parameters)
         .timeNs;
   };
+  KnownFeatures known(explored.device);
   size_t told = 0;
   for (size_t i = 0; i < plan.values.size(); ++i) {
     const TileParameter &parameter = plan.tiled->space.parameters[i];
@@ -97,7 +98,7 @@ ENTRY e {
     if (parameter.role != TileParameter::Role::Parallel || worse.values[i] < 1 ||
         timeOf(worse) < 1.02 * timeOf(plan))
       continue;
-    const std::vector<Lever> levers = neighbourLevers(worse, traffic, explored.device, parameters);
+    const std::vector<Lever> levers = neighbourLevers(worse, traffic, known, parameters);
     const std::string what =
         fmt::format("{} {} in place of {}", parameter.name, plan.values[i], worse.values[i]);
     const auto found = std::find_if(levers.begin(), levers.end(),

@@ -1,6 +1,7 @@
 #include "tools/tilewright/explore_folder.h"
 
 #include "analysis/support/json_text.h"
+#include "tools/explore/twins.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
 #include "codegen/pack_manifest.h"
 #endif
@@ -117,10 +118,20 @@ llvm::Error ExploreFolder::write(size_t index, const ExploredModel &model, Json 
 }
 
 #ifdef TILEWRIGHT_HAS_CODEGEN
+namespace {
+
+llvm::Expected<KernelSpec> ownSpec(const ExploredKernel &kernel, const KernelPlan &shared) {
+  llvm::Expected<KernelPlan> plan = ownPlan(kernel, shared);
+  return plan ? specOf(*plan) : llvm::Expected<KernelSpec>(plan.takeError());
+}
+
+} // namespace
+
 llvm::Error ExploreFolder::writePlans(size_t index, const ExploredModel &model, Json &entry) {
   for (size_t k = 0; k < model.kernels.size(); ++k) {
     Json &kernel = entry["kernels"][k];
-    llvm::Expected<KernelSpec> spec = specOf(model.kernels[k].plans.front().plan);
+    const ExploredKernel &explored = model.kernels[k];
+    llvm::Expected<KernelSpec> spec = ownSpec(explored, explored.plans.front().plan);
     if (!spec) {
       kernel["plan_file"] = nullptr;
       kernel["plan_file_reason"] = takeDiag(spec.takeError()).message;
@@ -133,9 +144,8 @@ llvm::Error ExploreFolder::writePlans(size_t index, const ExploredModel &model, 
     if (llvm::Error error = folder.write(file, printPlan(*spec)))
       return error;
     kernel["plan_file"] = file;
-    const std::vector<KernelPlan> &samples = model.kernels[k].samples;
-    for (size_t i = 0; i < samples.size(); ++i) {
-      llvm::Expected<KernelSpec> sample = specOf(samples[i]);
+    for (size_t i = 0; i < explored.samples.size(); ++i) {
+      llvm::Expected<KernelSpec> sample = ownSpec(explored, explored.samples[i]);
       if (!sample)
         return sample.takeError(); // the kernel's best plan could stand on its own
       sample->name = fmt::format("{}_p{:03}", name, i);

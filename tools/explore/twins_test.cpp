@@ -1,0 +1,83 @@
+// Equal layers of a network share plans, under their own names.
+#include "tools/explore/twins.h"
+#include "tools/explore/testing/explore.h"
+
+#include <fmt/format.h>
+
+using namespace tilewright;
+
+namespace {
+
+std::string layers(size_t count) {
+  std::string text = "HloModule m\nENTRY e {\n  x0 = bf16[512,512]{1,0} parameter(0)\n";
+  for (size_t i = 0; i < count; ++i)
+    text += fmt::format(R"(  w{0} = bf16[512,512]{{1,0}} parameter({1})
+  d{0} = bf16[512,512]{{1,0}} dot(x{0}, w{0}), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  n{0} = bf16[512,512]{{1,0}} negate(d{0})
+  {2}x{1} = bf16[512,512]{{1,0}} exponential(n{0})
+)",
+                        i, i + 1, i + 1 == count ? "ROOT " : "");
+  return text + "}\n";
+}
+
+/// The names after a % that are not of layer `i`.
+size_t foreignNames(const std::string &text, size_t i) {
+  size_t foreign = 0;
+  for (size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at + 1)) {
+    const std::string name = text.substr(at + 1, 2);
+    foreign += name != fmt::format("x{}", i) && name != fmt::format("w{}", i) &&
+               name != fmt::format("d{}", i) && name != fmt::format("n{}", i) &&
+               name != fmt::format("x{}", i + 1);
+  }
+  return foreign;
+}
+
+} // namespace
+
+TEST(Twins, SharePlansUnderTheirOwnNames) {
+  constexpr size_t count = 4;
+  Explored explored;
+  ExploreOptions options;
+  options.tileMaps = true;
+  const ExploredModel model = explored.run(parseVerified(layers(count)), options);
+  ASSERT_EQ(model.kernels.size(), count);
+  size_t shared = 0, reasons = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const ExploredKernel &kernel = model.kernels[i];
+    EXPECT_EQ(kernel.name, fmt::format("x{}", i + 1));
+    shared += hasSharedPlans(kernel);
+    EXPECT_EQ(kernel.plans.front().plan.tiled, model.kernels.front().plans.front().plan.tiled);
+    for (const RankedPlan &ranked : kernel.plans) {
+      EXPECT_EQ(ranked.plan.name, kernel.name);
+      const KernelPlan own = llvm::cantFail(ownPlan(kernel, ranked.plan));
+      EXPECT_EQ(own.tiled->group.ops, kernel.source.group.ops);
+      EXPECT_EQ(own.ops()[own.tiled->group.roots.front()].name, kernel.name);
+      const Estimate estimate = llvm::cantFail(
+          estimateTime(own, explored.device, explored.calibration, {.cache = options.plans.cache}));
+      EXPECT_EQ(estimate.timeNs, ranked.estimate.timeNs);
+    }
+    for (const TileMap::Cell &cell : kernel.tileMap.cells) {
+      reasons += cell.reason.find('%') != std::string::npos;
+      EXPECT_EQ(foreignNames(cell.reason, i), 0u) << cell.reason;
+    }
+    for (const Lever &lever : kernel.levers)
+      EXPECT_EQ(foreignNames(lever.because, i), 0u) << lever.because;
+  }
+  EXPECT_EQ(shared, count - 1);
+  EXPECT_GE(reasons, count);
+}
+
+/// What is said of the first layer is said of each: no price depends on which one was searched.
+TEST(Twins, CostWhatTheyCostAlone) {
+  Explored explored;
+  const ExploredModel all = explored.run(parseVerified(layers(3))),
+                      one = explored.run(parseVerified(layers(1)));
+  ASSERT_EQ(one.kernels.size(), 1u);
+  for (const ExploredKernel &kernel : all.kernels) {
+    ASSERT_EQ(kernel.plans.size(), one.kernels.front().plans.size());
+    for (size_t i = 0; i < kernel.plans.size(); ++i) {
+      EXPECT_EQ(kernel.plans[i].plan.values, one.kernels.front().plans[i].plan.values);
+      EXPECT_EQ(kernel.plans[i].estimate.timeNs, one.kernels.front().plans[i].estimate.timeNs);
+    }
+  }
+}
