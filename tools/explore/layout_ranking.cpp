@@ -133,7 +133,7 @@ std::vector<LayoutRank> LayoutRanker::rank(const std::vector<RankedPlan> &plans)
   std::vector<LayoutRank> result;
   std::vector<std::pair<std::string, size_t>> variants; // text, plans asked for
   for (size_t place = 0; place < plans.size(); ++place) {
-    LayoutRank rank{plans[place], place};
+    LayoutRank rank{plans[place], place, 0, {}};
     llvm::Expected<program::PlanProgram> made = program::programOfPlan(rank.plan.plan);
     if (!made) {
       llvm::consumeError(made.takeError()); // no program, no layouts
@@ -163,7 +163,7 @@ std::vector<LayoutSaving> LayoutRanker::reorder(std::vector<RankedPlan> &plans, 
     isRanked[rank.place] = true;
   for (size_t place = 0; place < plans.size(); ++place)
     if (!isRanked[place]) {
-      ranks.push_back({plans[place], place});
+      ranks.push_back({plans[place], place, 0, {}});
       ranks.back().saving.refusal = "it has no tile program, or is not among the best of its kind";
     }
   std::sort(ranks.begin(), ranks.end(), [](const LayoutRank &a, const LayoutRank &b) {

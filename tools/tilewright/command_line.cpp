@@ -5,10 +5,30 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/ranges.h>
+#include <set>
 
 namespace tilewright::cli {
 
 namespace {
+
+/// The library lists options that an option excludes in the order of their addresses.
+class HelpFormatter : public CLI::Formatter {
+public:
+  std::string make_option_opts(const CLI::Option *option) const override {
+    const std::set<CLI::Option *> excluded = option->get_excludes();
+    std::string listed, sorted, text = CLI::Formatter::make_option_opts(option);
+    std::set<std::string> names;
+    for (const CLI::Option *other : excluded) {
+      listed += " " + other->get_name();
+      names.insert(other->get_name());
+    }
+    for (const std::string &name : names)
+      sorted += " " + name;
+    if (listed.empty() || !text.ends_with(listed)) // nothing, or a text of the option's own
+      return text;
+    return text.replace(text.size() - listed.size(), listed.size(), sorted);
+  }
+};
 
 /// Groups of options are commands without a name.
 bool isCommand(const CLI::App *app) { return !app->get_name().empty(); }
@@ -110,6 +130,8 @@ void addVoice(CLI::App &command) {
 }
 
 } // namespace
+
+std::shared_ptr<CLI::Formatter> helpFormatter() { return std::make_shared<HelpFormatter>(); }
 
 void addCommonParts(CLI::App &app, Selection &selection) {
   addHelp(app, selection);

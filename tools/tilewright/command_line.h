@@ -5,6 +5,10 @@
 
 namespace tilewright::cli {
 
+/// Help whose texts are the same in every run. Give it to the program before it has commands, which
+/// take it over.
+std::shared_ptr<CLI::Formatter> helpFormatter();
+
 /// Adds --quiet, --verbose and --color to every command, and the command `help`. Call it when all
 /// others are there.
 void addCommonParts(CLI::App &app, Selection &selection);

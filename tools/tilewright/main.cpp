@@ -34,6 +34,7 @@ int main(int argc, char **argv) {
                "Which tilings of this operator graph are feasible, and why are the others not?\n"
                "Which one will be fastest, and why? Is the prediction right?",
                "tilewright"};
+  app.formatter(helpFormatter());
   app.require_subcommand(1);
   app.set_version_flag("-V,--version", std::string("tilewright ") + TILEWRIGHT_VERSION);
 
