@@ -1,6 +1,6 @@
 // Equal layers of a network share plans, under their own names.
-#include "tools/explore/twins.h"
 #include "tools/explore/testing/explore.h"
+#include "tools/explore/twins.h"
 
 #include <fmt/format.h>
 
