@@ -1,4 +1,5 @@
 // Equal layers of a network share plans, under their own names.
+#include "analysis/import/import_file.h"
 #include "tools/explore/testing/explore.h"
 #include "tools/explore/twins.h"
 
@@ -31,6 +32,13 @@ size_t foreignNames(const std::string &text, size_t i) {
   }
   return foreign;
 }
+
+class SearchCount : public PlanStore {
+public:
+  std::optional<std::string> find(const std::string &) override { return std::nullopt; }
+  void keep(const std::string &, const std::string &) override { ++searches; }
+  size_t searches = 0;
+};
 
 } // namespace
 
@@ -80,4 +88,37 @@ TEST(Twins, CostWhatTheyCostAlone) {
       EXPECT_EQ(kernel.plans[i].estimate.timeNs, one.kernels.front().plans[i].estimate.timeNs);
     }
   }
+}
+
+/// A network takes as many searches as it has different kernels, whatever its depth.
+TEST(Networks, AreSearchedOnceForEachStructure) {
+  Explored explored;
+  for (const auto &[name, kernels, most] :
+       {std::tuple("gpt2", 120, 32), std::tuple("llama3_8b", 400, 32)}) {
+    SearchCount count;
+    ExploreOptions options;
+    options.store = &count;
+    options.search.maxPriced = 1;
+    options.search.refinedTilings = 1;
+    const Module module =
+        llvm::cantFail(importFile(fmt::format("datasets/models/networks/{}.mlir.gz", name)));
+    auto model = exploreModel(module, explored.device, explored.calibration, options);
+    ASSERT_TRUE(bool(model)) << takeDiag(model.takeError()).str();
+    EXPECT_TRUE(model->isComplete()) << name;
+    EXPECT_GE(model->kernels.size(), size_t(kernels)) << name;
+    EXPECT_LE(count.searches, size_t(most)) << name;
+    EXPECT_GE(count.searches, 8u) << name;
+  }
+}
+
+TEST(Networks, AreRead) {
+  size_t ops = 0;
+  for (const char *name : {"bert_base", "gpt2_train", "llama3_8b_scan", "mamba2", "mixtral",
+                           "resnet50", "unet", "vit_b16"}) {
+    auto module = importFile(fmt::format("datasets/models/networks/{}.mlir.gz", name));
+    ASSERT_TRUE(bool(module)) << takeDiag(module.takeError()).str();
+    for (const Graph &graph : module->all())
+      ops += graph.size();
+  }
+  EXPECT_GE(ops, 10'000u);
 }
