@@ -1,6 +1,7 @@
 // The code that is priced is the code that is made: of every kernel of the bundled models, and of
 // random programs as one fusion each, some tilings that the search accepts are lowered, and the
 // lowering and the instruction are those that prices, registers and shared memory are taken for.
+#include "analysis/import/testing/reducers.h"
 #include "analysis/program/pass/resources.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/numeric_tile.h"
@@ -144,22 +145,7 @@ TEST(PricedCode, OfRandomFusions) {
 // An op with several results is a result of its kernel as it is, or all that is taken of it is: of
 // both the search has the same programs, and what they share out among CTAs.
 TEST(PricedCode, OfSeveralResultsOfOneOp) {
-  const std::string head = R"(HloModule m
-best {
-  a = f32[] parameter(0)
-  i = s32[] parameter(1)
-  b = f32[] parameter(2)
-  j = s32[] parameter(3)
-  larger = pred[] compare(a, b), direction=GT
-  same = pred[] compare(a, b), direction=EQ
-  before = pred[] compare(i, j), direction=LT
-  tie = pred[] and(same, before)
-  first = pred[] or(larger, tie)
-  v = f32[] select(first, a, b)
-  k = s32[] select(first, i, j)
-  ROOT t = (f32[], s32[]) tuple(v, k)
-}
-both {
+  const std::string head = std::string("HloModule m\n") + largerWithPlace + R"(both {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
   c = f32[] parameter(2)

@@ -1,4 +1,5 @@
 // Loops, branches, and ops without a kernel of ours.
+#include "analysis/import/testing/reducers.h"
 #include "tools/explore/testing/explore.h"
 
 #include <fmt/format.h>
@@ -172,20 +173,7 @@ ENTRY e {{
 /// Reductions of several operands, alone and in fusions, are kernels with plans and prices.
 TEST(Explore, ReductionsOfSeveralOperands) {
   Explored explored;
-  const std::string head = R"(HloModule m
-best { av = f32[] parameter(0)
-  ai = s32[] parameter(1)
-  bv = f32[] parameter(2)
-  bi = s32[] parameter(3)
-  g = pred[] compare(av, bv), direction=GT
-  e = pred[] compare(av, bv), direction=EQ
-  l = pred[] compare(ai, bi), direction=LT
-  h = pred[] and(e, l)
-  f = pred[] or(g, h)
-  v = f32[] select(f, av, bv)
-  i = s32[] select(f, ai, bi)
-  ROOT t = (f32[], s32[]) tuple(v, i) }
-)",
+  const std::string head = std::string("HloModule m\n") + largerWithPlace,
                     body = R"(p = f32[4096,1024] parameter(0)
   n = s32[4096,1024] iota(), iota_dimension=1
   low = f32[] constant(-inf)

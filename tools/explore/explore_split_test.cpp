@@ -1,4 +1,5 @@
 // Groups that become several kernels, or none.
+#include "analysis/import/testing/reducers.h"
 #include "tools/explore/testing/explore.h"
 
 #include <fmt/format.h>
@@ -162,22 +163,8 @@ TEST(Explore, SaysThatReductionsAreNotSplit) {
 // Of the largest of a few long rows and their places, too.
 TEST(Explore, PlacesOfTheLargestAreShared) {
   Explored explored;
-  const ExploredModel model = explored.run(parseVerified(R"(HloModule m
-best {
-  a = f32[] parameter(0)
-  i = s32[] parameter(1)
-  b = f32[] parameter(2)
-  j = s32[] parameter(3)
-  larger = pred[] compare(a, b), direction=GT
-  same = pred[] compare(a, b), direction=EQ
-  before = pred[] compare(i, j), direction=LT
-  tie = pred[] and(same, before)
-  first = pred[] or(larger, tie)
-  v = f32[] select(first, a, b)
-  k = s32[] select(first, i, j)
-  ROOT t = (f32[], s32[]) tuple(v, k)
-}
-ENTRY e {
+  const ExploredModel model =
+      explored.run(parseVerified(std::string("HloModule m\n") + largerWithPlace + R"(ENTRY e {
   x = f32[4,131072] parameter(0)
   at = s32[4,131072] iota(), iota_dimension=1
   low = f32[] constant(-inf)

@@ -1,4 +1,5 @@
 // Built programs that a reader can judge, and what is refused.
+#include "analysis/import/testing/reducers.h"
 #include "analysis/program/build/testing/check.h"
 
 using namespace tilewright;
@@ -207,27 +208,12 @@ store y[i, j] = bf16(b * 8)
 
 namespace {
 
-const std::string argmax = R"(HloModule reference
-larger {
-  v = f32[] parameter(0)
-  i = s32[] parameter(1)
-  w = f32[] parameter(2)
-  j = s32[] parameter(3)
-  isLarger = pred[] compare(v, w), direction=GT
-  isSame = pred[] compare(v, w), direction=EQ
-  isFirst = pred[] compare(i, j), direction=LT
-  isTie = pred[] and(isSame, isFirst)
-  isLeft = pred[] or(isLarger, isTie)
-  value = f32[] select(isLeft, v, w)
-  index = s32[] select(isLeft, i, j)
-  ROOT both = (f32[], s32[]) tuple(value, index)
-}
-ENTRY main {
+const std::string argmax = std::string("HloModule reference\n") + largerWithPlace + R"(ENTRY main {
   x = f32[12,700] parameter(0)
   at = s32[12,700] iota(), iota_dimension=1
   low = f32[] constant(-inf)
   none = s32[] constant(0)
-  both = (f32[12], s32[12]) reduce(x, at, low, none), dimensions={1}, to_apply=larger
+  both = (f32[12], s32[12]) reduce(x, at, low, none), dimensions={1}, to_apply=best
   m = f32[12] get-tuple-element(both), index=0
   n = s32[12] get-tuple-element(both), index=1
   f = f32[12] convert(n)
@@ -313,9 +299,9 @@ TEST(BuiltPrograms, ArgMaxThatTakesNaN) {
       auto put = [&](const std::string &from, const std::string &to) {
         text.replace(text.find(from), from.size(), to);
       };
-      put("isLeft = pred[] or(isLarger, isTie)",
-          "isNaN = pred[] compare(v, v), direction=NE\n  isAny = pred[] or(isLarger, isNaN)\n"
-          "  isLeft = pred[] or(isAny, isTie)");
+      put("first = pred[] or(larger, tie)",
+          "isNaN = pred[] compare(a, a), direction=NE\n  any = pred[] or(larger, isNaN)\n"
+          "  first = pred[] or(any, tie)");
       put("  x = f32[12,700] parameter(0)\n",
           std::string("  w = f32[12,700] parameter(0)\n  shift = f32[] constant(") + shift +
               ")\n  shifts = f32[12,700] broadcast(shift), dimensions={}\n"
