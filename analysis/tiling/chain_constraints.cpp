@@ -217,17 +217,15 @@ static bool areCarried(const Graph &graph, std::span<const OpId> ops, const TwoD
   return true;
 }
 
-/// One contracted dim of the scores, a result of rows and columns; of the first dot so many
-/// elements as rows of an instruction on either side can be staged of.
+/// One contracted dim of the scores; of the first dot so many elements as rows of an instruction on
+/// either side can be staged of.
 static bool isStaged(const Graph &graph, const TwoDots &dots) {
   constexpr int64_t mostDepth = 3072;
   const Op &first = graph[dots.first];
   int64_t depth = 1;
   for (int64_t dim : first.attrs.dot.lhsContracting)
     depth *= std::min(graph[first.operands[0]].shape.dims[static_cast<size_t>(dim)], mostDepth + 1);
-  const std::vector<int64_t> &result = graph[dots.second].shape.dims;
-  const auto wide = std::count_if(result.begin(), result.end(), [](int64_t n) { return n > 1; });
-  return graph[dots.second].attrs.dot.lhsContracting.size() == 1 && wide >= 2 && depth <= mostDepth;
+  return graph[dots.second].attrs.dot.lhsContracting.size() == 1 && depth <= mostDepth;
 }
 
 /// Operands of one type of 16 bits.
@@ -243,6 +241,44 @@ static bool areAlike(const Graph &graph, const TwoDots &dots) {
       return false;
   }
   return true;
+}
+
+/// Does P have a free dim of several elements that no reduction goes over, and the other operand
+/// one of its own: rows and columns for a matrix instruction?
+static bool hasRowsAndColumns(const Graph &graph, std::span<const OpId> ops, const TwoDots &dots) {
+  const Op &first = graph[dots.first], &second = graph[dots.second];
+  const DotDims &d = second.attrs.dot;
+  auto boundDims = [&](size_t side) { // batches, and what is contracted
+    std::set<int64_t> bound;
+    for (const std::vector<int64_t> *dims :
+         {side == 0 ? &d.lhsBatch : &d.rhsBatch, side == 0 ? &d.lhsContracting : &d.rhsContracting})
+      bound.insert(dims->begin(), dims->end());
+    return bound;
+  };
+  auto hasOthers = [](const Shape &shape, const std::set<int64_t> &bound) {
+    for (size_t dim = 0; dim < shape.dims.size(); ++dim)
+      if (shape.dims[dim] > 1 && !bound.count(static_cast<int64_t>(dim)))
+        return true;
+    return false;
+  };
+  const Shape &scores = graph[second.operands[dots.scoresSide]].shape;
+  const Shape &values = graph[second.operands[1 - dots.scoresSide]].shape;
+  std::set<int64_t> bound = boundDims(dots.scoresSide);
+  const auto batches = static_cast<int64_t>(first.attrs.dot.lhsBatch.size());
+  for (OpId id : ops) {
+    if (graph[id].opcode != Opcode::Reduce)
+      continue;
+    const std::vector<int64_t> &reduced = graph[id].attrs.dimensions;
+    const Shape &from = graph[graph[id].operands[0]].shape;
+    if (from.dims == scores.dims)
+      bound.insert(reduced.begin(), reduced.end());
+    else if (from.dims == first.shape.dims && // over the first dot's batches
+             std::any_of(reduced.begin(), reduced.end(), [&](int64_t dim) {
+               return dim < batches && from.dims[static_cast<size_t>(dim)] > 1;
+             }))
+      return false;
+  }
+  return hasOthers(scores, bound) && hasOthers(values, boundDims(1 - dots.scoresSide));
 }
 
 std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops) {
@@ -266,31 +302,10 @@ std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops) {
   if (dependent.count(operands[0]) == dependent.count(operands[1]))
     return std::nullopt;
   found.scoresSide = dependent.count(operands[0]) ? 0 : 1;
-  if (!areAlike(graph, found) || !areCarried(graph, ops, found) || !isStaged(graph, found))
+  if (!areAlike(graph, found) || !areCarried(graph, ops, found) || !isStaged(graph, found) ||
+      !hasRowsAndColumns(graph, ops, found))
     return std::nullopt;
   return found;
-}
-
-bool hasCommonRows(const Graph &graph, std::span<const OpId> ops) {
-  const std::optional<TwoDots> dots = twoDots(graph, ops);
-  if (!dots)
-    return false;
-  const Op &second = graph[dots->second];
-  const DotDims &d = second.attrs.dot;
-  const bool isLeft = dots->scoresSide == 0;
-  const Shape &scores = graph[second.operands[dots->scoresSide]].shape;
-  std::set<int64_t> others;
-  for (const std::vector<int64_t> *dims :
-       {isLeft ? &d.lhsBatch : &d.rhsBatch, isLeft ? &d.lhsContracting : &d.rhsContracting})
-    others.insert(dims->begin(), dims->end());
-  for (OpId id : ops)
-    if (graph[id].opcode == Opcode::Reduce &&
-        graph[graph[id].operands[0]].shape.dims == scores.dims)
-      others.insert(graph[id].attrs.dimensions.begin(), graph[id].attrs.dimensions.end());
-  for (size_t dim = 0; dim < scores.dims.size(); ++dim)
-    if (scores.dims[dim] > 1 && !others.count(static_cast<int64_t>(dim)))
-      return true;
-  return false;
 }
 
 ChainSizes chainSizes(const Graph &graph, const TiledGroup &group, const TwoDots &dots) {

@@ -45,9 +45,12 @@ llvm::Expected<KernelSource> asOneKernel(const Module &module) {
   return source;
 }
 
+bool isVerbose() { return std::getenv("TILEWRIGHT_FUZZ_VERBOSE") != nullptr; }
+
 class GroupFuzz : public ::testing::Test {
 protected:
   void run(uint64_t seed);
+  void runText(const std::string &text, bool isEven);
   void check(const KernelPlan &plan);
 
   std::map<std::string, size_t> kinds, refusals;
@@ -76,7 +79,12 @@ void GroupFuzz::check(const KernelPlan &plan) {
 void GroupFuzz::run(uint64_t seed) {
   const std::string text = randomGroup(seed);
   SCOPED_TRACE(fmt::format("seed {}\n{}", seed, text));
-  const bool isVerbose = std::getenv("TILEWRIGHT_FUZZ_VERBOSE") != nullptr;
+  if (isVerbose())
+    std::cout << "seed " << seed << "\n" << text << std::flush;
+  runText(text, seed % 2 == 0);
+}
+
+void GroupFuzz::runText(const std::string &text, bool isEven) {
   Module parsed = parseVerified(text);
   ASSERT_TRUE(parsed.entryId.isValid());
   auto module = std::make_shared<const Module>(std::move(parsed));
@@ -86,8 +94,8 @@ void GroupFuzz::run(uint64_t seed) {
   ASSERT_TRUE(bool(device));
   auto refuse = [&](const std::string &why) {
     ++refused;
-    if (isVerbose)
-      std::cout << "seed " << seed << " refused: " << why << "\n";
+    if (isVerbose())
+      std::cout << "refused: " << why << "\n";
     for (const char *absent : {"no code", "no program"})
       EXPECT_EQ(why.find(absent), std::string::npos) << why;
   };
@@ -101,7 +109,6 @@ void GroupFuzz::run(uint64_t seed) {
   searching.maxPriced = 30;
   searching.top = 8;
   // Groups of three dots and three reductions have millions of tilings; a few schedules of each do.
-  const bool isEven = seed % 2 == 0;
   for (const char *rule :
        {isEven ? "warps=1,4" : "warps=2,8", isEven ? "stages=1,3" : "stages=2,4", "group_m=1,8"})
     ASSERT_FALSE(bool(searching.candidates.addRule(rule)));
@@ -140,6 +147,153 @@ TEST_F(GroupFuzz, EmittedAndRightOrRefusedByALimit) {
   std::cout << emitted << " emitted (" << warpgroups << " also by wgmma), " << refused
             << " refused\n";
   EXPECT_GT(emitted, refused);
+}
+
+// Kinds of groups that random ones showed to be wrong.
+// ----------------------------------------------
+
+const char *const reducers = R"(HloModule group
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+maximum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] maximum(a, b)
+}
+minimum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] minimum(a, b)
+}
+)";
+
+/// What one reduction is taken from before the next, in loops that become one.
+TEST_F(GroupFuzz, ShiftsByExtremes) {
+  for (std::string first : {"minimum", "maximum"})
+    for (std::string second : {"minimum", "maximum", "add"}) {
+      SCOPED_TRACE(first + " " + second);
+      auto start = [](const std::string &of) {
+        return of == "minimum" ? "inf" : of == "maximum" ? "-inf" : "0";
+      };
+      const bool isSum = second == "add"; // of exp(x - m), which a sum can be repaired by
+      runText(std::string(reducers) + fmt::format(R"(ENTRY main {{
+  p = f32[8,64] parameter(0)
+  r = bf16[8,64] convert(p)
+  l = bf16[8,32] parameter(1)
+  x = f32[32,64] dot(l, r), lhs_contracting_dims={{0}}, rhs_contracting_dims={{0}}
+  i = f32[] constant({})
+  m = f32[64] reduce(x, i), dimensions={{0}}, to_apply={}
+  mb = f32[32,64] broadcast(m), dimensions={{1}}
+  y = f32[32,64] subtract(x, mb)
+  z = f32[32,64] {}
+  j = f32[] constant({})
+  n = f32[64] reduce(z, j), dimensions={{0}}, to_apply={}
+  nb = f32[32,64] broadcast(n), dimensions={{1}}
+  ROOT out = f32[32,64] subtract(z, nb)
+}}
+)",
+                                                  start(first), first,
+                                                  isSum ? "exponential(y)" : "negate(y)",
+                                                  start(second), second),
+              false);
+    }
+  EXPECT_EQ(refused, 0u);
+}
+
+/// Reductions beside dots over dims of one element, which are no axes.
+TEST_F(GroupFuzz, ReductionsOverOneElement) {
+  for (int64_t along : {0, 1})
+    for (std::string shape : {"1,1,24", "1,24,1"}) {
+      SCOPED_TRACE(fmt::format("[{}] along {}", shape, along));
+      const bool isRow = shape == "1,1,24";
+      runText(std::string(reducers) + fmt::format(R"(ENTRY main {{
+  l = bf16[{0}] parameter(0)
+  r = bf16[{0}] parameter(1)
+  x = bf16[1,24,24] dot(l, r), lhs_contracting_dims={{{1}}}, rhs_contracting_dims={{{1}}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
+  f = f32[1,24,24] convert(x)
+  i = f32[] constant(-inf)
+  m = f32[24,24] reduce(f, i), dimensions={{0}}, to_apply=maximum
+  mb = f32[1,24,24] broadcast(m), dimensions={{{2}}}
+  ROOT out = f32[1,24,24] subtract(f, mb)
+}}
+)",
+                                                  shape, isRow ? 1 : 2, along == 0 ? "1,2" : "1,2"),
+              along == 0);
+    }
+  EXPECT_EQ(refused, 0u);
+}
+
+/// Two dots of which the second has one row, one column, or sums over the first one's batches.
+TEST_F(GroupFuzz, ChainsWithoutRowsOrColumns) {
+  for (auto [rows, columns] : {std::pair(1, 40), {40, 1}, {1, 1}, {40, 24}})
+    for (bool isLeft : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} x {}, {}", rows, columns, isLeft));
+      runText(fmt::format(R"(HloModule group
+ENTRY main {{
+  a = bf16[3,64,8] parameter(0)
+  b = bf16[3,64,{0}] parameter(1)
+  s = f32[3,{0},8] dot(b, a), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
+  p = bf16[3,{0},8] convert(s)
+  v = bf16[3,{1},8] parameter(2)
+  ROOT o = bf16[3,{2}] dot({3}), lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
+}}
+)",
+                          rows, columns,
+                          isLeft ? fmt::format("{},{}", rows, columns)
+                                 : fmt::format("{},{}", columns, rows),
+                          isLeft ? "p, v" : "v, p"),
+              isLeft);
+    }
+  for (int64_t batches : {1, 2, 3}) {
+    SCOPED_TRACE(fmt::format("a sum over {} batches", batches));
+    runText(std::string(reducers) + fmt::format(R"(ENTRY main {{
+  a = bf16[{0},5,48] parameter(0)
+  b = bf16[{0},5,32] parameter(1)
+  s = bf16[{0},32,48] dot(b, a), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
+  f = f32[{0},32,48] convert(s)
+  z = f32[] constant(0)
+  t = f32[32,48] reduce(f, z), dimensions={{0}}, to_apply=add
+  p = bf16[32,48] convert(t)
+  v = bf16[24,32] parameter(2)
+  ROOT o = f32[24,48] dot(v, p), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}
+)",
+                                                batches),
+            batches == 2);
+  }
+  EXPECT_EQ(refused, 0u);
+}
+
+/// The result whose dims are tiled reads no dot: the others say what its rows are.
+TEST_F(GroupFuzz, ResultsBesideDots) {
+  for (bool isFirst : {true, false})
+    for (bool hasTwoDots : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} {}", isFirst, hasTwoDots));
+      runText(std::string(reducers) + fmt::format(R"(ENTRY main {{
+  a = bf16[1,32,16] parameter(0)
+  b = bf16[1,32,16] parameter(1)
+  s = f32[1,32,32] dot(b, a), lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
+  z = f32[] constant(0)
+  t = f32[1,32] reduce(s, z), dimensions={{2}}, to_apply=add
+  tb = f32[1,32,16] broadcast(t), dimensions={{0,1}}
+  p = bf16[1,32,32] convert(s)
+  v = bf16[1,16,32] parameter(2)
+  d = f32[1,32,16] dot(p, v), lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
+  c = f32[1,32,16] convert(a)
+  o = f32[1,32,16] add({}, c)
+  e = bf16[1,32,16] add(a, b)
+  n = f32[1,32,16] convert(e)
+  ROOT all = (f32[1,32,16], f32[1,32,16]) tuple({})
+}}
+)",
+                                                  hasTwoDots ? "d" : "tb",
+                                                  isFirst ? "n, o" : "o, n"),
+              isFirst);
+    }
+  EXPECT_EQ(refused, 0u);
 }
 
 } // namespace

@@ -95,13 +95,24 @@ private:
     return std::move(frame);
   }
 
+  /// Where the root does not read it, from another result of the same dims, which has its tile.
+  llvm::Expected<std::vector<IndexMap>> mapsFromResults(OpId id) {
+    auto maps = mapsBetween(frame.root, id);
+    const std::vector<int64_t> &dims = resultShape(graph[frame.root], {})->dims;
+    for (OpId other : group.group.roots)
+      if (maps && maps->empty() && id != frame.root && other != frame.root &&
+          resultShape(graph[other], {})->dims == dims)
+        maps = mapsBetween(other, id);
+    return maps;
+  }
+
   /// Rows are the dims of the root that all dots and reductions have, as far as it reads them.
   llvm::Error findCommonRows(const std::vector<OpId> &loops) {
     frame.isRow.assign(rank, true);
     std::vector<std::optional<DotSide>> sides(rank);
     for (OpId id : loops) {
       std::vector<bool> has(rank, id == frame.root);
-      auto maps = mapsBetween(frame.root, id);
+      auto maps = mapsFromResults(id);
       if (!maps)
         return maps.takeError();
       if (maps->empty())

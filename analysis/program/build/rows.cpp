@@ -42,6 +42,8 @@ Expr Builder::threadsAlongRow(Expr rows) const {
   Expr most = rows.isConstant(1)
                   ? all.pow2Divisor()
                   : (all.floorDiv(rows).floorDiv(2) + 1).pow2Ceil().max(32).min(all.pow2Divisor());
+  if (!longest) // what is reduced are dims of one element, which are no axes
+    return p.number(1);
   return longest.ceilDiv(vector).pow2Ceil().min(most);
 }
 

@@ -93,8 +93,64 @@ ScalarDag::Node LoopFusion::shiftOf(Node term, bool isNext) {
                          printScalar(p, dag.exprOf(term))));
     leaves[leaf] = dag.value(isNext ? of.next : of.running, p[of.value].tile.type);
   }
+  return finite(dag.replaced(term, leaves), infinitiesOf(term));
+}
+
+/// Which infinities a term e may be where a loop has met nothing: maxima start at -inf.
+LoopFusion::Infinities LoopFusion::infinitiesOf(Node term) const {
+  const ScalarNode &node = dag[term];
+  if (node.kind == ScalarNode::Kind::Value) {
+    auto it = resultOf.find(node.value);
+    const bool isOrdered = it != resultOf.end() && !accumulators[it->second].isDot;
+    const Monoid monoid = isOrdered ? accumulators[it->second].monoid : Monoid::Add;
+    return {monoid == Monoid::Max, monoid == Monoid::Min};
+  }
+  if (node.kind != ScalarNode::Kind::Operation)
+    return {};
+  Infinities all;
+  std::vector<Infinities> of;
+  for (Node operand : node.operands) {
+    of.push_back(infinitiesOf(operand));
+    all.low |= of.back().low;
+    all.high |= of.back().high;
+  }
+  auto negated = [](Infinities one) { return Infinities{one.high, one.low}; };
+  switch (node.opcode) {
+  case Opcode::Add:
+  case Opcode::Maximum:
+  case Opcode::Minimum:
+  case Opcode::Convert:
+    return all;
+  case Opcode::Negate:
+    return negated(all);
+  case Opcode::Subtract:
+    return {of[0].low || of[1].high, of[0].high || of[1].low};
+  default:
+    all.low = all.high = all.low || all.high;
+    return all;
+  }
+}
+
+/// Exactly what it is wherever it is finite.
+ScalarDag::Node LoopFusion::finite(Node shift, Infinities start) {
   constexpr double lowest = std::numeric_limits<float>::lowest();
-  return dag.operation(Opcode::Maximum, {dag.replaced(term, leaves), dag.number(lowest)});
+  if (start.high)
+    shift = dag.operation(Opcode::Minimum, {shift, dag.number(-lowest)});
+  if (start.low)
+    shift = dag.operation(Opcode::Maximum, {shift, dag.number(lowest)});
+  return shift;
+}
+
+/// Sums that start at 0 are repaired by factors of at most 1: 0 · exp(e' - lowest) is NaN.
+void LoopFusion::refuseGrowth(const Dependence &of) {
+  if (of.kind != Dependence::Kind::Scaled)
+    return;
+  for (auto [term, coefficient] : of.terms) {
+    const Infinities start = infinitiesOf(term);
+    if (coefficient > 0 ? start.low : start.high)
+      refuse(fmt::format("a factor that grows with {} from nothing",
+                         printScalar(p, dag.exprOf(term))));
+  }
 }
 
 ScalarDag::Node LoopFusion::inStep(Node node) {

@@ -67,6 +67,12 @@ private:
   Dependence leafDependence(Node leaf) const;
   Node inStep(Node node);
   Node shiftOf(Node term, bool isNext);
+  struct Infinities {
+    bool low = false, high = false; ///< -inf, inf
+  };
+  Infinities infinitiesOf(Node term) const;
+  Node finite(Node shift, Infinities start);
+  void refuseGrowth(const Dependence &of);
   ValueId newValue(DType type, const AxisSet &axes);
 
   // loop_fusion_update.cpp

@@ -222,9 +222,8 @@ bool LoopFusion::isCorrectedByDivisor(const Accumulator &of) const {
                      });
 }
 
-/// Behind the loop: factors that waited, and shifts by e in place of max(e, lowest).
+/// Behind the loop: factors that waited, and shifts by e in place of what is finite.
 void LoopFusion::addCorrections(size_t at, Region &into) {
-  constexpr double lowest = std::numeric_limits<float>::lowest();
   for (const Accumulator &of : accumulators) {
     if (of.loop != at)
       continue;
@@ -238,10 +237,7 @@ void LoopFusion::addCorrections(size_t at, Region &into) {
     // Where a choice made zeros, those are what it is of terms of -inf, too.
     if (!isCorrectedByDivisor(of) && !of.dependence.hasZeros)
       node = moved(
-          of, node,
-          [&](Node term) {
-            return dag.operation(Opcode::Maximum, {settled(term), dag.number(lowest)});
-          },
+          of, node, [&](Node term) { return finite(settled(term), infinitiesOf(term)); },
           [&](Node term) { return settled(term); });
     for (const Dependence::Factor &factor : of.dependence.factors)
       node = dag.operation(factor.isDivisor ? Opcode::Divide : Opcode::Multiply,

@@ -104,6 +104,7 @@ void LoopFusion::addMapUpdate(Accumulator made, const MapOp &map) {
   if (!isRepairable)
     return refuse(fmt::format("{} of '{}' can't be corrected later", toString(made.monoid),
                               printScalar(p, dag.exprOf(made.term))));
+  refuseGrowth(d);
   made.term = inStep(made.term);
   if (!d.isComplete())
     makeRunning(made);
@@ -120,6 +121,7 @@ void LoopFusion::addDotUpdate(Accumulator made, const DotOp &dot) {
                                          dependences->of(withoutPadding(right)));
   if (made.dependence.kind == Dependence::Kind::Other)
     return refuse(made.dependence.why);
+  refuseGrowth(made.dependence);
   made.left = withoutZeros(inStep(left));
   made.right = withoutZeros(inStep(right));
   accumulators.push_back(std::move(made));

@@ -9,8 +9,9 @@
 //                                         acc = acc / l
 //
 // What dependence.h finds correctable is corrected; what is not keeps its loop. Shifts are
-// max(e, lowest): exactly what e is wherever it is finite, so that exp(x - h) is 1 at x = e, and 0
-// for x = -inf even where nothing else was met so far. Rows of -inf alone come out as the ops say.
+// max(e, lowest), or min(e, -lowest) of a minimum: exactly what e is wherever it is finite, so that
+// exp(x - h) is 1 at x = e, and 0 for x = -inf even where nothing else was met so far. Rows of -inf
+// alone come out as the ops say.
 #pragma once
 
 #include "analysis/program/program.h"
