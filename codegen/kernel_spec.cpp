@@ -5,14 +5,20 @@
 #include "codegen/extract.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tilewright {
 
-int64_t KernelSpec::sequentialSize(std::string_view op, unsigned dim, int64_t otherwise) const {
+int64_t KernelSpec::sequentialSize(std::string_view op, unsigned dim, size_t n,
+                                   int64_t otherwise) const {
+  int64_t size = otherwise;
   for (const Sequential &tile : sequential)
-    if (tile.op == op && tile.dim == dim)
-      return tile.size;
-  return otherwise;
+    if (tile.op == op && tile.dim == dim) {
+      size = tile.size;
+      if (n-- == 0)
+        break;
+    }
+  return size;
 }
 
 llvm::Expected<KernelSpec> specOf(const KernelPlan &plan) {
@@ -77,6 +83,7 @@ llvm::Expected<KernelPlan> planOf(const KernelSpec &spec) {
     return tiled.takeError();
   plan.tiled = std::make_shared<TiledGroup>(std::move(*tiled));
   const OpId root = results[0];
+  std::map<std::pair<OpId, unsigned>, size_t> seen; ///< loops of an op's dim
   for (const TileParameter &parameter : plan.tiled->space.parameters) {
     int64_t value = 1;
     if (parameter.role == TileParameter::Role::Parallel) {
@@ -85,9 +92,10 @@ llvm::Expected<KernelPlan> planOf(const KernelSpec &spec) {
                          graph[root].name);
       value = spec.rootTile[parameter.dim];
     } else if (parameter.role == TileParameter::Role::Sequential) {
+      const size_t n = seen[{parameter.op, parameter.dim}]++;
       value =
           std::min(parameter.largest(), spec.sequentialSize(graph[parameter.op].name, parameter.dim,
-                                                            parameter.largest()));
+                                                            n, parameter.largest()));
     } else {
       value = parameter.name == "warps"     ? spec.schedule.warps
               : parameter.name == "stages"  ? spec.schedule.stages

@@ -13,7 +13,8 @@ struct KernelSpec {
   std::string name;                     ///< also the kernel's symbol, once made into an identifier
   std::shared_ptr<const Module> module; ///< as extractGroup() makes it
   std::vector<int64_t> rootTile;        ///< a size for each dim of the first result
-  /// Step sizes of the contracted or reduced dims.
+  /// Step sizes of the contracted or reduced dims. A loop that stands several times, since its op
+  /// is read at several tiles, has an entry for each, in the order of the group's parameters.
   struct Sequential {
     std::string op;   ///< the contracting or reducing op
     unsigned dim = 0; ///< which of its reduction dims
@@ -25,8 +26,9 @@ struct KernelSpec {
   std::vector<PlanLayout> layouts; ///< of its program; empty: those that its builder gives it
 
   const Graph &graph() const { return module->entry(); }
-  /// The step size of an op's reduction dim, or `otherwise`.
-  int64_t sequentialSize(std::string_view op, unsigned dim, int64_t otherwise) const;
+  /// The step size of an op's reduction dim where it stands for the n-th time, from 0; the last one
+  /// given if there are fewer, `otherwise` if there is none.
+  int64_t sequentialSize(std::string_view op, unsigned dim, size_t n, int64_t otherwise) const;
 };
 
 /// Errors: those of extractGroup(), and Unsupported for a plan of another rank than its root.

@@ -73,6 +73,7 @@ protected:
     ASSERT_TRUE(bool(respec)) << takeDiag(respec.takeError()).message;
     EXPECT_EQ(respec->rootTile, spec->rootTile);
     EXPECT_EQ(respec->sequential, spec->sequential);
+    EXPECT_EQ(again->values, plan.values);
     auto kernel = lowerPlan(plan, CodeMode::Emulation);
     ASSERT_TRUE(bool(kernel)) << takeDiag(kernel.takeError()).message;
     EXPECT_EQ(kernel->kind, kind);
@@ -119,6 +120,42 @@ TEST_F(Plans, TransposeAndConvert) {
                   return parameter.role == Role::Parallel ? 24 : 1;
                 }),
         "elementwise");
+}
+
+/// An op that is read at several tiles has loops of its own sizes for each.
+TEST(Spec, LoopsOfOneOpKeepTheirSizes) {
+  auto parsed = parseHlo(std::make_shared<SourceBuffer>("twice", R"(HloModule twice
+max { a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] maximum(a, b) }
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  low = f32[] constant(-inf)
+  m = f32[64] reduce(x, low), dimensions={0}, to_apply=max
+  mb = f32[64,64] broadcast(m), dimensions={1}
+  c = f32[64,64] subtract(x, mb)
+  t = f32[64,64] transpose(c), dimensions={1,0}
+  n = f32[64] reduce(t, low), dimensions={0}, to_apply=max
+  nb = f32[64,64] broadcast(n), dimensions={1}
+  ROOT d = f32[64,64] subtract(t, nb)
+})"));
+  ASSERT_TRUE(bool(parsed)) << takeDiag(parsed.takeError()).str();
+  auto module = std::make_shared<const Module>(std::move(*parsed));
+  int64_t size = 1;
+  const KernelPlan plan =
+      planFor(module, {"low", "m", "mb", "c", "t", "n", "nb", "d"},
+              [&](const TileParameter &of) { return of.role == Role::Sequential ? size *= 2 : 1; });
+  EXPECT_GE(size, 8); // three loops, of two ops
+  auto spec = specOf(plan);
+  ASSERT_TRUE(bool(spec)) << takeDiag(spec.takeError()).message;
+  auto again = planOf(*spec);
+  ASSERT_TRUE(bool(again)) << takeDiag(again.takeError()).message;
+  EXPECT_EQ(again->values, plan.values);
+  // Those that are not given are as the last one that is.
+  spec->sequential.erase(spec->sequential.begin() + 2, spec->sequential.end());
+  auto fewer = planOf(*spec);
+  ASSERT_TRUE(bool(fewer)) << takeDiag(fewer.takeError()).message;
+  EXPECT_EQ(fewer->values.size(), plan.values.size());
 }
 
 TEST(Check, BigKernelsAreCheckedAtSamples) {

@@ -64,6 +64,9 @@ void GroupFuzz::check(const KernelPlan &plan) {
   SCOPED_TRACE(text);
   auto spec = specOf(plan);
   ASSERT_TRUE(bool(spec)) << takeDiag(spec.takeError()).message;
+  auto again = planOf(*spec); // as a plan file has it
+  ASSERT_TRUE(bool(again)) << takeDiag(again.takeError()).message;
+  EXPECT_EQ(again->values, plan.values);
   CheckOptions options;
   constexpr double roundedOnTheWay = 0x1p-5; // operands of one dot that are results of another
   options.tolerance = std::max(toleranceOf(spec->graph(), plan.instruction), roundedOnTheWay);
