@@ -165,6 +165,41 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+/// Rows divided by a value each, by a number, and by one that makes a product of it.
+TEST(OpCosts, QuotientsByWhatIsTheSame) {
+  const Target target = llvm::cantFail(findTarget("sm_90a"));
+  auto countedWith = [&](const std::string &result) {
+    auto kernel = lowerKernel(specFromHlo("HloModule m\nENTRY e {\n"
+                                          "  x = f32[4,1024] parameter(0)\n"
+                                          "  s = f32[4] parameter(1)\n"
+                                          "  r = f32[4,1024] broadcast(s), dimensions={0}\n"
+                                          "  n = f32[] constant(11.3)\n"
+                                          "  nb = f32[4,1024] broadcast(n), dimensions={}\n"
+                                          "  p = f32[] constant(8)\n"
+                                          "  pb = f32[4,1024] broadcast(p), dimensions={}\n"
+                                          "  ROOT y = f32[4,1024] " +
+                                              result + "\n}\n",
+                                          {1, 1024}, 2),
+                              CodeMode::Device);
+    EXPECT_TRUE(bool(kernel)) << result;
+    return countOf(llvm::cantFail(emitPtx(*kernel, target, target.minimumPtx)));
+  };
+  constexpr double elements = 16; // of a thread
+  const double product = countedWith("multiply(x, r)").instructions;
+  using program::Divisor;
+  for (auto [result, divisor] : {std::pair{"divide(x, r)", Divisor::Shared},
+                                 {"divide(x, nb)", Divisor::Number},
+                                 {"divide(x, pb)", Divisor::PowerOfTwo}}) {
+    const double code = 1 + (countedWith(result).instructions - product) / elements;
+    const LaneOps cost = laneOpsOf(Opcode::Divide, DType::F32, ScalarForms::Refined, divisor);
+    if (divisor == Divisor::Number) // ptxas folds what is compared of the number itself
+      EXPECT_LE(cost.alu, code) << result;
+    else
+      EXPECT_NEAR(cost.alu, code, 0.5 + 0.25 * code) << result;
+    EXPECT_EQ(cost.sfu, 0) << result;
+  }
+}
+
 TEST(OpCosts, ApproximateExponentialsAndQuotientsTakeLess) {
   for (auto [op, operands] : {std::pair{"exponential", 1}, {"divide", 2}}) {
     LaneOps own = modelled(op, "f32", operands),

@@ -24,15 +24,21 @@ template <class Q> void FeatureExtractor<Q>::addArithmetic() {
     const double flops = double(workPerElement(*plan.module, *v.op).flops);
     (view.isOutside(v) ? flopsOutside : flopsInLoop) +=
         view.isOutside(v) ? flops * done : view.perIteration(v) * (flops * done);
-    if (!facts.elements)
+    if (!facts.work)
       addCost(v, done);
   }
-  if (facts.elements) {
+  if (facts.work) {
     // A loop's steps are counted together.
-    f.aluOps = facts.elements->alu / f.iterations;
-    f.halfRateOps = facts.elements->half / f.iterations;
-    f.sfuOps = facts.elements->sfu / f.iterations;
-    f.loadInstructions = facts.elements->loads / f.iterations;
+    const auto &[inSteps, outside, loads] = *facts.work;
+    const bool isApart = code.kind == CodeKind::Reduction && f.looped;
+    f.aluOps = inSteps.alu / f.iterations;
+    f.halfRateOps = inSteps.half / f.iterations;
+    f.sfuOps = inSteps.sfu / f.iterations;
+    (isApart ? f.outsideAluOps : f.aluOps) += outside.alu / (isApart ? Q(1) : f.iterations);
+    (isApart ? f.outsideHalfRateOps : f.halfRateOps) +=
+        outside.half / (isApart ? Q(1) : f.iterations);
+    (isApart ? f.outsideSfuOps : f.sfuOps) += outside.sfu / (isApart ? Q(1) : f.iterations);
+    f.loadInstructions = loads / f.iterations;
     return;
   }
   if (!f.matrix)
@@ -89,7 +95,7 @@ template <class Q> void FeatureExtractor<Q>::addLoops(const InstanceView &v) {
     products *= view.parameters[p].size;
   const Q times = larger(view.perIteration(v), Q(0));
   flopsInLoop += times * (2.0 * products);
-  if (facts.elements)
+  if (facts.work)
     return;
   f.fmaClocks += times * products / device.fmaPerClock;
   if (v.op->opcode == Opcode::Dot)

@@ -20,11 +20,15 @@ template <class Q> struct ScheduleOf { Q warps = 4, stages = 1, splitK = 1, grou
 /// What a program's folds say of a plan.
 template <class Q> struct ProgramFacts {
   Q rowSumBytes = 0; ///< that a CTA leaves where several share sums of rows
-  struct Work {
-    Q alu = 0, half = 0, sfu = 0; ///< LaneOps of all threads of a CTA
-    Q loads = 0;                  ///< instructions of its warps
+  /// LaneOps of all threads of a CTA.
+  struct Lanes {
+    Q alu = 0, half = 0, sfu = 0;
   };
-  std::optional<Work> elements; ///< of elementwise code
+  struct Work {
+    Lanes inSteps, outside; ///< of loops over what is reduced
+    Q loads = 0;            ///< instructions of its warps
+  };
+  std::optional<Work> work; ///< of elementwise code and of reductions
 };
 
 /// Numbers are double, or traced: then every plan of a group is derived at once (trace.h).

@@ -179,9 +179,11 @@ public:
     if (code.kind == CodeKind::Reduction && plan.tiled->space.find("split_k")->largest() > 1)
       facts.rowSumBytes =
           at(kernelResources(*plan.module, plan.ops(), *plan.tiled, code, limits).partialSumBytes);
-    if (code.kind == CodeKind::Elementwise)
-      if (const program::WorkOfThreads *work = elementWorkOf(*plan.module, plan.ops(), *plan.tiled))
-        facts.elements = numbersOf(*work);
+    const bool isOfRows =
+        code.kind == CodeKind::Reduction && plan.style.knownResources == KnownResources::Program;
+    if (code.kind == CodeKind::Elementwise || isOfRows)
+      if (const program::WorkOfThreads *work = workOf(*plan.module, plan.ops(), *plan.tiled, code))
+        facts.work = numbersOf(*work);
     if (hasFailed)
       return makeError(DiagClass::Internal, "plan '{}': folds of its program have no value",
                        plan.name);
@@ -199,22 +201,27 @@ private:
 
   typename ProgramFacts<Q>::Work numbersOf(const program::WorkOfThreads &work) {
     typename ProgramFacts<Q>::Work result;
-    std::vector<std::pair<Expr, LaneOps>> costs; ///< of operations that run as often
+    struct Cost {
+      Expr times;
+      bool isInSteps;
+      LaneOps lanes;
+    };
+    std::vector<Cost> costs; ///< of operations that run as often
     for (const program::Evaluations &each : work.evaluations) {
-      auto alike = std::find_if(costs.begin(), costs.end(),
-                                [&](const auto &cost) { return cost.first == each.times; });
+      auto alike = std::find_if(costs.begin(), costs.end(), [&](const Cost &cost) {
+        return cost.times == each.times && cost.isInSteps == each.isInSteps;
+      });
       if (alike == costs.end())
-        alike = costs.insert(costs.end(), {each.times, {}});
-      const LaneOps cost = each.isByNumber
-                               ? sharedDivisor
-                               : laneOpsOf(each.opcode, each.type, plan.style.scalarForms);
-      alike->second += cost * double(each.operations);
+        alike = costs.insert(costs.end(), {each.times, each.isInSteps, {}});
+      alike->lanes += laneOpsOf(each.opcode, each.type, plan.style.scalarForms, each.divisor) *
+                      double(each.operations);
     }
-    for (const auto &[times, cost] : costs) {
-      const Q done = at(times);
-      result.alu += cost.alu * done;
-      result.half += cost.half * done;
-      result.sfu += cost.sfu * done;
+    for (const Cost &cost : costs) {
+      const Q done = at(cost.times);
+      auto &into = cost.isInSteps ? result.inSteps : result.outside;
+      into.alu += cost.lanes.alu * done;
+      into.half += cost.lanes.half * done;
+      into.sfu += cost.lanes.sfu * done;
     }
     result.loads = at(work.loads) / 32.0;
     return result;

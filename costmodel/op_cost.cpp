@@ -56,7 +56,21 @@ const Row *find(Kind kind, Opcode opcode, ScalarForms forms) {
 
 } // namespace
 
-LaneOps laneOpsOf(Opcode opcode, DType type, ScalarForms forms) {
+/// Of f32, refined: the reciprocal is there, its products are corrected, and operands at the ends
+/// of the range are scaled (sm_90a, ptxas 13.0; rows of 1024 divided by a value each, and by 11.3).
+static LaneOps quotientOf(Kind kind, ScalarForms forms, program::Divisor divisor) {
+  constexpr LaneOps refined = {15, 9, 0}, refinedByNumber = {10, 7, 0};
+  if (divisor == program::Divisor::PowerOfTwo)
+    return {1, 0, 0};
+  if (kind != Kind::F32 || forms != ScalarForms::Refined)
+    return sharedDivisor;
+  return divisor == program::Divisor::Number ? refinedByNumber : refined;
+}
+
+LaneOps laneOpsOf(Opcode opcode, DType type, ScalarForms forms, program::Divisor divisor) {
+  const bool isF64 = kindOf(type) == Kind::F64 && divisor != program::Divisor::PowerOfTwo;
+  if (divisor != program::Divisor::Own && !isF64)
+    return quotientOf(kindOf(type), forms, divisor);
   switch (opcode) {
   case Opcode::Copy:
   case Opcode::BitcastConvert:

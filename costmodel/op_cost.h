@@ -1,6 +1,7 @@
 // Lane operations of one element of an op. Internal to the cost model.
 #pragma once
 
+#include "analysis/program/evaluations.h"
 #include "analysis/tiling/plan.h"
 
 namespace tilewright {
@@ -19,10 +20,11 @@ struct LaneOps {
 };
 
 /// Of an elementwise op on one element of that type.
-LaneOps laneOpsOf(Opcode opcode, DType type, ScalarForms forms);
+LaneOps laneOpsOf(Opcode opcode, DType type, ScalarForms forms,
+                  program::Divisor divisor = program::Divisor::Own);
 
-/// A quotient by what is the same for many elements: a product, with a scaling or a shift that
-/// keeps it in range.
+/// A quotient by what is the same for many elements, if it is not refined to the last place: a
+/// product, with a scaling or a shift that keeps it in range.
 inline constexpr LaneOps sharedDivisor = {3, 0, 0};
 
 /// Cost of one element of the op's result; for a reduce, of its operand. Counts of compiled code

@@ -16,12 +16,17 @@
 
 namespace tilewright::program {
 
+/// By what a quotient or a remainder divides: a value for each element, one for several of them, a
+/// number, or one of two's powers (of floats, whose quotients are products then).
+enum class Divisor : uint8_t { Own, Shared, Number, PowerOfTwo };
+
 struct Evaluations {
   Opcode opcode = Opcode::Add;
   DType type = DType::F32; ///< of the result
-  bool isByNumber = false; ///< a quotient or remainder of integers, by a number
-  int64_t operations = 1;  ///< that are evaluated as often
-  Expr times;              ///< each, by the threads of a CTA, over size variables
+  Divisor divisor = Divisor::Own;
+  bool isInSteps = false; ///< in a loop over what is reduced, not before or behind it
+  int64_t operations = 1; ///< that are evaluated as often
+  Expr times;             ///< each, by the threads of a CTA, over size variables
 };
 
 struct WorkOfThreads {

@@ -106,7 +106,65 @@ store y[i] = a / 27 + a / b @ flat(2)
   int64_t byNumber = 0, others = 0;
   for (const Evaluations &each : workOfThreads(program).evaluations)
     if (each.opcode == Opcode::Divide)
-      (each.isByNumber ? byNumber : others) += each.operations;
+      (each.divisor == Divisor::Number ? byNumber : others) += each.operations;
   EXPECT_EQ(byNumber, 1);
   EXPECT_EQ(others, 1);
+}
+
+TEST(Evaluations, QuotientsByWhatElementsShareAreTold) {
+  const Program program = parsed(R"(
+kernel parts(x: f32[4,64], k: f32[4,64], r: f32[4]) -> y: f32[4,64]
+warps 1
+grid p < 4
+axis i < 1 at p of 4, j < 64
+a = load x[i,j] @ flat(2)
+b = load k[i,j] @ flat(2)
+c = load r[i] @ flat(2) of i,j
+store y[i,j] = a / b + a / c + c / b + a / 27 + a / 8 + a / 0.125 @ flat(2)
+)");
+  std::map<Divisor, int64_t> found;
+  for (const Evaluations &each : workOfThreads(program).evaluations)
+    if (each.opcode == Opcode::Divide)
+      found[each.divisor] += each.operations;
+  EXPECT_EQ(found, (std::map<Divisor, int64_t>{{Divisor::Own, 2},
+                                               {Divisor::Shared, 1},
+                                               {Divisor::Number, 1},
+                                               {Divisor::PowerOfTwo, 2}}));
+}
+
+/// Sizes say which masks are needed; those that hold for all lanes leave nothing of a choice.
+TEST(Evaluations, NeedlessMasksAreNotCounted) {
+  const std::string text = R"(
+kernel rows(x: f32[M,N]) -> y: f32[M]
+warps W
+grid p < cdiv(M, R)
+axis i < R at R * p of M, j < C at C * t of N
+s = full 0 f32[i,j] @ rows(1, 32)
+for t < cdiv(N, C)
+  a = load x[i,j] @ rows(1, 32)
+  s = map where(j < N, s + exp(a), s)
+l = reduce add s over j
+store y[i] = l
+)";
+  for (auto [columns, isRagged] : {std::pair(64, false), {60, true}, {32, false}, {33, true}}) {
+    const SizeValues sizes{{"M", 8}, {"N", columns}, {"R", 1}, {"C", 32}, {"W", 1}};
+    const int64_t steps = (columns + 31) / 32;
+    EXPECT_EQ(timesOf(text, Opcode::Exp, sizes), 32 * steps) << columns;
+    for (Opcode mask : {Opcode::Compare, Opcode::Select})
+      EXPECT_EQ(timesOf(text, mask, sizes), isRagged ? 32 * steps : 0) << columns;
+  }
+}
+
+/// What a thread holds of a row; its values and those of others meet in shuffles.
+TEST(Evaluations, OfWhatIsCombined) {
+  const std::string text = R"(
+kernel sums(x: f32[M,128]) -> y: f32[M]
+warps 1
+grid p < M
+axis i < 1 at p of M, j < 128
+a = load x[i,j] @ rows(4, 32)
+s = reduce max a over j
+store y[i] = s
+)";
+  EXPECT_EQ(timesOf(text, Opcode::Maximum, {{"M", 2}}), 128);
 }

@@ -4,6 +4,7 @@
 #include "analysis/program/threads_at_work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace tilewright::program {
@@ -73,7 +74,8 @@ private:
       const Layout &held = p[op.results[0]].tile.layout;
       loads = loads + timesOf(all, held, memoryRunOf(p, load->from).axis);
       for (const Condition &condition : load->conditions)
-        add({Opcode::Compare, DType::S32, false, 1, {}}, of(condition.value), held);
+        add({Opcode::Compare, DType::S32, Divisor::Own, false, 1, {}}, of(condition.value), held,
+            isOpen(condition.value, condition.low, condition.high));
     }
     // Each step meets other contents of shared memory.
     if (!slotReadsOf(op).empty() || op.as<DotOp>() || op.as<SumSplitsOp>())
@@ -81,12 +83,61 @@ private:
     if (!op.as<DotOp>())
       for (const ScalarExpr *scalar : scalarsOf(op))
         all.unite(evaluate(op, *scalar));
+    if (const auto *reduce = op.as<ReduceOp>())
+      addCombinations(op, *reduce, all);
     for (ValueId result : op.results) {
       Dependence &known =
           values[result.index] ? *values[result.index] : values[result.index].emplace();
       known.axes = p[result].tile.axes;
       known.loops.insert(all.loops.begin(), all.loops.end());
     }
+  }
+
+  /// A thread combines what it holds of a row; its values and those of other threads meet in
+  /// shuffles, which are counted apart.
+  void addCombinations(const Op &op, const ReduceOp &reduce, Dependence on) {
+    const Opcode opcode = opcodeOf(reduce.monoid);
+    unite(on.axes, reduce.over);
+    add({opcode, reduce.value.type(), Divisor::Own, false, int64_t(resultCount(reduce.monoid)), {}},
+        on, heldAs(p, reduce.value, axesHeld(op, reduce.value), std::nullopt));
+  }
+
+  static Opcode opcodeOf(Monoid monoid) {
+    switch (monoid) {
+    case Monoid::Add:
+      return Opcode::Add;
+    case Monoid::Mul:
+      return Opcode::Multiply;
+    case Monoid::Max:
+      return Opcode::Maximum;
+    case Monoid::Min:
+      return Opcode::Minimum;
+    case Monoid::And:
+      return Opcode::And;
+    case Monoid::Or:
+      return Opcode::Or;
+    case Monoid::ArgMax:
+    case Monoid::ArgMin:
+      break;
+    }
+    return Opcode::Select;
+  }
+
+  /// Is the op at hand in a loop over what is reduced? Its steps move an axis that no CTA has a
+  /// part of.
+  bool isInSteps() const {
+    return std::any_of(loops.begin(), loops.end(), [&](const Op *loop) {
+      const VarId var = loop->as<ForOp>()->var.variable();
+      return std::any_of(p.axes.begin(), p.axes.end(), [&](const Axis &axis) {
+        const std::vector<VarId> variables = variablesOf(axis.origin);
+        return std::binary_search(variables.begin(), variables.end(), var) &&
+               std::none_of(p.grid.variables.begin(), p.grid.variables.end(),
+                            [&](const GridVariable &cta) {
+                              return std::binary_search(variables.begin(), variables.end(),
+                                                        cta.var.variable());
+                            });
+      });
+    });
   }
 
   Dependence ofAllLoops() const { return {{}, {loops.begin(), loops.end()}}; }
@@ -116,6 +167,7 @@ private:
   Dependence evaluate(const Op &op, const ScalarExpr &scalar) {
     const Layout held = heldAs(p, scalar, axesHeld(op, scalar), layoutOf(op));
     std::vector<Dependence> of(scalar.nodes.size());
+    std::vector<Expr> open(scalar.nodes.size(), p.number(1));
     for (size_t n = 0; n < scalar.nodes.size(); ++n) {
       const ScalarNode &node = scalar.nodes[n];
       switch (node.kind) {
@@ -136,11 +188,57 @@ private:
       case ScalarNode::Kind::Operation:
         for (uint32_t operand : node.operands)
           of[n].unite(of[operand]);
-        add({node.opcode, node.type, isByNumber(scalar, node), 1, {}}, of[n], held);
+        open[n] = isOpen(scalar, node, open);
+        add({node.opcode, node.type, divisorOf(scalar, node, of), false, 1, {}}, of[n], held,
+            open[n]);
         break;
       }
     }
     return of.back();
+  }
+
+  /// 0 where sizes say that low <= value < high, so that nothing is compared; else 1.
+  Expr isOpen(Expr value, Expr low, Expr high) const {
+    const AxisId axis = value.isVariable() ? p.axisOf(value.variable()) : AxisId{};
+    if (!axis.isValid() || !low.isConstant() || low.constant() > 0)
+      return p.number(1);
+    return p.number(1) - p.resolved(high).isAtLeast(endOf(axis));
+  }
+  /// Of a node: a mask that holds for all lanes leaves no `and` and no choice either.
+  Expr isOpen(const ScalarExpr &scalar, const ScalarNode &node,
+              const std::vector<Expr> &open) const {
+    switch (node.opcode) {
+    case Opcode::And:
+      return open[node.operands[0]] * open[node.operands[1]];
+    case Opcode::Select:
+      return open[node.operands[0]];
+    case Opcode::Compare: {
+      const ScalarNode &at = scalar.nodes[node.operands[0]], &end = scalar.nodes[node.operands[1]];
+      const bool isEnd = end.kind == ScalarNode::Kind::Index ||
+                         (end.kind == ScalarNode::Kind::Number && isInteger(end.type));
+      if (node.comparison != Comparison::Lt || at.kind != ScalarNode::Kind::Index || !isEnd)
+        return p.number(1);
+      return isOpen(at.index, p.number(0),
+                    end.kind == ScalarNode::Kind::Index
+                        ? end.index
+                        : p.number(static_cast<int64_t>(end.number)));
+    }
+    default:
+      return p.number(1);
+    }
+  }
+  /// Behind the last coordinate of an axis in all CTAs and steps.
+  Expr endOf(AxisId axis) const {
+    const Expr last = substitute(p.resolved(p[axis].origin), [&](VarId var) -> Expr {
+      for (const GridVariable &cta : p.grid.variables)
+        if (cta.var.variable() == var)
+          return p.resolved(cta.count) - 1;
+      for (const Op *loop : loops)
+        if (loop->as<ForOp>()->var.variable() == var)
+          return p.resolved(loop->as<ForOp>()->trips) - 1;
+      return {};
+    });
+    return last + p.resolved(p[axis].extent);
   }
 
   AxisSet axesOfBuffer(BufferId buffer) const {
@@ -170,19 +268,34 @@ private:
     return std::nullopt;
   }
 
-  static bool isByNumber(const ScalarExpr &scalar, const ScalarNode &node) {
-    return (node.opcode == Opcode::Divide || node.opcode == Opcode::Remainder) &&
-           isInteger(node.type) && scalar.nodes[node.operands[1]].kind == ScalarNode::Kind::Number;
+  static Divisor divisorOf(const ScalarExpr &scalar, const ScalarNode &node,
+                           const std::vector<Dependence> &of) {
+    if (node.opcode != Opcode::Divide && node.opcode != Opcode::Remainder)
+      return Divisor::Own;
+    const uint32_t by = node.operands[1];
+    const bool isNumber = scalar.nodes[by].kind == ScalarNode::Kind::Number;
+    if (!isFloat(node.type))
+      return isInteger(node.type) && isNumber ? Divisor::Number : Divisor::Own;
+    if (node.opcode == Opcode::Remainder)
+      return Divisor::Own;
+    if (isNumber) {
+      int exponent = 0;
+      const bool isPower = std::abs(std::frexp(scalar.nodes[by].number, &exponent)) == 0.5;
+      return isPower ? Divisor::PowerOfTwo : Divisor::Number;
+    }
+    return without(of[node.operands[0]].axes, of[by].axes).empty() ? Divisor::Own : Divisor::Shared;
   }
 
-  void add(Evaluations what, const Dependence &on, const Layout &held) {
-    const Expr times = timesOf(on, held);
+  void add(Evaluations what, const Dependence &on, const Layout &held, Expr isDone = {}) {
+    const Expr times = isDone ? timesOf(on, held) * isDone : timesOf(on, held);
+    what.isInSteps = isInSteps();
     auto alike = std::find_if(found.begin(), found.end(), [&](const Evaluations &other) {
       return other.opcode == what.opcode && other.type == what.type &&
-             other.isByNumber == what.isByNumber && other.times == times;
+             other.divisor == what.divisor && other.isInSteps == what.isInSteps &&
+             other.times == times;
     });
     if (alike != found.end()) {
-      ++alike->operations;
+      alike->operations += what.operations;
       return;
     }
     what.times = times;

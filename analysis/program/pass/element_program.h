@@ -3,13 +3,14 @@
 
 #include "analysis/program/evaluations.h"
 #include "analysis/tiling/plan.h"
+#include "analysis/tiling/resources.h"
 
 namespace tilewright {
 
-/// What threads do, over the group's parameters, of a group whose code is elementwise; null where
-/// it has no program. The group keeps it.
-const program::WorkOfThreads *elementWorkOf(const Module &module, const Graph &graph,
-                                            const TiledGroup &group);
+/// What threads do, over the group's parameters, of a group whose code is elementwise or that of
+/// reductions; null where it has no program. The group keeps it.
+const program::WorkOfThreads *workOf(const Module &module, const Graph &graph,
+                                     const TiledGroup &group, const CodeChoice &code);
 
 namespace program {
 

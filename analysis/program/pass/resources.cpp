@@ -21,7 +21,7 @@ struct ProgramResources {
   Expr threads;   ///< of a CTA, with producer warps; of dots beside others
   Expr partialSumBytes; ///< of a CTA that shares sums of rows; null if none does
   std::vector<Constraint> constraints;
-  std::optional<program::WorkOfThreads> elements; ///< of elementwise code
+  std::optional<program::WorkOfThreads> work; ///< of elementwise code and of reductions
 };
 
 namespace {
@@ -91,6 +91,8 @@ public:
       Expr &sum = items.try_emplace(item.name, context.constant(0)).first->second;
       sum = select(each.when, over(item.bytes), sum);
     }
+    if (!isOfDots)
+      addWork(each, over);
     const bool isShared = !isOfDots && each.program.splitVariable();
     if (!isOfDots && !isShared)
       return;
@@ -128,10 +130,43 @@ public:
       result.threads = simplifier.simplify(threads);
     if (isShared)
       result.partialSumBytes = simplifier.simplify(partialSums);
+    if (result.work) {
+      for (program::Evaluations &of : result.work->evaluations)
+        of.times = simplifier.simplify(of.times);
+      result.work->loads = simplifier.simplify(result.work->loads);
+    }
     return std::move(result);
   }
 
 private:
+  /// What is the same in variants is counted once.
+  void addWork(const program::GroupProgram &each, const OverParameters &over) {
+    program::WorkOfThreads of = program::workOfThreads(each.program);
+    if (!result.work)
+      result.work.emplace(program::WorkOfThreads{{}, context.constant(0)});
+    program::WorkOfThreads &all = *result.work;
+    std::vector<bool> isTaken(all.evaluations.size(), false);
+    for (program::Evaluations &one : of.evaluations) {
+      const Expr times = over(one.times) * one.operations;
+      one.operations = 1;
+      size_t at = 0;
+      while (at < isTaken.size() && (isTaken[at] || !areAlike(all.evaluations[at], one)))
+        ++at;
+      if (at < isTaken.size()) {
+        isTaken[at] = true;
+        all.evaluations[at].times = select(each.when, times, all.evaluations[at].times);
+        continue;
+      }
+      one.times = select(each.when, times, context.constant(0));
+      all.evaluations.push_back(one);
+    }
+    all.loads = select(each.when, over(of.loads), all.loads);
+  }
+  static bool areAlike(const program::Evaluations &a, const program::Evaluations &b) {
+    return a.opcode == b.opcode && a.type == b.type && a.divisor == b.divisor &&
+           a.isInSteps == b.isInSteps;
+  }
+
   static Expr sharedSteps(const Program &program) {
     for (const program::Op &op : program.body)
       if (const auto *loop = op.as<program::ForOp>(); loop && loop->splits)
@@ -193,7 +228,7 @@ ProgramResources resourcesOfElements(const Module &module, const Graph &graph,
   const OverParameters over(*made, group);
   Simplifier simplifier(group.space.parameters.front().size.context(), group.bounds());
   auto simple = [&](Expr amount) { return simplifier.simplify(over(amount)); };
-  program::WorkOfThreads &work = result.elements.emplace(program::workOfThreads(*made));
+  program::WorkOfThreads &work = result.work.emplace(program::workOfThreads(*made));
   for (program::Evaluations &each : work.evaluations)
     each.times = simple(each.times);
   work.loads = simple(work.loads);
@@ -241,14 +276,15 @@ void addPrograms(const Module &module, const Graph &graph, const TiledGroup &gro
 
 } // namespace
 
-const program::WorkOfThreads *elementWorkOf(const Module &module, const Graph &graph,
-                                            const TiledGroup &group) {
-  // No dot by an instruction shares the place.
+const program::WorkOfThreads *workOf(const Module &module, const Graph &graph,
+                                     const TiledGroup &group, const CodeChoice &code) {
   std::shared_ptr<const ProgramResources> &known =
-      group.programs[static_cast<size_t>(Instruction::Fma)];
+      group.programs[static_cast<size_t>(code.instruction)];
   if (!known)
-    known = std::make_shared<const ProgramResources>(resourcesOfElements(module, graph, group));
-  return known->elements ? &*known->elements : nullptr;
+    known = std::make_shared<const ProgramResources>(
+        code.kind == CodeKind::Elementwise ? resourcesOfElements(module, graph, group)
+                                           : resourcesOfPrograms(module, graph, group, code));
+  return known->work ? &*known->work : nullptr;
 }
 
 Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
