@@ -152,6 +152,10 @@ store y[i] = l
     EXPECT_EQ(timesOf(text, Opcode::Exp, sizes), 32 * steps) << columns;
     for (Opcode mask : {Opcode::Compare, Opcode::Select})
       EXPECT_EQ(timesOf(text, mask, sizes), isRagged ? 32 * steps : 0) << columns;
+    std::string numbers = text; // as builders write it
+    for (size_t at; (at = numbers.find('N')) != std::string::npos;)
+      numbers.replace(at, 1, std::to_string(columns));
+    EXPECT_EQ(timesOf(numbers, Opcode::Select, sizes), isRagged ? 32 * steps : 0) << columns;
   }
 }
 

@@ -214,8 +214,8 @@ private:
       return open[node.operands[0]];
     case Opcode::Compare: {
       const ScalarNode &at = scalar.nodes[node.operands[0]], &end = scalar.nodes[node.operands[1]];
-      const bool isEnd = end.kind == ScalarNode::Kind::Index ||
-                         (end.kind == ScalarNode::Kind::Number && isInteger(end.type));
+      const bool isEnd =
+          end.kind == ScalarNode::Kind::Index || end.kind == ScalarNode::Kind::Number;
       if (node.comparison != Comparison::Lt || at.kind != ScalarNode::Kind::Index || !isEnd)
         return p.number(1);
       return isOpen(at.index, p.number(0),
