@@ -201,7 +201,8 @@ private:
     starts.push_back(offset + places * count * over * bytes); // indices
     auto address = [&](size_t part, int64_t entry, Expr warp) {
       int64_t each = part == 0 ? bytes : 4;
-      Expr at = (place + entry * places) * over + warp;
+      // Lanes have neighbouring places, and neighbours lie in banks of their own.
+      Expr at = (warp * count + entry) * places + place;
       return e.b.CreateSExtOrTrunc(e.index.index(at * each + starts[part]), e.k.i32);
     };
     auto wide = [&](llvm::Value *value) { // slots hold words
