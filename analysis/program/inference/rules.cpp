@@ -209,8 +209,8 @@ Cost Rules::reduction(const GraphNode &node, NodeLabel &label, LayoutId id) {
   const int64_t steps = std::bit_width(static_cast<uint64_t>(lanes)) - 1;
   Cost cost = node.warps * prices.alu * (before - after) +
               node.warps * after * steps * (prices.shuffle + prices.alu);
-  if (warps > 1)
-    cost += node.warps * after * (2 * prices.pass + warps * prices.alu) +
+  if (warps > 1) // each leaves its words, and reads those of all
+    cost += node.warps * after * ((1 + warps) * prices.pass + warps * prices.alu) +
             (node.isInLoop ? 2 : 1) * prices.barrier;
   label.detail = fmt::format("{} shuffles a warp{}", after * steps,
                              warps > 1 ? ", warps through shared memory" : "");
