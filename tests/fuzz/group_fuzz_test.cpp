@@ -25,7 +25,10 @@ uint64_t fromEnvironment(const char *name, uint64_t otherwise) {
 /// All that results need, in one kernel.
 llvm::Expected<KernelSource> asOneKernel(const Module &module) {
   const Graph &graph = module.entry();
-  const std::vector<OpId> roots = resultsOf(graph);
+  std::vector<OpId> roots = resultsOf(graph);
+  std::erase_if(roots, [&](OpId id) { // returned as it came
+    return graph[id].opcode == Opcode::Parameter;
+  });
   std::set<OpId> ops;
   std::vector<OpId> work = roots;
   while (!work.empty()) {
