@@ -253,6 +253,21 @@ ENTRY main {{
                           isLeft ? "p, v" : "v, p"),
               isLeft);
     }
+  for (int64_t depth : {1, 16}) { // of one element there is nothing to sum
+    SCOPED_TRACE(fmt::format("depth {}", depth));
+    runText(fmt::format(R"(HloModule group
+ENTRY main {{
+  a = bf16[1,{0},16] parameter(0)
+  b = bf16[1,{0},64] parameter(1)
+  s = f32[1,64,16] dot(b, a), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
+  p = bf16[1,64,16] convert(s)
+  v = bf16[1,48,16] parameter(2)
+  ROOT o = f32[1,64,48] dot(p, v), lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
+}}
+)",
+                        depth),
+            depth == 1);
+  }
   for (int64_t batches : {1, 2, 3}) {
     SCOPED_TRACE(fmt::format("a sum over {} batches", batches));
     runText(std::string(reducers) + fmt::format(R"(ENTRY main {{
