@@ -247,6 +247,13 @@ static bool areAlike(const Graph &graph, const TwoDots &dots) {
 /// one of its own: rows and columns for a matrix instruction?
 static bool hasRowsAndColumns(const Graph &graph, std::span<const OpId> ops, const TwoDots &dots) {
   const Op &first = graph[dots.first], &second = graph[dots.second];
+  for (const Op *dot : {&first, &second}) { // of one element there is nothing to sum
+    const std::vector<int64_t> &contracted = dot->attrs.dot.lhsContracting;
+    const std::vector<int64_t> &dims = graph[dot->operands[0]].shape.dims;
+    if (std::all_of(contracted.begin(), contracted.end(),
+                    [&](int64_t dim) { return dims[static_cast<size_t>(dim)] <= 1; }))
+      return false;
+  }
   const DotDims &d = second.attrs.dot;
   auto boundDims = [&](size_t side) { // batches, and what is contracted
     std::set<int64_t> bound;
