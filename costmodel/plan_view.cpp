@@ -179,7 +179,7 @@ public:
 private:
   llvm::Error readParameters() {
     const auto &parameters = tiled.space.parameters;
-    Q splitK = 1;
+    Q &splitK = view.splits;
     for (unsigned i = 0; i < parameters.size(); ++i) {
       const TileParameter &p = parameters[i];
       ParameterView v;
@@ -197,10 +197,11 @@ private:
       view.parameters.push_back(v);
     }
     if (splitK > 1.0)
-      for (unsigned parameter : splitParameters()) {
-        ParameterView &v = view.parameters[parameter];
-        v.tiles = ceilOf(v.tiles / splitK);
-      }
+      view.splitParameters = splitParameters();
+    for (unsigned parameter : view.splitParameters) {
+      ParameterView &v = view.parameters[parameter];
+      v.tiles = ceilOf(v.tiles / splitK);
+    }
     view.ctas *= splitK;
     readSteps();
     for (const RuntimeVariable &variable : tiled.runtime)

@@ -69,6 +69,8 @@ template <class Q> struct PlanViewOf {
   /// Reductions of several operands, as ops of their first result, that instances point to.
   std::vector<std::shared_ptr<const Op>> ofSeveral;
   Q ctas = 1;
+  Q splits = 1; ///< CTAs that share the steps of `splitParameters`
+  std::vector<unsigned> splitParameters;
   Q iterations = 1;    ///< of all loops together, mean over CTAs
   Q maxIterations = 1; ///< of the longest CTA
 

@@ -39,7 +39,7 @@ def line(path):
     with open(f"{measured}/{name}.kernels.csv", encoding="utf-8") as rows:
         ran = sum(float(row["time_ns"]) for row in csv.DictReader(rows))
     gap = chosen["alone_time_ns"] / chosen["partition_bound_ns"] - 1
-    proof = "exact" if chosen["partition_is_optimal"] else f"{100 * gap:.0f} % above the bound"
+    proof = "exact" if chosen["partition_is_optimal"] else f"{100 * gap:.1f} % above the bound"
     times = [greedy["total_time_ns"], chosen["total_time_ns"], sum(map(ours_of, kernels)),
              audit["time_ns"], ran]
     cells = [f"{time / 1e3:,.1f}" for time in times]

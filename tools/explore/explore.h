@@ -45,6 +45,12 @@ struct InSequence {
   std::string limiter;
 };
 
+/// An op that a kernel evaluates more than once for each element of its result.
+struct RecomputedOp {
+  std::string op;
+  double perElement = 1;
+};
+
 struct ExploredKernel {
   std::string name;
   KernelSource source; ///< its ops, as they were tiled
@@ -79,8 +85,10 @@ struct ExploredKernel {
   }
   double lowerBoundNs = 0;                ///< no kernel of these ops takes less
   int64_t flops = 0, transcendentals = 0; ///< of one run
-  std::vector<std::string> uncounted;     ///< ops whose arithmetic is unknown, with the reason
-  std::vector<std::string> notes;         ///< what a reader of the price should know
+  double recomputeFactor = 1; ///< operations of the best plan over those that are needed
+  std::vector<RecomputedOp> recomputedOps; ///< of that plan, most often evaluated first
+  std::vector<std::string> uncounted;      ///< ops whose arithmetic is unknown, with the reason
+  std::vector<std::string> notes;          ///< what a reader of the price should know
   std::vector<size_t> reads; ///< kernels of the model whose results it reads, ascending
   TileMap tileMap;           ///< of the best plan; empty unless asked for
 };

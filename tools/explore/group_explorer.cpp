@@ -6,6 +6,8 @@
 #include "analysis/program/pass/of_plan.h"
 #include "analysis/tiling/resources.h"
 #include "analysis/tiling/separate_roots.h"
+#include "costmodel/recomputation.h"
+#include "costmodel/recomputation.h"
 #include "tools/explore/rows.h"
 #include "tools/explore/twins.h"
 
@@ -164,6 +166,8 @@ ExploredKernel GroupExplorer::likeFound(const Found &entry, const KernelSource &
     sample.name = source.name;
   for (TileMap::Cell &cell : kernel.tileMap.cells)
     cell.reason = renamed(cell.reason, entry.source, source);
+  for (RecomputedOp &each : kernel.recomputedOps)
+    each.op = renamed("%" + each.op, entry.source, source).substr(1);
   return kernel;
 }
 
@@ -273,6 +277,8 @@ llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &so
   kernel.isExhaustive = ranking->isExhaustive;
   kernel.plans = std::move(ranking->best);
   kernel.lowerBoundNs = plans->boundNs();
+  if (llvm::Error error = addRecomputation(kernel))
+    return error;
   if (options.samples)
     if (llvm::Error error = addSamples(*plans, kernel))
       return error;
@@ -280,6 +286,21 @@ llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &so
     if (llvm::Error error = addTileMap(*plans, kernel))
       return error;
   return kernel;
+}
+
+llvm::Error GroupExplorer::addRecomputation(ExploredKernel &kernel) const {
+  constexpr double least = 1.0005; // tiles that stick out of tensors are rounded
+  const KernelPlan &best = kernel.plans.front().plan;
+  llvm::Expected<std::vector<OpEvaluations>> evaluations = opEvaluations(best);
+  if (!evaluations)
+    return evaluations.takeError();
+  kernel.recomputeFactor = recomputeFactor(*evaluations);
+  for (const OpEvaluations &each : *evaluations)
+    if (each.perElement >= least)
+      kernel.recomputedOps.push_back({best.ops().op(each.op).name, each.perElement});
+  std::stable_sort(kernel.recomputedOps.begin(), kernel.recomputedOps.end(),
+                   [](const auto &a, const auto &b) { return a.perElement > b.perElement; });
+  return llvm::Error::success();
 }
 
 llvm::Error GroupExplorer::addTileMap(const KernelPlans &plans, ExploredKernel &kernel) const {

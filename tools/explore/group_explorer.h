@@ -70,6 +70,7 @@ private:
   Entry &entryOf(std::map<StructureKey, Entry> &of, const KernelSource &source) const;
   /// The kernel of a group like another one, whose plans it has.
   ExploredKernel likeFound(const Found &found, const KernelSource &source) const;
+  llvm::Error addRecomputation(ExploredKernel &kernel) const;
   llvm::Error addTileMap(const KernelPlans &plans, ExploredKernel &kernel) const;
   const Graph &graphOf(GraphId id) const { return module->graph(id); }
   /// Largest search that is begun for a kernel of the greedy grouping.

@@ -110,6 +110,12 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
   entry["flops"] = kernel.flops;
   entry["transcendentals"] = kernel.transcendentals;
   entry["issued_flops"] = estimate.issuedFlops;
+  entry["recompute_factor"] = kernel.recomputeFactor;
+  if (!kernel.recomputedOps.empty()) {
+    entry["recomputed_ops"] = Json::array();
+    for (const RecomputedOp &each : kernel.recomputedOps)
+      entry["recomputed_ops"].push_back({{"op", each.op}, {"per_element", each.perElement}});
+  }
   if (!kernel.uncounted.empty())
     entry["uncounted"] = kernel.uncounted;
   entry["bytes"] = std::llround(estimate.compulsoryBytes);
@@ -333,6 +339,22 @@ void printFusions(const Json &model) {
     say("  and {} more, in --json\n", rows.size() - most);
 }
 
+/// Of a kernel whose ops run notably more often than their results have elements.
+std::string recomputationText(const Json &kernel) {
+  constexpr double notable = 1.05;
+  constexpr size_t most = 3;
+  if (kernel["recompute_factor"].get<double>() < notable || !kernel.contains("recomputed_ops"))
+    return {};
+  const Json &ops = kernel["recomputed_ops"];
+  std::string text;
+  for (size_t i = 0; i < std::min(most, ops.size()); ++i)
+    text += fmt::format("{}%{} {:.3g} times", i ? ", " : "", ops[i]["op"].get<std::string>(),
+                        ops[i]["per_element"].get<double>());
+  return fmt::format("computes {:.3g} times as much as is needed: {} for each element{}",
+                     kernel["recompute_factor"].get<double>(), text,
+                     ops.size() > most ? fmt::format(", and {} more ops", ops.size() - most) : "");
+}
+
 /// The kernels that would gain most, and by what.
 void printGains(const Json &model) {
   constexpr size_t mostKernels = 3, mostLevers = 2;
@@ -388,6 +410,8 @@ void printModel(const Json &model) {
         !kernel["trip_count_is_known"].get<bool>() ? " | a trip of a loop of unknown length"
         : runs == 1                                ? ""
                                                    : fmt::format(" | {} runs", runs));
+    if (std::string line = recomputationText(kernel); !line.empty())
+      say("    {}\n", line);
     if (kernel.contains("notes"))
       for (const Json &note : kernel["notes"])
         say("    {}\n", note.get<std::string>());

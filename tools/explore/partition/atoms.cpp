@@ -261,28 +261,24 @@ std::vector<AtomId> AtomGraph::inputsOf(std::span<const AtomId> set) const {
   return inputs;
 }
 
-bool AtomGraph::isConvex(std::span<const AtomId> set) const {
-  std::vector<AtomId> stack;
+bool AtomGraph::waitsForItself(std::span<const AtomId> set, std::span<const AtomId> results) const {
+  std::vector<AtomId> stack(results.begin(), results.end());
   std::set<AtomId> seen;
-  auto leave = [&](AtomId a, bool isInside) {
-    for (AtomId reader : atoms[a].readers) {
-      const bool returns = std::binary_search(set.begin(), set.end(), reader);
-      if (returns && !isInside)
-        return false;
-      if (!returns && reader < set.back() && seen.insert(reader).second)
-        stack.push_back(reader);
-    }
-    return true;
-  };
-  for (AtomId a : set)
-    leave(a, true);
+  auto isInside = [&](AtomId a) { return std::binary_search(set.begin(), set.end(), a); };
   while (!stack.empty()) {
     const AtomId a = stack.back();
     stack.pop_back();
-    if (!leave(a, false))
-      return false;
+    const bool isOutside = !isInside(a);
+    for (AtomId reader : atoms[a].readers) {
+      if (isInside(reader)) {
+        if (isOutside)
+          return true;
+      } else if (reader < set.back() && seen.insert(reader).second) {
+        stack.push_back(reader);
+      }
+    }
   }
-  return true;
+  return false;
 }
 
 KernelGroup AtomGraph::kernelOf(std::span<const AtomId> set,

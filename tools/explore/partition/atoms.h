@@ -52,8 +52,9 @@ public:
 
   /// The atoms that a set reads and does not contain, ascending. Sets are ascending.
   std::vector<AtomId> inputsOf(std::span<const AtomId> set) const;
-  /// No path leaves the set and returns.
-  bool isConvex(std::span<const AtomId> set) const;
+  /// A path leaves the set from one of these results of it, and returns. What is computed and not
+  /// stored may have other readers: they compute it again, or another kernel stores it.
+  bool waitsForItself(std::span<const AtomId> set, std::span<const AtomId> results) const;
   /// The kernel of a set of atoms that stores the results of some of them: all ops as `ops`, none
   /// as `recomputed`.
   KernelGroup kernelOf(std::span<const AtomId> set, std::span<const AtomId> results) const;

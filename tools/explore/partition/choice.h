@@ -53,9 +53,10 @@ KernelChoice chooseExactly(const ChoiceProblem &problem,
                            double upperBound = std::numeric_limits<double>::infinity(),
                            size_t maxStates = 100'000);
 
-/// A choice that no exchange within a neighbourhood of `start` improves, whose neighbourhoods are
-/// searched exactly. Atoms that only `touched` ones are near to are looked at; empty: all.
-KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start);
+/// A choice that no exchange within a neighbourhood of it improves. Neighbourhoods are searched
+/// exactly, or halved where that takes more than `maxStates` sets.
+KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start,
+                           size_t maxStates = 5000);
 
 /// A lower bound on all choices, by the packing.
 double packingBound(const ChoiceProblem &problem, std::span<const size_t> goodChoice = {});

@@ -5,9 +5,21 @@
 
 namespace tilewright {
 
-/// Shares of the atoms in the prices: each ≥ 0, those of a column's atoms at most its price
-/// together. Their sum is large where `goodChoice` is cheap.
-std::vector<double> packingOf(const ChoiceProblem &problem, std::span<const size_t> goodChoice);
+/// A lower bound's proof. Each atom that has to be computed has a share y. Where it is computed by
+/// a column that reads v, it passes u of its share on to whoever stores v, so that a column is
+/// loaded with
+///
+///     Σ over its atoms of max(0, y - Σ u to what it reads)  +  Σ over its results v of all u to v
+///
+/// which is at most its price. In a choice every needed atom is computed by some column, and all
+/// that this one reads is stored: the shares arrive somewhere, and their sum is at most the cost.
+struct Packing {
+  std::vector<double> shares;
+  std::vector<std::vector<std::pair<AtomId, double>>> passedOn; ///< by v: atoms and u > 0
+};
+
+/// The shares' sum is large where `goodChoice` is cheap.
+Packing packingOf(const ChoiceProblem &problem, std::span<const size_t> goodChoice);
 
 /// Atoms that have to be computed: what is required and its ancestors.
 std::vector<bool> atomsNeeded(const ChoiceProblem &problem);

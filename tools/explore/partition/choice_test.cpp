@@ -15,7 +15,8 @@ struct RandomProblem {
   ChoiceProblem problem;
   std::map<std::pair<uint32_t, uint32_t>, double> prices; ///< by atoms and results, as bits
 
-  /// Every convex group with every set of results; more atoms or results cost more.
+  /// Every group with every set of results, of which none needs another one from outside; more
+  /// atoms or results cost more.
   RandomProblem(unsigned seed, size_t atoms) {
     std::mt19937 random(seed);
     auto below = [&](unsigned n) { return unsigned(random() % n); };
@@ -49,17 +50,15 @@ struct RandomProblem {
     for (uint32_t set = 1; set < 1u << atoms; ++set) {
       if (std::popcount(set) > 5)
         continue;
-      bool isConvex = true;
-      for (AtomId a = 0; a < atoms; ++a)
-        isConvex &= (set >> a & 1) || !((before[a] & set) && (after[a] & set));
-      if (!isConvex)
-        continue;
       for (uint32_t results = set; results; results = (results - 1) & set) {
         uint32_t needed = results;
         for (AtomId a = 0; a < atoms; ++a)
           if (results >> a & 1)
             needed |= before[a] & set;
-        if (needed != set) // something is dead
+        bool waitsForItself = false; // for a result of its own
+        for (AtomId a = 0; a < atoms; ++a)
+          waitsForItself |= !(set >> a & 1) && (before[a] & results) && (after[a] & set);
+        if (needed != set || waitsForItself) // something is dead
           continue;
         add(set, results, work, traffic, below(4) == 0 ? below(6) : 0);
       }
@@ -148,6 +147,16 @@ TEST(KernelChoice, IsTheBestOfAll) {
     recomputed += count > atoms.size();
   }
   EXPECT_GT(recomputed, 5u); // or nothing was tested of it
+}
+
+TEST(KernelChoice, ThePackingComesNearToTheBest) {
+  double bounds = 0, costs = 0;
+  for (unsigned seed = 0; seed < 12; ++seed) {
+    const RandomProblem random(seed, 9);
+    bounds += packingBound(random.problem);
+    costs += chooseExactly(random.problem).cost;
+  }
+  EXPECT_GE(bounds, 0.93 * costs); // 0.91 where atoms pay for nothing that is read
 }
 
 TEST(KernelChoice, WindowsComeNearToTheBest) {

@@ -82,7 +82,8 @@ std::string Columns::whyNoPlan(const AtomGroup &group) const {
   return why.empty() ? refusalOf(group).value_or("it has no price") : why;
 }
 
-std::string Columns::whyNoKernel(std::span<const AtomId> set) const {
+std::string Columns::whyNoKernel(const AtomGroup &group) const {
+  const std::vector<AtomId> &set = group.atoms;
   for (AtomId a : set)
     if (atoms[a].isFixed && set.size() > 1)
       return fmt::format("%{} is a kernel of its own", graph.op(atoms[a].result).name);
@@ -95,16 +96,27 @@ std::string Columns::whyNoKernel(std::span<const AtomId> set) const {
                        dots, convolutions);
   if (!allows(set))
     return "--fuse or --split forbid it";
-  if (!atoms.isConvex(set))
+  if (atoms.waitsForItself(set, group.results))
     return "a path leaves the group and returns";
   return {};
 }
 
+/// Without atoms that no result needs.
+AtomGroup Columns::withoutDead(AtomGroup group) const {
+  std::set<AtomId> needed(group.results.begin(), group.results.end());
+  for (auto a = group.atoms.rbegin(); a != group.atoms.rend(); ++a)
+    if (needed.count(*a))
+      needed.insert(atoms[*a].reads.begin(), atoms[*a].reads.end());
+  std::erase_if(group.atoms, [&](AtomId a) { return !needed.count(a); });
+  return group;
+}
+
 void Columns::want(AtomGroup group) {
+  group = withoutDead(std::move(group));
   if (group.atoms.empty() || group.results.empty() || known.count(group) || refusals.count(group) ||
       isWanted.count(group))
     return;
-  if (std::string why = whyNoKernel(group.atoms); !why.empty()) {
+  if (std::string why = whyNoKernel(group); !why.empty()) {
     refusals.emplace(std::move(group), std::move(why));
     return;
   }

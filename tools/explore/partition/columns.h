@@ -42,8 +42,8 @@ public:
   std::optional<std::string> refusalOf(const AtomGroup &group) const;
   /// The same of one that was refused, with the core. Slow.
   std::string whyNoPlan(const AtomGroup &group) const;
-  /// Why a set can't be one kernel, whatever its price.
-  std::string whyNoKernel(std::span<const AtomId> set) const;
+  /// Why a group can't be one kernel, whatever its price.
+  std::string whyNoKernel(const AtomGroup &group) const;
 
   const AtomGraph &atoms;
   ChoiceProblem problem;
@@ -52,6 +52,7 @@ private:
   struct Products {
     size_t dots = 0, convolutions = 0;
   };
+  AtomGroup withoutDead(AtomGroup group) const;
   Products productsOf(std::span<const AtomId> set) const;
   bool hasChain(std::span<const AtomId> set, size_t dots) const;
 

@@ -74,7 +74,7 @@ class NeededSearch {
 public:
   NeededSearch(const ChoiceProblem &problem, double upperBound, size_t maxStates)
       : problem(problem), upperBound(upperBound), maxStates(maxStates),
-        share(packingOf(problem, {})), makers(problem.reads.size()) {
+        packing(packingOf(problem, {})), makers(problem.reads.size()) {
     for (size_t c = 0; c < problem.columns.size(); ++c) {
       const Column &column = problem.columns[c];
       results.push_back(setOf(column.results));
@@ -135,11 +135,18 @@ private:
     }
   };
 
+  /// What the columns still to come cost at least: the shares of what they must compute, and what
+  /// atoms that are computed already have passed on to what is needed.
   double remaining(const AtomSet &needed) const {
     AtomSet all = needed;
     needed.forEach([&](AtomId a) { all.add(ancestors[a]); });
     double sum = 0;
-    all.forEach([&](AtomId a) { sum += share[a]; });
+    all.forEach([&](AtomId a) { sum += packing.shares[a]; });
+    needed.forEach([&](AtomId value) {
+      for (const auto &[from, paid] : packing.passedOn[value])
+        if (!all.contains(from))
+          sum += paid;
+    });
     return sum;
   }
 
@@ -147,7 +154,8 @@ private:
     auto [known, isNew] = numbers.try_emplace(needed, states.size());
     if (isNew)
       states.push_back({needed, cost, from, column, false});
-    else if (State &state = states[known->second]; cost < state.cost && !state.isClosed) {
+    else if (State &state = states[known->second]; cost < state.cost) {
+      state.isClosed = false; // the estimate may fall along a path
       state.cost = cost;
       state.from = from;
       state.column = column;
@@ -192,7 +200,7 @@ private:
   const ChoiceProblem &problem;
   const double upperBound;
   const size_t maxStates;
-  const std::vector<double> share;
+  const Packing packing;
   std::vector<std::vector<size_t>> makers;
   std::vector<AtomSet> results, inputs, ancestors;
   std::vector<State> states;

@@ -91,6 +91,7 @@ public:
           continue;
         if (isFiner) {
           handOn(c, reader);
+          mergeWithout(c, reader);
         } else {
           merge(c, reader);
           recompute(c, reader);
@@ -98,11 +99,14 @@ public:
       }
       if (isFiner) {
         if (seen.insert({c, c}).second)
-          split(column);
+          split(c);
         continue;
       }
-      if (readers.size() > 1)
-        wantHere(all);
+      if (readers.size() > 1) {
+        std::vector<size_t> replaced(readers.begin(), readers.end());
+        replaced.push_back(c);
+        wantHere(all, replaced);
+      }
       for (size_t sibling : siblings)
         if (sibling > c && !readers.count(sibling) && seen.insert({c, sibling}).second)
           merge(c, sibling);
@@ -119,31 +123,58 @@ private:
   AtomList neededOf(const AtomList &set, const AtomList &other) const {
     AtomList results;
     for (AtomId a : set) {
-      bool isNeeded = columns.atoms[a].isRequired;
-      for (AtomId reader : columns.atoms[a].readers)
-        isNeeded |= contains(other, reader);
+      bool isNeeded = columns.atoms[a].isRequired || isReadBy(other, a);
       if (auto readers = readersOf.find(a); readers != readersOf.end())
         for (size_t c : readers->second)
-          isNeeded |= !std::includes(set.begin(), set.end(), columnOf(c).atoms.begin(),
-                                     columnOf(c).atoms.end());
+          isNeeded |= !isWithin(set, c);
       if (isNeeded)
         results.push_back(a);
     }
     return results;
   }
 
-  /// The groups of a set: with all results that somebody may read, and with those that are read.
-  /// Of a set that nobody reads none.
-  std::vector<AtomGroup> groupsOf(const AtomList &set, const AtomList &other) const {
+  /// Those of what is needed that no chosen kernel stores but the ones that are replaced: others
+  /// are computed again.
+  AtomList ownOf(const AtomList &needed, const AtomList &other,
+                 const std::vector<size_t> &replaced) const {
+    AtomList results;
+    for (AtomId a : needed) {
+      auto makers = makersOf.find(a);
+      if (isReadBy(other, a) || makers == makersOf.end() ||
+          std::all_of(makers->second.begin(), makers->second.end(), [&](size_t c) {
+            return std::find(replaced.begin(), replaced.end(), c) != replaced.end();
+          }))
+        results.push_back(a);
+    }
+    return results;
+  }
+
+  bool isReadBy(const AtomList &set, AtomId value) const {
+    const AtomList &readers = columns.atoms[value].readers;
+    return std::any_of(readers.begin(), readers.end(),
+                       [&](AtomId reader) { return contains(set, reader); });
+  }
+
+  bool isWithin(const AtomList &set, size_t c) const {
+    const AtomList &atoms = columnOf(c).atoms;
+    return std::includes(set.begin(), set.end(), atoms.begin(), atoms.end());
+  }
+
+  /// The groups of a set in place of chosen kernels: with all results that somebody may read, with
+  /// those that are read, and with those that no other kernel stores. Of a set that nobody reads
+  /// none.
+  std::vector<AtomGroup> groupsOf(const AtomList &set, const AtomList &other,
+                                  const std::vector<size_t> &replaced) const {
     std::vector<AtomGroup> groups;
-    for (AtomList results : {columns.resultsOf(set), neededOf(set, other)})
+    const AtomList needed = neededOf(set, other);
+    for (AtomList results : {columns.resultsOf(set), needed, ownOf(needed, other, replaced)})
       if (!results.empty())
         groups.push_back({set, std::move(results)});
     return groups;
   }
 
-  void wantHere(const AtomList &set) {
-    for (AtomGroup &group : groupsOf(set, {}))
+  void wantHere(const AtomList &set, const std::vector<size_t> &replaced) {
+    for (AtomGroup &group : groupsOf(set, {}, replaced))
       useful.want(std::move(group));
   }
 
@@ -162,7 +193,37 @@ private:
         columns.want(std::move(group));
   }
 
-  void merge(size_t a, size_t b) { wantHere(unionOf(columnOf(a).atoms, columnOf(b).atoms)); }
+  void merge(size_t a, size_t b) {
+    wantHere(unionOf(columnOf(a).atoms, columnOf(b).atoms), {a, b});
+  }
+
+  /// Two kernels as one that leaves a result to its readers, which compute it again.
+  void mergeWithout(size_t a, size_t b) {
+    const AtomList set = unionOf(columnOf(a).atoms, columnOf(b).atoms);
+    const AtomList results = ownOf(neededOf(set, {}), {}, {a, b});
+    for (AtomId dropped : results) {
+      const AtomList rest = without(results, {dropped});
+      auto readers = readersOf.find(dropped);
+      if (rest.empty() || !columns.atoms[dropped].isCheap || columns.atoms[dropped].isRequired ||
+          readers == readersOf.end())
+        continue;
+      double costNs = columnOf(a).cost + columnOf(b).cost;
+      std::vector<AtomGroup> changed{{set, rest}};
+      for (size_t reader : readers->second) {
+        if (isWithin(set, reader))
+          continue;
+        changed.push_back(
+            {unionOf(columnOf(reader).atoms, {dropped}), AtomList(columnOf(reader).results)});
+        costNs += columnOf(reader).cost;
+      }
+      double boundNs = 0;
+      for (const AtomGroup &group : changed)
+        boundNs += columns.boundNs(group);
+      if (boundNs < costNs)
+        for (AtomGroup &group : changed)
+          columns.want(std::move(group));
+    }
+  }
 
   /// Those of `within` that something in `wanted` needs.
   AtomList neededFor(const AtomList &wanted, const AtomList &within) const {
@@ -193,31 +254,34 @@ private:
   /// An atom at the border changes sides.
   void handOn(size_t producer, size_t reader) {
     const AtomList from = columnOf(producer).atoms, to = columnOf(reader).atoms;
+    const std::vector<size_t> both{producer, reader};
     const double costNs = columnOf(producer).cost + columnOf(reader).cost;
     if (from.size() > 1)
       for (AtomId a : AtomList(columnOf(producer).results))
-        wantBoth(groupsOf(unionOf(to, {a}), {}), groupsOf(without(from, {a}), {a}), costNs);
+        wantBoth(groupsOf(unionOf(to, {a}), {}, both), groupsOf(without(from, {a}), {a}, both),
+                 costNs);
     if (to.size() > 1)
       for (AtomId a : to) {
         const AtomList &reads = columns.atoms[a].reads;
         if (std::none_of(reads.begin(), reads.end(), [&](AtomId r) { return contains(from, r); }))
           continue;
         const AtomList rest = without(to, {a});
-        wantBoth(groupsOf(unionOf(from, {a}), rest), groupsOf(rest, {}), costNs);
+        wantBoth(groupsOf(unionOf(from, {a}), rest, both), groupsOf(rest, {}, both), costNs);
       }
   }
 
   /// Before and after each atom, and without it.
-  void split(const Column &column) {
+  void split(size_t c) {
+    const Column column = columnOf(c);
     if (column.atoms.size() < 2)
       return;
     for (AtomId a : column.atoms) {
       const AtomList upper = unionOf(neededFor({a}, column.atoms), {a});
       const AtomList lower = without(column.atoms, upper);
       if (!lower.empty())
-        wantBoth(groupsOf(upper, lower), groupsOf(lower, {}), column.cost);
-      wantBoth({{{a}, columns.resultsOf(AtomList{a})}}, groupsOf(without(column.atoms, {a}), {a}),
-               column.cost);
+        wantBoth(groupsOf(upper, lower, {c}), groupsOf(lower, {}, {c}), column.cost);
+      wantBoth({{{a}, columns.resultsOf(AtomList{a})}},
+               groupsOf(without(column.atoms, {a}), {a}, {c}), column.cost);
     }
   }
 
@@ -242,7 +306,7 @@ bool wantAll(Columns &columns, std::span<const size_t> chosen, size_t limit) {
   std::set<AtomList> sets;
   std::vector<AtomList> work;
   auto reach = [&](AtomList set) {
-    if (columns.whyNoKernel(set).empty() && sets.insert(set).second)
+    if (columns.whyNoKernel({set, columns.resultsOf(set)}).empty() && sets.insert(set).second)
       work.push_back(std::move(set));
   };
   for (AtomId a = 0; a < atoms.size(); ++a)

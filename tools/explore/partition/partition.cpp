@@ -10,7 +10,7 @@ namespace tilewright {
 namespace {
 
 constexpr size_t maxRounds = 16, maxConvexGroups = 64, maxAtomsOfAll = 24;
-constexpr size_t maxExactStates = 60'000;
+constexpr size_t maxExactStates = 60'000, maxWideStates = 20'000;
 
 AtomGroup groupOf(const Column &column) { return {column.atoms, column.results}; }
 
@@ -30,10 +30,12 @@ public:
         return error;
     if (atoms.size() <= maxAtomsOfAll && wantAll(columns, choice.columns, maxConvexGroups))
       columns.priceWanted();
+    start = choice;
     choice = improveChoice(columns.problem, std::move(choice));
     // Kernels on the way to larger ones are not worth splitting.
     for (size_t round = 0; round < maxRounds; ++round)
-      if (!search(Neighbourhood::Larger, seen) && !search(Neighbourhood::Finer, seenFiner))
+      if (!search(Neighbourhood::Larger, seen) && !search(Neighbourhood::Finer, seenFiner) &&
+          !improveWidely())
         break;
     prove();
     std::optional<std::vector<size_t>> order = runningOrder(columns.problem, choice.columns);
@@ -51,6 +53,17 @@ private:
       return false;
     const double before = choice.cost;
     choice = improveChoice(columns.problem, std::move(choice));
+    return choice.cost < before;
+  }
+
+  /// Looks at larger neighbourhoods, of the first choice as well: the way that the choice has come
+  /// did not know all columns. False if nothing is cheaper.
+  bool improveWidely() {
+    const double before = choice.cost;
+    KernelChoice other = improveChoice(columns.problem, start, maxWideStates);
+    choice = improveChoice(columns.problem, std::move(choice), maxWideStates);
+    if (other.cost < choice.cost)
+      choice = std::move(other);
     return choice.cost < before;
   }
 
@@ -99,7 +112,7 @@ private:
       }
       std::sort(set.begin(), set.end());
       set.erase(std::unique(set.begin(), set.end()), set.end());
-      if (std::string why = columns.whyNoKernel(set); !why.empty())
+      if (std::string why = columns.whyNoKernel({set, columns.resultsOf(set)}); !why.empty())
         return makeError(DiagClass::BadInput, "--fuse {}: {}", namesOf(set), why);
       for (const std::vector<AtomId> &other : fused)
         for (AtomId a : set)
@@ -340,7 +353,7 @@ private:
   const AtomGraph &atoms;
   std::span<const GivenKernel> given;
   Columns columns;
-  KernelChoice choice;
+  KernelChoice choice, start;
   std::map<size_t, size_t> givenOf;       ///< by column
   std::vector<std::vector<AtomId>> fused; ///< forced
   std::vector<AtomId> split;              ///< forced

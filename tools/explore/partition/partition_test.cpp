@@ -63,6 +63,23 @@ ENTRY e {
   ROOT f = f32[1024,1024] multiply(e1, a)
 })";
 
+const char *const softmaxOfAll = R"(HloModule m
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+ENTRY e {
+  logits = bf16[4096,4096] parameter(0)
+  wide = f32[4096,4096] convert(logits)
+  powers = f32[4096,4096] exponential(wide)
+  zero = f32[] constant(0)
+  sum = f32[] reduce(powers, zero), dimensions={0,1}, to_apply=add
+  sums = f32[4096,4096] broadcast(sum), dimensions={}
+  shares = f32[4096,4096] divide(powers, sums)
+  ROOT t = bf16[4096,4096] convert(shares)
+})";
+
 /// Ops of squares: pointwise, transposed, reduced and spread again, multiplied. All that nobody
 /// reads is a result.
 std::string randomSquares(unsigned seed, size_t count) {
@@ -186,8 +203,17 @@ TEST(Partition, AValueOfTwoReadersIsNotWritten) {
   EXPECT_TRUE(model.isComplete());
 }
 
+// The powers are read by the sum, which comes back to a kernel that computes them again.
+TEST(Partition, AValueIsComputedAgainBehindItsReader) {
+  const ExploredModel model = partitioned(parseVerified(softmaxOfAll));
+  ASSERT_EQ(model.kernels.size(), 2u);
+  for (const ExploredKernel &kernel : model.kernels)
+    EXPECT_EQ(std::count(kernel.results.begin(), kernel.results.end(), "powers"), 0);
+  EXPECT_TRUE(model.isComplete());
+}
+
 TEST(Partition, EachOpCountsOnceAndNothingIsSlowerThanGreedy) {
-  for (const char *text : {twoLosses, diamond, denseLayer}) {
+  for (const char *text : {twoLosses, diamond, denseLayer, softmaxOfAll}) {
     const Module module = parseVerified(text);
     const ExploredModel model = partitioned(module);
     EXPECT_LE(model.totalTimeNs, model.greedyNs * (1 + 1e-12));

@@ -45,12 +45,13 @@ std::optional<std::vector<size_t>> runningOrder(const ChoiceProblem &problem,
 
 namespace {
 
-constexpr size_t maxWindowAtoms = 40, minWindowAtoms = 5, maxWindowStates = 5000;
+constexpr size_t maxWindowAtoms = 40, minWindowAtoms = 5;
 
 class WindowSearch {
 public:
-  WindowSearch(const ChoiceProblem &problem, KernelChoice start)
-      : problem(problem), choice(std::move(start)), columnsFrom(problem.reads.size()) {
+  WindowSearch(const ChoiceProblem &problem, KernelChoice start, size_t maxStates)
+      : problem(problem), choice(std::move(start)), maxStates(maxStates),
+        columnsFrom(problem.reads.size()) {
     isRequired.resize(problem.reads.size());
     for (AtomId value : problem.required)
       isRequired[value] = true;
@@ -180,7 +181,7 @@ private:
         }
     }
     const double wanted = cost * (1 - 1e-9) - 1e-6;
-    const KernelChoice found = chooseExactly(local, wanted, maxWindowStates);
+    const KernelChoice found = chooseExactly(local, wanted, maxStates);
     isGivenUp = !found.isOptimal && found.bound < wanted;
     if (found.columns.empty() && !(found.isOptimal && local.required.empty()))
       return false;
@@ -224,6 +225,7 @@ private:
 
   const ChoiceProblem &problem;
   KernelChoice choice;
+  const size_t maxStates;
   std::vector<bool> isRequired;
   std::vector<std::vector<size_t>> columnsFrom; ///< by first atom
   std::map<AtomId, std::vector<size_t>> makersOf, readersOf;
@@ -233,8 +235,8 @@ private:
 
 } // namespace
 
-KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start) {
-  return WindowSearch(problem, std::move(start)).run();
+KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start, size_t maxStates) {
+  return WindowSearch(problem, std::move(start), maxStates).run();
 }
 
 } // namespace tilewright
