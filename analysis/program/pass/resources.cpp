@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace tilewright {
 
@@ -80,6 +81,7 @@ public:
         partialSums(context.constant(0)) {}
 
   void add(const program::GroupProgram &each, bool isOfDots) {
+    ++variants;
     const Expr splits = group.space.find("split_k")->size;
     if (!each.refusal.empty() && !isOfDots) // loops of threads are left
       return require(each.when, Formula::lessEqual(splits, context.constant(1)), each.refusal);
@@ -118,8 +120,8 @@ public:
       if (Expr simple = simplifier.simplify(bytes); !simple.isConstant(0))
         result.shared.push_back({group.group.roots.back(), name, simple});
     const OpId root = group.group.roots.back();
-    for (auto &[text, formulas] : demands)
-      if (Formula all = Formula::all(std::move(formulas)); !all.isTrue())
+    for (const auto &[text, each] : demands)
+      if (Formula all = holdsFor(each); !all.isTrue())
         result.constraints.push_back(
             {std::move(all), {root, "%" + graph[root].name, -1, -1, "program", text, {}}});
     if (isOfDots || isShared)
@@ -152,7 +154,31 @@ private:
     std::string text;
     for (char c : message) // braces are places of numbers
       text += c == '{' ? '(' : c == '}' ? ')' : c;
-    demands[text].push_back(Formula::equal(when, context.constant(0)) || formula);
+    if (formula.isFalse())
+      refused.insert(when.id());
+    demands[text].push_back({when, std::move(formula)});
+  }
+
+  /// What is demanded of variants, each by its condition.
+  struct Demand {
+    Expr when;
+    Formula formula;
+  };
+
+  /// Where all variants that there are demand the same, no condition is needed: a formula on one
+  /// parameter then filters its candidates.
+  Formula holdsFor(const std::vector<Demand> &of) const {
+    const Formula &first = of.front().formula;
+    std::set<uint32_t> whens = refused;
+    bool isSame = first.lhs() && first.parts().empty();
+    std::vector<Formula> formulas;
+    for (const auto &[when, formula] : of) {
+      isSame &= formula.kind() == first.kind() && formula.lhs() == first.lhs() &&
+                formula.rhs() == first.rhs();
+      whens.insert(when.id());
+      formulas.push_back(Formula::equal(when, context.constant(0)) || formula);
+    }
+    return isSame && whens.size() == variants ? first : Formula::all(std::move(formulas));
   }
 
   const Graph &graph;
@@ -160,7 +186,9 @@ private:
   ExprContext &context;
   ProgramResources result;
   std::map<std::string, Expr> items; ///< a reduction may be over several axes, or not at all
-  std::map<std::string, std::vector<Formula>> demands; ///< of variants, by what they say
+  std::map<std::string, std::vector<Demand>> demands; ///< of variants, by what they say
+  size_t variants = 0;
+  std::set<uint32_t> refused; ///< conditions of variants that there are not, by Expr::id()
   Expr registers, threads, partialSums;
   bool isShared = false; ///< CTAs share sums of rows at some sizes
 };
