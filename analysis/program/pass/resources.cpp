@@ -194,11 +194,12 @@ private:
 };
 
 ProgramResources resourcesOfPrograms(const Module &module, const Graph &graph,
-                                     const TiledGroup &group, const CodeChoice &code) {
+                                     const TiledGroup &group, const CodeChoice &code,
+                                     llvm::function_ref<bool(Expr)> isAsked) {
   const bool isOfDots = code.kind == CodeKind::Fused;
   ProgramReader reader(graph, group);
   llvm::Expected<std::vector<program::GroupProgram>> programs =
-      program::programsOf(module, graph, group, code.instruction);
+      program::programsOf(module, graph, group, code.instruction, isAsked);
   if (!programs) // one for all tiles
     reader.add({{},
                 group.space.parameters.front().size.context().constant(1),
@@ -232,12 +233,13 @@ ProgramResources resourcesOfElements(const Module &module, const Graph &graph,
 constexpr int64_t registersBesideTiles = 40;
 
 void addPrograms(const Module &module, const Graph &graph, const TiledGroup &group,
-                 const CodeChoice &code, Resources &resources) {
+                 const CodeChoice &code, llvm::function_ref<bool(Expr)> isAsked,
+                 Resources &resources) {
   std::shared_ptr<const ProgramResources> &known =
       group.programs[static_cast<size_t>(code.instruction)];
   if (!known)
-    known =
-        std::make_shared<const ProgramResources>(resourcesOfPrograms(module, graph, group, code));
+    known = std::make_shared<const ProgramResources>(
+        resourcesOfPrograms(module, graph, group, code, isAsked));
   for (const ResourceItem &item : known->shared) {
     resources.sharedItems.push_back(item);
     resources.sharedBytes = resources.sharedBytes + item.amount;
@@ -279,12 +281,22 @@ const program::WorkOfThreads *elementWorkOf(const Module &module, const Graph &g
   return known->elements ? &*known->elements : nullptr;
 }
 
-Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
-                          const CodeChoice &code, const DeviceLimits &limits) {
+namespace {
+
+Resources resourcesOf(const Module &module, const Graph &graph, const TiledGroup &group,
+                      const CodeChoice &code, const DeviceLimits &limits,
+                      llvm::function_ref<bool(Expr)> isAsked) {
   Resources resources = resourcesByKind(graph, group, code, limits);
   if (code.kind == CodeKind::Reduction || code.kind == CodeKind::Fused)
-    addPrograms(module, graph, group, code, resources);
+    addPrograms(module, graph, group, code, isAsked, resources);
   return resources;
+}
+
+} // namespace
+
+Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
+                          const CodeChoice &code, const DeviceLimits &limits) {
+  return resourcesOf(module, graph, group, code, limits, nullptr);
 }
 
 Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
@@ -293,10 +305,11 @@ Resources kernelResources(const Module &module, const Graph &graph, const TiledG
 }
 
 void addKernelConstraints(const Module &module, const Graph &graph, TiledGroup &group,
-                          const DeviceLimits &limits, Instruction instruction) {
+                          const DeviceLimits &limits, Instruction instruction,
+                          llvm::function_ref<bool(Expr)> isAsked) {
   const CodeChoice code = codeOf(graph, group, instruction);
   addResourceConstraints(graph, group, limits, code,
-                         kernelResources(module, graph, group, code, limits));
+                         resourcesOf(module, graph, group, code, limits, isAsked));
   if (const auto &known = group.programs[static_cast<size_t>(code.instruction)]; known)
     group.constraints.insert(group.constraints.end(), known->constraints.begin(),
                              known->constraints.end());

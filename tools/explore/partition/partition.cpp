@@ -163,7 +163,7 @@ private:
           }))
         groups.push_back({{a}, {a}});
     for (const AtomGroup &group : groups)
-      columns.want(group);
+      columns.want(group, std::numeric_limits<double>::infinity());
     columns.priceWanted();
     for (const AtomGroup &group : groups) {
       const std::optional<size_t> column = columns.find(group);
