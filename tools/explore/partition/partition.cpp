@@ -30,7 +30,7 @@ public:
         return error;
     if (atoms.size() <= maxAtomsOfAll && wantAll(columns, choice.columns, maxConvexGroups))
       columns.priceWanted();
-    choice = improveChoice(columns.problem, std::move(choice));
+    choice = improveChoice(columns.problem, std::move(choice), exact);
     // Kernels on the way to larger ones are not worth splitting.
     for (size_t round = 0; round < maxRounds; ++round)
       if (!search(Neighbourhood::Larger, seen) && !search(Neighbourhood::Finer, seenFiner))
@@ -50,7 +50,7 @@ private:
     if (!columns.priceWanted())
       return false;
     const double before = choice.cost;
-    choice = improveChoice(columns.problem, std::move(choice));
+    choice = improveChoice(columns.problem, std::move(choice), exact);
     return choice.cost < before;
   }
 
@@ -190,13 +190,13 @@ private:
     choice.bound = packingBound(columns.problem, choice.columns);
     if (atoms.size() > maxExactAtoms)
       return;
-    KernelChoice exact = chooseExactly(columns.problem, choice.cost, maxExactStates);
-    if (exact.isOptimal) {
-      choice = std::move(exact);
+    KernelChoice best = chooseExactly(columns.problem, choice.cost, maxExactStates);
+    if (best.isOptimal) {
+      choice = std::move(best);
       return;
     }
     // Nothing is cheaper, or the search ended early.
-    choice.bound = std::min(choice.cost, std::max(choice.bound, exact.bound));
+    choice.bound = std::min(choice.cost, std::max(choice.bound, best.bound));
     choice.isOptimal = choice.bound >= choice.cost;
   }
 
@@ -341,6 +341,7 @@ private:
   std::span<const GivenKernel> given;
   Columns columns;
   KernelChoice choice;
+  ExactChoices exact;                     ///< of parts of the graph
   std::map<size_t, size_t> givenOf;       ///< by column
   std::vector<std::vector<AtomId>> fused; ///< forced
   std::vector<AtomId> split;              ///< forced
