@@ -2,6 +2,7 @@
 #pragma once
 
 #include "costmodel/features.h"
+#include "costmodel/group_facts.h"
 #include "costmodel/plan_view.h"
 
 #include <optional>
@@ -9,9 +10,11 @@
 namespace tilewright {
 
 /// Features of a plan of `plan`'s group with the values in `numbers`. An empty instruction stands
-/// for preferredInstruction(). Errors as featuresOf(). Q: double or Traced.
+/// for preferredInstruction(). `known`: of plans like `plan`. Errors as featuresOf(). Q: double or
+/// Traced.
 template <class Q>
 llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
-                                     std::optional<Instruction> instruction, const Device &device);
+                                     std::optional<Instruction> instruction, const Device &device,
+                                     GroupFacts &known);
 
 } // namespace tilewright

@@ -37,9 +37,10 @@ public:
   using InstanceView = InstanceViewOf<Q>;
 
   FeatureExtractor(const KernelPlan &plan, const CodeChoice &code, const Device &device,
-                   const ScheduleOf<Q> &schedule, const ProgramFacts<Q> &facts, PlanViewOf<Q> view)
+                   const ScheduleOf<Q> &schedule, const ProgramFacts<Q> &facts,
+                   const Reachable &reachable, PlanViewOf<Q> view)
       : plan(plan), code(code), instruction(code.instruction), device(device), graph(plan.ops()),
-        view(std::move(view)), schedule(schedule), facts(facts),
+        view(std::move(view)), schedule(schedule), facts(facts), reachable(reachable),
         dots(analyseDots(plan, this->view, code)) {}
 
   FeaturesOf<Q> run();
@@ -100,6 +101,7 @@ private:
   PlanViewOf<Q> view;
   ScheduleOf<Q> schedule;
   ProgramFacts<Q> facts;
+  const Reachable &reachable;
   FeaturesOf<Q> f;
   RegisterFacts<Q> registers;
   DotAnalysis<Q> dots;

@@ -42,7 +42,6 @@ template <class Q> void FeatureExtractor<Q>::addInputs() {
     (view.isOutside(v) ? bodyOutside : body) =
         larger(view.isOutside(v) ? bodyOutside : body, v.elements);
   std::map<uint32_t, Q> uniqueBytes;
-  const Reachable reachable = reachableOf(graph, *plan.tiled);
   std::map<uint32_t, double>
       maxOfOne; ///< largest number of elements that one instance of the op may read
   Q sharedByNeighbour = 0, read = 0, pieces = 0;

@@ -150,13 +150,11 @@ Instruction preferredFor(const KernelPlan &plan, const PlanViewOf<Q> &view,
 /// Registers, shared memory and warps of a program.
 template <class Q>
 llvm::Error takeResources(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
-                          Instruction instruction, const DeviceLimits &limits,
-                          FeaturesOf<Q> &features) {
-  const Resources resources =
-      kernelResources(*plan.module, plan.ops(), *plan.tiled, instruction, limits);
-  auto shared = evaluateAt(*plan.tiled, numbers, resources.sharedBytes);
-  auto registers = evaluateAt(*plan.tiled, numbers, resources.registersPerThread);
-  auto threads = evaluateAt(*plan.tiled, numbers, resources.threads);
+                          const Resources &resources, FeaturesOf<Q> &features) {
+  const auto values =
+      evaluateAt(*plan.tiled, numbers,
+                 {resources.sharedBytes, resources.registersPerThread, resources.threads});
+  const std::optional<Q> &shared = values[0], &registers = values[1], &threads = values[2];
   if (!shared || !registers || !threads)
     return makeError(DiagClass::Internal, "plan '{}': what it takes of an SM has no value",
                      plan.name);
@@ -174,11 +172,11 @@ public:
   FactReader(const KernelPlan &plan, const PlanNumbers<Q> &numbers)
       : plan(plan), numbers(numbers) {}
 
-  llvm::Expected<ProgramFacts<Q>> run(const CodeChoice &code, const DeviceLimits &limits) {
+  llvm::Expected<ProgramFacts<Q>> run(const CodeChoice &code, const DeviceLimits &limits,
+                                      GroupFacts &known) {
     ProgramFacts<Q> facts;
     if (code.kind == CodeKind::Reduction && plan.tiled->space.find("split_k")->largest() > 1)
-      facts.rowSumBytes =
-          at(kernelResources(*plan.module, plan.ops(), *plan.tiled, code, limits).partialSumBytes);
+      facts.rowSumBytes = at(known.resources(plan, code.instruction, limits).partialSumBytes);
     const bool isOfRows =
         code.kind == CodeKind::Reduction && plan.style.knownResources == KnownResources::Program;
     if (code.kind == CodeKind::Elementwise || isOfRows)
@@ -194,7 +192,7 @@ private:
   Q at(Expr amount) {
     if (!amount)
       return 0;
-    std::optional<Q> found = evaluateAt(*plan.tiled, numbers, amount);
+    std::optional<Q> found = evaluateAt(*plan.tiled, numbers, {amount}).front();
     hasFailed = hasFailed || !found;
     return found.value_or(Q(0));
   }
@@ -234,32 +232,36 @@ private:
 
 template <class Q>
 llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
-                                     std::optional<Instruction> instruction, const Device &device) {
+                                     std::optional<Instruction> instruction, const Device &device,
+                                     GroupFacts &known) {
   auto view = viewOf(plan, numbers);
   if (!view)
     return view.takeError();
   const ScheduleOf<Q> schedule = scheduleOf(plan.tiled->space, numbers);
   if (!instruction)
     instruction = preferredFor(plan, *view, schedule, device);
-  const CodeChoice code = codeOf(plan, *instruction);
-  auto facts = FactReader<Q>(plan, numbers).run(code, device.limits);
+  const CodeChoice &code = known.code(plan, *instruction);
+  auto facts = FactReader<Q>(plan, numbers).run(code, device.limits, known);
   if (!facts)
     return facts.takeError();
-  FeatureExtractor<Q> extractor(plan, code, device, schedule, *facts, std::move(*view));
+  FeatureExtractor<Q> extractor(plan, code, device, schedule, *facts, known.reachable(plan),
+                                std::move(*view));
   FeaturesOf<Q> features = extractor.run();
   if (features.empty)
     return features;
   if (plan.style.knownResources == KnownResources::Counts)
     features.rawRegisters =
         estimateRegisters(extractor.registerFacts(), features.warps, device.limits);
-  else if (auto error = takeResources(plan, numbers, *instruction, device.limits, features))
+  else if (auto error = takeResources(plan, numbers,
+                                      known.resources(plan, *instruction, device.limits), features))
     return error;
   setOccupancy(features, device.limits);
   return features;
 }
 
 template llvm::Expected<FeaturesOf<Traced>> derive(const KernelPlan &, const PlanNumbers<Traced> &,
-                                                   std::optional<Instruction>, const Device &);
+                                                   std::optional<Instruction>, const Device &,
+                                                   GroupFacts &);
 
 llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device) {
   if (!plan.tiled || !plan.module)
@@ -267,7 +269,8 @@ llvm::Expected<Features> featuresOf(const KernelPlan &plan, const Device &device
   auto numbers = numbersOf(plan);
   if (!numbers)
     return numbers.takeError();
-  return derive(plan, *numbers, plan.instruction, device);
+  GroupFacts known;
+  return derive(plan, *numbers, plan.instruction, device, known);
 }
 
 llvm::Expected<RegisterFacts<double>> registerFactsOf(const KernelPlan &plan,
@@ -279,8 +282,9 @@ llvm::Expected<RegisterFacts<double>> registerFactsOf(const KernelPlan &plan,
   if (!view)
     return view.takeError();
   const ScheduleOf<double> schedule = scheduleOf(plan.tiled->space, *numbers);
+  const Reachable reachable = reachableOf(plan.ops(), *plan.tiled);
   FeatureExtractor<double> extractor(plan, codeOf(plan, plan.instruction), device, schedule, {},
-                                     std::move(*view));
+                                     reachable, std::move(*view));
   extractor.run();
   return extractor.registerFacts();
 }

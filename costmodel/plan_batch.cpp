@@ -43,7 +43,8 @@ struct PlanBatch::Class {
 };
 
 PlanBatch::PlanBatch(KernelPlan given, const Device &device, std::optional<Instruction> instruction)
-    : prototype(std::move(given)), device(device), instruction(instruction) {
+    : prototype(std::move(given)), device(device), instruction(instruction),
+      known(std::make_unique<GroupFacts>()) {
   if (!prototype.tiled || !prototype.module)
     return;
   parameterCount = prototype.tiled->space.parameters.size();
@@ -123,7 +124,7 @@ llvm::Expected<int32_t> PlanBatch::addClass(size_t plan) {
     read(parameterCount, numbers.meanSteps);
     read(2 * parameterCount, numbers.maxSteps);
   }
-  auto derived = derive(prototype, numbers, instruction, device);
+  auto derived = derive(prototype, numbers, instruction, device, *known);
   if (!derived)
     return derived.takeError();
 

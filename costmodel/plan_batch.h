@@ -22,6 +22,8 @@
 
 namespace tilewright {
 
+class GroupFacts;
+
 class PlanBatch {
 public:
   /// Plans of the prototype's group. If the prototype has no instruction, each plan gets the
@@ -72,6 +74,7 @@ private:
   KernelPlan prototype;
   const Device &device;
   std::optional<Instruction> instruction;
+  std::unique_ptr<GroupFacts> known; ///< of the prototype
   bool unevenLoops = false;
   size_t parameterCount = 0;
   std::vector<char> isSchedule; ///< one a parameter

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <unordered_map>
 
 namespace tilewright {
 
@@ -51,15 +52,13 @@ public:
     if (var.index >= values.size())
       values.resize(var.index + 1);
     values[var.index] = value;
+    known.clear();
   }
 
-  std::optional<Traced> operator()(Expr expr) const {
-    std::map<uint32_t, Traced> known;
-    return evaluated(expr, known);
-  }
+  std::optional<Traced> operator()(Expr expr) { return evaluated(expr); }
 
 private:
-  std::optional<Traced> evaluated(Expr expr, std::map<uint32_t, Traced> &known) const {
+  std::optional<Traced> evaluated(Expr expr) {
     if (expr.isConstant())
       return Traced(double(expr.constant()));
     if (expr.isVariable()) {
@@ -70,18 +69,18 @@ private:
       return std::nullopt;
     if (auto it = known.find(expr.id()); it != known.end())
       return it->second;
-    if (std::optional<Traced> power = smallPower(expr, known)) {
+    if (std::optional<Traced> power = smallPower(expr)) {
       known.emplace(expr.id(), *power);
       return power;
     }
-    std::optional<Traced> a = evaluated(expr.lhs(), known), b = evaluated(expr.rhs(), known);
+    std::optional<Traced> a = evaluated(expr.lhs()), b = evaluated(expr.rhs());
     if (!a || !b)
       return std::nullopt;
     std::optional<Traced> result = combined(expr.kind(), *a, *b);
     if (expr.kind() == ExprKind::Pow2Divisor)
       result = powerDividing(*a, rangeOf(expr.lhs(), bounds).hi);
     if (expr.kind() == ExprKind::Select) {
-      std::optional<Traced> condition = evaluated(expr.third(), known);
+      std::optional<Traced> condition = evaluated(expr.third());
       if (!condition)
         return std::nullopt;
       Traced holds = smaller(larger(*condition, 0.0 - *condition), Traced(1.0));
@@ -93,13 +92,13 @@ private:
   }
 
   /// min(pow2Divisor(x), most): powers beyond `most` need not be tried.
-  std::optional<Traced> smallPower(Expr expr, std::map<uint32_t, Traced> &known) const {
+  std::optional<Traced> smallPower(Expr expr) {
     if (expr.kind() != ExprKind::Min)
       return std::nullopt;
     for (auto [power, most] : {std::pair(expr.lhs(), expr.rhs()), {expr.rhs(), expr.lhs()}})
       if (power.kind() == ExprKind::Pow2Divisor && most.isConstant() &&
           isPowerOfTwo(most.constant()))
-        if (std::optional<Traced> of = evaluated(power.lhs(), known))
+        if (std::optional<Traced> of = evaluated(power.lhs()))
           return powerDividing(*of, std::min(most.constant(), rangeOf(power.lhs(), bounds).hi));
     return std::nullopt;
   }
@@ -148,6 +147,7 @@ private:
   }
 
   std::vector<std::optional<Traced>> values;
+  std::unordered_map<uint32_t, Traced> known; ///< at these values, by Expr::id(); only looked up
   Bounds bounds;
 };
 
@@ -459,13 +459,17 @@ llvm::Expected<PlanNumbers<double>> numbersOf(const KernelPlan &plan) {
 }
 
 template <class Q>
-std::optional<Q> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers, Expr expr) {
+std::vector<std::optional<Q>> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers,
+                                         std::initializer_list<Expr> exprs) {
   EvaluatorOf<Q> point;
   for (size_t i = 0; i < group.space.parameters.size(); ++i)
     point.set(group.space.parameters[i].size.variable(), numbers.values[i]);
   for (const TileParameter &parameter : group.space.parameters)
     point.setLargest(parameter.size.variable(), parameter.largest());
-  return point(expr);
+  std::vector<std::optional<Q>> values;
+  for (Expr expr : exprs) // with what they have in common evaluated once
+    values.push_back(point(expr));
+  return values;
 }
 
 template <class Q>
@@ -477,8 +481,10 @@ template struct InstanceViewOf<double>;
 template struct InstanceViewOf<Traced>;
 template struct PlanViewOf<double>;
 template struct PlanViewOf<Traced>;
-template std::optional<double> evaluateAt(const TiledGroup &, const PlanNumbers<double> &, Expr);
-template std::optional<Traced> evaluateAt(const TiledGroup &, const PlanNumbers<Traced> &, Expr);
+template std::vector<std::optional<double>>
+evaluateAt(const TiledGroup &, const PlanNumbers<double> &, std::initializer_list<Expr>);
+template std::vector<std::optional<Traced>>
+evaluateAt(const TiledGroup &, const PlanNumbers<Traced> &, std::initializer_list<Expr>);
 template llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &, const PlanNumbers<double> &);
 template llvm::Expected<PlanViewOf<Traced>> viewOf(const KernelPlan &, const PlanNumbers<Traced> &);
 

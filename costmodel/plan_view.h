@@ -81,9 +81,11 @@ template <class Q> struct PlanViewOf {
   }
 };
 
-/// An expression in the group's parameters, evaluated for a plan. Empty if it can't be evaluated.
+/// Expressions in the group's parameters, evaluated for a plan. Empty for those that can't be
+/// evaluated.
 template <class Q>
-std::optional<Q> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers, Expr expr);
+std::vector<std::optional<Q>> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers,
+                                         std::initializer_list<Expr> exprs);
 
 /// Internal errors for a plan whose values do not fit its space; Unsupported for a group with ops
 /// of several results.

@@ -159,6 +159,27 @@ store y[i] = l
   }
 }
 
+/// CTAs that share a row go over a part of its steps each.
+TEST(Evaluations, OfAShareOfSteps) {
+  const std::string text = R"(
+kernel rows(x: f32[4,N]) -> y: f32[4]
+warps 1
+grid p < 4, s < S
+axis i < 1 at p of 4, j < 32 at 32 * t of N
+a = full 0 f32[i,j] @ rows(1, 32)
+for t < cdiv(N, 32) split s/S
+  b = load x[i,j] else -inf @ rows(1, 32)
+  a = map a + exp(b)
+l = reduce add a over j
+l = sum.splits l over s
+store y[i] = l
+)";
+  for (int64_t splits : {1, 2, 5}) {
+    const SizeValues sizes{{"N", 320}, {"S", splits}};
+    EXPECT_EQ(timesOf(text, Opcode::Exp, sizes), 320 / splits);
+  }
+}
+
 /// What a thread holds of a row; its values and those of others meet in shuffles.
 TEST(Evaluations, OfWhatIsCombined) {
   const std::string text = R"(

@@ -68,10 +68,12 @@ private:
 
   /// Without a 64-bit value, the constraint may still be false beyond doubt.
   void noteUndecided(const Check &check, size_t depth) {
-    std::vector<Interval> box(plan.levels.size());
+    box.assign(plan.levels.size(), {});
     for (size_t d = 0; d <= depth; ++d)
       box[plan.levels[d].parameter] = Interval::point(point[plan.levels[d].parameter]);
-    if (!plan.program.abstractly(check.truth, box).canBeTrue())
+    values.resize(plan.program.size());
+    const std::vector<detail::RegisterId> &cone = plan.cones[check.constraint];
+    if (!plan.program.abstractly(check.truth, cone, box, values).canBeTrue())
       return;
     ++result.undecided;
     if (!result.undecidedConstraint || check.constraint < *result.undecidedConstraint)
@@ -230,6 +232,8 @@ private:
   ConcreteState state;
   std::vector<Abstract> slots;
   std::vector<int64_t> point;
+  std::vector<Interval> box;    ///< scratch space of noteUndecided()
+  std::vector<Abstract> values; ///< the same
   /// Points found while `recorders` levels want to repeat them; not all of them once it is full.
   std::vector<int64_t> found;
   unsigned recorders = 0;

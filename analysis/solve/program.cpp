@@ -370,16 +370,23 @@ std::vector<Abstract> Program::abstractly(std::span<const Interval> parameters) 
   return out;
 }
 
-Abstract Program::abstractly(RegisterId id, std::span<const Interval> parameters) const {
-  std::unordered_map<RegisterId, Abstract> values;
+Abstract Program::abstractly(RegisterId id, std::span<const RegisterId> cone,
+                             std::span<const Interval> parameters,
+                             std::vector<Abstract> &values) const {
   auto valueOf = [&](RegisterId r) {
-    return isLeaf(registers[r]) ? leaf(registers[r], r, parameters) : values.at(r);
+    return isLeaf(registers[r]) ? leaf(registers[r], r, parameters) : values[r];
   };
-  for (RegisterId r : cone(id))
-    values[r] = apply(registers[r].op, valueOf(registers[r].a),
-                      isUnary(registers[r].op) ? Abstract{} : valueOf(registers[r].b),
-                      registers[r].op == Code::Select ? valueOf(registers[r].c) : Abstract{});
+  for (RegisterId r : cone) {
+    const Register &reg = registers[r];
+    values[r] = apply(reg.op, valueOf(reg.a), isUnary(reg.op) ? Abstract{} : valueOf(reg.b),
+                      reg.op == Code::Select ? valueOf(reg.c) : Abstract{});
+  }
   return valueOf(id);
+}
+
+Abstract Program::abstractly(RegisterId id, std::span<const Interval> parameters) const {
+  std::vector<Abstract> values(size());
+  return abstractly(id, cone(id), parameters, values);
 }
 
 namespace {

@@ -165,7 +165,10 @@ public:
   static Abstract apply(Code op, const Abstract &a, const Abstract &b, const Abstract &c = {});
   /// All registers, for parameters in these intervals.
   std::vector<Abstract> abstractly(std::span<const Interval> parameters) const;
-  /// One register and what it needs, at a point (an interval a parameter).
+  /// One register, whose cone is given, at a point (an interval a parameter). `values`: scratch
+  /// space of size() numbers.
+  Abstract abstractly(RegisterId id, std::span<const RegisterId> cone,
+                      std::span<const Interval> parameters, std::vector<Abstract> &values) const;
   Abstract abstractly(RegisterId id, std::span<const Interval> parameters) const;
 
   /// Trend of a register in a parameter, given the abstract values of all registers. For a truth,

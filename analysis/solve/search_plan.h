@@ -56,8 +56,9 @@ struct CompiledSystem::Plan {
   void build(const ConstraintSystem &system, SearchOrder order);
 
   detail::Program program;
-  std::vector<RegisterId> truths;          ///< a constraint each
-  std::vector<std::vector<int64_t>> lists; ///< all candidates, by parameter
+  std::vector<RegisterId> truths;             ///< a constraint each
+  std::vector<std::vector<RegisterId>> cones; ///< a constraint each
+  std::vector<std::vector<int64_t>> lists;    ///< all candidates, by parameter
   std::vector<Level> levels;
   detail::ConcreteState initialState;
   std::vector<detail::Abstract> initialSlots;
@@ -77,7 +78,6 @@ private:
   bool isGiven(RegisterId id, size_t level) const;
   size_t levelOf(RegisterId id) const; ///< level at which a register is decided
 
-  std::vector<std::vector<RegisterId>> cones; ///< a constraint each
   std::optional<detail::Guards> guards;
   std::vector<uint32_t> levelOfParameter;
   std::vector<std::vector<detail::Trend>> trends; ///< by level, of every register

@@ -9,6 +9,7 @@
 #include "costmodel/recomputation.h"
 #include "costmodel/recomputation.h"
 #include "tools/explore/rows.h"
+#include "tools/explore/tiled_work.h"
 #include "tools/explore/twins.h"
 
 #include <algorithm>
@@ -171,15 +172,39 @@ ExploredKernel GroupExplorer::likeFound(const Found &entry, const KernelSource &
   return kernel;
 }
 
-GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
+GroupPrice GroupExplorer::price(GraphId id, const PriceRequest &request) const {
   if (options.isStopped && options.isStopped())
     return {0, "was stopped"};
-  llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
+  llvm::Expected<KernelSource> source = kernelSource(*module, id, request.group);
   if (!source)
     return {0, takeDiag(source.takeError()).message};
   Priced &entry = entryOf(prices, *source);
+  // Answers depend on the request alone, whatever was asked before.
+  if (!isWorthPricing(*source, request.worthNs, entry))
+    return {0, {}, true};
   std::call_once(entry.once, [&] { entry.price = priceSource(*source); });
   return entry.price;
+}
+
+/// A tiling may take less. The same question has the same answer, whatever else was asked.
+bool GroupExplorer::isWorthPricing(const KernelSource &source, double worthNs,
+                                   Priced &entry) const {
+  if (!std::isfinite(worthNs))
+    return true;
+  std::lock_guard lock(entry.mutex);
+  auto [at, isNew] = entry.isWorthIt.try_emplace(worthNs, true);
+  if (!isNew)
+    return at->second;
+  llvm::Expected<TiledKernel> kernel = tileKernel(*module, source);
+  if (!kernel) {
+    llvm::consumeError(kernel.takeError()); // the price says why
+    return true;
+  }
+  PlanSearchOptions searching = options.search;
+  searching.maxNodes = uint64_t(1) << 14;
+  at->second = canTakeLess(*module, graphOf(source.graph), *kernel->tiled, device, searching,
+                           worthNs - parametersFor(calibration, device).launch);
+  return at->second;
 }
 
 namespace {
@@ -215,6 +240,7 @@ GroupPrice GroupExplorer::priceSource(const KernelSource &source) const {
         (instruction == Instruction::Fma && price.timeNs < plainBoundNs))
       break;
     PlanOptions planning = options.plans;
+    planning.candidates = &searching.candidates;
     if (!planning.instruction)
       planning.instruction = instruction;
     llvm::Expected<KernelPlans> plans = kernelPlans(module, source, device, calibration, planning);
@@ -255,11 +281,13 @@ double GroupExplorer::boundNs(GraphId id, const KernelGroup &group) const {
 
 llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &source,
                                                           uint64_t maxNodes) const {
-  llvm::Expected<KernelPlans> plans =
-      kernelPlans(module, source, device, calibration, options.plans);
+  PlanSearchOptions searching = options.search;
+  PlanOptions planning = options.plans;
+  if (!options.tileMaps && !options.samples) // those ask for other sizes
+    planning.candidates = &searching.candidates;
+  llvm::Expected<KernelPlans> plans = kernelPlans(module, source, device, calibration, planning);
   if (!plans)
     return plans.takeError();
-  PlanSearchOptions searching = options.search;
   searching.maxNodes = maxNodes;
   if (options.layouts > 0)
     searching.top = std::max(searching.top, plansToRank(options.layouts));

@@ -1,6 +1,7 @@
 #include "tools/explore/kernel_plans.h"
 
 #include "analysis/program/pass/resources.h"
+#include "analysis/solve/compiled.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
 #include "costmodel/plan_batch.h"
@@ -63,6 +64,44 @@ bool hasTensorCores(const Graph &graph, const Group &group, const Device &device
   });
 }
 
+/// What a search demands of tiles, beside what the kernel takes.
+void addSearchedConstraints(const Module &module, const Graph &graph, TiledGroup &group,
+                            Instruction instruction) {
+  addInstructionConstraints(graph, group, instruction);
+  addSearchConstraints(graph, group);
+  addChainSearchConstraints(module, graph, group);
+}
+
+/// The variants of code that candidates take.
+class VariantsOfCandidates {
+public:
+  VariantsOfCandidates(const Module &module, const Graph &graph, const TiledGroup &tiled,
+                       Instruction instruction, const CandidatePlan &candidates)
+      : group(tiled), candidates(candidates) {
+    addSearchedConstraints(module, graph, group, instruction);
+  }
+
+  bool operator()(Expr when) const {
+    std::vector<Constraint> constraints = group.constraints;
+    constraints.push_back({!Formula::equal(when, when.context().constant(0)), {}});
+    llvm::Expected<ConstraintSystem> system = makeSystem(group.space, constraints, candidates);
+    llvm::Expected<CompiledSystem> compiled =
+        system ? CompiledSystem::compile(*system, SearchOrder::Tightest)
+               : llvm::Expected<CompiledSystem>(system.takeError());
+    if (!compiled) {
+      llvm::consumeError(compiled.takeError());
+      return true;
+    }
+    constexpr SearchLimits limits{uint64_t(1) << 14};
+    std::vector<int64_t> point;
+    return compiled->findFirst(point, limits).verdict() != Verdict::No;
+  }
+
+private:
+  TiledGroup group;
+  const CandidatePlan &candidates;
+};
+
 } // namespace
 
 std::vector<Instruction> instructionsOf(const Graph &graph, const TiledGroup &group,
@@ -98,10 +137,13 @@ llvm::Expected<KernelPlans> kernelPlans(std::shared_ptr<const Module> module,
   KernelPlans plans(device, calibration, options);
   for (Instruction instruction : instructions) {
     auto tiled = std::make_shared<TiledGroup>(*kernel->tiled);
-    addKernelConstraints(*module, graph, *tiled, device.limits, instruction);
-    addInstructionConstraints(graph, *tiled, instruction);
-    addSearchConstraints(graph, *tiled);
-    addChainSearchConstraints(*module, graph, *tiled);
+    if (options.candidates)
+      addKernelConstraints(
+          *module, graph, *tiled, device.limits, instruction,
+          VariantsOfCandidates(*module, graph, *tiled, instruction, *options.candidates));
+    else
+      addKernelConstraints(*module, graph, *tiled, device.limits, instruction);
+    addSearchedConstraints(*module, graph, *tiled, instruction);
     KernelPlan prototype;
     prototype.name = source.name;
     prototype.module = module;

@@ -25,6 +25,9 @@ struct PlanOptions {
   std::optional<Instruction> instruction =
       {};                               ///< of all dots; nothing: the fastest of those there are
   std::optional<double> registers = {}; ///< of a thread, in place of the estimate
+  /// Only these sizes are asked for: variants of code that none of them takes are not looked at.
+  /// Null: any size.
+  const CandidatePlan *candidates = nullptr;
 };
 
 struct RankedPlan {

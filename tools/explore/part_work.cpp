@@ -128,7 +128,7 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   const AtomGraph atoms(module, graph, part.grouping.kernels, work.others, apart);
   const GivenOutcomes given = givenKernels(atoms, part, work);
   GroupPricing pricing;
-  pricing.price = [&](const std::vector<KernelGroup> &wanted) {
+  pricing.price = [&](const std::vector<PriceRequest> &wanted) {
     std::vector<GroupPrice> prices(wanted.size());
     parallelFor(wanted.size(), jobs,
                 [&](size_t i) { prices[i] = groups.price(part.id, wanted[i]); });

@@ -256,6 +256,8 @@ llvm::Error PlanSearch::run() {
   if (options.isThorough) {
     if (llvm::Error error = countFeasible(whole))
       return error;
+    if (found.isCounted && found.feasible == 0)
+      return llvm::Error::success();
   } else if (!refusedByAll(whole).empty()) {
     return llvm::Error::success();
   }

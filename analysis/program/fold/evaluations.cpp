@@ -319,7 +319,10 @@ private:
   Expr stepsOf(const Dependence &on) const {
     Expr steps = p.number(1), all = p.number(1);
     for (const Op *loop : loops) {
-      const Expr trips = p.resolved(loop->as<ForOp>()->trips);
+      const auto &of = *loop->as<ForOp>();
+      Expr trips = p.resolved(of.trips);
+      if (of.splits) // a CTA's share of them
+        trips = trips.ceilDiv(p.resolved(of.splits));
       all = all * trips;
       if (on.loops.count(loop))
         steps = select(trips.isAtLeast(p.number(2)), all, steps);

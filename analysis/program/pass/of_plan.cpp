@@ -343,7 +343,8 @@ static llvm::Error addPassesOfVariant(PlanProgram &out, const Graph &graph, cons
 
 llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const Graph &graph,
                                                      const TiledGroup &group,
-                                                     Instruction instruction) {
+                                                     Instruction instruction,
+                                                     llvm::function_ref<bool(Expr)> isAsked) {
   llvm::Expected<Frame> frame = frameOf(graph, group, false);
   if (!frame)
     return frame.takeError();
@@ -363,6 +364,8 @@ llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const
   }
   std::vector<GroupProgram> programs;
   for (const auto &[each, isSplit] : cases) {
+    if (isAsked && !isAsked(each.when))
+      continue;
     GroupProgram made{{}, each.when, ""};
     PlanProgram out;
     llvm::Expected<Program> built = buildProgram(module, graph, group, each.variant, *frame);

@@ -42,9 +42,11 @@ struct GroupProgram {
 };
 /// All programs of a group that reduces, or has several dots: those of programOfPlan(), without
 /// passes that only change how they read and copy. Errors of frameOf().
-llvm::Expected<std::vector<GroupProgram>> programsOf(const Module &module, const Graph &graph,
-                                                     const TiledGroup &group,
-                                                     Instruction instruction = Instruction::Fma);
+/// Of the variants that are asked for; null: all of them.
+llvm::Expected<std::vector<GroupProgram>>
+programsOf(const Module &module, const Graph &graph, const TiledGroup &group,
+           Instruction instruction = Instruction::Fma,
+           llvm::function_ref<bool(Expr when)> isAsked = nullptr);
 
 /// The last program with the plan's sizes put in, without loops of one step: what runs.
 /// Errors: those of substituteSizes().

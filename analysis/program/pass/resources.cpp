@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 namespace tilewright {
 
@@ -80,6 +81,7 @@ public:
         partialSums(context.constant(0)) {}
 
   void add(const program::GroupProgram &each, bool isOfDots) {
+    ++variants;
     const Expr splits = group.space.find("split_k")->size;
     if (!each.refusal.empty() && !isOfDots) // loops of threads are left
       return require(each.when, Formula::lessEqual(splits, context.constant(1)), each.refusal);
@@ -120,8 +122,8 @@ public:
       if (Expr simple = simplifier.simplify(bytes); !simple.isConstant(0))
         result.shared.push_back({group.group.roots.back(), name, simple});
     const OpId root = group.group.roots.back();
-    for (auto &[text, formulas] : demands)
-      if (Formula all = Formula::all(std::move(formulas)); !all.isTrue())
+    for (const auto &[text, each] : demands)
+      if (Formula all = holdsFor(each); !all.isTrue())
         result.constraints.push_back(
             {std::move(all), {root, "%" + graph[root].name, -1, -1, "program", text, {}}});
     if (isOfDots || isShared)
@@ -187,7 +189,31 @@ private:
     std::string text;
     for (char c : message) // braces are places of numbers
       text += c == '{' ? '(' : c == '}' ? ')' : c;
-    demands[text].push_back(Formula::equal(when, context.constant(0)) || formula);
+    if (formula.isFalse())
+      refused.insert(when.id());
+    demands[text].push_back({when, std::move(formula)});
+  }
+
+  /// What is demanded of variants, each by its condition.
+  struct Demand {
+    Expr when;
+    Formula formula;
+  };
+
+  /// Where all variants that there are demand the same, no condition is needed: a formula on one
+  /// parameter then filters its candidates.
+  Formula holdsFor(const std::vector<Demand> &of) const {
+    const Formula &first = of.front().formula;
+    std::set<uint32_t> whens = refused;
+    bool isSame = first.lhs() && first.parts().empty();
+    std::vector<Formula> formulas;
+    for (const auto &[when, formula] : of) {
+      isSame &= formula.kind() == first.kind() && formula.lhs() == first.lhs() &&
+                formula.rhs() == first.rhs();
+      whens.insert(when.id());
+      formulas.push_back(Formula::equal(when, context.constant(0)) || formula);
+    }
+    return isSame && whens.size() == variants ? first : Formula::all(std::move(formulas));
   }
 
   const Graph &graph;
@@ -195,17 +221,20 @@ private:
   ExprContext &context;
   ProgramResources result;
   std::map<std::string, Expr> items; ///< a reduction may be over several axes, or not at all
-  std::map<std::string, std::vector<Formula>> demands; ///< of variants, by what they say
+  std::map<std::string, std::vector<Demand>> demands; ///< of variants, by what they say
+  size_t variants = 0;
+  std::set<uint32_t> refused; ///< conditions of variants that there are not, by Expr::id()
   Expr registers, threads, partialSums;
   bool isShared = false; ///< CTAs share sums of rows at some sizes
 };
 
 ProgramResources resourcesOfPrograms(const Module &module, const Graph &graph,
-                                     const TiledGroup &group, const CodeChoice &code) {
+                                     const TiledGroup &group, const CodeChoice &code,
+                                     llvm::function_ref<bool(Expr)> isAsked) {
   const bool isOfDots = code.kind == CodeKind::Fused;
   ProgramReader reader(graph, group);
   llvm::Expected<std::vector<program::GroupProgram>> programs =
-      program::programsOf(module, graph, group, code.instruction);
+      program::programsOf(module, graph, group, code.instruction, isAsked);
   if (!programs) // one for all tiles
     reader.add({{},
                 group.space.parameters.front().size.context().constant(1),
@@ -239,12 +268,13 @@ ProgramResources resourcesOfElements(const Module &module, const Graph &graph,
 constexpr int64_t registersBesideTiles = 40;
 
 void addPrograms(const Module &module, const Graph &graph, const TiledGroup &group,
-                 const CodeChoice &code, Resources &resources) {
+                 const CodeChoice &code, llvm::function_ref<bool(Expr)> isAsked,
+                 Resources &resources) {
   std::shared_ptr<const ProgramResources> &known =
       group.programs[static_cast<size_t>(code.instruction)];
   if (!known)
-    known =
-        std::make_shared<const ProgramResources>(resourcesOfPrograms(module, graph, group, code));
+    known = std::make_shared<const ProgramResources>(
+        resourcesOfPrograms(module, graph, group, code, isAsked));
   for (const ResourceItem &item : known->shared) {
     resources.sharedItems.push_back(item);
     resources.sharedBytes = resources.sharedBytes + item.amount;
@@ -283,16 +313,26 @@ const program::WorkOfThreads *workOf(const Module &module, const Graph &graph,
   if (!known)
     known = std::make_shared<const ProgramResources>(
         code.kind == CodeKind::Elementwise ? resourcesOfElements(module, graph, group)
-                                           : resourcesOfPrograms(module, graph, group, code));
+                                           : resourcesOfPrograms(module, graph, group, code, nullptr));
   return known->work ? &*known->work : nullptr;
 }
 
-Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
-                          const CodeChoice &code, const DeviceLimits &limits) {
+namespace {
+
+Resources resourcesOf(const Module &module, const Graph &graph, const TiledGroup &group,
+                      const CodeChoice &code, const DeviceLimits &limits,
+                      llvm::function_ref<bool(Expr)> isAsked) {
   Resources resources = resourcesByKind(graph, group, code, limits);
   if (code.kind == CodeKind::Reduction || code.kind == CodeKind::Fused)
-    addPrograms(module, graph, group, code, resources);
+    addPrograms(module, graph, group, code, isAsked, resources);
   return resources;
+}
+
+} // namespace
+
+Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
+                          const CodeChoice &code, const DeviceLimits &limits) {
+  return resourcesOf(module, graph, group, code, limits, nullptr);
 }
 
 Resources kernelResources(const Module &module, const Graph &graph, const TiledGroup &group,
@@ -301,10 +341,11 @@ Resources kernelResources(const Module &module, const Graph &graph, const TiledG
 }
 
 void addKernelConstraints(const Module &module, const Graph &graph, TiledGroup &group,
-                          const DeviceLimits &limits, Instruction instruction) {
+                          const DeviceLimits &limits, Instruction instruction,
+                          llvm::function_ref<bool(Expr)> isAsked) {
   const CodeChoice code = codeOf(graph, group, instruction);
   addResourceConstraints(graph, group, limits, code,
-                         kernelResources(module, graph, group, code, limits));
+                         resourcesOf(module, graph, group, code, limits, isAsked));
   if (const auto &known = group.programs[static_cast<size_t>(code.instruction)]; known)
     group.constraints.insert(group.constraints.end(), known->constraints.begin(),
                              known->constraints.end());

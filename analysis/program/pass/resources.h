@@ -10,6 +10,8 @@
 #include "analysis/ir/graph.h"
 #include "analysis/tiling/resources.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace tilewright {
 
 /// Resources of the code, over the group's parameters.
@@ -20,8 +22,10 @@ Resources kernelResources(const Module &module, const Graph &graph, const TiledG
                           Instruction instruction, const DeviceLimits &limits);
 
 /// Appends the device's limits on them as addResourceConstraints(), and what the programs of dots
-/// beside others demand, rule "program".
+/// beside others demand, rule "program". `isAsked`: whether tile sizes that matter take a variant
+/// of the code, by its condition; of others nothing is said. Null: all matter.
 void addKernelConstraints(const Module &module, const Graph &graph, TiledGroup &group,
-                          const DeviceLimits &limits, Instruction instruction = Instruction::Fma);
+                          const DeviceLimits &limits, Instruction instruction = Instruction::Fma,
+                          llvm::function_ref<bool(Expr when)> isAsked = nullptr);
 
 } // namespace tilewright

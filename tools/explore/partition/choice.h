@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -53,9 +54,20 @@ KernelChoice chooseExactly(const ChoiceProblem &problem,
                            double upperBound = std::numeric_limits<double>::infinity(),
                            size_t maxStates = 100'000);
 
+/// Answers of chooseExactly(), each found once: of equal layers, and of what later rounds leave as
+/// it is.
+class ExactChoices {
+public:
+  /// Arguments and answer as of chooseExactly().
+  const KernelChoice &of(const ChoiceProblem &problem, double upperBound, size_t maxStates);
+
+private:
+  std::map<std::vector<uint64_t>, KernelChoice> known; ///< by all that the problem says
+};
+
 /// A choice that no exchange within a neighbourhood of it improves. Neighbourhoods are searched
 /// exactly, or halved where that takes more than `maxStates` sets.
-KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start,
+KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
                            size_t maxStates = 5000);
 
 /// A lower bound on all choices, by the packing.

@@ -167,7 +167,8 @@ TEST(KernelChoice, WindowsComeNearToTheBest) {
       if (random.problem.columns[c].atoms.size() == 1)
         single.columns.push_back(c);
     const double before = costOf(random.problem, single);
-    const KernelChoice better = improveChoice(random.problem, single);
+    ExactChoices known;
+    const KernelChoice better = improveChoice(random.problem, single, known);
     EXPECT_LE(better.cost, before) << "seed " << seed;
     EXPECT_TRUE(runningOrder(random.problem, better.columns).has_value()) << "seed " << seed;
     const KernelChoice exact = chooseExactly(random.problem);

@@ -73,8 +73,11 @@ std::optional<size_t> Columns::find(const AtomGroup &group) const {
 }
 
 std::optional<std::string> Columns::refusalOf(const AtomGroup &group) const {
-  auto at = refusals.find(group);
-  return at == refusals.end() ? std::nullopt : std::optional(at->second);
+  if (auto at = refusals.find(group); at != refusals.end())
+    return at->second;
+  if (auto at = slow.find(group); at != slow.end())
+    return fmt::format("no tiling takes less than {:.1f} us", at->second / 1e3);
+  return std::nullopt;
 }
 
 std::string Columns::whyNoPlan(const AtomGroup &group) const {
@@ -111,17 +114,23 @@ AtomGroup Columns::withoutDead(AtomGroup group) const {
   return group;
 }
 
-void Columns::want(AtomGroup group) {
+void Columns::want(AtomGroup group, double worthNs) {
   group = withoutDead(std::move(group));
-  if (group.atoms.empty() || group.results.empty() || known.count(group) || refusals.count(group) ||
-      isWanted.count(group))
+  if (group.atoms.empty() || group.results.empty() || known.count(group) || refusals.count(group))
     return;
+  if (auto at = slow.find(group); at != slow.end() && worthNs <= at->second)
+    return;
+  if (auto at = placeInWanted.find(group); at != placeInWanted.end()) {
+    double &known = wanted[at->second].second;
+    known = std::max(known, worthNs);
+    return;
+  }
   if (std::string why = whyNoKernel(group); !why.empty()) {
     refusals.emplace(std::move(group), std::move(why));
     return;
   }
-  isWanted.insert(group);
-  wanted.push_back(std::move(group));
+  placeInWanted.emplace(group, wanted.size());
+  wanted.emplace_back(std::move(group), worthNs);
 }
 
 double Columns::boundNs(const AtomGroup &group) {
@@ -132,20 +141,23 @@ double Columns::boundNs(const AtomGroup &group) {
 }
 
 bool Columns::priceWanted() {
-  std::vector<KernelGroup> groups;
-  for (const AtomGroup &group : wanted)
-    groups.push_back(atoms.kernelOf(group.atoms, group.results));
-  std::vector<GroupPrice> prices = pricing.price(groups);
+  std::vector<PriceRequest> requests;
+  for (const auto &[group, worthNs] : wanted)
+    requests.push_back({atoms.kernelOf(group.atoms, group.results), worthNs});
+  std::vector<GroupPrice> prices = pricing.price(requests);
   bool isNew = false;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    isNew |= prices[i].refusal.empty();
-    if (prices[i].refusal.empty())
-      add(std::move(wanted[i]), prices[i].timeNs);
+    auto &[group, worthNs] = wanted[i];
+    isNew |= !prices[i].isTooSlow && prices[i].refusal.empty();
+    if (prices[i].isTooSlow)
+      slow[group] = worthNs;
+    else if (prices[i].refusal.empty())
+      add(std::move(group), prices[i].timeNs);
     else
-      refusals.emplace(std::move(wanted[i]), std::move(prices[i].refusal));
+      refusals.emplace(std::move(group), std::move(prices[i].refusal));
   }
   wanted.clear();
-  isWanted.clear();
+  placeInWanted.clear();
   return isNew;
 }
 

@@ -28,8 +28,9 @@ public:
 
   /// A kernel with a price.
   size_t add(AtomGroup group, double timeNs);
-  /// Notes a group to be priced. Ignored: what is known, what can't be a kernel.
-  void want(AtomGroup group);
+  /// Notes a group to be priced, of use where it takes less than `worthNs`. Ignored: what is known,
+  /// what can't be a kernel.
+  void want(AtomGroup group, double worthNs);
   /// No kernel of the group takes less, whether it is a column or not.
   double boundNs(const AtomGroup &group);
   /// Prices what is wanted; true if there are new columns.
@@ -63,8 +64,9 @@ private:
   std::map<AtomGroup, size_t> known;                          ///< by group: its column
   std::map<AtomGroup, std::string> refusals;
   std::map<AtomGroup, double> bounds;
-  std::vector<AtomGroup> wanted;
-  std::set<AtomGroup> isWanted;
+  std::map<AtomGroup, double> slow; ///< those without a price: they take no less than that
+  std::vector<std::pair<AtomGroup, double>> wanted; ///< with what they are worth
+  std::map<AtomGroup, size_t> placeInWanted;
 };
 
 /// What is near to a choice: see partition.h.

@@ -37,8 +37,8 @@ public:
   }
 
   void want(AtomGroup group) {
-    if (columns.boundNs(group) < replacedNs(group.atoms))
-      columns.want(std::move(group));
+    if (const double worthNs = replacedNs(group.atoms); columns.boundNs(group) < worthNs)
+      columns.want(std::move(group), worthNs);
   }
 
 private:
@@ -186,11 +186,13 @@ private:
         boundNs = std::min(boundNs, columns.boundNs(group));
       return boundNs;
     };
-    if (least(first) + least(second) >= costNs)
+    const double firstNs = least(first), secondNs = least(second);
+    if (firstNs + secondNs >= costNs)
       return;
-    for (std::vector<AtomGroup> *groups : {&first, &second})
-      for (AtomGroup &group : *groups)
-        columns.want(std::move(group));
+    for (AtomGroup &group : first)
+      columns.want(std::move(group), costNs - secondNs);
+    for (AtomGroup &group : second)
+      columns.want(std::move(group), costNs - firstNs);
   }
 
   void merge(size_t a, size_t b) {
@@ -220,8 +222,10 @@ private:
       for (const AtomGroup &group : changed)
         boundNs += columns.boundNs(group);
       if (boundNs < costNs)
-        for (AtomGroup &group : changed)
-          columns.want(std::move(group));
+        for (AtomGroup &group : changed) {
+          const double othersNs = boundNs - columns.boundNs(group);
+          columns.want(std::move(group), costNs - othersNs);
+        }
     }
   }
 

@@ -31,7 +31,7 @@ public:
     if (atoms.size() <= maxAtomsOfAll && wantAll(columns, choice.columns, maxConvexGroups))
       columns.priceWanted();
     start = choice;
-    choice = improveChoice(columns.problem, std::move(choice));
+    choice = improveChoice(columns.problem, std::move(choice), exact);
     // Kernels on the way to larger ones are not worth splitting.
     for (size_t round = 0; round < maxRounds; ++round)
       if (!search(Neighbourhood::Larger, seen) && !search(Neighbourhood::Finer, seenFiner) &&
@@ -52,7 +52,7 @@ private:
     if (!columns.priceWanted())
       return false;
     const double before = choice.cost;
-    choice = improveChoice(columns.problem, std::move(choice));
+    choice = improveChoice(columns.problem, std::move(choice), exact);
     return choice.cost < before;
   }
 
@@ -60,8 +60,8 @@ private:
   /// did not know all columns. False if nothing is cheaper.
   bool improveWidely() {
     const double before = choice.cost;
-    KernelChoice other = improveChoice(columns.problem, start, maxWideStates);
-    choice = improveChoice(columns.problem, std::move(choice), maxWideStates);
+    KernelChoice other = improveChoice(columns.problem, start, exact, maxWideStates);
+    choice = improveChoice(columns.problem, std::move(choice), exact, maxWideStates);
     if (other.cost < choice.cost)
       choice = std::move(other);
     return choice.cost < before;
@@ -176,7 +176,7 @@ private:
           }))
         groups.push_back({{a}, {a}});
     for (const AtomGroup &group : groups)
-      columns.want(group);
+      columns.want(group, std::numeric_limits<double>::infinity());
     columns.priceWanted();
     for (const AtomGroup &group : groups) {
       const std::optional<size_t> column = columns.find(group);
@@ -203,13 +203,13 @@ private:
     choice.bound = packingBound(columns.problem, choice.columns);
     if (atoms.size() > maxExactAtoms)
       return;
-    KernelChoice exact = chooseExactly(columns.problem, choice.cost, maxExactStates);
-    if (exact.isOptimal) {
-      choice = std::move(exact);
+    KernelChoice best = chooseExactly(columns.problem, choice.cost, maxExactStates);
+    if (best.isOptimal) {
+      choice = std::move(best);
       return;
     }
     // Nothing is cheaper, or the search ended early.
-    choice.bound = std::min(choice.cost, std::max(choice.bound, exact.bound));
+    choice.bound = std::min(choice.cost, std::max(choice.bound, best.bound));
     choice.isOptimal = choice.bound >= choice.cost;
   }
 
@@ -354,6 +354,7 @@ private:
   std::span<const GivenKernel> given;
   Columns columns;
   KernelChoice choice, start;
+  ExactChoices exact;                     ///< of parts of the graph
   std::map<size_t, size_t> givenOf;       ///< by column
   std::vector<std::vector<AtomId>> fused; ///< forced
   std::vector<AtomId> split;              ///< forced

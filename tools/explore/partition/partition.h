@@ -17,6 +17,7 @@
 #include "llvm/Support/Error.h"
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,7 +27,14 @@ namespace tilewright {
 /// What a kernel that could be costs.
 struct GroupPrice {
   double timeNs = 0;
-  std::string refusal; ///< not empty: there is no such kernel
+  std::string refusal;    ///< not empty: there is no such kernel
+  bool isTooSlow = false; ///< it takes more than it may, and has no price
+};
+
+/// A kernel that could be, and what it replaces: one that takes as long needs no price.
+struct PriceRequest {
+  KernelGroup group;
+  double worthNs = std::numeric_limits<double>::infinity();
 };
 
 /// A kernel that is there already: of the greedy grouping, or a fused chain.
@@ -67,7 +75,7 @@ struct ForcedFusions {
 /// What is known about groups.
 struct GroupPricing {
   /// The prices of groups, as many at once as are given; in their order.
-  std::function<std::vector<GroupPrice>(const std::vector<KernelGroup> &groups)> price;
+  std::function<std::vector<GroupPrice>(const std::vector<PriceRequest> &groups)> price;
   /// No kernel of the group takes less. Quick.
   std::function<double(const KernelGroup &group)> boundNs;
   /// Why a group that is refused has no plan, with the core. Slow.

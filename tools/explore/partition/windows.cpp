@@ -1,6 +1,7 @@
 #include "tools/explore/partition/choice_internal.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <queue>
 #include <set>
@@ -49,8 +50,9 @@ constexpr size_t maxWindowAtoms = 40, minWindowAtoms = 5;
 
 class WindowSearch {
 public:
-  WindowSearch(const ChoiceProblem &problem, KernelChoice start, size_t maxStates)
-      : problem(problem), choice(std::move(start)), maxStates(maxStates),
+  WindowSearch(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
+               size_t maxStates)
+      : problem(problem), choice(std::move(start)), known(known), maxStates(maxStates),
         columnsFrom(problem.reads.size()) {
     isRequired.resize(problem.reads.size());
     for (AtomId value : problem.required)
@@ -181,7 +183,7 @@ private:
         }
     }
     const double wanted = cost * (1 - 1e-9) - 1e-6;
-    const KernelChoice found = chooseExactly(local, wanted, maxStates);
+    const KernelChoice &found = known.of(local, wanted, maxStates);
     isGivenUp = !found.isOptimal && found.bound < wanted;
     if (found.columns.empty() && !(found.isOptimal && local.required.empty()))
       return false;
@@ -225,6 +227,7 @@ private:
 
   const ChoiceProblem &problem;
   KernelChoice choice;
+  ExactChoices &known;
   const size_t maxStates;
   std::vector<bool> isRequired;
   std::vector<std::vector<size_t>> columnsFrom; ///< by first atom
@@ -235,8 +238,32 @@ private:
 
 } // namespace
 
-KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start, size_t maxStates) {
-  return WindowSearch(problem, std::move(start), maxStates).run();
+const KernelChoice &ExactChoices::of(const ChoiceProblem &problem, double upperBound,
+                                     size_t maxStates) {
+  std::vector<uint64_t> key{std::bit_cast<uint64_t>(upperBound), maxStates};
+  auto add = [&](const std::vector<AtomId> &list) {
+    key.push_back(list.size());
+    key.insert(key.end(), list.begin(), list.end());
+  };
+  key.push_back(problem.reads.size());
+  for (const std::vector<AtomId> &reads : problem.reads)
+    add(reads);
+  add(problem.required);
+  for (const Column &column : problem.columns) {
+    add(column.atoms);
+    add(column.results);
+    add(column.inputs);
+    key.push_back(std::bit_cast<uint64_t>(column.cost));
+  }
+  auto [at, isNew] = known.try_emplace(std::move(key));
+  if (isNew)
+    at->second = chooseExactly(problem, upperBound, maxStates);
+  return at->second;
+}
+
+KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
+                           size_t maxStates) {
+  return WindowSearch(problem, std::move(start), known, maxStates).run();
 }
 
 } // namespace tilewright
