@@ -49,7 +49,10 @@ llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind
   ladder.erase(ladder.begin(), std::find(ladder.begin(), ladder.end(), asked));
   std::optional<std::string> refusal;
   std::string reasons;
-  if (kind == CodeKind::Chain) { // never by fma
+  // A chain without rows for a matrix instruction is what other groups of dots are: by fma.
+  const std::vector<OpId> ops = idsOf(spec.graph());
+  const bool isByFma = kind == CodeKind::Chain && !hasCommonRows(spec.graph(), ops);
+  if (kind == CodeKind::Chain && !isByFma) { // else never by fma
     ladder.pop_back();
     if (ladder.empty()) {
       ladder.push_back(Instruction::MmaSync);
@@ -65,9 +68,10 @@ llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind
     if (!plan)
       return plan.takeError();
     // What tiles of several products may be is in their program.
-    std::string why = kind == CodeKind::Fused ? "" : whyNotTaken(*plan, kind, instruction);
+    const CodeKind as = isByFma && instruction == Instruction::Fma ? CodeKind::Fused : kind;
+    std::string why = as == CodeKind::Fused ? "" : whyNotTaken(*plan, kind, instruction);
     if (why.empty()) {
-      llvm::Expected<KernelModule> kernel = lowerProgram(by, kind, mode);
+      llvm::Expected<KernelModule> kernel = lowerProgram(by, as, mode);
       if (kernel) {
         if (instruction != asked)
           kernel->notes.push_back(fmt::format("{} in place of {}: {}", toString(instruction),

@@ -243,49 +243,37 @@ static bool areAlike(const Graph &graph, const TwoDots &dots) {
   return true;
 }
 
-/// Does P have a free dim of several elements that no reduction goes over, and the other operand
-/// one of its own: rows and columns for a matrix instruction?
-static bool hasRowsAndColumns(const Graph &graph, std::span<const OpId> ops, const TwoDots &dots) {
+/// Do both dots sum over several elements, the second has columns of its own, and no reduction goes
+/// over the first one's batches? Other groups of dots are made by loops, or each in its own way.
+static bool hasColumns(const Graph &graph, std::span<const OpId> ops, const TwoDots &dots) {
   const Op &first = graph[dots.first], &second = graph[dots.second];
-  for (const Op *dot : {&first, &second}) { // of one element there is nothing to sum
-    const std::vector<int64_t> &contracted = dot->attrs.dot.lhsContracting;
-    const std::vector<int64_t> &dims = graph[dot->operands[0]].shape.dims;
-    if (std::all_of(contracted.begin(), contracted.end(),
-                    [&](int64_t dim) { return dims[static_cast<size_t>(dim)] <= 1; }))
+  auto areOne = [](const Shape &shape, const std::vector<int64_t> &dims) {
+    return std::all_of(dims.begin(), dims.end(),
+                       [&](int64_t dim) { return shape.dims[static_cast<size_t>(dim)] <= 1; });
+  };
+  for (const Op *dot : {&first, &second})
+    if (areOne(graph[dot->operands[0]].shape, dot->attrs.dot.lhsContracting))
       return false;
-  }
-  const DotDims &d = second.attrs.dot;
-  auto boundDims = [&](size_t side) { // batches, and what is contracted
-    std::set<int64_t> bound;
-    for (const std::vector<int64_t> *dims :
-         {side == 0 ? &d.lhsBatch : &d.rhsBatch, side == 0 ? &d.lhsContracting : &d.rhsContracting})
-      bound.insert(dims->begin(), dims->end());
-    return bound;
-  };
-  auto hasOthers = [](const Shape &shape, const std::set<int64_t> &bound) {
-    for (size_t dim = 0; dim < shape.dims.size(); ++dim)
-      if (shape.dims[dim] > 1 && !bound.count(static_cast<int64_t>(dim)))
-        return true;
-    return false;
-  };
-  const Shape &scores = graph[second.operands[dots.scoresSide]].shape;
-  const Shape &values = graph[second.operands[1 - dots.scoresSide]].shape;
-  std::set<int64_t> bound = boundDims(dots.scoresSide);
   const auto batches = static_cast<int64_t>(first.attrs.dot.lhsBatch.size());
   for (OpId id : ops) {
-    if (graph[id].opcode != Opcode::Reduce)
+    const Op &op = graph[id];
+    if (op.opcode != Opcode::Reduce || graph[op.operands[0]].shape.dims != first.shape.dims)
       continue;
-    const std::vector<int64_t> &reduced = graph[id].attrs.dimensions;
-    const Shape &from = graph[graph[id].operands[0]].shape;
-    if (from.dims == scores.dims)
-      bound.insert(reduced.begin(), reduced.end());
-    else if (from.dims == first.shape.dims && // over the first dot's batches
-             std::any_of(reduced.begin(), reduced.end(), [&](int64_t dim) {
-               return dim < batches && from.dims[static_cast<size_t>(dim)] > 1;
-             }))
-      return false;
+    for (int64_t dim : op.attrs.dimensions)
+      if (dim < batches && first.shape.dims[static_cast<size_t>(dim)] > 1)
+        return false;
   }
-  return hasOthers(scores, bound) && hasOthers(values, boundDims(1 - dots.scoresSide));
+  const DotDims &d = second.attrs.dot;
+  const bool isRight = dots.scoresSide == 0; // what P meets
+  const Shape &values = graph[second.operands[isRight ? 1 : 0]].shape;
+  std::set<int64_t> bound;
+  for (const std::vector<int64_t> *dims :
+       {isRight ? &d.rhsBatch : &d.lhsBatch, isRight ? &d.rhsContracting : &d.lhsContracting})
+    bound.insert(dims->begin(), dims->end());
+  for (size_t dim = 0; dim < values.dims.size(); ++dim)
+    if (values.dims[dim] > 1 && !bound.count(static_cast<int64_t>(dim)))
+      return true;
+  return false;
 }
 
 std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops) {
@@ -310,9 +298,31 @@ std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops) {
     return std::nullopt;
   found.scoresSide = dependent.count(operands[0]) ? 0 : 1;
   if (!areAlike(graph, found) || !areCarried(graph, ops, found) || !isStaged(graph, found) ||
-      !hasRowsAndColumns(graph, ops, found))
+      !hasColumns(graph, ops, found))
     return std::nullopt;
   return found;
+}
+
+bool hasCommonRows(const Graph &graph, std::span<const OpId> ops) {
+  const std::optional<TwoDots> dots = twoDots(graph, ops);
+  if (!dots)
+    return false;
+  const Op &second = graph[dots->second];
+  const DotDims &d = second.attrs.dot;
+  const bool isLeft = dots->scoresSide == 0;
+  const Shape &scores = graph[second.operands[dots->scoresSide]].shape;
+  std::set<int64_t> others;
+  for (const std::vector<int64_t> *dims :
+       {isLeft ? &d.lhsBatch : &d.rhsBatch, isLeft ? &d.lhsContracting : &d.rhsContracting})
+    others.insert(dims->begin(), dims->end());
+  for (OpId id : ops)
+    if (graph[id].opcode == Opcode::Reduce &&
+        graph[graph[id].operands[0]].shape.dims == scores.dims)
+      others.insert(graph[id].attrs.dimensions.begin(), graph[id].attrs.dimensions.end());
+  for (size_t dim = 0; dim < scores.dims.size(); ++dim)
+    if (scores.dims[dim] > 1 && !others.count(static_cast<int64_t>(dim)))
+      return true;
+  return false;
 }
 
 ChainSizes chainSizes(const Graph &graph, const TiledGroup &group, const TwoDots &dots) {

@@ -29,12 +29,15 @@ struct TwoDots {
 };
 
 /// Empty unless these ops are a chain of two dots: of f16 or bf16 operands all alike, with sums of
-/// that type or of f32, and reductions between them that may be carried; and with rows and columns
-/// for a matrix instruction.
+/// that type or of f32, and reductions between them that may be carried; the second with columns.
 std::optional<TwoDots> twoDots(const Graph &graph, std::span<const OpId> ops);
 inline std::optional<TwoDots> twoDots(const Graph &graph, const Group &group) {
   return twoDots(graph, group.ops);
 }
+
+/// Does a chain's P have a free dim of several elements that no reduction goes over: rows for a
+/// matrix instruction? False for groups that are no chain.
+bool hasCommonRows(const Graph &graph, std::span<const OpId> ops);
 
 /// Elements of a CTA's tiles: Q is batch x rows x depth, K batch x step x depth and V
 /// batch x step x columns. `depth` is the whole contraction of the first dot.
