@@ -237,6 +237,7 @@ GroupPrice GroupExplorer::priceSource(const KernelSource &source) const {
       break;
     PlanOptions planning = options.plans;
     planning.candidates = &searching.candidates;
+    planning.maxProgramValues = 6000; // larger ones were never faster, and take seconds each
     if (!planning.instruction)
       planning.instruction = instruction;
     llvm::Expected<KernelPlans> plans = kernelPlans(module, source, device, calibration, planning);
