@@ -279,6 +279,12 @@ SearchResult CompiledSystem::findFirst(std::vector<int64_t> &point,
   return enumerate(take, limits);
 }
 
+bool CompiledSystem::canHold(std::span<const Interval> box) const {
+  const std::vector<Abstract> values = plan->program.abstractly(box);
+  return std::all_of(plan->truths.begin(), plan->truths.end(),
+                     [&](detail::RegisterId truth) { return values[truth].canBeTrue(); });
+}
+
 std::vector<std::optional<bool>> CompiledSystem::evaluate(std::span<const int64_t> values) const {
   ConcreteState state = plan->program.initialState();
   for (size_t i = 0; i < values.size() && i < plan->levels.size(); ++i) {

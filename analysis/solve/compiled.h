@@ -88,6 +88,10 @@ public:
   /// The first solution in level order; `point` (parameter order) is written only for Yes.
   SearchResult findFirst(std::vector<int64_t> &point, const SearchLimits &limits = {}) const;
 
+  /// Whether each constraint may hold somewhere in a box (an interval a parameter), by interval
+  /// arithmetic: one of them holds nowhere if not.
+  bool canHold(std::span<const Interval> box) const;
+
   /// Truth of each constraint at any point (values in parameter order, not only candidates).
   std::vector<std::optional<bool>> evaluate(std::span<const int64_t> values) const;
 

@@ -240,6 +240,36 @@ TEST(Compiled, ParametersWithoutConstraintsRepeatWhatLiesBelow) {
   EXPECT_EQ(sum, 6u * (result.solutions / 3));
 }
 
+/// Where a box is ruled out, no point in it is accepted.
+TEST(Compiled, BoxesWithPointsCanHold) {
+  testing::SystemMaker maker(13);
+  std::mt19937_64 random(17);
+  size_t ruledOut = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const testing::RandomSystem made = maker.make();
+    const CompiledSystem compiled = compile(made.system);
+    std::vector<Interval> box;
+    for (const SolveParameter &parameter : made.system.parameters) {
+      const std::vector<int64_t> &list = parameter.candidates;
+      if (list.empty())
+        break;
+      const auto [low, high] =
+          std::minmax(list[random() % list.size()], list[random() % list.size()]);
+      box.push_back({low, high});
+    }
+    if (box.size() < made.system.parameters.size() || compiled.canHold(box))
+      continue;
+    ++ruledOut;
+    for (const std::vector<int64_t> &point : bruteForce(made.system)) {
+      bool isInside = true;
+      for (size_t p = 0; p < box.size(); ++p)
+        isInside &= box[p].lo <= point[p] && point[p] <= box[p].hi;
+      ASSERT_FALSE(isInside) << "round " << round;
+    }
+  }
+  EXPECT_GT(ruledOut, 100u);
+}
+
 TEST(Compiled, PointEvaluationEqualsFormulas) {
   testing::SystemMaker maker(7);
   for (int round = 0; round < 300; ++round) {

@@ -241,6 +241,7 @@ GroupPrice GroupExplorer::priceSource(const KernelSource &source) const {
       break;
     PlanOptions planning = options.plans;
     planning.candidates = &searching.candidates;
+    planning.maxProgramValues = 6000; // larger ones were never faster, and take seconds each
     if (!planning.instruction)
       planning.instruction = instruction;
     llvm::Expected<KernelPlans> plans = kernelPlans(module, source, device, calibration, planning);
@@ -274,9 +275,14 @@ double GroupExplorer::boundNs(GraphId id, const KernelGroup &group) const {
     llvm::consumeError(source.takeError());
     return 0;
   }
-  const NeededWork work = neededWork(*module, graphOf(source->graph), source->group);
-  return parametersFor(calibration, device).launch +
-         lowerBoundNs(work, device, options.plans.cache);
+  const StructureKey key = keys.of(source->graph, source->group);
+  std::lock_guard lock(mutex);
+  auto [at, isNew] = bounds.try_emplace(key, 0);
+  if (isNew)
+    at->second = parametersFor(calibration, device).launch +
+                 lowerBoundNs(neededWork(*module, graphOf(source->graph), source->group), device,
+                              options.plans.cache);
+  return at->second;
 }
 
 llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &source,

@@ -105,6 +105,7 @@ private:
   mutable std::mutex mutex; ///< of the maps, not of their entries
   mutable std::map<StructureKey, Found> found;
   mutable std::map<StructureKey, Priced> prices;
+  mutable std::map<StructureKey, double> bounds;
 };
 
 } // namespace tilewright

@@ -1,10 +1,10 @@
 #include "tools/explore/kernel_plans.h"
 
 #include "analysis/program/pass/resources.h"
-#include "analysis/solve/compiled.h"
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/resources.h"
 #include "costmodel/plan_batch.h"
+#include "tools/explore/variant_filter.h"
 
 #include <algorithm>
 #include <cmath>
@@ -72,35 +72,16 @@ void addSearchedConstraints(const Module &module, const Graph &graph, TiledGroup
   addChainSearchConstraints(module, graph, group);
 }
 
-/// The variants of code that candidates take.
-class VariantsOfCandidates {
-public:
-  VariantsOfCandidates(const Module &module, const Graph &graph, const TiledGroup &tiled,
-                       Instruction instruction, const CandidatePlan &candidates)
-      : group(tiled), candidates(candidates) {
-    addSearchedConstraints(module, graph, group, instruction);
-  }
-
-  bool operator()(Expr when) const {
-    std::vector<Constraint> constraints = group.constraints;
-    constraints.push_back({!Formula::equal(when, when.context().constant(0)), {}});
-    llvm::Expected<ConstraintSystem> system = makeSystem(group.space, constraints, candidates);
-    llvm::Expected<CompiledSystem> compiled =
-        system ? CompiledSystem::compile(*system, SearchOrder::Tightest)
-               : llvm::Expected<CompiledSystem>(system.takeError());
-    if (!compiled) {
-      llvm::consumeError(compiled.takeError());
-      return true;
-    }
-    constexpr SearchLimits limits{uint64_t(1) << 14};
-    std::vector<int64_t> point;
-    return compiled->findFirst(point, limits).verdict() != Verdict::No;
-  }
-
-private:
-  TiledGroup group;
-  const CandidatePlan &candidates;
-};
+/// Of the variants of code, by their conditions, those that candidates take.
+llvm::Expected<VariantFilter> variantFilter(const Module &module, const Graph &graph,
+                                            TiledGroup group, Instruction instruction,
+                                            const CandidatePlan &candidates) {
+  addSearchedConstraints(module, graph, group, instruction);
+  llvm::Expected<ConstraintSystem> system = makeSystem(group.space, group.constraints, candidates);
+  if (!system)
+    return system.takeError();
+  return VariantFilter(std::move(*system));
+}
 
 } // namespace
 
@@ -137,12 +118,26 @@ llvm::Expected<KernelPlans> kernelPlans(std::shared_ptr<const Module> module,
   KernelPlans plans(device, calibration, options);
   for (Instruction instruction : instructions) {
     auto tiled = std::make_shared<TiledGroup>(*kernel->tiled);
-    if (options.candidates)
-      addKernelConstraints(
-          *module, graph, *tiled, device.limits, instruction,
-          VariantsOfCandidates(*module, graph, *tiled, instruction, *options.candidates));
-    else
+    if (options.candidates) {
+      llvm::Expected<VariantFilter> filter =
+          variantFilter(*module, graph, *tiled, instruction, *options.candidates);
+      if (!filter)
+        return filter.takeError();
+      size_t values = 0;
+      addKernelConstraints(*module, graph, *tiled, device.limits, instruction, [&](Expr when) {
+        if (values > options.maxProgramValues || !(*filter)(when))
+          return false;
+        values += tiled->instances.size();
+        return values <= options.maxProgramValues;
+      });
+      if (values > options.maxProgramValues)
+        return makeError(DiagClass::Unsupported,
+                         "its code has too many variants to be tried: over {} of {} values",
+                         options.maxProgramValues / tiled->instances.size(),
+                         tiled->instances.size());
+    } else {
       addKernelConstraints(*module, graph, *tiled, device.limits, instruction);
+    }
     addSearchedConstraints(*module, graph, *tiled, instruction);
     KernelPlan prototype;
     prototype.name = source.name;

@@ -13,6 +13,7 @@
 #include "tools/explore/lower_bound.h"
 #include "tools/explore/plan_search.h"
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,9 @@ struct PlanOptions {
   /// Only these sizes are asked for: variants of code that none of them takes are not looked at.
   /// Null: any size.
   const CandidatePlan *candidates = nullptr;
+  /// With `candidates`: values of the programs of all variants that are looked at, at most. A kernel
+  /// of more is Unsupported.
+  size_t maxProgramValues = std::numeric_limits<size_t>::max();
 };
 
 struct RankedPlan {

@@ -98,6 +98,28 @@ ENTRY e {
             0.1 * leastNs);
 }
 
+TEST(TiledWork, KernelsOfTooManyVariantsAreRefused) {
+  const TiledWorkSetting setting;
+  const auto module = inlined("gpt2_block");
+  const CandidatePlan candidates = CandidatePlan::standard();
+  size_t refused = 0, priced = 0;
+  for (const KernelSource &source : tiledKernels(*module)) {
+    PlanOptions options;
+    options.candidates = &candidates;
+    options.maxProgramValues = 10;
+    auto plans = kernelPlans(module, source, setting.device, setting.calibration, options);
+    if (plans) { // of one variant, which takes no decision
+      ++priced;
+      continue;
+    }
+    const Diag diag = takeDiag(plans.takeError());
+    EXPECT_EQ(diag.cls, DiagClass::Unsupported);
+    refused += diag.message.starts_with("its code has too many variants to be tried");
+  }
+  EXPECT_GT(refused, 0u);
+  EXPECT_GT(priced, 0u);
+}
+
 /// Programs of variants that no candidate takes say nothing about candidates.
 TEST(TiledWork, VariantsWithoutCandidatesChangeNoSearch) {
   const TiledWorkSetting setting;

@@ -12,8 +12,8 @@ std::optional<std::vector<size_t>> runningOrder(const ChoiceProblem &problem,
                                                 std::span<const size_t> columns) {
   std::vector<bool> isStored(problem.reads.size());
   std::vector<size_t> missing(columns.size());
-  std::map<AtomId, std::vector<size_t>> waiting; // by value: positions in `columns`
-  using Entry = std::pair<AtomId, size_t>;       // the earliest in the graph first
+  std::vector<std::vector<size_t>> waiting(isStored.size()); // by value: positions in `columns`
+  using Entry = std::pair<AtomId, size_t>;                   // the earliest in the graph first
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   auto isReady = [&](size_t at) { ready.push({problem.columns[columns[at]].results.back(), at}); };
   for (size_t at = 0; at < columns.size(); ++at) {
@@ -53,7 +53,8 @@ public:
   WindowSearch(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
                size_t maxStates)
       : problem(problem), choice(std::move(start)), known(known), maxStates(maxStates),
-        columnsFrom(problem.reads.size()) {
+        columnsFrom(problem.reads.size()), makersOf(problem.reads.size()),
+        readersOf(problem.reads.size()) {
     isRequired.resize(problem.reads.size());
     for (AtomId value : problem.required)
       isRequired[value] = true;
@@ -100,9 +101,12 @@ public:
   }
 
 private:
+  using ColumnsOf = std::vector<std::vector<size_t>>; ///< chosen ones, by atom
+
   void link() {
-    makersOf.clear();
-    readersOf.clear();
+    for (auto *of : {&makersOf, &readersOf})
+      for (std::vector<size_t> &columns : *of)
+        columns.clear();
     for (size_t c : choice.columns) {
       for (AtomId value : problem.columns[c].results)
         makersOf[value].push_back(c);
@@ -119,17 +123,15 @@ private:
     for (size_t at = 0; at < window.size(); ++at) {
       const Column &column = problem.columns[window[at]];
       next.clear();
-      auto add = [&](const std::map<AtomId, std::vector<size_t>> &of, AtomId value) {
-        if (auto known = of.find(value); known != of.end())
-          next.insert(next.end(), known->second.begin(), known->second.end());
+      auto add = [&](const ColumnsOf &of, AtomId value) {
+        next.insert(next.end(), of[value].begin(), of[value].end());
       };
       for (AtomId value : column.results)
         add(readersOf, value);
       for (AtomId value : column.inputs)
         add(makersOf, value);
       for (AtomId value : column.inputs)
-        if (auto known = readersOf.find(value);
-            known != readersOf.end() && known->second.size() < 8)
+        if (readersOf[value].size() < 8)
           add(readersOf, value);
       for (size_t c : next) {
         const Column &other = problem.columns[c];
@@ -161,10 +163,9 @@ private:
                                            : std::nullopt;
     };
     const std::set<size_t> inWindow(window.begin(), window.end());
-    auto isAmong = [&](const std::map<AtomId, std::vector<size_t>> &of, AtomId value) {
-      auto known = of.find(value);
-      return known != of.end() && std::any_of(known->second.begin(), known->second.end(),
-                                              [&](size_t c) { return !inWindow.count(c); });
+    auto isAmong = [&](const ColumnsOf &of, AtomId value) {
+      return std::any_of(of[value].begin(), of[value].end(),
+                         [&](size_t c) { return !inWindow.count(c); });
     };
     ChoiceProblem local;
     std::vector<size_t> given;
@@ -231,7 +232,7 @@ private:
   const size_t maxStates;
   std::vector<bool> isRequired;
   std::vector<std::vector<size_t>> columnsFrom; ///< by first atom
-  std::map<AtomId, std::vector<size_t>> makersOf, readersOf;
+  ColumnsOf makersOf, readersOf;
   std::vector<AtomId> touched; ///< of the window that was improved last
   bool isGivenUp = false;      ///< the last window was too large to be searched
 };
