@@ -14,6 +14,8 @@ namespace {
 /// Share of the tensor peak in the loop, what a tile costs beside it, what a kernel costs once, and
 /// the bandwidth at which both operands of every tile come from L2, of the H100's 9780 B/ns.
 constexpr double peakShare = 0.78, tileNs = 200, fixedNs = 1900, l2Share = 9000.0 / 9780;
+/// Of L2's bandwidth what vectors of threads reach: the calibrated `l2_stream` of an H100.
+constexpr double vectorShare = 6750.0 / 9780;
 /// Sums of a split: a kernel of its own, and its traffic.
 constexpr double splitNs = 2500, splitBandwidthShare = 3000.0 / 3352;
 /// Tiles below this take operands from shared memory more often than the tensor cores stand.
@@ -106,7 +108,17 @@ std::optional<ConvolutionTensors> tensorsOf(const Graph &graph, const Op &op) {
   return tensors;
 }
 
-/// Channels are filled up to eights; fewer take a kernel that pads, and one that is far from peak.
+/// What L2 sends for each byte that a position has in memory: sectors, which it shares with its
+/// neighbours unless a stride leads past them.
+double sectorTraffic(const Op &op, double positionBytes) {
+  constexpr double sector = 32;
+  const double stride = op.attrs.window.empty() ? 1 : double(op.attrs.window.back().stride);
+  const double sectors = std::ceil(positionBytes / sector) * sector;
+  return std::max(1.0, std::min(sectors, stride * positionBytes) / positionBytes);
+}
+
+/// Channels are filled up to eights; fewer take a kernel that pads, and one that is far from peak:
+/// one of the generation before, whose threads copy a vector for each tap.
 std::optional<LibraryWork> convolutionWork(const Graph &graph, const Op &op) {
   constexpr double channelUnit = 8;
   const auto tensors = tensorsOf(graph, op);
@@ -136,6 +148,9 @@ std::optional<LibraryWork> convolutionWork(const Graph &graph, const Op &op) {
     work.product = {1, features, taps * filled, positions, tensors->image->dtype};
   if (filled != channels) {
     work.isLowerBound = true;
+    work.product.isByVectors = true;
+    if (op.attrs.customCallTarget == "__cudnn$convForward")
+      work.product.rowTraffic = sectorTraffic(op, filled * bitWidth(tensors->image->dtype) / 8.0);
     work.paddedBytes = bytesOf(*tensors->image) / channels * (channels + filled);
   }
   return work;
@@ -156,8 +171,9 @@ double timeOfTiles(const ProductShape &p, const Device &device, double rows, dou
   double products = 2 * rows * columns * depth / (rate * peakShare);
   if (rows * columns < fullTile)
     products *= 1 + 0.25 * (1 - rows * columns / fullTile);
-  const double loads = (rows + columns) * depth * bytes * std::min(tiles, device.smCount) /
-                       (l2Share * device.l2Bandwidth);
+  const double loads = (rows * p.rowTraffic + columns) * depth * bytes *
+                       std::min(tiles, device.smCount) /
+                       ((p.isByVectors ? vectorShare : l2Share) * device.l2Bandwidth);
   double ns = waves * (std::max(products, loads) + tileNs);
   if (splits > 1)
     ns += splitNs +

@@ -13,6 +13,8 @@ namespace tilewright {
 struct ProductShape {
   double batch = 1, rows = 1, columns = 1, depth = 1;
   DType type = DType::BF16; ///< of the operands
+  double rowTraffic = 1;    ///< bytes that leave L2 for each byte of the rows that is used
+  bool isByVectors = false; ///< operands come as vectors of a thread (cp.async), not by TMA
 };
 
 /// What a call computes, as one product.

@@ -3,6 +3,7 @@
 #include "costmodel/sequence/levers.h"
 #include "costmodel/sequence/library_product.h"
 
+#include <fmt/format.h>
 #include <random>
 
 namespace tilewright {
@@ -33,6 +34,35 @@ std::vector<ScheduleItem> inOrder(size_t launches) {
   for (size_t i = 0; i < launches; ++i)
     items.push_back({i, {}, 1});
   return items;
+}
+
+LibraryTime convolutionTime(int64_t pixels, int64_t channels, int stride) {
+  const Module module = compiledModule(fmt::format(
+      R"(HloModule m, is_scheduled=true
+ENTRY e {{
+  x = bf16[64,{0},{0},{1}]{{3,2,1,0}} parameter(0)
+  w = bf16[64,7,7,{1}]{{3,2,1,0}} parameter(1)
+  ROOT c = (bf16[64,112,112,64]{{3,2,1,0}}, u8[0]{{0}}) custom-call(x, w), window={{size=7x7 stride={2}x{2}}}, dim_labels=b01f_o01i->b01f, custom_call_target="__cudnn$convForward"
+}})",
+      pixels, channels, stride));
+  const std::optional<LibraryWork> work = libraryWork(module.entry(), module.entry().root());
+  if (!work) {
+    ADD_FAILURE() << "no work";
+    return {};
+  }
+  return libraryTime(*work, h100());
+}
+
+// Positions two pixels apart take a sector of L2 each, of which they use a half.
+TEST(LibraryProducts, FewChannelsAreReadBySectors) {
+  const double strided = convolutionTime(230, 3, 2).smNs, dense = convolutionTime(118, 3, 1).smNs;
+  EXPECT_GT(strided, 1.5 * dense);
+  const double full = convolutionTime(230, 16, 2).smNs,
+               fullDense = convolutionTime(118, 16, 1).smNs;
+  EXPECT_DOUBLE_EQ(full, fullDense);
+  constexpr double measuredNs = 54530 + 2272 + 387433; // two kernels that pad, and the product
+  EXPECT_GT(strided, 0.5 * measuredNs);
+  EXPECT_LT(strided, 1.2 * measuredNs);
 }
 
 TEST(L2Contents, KernelsWhoseDataFitFindThemAgain) {

@@ -3,6 +3,10 @@
 #include "tools/explore/explore.h"
 #include "tools/explore/testing/explore.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <random>
+
 using namespace tilewright;
 
 namespace {
@@ -78,7 +82,134 @@ std::string moduleOf(const FusionPair &pair, bool isMore) {
                             isMore ? pair.moreShape : pair.lessShape, arguments);
 }
 
+/// The body of a fusion over squares, in which everything is read or a result.
+struct RandomBody {
+  std::string ops;
+  std::vector<std::string> results, inner; ///< names of what nobody reads, and of the others
+  std::map<std::string, std::string> shapes;
+
+  explicit RandomBody(unsigned seed) {
+    std::mt19937 random(seed);
+    const size_t count = 3 + seed % 4;
+    std::vector<std::string> squares{"x", "y"};
+    auto add = [&](const std::string &name, const std::string &shape, const std::string &value) {
+      ops += fmt::format("  {} = {} {}\n", name, shape, value);
+      shapes[name] = shape;
+      results.push_back(name);
+    };
+    auto read = [&] {
+      const std::string name =
+          squares[squares.size() - 1 - random() % std::min<size_t>(squares.size(), 3)];
+      if (std::erase(results, name) > 0)
+        inner.push_back(name);
+      return name;
+    };
+    for (size_t i = 0; i < count; ++i) {
+      const std::string name = fmt::format("v{}", i), a = read();
+      switch (random() % 7) {
+      case 0:
+        add(name, square, fmt::format("transpose({}), dimensions={{1,0}}", a));
+        break;
+      case 1:
+        add(name + "s", "f32[256]",
+            fmt::format("reduce({}, zero), dimensions={{1}}, to_apply=sum", a));
+        if (random() % 2 == 0)
+          continue;
+        inner.push_back(results.back());
+        results.pop_back();
+        add(name, square, fmt::format("broadcast({}s), dimensions={{0}}", name));
+        break;
+      case 2:
+        add(name, square, fmt::format("exponential({})", a));
+        break;
+      case 3:
+        add(name, square,
+            fmt::format("dot({}, w), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}", a));
+        break;
+      default:
+        add(name, square, fmt::format("add({}, {})", a, read()));
+      }
+      squares.push_back(name);
+    }
+  }
+
+  std::string module(const std::vector<std::string> &stored) const {
+    std::vector<std::string> types;
+    for (const std::string &name : stored)
+      types.push_back(shapes.at(name));
+    const std::string type =
+        types.size() == 1 ? types[0] : fmt::format("({})", fmt::join(types, ", "));
+    const std::string parameters = fmt::format("  x = {0} parameter(0)\n  y = {0} parameter(1)\n"
+                                               "  w = {0} parameter(2)\n",
+                                               square);
+    return fmt::format("HloModule m\nsum {{\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                       "  ROOT c = f32[] add(a, b)\n}}\nbody {{\n{0}  zero = f32[] constant(0)\n{1}"
+                       "  ROOT t = {2} {3}({4})\n}}\nENTRY e {{\n{0}"
+                       "  ROOT f = {2} fusion(x, y, w), kind=kLoop, calls=body\n}}\n",
+                       parameters, ops, type, types.size() == 1 ? "copy" : "tuple",
+                       fmt::join(stored, ", "));
+  }
+
+private:
+  static constexpr const char *square = "f32[256,256]";
+};
+
+/// A plan's sizes for another group, where that one's parameters are the same.
+std::optional<KernelPlan> planLike(const KernelPlan &plan, KernelPlan other) {
+  const auto &from = plan.tiled->space.parameters, &to = other.tiled->space.parameters;
+  if (from.size() != to.size())
+    return std::nullopt;
+  for (size_t i = 0; i < to.size(); ++i) {
+    if (from[i].name != to[i].name)
+      return std::nullopt;
+    other.values[i] = plan.values[i];
+  }
+  other.instruction = plan.instruction;
+  return other;
+}
+
 } // namespace
+
+// Searches that can't price all plans may miss one of the smaller group: then the plan of the
+// larger one is no dearer there.
+TEST(FusionPrice, OneResultMoreIsNeverCheaper) {
+  const Device device = llvm::cantFail(loadDevice("h100-sxm"));
+  const Calibration calibration = llvm::cantFail(defaultCalibration(device));
+  ExploreOptions options;
+  options.search.maxPriced = 300;
+  auto explored = [&](const std::string &text) {
+    return llvm::cantFail(exploreModel(parseVerified(text), device, calibration, options));
+  };
+  size_t compared = 0, missed = 0;
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    const RandomBody body(seed);
+    const ExploredModel less = explored(body.module(body.results));
+    if (!less.isComplete() || less.kernels.size() > 1)
+      continue;
+    for (const std::string &name : body.inner) {
+      std::vector<std::string> stored = body.results;
+      stored.push_back(name);
+      const ExploredModel more = explored(body.module(stored));
+      if (!more.isComplete() || more.kernels.size() > 1)
+        continue; // no such kernel
+      ++compared;
+      if (more.totalTimeNs >= less.totalTimeNs)
+        continue;
+      ++missed;
+      const std::optional<KernelPlan> same =
+          planLike(more.kernels[0].plans[0].plan, less.kernels[0].plans[0].plan);
+      EXPECT_FALSE(less.kernels[0].isExhaustive) << body.module(stored);
+      if (same)
+        EXPECT_LE(
+            llvm::cantFail(estimateTime(*same, device, calibration, {.cache = CacheState::Warm}))
+                .timeNs,
+            more.totalTimeNs)
+            << body.module(stored);
+    }
+  }
+  EXPECT_GE(compared, 40u);
+  EXPECT_LE(missed * 20, compared);
+}
 
 TEST(FusionPrice, OneOpMoreIsNeverCheaper) {
   const Device device = llvm::cantFail(loadDevice("h100-sxm"));
