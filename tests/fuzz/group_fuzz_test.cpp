@@ -73,7 +73,7 @@ void GroupFuzz::check(const KernelPlan &plan) {
   CheckOptions options;
   constexpr double roundedOnTheWay = 0x1p-5; // operands of one dot that are results of another
   options.tolerance = std::max(toleranceOf(spec->graph(), plan.instruction), roundedOnTheWay);
-  options.maxEvents *= 16; // steps of one element in each of several loops
+  options.maxEvents *= 16;                      // steps of one element in each of several loops
   if (plan.instruction == Instruction::Wgmma) { // by no other in its place
     auto code = lowerPlan(plan, CodeMode::Device);
     ASSERT_TRUE(bool(code)) << takeDiag(code.takeError()).message;

@@ -7,7 +7,6 @@
 #include "analysis/tiling/resources.h"
 #include "analysis/tiling/separate_roots.h"
 #include "costmodel/recomputation.h"
-#include "costmodel/recomputation.h"
 #include "tools/explore/rows.h"
 #include "tools/explore/tiled_work.h"
 #include "tools/explore/twins.h"

@@ -29,8 +29,8 @@ struct PlanOptions {
   /// Only these sizes are asked for: variants of code that none of them takes are not looked at.
   /// Null: any size.
   const CandidatePlan *candidates = nullptr;
-  /// With `candidates`: values of the programs of all variants that are looked at, at most. A kernel
-  /// of more is Unsupported.
+  /// With `candidates`: values of the programs of all variants that are looked at, at most. A
+  /// kernel of more is Unsupported.
   size_t maxProgramValues = std::numeric_limits<size_t>::max();
 };
 

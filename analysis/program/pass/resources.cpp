@@ -312,8 +312,9 @@ const program::WorkOfThreads *workOf(const Module &module, const Graph &graph,
       group.programs[static_cast<size_t>(code.instruction)];
   if (!known)
     known = std::make_shared<const ProgramResources>(
-        code.kind == CodeKind::Elementwise ? resourcesOfElements(module, graph, group)
-                                           : resourcesOfPrograms(module, graph, group, code, nullptr));
+        code.kind == CodeKind::Elementwise
+            ? resourcesOfElements(module, graph, group)
+            : resourcesOfPrograms(module, graph, group, code, nullptr));
   return known->work ? &*known->work : nullptr;
 }
 

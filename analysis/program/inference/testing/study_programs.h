@@ -59,7 +59,7 @@ x = reduce max y over i
 store c[i, j] = y * r + x
 store t[i] = r
 )",
-       // With 1,536 for the slots of other warps that each of four reads, which the study leaves out.
+       // With 1,536 for the slots of all four warps that each reads, which the study leaves out.
        144720 + 1536, 1.10},
       {"attention, P from the accumulator",
        R"(kernel attention(q: bf16[64, 64], k: bf16[2048, 64], v: bf16[2048, 64]) -> o: bf16[64, 64]
