@@ -11,6 +11,8 @@ namespace {
 
 constexpr size_t maxRounds = 16, maxConvexGroups = 64, maxAtomsOfAll = 24;
 constexpr size_t maxExactStates = 60'000, maxWideStates = 20'000;
+/// Of graphs of more, windows stay small: whole networks are their layers, again and again.
+constexpr size_t maxAtomsOfWide = 600;
 
 AtomGroup groupOf(const Column &column) { return {column.atoms, column.results}; }
 
@@ -35,7 +37,7 @@ public:
     // Kernels on the way to larger ones are not worth splitting.
     for (size_t round = 0; round < maxRounds; ++round)
       if (!search(Neighbourhood::Larger, seen) && !search(Neighbourhood::Finer, seenFiner) &&
-          !improveWidely())
+          !(atoms.size() <= maxAtomsOfWide && improveWidely()))
         break;
     prove();
     std::optional<std::vector<size_t>> order = runningOrder(columns.problem, choice.columns);
