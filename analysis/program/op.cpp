@@ -1,5 +1,7 @@
 #include "analysis/program/op.h"
 
+#include "analysis/program/monoid.h"
+
 #include <cmath>
 #include <limits>
 
@@ -85,6 +87,27 @@ std::optional<Monoid> parseMonoid(std::string_view name) {
   for (size_t i = 0; i < std::size(monoids); ++i)
     if (monoids[i] == name)
       return static_cast<Monoid>(i);
+  return std::nullopt;
+}
+
+std::optional<Opcode> opcodeOf(Monoid monoid) {
+  switch (monoid) {
+  case Monoid::Add:
+    return Opcode::Add;
+  case Monoid::Mul:
+    return Opcode::Multiply;
+  case Monoid::Max:
+    return Opcode::Maximum;
+  case Monoid::Min:
+    return Opcode::Minimum;
+  case Monoid::And:
+    return Opcode::And;
+  case Monoid::Or:
+    return Opcode::Or;
+  case Monoid::ArgMax:
+  case Monoid::ArgMin:
+    break;
+  }
   return std::nullopt;
 }
 

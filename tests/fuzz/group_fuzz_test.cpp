@@ -3,6 +3,7 @@
 //
 // TILEWRIGHT_FUZZ_PROGRAMS sets how many there are, TILEWRIGHT_FUZZ_SEED where their seeds start;
 // the test of label `soak` has many more than the usual one.
+#include "analysis/import/testing/reducers.h"
 #include "codegen/check.h"
 #include "codegen/extract.h"
 #include "codegen/lower.h"
@@ -157,25 +158,8 @@ TEST_F(GroupFuzz, EmittedAndRightOrRefusedByALimit) {
 }
 
 // Kinds of groups that random ones showed to be wrong.
-// ----------------------------------------------
 
-const char *const reducers = R"(HloModule group
-add {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] add(a, b)
-}
-maximum {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] maximum(a, b)
-}
-minimum {
-  a = f32[] parameter(0)
-  b = f32[] parameter(1)
-  ROOT c = f32[] minimum(a, b)
-}
-)";
+const std::string reducers = std::string("HloModule group\n") + simpleReducers;
 
 /// What one reduction is taken from before the next, in loops that become one.
 TEST_F(GroupFuzz, ShiftsByExtremes) {
@@ -186,7 +170,7 @@ TEST_F(GroupFuzz, ShiftsByExtremes) {
         return of == "minimum" ? "inf" : of == "maximum" ? "-inf" : "0";
       };
       const bool isSum = second == "add"; // of exp(x - m), which a sum can be repaired by
-      runText(std::string(reducers) + fmt::format(R"(ENTRY main {{
+      runText(reducers + fmt::format(R"(ENTRY main {{
   p = f32[8,64] parameter(0)
   r = bf16[8,64] convert(p)
   l = bf16[8,32] parameter(1)
@@ -202,9 +186,8 @@ TEST_F(GroupFuzz, ShiftsByExtremes) {
   ROOT out = f32[32,64] subtract(z, nb)
 }}
 )",
-                                                  start(first), first,
-                                                  isSum ? "exponential(y)" : "negate(y)",
-                                                  start(second), second),
+                                     start(first), first, isSum ? "exponential(y)" : "negate(y)",
+                                     start(second), second),
               false);
     }
   EXPECT_EQ(refused, 0u);
@@ -216,7 +199,7 @@ TEST_F(GroupFuzz, ReductionsOverOneElement) {
     for (std::string shape : {"1,1,24", "1,24,1"}) {
       SCOPED_TRACE(fmt::format("[{}] along {}", shape, along));
       const bool isRow = shape == "1,1,24";
-      runText(std::string(reducers) + fmt::format(R"(ENTRY main {{
+      runText(reducers + fmt::format(R"(ENTRY main {{
   l = bf16[{0}] parameter(0)
   r = bf16[{0}] parameter(1)
   x = bf16[1,24,24] dot(l, r), lhs_contracting_dims={{{1}}}, rhs_contracting_dims={{{1}}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
@@ -227,7 +210,7 @@ TEST_F(GroupFuzz, ReductionsOverOneElement) {
   ROOT out = f32[1,24,24] subtract(f, mb)
 }}
 )",
-                                                  shape, isRow ? 1 : 2, along == 0 ? "1,2" : "1,2"),
+                                     shape, isRow ? 1 : 2, along == 0 ? "1,2" : "1,2"),
               along == 0);
     }
   EXPECT_EQ(refused, 0u);
@@ -271,7 +254,7 @@ ENTRY main {{
   }
   for (int64_t batches : {1, 2, 3}) {
     SCOPED_TRACE(fmt::format("a sum over {} batches", batches));
-    runText(std::string(reducers) + fmt::format(R"(ENTRY main {{
+    runText(reducers + fmt::format(R"(ENTRY main {{
   a = bf16[{0},5,48] parameter(0)
   b = bf16[{0},5,32] parameter(1)
   s = bf16[{0},32,48] dot(b, a), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
@@ -283,7 +266,7 @@ ENTRY main {{
   ROOT o = f32[24,48] dot(v, p), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
 }}
 )",
-                                                batches),
+                                   batches),
             batches == 2);
   }
   EXPECT_LE(refused, 1u); // one row by one column has no tile for a matrix instruction
@@ -294,7 +277,7 @@ TEST_F(GroupFuzz, ResultsBesideDots) {
   for (bool isFirst : {true, false})
     for (bool hasTwoDots : {true, false}) {
       SCOPED_TRACE(fmt::format("{} {}", isFirst, hasTwoDots));
-      runText(std::string(reducers) + fmt::format(R"(ENTRY main {{
+      runText(reducers + fmt::format(R"(ENTRY main {{
   a = bf16[1,32,16] parameter(0)
   b = bf16[1,32,16] parameter(1)
   s = f32[1,32,32] dot(b, a), lhs_contracting_dims={{2}}, rhs_contracting_dims={{2}}, lhs_batch_dims={{0}}, rhs_batch_dims={{0}}
@@ -311,8 +294,7 @@ TEST_F(GroupFuzz, ResultsBesideDots) {
   ROOT all = (f32[1,32,16], f32[1,32,16]) tuple({})
 }}
 )",
-                                                  hasTwoDots ? "d" : "tb",
-                                                  isFirst ? "n, o" : "o, n"),
+                                     hasTwoDots ? "d" : "tb", isFirst ? "n, o" : "o, n"),
               isFirst);
     }
   EXPECT_EQ(refused, 0u);

@@ -1,5 +1,6 @@
 // How often ops are evaluated, against a count over all CTAs and steps.
 #include "analysis/import/import_file.h"
+#include "analysis/import/testing/reducers.h"
 #include "costmodel/recomputation.h"
 #include "tools/explore/testing/explore.h"
 
@@ -24,13 +25,7 @@ ENTRY e {
   ROOT f = bf16[200,300] fusion(x, w), kind=kLoop, calls=body
 })";
 
-const char *const softmax = R"(HloModule m
-add {
-  x = f32[] parameter(0)
-  y = f32[] parameter(1)
-  ROOT s = f32[] add(x, y)
-}
-ENTRY e {
+const std::string softmax = std::string("HloModule m\n") + simpleReducers + R"(ENTRY e {
   x = f32[70,1000] parameter(0)
   p = f32[70,1000] exponential(x)
   z = f32[] constant(0)
@@ -39,13 +34,7 @@ ENTRY e {
   ROOT d = f32[70,1000] divide(p, b)
 })";
 
-const char *const window = R"(HloModule m
-add {
-  x = f32[] parameter(0)
-  y = f32[] parameter(1)
-  ROOT s = f32[] add(x, y)
-}
-ENTRY e {
+const std::string window = std::string("HloModule m\n") + simpleReducers + R"(ENTRY e {
   x = f32[130,64] parameter(0)
   p = f32[130,64] exponential(x)
   z = f32[] constant(0)
@@ -118,7 +107,7 @@ double evaluationsOf(const std::vector<OpEvaluations> &all, const KernelPlan &pl
 
 TEST(Recomputation, IsCountedOverCtasAndSteps) {
   size_t repeated = 0;
-  for (const char *text : {denseLayer, reused, softmax, window}) {
+  for (const std::string &text : {std::string(denseLayer), std::string(reused), softmax, window}) {
     ExploreOptions options;
     options.search.top = 12;
     const ExploredModel model = Explored().run(parseVerified(text), options);

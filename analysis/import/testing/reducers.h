@@ -3,6 +3,24 @@
 
 namespace tilewright {
 
+/// `add`, `maximum` and `minimum` of f32.
+inline constexpr const char *simpleReducers = R"(add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+maximum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] maximum(a, b)
+}
+minimum {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] minimum(a, b)
+}
+)";
+
 /// The larger of two f32 values with its place, an s32, of equal ones that of the lower place:
 /// `best`.
 inline constexpr const char *largerWithPlace = R"(best {

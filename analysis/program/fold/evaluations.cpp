@@ -1,5 +1,6 @@
 #include "analysis/program/evaluations.h"
 
+#include "analysis/program/monoid.h"
 #include "analysis/program/pending_reads.h"
 #include "analysis/program/threads_at_work.h"
 
@@ -96,31 +97,10 @@ private:
   /// A thread combines what it holds of a row; its values and those of other threads meet in
   /// shuffles, which are counted apart.
   void addCombinations(const Op &op, const ReduceOp &reduce, Dependence on) {
-    const Opcode opcode = opcodeOf(reduce.monoid);
+    const Opcode opcode = opcodeOf(reduce.monoid).value_or(Opcode::Select);
     unite(on.axes, reduce.over);
     add({opcode, reduce.value.type(), Divisor::Own, false, int64_t(resultCount(reduce.monoid)), {}},
         on, heldAs(p, reduce.value, axesHeld(op, reduce.value), std::nullopt));
-  }
-
-  static Opcode opcodeOf(Monoid monoid) {
-    switch (monoid) {
-    case Monoid::Add:
-      return Opcode::Add;
-    case Monoid::Mul:
-      return Opcode::Multiply;
-    case Monoid::Max:
-      return Opcode::Maximum;
-    case Monoid::Min:
-      return Opcode::Minimum;
-    case Monoid::And:
-      return Opcode::And;
-    case Monoid::Or:
-      return Opcode::Or;
-    case Monoid::ArgMax:
-    case Monoid::ArgMin:
-      break;
-    }
-    return Opcode::Select;
   }
 
   /// Is the op at hand in a loop over what is reduced? Its steps move an axis that no CTA has a

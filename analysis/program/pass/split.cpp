@@ -1,5 +1,6 @@
 #include "analysis/program/pass/split.h"
 
+#include "analysis/program/monoid.h"
 #include "analysis/program/pass/best_of_steps.h"
 #include "analysis/program/pass/edit.h"
 #include "analysis/support/diag.h"
@@ -9,28 +10,6 @@
 namespace tilewright::program {
 
 namespace {
-
-/// The elementwise op of a monoid; nothing of those with an index.
-std::optional<Opcode> opcodeOf(Monoid monoid) {
-  switch (monoid) {
-  case Monoid::Add:
-    return Opcode::Add;
-  case Monoid::Mul:
-    return Opcode::Multiply;
-  case Monoid::Max:
-    return Opcode::Maximum;
-  case Monoid::Min:
-    return Opcode::Minimum;
-  case Monoid::And:
-    return Opcode::And;
-  case Monoid::Or:
-    return Opcode::Or;
-  case Monoid::ArgMax:
-  case Monoid::ArgMin:
-    break;
-  }
-  return std::nullopt;
-}
 
 /// Values that ops assign, in order.
 std::vector<ValueId> assignedBy(const Region &ops) {
