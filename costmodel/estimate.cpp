@@ -224,4 +224,18 @@ Estimate estimateStreaming(double readBytes, double writtenBytes, const Device &
   return e;
 }
 
+double leastTimeNs(double readBytes, double writtenBytes, double smNs, const Device &device,
+                   const Parameters &parameters, CacheState cache) {
+  Features f;
+  f.readBytes = readBytes;
+  f.writeBytes = writtenBytes;
+  f.writeSegment = std::numeric_limits<double>::infinity();
+  applyCache(f, device, cache);
+  const double streamNs = formula::dramTime<double>(f, f.readBytes, device, parameters) +
+                          f.cachedBytes / parameters.l2Stream;
+  // What fills and drains stands outside of the norm, and is part of what the SMs do: together
+  // they are no less.
+  return parameters.launch + formula::norm(smNs, streamNs, parameters.kernelOverlap);
+}
+
 } // namespace tilewright

@@ -103,4 +103,9 @@ Estimate estimateTime(const Features &features, const Device &device, const Para
 Estimate estimateStreaming(double readBytes, double writtenBytes, const Device &device,
                            const Calibration &calibration, const EstimateOptions &options = {});
 
+/// The least time in ns that the formula gives a plan which moves these bytes, whatever its tiles,
+/// and whose SMs have that long to work: launch, and the p-norm of both.
+double leastTimeNs(double readBytes, double writtenBytes, double smNs, const Device &device,
+                   const Parameters &parameters, CacheState cache);
+
 } // namespace tilewright

@@ -162,6 +162,25 @@ template <class Q> Q fetchesOf(const FeaturesOf<Q> &f, const Device &d, const Q 
 /// bytes).
 constexpr double crossingShare = 0.5;
 
+/// Bytes that pass between L2 and DRAM, and the time that they take there.
+template <class Q> Q bytesMoved(const FeaturesOf<Q> &f, const Q &read) {
+  return read + f.writeBytes + f.workspaceBytes;
+}
+template <class Q> Q shareOfReads(const Q &read, const Q &moved) {
+  return select(moved > 0.0, read / larger(moved, Q(1e-9)), Q(1.0));
+}
+template <class Q, class P>
+auto dramTime(const FeaturesOf<Q> &f, const Q &read, const Device &d, const ParametersOf<P> &p) {
+  using T = std::decay_t<decltype(Q() * P())>;
+  const Q moved = bytesMoved(f, read), readShare = shareOfReads(read, moved);
+  const Q writePieces = 32.0 / larger(f.writeSegment, Q(32.0)); // L2 gathers the pieces of a sector
+  // A fixed cost for each partial sector that is written.
+  const Q pieces = f.readPieces * readShare + writePieces * (1.0 - readShare);
+  const T penalty = 1.0 + pieces * p.segmentPenalty;
+  const Q written = larger(f.writtenBack, (1.0 - readShare) * larger(Q(0.0), moved - d.l2Bytes));
+  return T((read + written) * penalty / p.dramBandwidth);
+}
+
 } // namespace formula
 
 template <class Q, class P>
@@ -263,14 +282,8 @@ auto kernelTime(const FeaturesOf<Q> &f, const Device &d, const ParametersOf<P> &
       larger(none, outsideInstructions / clock * (independentClocks / W - 1.0 / d.schedulersPerSm));
 
   // DRAM.
-  const Q moved = read + f.writeBytes + f.workspaceBytes;
-  const Q readShare = select(moved > 0.0, read / larger(moved, Q(1e-9)), one);
-  const Q writePieces = 32.0 / larger(f.writeSegment, Q(32.0)); // L2 gathers the pieces of a sector
-  // A fixed cost for each partial sector that is written.
-  const Q pieces = f.readPieces * readShare + writePieces * (1.0 - readShare);
-  const T penalty = 1.0 + pieces * p.segmentPenalty;
-  const Q written = larger(f.writtenBack, (1.0 - readShare) * larger(none, moved - d.l2Bytes));
-  t.dram = (read + written) * penalty / p.dramBandwidth;
+  const Q moved = bytesMoved(f, read), readShare = shareOfReads(read, moved);
+  t.dram = dramTime<Q>(f, read, d, p);
   const T stream = t.dram + f.cachedBytes / p.l2Stream;
   // Up to the size of L2, nearly every incoming line evicts a dirty one.
   const Q filled = moved / d.l2Bytes, square = filled * filled;

@@ -278,9 +278,8 @@ double GroupExplorer::boundNs(GraphId id, const KernelGroup &group) const {
   std::lock_guard lock(mutex);
   auto [at, isNew] = bounds.try_emplace(key, 0);
   if (isNew)
-    at->second = parametersFor(calibration, device).launch +
-                 lowerBoundNs(neededWork(*module, graphOf(source->graph), source->group), device,
-                              options.plans.cache);
+    at->second = leastPriceNs(neededWork(*module, graphOf(source->graph), source->group), device,
+                              parametersFor(calibration, device), options.plans.cache);
   return at->second;
 }
 

@@ -4,6 +4,7 @@
 #include "analysis/ir/dot_algorithm.h"
 #include "analysis/ir/free_view.h"
 #include "analysis/tiling/masks.h"
+#include "costmodel/formula.h"
 #include "tools/explore/mask_share.h"
 
 #include <algorithm>
@@ -369,6 +370,15 @@ double lowerBoundNs(const NeededWork &work, const Device &device, CacheState cac
                      bytes / device.l2Bandwidth);
   }
   return std::max({products, work.otherFlops / peak, moved});
+}
+
+double leastPriceNs(const NeededWork &work, const Device &device, const Parameters &parameters,
+                    CacheState cache) {
+  const double rate = std::max({parameters.wgmmaRate, parameters.mmaSyncRate, formula::fmaRate});
+  double products = 0;
+  for (const NeededWork::Product &product : work.products)
+    products += productNs(product, device, true) / rate;
+  return leastTimeNs(work.readBytes, work.writtenBytes, products, device, parameters, cache);
 }
 
 } // namespace tilewright

@@ -14,11 +14,17 @@
 // choice has a cycle. The search is A*: whatever is still needed has to compute all of its
 // ancestors, which costs no less than their shares in a fractional packing: y ≥ 0 with
 // Σ y over a column's atoms ≤ its price.
+//
+// A price takes a search among plans, and most columns are of no use at any price. So a column may
+// have an estimate, which its price is not below. What is chosen with estimates is asked for its
+// prices; where it keeps them it is the best, else the next one is looked at.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,7 +35,8 @@ using AtomId = uint32_t;
 
 struct Column {
   std::vector<AtomId> atoms, results, inputs; ///< ascending
-  double cost = 0;                            ///< ≥ 0
+  double cost = 0;                            ///< ≥ 0; infinite: there is no such kernel
+  bool isEstimate = false;                    ///< nobody knows yet; it costs no less
 };
 
 struct ChoiceProblem {
@@ -38,37 +45,78 @@ struct ChoiceProblem {
   std::vector<Column> columns;
 };
 
+struct Packing;
+
 struct KernelChoice {
   std::vector<size_t> columns; ///< in an order in which they can run
   double cost = std::numeric_limits<double>::infinity();
   double bound = 0;       ///< no choice of these columns costs less
   bool isOptimal = false; ///< the bound is the cost
+  /// Where the search ended early: what the most hopeful choice begins with, from its last kernel.
+  std::vector<size_t> hoped;
 };
+
+/// A column with an estimate, and what it may cost for the choice to stay the cheapest.
+struct CostQuestion {
+  size_t column = 0;
+  double worth = 0;
+};
+
+/// Sets the costs of columns: to what they are, or to an estimate of no less than their worth.
+using AskCosts = std::function<void(std::span<const CostQuestion>)>;
+
+/// Of a choice that is to cost less than `upperBound`: what its estimates may be.
+std::vector<CostQuestion> questionsOf(const ChoiceProblem &problem, const KernelChoice &choice,
+                                      double upperBound);
 
 /// Largest number of atoms that chooseExactly() takes.
 constexpr size_t maxExactAtoms = 256;
 
-/// The cheapest choice. One with infinite cost where none is below `upperBound`, or where
-/// `maxStates` sets were needed before the search ended: then only the bound is of use.
+/// The cheapest choice, estimates taken for costs. One with infinite cost where none is below
+/// `upperBound`, or where `maxStates` sets were needed before the search ended: then only the bound
+/// is of use.
 KernelChoice chooseExactly(const ChoiceProblem &problem,
                            double upperBound = std::numeric_limits<double>::infinity(),
                            size_t maxStates = 100'000);
+
+/// The same with prices in place of estimates: what it takes is asked for, until it takes none.
+/// `problem` is what `ask` changes.
+KernelChoice choosePriced(const ChoiceProblem &problem, const AskCosts &ask, double upperBound,
+                          size_t maxStates = 100'000);
 
 /// Answers of chooseExactly(), each found once: of equal layers, and of what later rounds leave as
 /// it is.
 class ExactChoices {
 public:
-  /// Arguments and answer as of chooseExactly().
-  const KernelChoice &of(const ChoiceProblem &problem, double upperBound, size_t maxStates);
+  /// Arguments and answer as of chooseExactly(), with a packing (choice_internal.h).
+  const KernelChoice &of(const ChoiceProblem &problem, double upperBound, size_t maxStates,
+                         Packing &packing);
 
 private:
   std::map<std::vector<uint64_t>, KernelChoice> known; ///< by all that the problem says
 };
 
-/// A choice that no exchange within a neighbourhood of it improves. Neighbourhoods are searched
-/// exactly, or halved where that takes more than `maxStates` sets.
-KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
-                           size_t maxStates = 5000);
+/// Improves a choice by exchanges within neighbourhoods of it. They are searched exactly, or halved
+/// where that takes more than `maxStates` sets. Columns may be added between two calls: only what
+/// they are of use for is searched again.
+class ChoiceSearch {
+public:
+  /// References must live as long. `ask` may be empty where there are no estimates; the start has
+  /// none.
+  ChoiceSearch(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
+               AskCosts ask = {});
+  ChoiceSearch(ChoiceSearch &&) noexcept;
+  ChoiceSearch &operator=(ChoiceSearch &&) noexcept;
+  ~ChoiceSearch();
+
+  /// True if the choice is cheaper than it was.
+  bool improve(size_t maxStates = 5000);
+  const KernelChoice &choice() const;
+
+private:
+  class Impl;
+  std::unique_ptr<Impl> impl;
+};
 
 /// A lower bound on all choices, by the packing.
 double packingBound(const ChoiceProblem &problem, std::span<const size_t> goodChoice = {});

@@ -18,8 +18,18 @@ struct Packing {
   std::vector<std::vector<std::pair<AtomId, double>>> passedOn; ///< by v: atoms and u > 0
 };
 
-/// The shares' sum is large where `goodChoice` is cheap.
-Packing packingOf(const ChoiceProblem &problem, std::span<const size_t> goodChoice);
+/// The shares' sum is large where `goodChoice` is cheap. `known`: of the same columns when none of
+/// them cost more, which leaves less to be found.
+Packing packingOf(const ChoiceProblem &problem, std::span<const size_t> goodChoice,
+                  const Packing *known = nullptr);
+
+/// Answers as chooseExactly(). `packing`: of the same problem with smaller costs, or empty; that of
+/// this one is left there.
+KernelChoice chooseExactly(const ChoiceProblem &problem, double upperBound, size_t maxStates,
+                           Packing &packing);
+
+/// What a column is loaded with.
+double loadOf(const Packing &packing, const Column &column);
 
 /// Atoms that have to be computed: what is required and its ancestors.
 std::vector<bool> atomsNeeded(const ChoiceProblem &problem);

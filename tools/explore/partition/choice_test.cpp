@@ -2,6 +2,7 @@
 #include "tools/explore/partition/choice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -168,12 +169,101 @@ TEST(KernelChoice, WindowsComeNearToTheBest) {
         single.columns.push_back(c);
     const double before = costOf(random.problem, single);
     ExactChoices known;
-    const KernelChoice better = improveChoice(random.problem, single, known);
+    ChoiceSearch search(random.problem, single, known);
+    search.improve();
+    const KernelChoice &better = search.choice();
     EXPECT_LE(better.cost, before) << "seed " << seed;
     EXPECT_TRUE(runningOrder(random.problem, better.columns).has_value()) << "seed " << seed;
     const KernelChoice exact = chooseExactly(random.problem);
     EXPECT_GE(better.cost, exact.cost - 1e-9) << "seed " << seed;
     EXPECT_LE(better.cost, 1.25 * exact.cost) << "seed " << seed;
+  }
+}
+
+/// A problem most of whose columns have estimates, of which some have no kernel at all.
+struct EstimatedProblem : RandomProblem {
+  ChoiceProblem priced; ///< as it turns out to be
+  size_t asked = 0;
+
+  explicit EstimatedProblem(unsigned seed) : RandomProblem(seed, 4 + seed % 4), priced(problem) {
+    std::mt19937 random(seed + 1);
+    for (size_t c = 0; c < problem.columns.size(); ++c) {
+      Column &column = problem.columns[c];
+      if (column.atoms.size() == 1)
+        continue;
+      column.isEstimate = true;
+      column.cost *= double(2 + random() % 7) / 8;
+      if (random() % 8 == 0)
+        priced.columns[c].cost = std::numeric_limits<double>::infinity();
+    }
+  }
+
+  AskCosts ask() {
+    return [this](std::span<const CostQuestion> questions) {
+      for (const auto &[c, worth] : questions) {
+        EXPECT_TRUE(problem.columns[c].isEstimate);
+        EXPECT_GT(worth, problem.columns[c].cost);
+        const double cost = priced.columns[c].cost;
+        problem.columns[c].isEstimate = std::isfinite(cost) && cost >= worth && c % 2;
+        problem.columns[c].cost = problem.columns[c].isEstimate ? worth : cost;
+        ++asked;
+      }
+    };
+  }
+};
+
+TEST(KernelChoice, EstimatesChangeNothing) {
+  size_t asked = 0, columns = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    EstimatedProblem random(seed);
+    double single = 1; // what all atoms alone cost, and a little
+    for (const Column &column : random.problem.columns)
+      single += column.atoms.size() == 1 ? column.cost : 0;
+    const KernelChoice choice = choosePriced(random.problem, random.ask(), single);
+    ASSERT_TRUE(choice.isOptimal) << "seed " << seed;
+    EXPECT_NEAR(choice.cost, bruteForce(random.priced), 1e-9) << "seed " << seed;
+    EXPECT_NEAR(choice.cost, costOf(random.priced, choice), 1e-9) << "seed " << seed;
+    asked += random.asked;
+    columns += random.problem.columns.size();
+  }
+  EXPECT_LT(asked, columns / 2);
+}
+
+TEST(KernelChoice, WindowsAskForWhatTheyTake) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    EstimatedProblem random(seed);
+    KernelChoice single;
+    for (size_t c = 0; c < random.problem.columns.size(); ++c)
+      if (random.problem.columns[c].atoms.size() == 1)
+        single.columns.push_back(c);
+    ExactChoices known;
+    ChoiceSearch search(random.problem, single, known, random.ask());
+    search.improve();
+    EXPECT_NEAR(search.choice().cost, costOf(random.priced, search.choice()), 1e-9) << seed;
+    EXPECT_LE(search.choice().cost, 1.25 * bruteForce(random.priced)) << "seed " << seed;
+  }
+}
+
+// What was searched is searched again where a new column is of use, and only there.
+TEST(KernelChoice, NewColumnsAreTaken) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const RandomProblem random(seed, 8);
+    ChoiceProblem growing = random.problem;
+    growing.columns.clear();
+    KernelChoice single;
+    std::vector<Column> later;
+    for (const Column &column : random.problem.columns) {
+      if (column.atoms.size() == 1)
+        single.columns.push_back(growing.columns.size());
+      (column.atoms.size() == 1 || column.cost > 20 ? growing.columns : later).push_back(column);
+    }
+    ExactChoices known;
+    ChoiceSearch search(growing, single, known);
+    search.improve();
+    EXPECT_FALSE(search.improve()) << "seed " << seed;
+    growing.columns.insert(growing.columns.end(), later.begin(), later.end());
+    search.improve();
+    EXPECT_LE(search.choice().cost, 1.25 * bruteForce(random.problem)) << "seed " << seed;
   }
 }
 

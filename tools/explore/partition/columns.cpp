@@ -1,6 +1,7 @@
 #include "tools/explore/partition/columns.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace tilewright {
@@ -67,16 +68,26 @@ Columns::Products Columns::productsOf(std::span<const AtomId> set) const {
   return products;
 }
 
-std::optional<size_t> Columns::find(const AtomGroup &group) const {
+std::optional<size_t> Columns::findProposed(const AtomGroup &group) const {
   auto at = known.find(group);
   return at == known.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::optional<size_t> Columns::find(const AtomGroup &group) const {
+  const std::optional<size_t> column = findProposed(group);
+  return column && isPriced(*column) ? column : std::nullopt;
+}
+
+bool Columns::isPriced(size_t column) const {
+  return !problem.columns[column].isEstimate && std::isfinite(problem.columns[column].cost);
 }
 
 std::optional<std::string> Columns::refusalOf(const AtomGroup &group) const {
   if (auto at = refusals.find(group); at != refusals.end())
     return at->second;
-  if (auto at = slow.find(group); at != slow.end())
-    return fmt::format("no tiling takes less than {:.1f} us", at->second / 1e3);
+  if (const std::optional<size_t> column = findProposed(group);
+      column && problem.columns[*column].isEstimate)
+    return fmt::format("no tiling takes less than {:.1f} us", problem.columns[*column].cost / 1e3);
   return std::nullopt;
 }
 
@@ -114,23 +125,16 @@ AtomGroup Columns::withoutDead(AtomGroup group) const {
   return group;
 }
 
-void Columns::want(AtomGroup group, double worthNs) {
+void Columns::propose(AtomGroup group) {
   group = withoutDead(std::move(group));
   if (group.atoms.empty() || group.results.empty() || known.count(group) || refusals.count(group))
     return;
-  if (auto at = slow.find(group); at != slow.end() && worthNs <= at->second)
-    return;
-  if (auto at = placeInWanted.find(group); at != placeInWanted.end()) {
-    double &known = wanted[at->second].second;
-    known = std::max(known, worthNs);
-    return;
-  }
   if (std::string why = whyNoKernel(group); !why.empty()) {
     refusals.emplace(std::move(group), std::move(why));
     return;
   }
-  placeInWanted.emplace(group, wanted.size());
-  wanted.emplace_back(std::move(group), worthNs);
+  const double leastNs = boundNs(group);
+  problem.columns[add(std::move(group), leastNs)].isEstimate = true;
 }
 
 double Columns::boundNs(const AtomGroup &group) {
@@ -140,25 +144,27 @@ double Columns::boundNs(const AtomGroup &group) {
   return at->second;
 }
 
-bool Columns::priceWanted() {
+void Columns::price(std::span<const CostQuestion> questions) {
   std::vector<PriceRequest> requests;
-  for (const auto &[group, worthNs] : wanted)
-    requests.push_back({atoms.kernelOf(group.atoms, group.results), worthNs});
-  std::vector<GroupPrice> prices = pricing.price(requests);
-  bool isNew = false;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    auto &[group, worthNs] = wanted[i];
-    isNew |= !prices[i].isTooSlow && prices[i].refusal.empty();
-    if (prices[i].isTooSlow)
-      slow[group] = worthNs;
-    else if (prices[i].refusal.empty())
-      add(std::move(group), prices[i].timeNs);
-    else
-      refusals.emplace(std::move(group), std::move(prices[i].refusal));
+  for (const auto &[c, worthNs] : questions) {
+    const Column &column = problem.columns[c];
+    requests.push_back({atoms.kernelOf(column.atoms, column.results), worthNs});
   }
-  wanted.clear();
-  placeInWanted.clear();
-  return isNew;
+  std::vector<GroupPrice> prices = pricing.price(requests);
+  for (size_t i = 0; i < questions.size(); ++i) {
+    Column &column = problem.columns[questions[i].column];
+    GroupPrice &price = prices[i];
+    column.isEstimate = price.isTooSlow;
+    if (price.isTooSlow) {
+      column.cost = questions[i].worth;
+    } else if (price.refusal.empty()) {
+      column.cost = price.timeNs;
+      ++priced;
+    } else {
+      column.cost = std::numeric_limits<double>::infinity();
+      refusals.emplace(AtomGroup{column.atoms, column.results}, std::move(price.refusal));
+    }
+  }
 }
 
 } // namespace tilewright

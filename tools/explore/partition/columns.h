@@ -1,4 +1,4 @@
-// The columns of a partition: known groups with their prices, and new ones to price.
+// The columns of a partition: groups with their prices, or with estimates of them.
 #pragma once
 
 #include "tools/explore/partition/partition.h"
@@ -28,18 +28,22 @@ public:
 
   /// A kernel with a price.
   size_t add(AtomGroup group, double timeNs);
-  /// Notes a group to be priced, of use where it takes less than `worthNs`. Ignored: what is known,
-  /// what can't be a kernel.
-  void want(AtomGroup group, double worthNs);
+  /// A kernel that could be, with an estimate. Ignored: what is known, what can't be a kernel.
+  void propose(AtomGroup group);
   /// No kernel of the group takes less, whether it is a column or not.
   double boundNs(const AtomGroup &group);
-  /// Prices what is wanted; true if there are new columns.
-  bool priceWanted();
+  /// Prices columns, or finds that they take no less than they are worth.
+  void price(std::span<const CostQuestion> questions);
+  bool isPriced(size_t column) const;
+  size_t pricedCount() const { return priced; }
 
   /// What readers outside of the set, other than `but`, and the graph's results need of it.
   std::vector<AtomId> resultsOf(std::span<const AtomId> set) const;
+  /// The column of a group with a price.
   std::optional<size_t> find(const AtomGroup &group) const;
-  /// Why a group has no column; nothing if it has one or was never asked for.
+  /// Any column of a group.
+  std::optional<size_t> findProposed(const AtomGroup &group) const;
+  /// Why a group has no price; nothing if it has one or was never proposed.
   std::optional<std::string> refusalOf(const AtomGroup &group) const;
   /// The same of one that was refused, with the core. Slow.
   std::string whyNoPlan(const AtomGroup &group) const;
@@ -64,9 +68,7 @@ private:
   std::map<AtomGroup, size_t> known;                          ///< by group: its column
   std::map<AtomGroup, std::string> refusals;
   std::map<AtomGroup, double> bounds;
-  std::map<AtomGroup, double> slow; ///< those without a price: they take no less than that
-  std::vector<std::pair<AtomGroup, double>> wanted; ///< with what they are worth
-  std::map<AtomGroup, size_t> placeInWanted;
+  size_t priced = 0;
 };
 
 /// What is near to a choice: see partition.h.
@@ -75,11 +77,11 @@ enum class Neighbourhood : uint8_t {
   Finer,  ///< kernels split, atoms handed on
 };
 /// `seen`: pairs and columns that were looked at.
-void wantNeighbours(Columns &columns, std::span<const size_t> chosen, Neighbourhood which,
-                    std::set<std::pair<size_t, size_t>> &seen);
+void proposeNeighbours(Columns &columns, std::span<const size_t> chosen, Neighbourhood which,
+                       std::set<std::pair<size_t, size_t>> &seen);
 
-/// Wants all convex groups with their results where there are at most `limit`; else none. What
+/// Proposes all convex groups with their results where there are at most `limit`; else none. What
 /// can't be faster than the chosen kernels that it has atoms of is left out.
-bool wantAll(Columns &columns, std::span<const size_t> chosen, size_t limit);
+bool proposeAll(Columns &columns, std::span<const size_t> chosen, size_t limit);
 
 } // namespace tilewright

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <queue>
 #include <unordered_map>
 
@@ -72,15 +73,19 @@ AtomSet setOf(std::span<const AtomId> atoms) {
 
 class NeededSearch {
 public:
-  NeededSearch(const ChoiceProblem &problem, double upperBound, size_t maxStates)
-      : problem(problem), upperBound(upperBound), maxStates(maxStates),
-        packing(packingOf(problem, {})), makers(problem.reads.size()) {
+  NeededSearch(const ChoiceProblem &problem, double upperBound, size_t maxStates,
+               const Packing &packing)
+      : problem(problem), upperBound(upperBound), maxStates(maxStates), packing(packing),
+        makers(problem.reads.size()) {
+    const double leastSum = std::accumulate(packing.shares.begin(), packing.shares.end(), 0.0);
     for (size_t c = 0; c < problem.columns.size(); ++c) {
       const Column &column = problem.columns[c];
       results.push_back(setOf(column.results));
       inputs.push_back(setOf(column.inputs));
-      for (AtomId a : column.results)
-        makers[a].push_back(c);
+      // A choice costs what all its columns are loaded with, and what each costs beyond that.
+      if (leastSum + column.cost - loadOf(packing, column) < upperBound)
+        for (AtomId a : column.results)
+          makers[a].push_back(c);
     }
     for (size_t a = 0; a < problem.reads.size(); ++a) {
       AtomSet before;
@@ -105,13 +110,14 @@ public:
       if (needed.isEmpty()) {
         choice.cost = choice.bound = states[number].cost;
         choice.isOptimal = true;
-        for (size_t at = number; states[at].from != at; at = states[at].from)
-          choice.columns.push_back(states[at].column);
-        return choice; // the first to run is the last on the way back
+        choice.columns = pathTo(number); // the first to run is the last on the way back
+        return choice;
       }
       choice.bound = std::max(choice.bound, estimate);
-      if (states.size() >= maxStates)
+      if (states.size() >= maxStates) {
+        choice.hoped = pathTo(number);
         return choice;
+      }
       states[number].isClosed = true;
       expand(number, needed);
     }
@@ -134,6 +140,13 @@ private:
       return estimate != other.estimate ? estimate > other.estimate : state > other.state;
     }
   };
+
+  std::vector<size_t> pathTo(size_t number) const {
+    std::vector<size_t> columns;
+    for (size_t at = number; states[at].from != at; at = states[at].from)
+      columns.push_back(states[at].column);
+    return columns;
+  }
 
   /// What the columns still to come cost at least: the shares of what they must compute, and what
   /// atoms that are computed already have passed on to what is needed.
@@ -200,7 +213,7 @@ private:
   const ChoiceProblem &problem;
   const double upperBound;
   const size_t maxStates;
-  const Packing packing;
+  const Packing &packing;
   std::vector<std::vector<size_t>> makers;
   std::vector<AtomSet> results, inputs, ancestors;
   std::vector<State> states;
@@ -210,8 +223,38 @@ private:
 
 } // namespace
 
+std::vector<CostQuestion> questionsOf(const ChoiceProblem &problem, const KernelChoice &choice,
+                                      double upperBound) {
+  const bool isWhole = choice.hoped.empty();
+  const double saved = upperBound - (isWhole ? choice.cost : choice.bound);
+  std::vector<CostQuestion> questions;
+  for (size_t c : isWhole ? choice.columns : choice.hoped)
+    if (problem.columns[c].isEstimate)
+      questions.push_back({c, problem.columns[c].cost + saved});
+  return questions;
+}
+
 KernelChoice chooseExactly(const ChoiceProblem &problem, double upperBound, size_t maxStates) {
-  return NeededSearch(problem, upperBound, maxStates).run();
+  Packing packing;
+  return chooseExactly(problem, upperBound, maxStates, packing);
+}
+
+KernelChoice chooseExactly(const ChoiceProblem &problem, double upperBound, size_t maxStates,
+                           Packing &packing) {
+  packing = packingOf(problem, {}, packing.shares.empty() ? nullptr : &packing);
+  return NeededSearch(problem, upperBound, maxStates, packing).run();
+}
+
+KernelChoice choosePriced(const ChoiceProblem &problem, const AskCosts &ask, double upperBound,
+                          size_t maxStates) {
+  Packing packing;
+  while (true) {
+    KernelChoice choice = chooseExactly(problem, upperBound, maxStates, packing);
+    const std::vector<CostQuestion> questions = questionsOf(problem, choice, upperBound);
+    if (questions.empty())
+      return choice;
+    ask(questions);
+  }
 }
 
 } // namespace tilewright

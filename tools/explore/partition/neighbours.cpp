@@ -25,8 +25,8 @@ AtomList without(const AtomList &a, const AtomList &b) {
   return result;
 }
 
-/// Wants groups that may be faster than the chosen kernels that have some of their atoms: more than
-/// these take no kernel can save.
+/// Proposes groups that may be faster than the chosen kernels that have some of their atoms: more
+/// than these take no kernel can save.
 class UsefulGroups {
 public:
   UsefulGroups(Columns &columns, std::span<const size_t> chosen)
@@ -36,9 +36,9 @@ public:
         chosenOf[a].push_back(c);
   }
 
-  void want(AtomGroup group) {
-    if (const double worthNs = replacedNs(group.atoms); columns.boundNs(group) < worthNs)
-      columns.want(std::move(group), worthNs);
+  void propose(AtomGroup group) {
+    if (columns.boundNs(group) < replacedNs(group.atoms))
+      columns.propose(std::move(group));
   }
 
 private:
@@ -105,7 +105,7 @@ public:
       if (readers.size() > 1) {
         std::vector<size_t> replaced(readers.begin(), readers.end());
         replaced.push_back(c);
-        wantHere(all, replaced);
+        proposeHere(all, replaced);
       }
       for (size_t sibling : siblings)
         if (sibling > c && !readers.count(sibling) && seen.insert({c, sibling}).second)
@@ -173,13 +173,13 @@ private:
     return groups;
   }
 
-  void wantHere(const AtomList &set, const std::vector<size_t> &replaced) {
+  void proposeHere(const AtomList &set, const std::vector<size_t> &replaced) {
     for (AtomGroup &group : groupsOf(set, {}, replaced))
-      useful.want(std::move(group));
+      useful.propose(std::move(group));
   }
 
   /// Two kernels that are to take less than `costNs` together.
-  void wantBoth(std::vector<AtomGroup> first, std::vector<AtomGroup> second, double costNs) {
+  void proposeBoth(std::vector<AtomGroup> first, std::vector<AtomGroup> second, double costNs) {
     auto least = [&](const std::vector<AtomGroup> &groups) {
       double boundNs = groups.empty() ? 0 : std::numeric_limits<double>::infinity();
       for (const AtomGroup &group : groups)
@@ -189,14 +189,13 @@ private:
     const double firstNs = least(first), secondNs = least(second);
     if (firstNs + secondNs >= costNs)
       return;
-    for (AtomGroup &group : first)
-      columns.want(std::move(group), costNs - secondNs);
-    for (AtomGroup &group : second)
-      columns.want(std::move(group), costNs - firstNs);
+    for (std::vector<AtomGroup> *groups : {&first, &second})
+      for (AtomGroup &group : *groups)
+        columns.propose(std::move(group));
   }
 
   void merge(size_t a, size_t b) {
-    wantHere(unionOf(columnOf(a).atoms, columnOf(b).atoms), {a, b});
+    proposeHere(unionOf(columnOf(a).atoms, columnOf(b).atoms), {a, b});
   }
 
   /// Two kernels as one that leaves a result to its readers, which compute it again.
@@ -222,10 +221,8 @@ private:
       for (const AtomGroup &group : changed)
         boundNs += columns.boundNs(group);
       if (boundNs < costNs)
-        for (AtomGroup &group : changed) {
-          const double othersNs = boundNs - columns.boundNs(group);
-          columns.want(std::move(group), costNs - othersNs);
-        }
+        for (AtomGroup &group : changed)
+          columns.propose(std::move(group));
     }
   }
 
@@ -248,11 +245,11 @@ private:
     const AtomList mine = neededFor(columnOf(reader).atoms, columnOf(producer).atoms);
     auto isCheap = [&](AtomId a) { return columns.atoms[a].isCheap; };
     if (std::all_of(mine.begin(), mine.end(), isCheap))
-      useful.want({unionOf(columnOf(reader).atoms, mine), columnOf(reader).results});
+      useful.propose({unionOf(columnOf(reader).atoms, mine), columnOf(reader).results});
     // … and what the others leave of the producer, an atom that the reader itself reads.
     for (AtomId a : mine)
       if (isCheap(a) && contains(columnOf(reader).inputs, a))
-        useful.want({unionOf(columnOf(reader).atoms, {a}), columnOf(reader).results});
+        useful.propose({unionOf(columnOf(reader).atoms, {a}), columnOf(reader).results});
   }
 
   /// An atom at the border changes sides.
@@ -262,15 +259,15 @@ private:
     const double costNs = columnOf(producer).cost + columnOf(reader).cost;
     if (from.size() > 1)
       for (AtomId a : AtomList(columnOf(producer).results))
-        wantBoth(groupsOf(unionOf(to, {a}), {}, both), groupsOf(without(from, {a}), {a}, both),
-                 costNs);
+        proposeBoth(groupsOf(unionOf(to, {a}), {}, both), groupsOf(without(from, {a}), {a}, both),
+                    costNs);
     if (to.size() > 1)
       for (AtomId a : to) {
         const AtomList &reads = columns.atoms[a].reads;
         if (std::none_of(reads.begin(), reads.end(), [&](AtomId r) { return contains(from, r); }))
           continue;
         const AtomList rest = without(to, {a});
-        wantBoth(groupsOf(unionOf(from, {a}), rest, both), groupsOf(rest, {}, both), costNs);
+        proposeBoth(groupsOf(unionOf(from, {a}), rest, both), groupsOf(rest, {}, both), costNs);
       }
   }
 
@@ -283,9 +280,9 @@ private:
       const AtomList upper = unionOf(neededFor({a}, column.atoms), {a});
       const AtomList lower = without(column.atoms, upper);
       if (!lower.empty())
-        wantBoth(groupsOf(upper, lower, {c}), groupsOf(lower, {}, {c}), column.cost);
-      wantBoth({{{a}, columns.resultsOf(AtomList{a})}},
-               groupsOf(without(column.atoms, {a}), {a}, {c}), column.cost);
+        proposeBoth(groupsOf(upper, lower, {c}), groupsOf(lower, {}, {c}), column.cost);
+      proposeBoth({{{a}, columns.resultsOf(AtomList{a})}},
+                  groupsOf(without(column.atoms, {a}), {a}, {c}), column.cost);
     }
   }
 
@@ -299,12 +296,12 @@ private:
 
 } // namespace
 
-void wantNeighbours(Columns &columns, std::span<const size_t> chosen, Neighbourhood which,
-                    std::set<std::pair<size_t, size_t>> &seen) {
+void proposeNeighbours(Columns &columns, std::span<const size_t> chosen, Neighbourhood which,
+                       std::set<std::pair<size_t, size_t>> &seen) {
   Neighbours(columns, chosen, which, seen).run();
 }
 
-bool wantAll(Columns &columns, std::span<const size_t> chosen, size_t limit) {
+bool proposeAll(Columns &columns, std::span<const size_t> chosen, size_t limit) {
   const AtomGraph &atoms = columns.atoms;
   UsefulGroups useful(columns, chosen);
   std::set<AtomList> sets;
@@ -335,7 +332,7 @@ bool wantAll(Columns &columns, std::span<const size_t> chosen, size_t limit) {
     const AtomList all = columns.resultsOf(set);
     if (all.empty())
       continue; // dead
-    useful.want({set, all});
+    useful.propose({set, all});
     // Without those that others would have to compute again.
     AtomList least;
     for (AtomId a : all) {
@@ -345,7 +342,7 @@ bool wantAll(Columns &columns, std::span<const size_t> chosen, size_t limit) {
         least.push_back(a);
     }
     if (!least.empty())
-      useful.want({set, std::move(least)});
+      useful.propose({set, std::move(least)});
   }
   return true;
 }

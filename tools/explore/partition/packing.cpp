@@ -27,11 +27,18 @@ namespace {
 /// which is below every choice whatever y and u are, and concave.
 class PackingAscent {
 public:
-  PackingAscent(const ChoiceProblem &problem, std::span<const size_t> goodChoice)
+  PackingAscent(const ChoiceProblem &problem, std::span<const size_t> goodChoice,
+                const Packing *known)
       : problem(problem), needed(atomsNeeded(problem)), columnsOf(problem.reads.size()),
-        paymentsTo(problem.reads.size()) {
+        paymentsTo(problem.reads.size()),
+        steps(int(std::clamp<size_t>(10 * problem.reads.size(), 240, 1000))) {
     now.shares.assign(problem.reads.size(), 0);
     addPayments();
+    if (known) {
+      startFrom(*known);
+      steps /= 8;
+      return;
+    }
     std::vector<double> least(now.shares.size(), std::numeric_limits<double>::infinity());
     auto spread = [&](size_t c) {
       const Column &column = problem.columns[c];
@@ -51,8 +58,9 @@ public:
     Point best = feasible(now);
     double bestSum = sumOf(best);
     const double scale = std::max(bestSum, 1.0) / double(std::max<size_t>(now.shares.size(), 1));
-    const int steps = int(std::clamp<size_t>(10 * now.shares.size(), 240, 1000));
     for (int step = 0; step < steps; ++step) {
+      if (step % 8 == 0)
+        findActive();
       ascend(0.5 * scale * std::pow(3.0 / steps, double(step) / steps));
       if (step % 8 != 7)
         continue;
@@ -79,67 +87,90 @@ private:
     std::vector<double> shares, paid; ///< by atom; by payment
   };
 
-  /// Of each column's atoms the numbers of their payments to what the column reads.
+  void startFrom(const Packing &known) {
+    now.shares = known.shares;
+    for (size_t p = 0; p < payments.size(); ++p)
+      for (const auto &[from, paid] : known.passedOn[payments[p].to])
+        if (from == payments[p].from)
+          now.paid[p] = paid;
+  }
+
+  /// Places of the columns' atoms one after the other, with the numbers of their payments to what
+  /// the column reads; and the payments to what it stores.
   void addPayments() {
-    std::map<std::pair<AtomId, AtomId>, size_t> known;
+    std::map<std::pair<AtomId, AtomId>, uint32_t> known;
     for (size_t c = 0; c < problem.columns.size(); ++c) {
       const Column &column = problem.columns[c];
-      std::vector<std::vector<size_t>> ofAtoms;
+      firstPlace.push_back(atomAt.size());
       for (AtomId a : column.atoms) {
-        columnsOf[a].push_back(c);
-        std::vector<size_t> &mine = ofAtoms.emplace_back();
+        columnsOf[a].push_back({c, atomAt.size()});
+        atomAt.push_back(a);
+        firstPayment.push_back(paidAt.size());
         if (!needed[a])
           continue;
         for (AtomId value : column.inputs) {
-          auto [at, isNew] = known.try_emplace({a, value}, payments.size());
+          auto [at, isNew] = known.try_emplace({a, value}, uint32_t(payments.size()));
           if (isNew) {
-            paymentsTo[value].push_back(payments.size());
+            paymentsTo[value].push_back(at->second);
             payments.push_back({a, value});
           }
-          mine.push_back(at->second);
+          paidAt.push_back(at->second);
         }
       }
-      paymentsIn.push_back(std::move(ofAtoms));
     }
+    firstPlace.push_back(atomAt.size());
+    firstPayment.push_back(paidAt.size());
+    for (const Column &column : problem.columns) {
+      firstReceived.push_back(receivedAt.size());
+      for (AtomId value : column.results)
+        receivedAt.insert(receivedAt.end(), paymentsTo[value].begin(), paymentsTo[value].end());
+    }
+    firstReceived.push_back(receivedAt.size());
     now.paid.assign(payments.size(), 0);
   }
 
   /// What an atom has left for a column after it has paid for what the column reads; may be < 0.
-  double leftOf(size_t c, size_t at, const Point &of) const {
-    double left = of.shares[problem.columns[c].atoms[at]];
-    for (size_t payment : paymentsIn[c][at])
-      left -= of.paid[payment];
+  double leftAt(size_t place, const Point &of) const {
+    double left = of.shares[atomAt[place]];
+    for (size_t p = firstPayment[place]; p < firstPayment[place + 1]; ++p)
+      left -= of.paid[paidAt[p]];
     return left;
   }
 
   double loadOf(size_t c, const Point &of) const {
-    const Column &column = problem.columns[c];
     double load = 0;
-    for (size_t at = 0; at < column.atoms.size(); ++at)
-      load += std::max(0.0, leftOf(c, at, of));
-    for (AtomId value : column.results)
-      for (size_t payment : paymentsTo[value])
-        load += of.paid[payment];
+    for (size_t place = firstPlace[c]; place < firstPlace[c + 1]; ++place)
+      load += std::max(0.0, leftAt(place, of));
+    for (size_t p = firstReceived[c]; p < firstReceived[c + 1]; ++p)
+      load += of.paid[receivedAt[p]];
     return load;
   }
 
+  /// Those columns that a few steps may break.
+  void findActive() {
+    constexpr double near = 0.7;
+    active.clear();
+    for (size_t c = 0; c < problem.columns.size(); ++c)
+      if (loadOf(c, now) > near * problem.columns[c].cost)
+        active.push_back(c);
+  }
+
   void ascend(double length) {
-    std::vector<double> slope(now.shares.size()), paidSlope(payments.size());
+    slope.assign(now.shares.size(), 0);
+    paidSlope.assign(payments.size(), 0);
     for (size_t a = 0; a < slope.size(); ++a)
       slope[a] = needed[a] ? 1 : 0;
-    for (size_t c = 0; c < problem.columns.size(); ++c) {
-      const Column &column = problem.columns[c];
-      if (loadOf(c, now) <= column.cost)
+    for (size_t c : active) {
+      if (loadOf(c, now) <= problem.columns[c].cost)
         continue;
-      for (size_t at = 0; at < column.atoms.size(); ++at)
-        if (leftOf(c, at, now) > 0) {
-          slope[column.atoms[at]] -= 1;
-          for (size_t payment : paymentsIn[c][at])
-            paidSlope[payment] += 1;
+      for (size_t place = firstPlace[c]; place < firstPlace[c + 1]; ++place)
+        if (leftAt(place, now) > 0) {
+          slope[atomAt[place]] -= 1;
+          for (size_t p = firstPayment[place]; p < firstPayment[place + 1]; ++p)
+            paidSlope[paidAt[p]] += 1;
         }
-      for (AtomId value : column.results)
-        for (size_t payment : paymentsTo[value])
-          paidSlope[payment] -= 1;
+      for (size_t p = firstReceived[c]; p < firstReceived[c + 1]; ++p)
+        paidSlope[receivedAt[p]] -= 1;
     }
     for (size_t a = 0; a < slope.size(); ++a)
       if (needed[a])
@@ -157,34 +188,32 @@ private:
         continue;
       // With a payment the share falls as well, so that no other load rises.
       const double less = 1 - std::max(column.cost, 0.0) / load * (1 - 1e-12);
-      for (size_t at = 0; at < column.atoms.size(); ++at)
-        of.shares[column.atoms[at]] -= less * std::max(0.0, leftOf(c, at, of));
-      for (AtomId value : column.results)
-        for (size_t payment : paymentsTo[value]) {
-          double &share = of.shares[payments[payment].from];
-          share = std::max(0.0, share - less * of.paid[payment]);
-          of.paid[payment] *= 1 - less;
-        }
+      for (size_t place = firstPlace[c]; place < firstPlace[c + 1]; ++place)
+        of.shares[atomAt[place]] -= less * std::max(0.0, leftAt(place, of));
+      for (size_t p = firstReceived[c]; p < firstReceived[c + 1]; ++p) {
+        double &share = of.shares[payments[receivedAt[p]].from];
+        share = std::max(0.0, share - less * of.paid[receivedAt[p]]);
+        of.paid[receivedAt[p]] *= 1 - less;
+      }
     }
     std::vector<double> slack;
     for (size_t c = 0; c < problem.columns.size(); ++c)
       slack.push_back(problem.columns[c].cost - loadOf(c, of));
+    std::vector<double> left;
     for (AtomId a = 0; a < of.shares.size(); ++a) {
       if (!needed[a] || columnsOf[a].empty())
         continue;
-      std::vector<double> left;
+      left.clear();
       double room = std::numeric_limits<double>::infinity();
-      for (size_t c : columnsOf[a]) {
-        const std::vector<AtomId> &atoms = problem.columns[c].atoms;
-        left.push_back(
-            leftOf(c, size_t(std::lower_bound(atoms.begin(), atoms.end(), a) - atoms.begin()), of));
+      for (const auto &[c, place] : columnsOf[a]) {
+        left.push_back(leftAt(place, of));
         room = std::min(room, slack[c] + std::max(0.0, -left.back()));
       }
       // A little less: sums in another order must not pass the price.
       room = std::max(0.0, room * (1 - 1e-9));
       of.shares[a] += room;
       for (size_t i = 0; i < left.size(); ++i)
-        slack[columnsOf[a][i]] -= std::max(0.0, left[i] + room) - std::max(0.0, left[i]);
+        slack[columnsOf[a][i].column] -= std::max(0.0, left[i] + room) - std::max(0.0, left[i]);
     }
     return of;
   }
@@ -195,17 +224,45 @@ private:
 
   const ChoiceProblem &problem;
   const std::vector<bool> needed;
-  std::vector<std::vector<size_t>> columnsOf;
+  struct InColumn {
+    size_t column, place;
+  };
+  std::vector<std::vector<InColumn>> columnsOf; ///< by atom
   std::vector<Payment> payments;
-  std::vector<std::vector<size_t>> paymentsTo;              ///< by value
-  std::vector<std::vector<std::vector<size_t>>> paymentsIn; ///< by column and place of the atom
+  std::vector<std::vector<uint32_t>> paymentsTo; ///< by value
+  // One after the other: atoms of columns, payments of places, payments to what columns store.
+  std::vector<size_t> firstPlace, firstPayment, firstReceived;
+  std::vector<AtomId> atomAt;
+  std::vector<uint32_t> paidAt, receivedAt;
+  std::vector<size_t> active;
+  std::vector<double> slope, paidSlope;
+  int steps;
   Point now;
 };
 
 } // namespace
 
-Packing packingOf(const ChoiceProblem &problem, std::span<const size_t> goodChoice) {
-  return PackingAscent(problem, goodChoice).run();
+Packing packingOf(const ChoiceProblem &problem, std::span<const size_t> goodChoice,
+                  const Packing *known) {
+  return PackingAscent(problem, goodChoice, known).run();
+}
+
+double loadOf(const Packing &packing, const Column &column) {
+  std::vector<double> left;
+  for (AtomId a : column.atoms)
+    left.push_back(packing.shares[a]);
+  for (AtomId value : column.inputs)
+    for (const auto &[from, paid] : packing.passedOn[value])
+      if (auto at = std::lower_bound(column.atoms.begin(), column.atoms.end(), from);
+          at != column.atoms.end() && *at == from)
+        left[size_t(at - column.atoms.begin())] -= paid;
+  double load = 0;
+  for (double each : left)
+    load += std::max(0.0, each);
+  for (AtomId value : column.results)
+    for (const auto &[from, paid] : packing.passedOn[value])
+      load += paid;
+  return load;
 }
 
 double packingBound(const ChoiceProblem &problem, std::span<const size_t> goodChoice) {

@@ -30,15 +30,10 @@ public:
     if (forced.isAny())
       if (llvm::Error error = startForced())
         return error;
-    if (atoms.size() <= maxAtomsOfAll && wantAll(columns, choice.columns, maxConvexGroups))
-      columns.priceWanted();
-    start = choice;
-    choice = improveChoice(columns.problem, std::move(choice), exact);
-    // Kernels on the way to larger ones are not worth splitting.
-    for (size_t round = 0; round < maxRounds; ++round)
-      if (!search(Neighbourhood::Larger, seen) && !search(Neighbourhood::Finer, seenFiner) &&
-          !(atoms.size() <= maxAtomsOfWide && improveWidely()))
-        break;
+    if (atoms.size() <= maxAtomsOfAll)
+      proposeAll(columns, choice.columns, maxConvexGroups);
+    const KernelChoice start = choice;
+    choice = searched(start);
     prove();
     std::optional<std::vector<size_t>> order = runningOrder(columns.problem, choice.columns);
     if (!order)
@@ -48,25 +43,39 @@ public:
   }
 
 private:
-  /// Prices what is near and not known yet; false if that changes no choice.
-  bool search(Neighbourhood which, std::set<std::pair<size_t, size_t>> &known) {
-    wantNeighbours(columns, choice.columns, which, known);
-    if (!columns.priceWanted())
-      return false;
-    const double before = choice.cost;
-    choice = improveChoice(columns.problem, std::move(choice), exact);
-    return choice.cost < before;
+  AskCosts ask() {
+    return [this](std::span<const CostQuestion> questions) { columns.price(questions); };
+  }
+
+  /// What is near is proposed and searched until nothing new is cheaper.
+  KernelChoice searched(const KernelChoice &start) {
+    ChoiceSearch search(columns.problem, start, exact, ask());
+    std::set<std::pair<size_t, size_t>> seen, seenFiner;
+    search.improve();
+    auto improveWith = [&](Neighbourhood which, std::set<std::pair<size_t, size_t>> &known) {
+      proposeNeighbours(columns, search.choice().columns, which, known);
+      return search.improve();
+    };
+    // Kernels on the way to larger ones are not worth splitting.
+    for (size_t round = 0; round < maxRounds; ++round)
+      if (!improveWith(Neighbourhood::Larger, seen) &&
+          !improveWith(Neighbourhood::Finer, seenFiner) &&
+          !(atoms.size() <= maxAtomsOfWide && improveWidely(search, start)))
+        break;
+    return search.choice();
   }
 
   /// Looks at larger neighbourhoods, of the first choice as well: the way that the choice has come
   /// did not know all columns. False if nothing is cheaper.
-  bool improveWidely() {
-    const double before = choice.cost;
-    KernelChoice other = improveChoice(columns.problem, start, exact, maxWideStates);
-    choice = improveChoice(columns.problem, std::move(choice), exact, maxWideStates);
-    if (other.cost < choice.cost)
-      choice = std::move(other);
-    return choice.cost < before;
+  bool improveWidely(ChoiceSearch &search, const KernelChoice &start) {
+    bool isBetter = search.improve(maxWideStates);
+    ChoiceSearch other(columns.problem, start, exact, ask());
+    other.improve(maxWideStates);
+    if (other.choice().cost < search.choice().cost) {
+      search = std::move(other);
+      isBetter = true;
+    }
+    return isBetter;
   }
 
   /// The greedy kernels are the first choice.
@@ -178,8 +187,7 @@ private:
           }))
         groups.push_back({{a}, {a}});
     for (const AtomGroup &group : groups)
-      columns.want(group, std::numeric_limits<double>::infinity());
-    columns.priceWanted();
+      priceNow({group}, std::numeric_limits<double>::infinity());
     for (const AtomGroup &group : groups) {
       const std::optional<size_t> column = columns.find(group);
       if (!column)
@@ -202,16 +210,31 @@ private:
   }
 
   void prove() {
-    choice.bound = packingBound(columns.problem, choice.columns);
-    if (atoms.size() > maxExactAtoms)
-      return;
-    KernelChoice best = chooseExactly(columns.problem, choice.cost, maxExactStates);
-    if (best.isOptimal) {
-      choice = std::move(best);
-      return;
+    if (atoms.size() <= maxExactAtoms) {
+      KernelChoice best = choosePriced(columns.problem, ask(), choice.cost, maxExactStates);
+      choice.bound = best.bound;
+      if (best.isOptimal)
+        choice = std::move(best);
+      // Nothing is cheaper, or the search ended early.
+      choice.bound = std::min(choice.cost, choice.bound);
     }
-    // Nothing is cheaper, or the search ended early.
-    choice.bound = std::min(choice.cost, std::max(choice.bound, best.bound));
+    choice.isOptimal = choice.bound >= choice.cost;
+    if (!choice.isOptimal)
+      boundByPriced();
+  }
+
+  /// Of a choice among those columns that have a price.
+  void boundByPriced() {
+    ChoiceProblem priced = columns.problem;
+    std::vector<size_t> numbers(priced.columns.size()), chosen;
+    size_t count = 0;
+    for (size_t c = 0; c < numbers.size(); ++c)
+      if (numbers[c] = count; columns.isPriced(c))
+        priced.columns[count++] = columns.problem.columns[c];
+    priced.columns.resize(count);
+    for (size_t c : choice.columns)
+      chosen.push_back(numbers[c]);
+    choice.bound = std::min(choice.cost, std::max(choice.bound, packingBound(priced, chosen)));
     choice.isOptimal = choice.bound >= choice.cost;
   }
 
@@ -220,7 +243,7 @@ private:
     partition.timeNs = choice.cost;
     partition.boundNs = choice.bound;
     partition.isOptimal = choice.isOptimal;
-    partition.columns = columns.problem.columns.size();
+    partition.columns = columns.pricedCount();
     for (size_t c : choice.columns) {
       const Column &column = columns.problem.columns[c];
       const auto known = givenOf.find(c);
@@ -238,14 +261,14 @@ private:
   }
 
   /// Each edge between two chosen kernels, and each kernel of several atoms against its best split.
-  void explain(Partition &partition) const {
+  void explain(Partition &partition) {
     std::map<AtomId, std::vector<size_t>> readersOf;
     for (size_t c : choice.columns)
       for (AtomId value : columns.problem.columns[c].inputs)
         readersOf[value].push_back(c);
     std::set<std::pair<size_t, size_t>> told;
     for (size_t c : choice.columns) {
-      const Column &column = columns.problem.columns[c];
+      const Column column = columns.problem.columns[c]; // a copy: columns are added meanwhile
       if (atoms[column.atoms.front()].isFixed)
         continue;
       for (AtomId value : column.results)
@@ -258,8 +281,21 @@ private:
     }
   }
 
-  void explainCut(size_t first, size_t second, Partition &partition) const {
-    const Column &a = columns.problem.columns[first], &b = columns.problem.columns[second];
+  /// Proposes groups, and prices those that may take less.
+  void priceNow(std::vector<AtomGroup> groups, double worthNs) {
+    std::vector<CostQuestion> questions;
+    for (AtomGroup &group : groups) {
+      columns.propose(group);
+      if (const std::optional<size_t> column = columns.findProposed(group);
+          column && columns.problem.columns[*column].isEstimate &&
+          columns.problem.columns[*column].cost < worthNs)
+        questions.push_back({*column, worthNs});
+    }
+    columns.price(questions);
+  }
+
+  void explainCut(size_t first, size_t second, Partition &partition) {
+    const Column a = columns.problem.columns[first], b = columns.problem.columns[second];
     FusionChoice row{atoms[a.results.back()].result,
                      atoms[b.results.back()].result,
                      false,
@@ -272,7 +308,10 @@ private:
     // Of the merged group the results that the others need.
     std::optional<std::string> refusal;
     std::optional<double> fusedNs;
-    for (const auto &results : {columns.resultsOf(merged.atoms), neededOf(merged.atoms)}) {
+    const std::vector<AtomId> all = columns.resultsOf(merged.atoms),
+                              needed = neededOf(merged.atoms);
+    priceNow({{merged.atoms, all}, {merged.atoms, needed}}, row.unfusedNs);
+    for (const auto &results : {all, needed}) {
       merged.results = results;
       if (auto column = columns.find(merged);
           column && (!fusedNs || columns.problem.columns[*column].cost < *fusedNs))
@@ -355,12 +394,11 @@ private:
   const AtomGraph &atoms;
   std::span<const GivenKernel> given;
   Columns columns;
-  KernelChoice choice, start;
+  KernelChoice choice;
   ExactChoices exact;                     ///< of parts of the graph
   std::map<size_t, size_t> givenOf;       ///< by column
   std::vector<std::vector<AtomId>> fused; ///< forced
   std::vector<AtomId> split;              ///< forced
-  std::set<std::pair<size_t, size_t>> seen, seenFiner;
 };
 
 } // namespace

@@ -164,6 +164,26 @@ TEST(Partition, WhatKernelsOfNetworksReadWasStored) {
   }
 }
 
+// What a group can't be cheaper than decides whether it is priced at all.
+TEST(Partition, NoPlanIsPricedBelowTheLeastPrice) {
+  const Explored explored;
+  const Parameters parameters = parametersFor(explored.calibration, explored.device);
+  for (const char *name : {"gpt2_block", "dlrm", "resnet50_bottleneck", "vit_b16_embed"})
+    for (CacheState cache : {CacheState::Warm, CacheState::Clean, CacheState::Flushed}) {
+      auto module = importFile(fmt::format("datasets/models/{}.hlo.txt", name));
+      ASSERT_TRUE(bool(module)) << name;
+      ExploreOptions options;
+      options.plans.cache = cache;
+      for (const ExploredKernel &kernel : Explored().run(*module, options).kernels) {
+        const auto &[plan, estimate] = kernel.plans.front();
+        const NeededWork work = neededWork(*plan.module, plan.ops(), plan.tiled->group);
+        const double least = leastPriceNs(work, explored.device, parameters, cache);
+        EXPECT_GE(estimate.timeNs, least) << name << " " << kernel.name;
+        EXPECT_GE(least, parameters.launch);
+      }
+    }
+}
+
 // Attention reads its rows where the projection of all of them lies: no slice is written.
 TEST(Partition, AChainReadsSlices) {
   const Module module = parseVerified(R"(HloModule m

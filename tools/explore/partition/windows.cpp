@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <queue>
 #include <set>
@@ -47,61 +48,114 @@ std::optional<std::vector<size_t>> runningOrder(const ChoiceProblem &problem,
 namespace {
 
 constexpr size_t maxWindowAtoms = 40, minWindowAtoms = 5;
+/// Sets that a search with estimates may need before it asks for prices.
+constexpr size_t maxHopefulStates = 1000;
 
-class WindowSearch {
+} // namespace
+
+class ChoiceSearch::Impl {
 public:
-  WindowSearch(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
-               size_t maxStates)
-      : problem(problem), choice(std::move(start)), known(known), maxStates(maxStates),
-        columnsFrom(problem.reads.size()), makersOf(problem.reads.size()),
+  Impl(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known, AskCosts ask)
+      : choice(std::move(start)), problem(problem), known(known), ask(std::move(ask)),
+        isRequired(problem.reads.size()), columnsFrom(problem.reads.size()),
+        newFrom(problem.reads.size()), makersOf(problem.reads.size()),
         readersOf(problem.reads.size()) {
-    isRequired.resize(problem.reads.size());
     for (AtomId value : problem.required)
       isRequired[value] = true;
-    for (size_t c = 0; c < problem.columns.size(); ++c)
-      columnsFrom[problem.columns[c].atoms.front()].push_back(c);
+    setCost();
+    link();
   }
 
-  KernelChoice run() {
+  bool improve(size_t most) {
     constexpr int maxPasses = 20;
-    std::set<size_t> settled; // columns whose neighbourhoods hold nothing better
+    maxStates = most;
+    addNewColumns();
+    const double before = choice.cost;
     for (int pass = 0; pass < maxPasses; ++pass) {
       bool isBetter = false;
-      link();
-      for (size_t seed : std::vector<size_t>(choice.columns)) {
-        if (settled.count(seed) ||
-            std::find(choice.columns.begin(), choice.columns.end(), seed) == choice.columns.end())
-          continue;
-        std::vector<size_t> window;
-        bool isImproved = false;
-        isGivenUp = true;
-        for (size_t atoms = maxWindowAtoms; isGivenUp && atoms >= minWindowAtoms; atoms /= 2) {
-          window = windowAround(seed, atoms);
-          isImproved = improve(window);
-        }
-        if (isImproved) {
-          isBetter = true;
-          for (size_t column : window)
-            settled.erase(column);
-          for (AtomId value : touched)
-            for (size_t reader : readersOf[value])
-              settled.erase(reader);
-          link();
-        } else {
-          settled.insert(seed);
-        }
-      }
+      for (size_t seed : std::vector<size_t>(choice.columns))
+        isBetter |= !isSettled(seed) && isChosen(seed) && improveAround(seed);
       if (!isBetter)
         break;
     }
+    setCost();
+    return choice.cost < before;
+  }
+
+  KernelChoice choice;
+
+private:
+  using ColumnsOf = std::vector<std::vector<size_t>>; ///< by atom
+  /// A neighbourhood that holds nothing better.
+  struct Settled {
+    std::vector<AtomId> atoms;
+    size_t maxStates = 0;
+    bool isSearched = false; ///< not only parts of it
+  };
+
+  void setCost() {
     choice.cost = 0;
     for (size_t column : choice.columns)
       choice.cost += problem.columns[column].cost;
-    return std::move(choice);
   }
 
-private:
-  using ColumnsOf = std::vector<std::vector<size_t>>; ///< chosen ones, by atom
+  bool isChosen(size_t column) const {
+    return std::find(choice.columns.begin(), choice.columns.end(), column) != choice.columns.end();
+  }
+
+  bool isSettled(size_t seed) const {
+    auto at = settled.find(seed);
+    return at != settled.end() && (at->second.isSearched || at->second.maxStates >= maxStates);
+  }
+
+  void addNewColumns() {
+    for (std::vector<size_t> &columns : newFrom)
+      columns.clear();
+    for (size_t c = indexed; c < problem.columns.size(); ++c)
+      for (ColumnsOf *of : {&columnsFrom, &newFrom})
+        (*of)[problem.columns[c].atoms.front()].push_back(c);
+    indexed = problem.columns.size();
+    std::erase_if(settled, [&](const auto &each) {
+      const std::vector<AtomId> &atoms = each.second.atoms;
+      return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) {
+        return std::any_of(newFrom[a].begin(), newFrom[a].end(), [&](size_t c) {
+          const std::vector<AtomId> &own = problem.columns[c].atoms;
+          return std::includes(atoms.begin(), atoms.end(), own.begin(), own.end());
+        });
+      });
+    });
+  }
+
+  /// Searches the neighbourhood of a chosen column.
+  bool improveAround(size_t seed) {
+    Settled now{{}, maxStates, true};
+    for (size_t most = maxWindowAtoms; most >= minWindowAtoms; most /= 2) {
+      const std::vector<size_t> window = windowAround(seed, most);
+      const std::vector<AtomId> atoms = atomsOf(window);
+      if (now.atoms.empty())
+        now.atoms = atoms;
+      isGivenUp = false;
+      if (improve(window, atoms)) {
+        unsettle(window, atoms);
+        link();
+        return true;
+      }
+      if (!isGivenUp)
+        break;
+      now.isSearched = false;
+    }
+    settled.insert_or_assign(seed, std::move(now));
+    return false;
+  }
+
+  /// What lies around a neighbourhood that has changed.
+  void unsettle(const std::vector<size_t> &window, const std::vector<AtomId> &atoms) {
+    for (size_t column : window)
+      settled.erase(column);
+    for (AtomId value : atoms)
+      for (size_t reader : readersOf[value])
+        settled.erase(reader);
+  }
 
   void link() {
     for (auto *of : {&makersOf, &readersOf})
@@ -145,61 +199,103 @@ private:
     return window;
   }
 
+  std::vector<AtomId> atomsOf(const std::vector<size_t> &window) const {
+    std::set<AtomId> atoms;
+    for (size_t c : window)
+      atoms.insert(problem.columns[c].atoms.begin(), problem.columns[c].atoms.end());
+    return {atoms.begin(), atoms.end()};
+  }
+
+  /// A window as a problem of its own.
+  struct Local {
+    ChoiceProblem problem;
+    std::vector<size_t> columns; ///< of the whole problem, by those of this one
+  };
+
   /// Searches the window exactly; takes what is cheaper.
-  bool improve(const std::vector<size_t> &window) {
-    std::set<AtomId> atomSet;
+  bool improve(const std::vector<size_t> &window, const std::vector<AtomId> &atoms) {
     double cost = 0;
-    for (size_t c : window) {
-      atomSet.insert(problem.columns[c].atoms.begin(), problem.columns[c].atoms.end());
+    for (size_t c : window)
       cost += problem.columns[c].cost;
-    }
-    isGivenUp = false;
-    if (window.size() == 1 && atomSet.size() == 1)
+    if (window.size() == 1 && atoms.size() == 1)
       return false;
-    const std::vector<AtomId> atoms(atomSet.begin(), atomSet.end());
+    const std::set<size_t> inWindow(window.begin(), window.end());
+    Local local = localProblem(inWindow, atoms);
+    const double wanted = cost * (1 - 1e-9) - 1e-6;
+    Packing packing;
+    while (true) {
+      const KernelChoice &found = known.of(
+          local.problem, wanted,
+          hasEstimates(local.problem) ? std::min(maxStates, maxHopefulStates) : maxStates, packing);
+      const std::vector<CostQuestion> questions = questionsOf(local.problem, found, cost);
+      if (!questions.empty()) {
+        askFor(questions, local);
+        continue;
+      }
+      isGivenUp = !found.isOptimal && found.bound < wanted;
+      if (found.columns.empty() && !(found.isOptimal && local.problem.required.empty()))
+        return false;
+      std::vector<size_t> instead;
+      for (size_t c : found.columns)
+        instead.push_back(local.columns[c]);
+      return replace(inWindow, instead);
+    }
+  }
+
+  static bool hasEstimates(const ChoiceProblem &local) {
+    return std::any_of(local.columns.begin(), local.columns.end(),
+                       [](const Column &column) { return column.isEstimate; });
+  }
+
+  void askFor(std::vector<CostQuestion> questions, Local &local) const {
+    for (CostQuestion &question : questions)
+      question.column = local.columns[question.column];
+    ask(questions);
+    for (size_t i = 0; i < local.columns.size(); ++i) {
+      const Column &from = problem.columns[local.columns[i]];
+      local.problem.columns[i].cost = from.cost;
+      local.problem.columns[i].isEstimate = from.isEstimate;
+    }
+  }
+
+  bool replace(const std::set<size_t> &old, const std::vector<size_t> &instead) {
+    std::vector<size_t> changed = instead;
+    for (size_t c : choice.columns)
+      if (!old.count(c))
+        changed.push_back(c);
+    std::optional<std::vector<size_t>> order = runningOrder(problem, changed);
+    if (!order)
+      return false;
+    choice.columns = std::move(*order);
+    return true;
+  }
+
+  Local localProblem(const std::set<size_t> &inWindow, const std::vector<AtomId> &atoms) const {
     auto numberOf = [&](AtomId a) -> std::optional<AtomId> {
       auto at = std::lower_bound(atoms.begin(), atoms.end(), a);
       return at != atoms.end() && *at == a ? std::optional(AtomId(at - atoms.begin()))
                                            : std::nullopt;
     };
-    const std::set<size_t> inWindow(window.begin(), window.end());
     auto isAmong = [&](const ColumnsOf &of, AtomId value) {
       return std::any_of(of[value].begin(), of[value].end(),
                          [&](size_t c) { return !inWindow.count(c); });
     };
-    ChoiceProblem local;
-    std::vector<size_t> given;
+    Local local;
     for (AtomId a : atoms) {
       std::vector<AtomId> reads;
       for (AtomId from : problem.reads[a])
         if (auto number = numberOf(from))
           reads.push_back(*number);
       if ((isRequired[a] || isAmong(readersOf, a)) && !isAmong(makersOf, a))
-        local.required.push_back(AtomId(local.reads.size()));
-      local.reads.push_back(std::move(reads));
+        local.problem.required.push_back(AtomId(local.problem.reads.size()));
+      local.problem.reads.push_back(std::move(reads));
       for (size_t c : columnsFrom[a])
         if (std::optional<Column> column = localColumn(c, numberOf, isAmong)) {
-          local.columns.push_back(std::move(*column));
-          given.push_back(c);
+          local.problem.columns.push_back(std::move(*column));
+          local.columns.push_back(c);
         }
     }
-    const double wanted = cost * (1 - 1e-9) - 1e-6;
-    const KernelChoice &found = known.of(local, wanted, maxStates);
-    isGivenUp = !found.isOptimal && found.bound < wanted;
-    if (found.columns.empty() && !(found.isOptimal && local.required.empty()))
-      return false;
-    std::vector<size_t> changed;
-    for (size_t c : choice.columns)
-      if (!inWindow.count(c))
-        changed.push_back(c);
-    for (size_t c : found.columns)
-      changed.push_back(given[c]);
-    std::optional<std::vector<size_t>> order = runningOrder(problem, changed);
-    if (!order)
-      return false;
-    choice.columns = std::move(*order);
-    touched = atoms;
-    return true;
+    return local;
   }
 
   /// A column over the window's atoms; nothing where it has others or reads what is not made.
@@ -207,8 +303,11 @@ private:
   std::optional<Column> localColumn(size_t c, const NumberOf &numberOf,
                                     const IsAmong &isAmong) const {
     const Column &from = problem.columns[c];
+    if (!std::isfinite(from.cost))
+      return std::nullopt;
     Column column;
     column.cost = from.cost;
+    column.isEstimate = from.isEstimate;
     for (AtomId a : from.atoms) {
       auto number = numberOf(a);
       if (!number)
@@ -227,20 +326,27 @@ private:
   }
 
   const ChoiceProblem &problem;
-  KernelChoice choice;
   ExactChoices &known;
-  const size_t maxStates;
+  const AskCosts ask;
+  size_t maxStates = 0, indexed = 0; ///< columns that are known
   std::vector<bool> isRequired;
-  std::vector<std::vector<size_t>> columnsFrom; ///< by first atom
-  ColumnsOf makersOf, readersOf;
-  std::vector<AtomId> touched; ///< of the window that was improved last
-  bool isGivenUp = false;      ///< the last window was too large to be searched
+  ColumnsOf columnsFrom, newFrom;    ///< by first atom; those that the last call has brought
+  ColumnsOf makersOf, readersOf;     ///< chosen ones
+  std::map<size_t, Settled> settled; ///< by chosen column
+  bool isGivenUp = false;            ///< the last window was too large to be searched
 };
 
-} // namespace
+ChoiceSearch::ChoiceSearch(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
+                           AskCosts ask)
+    : impl(std::make_unique<Impl>(problem, std::move(start), known, std::move(ask))) {}
+ChoiceSearch::ChoiceSearch(ChoiceSearch &&) noexcept = default;
+ChoiceSearch &ChoiceSearch::operator=(ChoiceSearch &&) noexcept = default;
+ChoiceSearch::~ChoiceSearch() = default;
+bool ChoiceSearch::improve(size_t maxStates) { return impl->improve(maxStates); }
+const KernelChoice &ChoiceSearch::choice() const { return impl->choice; }
 
 const KernelChoice &ExactChoices::of(const ChoiceProblem &problem, double upperBound,
-                                     size_t maxStates) {
+                                     size_t maxStates, Packing &packing) {
   std::vector<uint64_t> key{std::bit_cast<uint64_t>(upperBound), maxStates};
   auto add = [&](const std::vector<AtomId> &list) {
     key.push_back(list.size());
@@ -255,16 +361,12 @@ const KernelChoice &ExactChoices::of(const ChoiceProblem &problem, double upperB
     add(column.results);
     add(column.inputs);
     key.push_back(std::bit_cast<uint64_t>(column.cost));
+    key.push_back(column.isEstimate);
   }
   auto [at, isNew] = known.try_emplace(std::move(key));
   if (isNew)
-    at->second = chooseExactly(problem, upperBound, maxStates);
+    at->second = chooseExactly(problem, upperBound, maxStates, packing);
   return at->second;
-}
-
-KernelChoice improveChoice(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
-                           size_t maxStates) {
-  return WindowSearch(problem, std::move(start), known, maxStates).run();
 }
 
 } // namespace tilewright
