@@ -2,27 +2,12 @@
 // double for one plan, Traced to record the arithmetic (trace.h). Internal to the cost model.
 #pragma once
 
-#include "analysis/tiling/plan.h"
-#include "costmodel/trace.h"
+#include "costmodel/plan_numbers.h"
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace tilewright {
-
-/// A plan as numbers: the input of viewOf() beside the group.
-template <class Q> struct PlanNumbers {
-  std::vector<Q> values; ///< of the parameters, in order; at least 1
-  /// Steps of the loops where masks shorten them (loop_range.h): mean and maximum over the CTAs.
-  /// Empty: all CTAs take all steps of every loop.
-  std::vector<Q> meanSteps, maxSteps;
-};
-
-/// True if steps must be counted for plans of the group.
-bool hasUnevenLoops(const TiledGroup &group);
-/// Internal errors for values that do not fit the space.
-llvm::Expected<PlanNumbers<double>> numbersOf(const KernelPlan &plan);
 
 template <class Q> struct ParameterViewOf {
   Q size = 1;
@@ -81,15 +66,11 @@ template <class Q> struct PlanViewOf {
   }
 };
 
-/// Expressions in the group's parameters, evaluated for a plan. Empty for those that can't be
-/// evaluated.
+/// `point`: at the numbers. Internal errors for a plan whose values do not fit its space;
+/// Unsupported for a group with ops of several results.
 template <class Q>
-std::vector<std::optional<Q>> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers,
-                                         std::initializer_list<Expr> exprs);
-
-/// Internal errors for a plan whose values do not fit its space; Unsupported for a group with ops
-/// of several results.
-template <class Q>
-llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers);
+llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
+                                     EvaluatorOf<Q> &point);
+llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &plan);
 
 } // namespace tilewright
