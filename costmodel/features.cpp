@@ -233,7 +233,7 @@ llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q
                                      std::optional<Instruction> instruction, const Device &device,
                                      GroupFacts &known) {
   EvaluatorOf<Q> point = evaluatorAt(*plan.tiled, numbers);
-  auto view = viewOf(plan, numbers, point);
+  auto view = viewOf(plan, numbers, point, known.movers(plan));
   if (!view)
     return view.takeError();
   const ScheduleOf<Q> schedule = scheduleOf(plan.tiled->space, numbers);
@@ -278,7 +278,7 @@ llvm::Expected<RegisterFacts<double>> registerFactsOf(const KernelPlan &plan,
   if (!numbers)
     return numbers.takeError();
   Evaluator point = evaluatorAt(*plan.tiled, *numbers);
-  auto view = viewOf(plan, *numbers, point);
+  auto view = viewOf(plan, *numbers, point, moversOf(*plan.tiled));
   if (!view)
     return view.takeError();
   const ScheduleOf<double> schedule = scheduleOf(plan.tiled->space, *numbers);
@@ -296,7 +296,7 @@ llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const D
   if (!numbers)
     return numbers.takeError();
   Evaluator point = evaluatorAt(*plan.tiled, *numbers);
-  auto view = viewOf(plan, *numbers, point);
+  auto view = viewOf(plan, *numbers, point, moversOf(*plan.tiled));
   if (!view)
     return view.takeError();
   return preferredFor(plan, *view, scheduleOf(plan.tiled->space, *numbers), device);

@@ -31,8 +31,10 @@ public:
   using InstanceView = InstanceViewOf<Q>;
   using ParameterView = ParameterViewOf<Q>;
 
-  Viewer(const KernelPlan &plan, const PlanNumbers<Q> &numbers, EvaluatorOf<Q> &point)
-      : plan(plan), tiled(*plan.tiled), graph(plan.ops()), numbers(numbers), point(point) {}
+  Viewer(const KernelPlan &plan, const PlanNumbers<Q> &numbers, EvaluatorOf<Q> &point,
+         const TileMovers &movers)
+      : plan(plan), tiled(*plan.tiled), graph(plan.ops()), numbers(numbers), point(point),
+        movers(movers) {}
 
   llvm::Expected<PlanViewOf<Q>> run() {
     readParameters();
@@ -58,7 +60,6 @@ private:
       v.extent = p.extent;
       if (p.role != Role::Schedule) {
         v.tiles = ceilOf(Q(double(std::max<int64_t>(p.extent, 0))) / v.size);
-        indexOfVariable[p.index.variable().index] = i;
         if (p.role == Role::Parallel)
           view.ctas *= v.tiles;
       } else if (p.name == "split_k") {
@@ -128,6 +129,7 @@ private:
     auto within = tiled.group.within.find(instance.op);
     v.extents = within == tiled.group.within.end() ? &v.op->shape.dims : &within->second;
     const auto &dims = v.op->shape.dims;
+    v.dimParameters = movers[view.instances.size()];
     for (size_t d = 0; d < instance.tile.dims.size(); ++d) {
       const TileDim &dim = instance.tile.dims[d];
       std::optional<Q> size = point(dim.size);
@@ -136,23 +138,18 @@ private:
       v.sizes.push_back(*size);
       v.elements *= *size;
       Q tiles = 1;
-      std::vector<unsigned> movers;
-      for (VarId var : variablesOf(dim.offset))
-        if (auto it = indexOfVariable.find(var.index); it != indexOfVariable.end()) {
-          movers.push_back(it->second);
-          tiles *= view.parameters[it->second].tiles;
-        }
-      std::sort(movers.begin(), movers.end());
+      const std::vector<unsigned> &moving = v.dimParameters[d];
+      for (unsigned m : moving)
+        tiles *= view.parameters[m].tiles;
       if (d < dims.size() && *size > 0.0 && tiles > 0.0) {
         // Tiles that come again (behind a reshape) or overlap don't stick out any further.
-        if (movers.size() != 1 || tiled.space.parameters[movers[0]].size != dim.size)
+        if (moving.size() != 1 || tiled.space.parameters[moving[0]].size != dim.size)
           tiles = smaller(tiles, ceilOf(double(dims[d]) / *size));
         v.valid *= smaller(Q(1), double(dims[d]) / (tiles * *size));
       }
-      for (unsigned m : movers)
+      for (unsigned m : moving)
         if (view.parameters[m].tiles > 1.0)
           v.movedBy.push_back(m);
-      v.dimParameters.push_back(std::move(movers));
     }
     std::sort(v.movedBy.begin(), v.movedBy.end());
     v.movedBy.erase(std::unique(v.movedBy.begin(), v.movedBy.end()), v.movedBy.end());
@@ -249,7 +246,7 @@ private:
   const PlanNumbers<Q> &numbers;
   PlanViewOf<Q> view;
   EvaluatorOf<Q> &point;
-  std::map<uint32_t, unsigned> indexOfVariable;
+  const TileMovers &movers;
 };
 
 } // namespace
@@ -310,10 +307,29 @@ template <class Q> Q PlanViewOf<Q>::perIteration(const InstanceViewOf<Q> &view) 
   return times / iterations;
 }
 
+TileMovers moversOf(const TiledGroup &group) {
+  std::map<VarId, unsigned> parameterOf;
+  for (unsigned i = 0; i < group.space.parameters.size(); ++i)
+    if (group.space.parameters[i].role != Role::Schedule)
+      parameterOf[group.space.parameters[i].index.variable()] = i;
+  TileMovers movers;
+  for (const TileInstance &instance : group.instances) {
+    auto &ofDims = movers.emplace_back();
+    for (const TileDim &dim : instance.tile.dims) {
+      auto &ofDim = ofDims.emplace_back();
+      for (VarId var : variablesOf(dim.offset))
+        if (auto it = parameterOf.find(var); it != parameterOf.end())
+          ofDim.push_back(it->second);
+      std::sort(ofDim.begin(), ofDim.end());
+    }
+  }
+  return movers;
+}
+
 template <class Q>
 llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
-                                     EvaluatorOf<Q> &point) {
-  return Viewer<Q>(plan, numbers, point).run();
+                                     EvaluatorOf<Q> &point, const TileMovers &movers) {
+  return Viewer<Q>(plan, numbers, point, movers).run();
 }
 
 llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &plan) {
@@ -321,7 +337,7 @@ llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &plan) {
   if (!numbers)
     return numbers.takeError();
   Evaluator point = evaluatorAt(*plan.tiled, *numbers);
-  return viewOf(plan, *numbers, point);
+  return viewOf(plan, *numbers, point, moversOf(*plan.tiled));
 }
 
 template struct InstanceViewOf<double>;
@@ -329,8 +345,8 @@ template struct InstanceViewOf<Traced>;
 template struct PlanViewOf<double>;
 template struct PlanViewOf<Traced>;
 template llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &, const PlanNumbers<double> &,
-                                                   Evaluator &);
+                                                   Evaluator &, const TileMovers &);
 template llvm::Expected<PlanViewOf<Traced>> viewOf(const KernelPlan &, const PlanNumbers<Traced> &,
-                                                   TracingEvaluator &);
+                                                   TracingEvaluator &, const TileMovers &);
 
 } // namespace tilewright

@@ -28,7 +28,7 @@ template <class Q> struct InstanceViewOf {
   Q elements = 1;
   Q valid = 1; ///< share of the elements that lie inside the tensor, over all tiles
   Q bytes = 0; ///< of all elements, packed
-  /// Per dim: parameters whose index occurs in its offset, including those with one tile.
+  /// Per dim: as in TileMovers, including those with one tile.
   std::vector<std::vector<unsigned>> dimParameters;
   std::vector<unsigned> movedBy; ///< those of all dims that have more than one tile; ascending
   std::vector<unsigned> loops;   ///< sequential parameters with more than one tile that it runs in
@@ -66,11 +66,15 @@ template <class Q> struct PlanViewOf {
   }
 };
 
-/// `point`: at the numbers. Internal errors for a plan whose values do not fit its space;
-/// Unsupported for a group with ops of several results.
+/// Of each dim of each instance: parameters whose index occurs in its offset, ascending.
+using TileMovers = std::vector<std::vector<std::vector<unsigned>>>;
+TileMovers moversOf(const TiledGroup &group);
+
+/// `point`: at the numbers. `movers`: of the plan's group. Internal errors for a plan whose values
+/// do not fit its space; Unsupported for a group with ops of several results.
 template <class Q>
 llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
-                                     EvaluatorOf<Q> &point);
+                                     EvaluatorOf<Q> &point, const TileMovers &movers);
 llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &plan);
 
 } // namespace tilewright
