@@ -1,6 +1,7 @@
 #include "costmodel/elementary.h"
 #include "costmodel/feature_batch.h"
 #include "costmodel/testing/data.h"
+#include "costmodel/trace.h"
 #include "costmodel/vector_kernels.h"
 #include "costmodel/vector_lanes.h"
 

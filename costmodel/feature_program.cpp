@@ -1,5 +1,7 @@
 #include "costmodel/feature_program.h"
 
+#include "costmodel/trace.h"
+
 #include <algorithm>
 #include <cmath>
 

@@ -3,12 +3,15 @@
 #pragma once
 
 #include "costmodel/lanes.h"
-#include "costmodel/trace.h"
+#include "costmodel/trace_op.h"
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
 namespace tilewright {
+
+class Trace;
 
 class FeatureProgram {
 public:

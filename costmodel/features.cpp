@@ -149,12 +149,11 @@ Instruction preferredFor(const KernelPlan &plan, const PlanViewOf<Q> &view,
 
 /// Registers, shared memory and warps of a program.
 template <class Q>
-llvm::Error takeResources(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
-                          const Resources &resources, FeaturesOf<Q> &features) {
-  const auto values =
-      evaluateAt(*plan.tiled, numbers,
-                 {resources.sharedBytes, resources.registersPerThread, resources.threads});
-  const std::optional<Q> &shared = values[0], &registers = values[1], &threads = values[2];
+llvm::Error takeResources(const KernelPlan &plan, const Resources &resources, EvaluatorOf<Q> &point,
+                          FeaturesOf<Q> &features) {
+  const std::optional<Q> shared = point(resources.sharedBytes),
+                         registers = point(resources.registersPerThread),
+                         threads = point(resources.threads);
   if (!shared || !registers || !threads)
     return makeError(DiagClass::Internal, "plan '{}': what it takes of an SM has no value",
                      plan.name);
@@ -169,8 +168,7 @@ llvm::Error takeResources(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
 /// What a program says of the plan whose code it is.
 template <class Q> class FactReader {
 public:
-  FactReader(const KernelPlan &plan, const PlanNumbers<Q> &numbers)
-      : plan(plan), numbers(numbers) {}
+  FactReader(const KernelPlan &plan, EvaluatorOf<Q> &point) : plan(plan), point(point) {}
 
   llvm::Expected<ProgramFacts<Q>> run(const CodeChoice &code, const DeviceLimits &limits,
                                       GroupFacts &known) {
@@ -192,7 +190,7 @@ private:
   Q at(Expr amount) {
     if (!amount)
       return 0;
-    std::optional<Q> found = evaluateAt(*plan.tiled, numbers, {amount}).front();
+    std::optional<Q> found = point(amount);
     hasFailed = hasFailed || !found;
     return found.value_or(Q(0));
   }
@@ -226,7 +224,7 @@ private:
   }
 
   const KernelPlan &plan;
-  const PlanNumbers<Q> &numbers;
+  EvaluatorOf<Q> &point;
   bool hasFailed = false;
 };
 
@@ -234,14 +232,15 @@ template <class Q>
 llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
                                      std::optional<Instruction> instruction, const Device &device,
                                      GroupFacts &known) {
-  auto view = viewOf(plan, numbers);
+  EvaluatorOf<Q> point = evaluatorAt(*plan.tiled, numbers);
+  auto view = viewOf(plan, numbers, point, known.movers(plan));
   if (!view)
     return view.takeError();
   const ScheduleOf<Q> schedule = scheduleOf(plan.tiled->space, numbers);
   if (!instruction)
     instruction = preferredFor(plan, *view, schedule, device);
   const CodeChoice &code = known.code(plan, *instruction);
-  auto facts = FactReader<Q>(plan, numbers).run(code, device.limits, known);
+  auto facts = FactReader<Q>(plan, point).run(code, device.limits, known);
   if (!facts)
     return facts.takeError();
   FeatureExtractor<Q> extractor(plan, code, device, schedule, *facts, known.reachable(plan),
@@ -252,8 +251,8 @@ llvm::Expected<FeaturesOf<Q>> derive(const KernelPlan &plan, const PlanNumbers<Q
   if (plan.style.knownResources == KnownResources::Counts)
     features.rawRegisters =
         estimateRegisters(extractor.registerFacts(), features.warps, device.limits);
-  else if (auto error = takeResources(plan, numbers,
-                                      known.resources(plan, *instruction, device.limits), features))
+  else if (auto error = takeResources(plan, known.resources(plan, *instruction, device.limits),
+                                      point, features))
     return error;
   setOccupancy(features, device.limits);
   return features;
@@ -278,7 +277,8 @@ llvm::Expected<RegisterFacts<double>> registerFactsOf(const KernelPlan &plan,
   auto numbers = numbersOf(plan);
   if (!numbers)
     return numbers.takeError();
-  auto view = viewOf(plan, *numbers);
+  Evaluator point = evaluatorAt(*plan.tiled, *numbers);
+  auto view = viewOf(plan, *numbers, point, moversOf(*plan.tiled));
   if (!view)
     return view.takeError();
   const ScheduleOf<double> schedule = scheduleOf(plan.tiled->space, *numbers);
@@ -295,7 +295,8 @@ llvm::Expected<Instruction> preferredInstruction(const KernelPlan &plan, const D
   auto numbers = numbersOf(plan);
   if (!numbers)
     return numbers.takeError();
-  auto view = viewOf(plan, *numbers);
+  Evaluator point = evaluatorAt(*plan.tiled, *numbers);
+  auto view = viewOf(plan, *numbers, point, moversOf(*plan.tiled));
   if (!view)
     return view.takeError();
   return preferredFor(plan, *view, scheduleOf(plan.tiled->space, *numbers), device);

@@ -31,10 +31,15 @@ public:
     return elements ? *elements : elements.emplace(reachableOf(plan.ops(), *plan.tiled));
   }
 
+  const TileMovers &movers(const KernelPlan &plan) {
+    return moving ? *moving : moving.emplace(moversOf(*plan.tiled));
+  }
+
 private:
   std::array<std::optional<CodeChoice>, 3> codes; ///< by instruction
   std::array<std::optional<Resources>, 3> taken;  ///< by instruction
   std::optional<Reachable> elements;
+  std::optional<TileMovers> moving;
 };
 
 } // namespace tilewright

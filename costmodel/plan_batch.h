@@ -13,6 +13,7 @@
 
 #include "costmodel/estimate.h"
 #include "costmodel/feature_program.h"
+#include "costmodel/trace.h"
 
 #include <map>
 #include <memory>

@@ -2,12 +2,10 @@
 
 #include "analysis/support/checked.h"
 #include "analysis/support/diag.h"
-#include "analysis/tiling/loop_range.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <unordered_map>
 
 namespace tilewright {
 
@@ -28,143 +26,18 @@ template <class Q> Q samplePosition(unsigned parameter, unsigned sample, const Q
   return n <= 1.0 ? Q(0) : place - n * floorOf(place / n);
 }
 
-/// Expressions of the group at a point. The values of one plan stay integers of 64 bits.
-class Evaluator {
-public:
-  void setLargest(VarId, int64_t) {}
-  void set(VarId var, double value) { point.set(var, static_cast<int64_t>(value)); }
-  std::optional<double> operator()(Expr expr) const {
-    std::optional<int64_t> value = evaluate(expr, point);
-    return value ? std::optional(double(*value)) : std::nullopt;
-  }
-
-private:
-  Assignment point;
-};
-
-/// Recorded in floating point, which is exact for sizes and positions below 2^53, and without
-/// branches: comparisons are sums, a select is one of two products.
-class TracingEvaluator {
-public:
-  /// No power of two above `most` is looked for in a number.
-  void setLargest(VarId var, int64_t most) { bounds.set(var, Interval{1, most}); }
-  void set(VarId var, const Traced &value) {
-    if (var.index >= values.size())
-      values.resize(var.index + 1);
-    values[var.index] = value;
-    known.clear();
-  }
-
-  std::optional<Traced> operator()(Expr expr) { return evaluated(expr); }
-
-private:
-  std::optional<Traced> evaluated(Expr expr) {
-    if (expr.isConstant())
-      return Traced(double(expr.constant()));
-    if (expr.isVariable()) {
-      VarId var = expr.variable();
-      return var.index < values.size() ? values[var.index] : std::nullopt;
-    }
-    if (expr.isPoison())
-      return std::nullopt;
-    if (auto it = known.find(expr.id()); it != known.end())
-      return it->second;
-    if (std::optional<Traced> power = smallPower(expr)) {
-      known.emplace(expr.id(), *power);
-      return power;
-    }
-    std::optional<Traced> a = evaluated(expr.lhs()), b = evaluated(expr.rhs());
-    if (!a || !b)
-      return std::nullopt;
-    std::optional<Traced> result = combined(expr.kind(), *a, *b);
-    if (expr.kind() == ExprKind::Pow2Divisor)
-      result = powerDividing(*a, rangeOf(expr.lhs(), bounds).hi);
-    if (expr.kind() == ExprKind::Select) {
-      std::optional<Traced> condition = evaluated(expr.third());
-      if (!condition)
-        return std::nullopt;
-      Traced holds = smaller(larger(*condition, 0.0 - *condition), Traced(1.0));
-      result = *b + holds * (*a - *b);
-    }
-    if (result)
-      known.emplace(expr.id(), *result);
-    return result;
-  }
-
-  /// min(pow2Divisor(x), most): powers beyond `most` need not be tried.
-  std::optional<Traced> smallPower(Expr expr) {
-    if (expr.kind() != ExprKind::Min)
-      return std::nullopt;
-    for (auto [power, most] : {std::pair(expr.lhs(), expr.rhs()), {expr.rhs(), expr.lhs()}})
-      if (power.kind() == ExprKind::Pow2Divisor && most.isConstant() &&
-          isPowerOfTwo(most.constant()))
-        if (std::optional<Traced> of = evaluated(power.lhs()))
-          return powerDividing(*of, std::min(most.constant(), rangeOf(power.lhs(), bounds).hi));
-    return std::nullopt;
-  }
-  static bool isPowerOfTwo(int64_t x) { return x > 0 && (x & (x - 1)) == 0; }
-
-  static std::optional<Traced> combined(ExprKind kind, const Traced &a, const Traced &b) {
-    switch (kind) {
-    case ExprKind::Add:
-      return a + b;
-    case ExprKind::Mul:
-      return a * b;
-    case ExprKind::Min:
-      return smaller(a, b);
-    case ExprKind::Max:
-      return larger(a, b);
-    case ExprKind::IsAtLeast:
-      return larger(Traced(0.0), smaller(a - b + 1.0, Traced(1.0)));
-    case ExprKind::IsEqual:
-      return 1.0 - smaller(larger(a - b, b - a), Traced(1.0));
-    case ExprKind::Pow2Ceil:
-      return powerOfTwoBelow(larger(a, Traced(1.0)) * 2.0 - 1.0);
-    case ExprKind::FloorDiv:
-    case ExprKind::CeilDiv:
-    case ExprKind::Mod:
-      break;
-    default: // logarithms have no recorded form
-      return std::nullopt;
-    }
-    if (b < 1.0) // divisors are positive
-      return std::nullopt;
-    if (kind == ExprKind::CeilDiv)
-      return ceilOf(a / b);
-    Traced quotient = floorOf(a / b);
-    return kind == ExprKind::FloorDiv ? quotient : a - b * quotient;
-  }
-
-  /// Of a number of at most `most`.
-  static Traced powerDividing(const Traced &a, int64_t most) {
-    constexpr int64_t largest = int64_t(1) << 20;
-    Traced divides(1.0);
-    for (int64_t power = 2; power <= std::min(most, largest); power *= 2) {
-      const auto p = double(power);
-      divides = larger(divides, p * (1.0 - smaller(a - floorOf(a * (1 / p)) * p, Traced(1.0))));
-    }
-    return divides;
-  }
-
-  std::vector<std::optional<Traced>> values;
-  std::unordered_map<uint32_t, Traced> known; ///< at these values, by Expr::id(); only looked up
-  Bounds bounds;
-};
-
-template <class Q>
-using EvaluatorOf = std::conditional_t<std::is_same_v<Q, Traced>, TracingEvaluator, Evaluator>;
-
 template <class Q> class Viewer {
 public:
   using InstanceView = InstanceViewOf<Q>;
   using ParameterView = ParameterViewOf<Q>;
 
-  Viewer(const KernelPlan &plan, const PlanNumbers<Q> &numbers)
-      : plan(plan), tiled(*plan.tiled), graph(plan.ops()), numbers(numbers) {}
+  Viewer(const KernelPlan &plan, const PlanNumbers<Q> &numbers, EvaluatorOf<Q> &point,
+         const TileMovers &movers)
+      : plan(plan), tiled(*plan.tiled), graph(plan.ops()), numbers(numbers), point(point),
+        movers(movers) {}
 
   llvm::Expected<PlanViewOf<Q>> run() {
-    if (auto error = readParameters())
-      return error;
+    readParameters();
     for (const TileInstance &instance : tiled.instances)
       if (auto error = addInstance(instance))
         return error;
@@ -177,7 +50,7 @@ public:
   }
 
 private:
-  llvm::Error readParameters() {
+  void readParameters() {
     const auto &parameters = tiled.space.parameters;
     Q &splitK = view.splits;
     for (unsigned i = 0; i < parameters.size(); ++i) {
@@ -185,10 +58,8 @@ private:
       ParameterView v;
       v.size = numbers.values[i];
       v.extent = p.extent;
-      point.set(p.size.variable(), v.size);
       if (p.role != Role::Schedule) {
         v.tiles = ceilOf(Q(double(std::max<int64_t>(p.extent, 0))) / v.size);
-        indexOfVariable[p.index.variable().index] = i;
         if (p.role == Role::Parallel)
           view.ctas *= v.tiles;
       } else if (p.name == "split_k") {
@@ -204,9 +75,6 @@ private:
     }
     view.ctas *= splitK;
     readSteps();
-    for (const RuntimeVariable &variable : tiled.runtime)
-      point.set(variable.var.variable(), double(std::max<int64_t>(variable.range.lo, 0)));
-    return llvm::Error::success();
   }
 
   /// Steps of each loop, where masks shorten the loops of some CTAs.
@@ -261,6 +129,7 @@ private:
     auto within = tiled.group.within.find(instance.op);
     v.extents = within == tiled.group.within.end() ? &v.op->shape.dims : &within->second;
     const auto &dims = v.op->shape.dims;
+    v.dimParameters = movers[view.instances.size()];
     for (size_t d = 0; d < instance.tile.dims.size(); ++d) {
       const TileDim &dim = instance.tile.dims[d];
       std::optional<Q> size = point(dim.size);
@@ -269,23 +138,18 @@ private:
       v.sizes.push_back(*size);
       v.elements *= *size;
       Q tiles = 1;
-      std::vector<unsigned> movers;
-      for (VarId var : variablesOf(dim.offset))
-        if (auto it = indexOfVariable.find(var.index); it != indexOfVariable.end()) {
-          movers.push_back(it->second);
-          tiles *= view.parameters[it->second].tiles;
-        }
-      std::sort(movers.begin(), movers.end());
+      const std::vector<unsigned> &moving = v.dimParameters[d];
+      for (unsigned m : moving)
+        tiles *= view.parameters[m].tiles;
       if (d < dims.size() && *size > 0.0 && tiles > 0.0) {
         // Tiles that come again (behind a reshape) or overlap don't stick out any further.
-        if (movers.size() != 1 || tiled.space.parameters[movers[0]].size != dim.size)
+        if (moving.size() != 1 || tiled.space.parameters[moving[0]].size != dim.size)
           tiles = smaller(tiles, ceilOf(double(dims[d]) / *size));
         v.valid *= smaller(Q(1), double(dims[d]) / (tiles * *size));
       }
-      for (unsigned m : movers)
+      for (unsigned m : moving)
         if (view.parameters[m].tiles > 1.0)
           v.movedBy.push_back(m);
-      v.dimParameters.push_back(std::move(movers));
     }
     std::sort(v.movedBy.begin(), v.movedBy.end());
     v.movedBy.erase(std::unique(v.movedBy.begin(), v.movedBy.end()), v.movedBy.end());
@@ -305,17 +169,24 @@ private:
     return llvm::Error::success();
   }
 
-  /// Offsets of a tile at the sample positions.
-  std::vector<std::optional<Q>> signature(const InstanceView &v) {
-    std::vector<std::optional<Q>> result;
-    for (unsigned sample = 0; sample < 3; ++sample) {
-      EvaluatorOf<Q> at = point;
+  /// The point with indices of tiles: the sample positions.
+  std::vector<EvaluatorOf<Q>> samplePoints() const {
+    std::vector<EvaluatorOf<Q>> samples(3, point);
+    for (unsigned sample = 0; sample < samples.size(); ++sample)
       for (unsigned i = 0; i < view.parameters.size(); ++i)
         if (Expr index = tiled.space.parameters[i].index)
-          at.set(index.variable(), samplePosition(i, sample, view.parameters[i].tiles));
+          samples[sample].set(index.variable(),
+                              samplePosition(i, sample, view.parameters[i].tiles));
+    return samples;
+  }
+
+  /// Offsets of a tile at the sample positions.
+  using Signature = std::vector<std::optional<Q>>;
+  static Signature signatureAt(std::vector<EvaluatorOf<Q>> &samples, const InstanceView &v) {
+    Signature result;
+    for (EvaluatorOf<Q> &at : samples)
       for (const TileDim &dim : v.instance->tile.dims)
         result.push_back(at(dim.offset));
-    }
     return result;
   }
 
@@ -323,13 +194,20 @@ private:
     std::map<uint32_t, std::vector<unsigned>> byOp;
     for (unsigned i = 0; i < view.instances.size(); ++i)
       byOp[view.instances[i].instance->op.index].push_back(i);
+    std::vector<EvaluatorOf<Q>> samples;
     for (auto &[op, members] : byOp) {
+      if (members.size() == 1)
+        continue;
+      if (samples.empty())
+        samples = samplePoints();
+      std::vector<Signature> signatures;
+      for (unsigned member : members)
+        signatures.push_back(signatureAt(samples, view.instances[member]));
       for (size_t j = 1; j < members.size(); ++j) {
         InstanceView &later = view.instances[members[j]];
-        auto wanted = signature(later);
         for (size_t i = 0; i < j && later.sameAs < 0; ++i) {
           const InstanceView &earlier = view.instances[members[i]];
-          if (earlier.sameAs < 0 && earlier.sizes == later.sizes && signature(earlier) == wanted)
+          if (earlier.sameAs < 0 && earlier.sizes == later.sizes && signatures[i] == signatures[j])
             later.sameAs = int(members[i]);
         }
       }
@@ -367,8 +245,8 @@ private:
   const Graph &graph;
   const PlanNumbers<Q> &numbers;
   PlanViewOf<Q> view;
-  EvaluatorOf<Q> point;
-  std::map<uint32_t, unsigned> indexOfVariable;
+  EvaluatorOf<Q> &point;
+  const TileMovers &movers;
 };
 
 } // namespace
@@ -429,63 +307,46 @@ template <class Q> Q PlanViewOf<Q>::perIteration(const InstanceViewOf<Q> &view) 
   return times / iterations;
 }
 
-bool hasUnevenLoops(const TiledGroup &group) {
-  for (unsigned i = 0; i < group.ranges.size(); ++i) {
-    const LoopRange &range = group.ranges[i];
-    if (range.end &&
-        !(range.first.isConstant(0) && range.end == group.space.parameters[i].tileCount()))
-      return true;
-  }
-  return false;
-}
-
-llvm::Expected<PlanNumbers<double>> numbersOf(const KernelPlan &plan) {
-  const auto &parameters = plan.tiled->space.parameters;
-  if (plan.values.size() != parameters.size())
-    return badPlan(plan, "{} values for {} parameters", plan.values.size(), parameters.size());
-  PlanNumbers<double> numbers;
-  for (unsigned i = 0; i < parameters.size(); ++i) {
-    if (plan.values[i] < 1)
-      return badPlan(plan, "parameter {} is {}, at least 1 is needed", parameters[i].name,
-                     plan.values[i]);
-    numbers.values.push_back(double(plan.values[i]));
-  }
-  if (hasUnevenLoops(*plan.tiled))
-    for (const LoopSteps &steps : loopSteps(*plan.tiled, plan.values)) {
-      numbers.meanSteps.push_back(steps.average);
-      numbers.maxSteps.push_back(double(steps.largest));
+TileMovers moversOf(const TiledGroup &group) {
+  std::map<VarId, unsigned> parameterOf;
+  for (unsigned i = 0; i < group.space.parameters.size(); ++i)
+    if (group.space.parameters[i].role != Role::Schedule)
+      parameterOf[group.space.parameters[i].index.variable()] = i;
+  TileMovers movers;
+  for (const TileInstance &instance : group.instances) {
+    auto &ofDims = movers.emplace_back();
+    for (const TileDim &dim : instance.tile.dims) {
+      auto &ofDim = ofDims.emplace_back();
+      for (VarId var : variablesOf(dim.offset))
+        if (auto it = parameterOf.find(var); it != parameterOf.end())
+          ofDim.push_back(it->second);
+      std::sort(ofDim.begin(), ofDim.end());
     }
-  return numbers;
+  }
+  return movers;
 }
 
 template <class Q>
-std::vector<std::optional<Q>> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers,
-                                         std::initializer_list<Expr> exprs) {
-  EvaluatorOf<Q> point;
-  for (size_t i = 0; i < group.space.parameters.size(); ++i)
-    point.set(group.space.parameters[i].size.variable(), numbers.values[i]);
-  for (const TileParameter &parameter : group.space.parameters)
-    point.setLargest(parameter.size.variable(), parameter.largest());
-  std::vector<std::optional<Q>> values;
-  for (Expr expr : exprs) // with what they have in common evaluated once
-    values.push_back(point(expr));
-  return values;
+llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
+                                     EvaluatorOf<Q> &point, const TileMovers &movers) {
+  return Viewer<Q>(plan, numbers, point, movers).run();
 }
 
-template <class Q>
-llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers) {
-  return Viewer<Q>(plan, numbers).run();
+llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &plan) {
+  auto numbers = numbersOf(plan);
+  if (!numbers)
+    return numbers.takeError();
+  Evaluator point = evaluatorAt(*plan.tiled, *numbers);
+  return viewOf(plan, *numbers, point, moversOf(*plan.tiled));
 }
 
 template struct InstanceViewOf<double>;
 template struct InstanceViewOf<Traced>;
 template struct PlanViewOf<double>;
 template struct PlanViewOf<Traced>;
-template std::vector<std::optional<double>>
-evaluateAt(const TiledGroup &, const PlanNumbers<double> &, std::initializer_list<Expr>);
-template std::vector<std::optional<Traced>>
-evaluateAt(const TiledGroup &, const PlanNumbers<Traced> &, std::initializer_list<Expr>);
-template llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &, const PlanNumbers<double> &);
-template llvm::Expected<PlanViewOf<Traced>> viewOf(const KernelPlan &, const PlanNumbers<Traced> &);
+template llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &, const PlanNumbers<double> &,
+                                                   Evaluator &, const TileMovers &);
+template llvm::Expected<PlanViewOf<Traced>> viewOf(const KernelPlan &, const PlanNumbers<Traced> &,
+                                                   TracingEvaluator &, const TileMovers &);
 
 } // namespace tilewright

@@ -2,27 +2,12 @@
 // double for one plan, Traced to record the arithmetic (trace.h). Internal to the cost model.
 #pragma once
 
-#include "analysis/tiling/plan.h"
-#include "costmodel/trace.h"
+#include "costmodel/plan_numbers.h"
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace tilewright {
-
-/// A plan as numbers: the input of viewOf() beside the group.
-template <class Q> struct PlanNumbers {
-  std::vector<Q> values; ///< of the parameters, in order; at least 1
-  /// Steps of the loops where masks shorten them (loop_range.h): mean and maximum over the CTAs.
-  /// Empty: all CTAs take all steps of every loop.
-  std::vector<Q> meanSteps, maxSteps;
-};
-
-/// True if steps must be counted for plans of the group.
-bool hasUnevenLoops(const TiledGroup &group);
-/// Internal errors for values that do not fit the space.
-llvm::Expected<PlanNumbers<double>> numbersOf(const KernelPlan &plan);
 
 template <class Q> struct ParameterViewOf {
   Q size = 1;
@@ -43,7 +28,7 @@ template <class Q> struct InstanceViewOf {
   Q elements = 1;
   Q valid = 1; ///< share of the elements that lie inside the tensor, over all tiles
   Q bytes = 0; ///< of all elements, packed
-  /// Per dim: parameters whose index occurs in its offset, including those with one tile.
+  /// Per dim: as in TileMovers, including those with one tile.
   std::vector<std::vector<unsigned>> dimParameters;
   std::vector<unsigned> movedBy; ///< those of all dims that have more than one tile; ascending
   std::vector<unsigned> loops;   ///< sequential parameters with more than one tile that it runs in
@@ -81,15 +66,15 @@ template <class Q> struct PlanViewOf {
   }
 };
 
-/// Expressions in the group's parameters, evaluated for a plan. Empty for those that can't be
-/// evaluated.
-template <class Q>
-std::vector<std::optional<Q>> evaluateAt(const TiledGroup &group, const PlanNumbers<Q> &numbers,
-                                         std::initializer_list<Expr> exprs);
+/// Of each dim of each instance: parameters whose index occurs in its offset, ascending.
+using TileMovers = std::vector<std::vector<std::vector<unsigned>>>;
+TileMovers moversOf(const TiledGroup &group);
 
-/// Internal errors for a plan whose values do not fit its space; Unsupported for a group with ops
-/// of several results.
+/// `point`: at the numbers. `movers`: of the plan's group. Internal errors for a plan whose values
+/// do not fit its space; Unsupported for a group with ops of several results.
 template <class Q>
-llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers);
+llvm::Expected<PlanViewOf<Q>> viewOf(const KernelPlan &plan, const PlanNumbers<Q> &numbers,
+                                     EvaluatorOf<Q> &point, const TileMovers &movers);
+llvm::Expected<PlanViewOf<double>> viewOf(const KernelPlan &plan);
 
 } // namespace tilewright

@@ -34,10 +34,7 @@ double evaluationsOf(const PlanViewOf<double> &view, const InstanceViewOf<double
 llvm::Expected<std::vector<OpEvaluations>> opEvaluations(const KernelPlan &plan) {
   if (!plan.tiled || !plan.module)
     return makeError(DiagClass::Unsupported, "plan '{}' has no tiles", plan.name);
-  auto numbers = numbersOf(plan);
-  if (!numbers)
-    return numbers.takeError();
-  auto view = viewOf(plan, *numbers);
+  auto view = viewOf(plan);
   if (!view)
     return view.takeError();
   std::map<OpId, double> times;

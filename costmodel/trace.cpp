@@ -4,20 +4,17 @@ namespace tilewright {
 
 thread_local Trace *Trace::current = nullptr;
 
-size_t Trace::Hash::operator()(const TraceNode &node) const {
-  uint64_t h = std::bit_cast<uint64_t>(node.value) + uint64_t(node.op);
-  for (uint64_t part : {uint64_t(node.a), uint64_t(node.b)})
-    h = (h ^ part) * 0x9e3779b97f4a7c15 ^ (h >> 29);
-  return h ^ (h >> 32);
-}
-
 uint32_t Trace::add(TraceOp op, uint32_t a, uint32_t b, double value) {
-  auto [it, isNew] = known.try_emplace({op, a, b, value}, static_cast<uint32_t>(all.size()));
-  if (isNew) {
-    all.push_back({op, a, b, value});
-    lastMet.push_back(0);
-  }
-  return it->second;
+  const TraceNode node{op, a, b, value};
+  const uint64_t hash =
+      detail::mixHash(std::bit_cast<uint64_t>(value) ^ uint64_t(op), uint64_t(a) << 32 | b);
+  if (const uint32_t *same = known.find(hash, [&](uint32_t at) { return all[at] == node; }))
+    return *same;
+  const auto added = static_cast<uint32_t>(all.size());
+  known.insert(hash, added);
+  all.push_back(node);
+  lastMet.push_back(0);
+  return added;
 }
 
 void Trace::startRun() {

@@ -13,31 +13,14 @@
 // At most one trace is active in a thread, in `Trace::current`.
 #pragma once
 
+#include "analysis/affine/intern.h"
 #include "costmodel/elementary.h"
+#include "costmodel/trace_op.h"
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 namespace tilewright {
-
-enum class TraceOp : uint8_t {
-  Input,    ///< the a-th value of the plan
-  Constant, ///< value
-  Add,
-  Subtract,
-  Multiply,
-  Divide,
-  Larger,
-  Smaller,
-  Floor,
-  Ceil,
-  Root,       ///< square root
-  PowerBelow, ///< the largest power of two at or below a, which is at least 1
-  Less,       ///< a < b; only in guards
-  LessEqual,
-  Equal,
-};
 
 struct TraceNode {
   TraceOp op = TraceOp::Constant;
@@ -72,12 +55,8 @@ public:
   bool guard(uint32_t node, bool holds);
 
 private:
-  struct Hash {
-    size_t operator()(const TraceNode &node) const;
-  };
-
   std::vector<TraceNode> all;
-  std::unordered_map<TraceNode, uint32_t, Hash> known; ///< never walked
+  detail::InternTable<uint32_t> known;
   std::vector<TraceGuard> met;
   std::vector<uint32_t> lastMet; ///< one a node: the run in which it became a guard
   uint32_t run = 0;
