@@ -167,4 +167,15 @@ void Columns::price(std::span<const CostQuestion> questions) {
   }
 }
 
+void Columns::priceGroups(const std::vector<AtomGroup> &groups, double worthNs) {
+  std::vector<CostQuestion> questions;
+  for (const AtomGroup &group : groups) {
+    propose(group);
+    if (const std::optional<size_t> column = findProposed(group);
+        column && problem.columns[*column].isEstimate && problem.columns[*column].cost < worthNs)
+      questions.push_back({*column, worthNs});
+  }
+  price(questions);
+}
+
 } // namespace tilewright

@@ -34,6 +34,8 @@ public:
   double boundNs(const AtomGroup &group);
   /// Prices columns, or finds that they take no less than they are worth.
   void price(std::span<const CostQuestion> questions);
+  /// Proposes groups and prices those that may take less than `worthNs`.
+  void priceGroups(const std::vector<AtomGroup> &groups, double worthNs);
   bool isPriced(size_t column) const;
   size_t pricedCount() const { return priced; }
 
