@@ -1,7 +1,7 @@
-// Ranking by layouts: what the best few plans lose against all plans.
+// Plans ranked again by layouts: what the best few plans lose against all plans.
 #include "analysis/solve/compiled.h"
 #include "analysis/tiling/plan_text.h"
-#include "tools/explore/layout_ranking.h"
+#include "tools/explore/plan_refinement.h"
 #include "tools/explore/testing/explore.h"
 
 namespace tilewright {
@@ -56,23 +56,26 @@ std::vector<RankedPlan> allPlans(const char *text, const Device &device,
   return all;
 }
 
-TEST(LayoutRanking, FewPlansLoseLittleAgainstAll) {
+TEST(PlanRefinement, FewPlansLoseLittleAgainstAll) {
   const Device device = llvm::cantFail(loadDevice("h100-sxm"));
   const Calibration calibration = llvm::cantFail(defaultCalibration(device));
   for (const char *text : {transposed, rowSums}) {
     const std::vector<RankedPlan> plans = allPlans(text, device, calibration);
     ASSERT_GT(plans.size(), 50u);
-    const std::vector<LayoutRank> all = LayoutRanker(device, {plans.size()}).rank(plans);
-    const std::vector<LayoutRank> few = LayoutRanker(device).rank(plans);
+    const std::vector<RefinedPlan> all =
+        PlanRefiner(device, calibration, {.layouts = plans.size()}).rank(plans);
+    const std::vector<RefinedPlan> few =
+        PlanRefiner(device, calibration, {.layouts = 8}).rank(plans);
     ASSERT_FALSE(few.empty());
     EXPECT_LT(few.size(), all.size());
     size_t compared = 0;
-    for (const LayoutRank &rank : all) {
-      compared += rank.saving.refusal.empty();
-      if (!rank.saving.refusal.empty())
+    for (const RefinedPlan &rank : all) {
+      const LayoutSaving &layouts = *rank.saving.layouts;
+      compared += layouts.refusal.empty();
+      if (!layouts.refusal.empty())
         continue;
-      EXPECT_LE(rank.saving.inferred, rank.saving.given) << planText(rank.plan.plan);
-      EXPECT_LE(rank.saving.floor, rank.saving.inferred) << planText(rank.plan.plan);
+      EXPECT_LE(layouts.inferred, layouts.given) << planText(rank.plan.plan);
+      EXPECT_LE(layouts.floor, layouts.inferred) << planText(rank.plan.plan);
       EXPECT_GE(rank.timeNs(), rank.plan.estimate.rooflineNs * (1 - 1e-9));
     }
     EXPECT_GT(compared, all.size() / 2);
