@@ -4,6 +4,7 @@
 #include "analysis/program/pass/of_plan.h"
 #include "analysis/program/pipeline/pipeline_choice.h"
 #include "analysis/program/pipeline/plan_loops.h"
+#include "analysis/program/pipeline/testing/times.h"
 #include "codegen/emit/testing/emulate.h"
 #include "codegen/lower.h"
 #include "codegen/pack_manifest.h"
@@ -162,6 +163,19 @@ TEST(PlanLoops, ThatDontFitAreErrorsWhereTheyStand) {
     ASSERT_FALSE(bool(code)) << wrong.words;
     EXPECT_EQ(takeDiag(code.takeError()).cls, DiagClass::BadInput);
   }
+}
+
+// Sums leave through the memory of the rings, which few slots are too small for.
+TEST(PlanLoops, AreChosenWhereFewSlotsDontFit) {
+  const KernelSpec spec =
+      dotSpec(matmul(256, 256, 512, false, false), {128, 128}, 32, 4, 5, Instruction::Wgmma);
+  const pipeline::PipelineAnswer answer = llvm::cantFail(pipeline::choosePipeline(
+      runningProgram(spec), 0,
+      {.times = pipeline::testing::assumedTimes(), .limits = DeviceLimits(), .isProved = false}));
+  EXPECT_NE(answer.tried.front().refusal, "");
+  EXPECT_EQ(answer.given.settings.slots, 5);
+  EXPECT_GE(answer.chosen().settings.slots, 3);
+  EXPECT_GE(answer.gain(), 1);
 }
 
 TEST(PlanLoops, OfOtherTypesAreErrorsWhereTheyStand) {

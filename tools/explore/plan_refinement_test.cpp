@@ -1,4 +1,6 @@
-// Plans ranked again by layouts: what the best few plans lose against all plans.
+// Plans ranked again: by layouts, and what the best few lose against all; by pipeline settings.
+#include "analysis/program/pass/of_plan.h"
+#include "analysis/program/pipeline/plan_loops.h"
 #include "analysis/solve/compiled.h"
 #include "analysis/tiling/plan_text.h"
 #include "tools/explore/plan_refinement.h"
@@ -85,6 +87,88 @@ TEST(PlanRefinement, FewPlansLoseLittleAgainstAll) {
                           << planText(all.front().plan.plan);
     std::printf("%zu plans, %zu compared, %zu asked for: loss %.3f %%\n", all.size(), compared,
                 few.size(), 100 * loss);
+  }
+}
+
+const char *const product = R"(HloModule m
+ENTRY e {
+  a = bf16[1024,768]{1,0} parameter(0)
+  b = bf16[768,3072]{1,0} parameter(1)
+  ROOT c = bf16[1024,3072]{1,0} dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})";
+
+class PipelineRefinement : public ::testing::Test {
+protected:
+  const Device device = llvm::cantFail(loadDevice("h100-sxm"));
+  const Calibration calibration = llvm::cantFail(defaultCalibration(device));
+
+  /// The best plans of a product, by whichever instruction.
+  std::vector<RankedPlan> bestPlans() {
+    auto module = std::make_shared<const Module>(parseVerified(product));
+    KernelPlans plans = llvm::cantFail(
+        kernelPlans(module, llvm::cantFail(findKernel(*module, "")), device, calibration));
+    return llvm::cantFail(plans.search({.top = 64, .maxPriced = 1000})).best;
+  }
+};
+
+TEST_F(PipelineRefinement, OtherSettingsAreFasterAndLeaveNothing) {
+  const std::vector<RankedPlan> plans = bestPlans();
+  const std::vector<RefinedPlan> ranks =
+      PlanRefiner(device, calibration, {.pipelines = plans.size()}).rank(plans);
+  ASSERT_EQ(ranks.size(), plans.size());
+  PipelineSavings savings(device, calibration);
+  size_t taken = 0;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const RefinedPlan &rank = ranks[i];
+    SCOPED_TRACE(planText(rank.plan.plan));
+    EXPECT_FALSE(rank.saving.layouts);
+    EXPECT_LE(ranks[i > 0 ? i - 1 : 0].timeNs(), rank.timeNs());
+    const PipelineSaving &saving = *rank.saving.pipeline;
+    EXPECT_EQ(saving.refusal, "");
+    ASSERT_EQ(saving.loops.size(), 1u);
+    const PipelineSaving::Loop &loop = saving.loops[0];
+    EXPECT_EQ(loop.best.slots, loop.given.slots);
+    EXPECT_EQ(loop.best.isProduced, loop.given.isProduced);
+    EXPECT_EQ(saving.areTaken(), loop.bestClocks < loop.givenClocks);
+    EXPECT_EQ(saving.areTaken(), loop.best != loop.given);
+    EXPECT_GE(rank.timeNs(), rank.plan.estimate.rooflineNs * (1 - 1e-9));
+    // No more than the loop's part.
+    EXPECT_LE(saving.gainNs, rank.plan.estimate.timeNs *
+                                 (1 - double(loop.bestClocks) / double(loop.givenClocks)) *
+                                 (1 + 1e-9));
+    if (!saving.areTaken())
+      continue;
+    ++taken;
+    program::PlanProgram with = llvm::cantFail(program::programOfPlan(rank.plan.plan));
+    llvm::cantFail(pipeline::addPlanLoops(with, saving.settings));
+    const PipelineSaving again = savings.of(rank.plan, with);
+    EXPECT_FALSE(again.areTaken());
+    ASSERT_EQ(again.loops.size(), 1u);
+    EXPECT_EQ(again.loops[0].given, loop.best);
+    EXPECT_EQ(again.loops[0].givenClocks, loop.bestClocks);
+  }
+  EXPECT_GT(taken, 0u);
+  EXPECT_LT(taken, ranks.size());
+}
+
+/// Both are asked for; each looks at as many plans of a variant as it is to.
+TEST_F(PipelineRefinement, StandsBesideLayouts) {
+  std::vector<RankedPlan> plans = bestPlans();
+  const size_t before = plans.size();
+  PlanRefiner refiner(device, calibration, {.layouts = 1, .pipelines = 3});
+  size_t layouts = 0, pipelines = 0;
+  for (const RefinedPlan &rank : refiner.rank(plans)) {
+    layouts += rank.saving.layouts.has_value();
+    pipelines += rank.saving.pipeline.has_value();
+  }
+  EXPECT_GT(layouts, 0u);
+  EXPECT_GT(pipelines, layouts);
+  EXPECT_LE(pipelines, 3 * layouts);
+  const std::vector<PlanSaving> savings = refiner.reorder(plans, before);
+  ASSERT_EQ(savings.size(), before); // none is lost
+  for (const PlanSaving &saving : savings) {
+    EXPECT_TRUE(saving.layouts);
+    EXPECT_TRUE(saving.pipeline);
   }
 }
 

@@ -172,7 +172,7 @@ llvm::Expected<PipelineAnswer> choosePipeline(const Program &program, size_t ind
   if (!given)
     return given.takeError();
   answer.given = std::move(*given);
-  bool isFound = false, isFull = false;
+  bool isFound = false, isFull = false, hasFit = false;
   PipelineSettings before;
   for (const PipelineSettings &settings :
        settingsToTry(program, *loops[index], loops.size() == 1, options)) {
@@ -183,15 +183,17 @@ llvm::Expected<PipelineAnswer> choosePipeline(const Program &program, size_t ind
     if (isFull && isSameKind)
       continue;
     isFull = false;
+    hasFit = hasFit && isSameKind;
     llvm::Expected<Program> made = withSettings(program, index, settings, &options.limits);
     LoopSchedule tried;
     if (!made) {
       tried.settings = settings;
       tried.refusal = takeDiag(made.takeError()).message;
       answer.tried.push_back(std::move(tried));
-      isFull = settings.slots > 1; // more slots take more memory
+      isFull = hasFit; // more slots take more memory; with few, what shares theirs may not fit
       continue;
     }
+    hasFit = true;
     llvm::Expected<LoopSchedule> found = scheduleOf(*made, index, options.times);
     if (!found)
       return found.takeError();
