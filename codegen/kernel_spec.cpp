@@ -1,6 +1,7 @@
 #include "codegen/kernel_spec.h"
 
 #include "analysis/program/inference/plan_layouts.h"
+#include "analysis/program/pipeline/plan_loops.h"
 #include "analysis/support/checked.h"
 #include "codegen/extract.h"
 
@@ -107,18 +108,42 @@ llvm::Expected<KernelPlan> planOf(const KernelSpec &spec) {
   return plan;
 }
 
-llvm::Error checkLayouts(const KernelSpec &spec, size_t *misfit) {
-  if (spec.layouts.empty())
-    return llvm::Error::success();
+std::string KernelSpec::recordedWords() const {
+  std::string words = loops.empty() ? "" : "settings of loops";
+  if (!layouts.empty())
+    words += words.empty() ? "layouts" : " and layouts";
+  return words;
+}
+
+void KernelSpec::forgetProgram() {
+  loops.clear();
+  layouts.clear();
+}
+
+llvm::Error addRecorded(program::PlanProgram &program, const KernelSpec &spec, Misfit *misfit) {
+  Misfit wrong{"loops", spec.loops.size()};
+  llvm::Error error = pipeline::addPlanLoops(program, spec.loops, &wrong.index);
+  if (!error) {
+    wrong = {"layouts", spec.layouts.size()};
+    error = inference::addPlanLayouts(program, spec.layouts, &wrong.index);
+  }
+  if (error && misfit)
+    *misfit = wrong;
+  return error;
+}
+
+llvm::Expected<program::PlanProgram> programOf(const KernelSpec &spec, Misfit *misfit) {
   if (misfit)
-    *misfit = spec.layouts.size();
+    *misfit = spec.loops.empty() ? Misfit{"layouts", spec.layouts.size()}
+                                 : Misfit{"loops", spec.loops.size()};
   llvm::Expected<KernelPlan> plan = planOf(spec);
   if (!plan)
     return plan.takeError();
   llvm::Expected<program::PlanProgram> program = program::programOfPlan(*plan);
-  if (!program)
-    return program.takeError();
-  return inference::addPlanLayouts(*program, spec.layouts, misfit);
+  if (program)
+    if (llvm::Error error = addRecorded(*program, spec, misfit))
+      return error;
+  return program;
 }
 
 llvm::Error validate(const KernelSpec &spec) {

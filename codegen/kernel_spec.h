@@ -6,8 +6,13 @@
 
 #include "analysis/tiling/plan.h"
 #include "analysis/tiling/plan_layout.h"
+#include "analysis/tiling/plan_loop.h"
 
 namespace tilewright {
+
+namespace program {
+struct PlanProgram;
+} // namespace program
 
 struct KernelSpec {
   std::string name;                     ///< also the kernel's symbol, once made into an identifier
@@ -23,7 +28,15 @@ struct KernelSpec {
   };
   std::vector<Sequential> sequential;
   Schedule schedule;
-  std::vector<PlanLayout> layouts; ///< of its program; empty: those that its builder gives it
+  // Of its program; empty: those that its builder and passes give it.
+  std::vector<PlanLoop> loops;     ///< pipeline settings
+  std::vector<PlanLayout> layouts; ///< of the program with these settings
+
+  bool recordsProgram() const { return !loops.empty() || !layouts.empty(); }
+  /// "layouts", "settings of loops and layouts".
+  std::string recordedWords() const;
+  /// What is recorded is of one program alone.
+  void forgetProgram();
 
   const Graph &graph() const { return module->entry(); }
   /// The step size of an op's reduction dim where it stands for the n-th time, from 0; the last one
@@ -39,9 +52,18 @@ llvm::Expected<KernelSpec> specOf(const KernelPlan &plan);
 /// than the spec's first result.
 llvm::Expected<KernelPlan> planOf(const KernelSpec &spec);
 
-/// Are the layouts those of the spec's program? BadInput: they are not; `misfit` becomes the number
-/// of the one that is wrong, or of all where it is none alone.
-llvm::Error checkLayouts(const KernelSpec &spec, size_t *misfit = nullptr);
+/// Which of the spec's loops or layouts does not fit its program.
+struct Misfit {
+  std::string_view list; ///< "loops", "layouts"
+  size_t index = 0;      ///< that of the list's end where it is none alone
+};
+
+/// The program of the spec's plan with what the spec records of it. BadInput: that does not fit.
+llvm::Error addRecorded(program::PlanProgram &program, const KernelSpec &spec,
+                        Misfit *misfit = nullptr);
+/// The program of the plan that the spec is, as it is recorded. Errors: those of planOf(),
+/// programOfPlan() and addRecorded().
+llvm::Expected<program::PlanProgram> programOf(const KernelSpec &spec, Misfit *misfit = nullptr);
 
 /// Checks numbers before any code is built: tile sizes within the dims, 1 to 32 warps, 1 to 16
 /// stages and so on. Errors: BadInput with the number and what is allowed.

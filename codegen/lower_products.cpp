@@ -63,7 +63,7 @@ llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind
     KernelSpec by = spec;
     by.schedule.instruction = instruction;
     if (instruction != asked)
-      by.layouts.clear(); // those of a program with the plan's own instruction
+      by.forgetProgram(); // it has the plan's own instruction
     llvm::Expected<KernelPlan> plan = planOf(by);
     if (!plan)
       return plan.takeError();
@@ -76,8 +76,9 @@ llvm::Expected<KernelModule> lowerProducts(const KernelSpec &spec, CodeKind kind
         if (instruction != asked)
           kernel->notes.push_back(fmt::format("{} in place of {}: {}", toString(instruction),
                                               toString(asked), reasons));
-        if (by.layouts.size() != spec.layouts.size())
-          kernel->notes.push_back("without the plan's layouts, which are of its own instruction");
+        if (spec.recordsProgram() && !by.recordsProgram())
+          kernel->notes.push_back(fmt::format(
+              "without the plan's {}, which are of its own instruction", spec.recordedWords()));
         return kernel;
       }
       Diag diag = takeDiag(kernel.takeError());

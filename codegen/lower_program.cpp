@@ -1,6 +1,5 @@
 // Groups whose code is that of a tile program.
 #include "analysis/program/fold.h"
-#include "analysis/program/inference/plan_layouts.h"
 #include "analysis/program/pass/edit.h"
 #include "analysis/program/pass/of_plan.h"
 #include "codegen/emit/emit.h"
@@ -75,7 +74,7 @@ llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind,
   if (!built)
     return built.takeError();
   if (!isByLoops) // a program of another kind, in which those are nobody's
-    if (llvm::Error error = inference::addPlanLayouts(*built, spec.layouts))
+    if (llvm::Error error = addRecorded(*built, spec))
       return error;
   llvm::Expected<program::Program> numbers = concreteProgram(*built);
   if (!numbers)
@@ -96,8 +95,9 @@ llvm::Expected<KernelModule> lowerProgram(const KernelSpec &spec, CodeKind kind,
       if (graph[id].opcode == Opcode::Convolution)
         kernel->kind = "convolution";
   kernel->code = {kind, plan->instruction};
-  if (isByLoops && !spec.layouts.empty())
-    kernel->notes.push_back("without the plan's layouts, which are of a program of tiles");
+  if (isByLoops && spec.recordsProgram())
+    kernel->notes.push_back(fmt::format("without the plan's {}, which are of a program of tiles",
+                                        spec.recordedWords()));
   kernel->parameters.clear();
   for (OpId id : graph.parameters())
     kernel->parameters.push_back({graph[id].name, graph[id].shape, false});

@@ -19,7 +19,8 @@
 //      minor_to_major, bytes, range?}], workspaces [{name, bytes, zeroed}], tensor_maps
 //      [{parameter, offset_bytes, dtype, dims, strides_bytes, box, swizzle_bytes}], notes, fill
 //      {recipe "splitmix64", seed}, tolerance, registers?, spill_bytes?, min_ctas_per_sm?, plan
-//      {root_tile, sequential [{op, dim, size}], warps, stages, split_k, group_m, instruction},
+//      {root_tile, sequential [{op, dim, size}], warps, stages, split_k, group_m, instruction,
+//      loops? [{loop, ahead?, wait?}], layouts? [{of, layout}]},
 //      work? {flops, tensor_cores, dtype, read_bytes, write_bytes}, problem, plan_hash, plan_text,
 //      hlo}]}
 // A problem is the ops without a plan. `expected` holds elements of its outputs as the reference

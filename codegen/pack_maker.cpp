@@ -51,12 +51,19 @@ std::string planHashOf(const KernelSpec &spec) {
   return hashOf(printPlan(unnamed));
 }
 
-/// What tells a plan with layouts of its own from the one without, in a line of text.
-std::string layoutsText(const KernelSpec &spec) {
-  std::string text;
+/// What tells a plan with loops or layouts of its own from the one without, in a line of text.
+std::string recordedText(const KernelSpec &spec) {
+  std::string text, layouts;
+  for (const PlanLoop &loop : spec.loops) {
+    text += fmt::format("{}{}", text.empty() ? " loops=" : ",", loop.loop);
+    if (loop.ahead)
+      text += fmt::format(":ahead{}", *loop.ahead);
+    if (loop.wait)
+      text += fmt::format(":wait{}", *loop.wait);
+  }
   for (const PlanLayout &layout : spec.layouts)
-    text += fmt::format("{}: {}\n", layout.of, layout.layout);
-  return text.empty() ? "" : " layouts=" + hashOf(text);
+    layouts += fmt::format("{}: {}\n", layout.of, layout.layout);
+  return layouts.empty() ? text : text + " layouts=" + hashOf(layouts);
 }
 
 } // namespace
@@ -186,7 +193,7 @@ void PackMaker::addFacts(ManifestKernel &kernel) {
   kernel.problem = made.problems[known->second].hash;
   kernel.ranges = ranges[known->second];
   if (auto plan = planOf(kernel.spec)) {
-    kernel.planText = planText(*plan) + layoutsText(kernel.spec);
+    kernel.planText = planText(*plan) + recordedText(kernel.spec);
     if (options.workOf)
       kernel.work = options.workOf(*plan);
   } else {

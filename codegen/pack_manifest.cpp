@@ -2,6 +2,7 @@
 
 #include "analysis/import/hlo_text.h"
 #include "analysis/import/import_file.h"
+#include "analysis/program/pass/of_plan.h"
 #include "analysis/support/json_text.h"
 #include "analysis/support/printable.h"
 
@@ -46,6 +47,14 @@ Json toJson(const KernelSpec &spec) {
             {"split_k", spec.schedule.splitK},
             {"group_m", spec.schedule.groupM},
             {"instruction", std::string(toString(spec.schedule.instruction))}};
+  for (const PlanLoop &loop : spec.loops) {
+    Json entry{{"loop", loop.loop}};
+    if (loop.ahead)
+      entry["ahead"] = *loop.ahead;
+    if (loop.wait)
+      entry["wait"] = *loop.wait;
+    json["loops"].push_back(std::move(entry));
+  }
   for (const PlanLayout &layout : spec.layouts)
     json["layouts"].push_back({{"of", layout.of}, {"layout", layout.layout}});
   return json;
@@ -139,22 +148,34 @@ struct Source {
   }
 };
 
-/// Layouts that don't fit the program of their plan are an error where they stand.
-llvm::Error fitLayouts(const KernelSpec &spec, const Reader &kernel, const Source &source) {
-  if (llvm::Error error = spec.layouts.empty() ? llvm::Error::success() : validate(spec))
+/// Loops and layouts that don't fit the program of their plan are an error where they stand.
+llvm::Error fitRecorded(const KernelSpec &spec, const Reader &kernel, const Source &source) {
+  if (!spec.recordsProgram())
+    return llvm::Error::success();
+  if (llvm::Error error = validate(spec))
     return error;
-  size_t misfit = 0;
-  llvm::Error error = checkLayouts(spec, &misfit);
-  if (!error)
-    return error;
-  const Diag diag = takeDiag(std::move(error));
+  Misfit misfit;
+  llvm::Expected<program::PlanProgram> program = programOf(spec, &misfit);
+  if (program)
+    return llvm::Error::success();
+  const Diag diag = takeDiag(program.takeError());
   if (diag.cls == DiagClass::Internal)
     return makeError(diag);
-  std::string path = kernel.path("plan.layouts");
-  if (misfit < spec.layouts.size())
-    path += fmt::format("[{}]", misfit);
+  std::string path = kernel.path("plan.") + std::string(misfit.list);
+  if (misfit.index < (misfit.list == "loops" ? spec.loops.size() : spec.layouts.size()))
+    path += fmt::format("[{}]", misfit.index);
   return source.errorOf(
       {path, fmt::format("'{}' does not fit the program of the plan: {}", path, diag.message)});
+}
+
+PlanLoop readLoop(Reader &reader) {
+  PlanLoop loop;
+  loop.loop = reader.text("loop");
+  if (reader.field("ahead"))
+    loop.ahead = reader.integer("ahead", 0);
+  if (reader.field("wait"))
+    loop.wait = reader.integer("wait", 0, 1);
+  return loop;
 }
 
 /// Name, plan and HLO text of a kernel. `problem` may already hold one.
@@ -180,6 +201,9 @@ llvm::Expected<KernelSpec> readSpec(Reader kernel, const Source &source, Problem
     }
   if (!isKnown)
     plan.complain("instruction", "is not one of fma, mma.sync, wgmma");
+  if (plan.field("loops"))
+    for (Reader &loop : plan.list("loops"))
+      spec.loops.push_back(readLoop(loop));
   if (plan.field("layouts"))
     for (Reader &layout : plan.list("layouts"))
       spec.layouts.push_back({layout.text("of"), layout.text("layout")});
@@ -191,7 +215,7 @@ llvm::Expected<KernelSpec> readSpec(Reader kernel, const Source &source, Problem
   if (!module)
     return module.takeError();
   spec.module = std::make_shared<Module>(std::move(*module));
-  if (llvm::Error error = fitLayouts(spec, kernel, source))
+  if (llvm::Error error = fitRecorded(spec, kernel, source))
     return error;
   return spec;
 }

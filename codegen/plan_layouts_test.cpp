@@ -112,9 +112,9 @@ TEST(PlanLayouts, ThatDontFitAreErrorsWhereTheyStand) {
         << diag.message;
     EXPECT_NE(diag.message.find(wrong.words), std::string::npos) << diag.message;
     EXPECT_EQ(diag.str().rfind("plan:", 0), 0u) << diag.str(); // file:line:column
-    llvm::Error error = checkLayouts(spec);
-    EXPECT_TRUE(bool(error));
-    llvm::consumeError(std::move(error));
+    llvm::Expected<program::PlanProgram> program = programOf(spec);
+    EXPECT_FALSE(bool(program));
+    llvm::consumeError(program.takeError());
     llvm::Expected<KernelModule> code = lowerKernel(spec, CodeMode::Device);
     ASSERT_FALSE(bool(code));
     EXPECT_EQ(takeDiag(code.takeError()).cls, DiagClass::BadInput);

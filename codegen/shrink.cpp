@@ -507,7 +507,7 @@ llvm::Expected<KernelSpec> shrinkSpec(const KernelSpec &spec, ShrunkSizes sizes,
   constexpr Attempt attempts[] = {{512, 1}, {128, 1}, {32, 1}, {16, 1}, {8, 1},  {4, 1},
                                   {8, 2},   {8, 4},   {4, 8},  {4, 32}, {4, 256}};
   KernelSpec result = spec;
-  result.layouts.clear(); // those of tiles of other sizes don't fit
+  result.forgetProgram(); // that of tiles of other sizes is another
   for (const Attempt &attempt : attempts) {
     std::vector<int64_t> tile = spec.rootTile;
     for (int64_t &size : tile)

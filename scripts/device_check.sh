@@ -4,19 +4,22 @@
 # transpose, checks them on the CPU emulator where that is asked for, and hands them to
 # tilewright-profile, which checks every result on the GPU and measures.
 # Usage: scripts/device_check.sh [--target sm_90a] [--device h100-sxm] [--out FOLDER]
-#                                [--emulate] [--packs-only]
+#                                [--pipelines] [--emulate] [--packs-only]
+#   --pipelines   also the same plans with the slots, look-ahead and waits that their schedules
+#                 choose (docs/pipelines.md), as NAME_pipelined, where those are others
 #   --emulate     also runs `tilewright check` (minutes: it samples blocks of each kernel)
 #   --packs-only  ends before the GPU is needed; the folder can be carried to a GPU machine, where
 #                 this script goes on with the packs that it finds in --out
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-target=sm_90a device=h100-sxm out=out/device_check emulate=no packs_only=no
+target=sm_90a device=h100-sxm out=out/device_check pipelines=no emulate=no packs_only=no
 while [ $# -gt 0 ]; do
   case "$1" in
   --target) target=$2; shift ;;
   --device) device=$2; shift ;;
   --out) out=$2; shift ;;
+  --pipelines) pipelines=yes ;;
   --emulate) emulate=yes ;;
   --packs-only) packs_only=yes ;;
   *) echo "unknown option $1" >&2; exit 2 ;;
@@ -213,11 +216,24 @@ make_plans() {
   done
 }
 
+# Of a plan that keeps its settings emit says "the same plan as".
+make_pipelined_plans() {
+  local plan pipelined
+  for plan in "$plans"/*.json; do
+    pipelined=${plan%.json}_pipelined.json
+    # Exit code 1: no loop copies.
+    "$bin/tilewright" program "$plan" --pipeline --device "$device" --out "$pipelined" > /dev/null ||
+      continue
+    sed -i '0,/"name": "\([^"]*\)"/s//"name": "\1_pipelined"/' "$pipelined"
+  done
+}
+
 # --- packs, numbers, times -----------------------------------------------------------------------
 
 if [ ! -f "$out/pack/manifest.json" ]; then
   rm -rf "$plans" "$models" "$out/explored"
   make_plans
+  [ $pipelines = no ] || make_pipelined_plans
   # Exit code 1 says that some plan has no code for the target; the list says which and why.
   "$bin/tilewright" emit "$plans"/*.json --target "$target" --out "$out/pack" || [ $? -eq 1 ]
 fi

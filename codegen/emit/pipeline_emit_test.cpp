@@ -36,7 +36,7 @@ PipelineAnswer runAllSettings(const std::string &name, const SizeValues &sizes, 
     if (!tried.refusal.empty())
       continue;
     const std::string what = name + ": " + toString(tried.settings);
-    llvm::Expected<Program> made = withSettings(p, 0, tried.settings, options.limits);
+    llvm::Expected<Program> made = withSettings(p, 0, tried.settings, &options.limits);
     EXPECT_TRUE(bool(made)) << what;
     if (made)
       runsRight(*made, inputs, tolerance, what);

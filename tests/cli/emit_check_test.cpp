@@ -131,6 +131,25 @@ protected:
 
 } // namespace
 
+/// Those that the schedule of the loop chooses, in the plan's own instruction.
+TEST_F(EmitCheck, PlansWithTheirBestSettings) {
+  std::vector<std::string> best;
+  for (const std::string &plan : plansOf("dot", dot)) {
+    best.push_back(folder / ("best" + std::to_string(best.size()) + ".json"));
+    Outcome outcome = runTilewright({"program", plan, "--pipeline", "--out", best.back()});
+    ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
+    // What is written has nothing left to choose.
+    Outcome again = runTilewright({"program", best.back(), "--pipeline", "--json"});
+    ASSERT_EQ(again.exitCode, 0) << again.describe();
+    for (const Json &loop : Json::parse(again.out)["loops"])
+      EXPECT_EQ(loop["gain"], 1) << loop["best"];
+  }
+  ASSERT_FALSE(best.empty());
+  Outcome outcome = emit(best, "pack", {"--target", "sm_90a"});
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
+  expectPasses("pack");
+}
+
 TEST_F(EmitCheck, CoverageOfWholeModels) {
   std::string first = folder.write("elementwise.hlo.txt", elementwise);
   std::string second = folder.write("softmax.hlo.txt", softmax);

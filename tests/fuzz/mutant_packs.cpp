@@ -19,6 +19,19 @@ const char *product = R"({"schema": "tilewright.plan", "schema_version": 1, "nam
            "stages": 2, "split_k": 1, "group_m": 1, "instruction": "mma.sync"},
   "hlo": "HloModule product\n\nENTRY %main {\n  %a = bf16[16,32]{1,0} parameter(0)\n  %b = bf16[32,16]{1,0} parameter(1)\n  ROOT %d = f32[16,16]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"})";
 
+/// Products with settings of their loops.
+const char *ahead = R"({"schema": "tilewright.plan", "schema_version": 1, "name": "ahead",
+  "plan": {"root_tile": [16, 16], "sequential": [{"op": "d", "dim": 0, "size": 16}], "warps": 1,
+           "stages": 3, "split_k": 1, "group_m": 1, "instruction": "mma.sync",
+           "loops": [{"loop": "t", "ahead": 1}]},
+  "hlo": "HloModule ahead\n\nENTRY %main {\n  %a = bf16[16,48]{1,0} parameter(0)\n  %b = bf16[48,16]{1,0} parameter(1)\n  ROOT %d = f32[16,16]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"})";
+
+const char *inFlight = R"({"schema": "tilewright.plan", "schema_version": 1, "name": "in_flight",
+  "plan": {"root_tile": [64, 16], "sequential": [{"op": "d", "dim": 0, "size": 32}], "warps": 4,
+           "stages": 2, "split_k": 1, "group_m": 1, "instruction": "wgmma",
+           "loops": [{"loop": "t", "wait": 0}]},
+  "hlo": "HloModule in_flight\n\nENTRY %main {\n  %a = bf16[64,64]{1,0} parameter(0)\n  %b = bf16[64,16]{1,0} parameter(1)\n  ROOT %d = f32[64,16]{1,0} dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"})";
+
 const std::vector<std::string> words = {"{",
                                         "}",
                                         "[",
@@ -33,6 +46,8 @@ const std::vector<std::string> words = {"{",
                                         "\\u0000",
                                         "\\ud800",
                                         "\"plan\":",
+                                        "\"loops\":[",
+                                        "{\"loop\":\"t\",\"wait\":1}",
                                         "\"hlo\":",
                                         "\"kernels\":[",
                                         "\"files\":{",
@@ -56,13 +71,13 @@ MutantFormat planFormat() {
     auto kernel = lowerKernel(*spec, CodeMode::Device);
     return kernel ? llvm::Error::success() : kernel.takeError();
   };
-  return {"plan", {scaled, product}, words, read};
+  return {"plan", {scaled, product, ahead, inFlight}, words, read};
 }
 
 MutantFormat packFormat() {
   auto target = findTarget("sm_80");
   PackMaker maker({llvm::cantFail(std::move(target)), newestLlvmPtx(), std::nullopt, ""}, {});
-  for (const char *plan : {scaled, product})
+  for (const char *plan : {scaled, product, ahead})
     llvm::cantFail(maker.add(llvm::cantFail(parsePlan("plan", plan))));
   auto read = [](const std::string &text) -> llvm::Error {
     profile::Result<profile::Pack> pack = profile::parsePack("m.json", text);

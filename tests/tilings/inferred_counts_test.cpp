@@ -103,15 +103,15 @@ struct Tally {
   CountedWork before, after;
 };
 
-void compare(KernelSpec spec, LayoutRanker &ranker, Tally &tally) {
+void compare(KernelSpec spec, PlanRefiner &refiner, Tally &tally) {
   ++tally.kernels;
   llvm::Expected<KernelPlan> plan = planOf(spec);
   if (!plan)
     return llvm::consumeError(plan.takeError()); // made by what has no plan of its own
-  const std::vector<LayoutRank> ranks = ranker.rank({{std::move(*plan), {}}});
+  const std::vector<RefinedPlan> ranks = refiner.rank({{std::move(*plan), {}}});
   if (ranks.empty()) // so few elements have no program with the plan's instruction
     return;
-  const LayoutSaving &saving = ranks.front().saving;
+  const LayoutSaving &saving = *ranks.front().saving.layouts;
   tally.compared += saving.refusal.empty();
   if (!saving.areTaken())
     return;
@@ -148,10 +148,10 @@ TEST(InferredCounts, RiseOnlyWhereTheyAreListed) {
       files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   Tally tally;
-  LayoutRanker ranker(device);
+  PlanRefiner refiner(device, llvm::cantFail(defaultCalibration(device)), {.layouts = 1});
   for (const std::string &file : files)
     for (KernelSpec &spec : smallKernels(file, device))
-      compare(std::move(spec), ranker, tally);
+      compare(std::move(spec), refiner, tally);
   const double units = static_cast<double>(inference::unitsOfClock);
   fmt::print("{} kernels, {} compared, {} cheaper: {:g} → {:g} clocks for a CTA of each; in {} of "
              "them a count rises\n",

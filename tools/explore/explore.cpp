@@ -43,7 +43,7 @@ private:
   llvm::Expected<std::vector<ForcedFusions>> forcedFusions() const;
   std::optional<Diag> takeBug();
   double timeOfModel(const std::function<double(const PartWork &)> &kernelsNs) const;
-  void rankLayouts();
+  void refinePlans();
   void addTotals();
   void collectPart(size_t part);
   void collectKernels(size_t part);
@@ -179,17 +179,17 @@ double Explorer::timeOfModel(const std::function<double(const PartWork &)> &kern
   return timed.back().timeNs;
 }
 
-/// Which kernels there are is decided by their times alone; of each the plan that layouts help most
-/// may be another one.
-void Explorer::rankLayouts() {
+/// Which kernels there are is decided by their times alone; of each the plan that layouts and
+/// pipelines help most may be another one.
+void Explorer::refinePlans() {
   std::vector<ExploredKernel *> kernels;
   for (PartWork &each : work)
     for (GroupOutcome &outcome : each.chosen)
       for (ExploredKernel &kernel : outcome.kernels)
         kernels.push_back(&kernel);
-  LayoutRanker ranker(device, {options.layouts});
+  PlanRefiner refiner(device, calibration, options.refine);
   parallelFor(kernels.size(), options.jobs, [&](size_t k) {
-    kernels[k]->layouts = ranker.reorder(kernels[k]->plans, options.search.top);
+    kernels[k]->savings = refiner.reorder(kernels[k]->plans, options.search.top);
   });
 }
 
@@ -334,8 +334,8 @@ llvm::Expected<ExploredModel> Explorer::run() {
     return makeError(DiagClass::BudgetSpent, "was stopped");
   if (std::optional<Diag> bug = takeBug())
     return makeError(std::move(*bug));
-  if (options.layouts > 0)
-    rankLayouts();
+  if (options.refine.isAsked())
+    refinePlans();
   addTotals();
   // The entry is the last part, and the first in the model.
   for (size_t p = parts.size(); p-- > 0;)

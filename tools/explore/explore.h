@@ -5,7 +5,7 @@
 #include "costmodel/sequence/levers.h"
 #include "tools/explore/grouping.h"
 #include "tools/explore/kernel_plans.h"
-#include "tools/explore/layout_ranking.h"
+#include "tools/explore/plan_refinement.h"
 #include "tools/explore/plan_sample.h"
 #include "tools/explore/stored_search.h"
 #include "tools/explore/tile_map.h"
@@ -28,10 +28,8 @@ struct ExploreOptions {
   bool isPartitioned = false;
   std::vector<std::vector<std::string>> fused; ///< names of ops that are to be one kernel
   std::vector<std::string> split;              ///< of ops that no reader is fused with
-  /// Plans of a variant that inference is asked for, by which those of a kernel are ranked again;
-  /// 0: none.
-  size_t layouts = 0;
-  unsigned jobs = 1; ///< threads; the result does not depend on it
+  RefineOptions refine;                        ///< by which the plans of a kernel are ranked again
+  unsigned jobs = 1;                           ///< threads; the result does not depend on it
   std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
   /// Asked before each kernel; once it is true, no more are explored, and there is no model.
   std::function<bool()> isStopped;
@@ -71,11 +69,11 @@ struct ExploredKernel {
   std::string layer;
   OpOrigin origin;
   std::string rootShape;
-  /// Fastest first, with what inferred layouts would save where that was asked for; never empty.
+  /// Fastest first, with what they could still save where that was asked for; never empty.
   /// Their ops are those of the first kernel of the same structure (twins.h).
   std::vector<RankedPlan> plans;
-  std::vector<LayoutSaving> layouts; ///< of the plans, in order; empty unless asked for
-  std::vector<KernelPlan> samples;   ///< see plan_sample.h; empty unless asked for
+  std::vector<PlanSaving> savings; ///< of the plans, in order; empty unless asked for
+  std::vector<KernelPlan> samples; ///< see plan_sample.h; empty unless asked for
   uint64_t raw = 0, feasible = 0, priced = 0;
   bool isExhaustive = false;
   std::optional<InSequence> inSequence; ///< nothing where it never runs

@@ -293,8 +293,8 @@ llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &so
   if (!plans)
     return plans.takeError();
   searching.maxNodes = maxNodes;
-  if (options.layouts > 0)
-    searching.top = std::max(searching.top, plansToRank(options.layouts));
+  if (options.refine.isAsked())
+    searching.top = std::max(searching.top, options.refine.plansToRank());
   llvm::Expected<PlanRanking> ranking =
       storedSearch(*plans, source, searching, options.store, options.storeContext);
   if (!ranking)

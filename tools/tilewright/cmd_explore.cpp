@@ -12,8 +12,8 @@
 #include "tools/tilewright/explore_shard.h"
 #include "tools/tilewright/interrupt.h"
 #include "tools/tilewright/isolated.h"
-#include "tools/tilewright/layout_saving.h"
 #include "tools/tilewright/plan_cache.h"
+#include "tools/tilewright/plan_saving.h"
 
 #include <fmt/format.h>
 #include <map>
@@ -28,7 +28,8 @@ struct ExploreArguments {
   DeviceChoices devices;
   std::string out, target, shard;
   PlanChoices plans;
-  size_t top = 5, samples = 0, layouts = 0, budget = PlanSearchOptions().maxPriced;
+  RefineOptions refine;
+  size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
   unsigned modelLimit = 3600;
   bool partition = false, resume = false, json = false, isFresh = false;
@@ -62,7 +63,7 @@ ExploreOptions exploreOptions(const ExploreArguments &options) {
   ExploreOptions exploring;
   exploring.search.top = options.top;
   exploring.search.maxPriced = options.budget;
-  exploring.layouts = options.layouts;
+  exploring.refine = options.refine;
   exploring.jobs = options.jobs;
   exploring.tileMaps = !options.out.empty();
   exploring.plans = options.plans.options();
@@ -86,8 +87,9 @@ std::string settingsOf(const ExploreArguments &options, const AskedDevice &asked
                   options.plans.cache, options.plans.instruction, options.samples, options.target,
                   link.bandwidth, link.latencyNs);
   settings += options.partition ? " partition" : "";
-  if (options.layouts > 0)
-    settings += fmt::format(" layouts {}", options.layouts);
+  if (options.refine.isAsked())
+    settings +=
+        fmt::format(" layouts {} pipelines {}", options.refine.layouts, options.refine.pipelines);
   for (const std::vector<std::string> *lists : {&options.fuse, &options.split})
     for (const std::string &list : *lists)
       settings += " " + list + (lists == &options.fuse ? " fused" : " split");
@@ -333,7 +335,7 @@ void addExplore(CLI::App &app, Selection &selection) {
   command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
-  addLayoutsOption(*command, options->layouts);
+  addRefineOptions(*command, options->refine);
   command->add_flag("--partition", options->partition,
                     "Choose the kernels together, among several times as many: what is fused, "
                     "split and computed again");

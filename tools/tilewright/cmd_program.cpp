@@ -87,6 +87,7 @@ int runProgram(const ProgramArguments &options) {
                                "{}: --passes shows how a plan's program is made, and this is a "
                                "program",
                                options.file));
+  const std::string plan = isPlan(*text) ? *text : "";
   llvm::Expected<program::PlanProgram> made =
       programOfText(options.file, std::move(*text), options.lets);
   if (!made)
@@ -95,7 +96,8 @@ int runProgram(const ProgramArguments &options) {
     llvm::Expected<program::Program> concrete = numbersIn(*made);
     if (!concrete)
       return failInput(concrete.takeError());
-    return runPipelines(*concrete, options.pipeline, options.json, options.text);
+    return runPipelines({*concrete, options.file, plan}, options.pipeline, options.json,
+                        options.text);
   }
   const program::Program &last = made->last();
   DeviceLimits limits;

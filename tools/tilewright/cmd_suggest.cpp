@@ -5,7 +5,7 @@
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/explore_output.h"
 #include "tools/tilewright/family_choices.h"
-#include "tools/tilewright/layout_saving.h"
+#include "tools/tilewright/plan_saving.h"
 #include "tools/tilewright/tilings.h"
 
 #include <cmath>
@@ -19,7 +19,8 @@ struct SuggestOptions {
   FamilyChoices family;
   DeviceChoices devices;
   PlanChoices plans;
-  size_t top = 5, layouts = 0, budget = PlanSearchOptions().maxPriced;
+  RefineOptions refine;
+  size_t top = 5, budget = PlanSearchOptions().maxPriced;
   bool schedules = false, json = false;
 };
 
@@ -30,7 +31,7 @@ struct Suggestion {
   KernelSource source = {};
   std::optional<KernelPlans> plans = {};
   PlanRanking ranking = {};
-  std::vector<LayoutSaving> layouts = {}; ///< of its plans, where they are asked for
+  std::vector<PlanSaving> savings = {}; ///< of its plans, where they are asked for
 
   const TileSpace &space() const { return plans->spaces().front().tiled->space; }
 };
@@ -59,15 +60,15 @@ llvm::Error suggest(const SuggestOptions &options, Suggestion &result) {
   result.plans.emplace(std::move(*plans));
   PlanSearchOptions searching;
   searching.top =
-      options.layouts > 0 ? std::max(options.top, plansToRank(options.layouts)) : options.top;
+      options.refine.isAsked() ? std::max(options.top, options.refine.plansToRank()) : options.top;
   searching.maxPriced = options.budget;
   llvm::Expected<PlanRanking> ranking =
       options.schedules ? result.plans->search(searching) : searchTilings(*result.plans, searching);
   if (!ranking)
     return ranking.takeError();
   result.ranking = std::move(*ranking);
-  if (options.layouts > 0)
-    result.layouts = LayoutRanker(result.asked.device, {options.layouts})
+  if (options.refine.isAsked())
+    result.savings = PlanRefiner(result.asked.device, result.asked.calibration, options.refine)
                          .reorder(result.ranking.best, options.top);
   return llvm::Error::success();
 }
@@ -98,8 +99,8 @@ Json suggestJson(const SuggestOptions &options, const Suggestion &result) {
     plan["registers"] = each.estimate.resources.registers;
     plan["shared_bytes"] = each.estimate.resources.sharedBytes;
     plan["blocks_per_sm"] = each.estimate.resources.ctasPerSm;
-    if (!result.layouts.empty())
-      plan["layouts"] = savingJson(result.layouts[i]);
+    if (!result.savings.empty())
+      addSaving(plan, result.savings[i]);
     document["plans"].push_back(std::move(plan));
   }
   return document;
@@ -136,9 +137,12 @@ void printSuggestion(const SuggestOptions &options, const Suggestion &result) {
     table.rows.push_back(std::move(row));
   }
   say("{}", table.text());
-  for (size_t i = 0; i < result.layouts.size(); ++i)
-    for (const std::string &line : savingLines(savingJson(result.layouts[i])))
+  for (size_t i = 0; i < result.savings.size(); ++i) {
+    Json plan = Json::object();
+    addSaving(plan, result.savings[i]);
+    for (const std::string &line : savingLines(plan))
       say("plan {}: {}\n", i + 1, line);
+  }
 }
 
 /// The best plan of each device, a row each.
@@ -212,7 +216,7 @@ void addSuggest(CLI::App &app, Selection &selection) {
   command->add_option("--budget", options->budget, "Plans to price in each pass of the search")
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
-  addLayoutsOption(*command, options->layouts);
+  addRefineOptions(*command, options->refine);
   command->add_flag("--schedules", options->schedules,
                     "Also other schedules of the same tile sizes");
   command->add_flag("--json", options->json, "Print JSON");

@@ -3,6 +3,7 @@
 #include "analysis/support/json_text.h"
 #include "tools/explore/twins.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
+#include "analysis/program/pass/of_plan.h"
 #include "codegen/pack_manifest.h"
 #endif
 
@@ -45,16 +46,25 @@ std::string fileName(std::string name) {
   return name.substr(0, 100);
 }
 
-/// The layouts that are the best plan's, where the kernel by itself is held in them, too.
-void addLayouts(const ExploredKernel &kernel, KernelSpec &spec, Json &entry) {
-  if (kernel.layouts.empty() || !kernel.layouts.front().areTaken())
-    return;
-  spec.layouts = kernel.layouts.front().layouts;
-  if (llvm::Error error = checkLayouts(spec)) {
-    spec.layouts.clear();
-    entry["layouts"]["is_recorded"] = false;
-    entry["layouts"]["not_recorded_because"] = takeDiag(std::move(error)).message;
+/// Records what fits the program of the kernel by itself; else `saving` says why not.
+template <typename List> void record(KernelSpec &spec, List &into, List from, Json &saving) {
+  into = std::move(from);
+  if (llvm::Expected<program::PlanProgram> program = programOf(spec); !program) {
+    into.clear();
+    saving["is_recorded"] = false;
+    saving["not_recorded_because"] = takeDiag(program.takeError()).message;
   }
+}
+
+/// The settings and layouts that are the best plan's.
+void addRecorded(const ExploredKernel &kernel, KernelSpec &spec, Json &entry) {
+  if (kernel.savings.empty())
+    return;
+  const PlanSaving &best = kernel.savings.front();
+  if (best.pipeline && best.pipeline->areTaken())
+    record(spec, spec.loops, best.pipeline->settings, entry["pipeline"]);
+  if (best.layouts && best.layouts->areTaken())
+    record(spec, spec.layouts, best.layouts->layouts, entry["layouts"]);
 }
 #endif
 
@@ -140,7 +150,7 @@ llvm::Error ExploreFolder::writePlans(size_t index, const ExploredModel &model, 
     std::string name = kernel["name"];
     spec->name = name;
     std::string file = fmt::format("{}/{}.json", nameOf("plans", index), fileName(name));
-    addLayouts(model.kernels[k], *spec, kernel);
+    addRecorded(model.kernels[k], *spec, kernel);
     if (llvm::Error error = folder.write(file, printPlan(*spec)))
       return error;
     kernel["plan_file"] = file;

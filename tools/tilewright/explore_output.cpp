@@ -1,7 +1,7 @@
 #include "tools/tilewright/explore_output.h"
 
 #include "analysis/support/printable.h"
-#include "tools/tilewright/layout_saving.h"
+#include "tools/tilewright/plan_saving.h"
 #include "tools/tilewright/resource_parts.h"
 
 #include <algorithm>
@@ -139,11 +139,16 @@ Json kernelJson(const ExploredKernel &kernel, size_t index) {
     entry["alternatives"].push_back({{"plan", planJson(plan.plan)},
                                      {"time_ns", plan.estimate.timeNs},
                                      {"limiter", plan.estimate.limiter}});
-    if (!kernel.layouts.empty())
-      entry["alternatives"].back()["layouts_gain_ns"] = kernel.layouts[i].gainNs;
+    if (kernel.savings.empty())
+      continue;
+    const PlanSaving &saving = kernel.savings[i];
+    if (saving.layouts)
+      entry["alternatives"].back()["layouts_gain_ns"] = saving.layouts->gainNs;
+    if (saving.pipeline)
+      entry["alternatives"].back()["pipeline_gain_ns"] = saving.pipeline->gainNs;
   }
-  if (!kernel.layouts.empty())
-    entry["layouts"] = savingJson(kernel.layouts.front());
+  if (!kernel.savings.empty())
+    addSaving(entry, kernel.savings.front());
   if (!kernel.tileMap.cells.empty())
     entry["tile_map"] = tileMapJson(kernel.tileMap);
   return entry;
@@ -415,9 +420,8 @@ void printModel(const Json &model) {
     if (kernel.contains("notes"))
       for (const Json &note : kernel["notes"])
         say("    {}\n", note.get<std::string>());
-    if (kernel.contains("layouts"))
-      for (const std::string &line : savingLines(kernel["layouts"]))
-        say("    {}\n", line);
+    for (const std::string &line : savingLines(kernel))
+      say("    {}\n", line);
   }
   printGains(model);
   for (const Json &op : model["assumed"])

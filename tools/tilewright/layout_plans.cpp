@@ -5,7 +5,7 @@
 #include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/evaluation_output.h"
 #include "tools/tilewright/inference_output.h"
-#include "tools/tilewright/layout_saving.h"
+#include "tools/tilewright/plan_saving.h"
 
 namespace tilewright::cli {
 
@@ -13,55 +13,58 @@ namespace {
 
 constexpr size_t plansOfSearch = 64; ///< of all variants together
 
-void printRanks(const std::vector<LayoutRank> &ranks, const LayoutPlansArguments &options) {
+void printRanks(const std::vector<RefinedPlan> &ranks, const LayoutPlansArguments &options) {
   say("the best {} plans of each variant, by what they would take with inferred layouts at most; "
       "prices of layouts are assumed\n",
       options.plans);
   TextTable table;
   table.head = {"place",    "time",  "with inferred", "clk a CTA",
                 "inferred", "floor", "variant",       "plan"};
-  for (const LayoutRank &rank : ranks) {
-    const bool isCompared = rank.saving.refusal.empty();
+  for (const RefinedPlan &rank : ranks) {
+    const LayoutSaving &saving = *rank.saving.layouts;
+    const bool isCompared = saving.refusal.empty();
     auto clocks = [&](inference::Cost cost) {
       return isCompared ? fmt::format("{:g}", clocksOf(cost)) : std::string("-");
     };
     table.rows.push_back({std::to_string(rank.place + 1), timeText(rank.plan.estimate.timeNs),
-                          isCompared ? timeText(rank.timeNs()) : "-", clocks(rank.saving.given),
-                          clocks(rank.saving.inferred), clocks(rank.saving.floor),
+                          isCompared ? timeText(rank.timeNs()) : "-", clocks(saving.given),
+                          clocks(saving.inferred), clocks(saving.floor),
                           std::to_string(rank.variant + 1), planText(rank.plan.plan)});
   }
   say("{}", table.text());
-  for (const LayoutRank &rank : ranks) {
-    for (const std::string &conflict : rank.saving.conflicts)
+  for (const RefinedPlan &rank : ranks) {
+    const LayoutSaving &saving = *rank.saving.layouts;
+    for (const std::string &conflict : saving.conflicts)
       say("place {}: bank conflicts in the best layouts, too: {}\n", rank.place + 1, conflict);
-    if (!rank.saving.refusal.empty())
-      say("place {}: not compared: {}\n", rank.place + 1, rank.saving.refusal);
-    if (!rank.saving.unwritten.empty())
+    if (!saving.refusal.empty())
+      say("place {}: not compared: {}\n", rank.place + 1, saving.refusal);
+    if (!saving.unwritten.empty())
       say("place {}: the program can't have the inferred layouts: {}\n", rank.place + 1,
-          rank.saving.unwritten);
+          saving.unwritten);
   }
 }
 
-Json jsonOf(const std::vector<LayoutRank> &ranks) {
+Json jsonOf(const std::vector<RefinedPlan> &ranks) {
   Json list = Json::array();
-  for (const LayoutRank &rank : ranks) {
+  for (const RefinedPlan &rank : ranks) {
+    const LayoutSaving &saving = *rank.saving.layouts;
     Json one = {{"place", rank.place + 1},
                 {"variant", rank.variant + 1},
                 {"plan", planText(rank.plan.plan)},
                 {"time_ns", rank.plan.estimate.timeNs}};
-    if (rank.saving.refusal.empty()) {
+    if (saving.refusal.empty()) {
       one["inferred_time_ns"] = rank.timeNs();
-      one["given_clocks"] = clocksOf(rank.saving.given);
-      one["inferred_clocks"] = clocksOf(rank.saving.inferred);
-      one["floor_clocks"] = clocksOf(rank.saving.floor);
+      one["given_clocks"] = clocksOf(saving.given);
+      one["inferred_clocks"] = clocksOf(saving.inferred);
+      one["floor_clocks"] = clocksOf(saving.floor);
     } else {
-      one["refusal"] = rank.saving.refusal;
+      one["refusal"] = saving.refusal;
     }
-    if (!rank.saving.unwritten.empty())
-      one["not_recorded_because"] = rank.saving.unwritten;
-    one["conflicts"] = rank.saving.conflicts;
+    if (!saving.unwritten.empty())
+      one["not_recorded_because"] = saving.unwritten;
+    one["conflicts"] = saving.conflicts;
     one["layouts"] = Json::array();
-    for (const PlanLayout &layout : rank.saving.layouts)
+    for (const PlanLayout &layout : saving.layouts)
       one["layouts"].push_back(layout.of + ": " + layout.layout);
     list.push_back(std::move(one));
   }
@@ -105,8 +108,9 @@ int runLayoutPlans(const std::string &path, const ModelTile &model,
   llvm::Expected<PlanRanking> ranking = plans->search(search);
   if (!ranking)
     return fail(ranking.takeError());
-  const std::vector<LayoutRank> ranks =
-      LayoutRanker(asked->device, {options.plans}).rank(ranking->best);
+  const std::vector<RefinedPlan> ranks =
+      PlanRefiner(asked->device, asked->calibration, {.layouts = options.plans})
+          .rank(ranking->best);
   if (json) {
     Json document = newDocument("layout.plans");
     document["device"] = asked->device.name;

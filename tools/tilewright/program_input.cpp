@@ -2,7 +2,6 @@
 
 #include "analysis/program/text.h"
 #ifdef TILEWRIGHT_HAS_CODEGEN
-#include "analysis/program/inference/plan_layouts.h"
 #include "codegen/pack_manifest.h"
 #endif
 
@@ -21,14 +20,7 @@ llvm::Expected<program::PlanProgram> programOfPlanText(const std::string &file,
   llvm::Expected<KernelSpec> spec = parsePlan(file, text);
   if (!spec)
     return spec.takeError();
-  llvm::Expected<KernelPlan> plan = planOf(*spec);
-  if (!plan)
-    return plan.takeError();
-  llvm::Expected<program::PlanProgram> made = program::programOfPlan(*plan);
-  if (made)
-    if (llvm::Error error = inference::addPlanLayouts(*made, spec->layouts))
-      return error;
-  return made;
+  return programOf(*spec);
 #else
   return makeError(DiagClass::Unsupported,
                    "{}: plans are read by code generation, which this program was built without",

@@ -2,9 +2,14 @@
 
 #include "analysis/program/pipeline/pipeline_choice.h"
 #include "analysis/program/text.h"
+#include "tools/explore/instruction_times.h"
 #include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/evaluation_output.h"
-#include "tools/tilewright/instruction_times.h"
+#ifdef TILEWRIGHT_HAS_CODEGEN
+#include "analysis/program/pipeline/plan_loops.h"
+#include "analysis/program/verify.h"
+#include "codegen/pack_manifest.h"
+#endif
 
 #include <algorithm>
 
@@ -228,6 +233,46 @@ Json jsonOf(const pipeline::InstructionTimes &times) {
   return list;
 }
 
+#ifdef TILEWRIGHT_HAS_CODEGEN
+/// The program of a plan as it runs.
+llvm::Expected<program::Program> runningProgramOf(const KernelSpec &spec) {
+  llvm::Expected<program::PlanProgram> made = programOf(spec);
+  return made ? program::concreteProgram(*made)
+              : llvm::Expected<program::Program>(made.takeError());
+}
+
+/// The plan with the settings of `best`; its stages where one loop asks for others.
+llvm::Expected<std::string> planWith(const PipelineInput &input, const program::Program &best,
+                                     const std::vector<PipelineAnswer> &answers,
+                                     const DeviceLimits &limits) {
+  llvm::Expected<KernelSpec> spec = parsePlan(input.file, input.plan);
+  if (!spec)
+    return spec.takeError();
+  spec->loops.clear();
+  if (answers.size() == 1)
+    spec->schedule.stages = answers.front().chosen().settings.slots;
+  llvm::Expected<program::Program> own = runningProgramOf(*spec);
+  if (!own)
+    return own.takeError();
+  const std::vector<PlanLoop> wanted = pipeline::planLoopsOf(best);
+  if (wanted != pipeline::planLoopsOf(*own))
+    spec->loops = wanted;
+  llvm::Expected<program::Program> made = runningProgramOf(*spec);
+  if (!made)
+    return made.takeError();
+  if (llvm::Error error = program::verify(*made, &limits).error(*made))
+    return error;
+  return printPlan(*spec);
+}
+#else
+llvm::Expected<std::string> planWith(const PipelineInput &input, const program::Program &,
+                                     const std::vector<PipelineAnswer> &, const DeviceLimits &) {
+  return makeError(DiagClass::Unsupported,
+                   "{}: plans are written by code generation, which this program was built without",
+                   input.file);
+}
+#endif
+
 } // namespace
 
 void addPipelineOptions(CLI::App &command, PipelineArguments &options, CLI::Option &passes) {
@@ -240,24 +285,42 @@ void addPipelineOptions(CLI::App &command, PipelineArguments &options, CLI::Opti
       ->capture_default_str();
   command.add_option("--calibration", options.calibration, "Of --pipeline: NAME or FILE.json")
       ->needs(asked);
+  command
+      .add_option("-o,--out", options.out,
+                  "Of --pipeline, of a plan: also write the plan with the best settings to this "
+                  "file; where several loops copy, they keep its stages")
+      ->needs(asked);
 }
 
-int runPipelines(const program::Program &program, const PipelineArguments &options, bool json,
+int runPipelines(const PipelineInput &input, const PipelineArguments &options, bool json,
                  bool text) {
+  if (!options.out.empty() && input.plan.empty())
+    return failInput(makeError(DiagClass::BadInput,
+                               "{}: --out writes a plan, and this is a program", input.file));
   llvm::Expected<AskedDevice> asked = askedDevice(options.device, options.calibration);
   if (!asked)
     return failInput(asked.takeError());
-  const pipeline::PipelineOptions how{instructionTimesOf(asked->device, asked->calibration),
-                                      asked->device.limits};
+  const program::Program &program = input.program;
+  const size_t loops = pipeline::copyingLoops(program).size();
+  const pipeline::PipelineOptions how{
+      .times = instructionTimesOf(asked->device, asked->calibration),
+      .limits = asked->device.limits,
+      .keepsSlots = !options.out.empty() && loops > 1}; // which a plan has one number for
   program::Program last = program;
   std::vector<PipelineAnswer> answers;
-  const size_t loops = pipeline::copyingLoops(program).size();
   for (size_t i = 0; i < loops; ++i) {
     llvm::Expected<PipelineAnswer> answer = pipeline::choosePipeline(last, i, how);
     if (!answer)
       return fail(answer.takeError());
     last = answer->program;
     answers.push_back(std::move(*answer));
+  }
+  if (!options.out.empty() && !answers.empty()) {
+    llvm::Expected<std::string> plan = planWith(input, last, answers, asked->device.limits);
+    if (!plan)
+      return fail(plan.takeError());
+    if (llvm::Error error = writeFileAtomically(options.out, *plan))
+      return fail(std::move(error));
   }
   if (json) {
     Json document = newDocument("pipeline");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <llvm/ADT/SmallVector.h>
 #include <vector>
 
 namespace tilewright::layout {
@@ -79,14 +80,16 @@ int64_t conflictDegree(std::span<const uint64_t> laneColumns, int64_t width) {
 
 Sectors sectorsOf(std::span<const int64_t> bytes, int64_t width) {
   constexpr int64_t sectorBytes = 32, lineBytes = 128;
-  std::vector<std::pair<int64_t, int64_t>> runs; // [from, to) of bytes
+  llvm::SmallVector<int64_t, 32> starts; // of runs of `width` bytes
   for (int64_t at : bytes)
     if (at != noAddress)
-      runs.emplace_back(at, at + width);
-  std::sort(runs.begin(), runs.end());
+      starts.push_back(at);
+  if (!std::is_sorted(starts.begin(), starts.end())) // lanes mostly lie one behind the other
+    std::sort(starts.begin(), starts.end());
   Sectors result;
   int64_t lastSector = -1, lastLine = -1, end = 0, used = 0;
-  for (auto [from, to] : runs) { // ends ascend as starts do
+  for (int64_t from : starts) {
+    const int64_t to = from + width;
     auto countNew = [&](int64_t unit, int64_t &last, int64_t &count) {
       const int64_t first = std::max(from / unit, last + 1), behind = (to - 1) / unit;
       if (behind >= first)

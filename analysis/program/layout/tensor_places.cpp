@@ -93,6 +93,17 @@ std::vector<VarId> moversOf(const Program &program, const Access &access, const 
   return result;
 }
 
+/// Of elements, each once.
+Sectors sectorsOfAll(const std::vector<int64_t> &places, unsigned bits) {
+  std::vector<int64_t> bytes;
+  for (int64_t place : places)
+    if (place != noAddress)
+      bytes.push_back(place * bits / 8);
+  std::sort(bytes.begin(), bytes.end());
+  bytes.erase(std::unique(bytes.begin(), bytes.end()), bytes.end());
+  return sectorsOf(bytes, std::max<int64_t>(1, bits / 8));
+}
+
 } // namespace
 
 llvm::Expected<TensorPlaces> TensorPlaces::of(const Program &program, const Access &access,
@@ -142,6 +153,7 @@ llvm::Expected<TensorPlaces> TensorPlaces::of(const Program &program, const Acce
     for (size_t d = lanes.size(); d-- > 0 && ++lanes[d] == result.extents[d];)
       lanes[d] = 0;
   }
+  result.leastSectors = sectorsOfAll(result.places, result.bits);
   return result;
 }
 
@@ -155,15 +167,51 @@ int64_t TensorPlaces::at(std::span<const int64_t> lanes) const {
   return places[static_cast<size_t>(number)];
 }
 
-Sectors TensorPlaces::least() const {
-  std::vector<int64_t> bytes;
-  for (int64_t place : places)
-    if (place != noAddress)
-      bytes.push_back(place * bits / 8);
-  std::sort(bytes.begin(), bytes.end());
-  bytes.erase(std::unique(bytes.begin(), bytes.end()), bytes.end());
-  return sectorsOf(bytes, std::max<int64_t>(1, bits / 8));
-}
+/// Where a holder's element lies. Where the layout goes no farther than the tile, row-major numbers
+/// are sums over the parts of a place as coordinates are, so that one look-up is all.
+class TensorPlaces::Held {
+public:
+  Held(const TensorPlaces &places, const TileLayout &layout)
+      : places(places), coordinates(layout), lanes(layout.rank()), farthest(layout.rank(), 0) {
+    addNumbers(ofRegister, layout.registers(), [](int64_t n) { return Place{0, 0, n}; });
+    addNumbers(ofLane, layout.count(Hardware::Lane), [](int64_t n) { return Place{0, n, 0}; });
+    addNumbers(ofWarp, layout.count(Hardware::Warp), [](int64_t n) { return Place{n, 0, 0}; });
+    for (size_t d = 0; d < lanes.size(); ++d)
+      isInside = isInside && farthest[d] < places.extents[d];
+  }
+
+  int64_t at(Place place) {
+    if (isInside)
+      return places.places[static_cast<size_t>(ofRegister[static_cast<size_t>(place.reg)] +
+                                               ofLane[static_cast<size_t>(place.lane)] +
+                                               ofWarp[static_cast<size_t>(place.warp)])];
+    coordinates.at(place, lanes);
+    return places.at(lanes);
+  }
+
+private:
+  template <typename PlaceOf>
+  void addNumbers(std::vector<int64_t> &numbers, int64_t count, const PlaceOf &placeOf) {
+    std::vector<int64_t> most(lanes.size(), 0);
+    for (int64_t n = 0; n < count; ++n) {
+      coordinates.at(placeOf(n), lanes);
+      int64_t number = 0;
+      for (size_t d = 0; d < lanes.size(); ++d) {
+        number = number * places.extents[d] + lanes[d];
+        most[d] = std::max(most[d], lanes[d]);
+      }
+      numbers.push_back(number);
+    }
+    for (size_t d = 0; d < lanes.size(); ++d)
+      farthest[d] += most[d];
+  }
+
+  const TensorPlaces &places;
+  const CoordinateTable coordinates;
+  std::vector<int64_t> lanes, farthest;
+  std::vector<int64_t> ofRegister, ofLane, ofWarp;
+  bool isInside = true;
+};
 
 int64_t TensorPlaces::vectorOf(const TileLayout &layout, std::span<const int64_t> warps) const {
   constexpr int64_t mostBits = 128;
@@ -171,21 +219,17 @@ int64_t TensorPlaces::vectorOf(const TileLayout &layout, std::span<const int64_t
   if (registers.empty() || registers[0].isCopy())
     return 1;
   const int64_t run = registers[0].extent;
-  const CoordinateTable coordinates(layout);
-  std::vector<int64_t> at(layout.rank());
+  Held held(*this, layout);
   auto isVector = [&](int64_t vector) {
     for (int64_t w : warps)
       for (int64_t l = 0; l < layout.count(Hardware::Lane); ++l)
         for (int64_t r = 0; r < layout.registers(); r += vector) {
-          coordinates.at({w, l, r}, at);
-          const int64_t first = this->at(at);
+          const int64_t first = held.at({w, l, r});
           if (first != noAddress && first % vector != 0)
             return false;
-          for (int64_t k = 1; k < vector; ++k) {
-            coordinates.at({w, l, r + k}, at);
-            if (this->at(at) != (first == noAddress ? noAddress : first + k))
+          for (int64_t k = 1; k < vector; ++k)
+            if (held.at({w, l, r + k}) != (first == noAddress ? noAddress : first + k))
               return false;
-          }
         }
     return true;
   };
@@ -200,14 +244,13 @@ void TensorPlaces::forEachAccess(const TileLayout &layout, int64_t vector,
                                  std::span<const int64_t> warps,
                                  const std::function<void(const Sectors &)> &visit) const {
   const int64_t width = std::max<int64_t>(1, vector * bits / 8);
-  const CoordinateTable coordinates(layout);
-  std::vector<int64_t> at(layout.rank()), bytes;
+  Held held(*this, layout);
+  std::vector<int64_t> bytes;
   for (int64_t w : warps)
     for (int64_t r = 0; r < layout.registers(); r += vector) {
       bytes.clear();
       for (int64_t l = 0; l < layout.count(Hardware::Lane); ++l) {
-        coordinates.at({w, l, r}, at);
-        const int64_t place = this->at(at);
+        const int64_t place = held.at({w, l, r});
         bytes.push_back(place == noAddress ? noAddress : place * bits / 8);
       }
       visit(sectorsOf(bytes, width));

@@ -36,7 +36,7 @@ public:
   /// Elements that count.
   int64_t count() const { return counted; }
   /// Of the elements that count, each once.
-  Sectors least() const;
+  const Sectors &least() const { return leastSectors; }
   /// Neighbours that a lane takes at once, up to 16 bytes: registers that lie one behind the other,
   /// aligned in all CTAs and steps, all of which count or none. `warps`: that are looked at.
   int64_t vectorOf(const TileLayout &layout, std::span<const int64_t> warps) const;
@@ -45,10 +45,13 @@ public:
                      const std::function<void(const Sectors &)> &visit) const;
 
 private:
+  class Held;
+
   unsigned bits = 8;
   int64_t counted = 0;
   int64_t alignment = 0; ///< elements, of other CTAs and steps; 0: any
   std::vector<int64_t> extents, places;
+  Sectors leastSectors;
 };
 
 } // namespace tilewright::layout

@@ -80,18 +80,20 @@ PipelineSettings settingsOf(const Program &p, const ForOp &loop) {
 }
 
 std::vector<PipelineSettings> settingsToTry(const Program &p, const ForOp &loop, bool isAlone,
-                                            int64_t mostSlots) {
+                                            const PipelineOptions &options) {
   const PipelineSettings given = settingsOf(p, loop);
+  const int64_t leastSlots = options.keepsSlots ? given.slots : 1;
+  const int64_t mostSlots = options.keepsSlots ? given.slots : options.mostSlots;
   std::vector<bool> producers{given.isProduced};
-  if (!given.isProduced && isAlone && hasDots(loop, isWgmma) && !hasDots(loop, isNoWgmma) &&
-      p.roles.empty())
+  if (!options.keepsSlots && !given.isProduced && isAlone && hasDots(loop, isWgmma) &&
+      !hasDots(loop, isNoWgmma) && p.roles.empty())
     producers.push_back(true);
   std::vector<PipelineSettings> result;
   for (const bool isProduced : producers)
     for (const bool isAsynchronous : {false, true}) {
-      if (isAsynchronous && (!isProduced || !hasDots(loop, addsInFlight)))
+      if (isAsynchronous && (!isProduced || !mayFly(loop)))
         continue;
-      for (int64_t slots = 1; slots <= mostSlots; ++slots) {
+      for (int64_t slots = leastSlots; slots <= mostSlots; ++slots) {
         const int64_t most = isReadInFront(loop) ? slots : slots - 1;
         result.push_back({slots, isProduced ? 0 : most, isProduced, isAsynchronous});
       }
@@ -128,8 +130,14 @@ bool isFilled(const LoopSchedule &found) {
 
 } // namespace
 
+PipelineSettings settingsOf(const Program &program, size_t loop) {
+  return settingsOf(program, *copyingLoops(program)[loop]);
+}
+
+bool mayFly(const ForOp &loop) { return hasDots(loop, addsInFlight); }
+
 llvm::Expected<Program> withSettings(const Program &program, size_t index,
-                                     const PipelineSettings &settings, const DeviceLimits &limits) {
+                                     const PipelineSettings &settings, const DeviceLimits *limits) {
   Program p = program;
   const bool isProduced = static_cast<bool>(p.producerWarps);
   if (settings.isProduced && !isProduced) {
@@ -151,7 +159,7 @@ llvm::Expected<Program> withSettings(const Program &program, size_t index,
       dot->wait = settings.isAsynchronous ? 1 : 0;
   if (llvm::Error error = program::inferTypes(p))
     return error;
-  if (llvm::Error error = program::verify(p, &limits).error(p))
+  if (llvm::Error error = program::verify(p, limits).error(p))
     return error;
   return p;
 }
@@ -164,10 +172,10 @@ llvm::Expected<PipelineAnswer> choosePipeline(const Program &program, size_t ind
   if (!given)
     return given.takeError();
   answer.given = std::move(*given);
-  bool isFound = false, isFull = false;
+  bool isFound = false, isFull = false, hasFit = false;
   PipelineSettings before;
   for (const PipelineSettings &settings :
-       settingsToTry(program, *loops[index], loops.size() == 1, options.mostSlots)) {
+       settingsToTry(program, *loops[index], loops.size() == 1, options)) {
     const bool isSameKind = settings.isProduced == before.isProduced &&
                             settings.isAsynchronous == before.isAsynchronous &&
                             settings.slots > before.slots;
@@ -175,15 +183,17 @@ llvm::Expected<PipelineAnswer> choosePipeline(const Program &program, size_t ind
     if (isFull && isSameKind)
       continue;
     isFull = false;
-    llvm::Expected<Program> made = withSettings(program, index, settings, options.limits);
+    hasFit = hasFit && isSameKind;
+    llvm::Expected<Program> made = withSettings(program, index, settings, &options.limits);
     LoopSchedule tried;
     if (!made) {
       tried.settings = settings;
       tried.refusal = takeDiag(made.takeError()).message;
       answer.tried.push_back(std::move(tried));
-      isFull = settings.slots > 1; // more slots take more memory
+      isFull = hasFit; // more slots take more memory; with few, what shares theirs may not fit
       continue;
     }
+    hasFit = true;
     llvm::Expected<LoopSchedule> found = scheduleOf(*made, index, options.times);
     if (!found)
       return found.takeError();
@@ -206,6 +216,8 @@ llvm::Expected<PipelineAnswer> choosePipeline(const Program &program, size_t ind
     return makeError(DiagClass::BadInput, "loop {}: no settings have a schedule: {}",
                      loops[index]->name,
                      answer.tried.empty() ? "there are none" : answer.tried.front().refusal);
+  if (!options.isProved)
+    return answer;
   certify(answer.tried[answer.best].loop.loop, answer.tried[answer.best].schedule);
   const std::vector<const ForOp *> chosen = copyingLoops(answer.program);
   llvm::Expected<ProgramLoop> any =

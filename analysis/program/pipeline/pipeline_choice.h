@@ -34,7 +34,7 @@ struct PipelineAnswer {
   LoopSchedule given;              ///< the program as it is
   std::vector<LoopSchedule> tried; ///< in order of settings
   size_t best = 0;                 ///< of those tried
-  ModuloSchedule any;              ///< with the best one's slots, in whatever order
+  ModuloSchedule any;              ///< with the best one's slots, in whatever order; if proved
   program::Program program;        ///< with the best settings
 
   const LoopSchedule &chosen() const { return tried[best]; }
@@ -46,13 +46,20 @@ struct PipelineOptions {
   InstructionTimes times;
   DeviceLimits limits;
   int64_t mostSlots = 8;
+  bool keepsSlots = false; ///< slots and who copies stay the program's
+  bool isProved = true;    ///< also by Z3, and with what no order of the warps goes below
 };
 
+/// Those of the program's n-th copying loop. Its sizes are numbers.
+PipelineSettings settingsOf(const program::Program &program, size_t loop);
+/// Has a loop products by wgmma that may stay in flight?
+bool mayFly(const program::ForOp &loop);
+
 /// The program with these settings of its n-th copying loop. Errors: those of the verifier, of
-/// produce().
+/// produce(). Without limits any device's memory is enough.
 llvm::Expected<program::Program> withSettings(const program::Program &program, size_t loop,
                                               const PipelineSettings &settings,
-                                              const DeviceLimits &limits);
+                                              const DeviceLimits *limits);
 
 /// Of the n-th of copyingLoops(). The program's sizes are numbers. Unsupported: what
 /// pipelineLoopOf() does not schedule; BadInput: no settings have a schedule.

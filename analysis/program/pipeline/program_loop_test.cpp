@@ -86,7 +86,7 @@ TEST(ProgramLoop, CopiesRunAheadInTheWarpsOwnOrder) {
   EXPECT_EQ(one.loop.ahead, 0);
   EXPECT_EQ(one.loop.groups, 1);
   EXPECT_GE(one.schedule.interval, 512 + 700 + 512);
-  Program pipelined = llvm::cantFail(withSettings(serial, 0, {4, 3, false, false}, DeviceLimits()));
+  Program pipelined = llvm::cantFail(withSettings(serial, 0, {4, 3, false, false}, nullptr));
   LoopSchedule four = scheduled(pipelined, bareTimes(), WarpOrder::AsEmitted);
   // 4 x 2 warps read A twice and B four times, 96 KiB at 128 B/clk: 768, in which the warps do
   // nothing else, and 32 to issue copies.

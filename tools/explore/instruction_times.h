@@ -4,8 +4,8 @@
 #include "analysis/program/pipeline/instruction_times.h"
 #include "costmodel/calibration.h"
 
-namespace tilewright::cli {
+namespace tilewright {
 
 pipeline::InstructionTimes instructionTimesOf(const Device &device, const Calibration &calibration);
 
-} // namespace tilewright::cli
+} // namespace tilewright

@@ -1,11 +1,11 @@
-#include "tools/tilewright/instruction_times.h"
+#include "tools/explore/instruction_times.h"
 
 #include "analysis/tiling/program_style.h"
 #include "costmodel/op_cost.h"
 
 #include <fmt/format.h>
 
-namespace tilewright::cli {
+namespace tilewright {
 
 pipeline::InstructionTimes instructionTimesOf(const Device &device,
                                               const Calibration &calibration) {
@@ -45,4 +45,4 @@ pipeline::InstructionTimes instructionTimesOf(const Device &device,
   return times;
 }
 
-} // namespace tilewright::cli
+} // namespace tilewright
