@@ -9,6 +9,8 @@ namespace {
 
 constexpr int64_t multiprocessors = 132; // of the larger devices; sizes need not fit exactly
 constexpr int64_t kib = 1 << 10, mib = 1 << 20;
+const char *const sum = "sum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
+                        "  ROOT c = f32[] add(a, b)\n}\n";
 
 class Suite {
 public:
@@ -17,6 +19,7 @@ public:
     streams();
     chases();
     chains();
+    exchanges();
     dots();
     banks();
     strides();
@@ -86,8 +89,6 @@ private:
                           s),
               plan);
       }
-    const char *const sum = "sum {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n"
-                            "  ROOT c = f32[] add(a, b)\n}\n";
     for (int64_t size : {1, 2, 4, 8, 16, 24, 32, 40, 48, 64, 256}) {
       int64_t rows = size * mib / 4 / 2048;
       add(fmt::format("read_{}MiB", size),
@@ -122,10 +123,9 @@ private:
       int length;
     };
     // `{0}` the type with its shape, `{1}` the value so far.
-    const Pipe pipes[] = {{"fma", "f32", "multiply-add", 128},
-                          {"exp", "f32", "exponential", 32},
-                          {"rsqrt", "f32", "rsqrt", 32},
-                          {"tanh", "f32", "tanh", 16},
+    const Pipe pipes[] = {{"fma", "f32", "multiply-add", 128}, {"exp", "f32", "exponential", 32},
+                          {"rsqrt", "f32", "rsqrt", 32},       {"tanh", "f32", "tanh", 16},
+                          {"select", "f32", "select", 64},     {"convert", "f32", "convert", 32},
                           {"divide", "s32", "divide", 16}};
     for (const Pipe &pipe : pipes)
       for (int64_t warps : {1, 4, 16, 32})
@@ -138,6 +138,13 @@ private:
             if (std::string_view(pipe.step) == "multiply-add")
               body += fmt::format("  m{0} = {1} multiply(v{0}, k)\n  {2}v{3} = {1} add(m{0}, k)\n",
                                   i, s, root, i + 1);
+            else if (std::string_view(pipe.step) == "select")
+              body += fmt::format("  c{0} = {1} compare(v{0}, k), direction=LT\n"
+                                  "  {2}v{3} = {4} select(c{0}, k, v{0})\n",
+                                  i, shape("pred", tile * multiprocessors), root, i + 1, s);
+            else if (std::string_view(pipe.step) == "convert")
+              body += fmt::format("  h{0} = {1} convert(v{0})\n  {2}v{3} = {4} convert(h{0})\n", i,
+                                  shape("bf16", tile * multiprocessors), root, i + 1, s);
             else if (std::string_view(pipe.step) == "divide")
               body += fmt::format("  {2}v{3} = {1} divide(k, v{0})\n", i, s, root, i + 1);
             else
@@ -146,6 +153,24 @@ private:
           add(fmt::format("{}_{}w_{}", pipe.name, warps, perThread), body,
               fmt::format("t0={} warps={}", tile, warps));
         }
+  }
+
+  /// Sums of a row that its threads hold, each of what the last one left: by shuffles in a warp,
+  /// and through shared memory between warps.
+  void exchanges() {
+    for (int64_t warps : {1, 4})
+      for (int steps : {2, 8}) {
+        const int64_t length = 32 * warps;
+        const std::string s = fmt::format("f32[{},{}]", multiprocessors, length);
+        std::string body = fmt::format("  v0 = {} parameter(0)\n  z = f32[] constant(0)\n", s);
+        for (int i = 0; i < steps; ++i)
+          body += fmt::format("  r{0} = f32[{1}] reduce(v{0}, z), dimensions={{1}}, to_apply=sum\n"
+                              "  b{0} = {2} broadcast(r{0}), dimensions={{0}}\n"
+                              "  {3}v{4} = {2} subtract(v{0}, b{0})\n",
+                              i, multiprocessors, s, i + 1 == steps ? "ROOT " : "", i + 1);
+        add(fmt::format("{}_{}", warps == 1 ? "shuffle" : "exchange", steps), body,
+            fmt::format("t0=1 t1={} warps={}", length, warps), sum);
+      }
   }
 
   void dot(const std::string &name, int64_t m, int64_t k) {

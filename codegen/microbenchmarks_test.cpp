@@ -2,6 +2,8 @@
 #include "codegen/emulator.h"
 #include "codegen/lower.h"
 #include "codegen/microbenchmarks.h"
+#include "codegen/nvptx.h"
+#include "codegen/target.h"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -67,6 +69,38 @@ TEST(Microbenchmarks, BanksAreHitMoreOftenTheLargerTheStride) {
     EXPECT_LT(static_cast<double>(count.sharedAccesses) / rows,
               1.3 * static_cast<double>(counts["bank_33"].sharedAccesses) / 33);
   }
+}
+
+/// Of two lengths of a probe, what its further steps have.
+TEST(Microbenchmarks, ProbesDifferInWhatTheyShow) {
+  std::map<std::string, std::string> code;
+  std::map<std::string, EmulationCounts> counts;
+  const Target target = llvm::cantFail(findTarget("sm_80"));
+  for (const KernelSpec &spec : llvm::cantFail(microbenchmarks())) {
+    const std::string kind = spec.name.substr(0, spec.name.find('_'));
+    if (kind != "shuffle" && kind != "exchange" && kind != "select" && kind != "convert")
+      continue;
+    const KernelModule kernel = llvm::cantFail(lowerKernel(spec, CodeMode::Device));
+    code[spec.name] = llvm::cantFail(emitPtx(kernel, target, target.minimumPtx));
+    if (kind == "shuffle" || kind == "exchange")
+      counts[spec.name] = firstCta(spec);
+  }
+  auto times = [&](const std::string &name, std::string_view what) {
+    const std::string &text = code.at(name);
+    int found = 0;
+    for (size_t at = text.find(what); at != text.npos; at = text.find(what, at + 1))
+      ++found;
+    return found;
+  };
+  EXPECT_EQ(times("shuffle_8", "shfl.sync") - times("shuffle_2", "shfl.sync"), 6 * 5);
+  EXPECT_EQ(counts["shuffle_8"].barriers, 0);
+  EXPECT_EQ(counts["shuffle_8"].sharedAccesses, 0);
+  EXPECT_GT(counts["exchange_2"].barriers, 0);
+  EXPECT_EQ(counts["exchange_8"].barriers, 4 * counts["exchange_2"].barriers);
+  EXPECT_GT(counts["exchange_8"].sharedAccesses, 3 * counts["exchange_2"].sharedAccesses);
+  EXPECT_GE(times("select_1w_1", "selp"), 64);
+  EXPECT_EQ(times("select_1w_4", "selp"), 4 * times("select_1w_1", "selp"));
+  EXPECT_GE(times("convert_1w_1", "cvt.rn.bf16"), 32);
 }
 
 } // namespace tilewright

@@ -251,7 +251,8 @@ TEST_F(EmitCheck, MicrobenchmarksAreKernelsLikeAnyOther) {
   }
   EXPECT_EQ(properties,
             (std::set<std::string>{"launch", "copy", "write", "read", "chase", "fma", "exp",
-                                   "rsqrt", "tanh", "divide", "loop", "grid", "bank", "stride"}));
+                                   "rsqrt", "tanh", "select", "convert", "divide", "shuffle",
+                                   "exchange", "loop", "grid", "bank", "stride"}));
   // At 2.5 TB/s and 20 TFLOP/s, with the runner's defaults, and 70 us for each flush of L2.
   double seconds = 0;
   for (const Json &kernel : manifest["kernels"]) {

@@ -223,16 +223,21 @@ private:
     Local local = localProblem(inWindow, atoms);
     const double wanted = cost * (1 - 1e-9) - 1e-6;
     Packing packing;
+    size_t states = std::min(maxStates, maxHopefulStates);
     while (true) {
-      const KernelChoice &found = known.of(
-          local.problem, wanted,
-          hasEstimates(local.problem) ? std::min(maxStates, maxHopefulStates) : maxStates, packing);
+      if (!hasEstimates(local.problem))
+        states = maxStates;
+      const KernelChoice &found = known.of(local.problem, wanted, states, packing);
       const std::vector<CostQuestion> questions = questionsOf(local.problem, found, cost);
       if (!questions.empty()) {
         askFor(questions, local);
         continue;
       }
       isGivenUp = !found.isOptimal && found.bound < wanted;
+      if (isGivenUp && states < maxStates) {
+        states = maxStates;
+        continue;
+      }
       if (found.columns.empty() && !(found.isOptimal && local.problem.required.empty()))
         return false;
       std::vector<size_t> instead;
