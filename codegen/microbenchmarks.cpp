@@ -142,9 +142,11 @@ private:
               body += fmt::format("  c{0} = {1} compare(v{0}, k), direction=LT\n"
                                   "  {2}v{3} = {4} select(c{0}, k, v{0})\n",
                                   i, shape("pred", tile * multiprocessors), root, i + 1, s);
-            else if (std::string_view(pipe.step) == "convert")
-              body += fmt::format("  h{0} = {1} convert(v{0})\n  {2}v{3} = {4} convert(h{0})\n", i,
-                                  shape("bf16", tile * multiprocessors), root, i + 1, s);
+            else if (std::string_view(pipe.step) ==
+                     "convert") // of what was converted it is nothing
+              body += fmt::format("  m{0} = {4} multiply(v{0}, k)\n  h{0} = {1} convert(m{0})\n"
+                                  "  {2}v{3} = {4} convert(h{0})\n",
+                                  i, shape("bf16", tile * multiprocessors), root, i + 1, s);
             else if (std::string_view(pipe.step) == "divide")
               body += fmt::format("  {2}v{3} = {1} divide(k, v{0})\n", i, s, root, i + 1);
             else
