@@ -119,39 +119,34 @@ private:
 
   void chains() {
     struct Pipe {
-      const char *name, *type, *step;
+      const char *name, *type;
       int length;
+      /// Lines of step {0} from %v{0} to %v{1}, behind what makes the last one the root, {2}; {3}
+      /// is the type with its shape, {4} the shape. None leaves a value that it would not change
+      /// again.
+      const char *step;
     };
-    // `{0}` the type with its shape, `{1}` the value so far.
-    const Pipe pipes[] = {{"fma", "f32", "multiply-add", 128}, {"exp", "f32", "exponential", 32},
-                          {"rsqrt", "f32", "rsqrt", 32},       {"tanh", "f32", "tanh", 16},
-                          {"select", "f32", "select", 64},     {"convert", "f32", "convert", 32},
-                          {"divide", "s32", "divide", 16}};
+    const Pipe pipes[] = {
+        {"fma", "f32", 128, "  m{0} = {3} multiply(v{0}, k)\n  {2}v{1} = {3} add(m{0}, k)\n"},
+        {"exp", "f32", 32, "  {2}v{1} = {3} exponential(v{0})\n"},
+        {"rsqrt", "f32", 32, "  {2}v{1} = {3} rsqrt(v{0})\n"},
+        {"tanh", "f32", 16, "  {2}v{1} = {3} tanh(v{0})\n"},
+        {"select", "f32", 64,
+         "  c{0} = pred{4} compare(v{0}, k), direction=LT\n  m{0} = {3} multiply(v{0}, k)\n"
+         "  {2}v{1} = {3} select(c{0}, m{0}, k)\n"},
+        {"convert", "f32", 32,
+         "  m{0} = {3} multiply(v{0}, k)\n  h{0} = bf16{4} convert(m{0})\n"
+         "  {2}v{1} = {3} convert(h{0})\n"},
+        {"divide", "s32", 16, "  {2}v{1} = {3} divide(k, v{0})\n"}};
     for (const Pipe &pipe : pipes)
       for (int64_t warps : {1, 4, 16, 32})
         for (int64_t perThread : {1, 4}) {
           int64_t tile = 32 * warps * perThread;
-          std::string s = shape(pipe.type, tile * multiprocessors);
-          std::string body = fmt::format("  v0 = {} parameter(0)\n  k = {} parameter(1)\n", s, s);
-          for (int i = 0; i < pipe.length; ++i) {
-            const char *root = i + 1 == pipe.length ? "ROOT " : "";
-            if (std::string_view(pipe.step) == "multiply-add")
-              body += fmt::format("  m{0} = {1} multiply(v{0}, k)\n  {2}v{3} = {1} add(m{0}, k)\n",
-                                  i, s, root, i + 1);
-            else if (std::string_view(pipe.step) == "select")
-              body += fmt::format("  c{0} = {1} compare(v{0}, k), direction=LT\n"
-                                  "  {2}v{3} = {4} select(c{0}, k, v{0})\n",
-                                  i, shape("pred", tile * multiprocessors), root, i + 1, s);
-            else if (std::string_view(pipe.step) ==
-                     "convert") // of what was converted it is nothing
-              body += fmt::format("  m{0} = {4} multiply(v{0}, k)\n  h{0} = {1} convert(m{0})\n"
-                                  "  {2}v{3} = {4} convert(h{0})\n",
-                                  i, shape("bf16", tile * multiprocessors), root, i + 1, s);
-            else if (std::string_view(pipe.step) == "divide")
-              body += fmt::format("  {2}v{3} = {1} divide(k, v{0})\n", i, s, root, i + 1);
-            else
-              body += fmt::format("  {2}v{3} = {1} {4}(v{0})\n", i, s, root, i + 1, pipe.step);
-          }
+          const std::string size = shape("", tile * multiprocessors), s = pipe.type + size;
+          std::string body = fmt::format("  v0 = {0} parameter(0)\n  k = {0} parameter(1)\n", s);
+          for (int i = 0; i < pipe.length; ++i)
+            body += fmt::format(fmt::runtime(pipe.step), i, i + 1,
+                                i + 1 == pipe.length ? "ROOT " : "", s, size);
           add(fmt::format("{}_{}w_{}", pipe.name, warps, perThread), body,
               fmt::format("t0={} warps={}", tile, warps));
         }
@@ -162,7 +157,7 @@ private:
   void exchanges() {
     for (int64_t warps : {1, 4})
       for (int steps : {2, 8}) {
-        const int64_t length = 32 * warps;
+        const int64_t length = 4 * 32 * warps; // four elements a thread
         const std::string s = fmt::format("f32[{},{}]", multiprocessors, length);
         std::string body = fmt::format("  v0 = {} parameter(0)\n  z = f32[] constant(0)\n", s);
         for (int i = 0; i < steps; ++i)

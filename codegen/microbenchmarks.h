@@ -9,7 +9,7 @@
 //                       bytes: latency of L1, L2 and DRAM from the difference of two N
 //   fma_W, exp_W, …     chains of one operation on W warps a CTA with 1 to 8 elements a thread:
 //                       rate and latency of a pipe
-//   select_W, convert_W of a compare and a select; of a product that goes to bf16 and back
+//   select_W, convert_W of a product that a compare selects, and that goes to bf16 and back
 //   shuffle_N           N sums of rows of a warp, each of what the last one left: shuffles
 //   exchange_N          the same of rows of four warps: barriers and trips through shared memory
 //   loop_K, grid_G      a dot of one tile over K, and of G tiles over one K: time of an iteration,
