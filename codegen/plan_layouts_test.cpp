@@ -5,6 +5,7 @@
 #include "codegen/pack_manifest.h"
 #include "codegen/shrink.h"
 #include "codegen/testing/matmul.h"
+#include "codegen/testing/misfit.h"
 
 namespace tilewright {
 namespace {
@@ -103,21 +104,7 @@ TEST(PlanLayouts, ThatDontFitAreErrorsWhereTheyStand) {
   for (const Wrong &wrong : all) {
     KernelSpec spec = good;
     wrong.spoil(spec);
-    const std::string text = printPlan(spec);
-    llvm::Expected<KernelSpec> read = parsePlan("plan", text);
-    ASSERT_FALSE(bool(read)) << wrong.words;
-    const Diag diag = takeDiag(read.takeError());
-    EXPECT_EQ(diag.cls, DiagClass::BadInput) << diag.str();
-    EXPECT_NE(diag.message.find(fmt::format("'{}' does not fit", wrong.at)), std::string::npos)
-        << diag.message;
-    EXPECT_NE(diag.message.find(wrong.words), std::string::npos) << diag.message;
-    EXPECT_EQ(diag.str().rfind("plan:", 0), 0u) << diag.str(); // file:line:column
-    llvm::Expected<program::PlanProgram> program = programOf(spec);
-    EXPECT_FALSE(bool(program));
-    llvm::consumeError(program.takeError());
-    llvm::Expected<KernelModule> code = lowerKernel(spec, CodeMode::Device);
-    ASSERT_FALSE(bool(code));
-    EXPECT_EQ(takeDiag(code.takeError()).cls, DiagClass::BadInput);
+    expectMisfit(spec, wrong.at, wrong.words);
   }
 }
 

@@ -11,6 +11,7 @@
 #include "codegen/shrink.h"
 #include "codegen/testing/attention.h"
 #include "codegen/testing/matmul.h"
+#include "codegen/testing/misfit.h"
 
 namespace tilewright::emit::testing {
 namespace {
@@ -151,17 +152,7 @@ TEST(PlanLoops, ThatDontFitAreErrorsWhereTheyStand) {
   for (const Wrong &wrong : all) {
     KernelSpec spec = allSettings(loopCases[wrong.of].make(3)).back();
     wrong.spoil(spec);
-    llvm::Expected<KernelSpec> read = parsePlan("plan", printPlan(spec));
-    ASSERT_FALSE(bool(read)) << wrong.words;
-    const Diag diag = takeDiag(read.takeError());
-    EXPECT_EQ(diag.cls, DiagClass::BadInput) << diag.str();
-    EXPECT_NE(diag.message.find(fmt::format("'{}' does not fit", wrong.at)), std::string::npos)
-        << diag.message;
-    EXPECT_NE(diag.message.find(wrong.words), std::string::npos) << diag.message;
-    EXPECT_EQ(diag.str().rfind("plan:", 0), 0u) << diag.str(); // file:line:column
-    llvm::Expected<KernelModule> code = lowerKernel(spec, CodeMode::Device);
-    ASSERT_FALSE(bool(code)) << wrong.words;
-    EXPECT_EQ(takeDiag(code.takeError()).cls, DiagClass::BadInput);
+    expectMisfit(spec, wrong.at, wrong.words);
   }
 }
 
