@@ -149,6 +149,8 @@ IndexMap IndexMap::renumbered() const {
 
 IndexMap IndexMap::canonicallyNamed() const {
   // Variables in the order in which they are met in results, then constraints, then the list.
+  if (node->named)
+    return IndexMap(node->named);
   ExprContext &ctx = context();
   MapDraft draft(*node);
   std::vector<Expr> met;
@@ -173,7 +175,9 @@ IndexMap IndexMap::canonicallyNamed() const {
   std::stable_sort(draft.vars.begin(), draft.vars.end(),
                    [&](const MapVariable &a, const MapVariable &b) { return rank(a) < rank(b); });
   renumber(ctx, draft);
-  return IndexMap(ctx.maps().intern(draft)).simplified();
+  const IndexMap named = IndexMap(ctx.maps().intern(draft)).simplified();
+  node->named = named.node;
+  return named;
 }
 
 bool IndexMap::equivalent(const IndexMap &other) const {

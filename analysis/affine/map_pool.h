@@ -21,6 +21,7 @@ struct MapNode {
   std::span<const MapConstraint> conds;
   bool provedEmpty;
 
+  mutable const MapNode *named = nullptr; ///< with canonical names; null until asked for
   // Known of normal forms (`normal` is the node itself).
   mutable const MapNode *normal = nullptr; ///< null until asked for
   std::span<const Interval> ranges{};      ///< of the results over the domains of the variables

@@ -53,14 +53,17 @@ std::optional<int64_t> packedConvolutionStep(const Op &op, const Shape &kernel) 
   return total;
 }
 
-KindOfCode kindOfCode(const Graph &graph, const TiledGroup &group) {
+const KindOfCode &kindOfCode(const Graph &graph, const TiledGroup &group) {
+  if (group.code)
+    return *group.code;
   // The root whose dims are tiled comes first.
   const OpId tiled = ResourceView(graph, group).root;
   std::vector<OpId> results{tiled};
   for (OpId root : group.group.roots)
     if (root != tiled)
       results.push_back(root);
-  return kindOfCode(graph, group.group.ops, results);
+  group.code = std::make_shared<const KindOfCode>(kindOfCode(graph, group.group.ops, results));
+  return *group.code;
 }
 
 CodeChoice codeOf(const Graph &graph, const TiledGroup &group, Instruction instruction) {

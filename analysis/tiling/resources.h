@@ -40,7 +40,7 @@ struct ResourceItem {
 };
 
 /// See code_kind.h.
-KindOfCode kindOfCode(const Graph &graph, const TiledGroup &group);
+const KindOfCode &kindOfCode(const Graph &graph, const TiledGroup &group);
 
 struct CodeChoice {
   CodeKind kind = CodeKind::Elementwise;

@@ -57,6 +57,7 @@ struct LoopRange {
   Expr first, end;
 };
 
+struct KindOfCode;
 struct ProgramResources;
 
 struct TiledGroup {
@@ -67,6 +68,8 @@ struct TiledGroup {
   std::vector<Constraint> constraints;
   std::vector<RuntimeVariable> runtime;
   std::vector<LoopRange> ranges; ///< by parameter
+  /// The lowering of its code, once kindOfCode() was asked; copies have it, too.
+  mutable std::shared_ptr<const KindOfCode> code;
   /// What the group's programs take, by Instruction, once kernelResources() was asked
   /// (analysis/program/pass); copies have it, too.
   mutable std::array<std::shared_ptr<const ProgramResources>, 3> programs;

@@ -8,7 +8,6 @@
 #include "analysis/tiling/separate_roots.h"
 #include "costmodel/recomputation.h"
 #include "tools/explore/rows.h"
-#include "tools/explore/tiled_work.h"
 #include "tools/explore/twins.h"
 
 #include <algorithm>
@@ -171,39 +170,15 @@ ExploredKernel GroupExplorer::likeFound(const Found &entry, const KernelSource &
   return kernel;
 }
 
-GroupPrice GroupExplorer::price(GraphId id, const PriceRequest &request) const {
+GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
   if (options.isStopped && options.isStopped())
     return {0, "was stopped"};
-  llvm::Expected<KernelSource> source = kernelSource(*module, id, request.group);
+  llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
   if (!source)
     return {0, takeDiag(source.takeError()).message};
   Priced &entry = entryOf(prices, *source);
-  // Answers depend on the request alone, whatever was asked before.
-  if (!isWorthPricing(*source, request.worthNs, entry))
-    return {0, {}, true};
   std::call_once(entry.once, [&] { entry.price = priceSource(*source); });
   return entry.price;
-}
-
-/// A tiling may take less. The same question has the same answer, whatever else was asked.
-bool GroupExplorer::isWorthPricing(const KernelSource &source, double worthNs,
-                                   Priced &entry) const {
-  if (!std::isfinite(worthNs))
-    return true;
-  std::lock_guard lock(entry.mutex);
-  auto [at, isNew] = entry.isWorthIt.try_emplace(worthNs, true);
-  if (!isNew)
-    return at->second;
-  llvm::Expected<TiledKernel> kernel = tileKernel(*module, source);
-  if (!kernel) {
-    llvm::consumeError(kernel.takeError()); // the price says why
-    return true;
-  }
-  PlanSearchOptions searching = options.search;
-  searching.maxNodes = uint64_t(1) << 14;
-  at->second = canTakeLess(*module, graphOf(source.graph), *kernel->tiled, device, searching,
-                           worthNs - parametersFor(calibration, device).launch);
-  return at->second;
 }
 
 namespace {
@@ -268,11 +243,15 @@ GroupPrice GroupExplorer::priceSource(const KernelSource &source) const {
   return price;
 }
 
-double GroupExplorer::boundNs(GraphId id, const KernelGroup &group) const {
+GroupEstimate GroupExplorer::estimate(GraphId id, const KernelGroup &group) const {
   llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
   if (!source) {
-    llvm::consumeError(source.takeError());
-    return 0;
+    llvm::consumeError(source.takeError()); // its price says why
+    KeyHash ofItsOwn;
+    for (const std::vector<OpId> &ops : {group.allOps(), group.roots})
+      for (OpId op : ops)
+        ofItsOwn.add(uint64_t(op.index));
+    return {ofItsOwn.get(), 0};
   }
   const StructureKey key = keys.of(source->graph, source->group);
   std::lock_guard lock(mutex);
@@ -280,7 +259,7 @@ double GroupExplorer::boundNs(GraphId id, const KernelGroup &group) const {
   if (isNew)
     at->second = leastPriceNs(neededWork(*module, graphOf(source->graph), source->group), device,
                               parametersFor(calibration, device), options.plans.cache);
-  return at->second;
+  return {key, at->second};
 }
 
 llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &source,

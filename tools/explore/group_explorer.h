@@ -48,10 +48,10 @@ public:
   GroupOutcome exploreWhole(GraphId id, const KernelGroup &group) const;
   /// A group as one kernel; unsupported if it has no plan.
   GroupOutcome exploreOne(GraphId id, const KernelGroup &group) const;
-  /// A group as one kernel, from a short search; none where no tiling can be worth it.
-  GroupPrice price(GraphId id, const PriceRequest &request) const;
-  /// No kernel of the group is launched and does its work in less.
-  double boundNs(GraphId id, const KernelGroup &group) const;
+  /// A group as one kernel, from a short search.
+  GroupPrice price(GraphId id, const KernelGroup &group) const;
+  /// What its launch and its work take at least.
+  GroupEstimate estimate(GraphId id, const KernelGroup &group) const;
 
 private:
   /// What was found for the groups of one structure, of which `source` was the first.
@@ -64,10 +64,7 @@ private:
   struct Priced {
     std::once_flag once;
     GroupPrice price;
-    std::mutex mutex;
-    std::map<double, bool> isWorthIt; ///< by what it may take
   };
-  bool isWorthPricing(const KernelSource &source, double worthNs, Priced &entry) const;
   GroupPrice priceSource(const KernelSource &source) const;
   template <class Entry>
   Entry &entryOf(std::map<StructureKey, Entry> &of, const KernelSource &source) const;

@@ -128,13 +128,13 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   const AtomGraph atoms(module, graph, part.grouping.kernels, work.others, apart);
   const GivenOutcomes given = givenKernels(atoms, part, work);
   GroupPricing pricing;
-  pricing.price = [&](const std::vector<PriceRequest> &wanted) {
+  pricing.price = [&](const std::vector<KernelGroup> &wanted) {
     std::vector<GroupPrice> prices(wanted.size());
     parallelFor(wanted.size(), jobs,
                 [&](size_t i) { prices[i] = groups.price(part.id, wanted[i]); });
     return prices;
   };
-  pricing.boundNs = [&](const KernelGroup &group) { return groups.boundNs(part.id, group); };
+  pricing.estimate = [&](const KernelGroup &group) { return groups.estimate(part.id, group); };
   pricing.whyNoPlan = [&](const KernelGroup &group) {
     return groups.exploreOne(part.id, group).refusal;
   };

@@ -20,6 +20,8 @@
 // prices; where it keeps them it is the best, else the next one is looked at.
 #pragma once
 
+#include "tools/explore/partition/key_hash.h"
+
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -37,6 +39,7 @@ struct Column {
   std::vector<AtomId> atoms, results, inputs; ///< ascending
   double cost = 0;                            ///< ≥ 0; infinite: there is no such kernel
   bool isEstimate = false;                    ///< nobody knows yet; it costs no less
+  StructureKey kind{};                        ///< those of one kind cost the same; 0: of none
 };
 
 struct ChoiceProblem {
@@ -44,8 +47,6 @@ struct ChoiceProblem {
   std::vector<AtomId> required;
   std::vector<Column> columns;
 };
-
-struct Packing;
 
 struct KernelChoice {
   std::vector<size_t> columns; ///< in an order in which they can run
@@ -56,18 +57,11 @@ struct KernelChoice {
   std::vector<size_t> hoped;
 };
 
-/// A column with an estimate, and what it may cost for the choice to stay the cheapest.
-struct CostQuestion {
-  size_t column = 0;
-  double worth = 0;
-};
+/// Sets the costs of columns with estimates to what they are, and may do so for others.
+using AskCosts = std::function<void(std::span<const size_t> columns)>;
 
-/// Sets the costs of columns: to what they are, or to an estimate of no less than their worth.
-using AskCosts = std::function<void(std::span<const CostQuestion>)>;
-
-/// Of a choice that is to cost less than `upperBound`: what its estimates may be.
-std::vector<CostQuestion> questionsOf(const ChoiceProblem &problem, const KernelChoice &choice,
-                                      double upperBound);
+/// The columns of a choice that have estimates; of one that was not found those it hopes for.
+std::vector<size_t> estimatesIn(const ChoiceProblem &problem, const KernelChoice &choice);
 
 /// Largest number of atoms that chooseExactly() takes.
 constexpr size_t maxExactAtoms = 256;
@@ -84,33 +78,47 @@ KernelChoice chooseExactly(const ChoiceProblem &problem,
 KernelChoice choosePriced(const ChoiceProblem &problem, const AskCosts &ask, double upperBound,
                           size_t maxStates = 100'000);
 
-/// Answers of chooseExactly(), each found once: of equal layers, and of what later rounds leave as
-/// it is.
-class ExactChoices {
+/// What searches of neighbourhoods have found, each once: of equal layers, whatever their columns
+/// are known to cost by then, and of what later rounds leave as it is.
+class KnownWindows {
 public:
-  /// Arguments and answer as of chooseExactly(), with a packing (choice_internal.h).
-  const KernelChoice &of(const ChoiceProblem &problem, double upperBound, size_t maxStates,
-                         Packing &packing);
+  struct Answer {
+    std::vector<size_t> columns; ///< cheaper than what is chosen …
+    bool isCheaper = false;      ///< … if there is anything
+    bool isSearched = false;     ///< the search did not end early
+  };
+  const Answer *find(const StructureKey &window) {
+    auto at = answers.find(window);
+    return at == answers.end() ? nullptr : &at->second;
+  }
+  const Answer &add(const StructureKey &window, Answer answer) {
+    return answers.insert_or_assign(window, std::move(answer)).first->second;
+  }
 
 private:
-  std::map<std::vector<uint64_t>, KernelChoice> known; ///< by all that the problem says
+  std::map<StructureKey, Answer> answers; ///< by all that the windows say
+};
+
+struct WindowLimits {
+  size_t atoms = 40;
+  size_t states = 5000; ///< sets that the search of one may need
 };
 
 /// Improves a choice by exchanges within neighbourhoods of it. They are searched exactly, or halved
-/// where that takes more than `maxStates` sets. Columns may be added between two calls: only what
-/// they are of use for is searched again.
+/// where that takes too many sets. Columns may be added between two calls: only what they are of
+/// use for is searched again.
 class ChoiceSearch {
 public:
   /// References must live as long. `ask` may be empty where there are no estimates; the start has
   /// none.
-  ChoiceSearch(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
+  ChoiceSearch(const ChoiceProblem &problem, KernelChoice start, KnownWindows &known,
                AskCosts ask = {});
   ChoiceSearch(ChoiceSearch &&) noexcept;
   ChoiceSearch &operator=(ChoiceSearch &&) noexcept;
   ~ChoiceSearch();
 
   /// True if the choice is cheaper than it was.
-  bool improve(size_t maxStates = 5000);
+  bool improve(const WindowLimits &limits = {});
   const KernelChoice &choice() const;
 
 private:

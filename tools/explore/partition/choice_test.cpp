@@ -168,7 +168,7 @@ TEST(KernelChoice, WindowsComeNearToTheBest) {
       if (random.problem.columns[c].atoms.size() == 1)
         single.columns.push_back(c);
     const double before = costOf(random.problem, single);
-    ExactChoices known;
+    KnownWindows known;
     ChoiceSearch search(random.problem, single, known);
     search.improve();
     const KernelChoice &better = search.choice();
@@ -199,13 +199,11 @@ struct EstimatedProblem : RandomProblem {
   }
 
   AskCosts ask() {
-    return [this](std::span<const CostQuestion> questions) {
-      for (const auto &[c, worth] : questions) {
+    return [this](std::span<const size_t> columns) {
+      for (size_t c : columns) {
         EXPECT_TRUE(problem.columns[c].isEstimate);
-        EXPECT_GT(worth, problem.columns[c].cost);
-        const double cost = priced.columns[c].cost;
-        problem.columns[c].isEstimate = std::isfinite(cost) && cost >= worth && c % 2;
-        problem.columns[c].cost = problem.columns[c].isEstimate ? worth : cost;
+        problem.columns[c].isEstimate = false;
+        problem.columns[c].cost = priced.columns[c].cost;
         ++asked;
       }
     };
@@ -236,12 +234,80 @@ TEST(KernelChoice, WindowsAskForWhatTheyTake) {
     for (size_t c = 0; c < random.problem.columns.size(); ++c)
       if (random.problem.columns[c].atoms.size() == 1)
         single.columns.push_back(c);
-    ExactChoices known;
+    KnownWindows known;
     ChoiceSearch search(random.problem, single, known, random.ask());
     search.improve();
     EXPECT_NEAR(search.choice().cost, costOf(random.priced, search.choice()), 1e-9) << seed;
     EXPECT_LE(search.choice().cost, 1.25 * bruteForce(random.priced)) << "seed " << seed;
   }
+}
+
+/// The problem again and again, each layer of it after the one before.
+struct LayeredProblem {
+  ChoiceProblem problem;
+  std::vector<double> prices; ///< by column
+  KernelChoice single;
+  size_t asked = 0;
+
+  LayeredProblem(const EstimatedProblem &layer, size_t layers, bool haveKinds) {
+    const auto width = AtomId(layer.problem.reads.size());
+    for (AtomId k = 0; k < layers; ++k) {
+      auto moved = [&](std::vector<AtomId> atoms) {
+        for (AtomId &a : atoms)
+          a += k * width;
+        return atoms;
+      };
+      for (const std::vector<AtomId> &reads : layer.problem.reads)
+        problem.reads.push_back(moved(reads));
+      for (AtomId value : layer.problem.required)
+        problem.required.push_back(k * width + value);
+      for (size_t c = 0; c < layer.problem.columns.size(); ++c) {
+        Column column = layer.problem.columns[c];
+        column.atoms = moved(column.atoms);
+        column.results = moved(column.results);
+        column.inputs = moved(column.inputs);
+        if (haveKinds)
+          column.kind = {c + 1, 0};
+        if (column.atoms.size() == 1)
+          single.columns.push_back(problem.columns.size());
+        problem.columns.push_back(std::move(column));
+        prices.push_back(layer.priced.columns[c].cost);
+      }
+    }
+  }
+
+  KernelChoice searched() {
+    KnownWindows known;
+    ChoiceSearch search(problem, single, known, [&](std::span<const size_t> columns) {
+      for (size_t asks : columns) {
+        ++asked;
+        const StructureKey kind = problem.columns[asks].kind;
+        for (size_t c = 0; c < prices.size(); ++c)
+          if (c == asks || (kind != StructureKey{} && problem.columns[c].kind == kind)) {
+            problem.columns[c].isEstimate = false;
+            problem.columns[c].cost = prices[c];
+          }
+      }
+    });
+    search.improve();
+    return search.choice();
+  }
+};
+
+TEST(KernelChoice, LayersOfOneKindAreAskedForOnce) {
+  constexpr size_t layers = 10;
+  size_t asked = 0, askedEach = 0;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const EstimatedProblem layer(seed);
+    LayeredProblem alike(layer, layers, true), each(layer, layers, false), one(layer, 1, false);
+    const KernelChoice choice = alike.searched();
+    EXPECT_TRUE(runningOrder(alike.problem, choice.columns).has_value()) << "seed " << seed;
+    EXPECT_NEAR(choice.cost, layers * one.searched().cost, 1e-6) << "seed " << seed;
+    EXPECT_NEAR(choice.cost, each.searched().cost, 1e-6) << "seed " << seed;
+    asked += alike.asked;
+    askedEach += each.asked;
+  }
+  EXPECT_LT(5 * asked, askedEach);
 }
 
 // What was searched is searched again where a new column is of use, and only there.
@@ -257,7 +323,7 @@ TEST(KernelChoice, NewColumnsAreTaken) {
         single.columns.push_back(growing.columns.size());
       (column.atoms.size() == 1 || column.cost > 20 ? growing.columns : later).push_back(column);
     }
-    ExactChoices known;
+    KnownWindows known;
     ChoiceSearch search(growing, single, known);
     search.improve();
     EXPECT_FALSE(search.improve()) << "seed " << seed;

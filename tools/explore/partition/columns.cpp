@@ -25,7 +25,7 @@ Columns::Columns(const Graph &graph, const AtomGraph &atoms, const GroupPricing 
 }
 
 size_t Columns::add(AtomGroup group, double timeNs) {
-  Column column{group.atoms, group.results, atoms.inputsOf(group.atoms), timeNs};
+  Column column{group.atoms, group.results, atoms.inputsOf(group.atoms), timeNs, false, {}};
   auto [at, isNew] = known.try_emplace(std::move(group), problem.columns.size());
   if (isNew)
     problem.columns.push_back(std::move(column));
@@ -133,49 +133,64 @@ void Columns::propose(AtomGroup group) {
     refusals.emplace(std::move(group), std::move(why));
     return;
   }
-  const double leastNs = boundNs(group);
-  problem.columns[add(std::move(group), leastNs)].isEstimate = true;
+  const auto [kind, leastNs] = estimateOf(group);
+  const size_t c = add(std::move(group), leastNs);
+  problem.columns[c].isEstimate = true;
+  problem.columns[c].kind = kind;
+  if (Kind &same = kinds[kind]; same.price)
+    setPrice(c, *same.price);
+  else
+    same.columns.push_back(c);
 }
 
-double Columns::boundNs(const AtomGroup &group) {
-  auto [at, isNew] = bounds.try_emplace(group, 0);
+const GroupEstimate &Columns::estimateOf(const AtomGroup &group) {
+  auto [at, isNew] = estimates.try_emplace(group);
   if (isNew)
-    at->second = pricing.boundNs(atoms.kernelOf(group.atoms, group.results));
+    at->second = pricing.estimate(atoms.kernelOf(group.atoms, group.results));
   return at->second;
 }
 
-void Columns::price(std::span<const CostQuestion> questions) {
-  std::vector<PriceRequest> requests;
-  for (const auto &[c, worthNs] : questions) {
+double Columns::boundNs(const AtomGroup &group) { return estimateOf(group).leastNs; }
+
+void Columns::setPrice(size_t column, const GroupPrice &price) {
+  Column &priced = problem.columns[column];
+  priced.isEstimate = false;
+  priced.cost = price.refusal.empty() ? price.timeNs : std::numeric_limits<double>::infinity();
+  if (price.refusal.empty())
+    ++pricedColumns;
+  else
+    refusals.emplace(AtomGroup{priced.atoms, priced.results}, price.refusal);
+}
+
+void Columns::price(std::span<const size_t> wanted) {
+  std::vector<KernelGroup> groups;
+  std::vector<Kind *> asked;
+  for (size_t c : wanted) {
     const Column &column = problem.columns[c];
-    requests.push_back({atoms.kernelOf(column.atoms, column.results), worthNs});
+    Kind &kind = kinds.at(column.kind);
+    if (kind.price || std::find(asked.begin(), asked.end(), &kind) != asked.end())
+      continue;
+    groups.push_back(atoms.kernelOf(column.atoms, column.results));
+    asked.push_back(&kind);
   }
-  std::vector<GroupPrice> prices = pricing.price(requests);
-  for (size_t i = 0; i < questions.size(); ++i) {
-    Column &column = problem.columns[questions[i].column];
-    GroupPrice &price = prices[i];
-    column.isEstimate = price.isTooSlow;
-    if (price.isTooSlow) {
-      column.cost = questions[i].worth;
-    } else if (price.refusal.empty()) {
-      column.cost = price.timeNs;
-      ++priced;
-    } else {
-      column.cost = std::numeric_limits<double>::infinity();
-      refusals.emplace(AtomGroup{column.atoms, column.results}, std::move(price.refusal));
-    }
+  std::vector<GroupPrice> prices = pricing.price(groups);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    for (size_t c : asked[i]->columns)
+      setPrice(c, prices[i]);
+    asked[i]->columns.clear();
+    asked[i]->price = std::move(prices[i]);
   }
 }
 
 void Columns::priceGroups(const std::vector<AtomGroup> &groups, double worthNs) {
-  std::vector<CostQuestion> questions;
+  std::vector<size_t> wanted;
   for (const AtomGroup &group : groups) {
     propose(group);
     if (const std::optional<size_t> column = findProposed(group);
         column && problem.columns[*column].isEstimate && problem.columns[*column].cost < worthNs)
-      questions.push_back({*column, worthNs});
+      wanted.push_back(*column);
   }
-  price(questions);
+  price(wanted);
 }
 
 } // namespace tilewright

@@ -32,12 +32,12 @@ public:
   void propose(AtomGroup group);
   /// No kernel of the group takes less, whether it is a column or not.
   double boundNs(const AtomGroup &group);
-  /// Prices columns, or finds that they take no less than they are worth.
-  void price(std::span<const CostQuestion> questions);
+  /// Prices columns, and with them all others of their kinds.
+  void price(std::span<const size_t> wanted);
   /// Proposes groups and prices those that may take less than `worthNs`.
   void priceGroups(const std::vector<AtomGroup> &groups, double worthNs);
   bool isPriced(size_t column) const;
-  size_t pricedCount() const { return priced; }
+  size_t pricedCount() const { return pricedColumns; }
 
   /// What readers outside of the set, other than `but`, and the graph's results need of it.
   std::vector<AtomId> resultsOf(std::span<const AtomId> set) const;
@@ -60,6 +60,8 @@ private:
     size_t dots = 0, convolutions = 0;
   };
   AtomGroup withoutDead(AtomGroup group) const;
+  const GroupEstimate &estimateOf(const AtomGroup &group);
+  void setPrice(size_t column, const GroupPrice &price);
   Products productsOf(std::span<const AtomId> set) const;
   bool hasChain(std::span<const AtomId> set, size_t dots) const;
 
@@ -69,8 +71,13 @@ private:
   std::vector<std::pair<std::vector<AtomId>, size_t>> chains; ///< with their numbers of dots
   std::map<AtomGroup, size_t> known;                          ///< by group: its column
   std::map<AtomGroup, std::string> refusals;
-  std::map<AtomGroup, double> bounds;
-  size_t priced = 0;
+  std::map<AtomGroup, GroupEstimate> estimates;
+  struct Kind {
+    std::optional<GroupPrice> price;
+    std::vector<size_t> columns; ///< without one
+  };
+  std::map<StructureKey, Kind> kinds;
+  size_t pricedColumns = 0;
 };
 
 /// What is near to a choice: see partition.h.

@@ -9,13 +9,13 @@ namespace {
 class FusionReasons {
 public:
   FusionReasons(Columns &columns, std::span<const size_t> chosen)
-      : columns(columns), atoms(columns.atoms), chosen(chosen) {}
-
-  std::vector<FusionChoice> run() {
-    std::map<AtomId, std::vector<size_t>> readersOf;
+      : columns(columns), atoms(columns.atoms), chosen(chosen) {
     for (size_t c : chosen)
       for (AtomId value : columns.problem.columns[c].inputs)
         readersOf[value].push_back(c);
+  }
+
+  std::vector<FusionChoice> run() {
     std::set<std::pair<size_t, size_t>> told;
     for (size_t c : chosen) {
       const Column column = columns.problem.columns[c]; // a copy: columns are added meanwhile
@@ -69,12 +69,11 @@ private:
     std::vector<AtomId> results;
     for (AtomId a : set) {
       bool isNeeded = atoms[a].isRequired;
-      for (size_t c : chosen) {
-        const Column &column = columns.problem.columns[c];
-        isNeeded |=
-            std::binary_search(column.inputs.begin(), column.inputs.end(), a) &&
-            !std::includes(set.begin(), set.end(), column.atoms.begin(), column.atoms.end());
-      }
+      if (auto readers = readersOf.find(a); readers != readersOf.end())
+        for (size_t c : readers->second) {
+          const std::vector<AtomId> &others = columns.problem.columns[c].atoms;
+          isNeeded |= !std::includes(set.begin(), set.end(), others.begin(), others.end());
+        }
       if (isNeeded)
         results.push_back(a);
     }
@@ -132,6 +131,7 @@ private:
   Columns &columns;
   const AtomGraph &atoms;
   std::span<const size_t> chosen;
+  std::map<AtomId, std::vector<size_t>> readersOf; ///< chosen columns, by value
   std::vector<FusionChoice> rows;
 };
 

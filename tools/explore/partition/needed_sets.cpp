@@ -223,15 +223,12 @@ private:
 
 } // namespace
 
-std::vector<CostQuestion> questionsOf(const ChoiceProblem &problem, const KernelChoice &choice,
-                                      double upperBound) {
-  const bool isWhole = choice.hoped.empty();
-  const double saved = upperBound - (isWhole ? choice.cost : choice.bound);
-  std::vector<CostQuestion> questions;
-  for (size_t c : isWhole ? choice.columns : choice.hoped)
+std::vector<size_t> estimatesIn(const ChoiceProblem &problem, const KernelChoice &choice) {
+  std::vector<size_t> estimates;
+  for (size_t c : choice.hoped.empty() ? choice.columns : choice.hoped)
     if (problem.columns[c].isEstimate)
-      questions.push_back({c, problem.columns[c].cost + saved});
-  return questions;
+      estimates.push_back(c);
+  return estimates;
 }
 
 KernelChoice chooseExactly(const ChoiceProblem &problem, double upperBound, size_t maxStates) {
@@ -250,10 +247,10 @@ KernelChoice choosePriced(const ChoiceProblem &problem, const AskCosts &ask, dou
   Packing packing;
   while (true) {
     KernelChoice choice = chooseExactly(problem, upperBound, maxStates, packing);
-    const std::vector<CostQuestion> questions = questionsOf(problem, choice, upperBound);
-    if (questions.empty())
+    const std::vector<size_t> estimates = estimatesIn(problem, choice);
+    if (estimates.empty())
       return choice;
-    ask(questions);
+    ask(estimates);
   }
 }
 

@@ -30,8 +30,7 @@ public:
   PackingAscent(const ChoiceProblem &problem, std::span<const size_t> goodChoice,
                 const Packing *known)
       : problem(problem), needed(atomsNeeded(problem)), columnsOf(problem.reads.size()),
-        paymentsTo(problem.reads.size()),
-        steps(int(std::clamp<size_t>(10 * problem.reads.size(), 240, 1000))) {
+        paymentsTo(problem.reads.size()), steps(stepsFor(problem)) {
     now.shares.assign(problem.reads.size(), 0);
     addPayments();
     if (known) {
@@ -80,6 +79,15 @@ public:
   }
 
 private:
+  /// Each goes over all columns: fewer where there are many.
+  static int stepsFor(const ChoiceProblem &problem) {
+    constexpr size_t most = 1000, manyColumns = 5000;
+    const size_t columns = std::max<size_t>(problem.columns.size(), 1);
+    return int(std::max<size_t>(std::min(10 * problem.reads.size(), most) * manyColumns /
+                                    std::max(columns, manyColumns),
+                                240));
+  }
+
   struct Payment {
     AtomId from, to; ///< an atom, and a value that a column with it reads
   };

@@ -11,9 +11,10 @@ namespace tilewright {
 namespace {
 
 constexpr size_t maxRounds = 16, maxConvexGroups = 64, maxAtomsOfAll = 24;
-constexpr size_t maxExactStates = 60'000, maxWideStates = 20'000;
+constexpr size_t maxExactStates = 60'000;
 /// Of graphs of more, windows stay small: whole networks are their layers, again and again.
 constexpr size_t maxAtomsOfWide = 600;
+constexpr WindowLimits wideWindows{.states = 20'000}, smallWindows{.atoms = 24};
 
 AtomGroup groupOf(const Column &column) { return {column.atoms, column.results}; }
 
@@ -45,17 +46,18 @@ public:
 
 private:
   AskCosts ask() {
-    return [this](std::span<const CostQuestion> questions) { columns.price(questions); };
+    return [this](std::span<const size_t> which) { columns.price(which); };
   }
 
   /// What is near is proposed and searched until nothing new is cheaper.
   KernelChoice searched(const KernelChoice &start) {
-    ChoiceSearch search(columns.problem, start, exact, ask());
+    ChoiceSearch search(columns.problem, start, windows, ask());
     std::set<std::pair<size_t, size_t>> seen, seenFiner;
-    search.improve();
+    const WindowLimits limits = atoms.size() > maxAtomsOfWide ? smallWindows : WindowLimits();
+    search.improve(limits);
     auto improveWith = [&](Neighbourhood which, std::set<std::pair<size_t, size_t>> &known) {
       proposeNeighbours(columns, search.choice().columns, which, known);
-      return search.improve();
+      return search.improve(limits);
     };
     // Kernels on the way to larger ones are not worth splitting.
     for (size_t round = 0; round < maxRounds; ++round)
@@ -69,9 +71,9 @@ private:
   /// Looks at larger neighbourhoods, of the first choice as well: the way that the choice has come
   /// did not know all columns. False if nothing is cheaper.
   bool improveWidely(ChoiceSearch &search, const KernelChoice &start) {
-    bool isBetter = search.improve(maxWideStates);
-    ChoiceSearch other(columns.problem, start, exact, ask());
-    other.improve(maxWideStates);
+    bool isBetter = search.improve(wideWindows);
+    ChoiceSearch other(columns.problem, start, windows, ask());
+    other.improve(wideWindows);
     if (other.choice().cost < search.choice().cost) {
       search = std::move(other);
       isBetter = true;
@@ -266,7 +268,7 @@ private:
   std::span<const GivenKernel> given;
   Columns columns;
   KernelChoice choice;
-  ExactChoices exact;                     ///< of parts of the graph
+  KnownWindows windows;
   std::map<size_t, size_t> givenOf;       ///< by column
   std::vector<std::vector<AtomId>> fused; ///< forced
   std::vector<AtomId> split;              ///< forced

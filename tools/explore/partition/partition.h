@@ -17,7 +17,6 @@
 #include "llvm/Support/Error.h"
 
 #include <functional>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -27,14 +26,13 @@ namespace tilewright {
 /// What a kernel that could be costs.
 struct GroupPrice {
   double timeNs = 0;
-  std::string refusal;    ///< not empty: there is no such kernel
-  bool isTooSlow = false; ///< it takes more than it may, and has no price
+  std::string refusal; ///< not empty: there is no such kernel
 };
 
-/// A kernel that could be, and what it replaces: one that takes as long needs no price.
-struct PriceRequest {
-  KernelGroup group;
-  double worthNs = std::numeric_limits<double>::infinity();
+/// What is known of one before it has a price.
+struct GroupEstimate {
+  StructureKey kind;  ///< groups of one kind have the same price
+  double leastNs = 0; ///< no kernel of the group takes less
 };
 
 /// A kernel that is there already: of the greedy grouping, or a fused chain.
@@ -75,9 +73,9 @@ struct ForcedFusions {
 /// What is known about groups.
 struct GroupPricing {
   /// The prices of groups, as many at once as are given; in their order.
-  std::function<std::vector<GroupPrice>(const std::vector<PriceRequest> &groups)> price;
-  /// No kernel of the group takes less. Quick.
-  std::function<double(const KernelGroup &group)> boundNs;
+  std::function<std::vector<GroupPrice>(const std::vector<KernelGroup> &groups)> price;
+  /// Quick.
+  std::function<GroupEstimate(const KernelGroup &group)> estimate;
   /// Why a group that is refused has no plan, with the core. Slow.
   std::function<std::string(const KernelGroup &group)> whyNoPlan;
 };

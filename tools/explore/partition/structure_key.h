@@ -7,19 +7,11 @@
 #pragma once
 
 #include "tools/explore/kernels.h"
+#include "tools/explore/partition/key_hash.h"
 
-#include <compare>
-#include <cstdint>
-#include <map>
 #include <vector>
 
 namespace tilewright {
-
-/// 128 bits of hash: of a million groups two have the same by chance once in 10^26 times.
-struct StructureKey {
-  uint64_t first = 0, second = 0;
-  auto operator<=>(const StructureKey &) const = default;
-};
 
 class StructureKeys {
 public:

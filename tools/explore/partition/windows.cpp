@@ -6,6 +6,7 @@
 #include <map>
 #include <queue>
 #include <set>
+#include <tuple>
 
 namespace tilewright {
 
@@ -47,7 +48,7 @@ std::optional<std::vector<size_t>> runningOrder(const ChoiceProblem &problem,
 
 namespace {
 
-constexpr size_t maxWindowAtoms = 40, minWindowAtoms = 5;
+constexpr size_t minWindowAtoms = 5;
 /// Sets that a search with estimates may need before it asks for prices.
 constexpr size_t maxHopefulStates = 1000;
 
@@ -55,7 +56,7 @@ constexpr size_t maxHopefulStates = 1000;
 
 class ChoiceSearch::Impl {
 public:
-  Impl(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known, AskCosts ask)
+  Impl(const ChoiceProblem &problem, KernelChoice start, KnownWindows &known, AskCosts ask)
       : choice(std::move(start)), problem(problem), known(known), ask(std::move(ask)),
         isRequired(problem.reads.size()), columnsFrom(problem.reads.size()),
         newFrom(problem.reads.size()), makersOf(problem.reads.size()),
@@ -66,9 +67,9 @@ public:
     link();
   }
 
-  bool improve(size_t most) {
+  bool improve(const WindowLimits &within) {
     constexpr int maxPasses = 20;
-    maxStates = most;
+    limits = within;
     addNewColumns();
     const double before = choice.cost;
     for (int pass = 0; pass < maxPasses; ++pass) {
@@ -89,7 +90,7 @@ private:
   /// A neighbourhood that holds nothing better.
   struct Settled {
     std::vector<AtomId> atoms;
-    size_t maxStates = 0;
+    WindowLimits limits;
     bool isSearched = false; ///< not only parts of it
   };
 
@@ -105,16 +106,27 @@ private:
 
   bool isSettled(size_t seed) const {
     auto at = settled.find(seed);
-    return at != settled.end() && (at->second.isSearched || at->second.maxStates >= maxStates);
+    return at != settled.end() && at->second.limits.atoms >= limits.atoms &&
+           (at->second.isSearched || at->second.limits.states >= limits.states);
   }
 
   void addNewColumns() {
     for (std::vector<size_t> &columns : newFrom)
       columns.clear();
     for (size_t c = indexed; c < problem.columns.size(); ++c)
-      for (ColumnsOf *of : {&columnsFrom, &newFrom})
-        (*of)[problem.columns[c].atoms.front()].push_back(c);
+      newFrom[problem.columns[c].atoms.front()].push_back(c);
     indexed = problem.columns.size();
+    // In an order that equal windows have in common.
+    auto isBefore = [&](size_t a, size_t b) {
+      const Column &first = problem.columns[a], &second = problem.columns[b];
+      return std::tie(first.atoms, first.results) < std::tie(second.atoms, second.results);
+    };
+    for (AtomId a = 0; a < newFrom.size(); ++a) {
+      if (newFrom[a].empty())
+        continue;
+      columnsFrom[a].insert(columnsFrom[a].end(), newFrom[a].begin(), newFrom[a].end());
+      std::sort(columnsFrom[a].begin(), columnsFrom[a].end(), isBefore);
+    }
     std::erase_if(settled, [&](const auto &each) {
       const std::vector<AtomId> &atoms = each.second.atoms;
       return std::any_of(atoms.begin(), atoms.end(), [&](AtomId a) {
@@ -128,8 +140,8 @@ private:
 
   /// Searches the neighbourhood of a chosen column.
   bool improveAround(size_t seed) {
-    Settled now{{}, maxStates, true};
-    for (size_t most = maxWindowAtoms; most >= minWindowAtoms; most /= 2) {
+    Settled now{{}, limits, true};
+    for (size_t most = limits.atoms; most >= minWindowAtoms; most /= 2) {
       const std::vector<size_t> window = windowAround(seed, most);
       const std::vector<AtomId> atoms = atomsOf(window);
       if (now.atoms.empty())
@@ -214,36 +226,53 @@ private:
 
   /// Searches the window exactly; takes what is cheaper.
   bool improve(const std::vector<size_t> &window, const std::vector<AtomId> &atoms) {
-    double cost = 0;
-    for (size_t c : window)
-      cost += problem.columns[c].cost;
     if (window.size() == 1 && atoms.size() == 1)
       return false;
     const std::set<size_t> inWindow(window.begin(), window.end());
     Local local = localProblem(inWindow, atoms);
+    double cost = 0; // in an order that equal windows have in common: sums are rounded
+    for (size_t c : local.columns)
+      cost += inWindow.count(c) ? problem.columns[c].cost : 0;
+    const KnownWindows::Answer *answer = known.find(keyOf(local, cost, false));
+    if (!answer)
+      answer = known.find(keyOf(local, cost, true));
+    if (!answer) {
+      const KnownWindows::Answer found = searched(local, cost);
+      // What ended early may get to its end when more is known than now.
+      answer = &known.add(keyOf(local, cost, !found.isSearched), found);
+    }
+    isGivenUp = !answer->isSearched;
+    if (answer->columns.empty() && !(answer->isCheaper && local.problem.required.empty()))
+      return false;
+    std::vector<size_t> instead, estimates;
+    for (size_t c : answer->columns)
+      instead.push_back(local.columns[c]);
+    std::copy_if(instead.begin(), instead.end(), std::back_inserter(estimates),
+                 [&](size_t c) { return problem.columns[c].isEstimate; });
+    if (!estimates.empty())
+      ask(estimates);
+    return replace(inWindow, instead);
+  }
+
+  KnownWindows::Answer searched(Local &local, double cost) const {
     const double wanted = cost * (1 - 1e-9) - 1e-6;
     Packing packing;
-    size_t states = std::min(maxStates, maxHopefulStates);
+    size_t states = std::min(limits.states, maxHopefulStates);
     while (true) {
       if (!hasEstimates(local.problem))
-        states = maxStates;
-      const KernelChoice &found = known.of(local.problem, wanted, states, packing);
-      const std::vector<CostQuestion> questions = questionsOf(local.problem, found, cost);
-      if (!questions.empty()) {
-        askFor(questions, local);
+        states = limits.states;
+      KernelChoice found = chooseExactly(local.problem, wanted, states, packing);
+      const std::vector<size_t> estimates = estimatesIn(local.problem, found);
+      if (!estimates.empty()) {
+        askFor(estimates, local);
         continue;
       }
-      isGivenUp = !found.isOptimal && found.bound < wanted;
-      if (isGivenUp && states < maxStates) {
-        states = maxStates;
+      const bool isGivenUp = !found.isOptimal && found.bound < wanted;
+      if (isGivenUp && states < limits.states) {
+        states = limits.states;
         continue;
       }
-      if (found.columns.empty() && !(found.isOptimal && local.problem.required.empty()))
-        return false;
-      std::vector<size_t> instead;
-      for (size_t c : found.columns)
-        instead.push_back(local.columns[c]);
-      return replace(inWindow, instead);
+      return {std::move(found.columns), found.isOptimal, !isGivenUp};
     }
   }
 
@@ -252,15 +281,48 @@ private:
                        [](const Column &column) { return column.isEstimate; });
   }
 
-  void askFor(std::vector<CostQuestion> questions, Local &local) const {
-    for (CostQuestion &question : questions)
-      question.column = local.columns[question.column];
-    ask(questions);
+  void askFor(const std::vector<size_t> &estimates, Local &local) const {
+    std::vector<size_t> columns;
+    for (size_t c : estimates)
+      columns.push_back(local.columns[c]);
+    ask(columns);
     for (size_t i = 0; i < local.columns.size(); ++i) {
       const Column &from = problem.columns[local.columns[i]];
       local.problem.columns[i].cost = from.cost;
       local.problem.columns[i].isEstimate = from.isEstimate;
     }
+  }
+
+  /// All that a search depends on; what columns of a kind cost is not known everywhere at once.
+  /// `withCosts`: and what is known of it.
+  StructureKey keyOf(const Local &local, double cost, bool withCosts) const {
+    KeyHash hash;
+    hash.add(limits.states);
+    hash.add(std::bit_cast<uint64_t>(cost));
+    auto add = [&](const std::vector<AtomId> &list) {
+      hash.add(list.size());
+      for (AtomId a : list)
+        hash.add(a);
+    };
+    hash.add(local.problem.reads.size());
+    for (const std::vector<AtomId> &reads : local.problem.reads)
+      add(reads);
+    add(local.problem.required);
+    for (size_t i = 0; i < local.columns.size(); ++i) {
+      const Column &column = local.problem.columns[i];
+      add(column.atoms);
+      add(column.results);
+      add(column.inputs);
+      const bool hasKind = column.kind != StructureKey{};
+      hash.add(column.kind);
+      if (!hasKind && column.isEstimate) // nobody says that another one costs the same
+        hash.add(local.columns[i]);
+      if (withCosts || !hasKind) {
+        hash.add(std::bit_cast<uint64_t>(column.cost));
+        hash.add(column.isEstimate);
+      }
+    }
+    return hash.get();
   }
 
   bool replace(const std::set<size_t> &old, const std::vector<size_t> &instead) {
@@ -313,6 +375,7 @@ private:
     Column column;
     column.cost = from.cost;
     column.isEstimate = from.isEstimate;
+    column.kind = from.kind;
     for (AtomId a : from.atoms) {
       auto number = numberOf(a);
       if (!number)
@@ -331,9 +394,10 @@ private:
   }
 
   const ChoiceProblem &problem;
-  ExactChoices &known;
+  KnownWindows &known;
   const AskCosts ask;
-  size_t maxStates = 0, indexed = 0; ///< columns that are known
+  WindowLimits limits;
+  size_t indexed = 0; ///< columns that are known
   std::vector<bool> isRequired;
   ColumnsOf columnsFrom, newFrom;    ///< by first atom; those that the last call has brought
   ColumnsOf makersOf, readersOf;     ///< chosen ones
@@ -341,37 +405,13 @@ private:
   bool isGivenUp = false;            ///< the last window was too large to be searched
 };
 
-ChoiceSearch::ChoiceSearch(const ChoiceProblem &problem, KernelChoice start, ExactChoices &known,
+ChoiceSearch::ChoiceSearch(const ChoiceProblem &problem, KernelChoice start, KnownWindows &known,
                            AskCosts ask)
     : impl(std::make_unique<Impl>(problem, std::move(start), known, std::move(ask))) {}
 ChoiceSearch::ChoiceSearch(ChoiceSearch &&) noexcept = default;
 ChoiceSearch &ChoiceSearch::operator=(ChoiceSearch &&) noexcept = default;
 ChoiceSearch::~ChoiceSearch() = default;
-bool ChoiceSearch::improve(size_t maxStates) { return impl->improve(maxStates); }
+bool ChoiceSearch::improve(const WindowLimits &limits) { return impl->improve(limits); }
 const KernelChoice &ChoiceSearch::choice() const { return impl->choice; }
-
-const KernelChoice &ExactChoices::of(const ChoiceProblem &problem, double upperBound,
-                                     size_t maxStates, Packing &packing) {
-  std::vector<uint64_t> key{std::bit_cast<uint64_t>(upperBound), maxStates};
-  auto add = [&](const std::vector<AtomId> &list) {
-    key.push_back(list.size());
-    key.insert(key.end(), list.begin(), list.end());
-  };
-  key.push_back(problem.reads.size());
-  for (const std::vector<AtomId> &reads : problem.reads)
-    add(reads);
-  add(problem.required);
-  for (const Column &column : problem.columns) {
-    add(column.atoms);
-    add(column.results);
-    add(column.inputs);
-    key.push_back(std::bit_cast<uint64_t>(column.cost));
-    key.push_back(column.isEstimate);
-  }
-  auto [at, isNew] = known.try_emplace(std::move(key));
-  if (isNew)
-    at->second = chooseExactly(problem, upperBound, maxStates, packing);
-  return at->second;
-}
 
 } // namespace tilewright
