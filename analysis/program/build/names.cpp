@@ -27,14 +27,14 @@ std::string Names::ofOp(std::string_view op) {
 }
 
 std::string Names::of(std::string_view letters) {
-  for (unsigned round = 0;; ++round)
-    for (char letter : letters) {
-      std::string name(1, letter);
-      if (round > 0)
-        name += std::to_string(round);
-      if (isFree(name))
-        return take(std::move(name));
-    }
+  // No name is given back: those before the last one are taken.
+  for (size_t &next = tried[std::string(letters)];; ++next) {
+    std::string name(1, letters[next % letters.size()]);
+    if (const size_t round = next / letters.size())
+      name += std::to_string(round);
+    if (isFree(name))
+      return take(std::move(name));
+  }
 }
 
 } // namespace tilewright::program

@@ -1,6 +1,7 @@
 // Names in a built program: each once, and none that the text's grammar has.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ public:
 
 private:
   std::set<std::string, std::less<>> taken;
+  std::map<std::string, size_t> tried; ///< by letters: how many names of them are taken
 };
 
 } // namespace tilewright::program

@@ -121,6 +121,8 @@ private:
         const ScalarExpr &inner = ops[made->second].as<MapOp>()->value;
         if (p[node.value].tile.axes != axes && !isOfCoordinates(inner))
           continue;
+        if (scalar.nodes.size() + inner.nodes.size() > mostNodes + 1)
+          continue; // copies take long
         ScalarExpr whole = spliced(scalar, node.value, inner);
         if (whole.nodes.size() > mostNodes || (!hasLayout && !isHeld(whole, axes)))
           continue;
