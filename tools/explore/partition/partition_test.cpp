@@ -1,5 +1,6 @@
 // Partitions of small graphs: what is joined, split, computed again or forced.
 #include "analysis/import/import_file.h"
+#include "tools/explore/partition/partition.h"
 #include "tools/explore/partition/structure_key.h"
 #include "tools/explore/prepared_model.h"
 #include "tools/explore/testing/explore.h"
@@ -323,4 +324,59 @@ ENTRY e {
   EXPECT_NE(first, keyOf({"f", "g"}, {"g"})); // operands the other way round
   EXPECT_NE(first, keyOf({"h", "i"}, {"i"})); // two inputs
   EXPECT_NE(first, keyOf({"b", "c"}, {"b", "c"}));
+}
+
+/// Groups of one structure are priced once, however many layers have them, and the layers are
+/// chosen alike.
+TEST(Partition, LayersArePricedOnce) {
+  struct Answer {
+    double timeNs;
+    size_t priced;
+  };
+  auto answerOf = [](size_t layers) {
+    std::string text = "HloModule m\nENTRY e {\n  x0 = f32[64,64] parameter(0)\n";
+    for (size_t i = 0; i < layers; ++i)
+      text += fmt::format(R"(  a{0} = f32[64,64] exponential(x{0})
+  b{0} = f32[64,64] transpose(a{0}), dimensions={{1,0}}
+  c{0} = f32[64,64] multiply(b{0}, x{0})
+  d{0} = f32[64,64] transpose(c{0}), dimensions={{1,0}}
+  {2}x{1} = f32[64,64] subtract(d{0}, a{0})
+)",
+                          i, i + 1, i + 1 == layers ? "ROOT " : "");
+    const Module module = parseVerified(text + "}\n");
+    const Graph &graph = module.entry();
+    const StructureKeys keys(module);
+    const Grouping grouping = groupSingly(graph);
+    const AtomGraph atoms(module, graph, grouping.kernels, {}, {});
+    std::vector<GivenKernel> given;
+    for (size_t k = 0; k < grouping.kernels.size(); ++k)
+      given.push_back({{k}, atoms.valuesOf(grouping.kernels[k].root), 5000});
+    Answer answer{0, 0};
+    auto sourceOf = [&](const KernelGroup &group) {
+      return llvm::expectedToOptional(kernelSource(module, module.entryId, group));
+    };
+    GroupPricing pricing;
+    pricing.estimate = [&](const KernelGroup &group) {
+      const std::optional<KernelSource> source = sourceOf(group);
+      return source ? GroupEstimate{keys.of(source->graph, source->group), 2000}
+                    : GroupEstimate{{~uint64_t(0), 0}, 0};
+    };
+    pricing.price = [&](const std::vector<KernelGroup> &groups) {
+      std::vector<GroupPrice> prices;
+      for (const KernelGroup &group : groups) {
+        const double ops = double(group.allOps().size());
+        prices.push_back({3000 + 400 * ops * ops, sourceOf(group) ? "" : "it is not convex"});
+      }
+      answer.priced += groups.size();
+      return prices;
+    };
+    pricing.whyNoPlan = [](const KernelGroup &) { return std::string("has one"); };
+    answer.timeNs = llvm::cantFail(partitionGraph(graph, atoms, given, pricing)).timeNs;
+    return answer;
+  };
+  const Answer few = answerOf(125), most = answerOf(250);
+  EXPECT_GT(few.priced, 5u);
+  EXPECT_LE(most.priced, few.priced + few.priced / 4);
+  EXPECT_NEAR(most.timeNs / 250, few.timeNs / 125, 0.01 * few.timeNs / 125);
+  EXPECT_LT(most.timeNs, 0.9 * 5000 * 5 * 250);
 }
