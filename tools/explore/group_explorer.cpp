@@ -177,8 +177,11 @@ GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
   if (!source)
     return {0, takeDiag(source.takeError()).message};
   Priced &entry = entryOf(prices, *source);
-  std::call_once(entry.once, [&] { entry.price = priceSource(*source); });
-  return entry.price;
+  std::call_once(entry.once, [&] {
+    entry.source = *source;
+    entry.price = priceSource(*source);
+  });
+  return {entry.price.timeNs, renamed(entry.price.refusal, entry.source, *source)};
 }
 
 namespace {

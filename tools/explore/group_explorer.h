@@ -63,6 +63,7 @@ private:
   };
   struct Priced {
     std::once_flag once;
+    KernelSource source; ///< the first of the structure
     GroupPrice price;
   };
   GroupPrice priceSource(const KernelSource &source) const;

@@ -1,5 +1,6 @@
 // Equal layers of a network share plans, under their own names.
 #include "analysis/import/import_file.h"
+#include "tools/explore/group_explorer.h"
 #include "tools/explore/testing/explore.h"
 #include "tools/explore/twins.h"
 
@@ -88,6 +89,36 @@ TEST(Twins, CostWhatTheyCostAlone) {
       EXPECT_EQ(kernel.plans[i].estimate.timeNs, one.kernels.front().plans[i].estimate.timeNs);
     }
   }
+}
+
+TEST(Twins, AreRefusedUnderTheirOwnNames) {
+  const auto module = std::make_shared<const Module>(parseVerified(R"(HloModule m
+ENTRY e {
+  p0 = f32[64,48] parameter(0)
+  q0 = f32[7,7] parameter(1)
+  p1 = f32[64,48] parameter(2)
+  q1 = f32[7,7] parameter(3)
+  n0 = f32[64,48] negate(p0)
+  t0 = f32[7,7] negate(q0)
+  n1 = f32[64,48] negate(p1)
+  t1 = f32[7,7] negate(q1)
+  ROOT r = (f32[64,48], f32[7,7], f32[64,48], f32[7,7]) tuple(n0, t0, n1, t1)
+})"));
+  const Explored explored;
+  const ExploreOptions options;
+  const GroupExplorer groups(module, explored.device, explored.calibration, options);
+  std::string reasons[2];
+  for (int i : {0, 1}) {
+    KernelGroup group;
+    group.roots = {module->entry().find(fmt::format("n{}", i)),
+                   module->entry().find(fmt::format("t{}", i))};
+    group.ops = group.roots;
+    group.root = group.roots.back();
+    reasons[i] = groups.price(module->entryId, group).refusal;
+    EXPECT_NE(reasons[i].find(fmt::format("%n{}", i)), std::string::npos) << reasons[i];
+    EXPECT_EQ(reasons[i].find(fmt::format("%n{}", 1 - i)), std::string::npos) << reasons[i];
+  }
+  EXPECT_EQ(reasons[0].size(), reasons[1].size());
 }
 
 /// A network takes as many searches as it has different kernels, whatever its depth.

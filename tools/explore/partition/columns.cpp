@@ -85,10 +85,13 @@ bool Columns::isPriced(size_t column) const {
 std::optional<std::string> Columns::refusalOf(const AtomGroup &group) const {
   if (auto at = refusals.find(group); at != refusals.end())
     return at->second;
-  if (const std::optional<size_t> column = findProposed(group);
-      column && problem.columns[*column].isEstimate)
+  const std::optional<size_t> column = findProposed(group);
+  if (!column || isPriced(*column))
+    return std::nullopt;
+  if (problem.columns[*column].isEstimate)
     return fmt::format("no tiling takes less than {:.1f} us", problem.columns[*column].cost / 1e3);
-  return std::nullopt;
+  // Perhaps another one of its kind was asked for: the reason has names.
+  return pricing.price({atoms.kernelOf(group.atoms, group.results)}).front().refusal;
 }
 
 std::string Columns::whyNoPlan(const AtomGroup &group) const {
@@ -158,8 +161,6 @@ void Columns::setPrice(size_t column, const GroupPrice &price) {
   priced.cost = price.refusal.empty() ? price.timeNs : std::numeric_limits<double>::infinity();
   if (price.refusal.empty())
     ++pricedColumns;
-  else
-    refusals.emplace(AtomGroup{priced.atoms, priced.results}, price.refusal);
 }
 
 void Columns::price(std::span<const size_t> wanted) {
