@@ -21,6 +21,14 @@ namespace tilewright {
 
 namespace {
 
+/// Of kernels each alone, without ops that have none.
+double pricedNs(const std::vector<GroupOutcome> &outcomes) {
+  double sum = 0;
+  for (const GroupOutcome &outcome : outcomes)
+    sum += outcome.pricedNs();
+  return sum;
+}
+
 /// One exploration of a module.
 class Explorer {
 public:
@@ -43,6 +51,9 @@ private:
   llvm::Expected<std::vector<ForcedFusions>> forcedFusions() const;
   std::optional<Diag> takeBug();
   double timeOfModel(const std::function<double(const PartWork &)> &kernelsNs) const;
+  llvm::Error choosePartitions(const std::vector<ForcedFusions> &forced);
+  ExploredModel alone(size_t part, const std::vector<GroupOutcome> &outcomes,
+                      const std::vector<ModelPart> &counted) const;
   void refinePlans();
   void addTotals();
   void collectPart(size_t part);
@@ -179,6 +190,47 @@ double Explorer::timeOfModel(const std::function<double(const PartWork &)> &kern
   return timed.back().timeNs;
 }
 
+/// A model of a part, whose kernels are not chosen yet, and of those that it runs.
+ExploredModel Explorer::alone(size_t part, const std::vector<GroupOutcome> &outcomes,
+                              const std::vector<ModelPart> &counted) const {
+  ExploredModel model;
+  auto add = [&](size_t p, const std::vector<GroupOutcome> &kernelsOf) {
+    auto addAssumed = [&](const std::vector<AssumedOp> &ops) {
+      for (const AssumedOp &op : ops)
+        model.assumed.emplace_back(op).tripCount = counted[p].runs;
+    };
+    for (const GroupOutcome &outcome : kernelsOf) {
+      for (const ExploredKernel &kernel : outcome.kernels)
+        model.kernels.emplace_back(kernel).tripCount = counted[p].runs;
+      addAssumed(outcome.assumed);
+    }
+    addAssumed(work[p].assumed);
+  };
+  add(part, outcomes);
+  for (size_t p : partsRunBy(parts, part))
+    add(p, work[p].chosen);
+  return model;
+}
+
+/// Parts are chosen one after the other, those that are run first.
+llvm::Error Explorer::choosePartitions(const std::vector<ForcedFusions> &forced) {
+  std::vector<ModelPart> counted = parts;
+  for (size_t p = 0; p < parts.size(); ++p)
+    counted[p].timeNs = pricedNs(work[p].greedy);
+  countRuns(*module, counted);
+  KnownFeatures features(device);
+  for (size_t p = 0; p < parts.size(); ++p) {
+    auto sequenceNs = [&](const std::vector<GroupOutcome> &outcomes) {
+      ExploredModel model = alone(p, outcomes, counted);
+      return sequenceNsOf(*module, counted, parts[p].id, calibration, features, model);
+    };
+    if (llvm::Error error =
+            chooseKernels(*module, parts[p], groups, options, forced[p], sequenceNs, work[p]))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 /// Which kernels there are is decided by their times alone; of each the plan that layouts and
 /// pipelines help most may be another one.
 void Explorer::refinePlans() {
@@ -194,19 +246,13 @@ void Explorer::refinePlans() {
 }
 
 void Explorer::addTotals() {
-  auto sumOf = [](const std::vector<GroupOutcome> &outcomes) {
-    double sum = 0;
-    for (const GroupOutcome &outcome : outcomes)
-      sum += outcome.pricedNs();
-    return sum;
-  };
-  model.simpleGroupingNs = timeOfModel([&](const PartWork &of) { return sumOf(of.greedy); });
+  model.simpleGroupingNs = timeOfModel([&](const PartWork &of) { return pricedNs(of.greedy); });
   model.greedyNs = timeOfModel([&](const PartWork &of) { return of.greedyNs; });
   model.partitionBoundNs = timeOfModel([&](const PartWork &of) { return of.boundNs; });
   model.isPartitionOptimal =
       std::all_of(work.begin(), work.end(), [](const PartWork &of) { return of.isOptimal; });
   for (size_t p = 0; p < parts.size(); ++p) {
-    parts[p].timeNs = sumOf(work[p].chosen);
+    parts[p].timeNs = pricedNs(work[p].chosen);
     for (const AssumedOp &op : work[p].assumed)
       parts[p].timeNs += op.timeNs;
   }
@@ -326,10 +372,8 @@ llvm::Expected<ExploredModel> Explorer::run() {
   llvm::Expected<std::vector<ForcedFusions>> forced = forcedFusions();
   if (!forced)
     return forced.takeError();
-  for (size_t p = 0; p < parts.size(); ++p)
-    if (llvm::Error error =
-            chooseKernels(*module, parts[p], groups, options, (*forced)[p], work[p]))
-      return error;
+  if (llvm::Error error = choosePartitions(*forced))
+    return error;
   if (isStopped())
     return makeError(DiagClass::BudgetSpent, "was stopped");
   if (std::optional<Diag> bug = takeBug())

@@ -36,12 +36,14 @@ std::vector<int64_t> neighboursOf(const TileParameter &parameter, int64_t value)
 const Features *KnownFeatures::of(const KernelPlan &plan) {
   auto [entry, isNew] = known.try_emplace({plan.tiled.get(), plan.instruction, plan.values});
   if (isNew) {
+    entry->second.context = plan.context;
+    entry->second.tiled = plan.tiled;
     if (llvm::Expected<Features> features = featuresOf(plan, device))
-      entry->second = std::move(*features);
+      entry->second.features = std::move(*features);
     else
       llvm::consumeError(features.takeError());
   }
-  return entry->second ? &*entry->second : nullptr;
+  return entry->second.features ? &*entry->second.features : nullptr;
 }
 
 std::vector<Lever> neighbourLevers(const KernelPlan &plan, const CacheTraffic &traffic,

@@ -11,6 +11,7 @@
 #include "costmodel/sequence/levers.h"
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <vector>
@@ -20,7 +21,7 @@ namespace tilewright {
 /// Features of plans, each worked out once: kernels of one structure share their plans' tiles.
 class KnownFeatures {
 public:
-  /// The device, and the tiles of the plans, must live as long.
+  /// The device must live as long.
   explicit KnownFeatures(const Device &device) : device(device) {}
   /// Null for a plan that has none: its tiles can't be followed.
   const Features *of(const KernelPlan &plan);
@@ -29,7 +30,12 @@ public:
 
 private:
   using Key = std::tuple<const TiledGroup *, Instruction, std::vector<int64_t>>;
-  std::map<Key, std::optional<Features>> known; ///< never walked
+  struct Known {
+    std::shared_ptr<ExprContext> context;    ///< of `tiled`, …
+    std::shared_ptr<const TiledGroup> tiled; ///< … lest another one gets its address
+    std::optional<Features> features;
+  };
+  std::map<Key, Known> known; ///< never walked
 };
 
 /// Those that gain at least a hundredth of the time, the largest first, one a parameter.

@@ -111,7 +111,7 @@ ExploredChain chainRow(const Module &module, const ModelPart &part, const PartWo
 
 llvm::Error chooseKernels(const Module &module, const ModelPart &part, const GroupExplorer &groups,
                           const ExploreOptions &options, const ForcedFusions &forced,
-                          PartWork &work) {
+                          const SequenceNs &sequenceNs, PartWork &work) {
   const unsigned jobs = options.jobs;
   const Graph &graph = module.graph(part.id);
   std::vector<GroupOutcome> greedy = greedyChoice(work, savingChains(module, part, work));
@@ -138,6 +138,34 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   pricing.whyNoPlan = [&](const KernelGroup &group) {
     return groups.exploreOne(part.id, group).refusal;
   };
+  auto outcomesOf = [&](std::span<const PartitionKernel> kernels) {
+    std::vector<GroupOutcome> outcomes(kernels.size());
+    parallelFor(kernels.size(), jobs, [&](size_t i) {
+      const PartitionKernel &kernel = kernels[i];
+      outcomes[i] =
+          kernel.given ? *given.outcomes[*kernel.given] : groups.exploreOne(part.id, kernel.group);
+    });
+    // Copies before a loop are no atoms.
+    for (size_t k = 0; k < work.greedy.size(); ++k)
+      if (atoms.ofKernel(k).empty())
+        outcomes.insert(outcomes.begin(), work.greedy[k]);
+    return outcomes;
+  };
+  pricing.pick = [&](std::span<const std::vector<PartitionKernel>> choices) {
+    size_t best = 0;
+    double bestNs = std::numeric_limits<double>::infinity();
+    for (size_t i = 0; i < choices.size(); ++i) {
+      std::vector<GroupOutcome> outcomes = outcomesOf(choices[i]);
+      if (i > 0 && timeOf(outcomes) > work.greedyNs && !forced.isAny())
+        continue;
+      countOnce(graph, outcomes);
+      if (const double ns = sequenceNs(outcomes); ns < bestNs) {
+        best = i;
+        bestNs = ns;
+      }
+    }
+    return best;
+  };
   llvm::Expected<Partition> partition =
       partitionGraph(graph, atoms, given.kernels, pricing, forced);
   if (!partition)
@@ -145,16 +173,7 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   work.fusions = std::move(partition->fusions);
   work.boundNs = partition->boundNs;
   work.isOptimal = partition->isOptimal;
-  work.chosen.resize(partition->kernels.size());
-  parallelFor(partition->kernels.size(), jobs, [&](size_t i) {
-    const Partition::Kernel &kernel = partition->kernels[i];
-    work.chosen[i] =
-        kernel.given ? *given.outcomes[*kernel.given] : groups.exploreOne(part.id, kernel.group);
-  });
-  // Copies before a loop are no atoms.
-  for (size_t k = 0; k < work.greedy.size(); ++k)
-    if (atoms.ofKernel(k).empty())
-      work.chosen.insert(work.chosen.begin(), work.greedy[k]);
+  work.chosen = outcomesOf(partition->kernels);
   work.chosenNs = timeOf(work.chosen);
   work.boundNs = std::min(work.boundNs, work.chosenNs); // a thorough search finds faster plans
   if (work.chosenNs > work.greedyNs && !forced.isAny()) {

@@ -25,12 +25,16 @@ struct PartWork {
   std::vector<FusionChoice> fusions;
 };
 
-/// Chooses the kernels of a part, of which `greedy` and `chains` are explored: never more time than
-/// the greedy choice takes. Ops are counted in one kernel each.
+/// What kernels take in the order they run.
+using SequenceNs = std::function<double(const std::vector<GroupOutcome> &outcomes)>;
+
+/// Chooses the kernels of a part, of which `greedy` and `chains` are explored: never more time,
+/// each alone, than the greedy choice takes, and of the best choices the one that `sequenceNs` is
+/// least of. Ops are counted in one kernel each.
 /// Errors: those of `forced`, see partitionGraph().
 llvm::Error chooseKernels(const Module &module, const ModelPart &part, const GroupExplorer &groups,
                           const ExploreOptions &options, const ForcedFusions &forced,
-                          PartWork &work);
+                          const SequenceNs &sequenceNs, PartWork &work);
 
 /// What a chain is and saves.
 ExploredChain chainRow(const Module &module, const ModelPart &part, const PartWork &work,

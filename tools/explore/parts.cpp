@@ -3,6 +3,7 @@
 #include "analysis/indexing/trip_count.h"
 #include "analysis/support/checked.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <map>
 #include <set>
@@ -158,6 +159,25 @@ void countRuns(const Module &module, std::vector<ModelPart> &parts) {
     for (GraphId branch : chosen[p])
       add(branch, parts[p].runs);
   }
+}
+
+std::vector<size_t> partsRunBy(const std::vector<ModelPart> &parts, size_t part) {
+  std::set<GraphId> run;
+  auto addRunBy = [&](const ModelPart &of) {
+    for (const ModelPart::Loop &loop : of.loops)
+      run.insert(loop.body);
+    for (const std::vector<GraphId> &branches : of.conditionals)
+      run.insert(branches.begin(), branches.end());
+  };
+  addRunBy(parts[part]);
+  std::vector<size_t> numbers;
+  for (size_t p = part; p-- > 0;)
+    if (run.count(parts[p].id)) {
+      addRunBy(parts[p]);
+      numbers.push_back(p);
+    }
+  std::reverse(numbers.begin(), numbers.end());
+  return numbers;
 }
 
 } // namespace tilewright

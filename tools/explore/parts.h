@@ -45,4 +45,7 @@ std::vector<ModelPart> modelParts(const Module &module);
 /// its most expensive branch; then counts how often each part runs.
 void countRuns(const Module &module, std::vector<ModelPart> &parts);
 
+/// The parts that one of them runs, and those that these run, ascending; all before it.
+std::vector<size_t> partsRunBy(const std::vector<ModelPart> &parts, size_t part);
+
 } // namespace tilewright

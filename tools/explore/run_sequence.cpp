@@ -47,26 +47,54 @@ struct Step {
 
 class Sequencer {
 public:
-  Sequencer(const Module &module, const std::vector<ModelPart> &parts, const Device &device,
-            const Calibration &calibration, ExploredModel &model)
-      : module(module), parts(parts), device(device),
-        parameters(parametersFor(calibration, device)), model(model), known(device) {
+  Sequencer(const Module &module, const std::vector<ModelPart> &parts,
+            const Calibration &calibration, KnownFeatures &known, ExploredModel &model)
+      : module(module), parts(parts), device(known.device),
+        parameters(parametersFor(calibration, device)), model(model), known(known) {
     for (size_t i = 0; i < parts.size(); ++i)
       partOf[parts[i].id.index] = i;
   }
 
-  void run() {
+  /// A computation, run after run.
+  void run(GraphId id) {
     std::vector<Leaves> arguments;
-    const Graph &entry = module.entry();
-    for (OpId id : entry.parameters())
-      arguments.push_back(newLeaves(entry[id].shape, false));
-    for (size_t buffer : place(module.entryId, arguments, items))
+    const Graph &graph = module.graph(id);
+    for (OpId parameter : graph.parameters())
+      arguments.push_back(newLeaves(graph[parameter].shape, false));
+    for (size_t buffer : place(id, arguments, items))
       arena.setLasting(buffer);
     arena.assignAddresses();
     for (Placed &each : placed)
       addAccesses(each);
-    const std::vector<CacheTraffic> traffic = replay(launches, items, device);
-    setTimes(traffic);
+    traffic = replay(launches, items, device);
+    setTimes();
+  }
+
+  double timeNs() const {
+    double sum = 0;
+    for (const ExploredKernel &kernel : model.kernels)
+      sum += double(kernel.tripCount) * kernel.sequenceNs();
+    for (const AssumedOp &op : model.assumed)
+      sum += op.sequenceNs() * double(op.tripCount);
+    return sum;
+  }
+
+  void setLevers() {
+    for (const Placed &now : placed) {
+      if (!now.step.kernel)
+        continue;
+      ExploredKernel &kernel = model.kernels[*now.step.kernel];
+      const KernelPlan &plan = kernel.plans.front().plan;
+      const Features *features = known.of(plan);
+      if (!features)
+        continue;
+      const CacheTraffic &moved = traffic[now.step.launch];
+      kernel.levers = allLevers(levers(*features, moved, device, parameters),
+                                neighbourLevers(plan, moved, known, parameters));
+      for (Lever &lever : kernel.levers)
+        lever.because = renamed(lever.because, plan.ops(), plan.tiled->group,
+                                module.graph(kernel.source.graph), kernel.source.group);
+    }
   }
 
 private:
@@ -350,31 +378,20 @@ private:
       addAccess(launch, now.writes[w], now.step.writes[w].bytes, true);
   }
 
-  void setTimes(const std::vector<CacheTraffic> &traffic) {
+  void setTimes() {
     for (const Placed &now : placed) {
+      const CacheTraffic &moved = traffic[now.step.launch];
       if (!now.step.kernel) {
-        setTime(model.assumed[now.step.assumed], traffic[now.step.launch]);
+        setTime(model.assumed[now.step.assumed], moved);
         continue;
       }
       ExploredKernel &kernel = model.kernels[*now.step.kernel];
-      const KernelPlan &plan = kernel.plans.front().plan;
-      const Features *features = known.of(plan);
+      const Features *features = known.of(kernel.plans.front().plan);
       if (!features)
         continue;
-      const CacheTraffic &moved = traffic[now.step.launch];
       const SequencedTime time = timeInSequence(*features, moved, device, parameters);
       kernel.inSequence = {time.timeNs, moved.missedBytes, moved.writtenBackBytes, time.limiter};
-      kernel.levers = allLevers(levers(*features, moved, device, parameters),
-                                neighbourLevers(plan, moved, known, parameters));
-      for (Lever &lever : kernel.levers)
-        lever.because = renamed(lever.because, plan.ops(), plan.tiled->group,
-                                module.graph(kernel.source.graph), kernel.source.group);
     }
-    model.sequenceNs = 0;
-    for (const ExploredKernel &kernel : model.kernels)
-      model.sequenceNs += double(kernel.tripCount) * kernel.sequenceNs();
-    for (const AssumedOp &op : model.assumed)
-      model.sequenceNs += op.sequenceNs() * double(op.tripCount);
   }
 
   /// The passes of a library's kernels; of a product they are its operands and its result once.
@@ -393,19 +410,31 @@ private:
   const Device &device;
   const Parameters parameters;
   ExploredModel &model;
-  KnownFeatures known;
+  KnownFeatures &known;
   std::map<uint32_t, size_t> partOf;
   Arena arena;
   std::vector<Launch> launches;
   std::vector<Placed> placed; ///< of `launches`
   std::vector<ScheduleItem> items;
+  std::vector<CacheTraffic> traffic; ///< of `launches`
 };
 
 } // namespace
 
+double sequenceNsOf(const Module &module, const std::vector<ModelPart> &parts, GraphId computation,
+                    const Calibration &calibration, KnownFeatures &known, ExploredModel &model) {
+  Sequencer sequencer(module, parts, calibration, known, model);
+  sequencer.run(computation);
+  return sequencer.timeNs();
+}
+
 void priceSequence(const Module &module, const std::vector<ModelPart> &parts, const Device &device,
                    const Calibration &calibration, ExploredModel &model) {
-  Sequencer(module, parts, device, calibration, model).run();
+  KnownFeatures known(device);
+  Sequencer sequencer(module, parts, calibration, known, model);
+  sequencer.run(module.entryId);
+  sequencer.setLevers();
+  model.sequenceNs = sequencer.timeNs();
 }
 
 } // namespace tilewright

@@ -1,6 +1,8 @@
 #include "analysis/import/import_file.h"
 #include "costmodel/sequence/sequence_price.h"
 #include "tools/explore/neighbour_levers.h"
+#include "tools/explore/prepared_model.h"
+#include "tools/explore/run_sequence.h"
 #include "tools/explore/testing/explore.h"
 
 #include <algorithm>
@@ -52,6 +54,22 @@ ENTRY e {{
     missed += kernel.inSequence->missedBytes;
   EXPECT_GT(missed, 64e6);
   EXPECT_NEAR(large.sequenceNs, sumOfSequence(large), 1e-6 * large.sequenceNs);
+}
+
+// Choices of kernels are compared by the time that the model with them has.
+TEST(RunSequence, WhatIsComparedIsTheTimeOfTheModel) {
+  Explored explored;
+  for (const char *path : {"datasets/models/gpt2_block.hlo.txt", "datasets/models/dlrm.hlo.txt"}) {
+    const Module module = llvm::cantFail(importFile(path));
+    ExploredModel model = explored.run(module);
+    PreparedModel prepared = llvm::cantFail(prepareModel(module));
+    countRuns(*prepared.module, prepared.parts);
+    KnownFeatures known(explored.device);
+    EXPECT_NEAR(sequenceNsOf(*prepared.module, prepared.parts, prepared.module->entryId,
+                             explored.calibration, known, model),
+                model.sequenceNs, 1e-9 * model.sequenceNs)
+        << path;
+  }
 }
 
 TEST(RunSequence, NoModelIsFasterThanItsKernelsBounds) {

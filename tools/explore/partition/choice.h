@@ -78,6 +78,17 @@ KernelChoice chooseExactly(const ChoiceProblem &problem,
 KernelChoice choosePriced(const ChoiceProblem &problem, const AskCosts &ask, double upperBound,
                           size_t maxStates = 100'000);
 
+/// The `count` cheapest choices below `upperBound`, cheapest first, estimates taken for costs. None
+/// has a column that it could do without. Fewer where there are no more, or where the search ended
+/// at `maxWays` ways to sets of needed values.
+std::vector<KernelChoice> chooseBest(const ChoiceProblem &problem, size_t count, double upperBound,
+                                     size_t maxWays = 100'000);
+
+/// The same with prices in place of estimates, as choosePriced().
+std::vector<KernelChoice> chooseBestPriced(const ChoiceProblem &problem, const AskCosts &ask,
+                                           size_t count, double upperBound,
+                                           size_t maxWays = 100'000);
+
 /// What searches of neighbourhoods have found, each once: of equal layers, whatever their columns
 /// are known to cost by then, and of what later rounds leave as it is.
 class KnownWindows {

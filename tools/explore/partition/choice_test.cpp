@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <random>
@@ -119,6 +120,61 @@ double bruteForce(const ChoiceProblem &problem) {
   return best;
 }
 
+/// The costs below `limit` of all choices without a spare column, ascending: whatever is missing is
+/// made by each of the columns that store it in turn.
+std::vector<double> allChoices(const ChoiceProblem &problem, double limit) {
+  std::set<std::vector<size_t>> found, seen;
+  std::vector<double> costs;
+  auto canRun = [&](const std::vector<size_t> &columns) {
+    return runningOrder(problem, columns).has_value();
+  };
+  auto hasSpare = [&](const std::vector<size_t> &columns) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      std::vector<size_t> others = columns;
+      others.erase(others.begin() + ptrdiff_t(i));
+      if (canRun(others))
+        return true;
+    }
+    return false;
+  };
+  std::function<void(std::vector<size_t>, double)> grow = [&](std::vector<size_t> columns,
+                                                              double cost) {
+    std::sort(columns.begin(), columns.end());
+    if (cost >= limit || !seen.insert(columns).second)
+      return;
+    std::set<AtomId> stored, missing(problem.required.begin(), problem.required.end());
+    for (size_t c : columns) {
+      missing.insert(problem.columns[c].inputs.begin(), problem.columns[c].inputs.end());
+      stored.insert(problem.columns[c].results.begin(), problem.columns[c].results.end());
+    }
+    for (AtomId value : stored)
+      missing.erase(value);
+    // A cycle may be broken by what stores a value once more.
+    const bool isWhole = missing.empty();
+    if (isWhole && canRun(columns)) {
+      if (!hasSpare(columns) && found.insert(columns).second)
+        costs.push_back(cost);
+      return;
+    }
+    const std::set<AtomId> &wanted = isWhole ? stored : missing;
+    for (size_t c = 0; c < problem.columns.size(); ++c) {
+      const std::vector<AtomId> &results = problem.columns[c].results;
+      const bool isOfUse =
+          isWhole ? std::any_of(results.begin(), results.end(),
+                                [&](AtomId a) { return wanted.count(a) > 0; })
+                  : std::binary_search(results.begin(), results.end(), *wanted.rbegin());
+      if (!isOfUse || std::find(columns.begin(), columns.end(), c) != columns.end())
+        continue;
+      columns.push_back(c);
+      grow(columns, cost + problem.columns[c].cost);
+      columns.pop_back();
+    }
+  };
+  grow({}, 0);
+  std::sort(costs.begin(), costs.end());
+  return costs;
+}
+
 double costOf(const ChoiceProblem &problem, const KernelChoice &choice) {
   double cost = 0;
   for (size_t c : choice.columns)
@@ -148,6 +204,29 @@ TEST(KernelChoice, IsTheBestOfAll) {
     recomputed += count > atoms.size();
   }
   EXPECT_GT(recomputed, 5u); // or nothing was tested of it
+}
+
+TEST(KernelChoice, TheBestOnesAreTheBestOfAll) {
+  constexpr size_t count = 12;
+  size_t full = 0;
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const RandomProblem random(seed, 4 + seed % 4);
+    const double limit = 1.3 * chooseExactly(random.problem).cost;
+    const std::vector<KernelChoice> best = chooseBest(random.problem, count, limit);
+    const std::vector<double> all = allChoices(random.problem, limit);
+    ASSERT_EQ(best.size(), std::min(count, all.size())) << "seed " << seed;
+    std::set<std::vector<size_t>> different;
+    for (size_t i = 0; i < best.size(); ++i) {
+      EXPECT_NEAR(best[i].cost, all[i], 1e-9) << "seed " << seed << " choice " << i;
+      EXPECT_NEAR(best[i].cost, costOf(random.problem, best[i]), 1e-9) << "seed " << seed;
+      EXPECT_TRUE(runningOrder(random.problem, best[i].columns).has_value()) << "seed " << seed;
+      std::vector<size_t> columns = best[i].columns;
+      std::sort(columns.begin(), columns.end());
+      EXPECT_TRUE(different.insert(columns).second) << "seed " << seed << " choice " << i;
+    }
+    full += best.size() == count;
+  }
+  EXPECT_GT(full, 10u);
 }
 
 TEST(KernelChoice, ThePackingComesNearToTheBest) {
@@ -225,6 +304,20 @@ TEST(KernelChoice, EstimatesChangeNothing) {
     columns += random.problem.columns.size();
   }
   EXPECT_LT(asked, columns / 2);
+}
+
+TEST(KernelChoice, TheBestOnesHavePrices) {
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    EstimatedProblem random(seed);
+    const double limit = 1.3 * bruteForce(random.priced);
+    const std::vector<KernelChoice> best = chooseBestPriced(random.problem, random.ask(), 8, limit);
+    const std::vector<KernelChoice> wanted = chooseBest(random.priced, 8, limit);
+    ASSERT_EQ(best.size(), wanted.size()) << "seed " << seed;
+    for (size_t i = 0; i < best.size(); ++i) {
+      EXPECT_NEAR(best[i].cost, wanted[i].cost, 1e-9) << "seed " << seed;
+      EXPECT_NEAR(best[i].cost, costOf(random.priced, best[i]), 1e-9) << "seed " << seed;
+    }
+  }
 }
 
 TEST(KernelChoice, WindowsAskForWhatTheyTake) {

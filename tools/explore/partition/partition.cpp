@@ -14,6 +14,10 @@ constexpr size_t maxRounds = 16, maxConvexGroups = 64, maxAtomsOfAll = 24;
 constexpr size_t maxExactStates = 60'000;
 /// Of graphs of more, windows stay small: whole networks are their layers, again and again.
 constexpr size_t maxAtomsOfWide = 600;
+/// Choices that are compared as they run one kernel after the other, and how much dearer than the
+/// best one they are at most.
+constexpr size_t maxAlternatives = 8;
+constexpr double alternativesWithin = 1.1;
 constexpr WindowLimits wideWindows{.states = 20'000}, smallWindows{.atoms = 24};
 
 AtomGroup groupOf(const Column &column) { return {column.atoms, column.results}; }
@@ -22,7 +26,8 @@ class Partitioner {
 public:
   Partitioner(const Graph &graph, const AtomGraph &atoms, std::span<const GivenKernel> given,
               const GroupPricing &pricing)
-      : graph(graph), atoms(atoms), given(given), columns(graph, atoms, pricing) {}
+      : graph(graph), atoms(atoms), given(given), pricing(pricing), columns(graph, atoms, pricing) {
+  }
 
   llvm::Expected<Partition> run(const ForcedFusions &forced) {
     if (llvm::Error error = force(forced))
@@ -37,6 +42,8 @@ public:
     const KernelChoice start = choice;
     choice = searched(start);
     prove();
+    if (pricing.pick)
+      pickAlternative();
     std::optional<std::vector<size_t>> order = runningOrder(columns.problem, choice.columns);
     if (!order)
       return makeError(DiagClass::Internal, "the chosen kernels can't run one after the other");
@@ -241,24 +248,48 @@ private:
     choice.isOptimal = choice.bound >= choice.cost;
   }
 
+  /// Takes what is best in the order that kernels run, of the best choices.
+  void pickAlternative() {
+    if (!choice.isOptimal || atoms.size() > maxExactAtoms)
+      return;
+    std::vector<KernelChoice> best = chooseBestPriced(
+        columns.problem, ask(), maxAlternatives, alternativesWithin * choice.cost, maxExactStates);
+    if (best.size() < 2)
+      return;
+    std::vector<std::vector<PartitionKernel>> alternatives;
+    for (KernelChoice &each : best) {
+      each.columns = runningOrder(columns.problem, each.columns).value();
+      alternatives.push_back(kernelsOf(each));
+    }
+    const size_t picked = pricing.pick(alternatives);
+    choice.columns = std::move(best[picked].columns);
+    choice.cost = best[picked].cost;
+  }
+
+  std::vector<PartitionKernel> kernelsOf(const KernelChoice &of) const {
+    std::vector<PartitionKernel> kernels;
+    for (size_t c : of.columns) {
+      const Column &column = columns.problem.columns[c];
+      const auto known = givenOf.find(c);
+      if (known == givenOf.end() && atoms[column.atoms.front()].isFixed)
+        continue; // no kernel
+      PartitionKernel kernel;
+      if (known != givenOf.end())
+        kernel.given = known->second;
+      else
+        kernel.group = atoms.kernelOf(column.atoms, column.results);
+      kernels.push_back(std::move(kernel));
+    }
+    return kernels;
+  }
+
   Partition result() {
     Partition partition;
     partition.timeNs = choice.cost;
     partition.boundNs = choice.bound;
     partition.isOptimal = choice.isOptimal;
     partition.columns = columns.pricedCount();
-    for (size_t c : choice.columns) {
-      const Column &column = columns.problem.columns[c];
-      const auto known = givenOf.find(c);
-      if (known == givenOf.end() && atoms[column.atoms.front()].isFixed)
-        continue; // no kernel
-      Partition::Kernel kernel;
-      if (known != givenOf.end())
-        kernel.given = known->second;
-      else
-        kernel.group = atoms.kernelOf(column.atoms, column.results);
-      partition.kernels.push_back(std::move(kernel));
-    }
+    partition.kernels = kernelsOf(choice);
     partition.fusions = fusionReasons(columns, choice.columns);
     return partition;
   }
@@ -266,6 +297,7 @@ private:
   const Graph &graph;
   const AtomGraph &atoms;
   std::span<const GivenKernel> given;
+  const GroupPricing &pricing;
   Columns columns;
   KernelChoice choice;
   KnownWindows windows;

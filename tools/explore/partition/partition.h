@@ -8,7 +8,8 @@
 //   recomputed  what a reader needs of a producer, in the reader
 //   split       before or after an atom; an atom handed on from one kernel to the next
 //
-// Of graphs with few convex groups all of them are columns.
+// Of graphs with few convex groups all of them are columns. Where the best choice is proved to be
+// that, the next best ones are alternatives, of which the caller takes one.
 #pragma once
 
 #include "tools/explore/partition/atoms.h"
@@ -50,16 +51,17 @@ struct FusionChoice {
   std::string reason;                ///< why they can't be fused
 };
 
+struct PartitionKernel {
+  std::optional<size_t> given; ///< one of the given kernels
+  KernelGroup group;           ///< of the others
+};
+
 struct Partition {
-  struct Kernel {
-    std::optional<size_t> given; ///< one of the given kernels
-    KernelGroup group;           ///< of the others
-  };
-  std::vector<Kernel> kernels; ///< in an order in which they can run
-  double timeNs = 0;           ///< of the prices
-  double boundNs = 0;          ///< no choice of the columns takes less
-  bool isOptimal = false;
-  size_t columns = 0; ///< priced
+  std::vector<PartitionKernel> kernels; ///< in an order in which they can run
+  double timeNs = 0;                    ///< of the prices
+  double boundNs = 0;                   ///< no choice of the columns takes less
+  bool isOptimal = false; ///< no choice is below the best one, of which `boundNs` is the price
+  size_t columns = 0;     ///< priced
   std::vector<FusionChoice> fusions;
 };
 
@@ -78,6 +80,9 @@ struct GroupPricing {
   std::function<GroupEstimate(const KernelGroup &group)> estimate;
   /// Why a group that is refused has no plan, with the core. Slow.
   std::function<std::string(const KernelGroup &group)> whyNoPlan;
+  /// Of choices whose prices are about the same, cheapest first, the one to take, by number: prices
+  /// are of kernels alone, and don't know what one leaves in L2 for the next. Null: the first.
+  std::function<size_t(std::span<const std::vector<PartitionKernel>>)> pick;
 };
 
 /// The first of the given kernels are those of the greedy grouping, one each. Errors: BadInput

@@ -326,6 +326,83 @@ ENTRY e {
   EXPECT_NE(first, keyOf({"b", "c"}, {"b", "c"}));
 }
 
+/// Prices by the number of ops, with which some groups are a little cheaper than others.
+struct MadeUpPrices {
+  const Module module;
+  const Grouping grouping = groupSingly(module.entry());
+  const AtomGraph atoms{module, module.entry(), grouping.kernels, {}, {}};
+  std::vector<GivenKernel> given;
+  GroupPricing pricing;
+
+  MadeUpPrices(const std::string &text, unsigned seed) : module(parseVerified(text)) {
+    for (size_t k = 0; k < grouping.kernels.size(); ++k)
+      given.push_back({{k}, atoms.valuesOf(grouping.kernels[k].root), 1600});
+    auto priceOf = [this, seed](const KernelGroup &group) {
+      uint32_t hash = seed;
+      for (OpId op : group.allOps())
+        hash = (hash ^ op.index) * 0x9e3779b9;
+      return 300 + 900 * double(group.allOps().size()) + double(hash >> 16) / 200;
+    };
+    pricing.estimate = [](const KernelGroup &group) {
+      StructureKey kind{1, 1};
+      for (OpId op : group.allOps())
+        kind = {kind.first * 31 + op.index, kind.second * 37 + op.index};
+      return GroupEstimate{kind, 1000};
+    };
+    pricing.price = [priceOf](const std::vector<KernelGroup> &groups) {
+      std::vector<GroupPrice> prices;
+      for (const KernelGroup &group : groups)
+        prices.push_back({priceOf(group), ""});
+      return prices;
+    };
+    pricing.whyNoPlan = [](const KernelGroup &) { return std::string("has one"); };
+    timeOf = [this, priceOf](const std::vector<PartitionKernel> &kernels) {
+      double sum = 0;
+      for (const PartitionKernel &kernel : kernels)
+        sum += kernel.given ? given[*kernel.given].timeNs : priceOf(kernel.group);
+      return sum;
+    };
+  }
+  std::function<double(const std::vector<PartitionKernel> &)> timeOf;
+
+  Partition run() const {
+    return llvm::cantFail(partitionGraph(module.entry(), atoms, given, pricing));
+  }
+};
+
+// Which of the best choices is taken is asked; whatever the answer is, it is what comes out.
+TEST(Partition, OneOfTheBestChoicesIsPicked) {
+  size_t picked = 0;
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    MadeUpPrices made(randomSquares(seed, 8), seed);
+    const Partition best = made.run();
+    ASSERT_TRUE(best.isOptimal) << seed;
+    EXPECT_NEAR(best.timeNs, made.timeOf(best.kernels), 1e-6) << seed;
+    size_t wanted = 0, count = 1;
+    std::vector<double> times;
+    made.pricing.pick = [&](std::span<const std::vector<PartitionKernel>> choices) {
+      count = choices.size();
+      times.clear();
+      for (const std::vector<PartitionKernel> &kernels : choices)
+        times.push_back(made.timeOf(kernels));
+      return wanted;
+    };
+    for (; wanted < count; ++wanted) {
+      const Partition other = made.run();
+      EXPECT_NEAR(other.boundNs, best.timeNs, 1e-6) << seed;
+      EXPECT_TRUE(other.isOptimal) << seed;
+      if (count < 2)
+        break;
+      EXPECT_TRUE(std::is_sorted(times.begin(), times.end())) << seed;
+      EXPECT_NEAR(times.front(), best.timeNs, 1e-6) << seed;
+      EXPECT_NEAR(other.timeNs, times[wanted], 1e-6) << seed << " " << wanted;
+      EXPECT_NEAR(made.timeOf(other.kernels), times[wanted], 1e-6) << seed << " " << wanted;
+      ++picked;
+    }
+  }
+  EXPECT_GT(picked, 20u); // or nothing was tested
+}
+
 /// Groups of one structure are priced once, however many layers have them, and the layers are
 /// chosen alike.
 TEST(Partition, LayersArePricedOnce) {
