@@ -5,14 +5,47 @@
 #include "costmodel/plan_view.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 namespace tilewright {
 
 namespace {
 
+/// Elements of a dim that the tiles hold, all tiles along it together, where neighbours share some,
+/// as windows do; over what `valid` takes for it, which counts each once.
+double sharedByNeighbours(const KernelPlan &plan, const PlanViewOf<double> &view,
+                          const InstanceViewOf<double> &v, size_t d) {
+  constexpr double mostTiles = 1 << 12;
+  const TileDim &dim = v.instance->tile.dims[d];
+  const std::vector<unsigned> &moving = v.dimParameters[d];
+  if (d >= v.op->shape.dims.size() || moving.size() != 1)
+    return 1;
+  const TileParameter &mover = plan.tiled->space.parameters[moving[0]];
+  const double tiles = view.parameters[moving[0]].tiles;
+  if (mover.size == dim.size || !mover.index || tiles > mostTiles)
+    return 1;
+  Assignment point = plan.assignment();
+  for (const TileParameter &parameter : plan.tiled->space.parameters)
+    if (parameter.index)
+      point.set(parameter.index.variable(), 0);
+  const auto extent = double(v.op->shape.dims[d]), size = v.sizes[d];
+  double inside = 0;
+  for (int64_t tile = 0; double(tile) < tiles; ++tile) {
+    point.set(mover.index.variable(), tile);
+    const std::optional<int64_t> offset = evaluate(dim.offset, point);
+    if (!offset || evaluate(dim.stride, point) != 1)
+      return 1;
+    inside +=
+        std::max(0.0, std::min(double(*offset) + size, extent) - std::max(double(*offset), 0.0));
+  }
+  const double apart = std::min(tiles, std::ceil(extent / size)) * size;
+  return std::max(1.0, inside / (tiles * size) / std::min(1.0, extent / apart));
+}
+
 /// Evaluations of an instance's elements, all CTAs together.
-double evaluationsOf(const PlanViewOf<double> &view, const InstanceViewOf<double> &v) {
+double evaluationsOf(const KernelPlan &plan, const PlanViewOf<double> &view,
+                     const InstanceViewOf<double> &v) {
   const TileInstance &instance = *v.instance;
   auto isIn = [](const std::vector<unsigned> &list, unsigned parameter) {
     return std::find(list.begin(), list.end(), parameter) != list.end();
@@ -26,6 +59,8 @@ double evaluationsOf(const PlanViewOf<double> &view, const InstanceViewOf<double
         return isIn(instance.loops, p) && !isIn(instance.reduces, p);
       }))
     runs /= view.splits;
+  for (size_t d = 0; d < v.sizes.size(); ++d)
+    runs *= sharedByNeighbours(plan, view, v, d);
   return runs * v.elements * v.valid;
 }
 
@@ -45,7 +80,7 @@ llvm::Expected<std::vector<OpEvaluations>> opEvaluations(const KernelPlan &plan)
     for (int64_t extent : v.op->shape.dims)
       elements *= double(extent);
     if (elements > 0)
-      times[v.instance->op] += evaluationsOf(*view, v) / elements;
+      times[v.instance->op] += evaluationsOf(plan, *view, v) / elements;
   }
   std::vector<OpEvaluations> result;
   for (const auto &[op, perElement] : times) {

@@ -31,8 +31,8 @@ def ours_of(kernel):
 def line(path):
     name = os.path.basename(path).split(".")[0]
     dump = path.replace(".hlo.txt", ".xla_optimized.hlo.txt")
-    chosen = answer("explore", path, "--partition")["models"][0]
-    greedy = answer("explore", path)["models"][0]
+    chosen = answer("explore", path)["models"][0]
+    greedy = answer("explore", path, "--greedy")["models"][0]
     audit = answer("audit", dump)
     kernels = [k for k in audit["kernels"] if k.get("time_ns")]
     without = sum(not k.get("best_plan") for k in kernels)

@@ -11,7 +11,7 @@ namespace {
 
 nlohmann::json chosenTogether(const std::string &text, const std::vector<std::string> &more = {}) {
   TemporaryFolder folder;
-  std::vector<std::string> arguments = {"--partition", "--device", "h100-sxm"};
+  std::vector<std::string> arguments = {"--device", "h100-sxm"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return exploreJson(folder.write("case.hlo.txt", text), arguments);
 }
@@ -235,7 +235,7 @@ TEST(FusionCases, LayerNormBackwardsReadsItsInputsAFewTimes) {
     TemporaryFolder folder;
     const nlohmann::json model =
         exploreJson(folder.write("case.hlo.txt", layerNormBackward(type)),
-                    {"--partition", "--device", "a100", "--cache", "flushed"});
+                    {"--device", "a100", "--cache", "flushed"});
     EXPECT_LT(timeOf(model), 180e3) << type;
     for (const nlohmann::json &kernel : model["kernels"])
       EXPECT_EQ(std::string(kernel["root_shape"]).find("f32[16384,1024]"), std::string::npos)

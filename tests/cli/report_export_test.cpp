@@ -24,7 +24,7 @@ ENTRY e {
   ROOT r = f32[64] reduce(d, z), dimensions={1}, to_apply=add
 })");
   std::string out = folder / "out";
-  Outcome outcome = runTilewright({"explore", model, "--budget", "40", "--out", out});
+  Outcome outcome = runTilewright({"explore", model, "--greedy", "--budget", "40", "--out", out});
   ASSERT_EQ(outcome.exitCode, 0) << outcome.describe();
   const Json explored = Json::parse(readBytes(out + "/explore.json"))["models"][0]["kernels"];
   ASSERT_EQ(explored.size(), 2u);

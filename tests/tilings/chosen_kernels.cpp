@@ -29,7 +29,6 @@ CheckedKernels checkChosenKernels(std::initializer_list<const char *> names) {
   const Device device = llvm::cantFail(loadDevice("h100-sxm"));
   const Calibration calibration = priorCalibration(device);
   ExploreOptions options;
-  options.isPartitioned = true;
   options.search.maxPriced = 50;
   CheckedKernels checked;
   for (const char *name : names) {

@@ -54,6 +54,7 @@ std::optional<double> timeOf(const DenseProduct &product, const Pricing &pricing
   ExploreOptions options;
   options.search.top = 1;
   options.plans.cache = pricing.cache;
+  options.isGreedy = true; // there is nothing to choose
   llvm::Expected<ExploredModel> model =
       exploreModel(moduleOf(product), pricing.device, pricing.calibration, options);
   if (!model) {

@@ -5,6 +5,7 @@
 #include "tools/explore/kernel_links.h"
 #include "tools/explore/layers.h"
 #include "tools/explore/lower_bound.h"
+#include "tools/explore/named_kernel.h"
 #include "tools/explore/parallel_for.h"
 #include "tools/explore/part_work.h"
 #include "tools/explore/prepared_model.h"
@@ -137,7 +138,7 @@ llvm::Expected<std::vector<ForcedFusions>> Explorer::forcedFusions() const {
     for (size_t p = parts.size(); p-- > 0;) // the entry first
       if (OpId id = graphOf(p).find(name); id.isValid())
         return std::pair(p, id);
-    return makeError(DiagClass::BadInput, "no op %{} in the model", name);
+    return noSuchOp(*module, name);
   };
   for (const std::vector<std::string> &names : options.fused) {
     std::optional<size_t> part;
@@ -248,7 +249,8 @@ void Explorer::refinePlans() {
 void Explorer::addTotals() {
   model.simpleGroupingNs = timeOfModel([&](const PartWork &of) { return pricedNs(of.greedy); });
   model.greedyNs = timeOfModel([&](const PartWork &of) { return of.greedyNs; });
-  model.partitionBoundNs = timeOfModel([&](const PartWork &of) { return of.boundNs; });
+  if (std::all_of(work.begin(), work.end(), [](const PartWork &of) { return of.boundNs; }))
+    model.partitionBoundNs = timeOfModel([&](const PartWork &of) { return *of.boundNs; });
   model.isPartitionOptimal =
       std::all_of(work.begin(), work.end(), [](const PartWork &of) { return of.isOptimal; });
   for (size_t p = 0; p < parts.size(); ++p) {

@@ -22,10 +22,10 @@ struct ExploreOptions {
   PlanOptions plans;
   bool tileMaps = false;                    ///< also the tile map of each kernel's best plan
   std::optional<PlanSampleOptions> samples; ///< also a diverse sample of plans
-  /// Kernels are chosen together (partition/partition.h), which prices several times as many.
-  /// False: the greedy grouping, with the chains that are faster fused. `fused` and `split` choose,
-  /// too.
-  bool isPartitioned = false;
+  /// Kernels are those of the greedy grouping, with the chains that are faster fused, where nothing
+  /// is forced. False: they are chosen together (partition/partition.h), among several times as
+  /// many.
+  bool isGreedy = false;
   std::vector<std::vector<std::string>> fused; ///< names of ops that are to be one kernel
   std::vector<std::string> split;              ///< of ops that no reader is fused with
   RefineOptions refine;                        ///< by which the plans of a kernel are ranked again
@@ -162,9 +162,9 @@ struct ExploredModel {
   double sequenceNs = 0;
   double simpleGroupingNs = 0; ///< of the simple grouping's kernels
   double greedyNs = 0;         ///< the same with the chains that are faster fused
-  /// No partition of the candidates takes less, by the prices with which they were compared; the
-  /// total where the search was exhaustive.
-  double partitionBoundNs = 0;
+  /// No partition of the candidates takes less, by the prices with which they were compared, each
+  /// kernel alone. Nothing where the kernels were not chosen together.
+  std::optional<double> partitionBoundNs;
   bool isPartitionOptimal = false; ///< proved: no partition of the candidates is faster
   double lowerBoundNs = 0;         ///< see lower_bound.h
   bool isComplete() const { return unsupported.empty(); }

@@ -135,20 +135,25 @@ ENTRY e {
 // reader should know; sums alone are shared, with what follows them, and many are not worth a word.
 TEST(Explore, SaysThatReductionsAreNotSplit) {
   Explored explored;
+  ExploreOptions options;
+  options.isGreedy = true; // two kernels may be faster
   auto kernel = [&](int64_t rows, int64_t columns, bool isReadAgain) {
     return explored
         .run(parseVerified(fmt::format(
-            "HloModule m\nadd {{\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
-            "  ROOT s = f32[] add(x, y)\n}}\nENTRY e {{\n  i = f32[{0},{1}] parameter(0)\n"
-            "  z = f32[] constant(0)\n  r = f32[{1}] reduce(i, z), dimensions={{0}}, to_apply=add\n"
-            "  n = f32[{1}] negate(r)\n{2}}}\n",
-            rows, columns,
-            isReadAgain
-                ? fmt::format("  b = f32[{0},{1}] broadcast(n), dimensions={{1}}\n"
-                              "  p = f32[{0},{1}] multiply(i, b)\n"
-                              "  ROOT q = f32[{1}] reduce(p, z), dimensions={{0}}, to_apply=add\n",
-                              rows, columns)
-                : fmt::format("  ROOT e = f32[{0}] exponential(n)\n", columns))))
+                 "HloModule m\nadd {{\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n"
+                 "  ROOT s = f32[] add(x, y)\n}}\nENTRY e {{\n  i = f32[{0},{1}] parameter(0)\n"
+                 "  z = f32[] constant(0)\n  r = f32[{1}] reduce(i, z), dimensions={{0}}, "
+                 "to_apply=add\n"
+                 "  n = f32[{1}] negate(r)\n{2}}}\n",
+                 rows, columns,
+                 isReadAgain
+                     ? fmt::format(
+                           "  b = f32[{0},{1}] broadcast(n), dimensions={{1}}\n"
+                           "  p = f32[{0},{1}] multiply(i, b)\n"
+                           "  ROOT q = f32[{1}] reduce(p, z), dimensions={{0}}, to_apply=add\n",
+                           rows, columns)
+                     : fmt::format("  ROOT e = f32[{0}] exponential(n)\n", columns))),
+             options)
         .kernels.at(0);
   };
   const ExploredKernel twice = kernel(1048576, 32, true), once = kernel(1048576, 32, false);

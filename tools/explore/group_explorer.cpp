@@ -3,7 +3,6 @@
 #include "analysis/indexing/cumulative.h"
 #include "analysis/indexing/op_cost.h"
 #include "analysis/ir/free_view.h"
-#include "analysis/program/pass/of_plan.h"
 #include "analysis/tiling/resources.h"
 #include "analysis/tiling/separate_roots.h"
 #include "costmodel/recomputation.h"
@@ -170,7 +169,7 @@ ExploredKernel GroupExplorer::likeFound(const Found &entry, const KernelSource &
   return kernel;
 }
 
-GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
+GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group, unsigned asked) const {
   if (options.isStopped && options.isStopped())
     return {0, "was stopped"};
   llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
@@ -178,71 +177,10 @@ GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group) const {
     return {0, takeDiag(source.takeError()).message};
   Priced &entry = entryOf(prices, *source);
   std::call_once(entry.once, [&] {
-    entry.source = *source;
-    entry.price = priceSource(*source);
+    entry.pricer = std::make_unique<GroupPricer>(module, *source, device, calibration, options);
   });
-  return {entry.price.timeNs, renamed(entry.price.refusal, entry.source, *source)};
-}
-
-namespace {
-
-/// Of kernels whose constraints don't say so: those of one dot or convolution.
-std::string whyNoCode(const KernelPlan &plan) {
-  if (codeOf(plan.ops(), *plan.tiled, plan.instruction).kind != CodeKind::Dot)
-    return {};
-  llvm::Expected<program::PlanProgram> program = program::programOfPlan(plan);
-  return program ? std::string() : takeDiag(program.takeError()).message;
-}
-
-} // namespace
-
-/// Instructions are tried from the strongest down, until none that is left can be much faster.
-GroupPrice GroupExplorer::priceSource(const KernelSource &source) const {
-  PlanSearchOptions searching = options.search;
-  searching.top = 1;
-  searching.maxPriced = std::min<size_t>(searching.maxPriced, 96);
-  searching.refinedTilings = 2;
-  searching.maxNodes = uint64_t(1) << 14;
-  searching.isThorough = false;
-  llvm::Expected<TiledKernel> kernel = tileKernel(*module, source);
-  if (!kernel)
-    return {0, takeDiag(kernel.takeError()).message};
-  const NeededWork work = neededWork(*module, graphOf(source.graph), source.group);
-  const double boundNs = lowerBoundNs(work, device, options.plans.cache);
-  const double plainBoundNs = lowerBoundNs(work, device, options.plans.cache, false);
-  constexpr double nearTheBound = 1.3;
-  GroupPrice price{std::numeric_limits<double>::infinity(), {}};
-  for (Instruction instruction : instructionsOf(graphOf(source.graph), *kernel->tiled, device)) {
-    if (price.timeNs < nearTheBound * boundNs ||
-        (instruction == Instruction::Fma && price.timeNs < plainBoundNs))
-      break;
-    PlanOptions planning = options.plans;
-    planning.candidates = &searching.candidates;
-    planning.maxProgramValues = 6000; // larger ones were never faster, and take seconds each
-    if (!planning.instruction)
-      planning.instruction = instruction;
-    llvm::Expected<KernelPlans> plans = kernelPlans(module, source, device, calibration, planning);
-    llvm::Expected<PlanRanking> ranking =
-        plans ? plans->search(searching) : llvm::Expected<PlanRanking>(plans.takeError());
-    if (!ranking)
-      return {0, takeDiag(ranking.takeError()).message};
-    std::string refusal = ranking->refusal;
-    if (!ranking->best.empty())
-      refusal = whyNoCode(ranking->best.front().plan);
-    if (refusal.empty())
-      price.timeNs = std::min(price.timeNs, ranking->best.front().estimate.timeNs);
-    else if (price.refusal.empty())
-      price.refusal = std::move(refusal);
-    if (options.plans.instruction)
-      break;
-  }
-  if (!std::isfinite(price.timeNs))
-    return {0, price.refusal.empty() ? "it has no plan" : price.refusal};
-  price.refusal.clear();
-  if (price.timeNs < boundNs)
-    price.refusal = fmt::format("its price of {:.1f} us is below the {:.1f} us that its work "
-                                "takes at least",
-                                price.timeNs / 1e3, boundNs / 1e3);
+  GroupPrice price = entry.pricer->after(asked);
+  price.refusal = renamed(price.refusal, entry.pricer->source, *source);
   return price;
 }
 
@@ -382,7 +320,7 @@ std::optional<GroupOutcome> GroupExplorer::exploreCut(GraphId graphId, const Ker
 }
 
 GroupOutcome GroupExplorer::exploreOne(GraphId id, const KernelGroup &group) const {
-  constexpr uint64_t maxNodes = uint64_t(1) << 18; // of searches that nobody has tried before
+  constexpr uint64_t maxNodes = uint64_t(1) << 24; // of searches that nobody has tried before
   GroupOutcome outcome;
   llvm::Expected<ExploredKernel> kernel = exploreKernel(id, group, maxNodes);
   if (kernel) {

@@ -4,6 +4,7 @@
 
 #include "tools/explore/chains.h"
 #include "tools/explore/explore.h"
+#include "tools/explore/group_price.h"
 #include "tools/explore/partition/partition.h"
 #include "tools/explore/partition/structure_key.h"
 
@@ -48,8 +49,8 @@ public:
   GroupOutcome exploreWhole(GraphId id, const KernelGroup &group) const;
   /// A group as one kernel; unsupported if it has no plan.
   GroupOutcome exploreOne(GraphId id, const KernelGroup &group) const;
-  /// A group as one kernel, from a short search.
-  GroupPrice price(GraphId id, const KernelGroup &group) const;
+  /// A group as one kernel, from short searches: what is known after as many questions before.
+  GroupPrice price(GraphId id, const KernelGroup &group, unsigned asked) const;
   /// What its launch and its work take at least.
   GroupEstimate estimate(GraphId id, const KernelGroup &group) const;
 
@@ -63,10 +64,8 @@ private:
   };
   struct Priced {
     std::once_flag once;
-    KernelSource source; ///< the first of the structure
-    GroupPrice price;
+    std::unique_ptr<GroupPricer> pricer; ///< of the first of the structure
   };
-  GroupPrice priceSource(const KernelSource &source) const;
   template <class Entry>
   Entry &entryOf(std::map<StructureKey, Entry> &of, const KernelSource &source) const;
   /// The kernel of a group like another one, whose plans it has.

@@ -4,6 +4,7 @@
 #include "analysis/tiling/chain_constraints.h"
 #include "analysis/tiling/code_constraints.h"
 #include "tools/explore/in_place.h"
+#include "tools/explore/named_kernel.h"
 
 #include "llvm/ADT/StringRef.h"
 
@@ -161,22 +162,6 @@ std::vector<OpId> withViews(const Graph &graph, std::vector<OpId> ops) {
     }
   std::sort(ops.begin(), ops.end());
   return ops;
-}
-
-llvm::Error noSuchOp(const Module &module, std::string_view name) {
-  std::string nearest;
-  unsigned best = 4; // more edits than this are not a typing mistake
-  for (const Graph &graph : module.all())
-    for (const Op &op : graph.all()) {
-      unsigned distance = llvm::StringRef(op.name).edit_distance(
-          llvm::StringRef(name.data(), name.size()), true, best);
-      if (distance < best) {
-        best = distance;
-        nearest = op.name;
-      }
-    }
-  std::string hint = nearest.empty() ? "" : fmt::format("; did you mean %{}", nearest);
-  return makeError(DiagClass::BadInput, "no op %{} in the module{}", name, hint);
 }
 
 llvm::Expected<KernelSource> kernelOfOp(const Module &module, GraphId graphId, OpId id) {

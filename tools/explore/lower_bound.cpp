@@ -373,11 +373,15 @@ double lowerBoundNs(const NeededWork &work, const Device &device, CacheState cac
 }
 
 double leastPriceNs(const NeededWork &work, const Device &device, const Parameters &parameters,
-                    CacheState cache) {
-  const double rate = std::max({parameters.wgmmaRate, parameters.mmaSyncRate, formula::fmaRate});
+                    CacheState cache, Instruction strongest) {
+  double rate = formula::fmaRate;
+  if (strongest >= Instruction::MmaSync)
+    rate = std::max(rate, parameters.mmaSyncRate);
+  if (strongest >= Instruction::Wgmma)
+    rate = std::max(rate, parameters.wgmmaRate);
   double products = 0;
   for (const NeededWork::Product &product : work.products)
-    products += productNs(product, device, true) / rate;
+    products += productNs(product, device, strongest != Instruction::Fma) / rate;
   return leastTimeNs(work.readBytes, work.writtenBytes, products, device, parameters, cache);
 }
 

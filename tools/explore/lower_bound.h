@@ -39,9 +39,9 @@ NeededWork neededWork(const Module &module, const Graph &graph, const Group &gro
 double lowerBoundNs(const NeededWork &work, const Device &device, CacheState cache,
                     bool withTensorCores = true);
 
-/// No plan of a kernel is priced below: its bytes and products at the rates that the calibration
-/// says are reached, with a launch.
+/// No plan of a kernel with this instruction, or a weaker one, is priced below: its bytes and
+/// products at the rates that the calibration says are reached, with a launch.
 double leastPriceNs(const NeededWork &work, const Device &device, const Parameters &parameters,
-                    CacheState cache);
+                    CacheState cache, Instruction strongest = Instruction::Wgmma);
 
 } // namespace tilewright

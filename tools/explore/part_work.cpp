@@ -116,9 +116,9 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   const Graph &graph = module.graph(part.id);
   std::vector<GroupOutcome> greedy = greedyChoice(work, savingChains(module, part, work));
   work.greedyNs = timeOf(greedy);
-  if (!options.isPartitioned && !forced.isAny()) {
+  if (options.isGreedy && !forced.isAny()) {
     work.chosen = std::move(greedy);
-    work.chosenNs = work.boundNs = work.greedyNs;
+    work.chosenNs = work.greedyNs;
     countOnce(graph, work.chosen);
     return llvm::Error::success();
   }
@@ -128,10 +128,11 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   const AtomGraph atoms(module, graph, part.grouping.kernels, work.others, apart);
   const GivenOutcomes given = givenKernels(atoms, part, work);
   GroupPricing pricing;
-  pricing.price = [&](const std::vector<KernelGroup> &wanted) {
+  pricing.price = [&](const std::vector<PriceQuestion> &wanted) {
     std::vector<GroupPrice> prices(wanted.size());
-    parallelFor(wanted.size(), jobs,
-                [&](size_t i) { prices[i] = groups.price(part.id, wanted[i]); });
+    parallelFor(wanted.size(), jobs, [&](size_t i) {
+      prices[i] = groups.price(part.id, wanted[i].group, wanted[i].asked);
+    });
     return prices;
   };
   pricing.estimate = [&](const KernelGroup &group) { return groups.estimate(part.id, group); };
@@ -175,7 +176,7 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   work.isOptimal = partition->isOptimal;
   work.chosen = outcomesOf(partition->kernels);
   work.chosenNs = timeOf(work.chosen);
-  work.boundNs = std::min(work.boundNs, work.chosenNs); // a thorough search finds faster plans
+  work.boundNs = std::min(*work.boundNs, work.chosenNs); // a thorough search finds faster plans
   if (work.chosenNs > work.greedyNs && !forced.isAny()) {
     work.chosen = std::move(greedy);
     work.chosenNs = work.greedyNs;

@@ -20,7 +20,8 @@ struct PartWork {
   std::vector<OpId> others;       ///< ops that run without a kernel, ascending
   double greedyNs = 0;            ///< of the kernels and the chains that save most
   std::vector<GroupOutcome> chosen;
-  double chosenNs = 0, boundNs = 0;
+  double chosenNs = 0;
+  std::optional<double> boundNs; ///< of all choices; nothing for greedy kernels
   bool isOptimal = false;
   std::vector<FusionChoice> fusions;
 };

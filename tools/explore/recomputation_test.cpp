@@ -154,7 +154,6 @@ TEST(Recomputation, OfCtasThatShareAProductIsWhatEachMakes) {
 TEST(Recomputation, OfAChainOfIndicesIsReported) {
   const Module module = llvm::cantFail(importFile("datasets/models/dlrm.hlo.txt"));
   ExploreOptions options;
-  options.isPartitioned = true;
   const ExploredModel model = Explored().run(module, options);
   size_t chains = 0;
   for (const ExploredKernel &kernel : model.kernels) {

@@ -114,7 +114,7 @@ ENTRY e {
                    module->entry().find(fmt::format("t{}", i))};
     group.ops = group.roots;
     group.root = group.roots.back();
-    reasons[i] = groups.price(module->entryId, group).refusal;
+    reasons[i] = groups.price(module->entryId, group, 0).refusal;
     EXPECT_NE(reasons[i].find(fmt::format("%n{}", i)), std::string::npos) << reasons[i];
     EXPECT_EQ(reasons[i].find(fmt::format("%n{}", 1 - i)), std::string::npos) << reasons[i];
   }
@@ -125,7 +125,7 @@ ENTRY e {
 TEST(Networks, AreSearchedOnceForEachStructure) {
   Explored explored;
   for (const auto &[name, kernels, most] :
-       {std::tuple("gpt2", 120, 32), std::tuple("llama3_8b", 400, 32)}) {
+       {std::tuple("gpt2", 60, 40), std::tuple("llama3_8b", 400, 40)}) {
     SearchCount count;
     ExploreOptions options;
     options.store = &count;

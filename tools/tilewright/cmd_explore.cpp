@@ -32,19 +32,8 @@ struct ExploreArguments {
   size_t top = 5, samples = 0, budget = PlanSearchOptions().maxPriced;
   unsigned jobs = 1;
   unsigned modelLimit = 3600;
-  bool partition = false, resume = false, json = false, isFresh = false;
+  bool isGreedy = false, resume = false, json = false, isFresh = false;
 };
-
-/// "a,b" as names.
-std::vector<std::string> listedNames(const std::string &list) {
-  std::vector<std::string> names;
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    names.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
 
 #ifdef TILEWRIGHT_HAS_CODEGEN
 /// True if a target has code for exactly this plan, with its instruction.
@@ -70,7 +59,7 @@ ExploreOptions exploreOptions(const ExploreArguments &options) {
   exploring.isStopped = isInterrupted;
   if (options.samples > 0)
     exploring.samples.emplace().count = options.samples;
-  exploring.isPartitioned = options.partition;
+  exploring.isGreedy = options.isGreedy;
   for (const std::string &list : options.fuse)
     exploring.fused.push_back(listedNames(list));
   for (const std::string &list : options.split)
@@ -86,7 +75,7 @@ std::string settingsOf(const ExploreArguments &options, const AskedDevice &asked
       fmt::format("{} {} {} {} {} {} {} {} {}", programIdentity(), options.top, options.budget,
                   options.plans.cache, options.plans.instruction, options.samples, options.target,
                   link.bandwidth, link.latencyNs);
-  settings += options.partition ? " partition" : "";
+  settings += options.isGreedy ? " greedy" : "";
   if (options.refine.isAsked())
     settings +=
         fmt::format(" layouts {} pipelines {}", options.refine.layouts, options.refine.pipelines);
@@ -336,9 +325,9 @@ void addExplore(CLI::App &app, Selection &selection) {
       ->capture_default_str()
       ->check(CLI::Range(size_t(1), size_t(1) << 30));
   addRefineOptions(*command, options->refine);
-  command->add_flag("--partition", options->partition,
-                    "Choose the kernels together, among several times as many: what is fused, "
-                    "split and computed again");
+  command->add_flag("--greedy", options->isGreedy,
+                    "Grow the kernels greedily from the results, in place of choosing them "
+                    "together among several times as many: in a fraction of the time");
   command
       ->add_option("--fuse", options->fuse,
                    "Names of ops, a,b,…, that are to be one kernel, whatever it costs; for "

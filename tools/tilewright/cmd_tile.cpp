@@ -8,7 +8,7 @@
 #include "costmodel/device.h"
 #include "tools/explore/assumed.h"
 #include "tools/explore/kernel_plans.h"
-#include "tools/explore/prepared_model.h"
+#include "tools/explore/named_kernel.h"
 #include "tools/tilewright/device_choices.h"
 #include "tools/tilewright/model_input.h"
 #include "tools/tilewright/tile_choice.h"
@@ -22,7 +22,7 @@ namespace tilewright::cli {
 namespace {
 
 struct TileArguments {
-  std::string model, root, tile, smtDump;
+  std::string model, ops, root, tile, smtDump;
   ModuleChoice choice;
   DeviceChoices devices;
   PlanChoices plans;
@@ -94,22 +94,30 @@ llvm::Error addSpaces(const TileArguments &options, Question &question) {
   return llvm::Error::success();
 }
 
-llvm::Expected<KernelSource> plainKernel(const Module &module, const std::string &root,
+std::vector<std::string> resultsOf(const TileArguments &options) {
+  return options.root.empty() ? std::vector<std::string>() : listedNames(options.root);
+}
+
+llvm::Expected<KernelSource> plainKernel(const Module &module, const TileArguments &options,
                                          Question &question) {
   llvm::Expected<Module> inlined = inlineCalls(module);
   if (!inlined)
     return inlined.takeError();
   question.module = std::make_shared<const Module>(std::move(*inlined));
-  return findTiles(*question.module, root);
+  if (!options.ops.empty())
+    return kernelOfOps(*question.module, listedNames(options.ops), resultsOf(options));
+  return findTiles(*question.module, options.root);
 }
 
-llvm::Expected<KernelSource> runningKernel(const Module &module, const std::string &root,
+llvm::Expected<KernelSource> runningKernel(const Module &module, const TileArguments &options,
                                            Question &question) {
   llvm::Expected<PreparedModel> prepared = prepareModel(module);
   if (!prepared)
     return prepared.takeError();
   question.module = prepared->module;
-  return findKernel(*prepared, root);
+  if (!options.ops.empty())
+    return kernelOfOps(*prepared, listedNames(options.ops), resultsOf(options));
+  return findKernel(*prepared, options.root);
 }
 
 llvm::Error pose(const TileArguments &options, Question &question) {
@@ -118,8 +126,8 @@ llvm::Error pose(const TileArguments &options, Question &question) {
     return module.takeError();
   // With a device the question is of a kernel as it runs, without one of the ops as they stand.
   llvm::Expected<KernelSource> source = !question.device
-                                            ? plainKernel(*module, options.root, question)
-                                            : runningKernel(*module, options.root, question);
+                                            ? plainKernel(*module, options, question)
+                                            : runningKernel(*module, options, question);
   if (!source)
     return source.takeError();
   question.source = std::move(*source);
@@ -352,7 +360,13 @@ void addTile(CLI::App &app, Selection &selection) {
                   "Exit code 1: infeasible.");
   command->add_option("MODEL", options->model, modelHelp)->required();
   addModuleChoice(*command, options->choice);
-  command->add_option("--root", options->root, "Op whose kernel is tiled (default: the last)");
+  command->add_option("--root", options->root,
+                      "Op whose kernel is tiled, grown greedily from it (default: the last); with "
+                      "--ops the results, a,b,… (default: what other ops read)");
+  command
+      ->add_option("--ops", options->ops,
+                   "Names of ops, a,b,…, that are one kernel, as explore lists them")
+      ->type_name("OP,…");
   command->add_option(
       "--tile", options->tile,
       "Sizes by position (64,32 or 64x32) or by name (t0=64,k0=32,stages=4); the rest is "

@@ -251,8 +251,10 @@ Json modelJson(const std::string &path, const ExploredModel &model) {
   entry["total_is_complete"] = model.isComplete();
   entry["simple_grouping_time_ns"] = model.simpleGroupingNs;
   entry["greedy_time_ns"] = model.greedyNs;
-  entry["partition_bound_ns"] = model.partitionBoundNs;
-  entry["partition_is_optimal"] = model.isPartitionOptimal;
+  if (model.partitionBoundNs) {
+    entry["partition_bound_ns"] = *model.partitionBoundNs;
+    entry["partition_is_optimal"] = model.isPartitionOptimal;
+  }
   entry["lower_bound_ns"] = model.lowerBoundNs;
   return entry;
 }
@@ -386,18 +388,33 @@ void printGains(const Json &model) {
   }
 }
 
+/// How near the kernels are to the best choice, by their times alone; empty where none was looked
+/// for.
+std::string choiceText(const Json &model) {
+  if (!model.contains("partition_bound_ns"))
+    return {};
+  const double percent =
+      100 * (model["alone_time_ns"].get<double>() / model["partition_bound_ns"].get<double>() - 1);
+  const bool isProved = model["partition_is_optimal"].get<bool>();
+  if (!(percent >= 0.05))
+    return isProved ? " (proved least)" : "";
+  return isProved ? fmt::format(" ({:.1f}% above the least, faster in this order)", percent)
+                  : fmt::format(" (at most {:.1f}% above the least)", percent);
+}
+
 } // namespace
 
 void printModel(const Json &model) {
   const double greedyNs = model["greedy_time_ns"].get<double>();
   const double aloneNs = model["alone_time_ns"].get<double>();
   const double total = model["total_time_ns"].get<double>();
-  say("{}: {} kernels of our own, {} in the order they run{}; each alone {}{}\n",
+  say("{}: {} kernels of our own, {} in the order they run{}; each alone {}{}{}\n",
       model["model"].get<std::string>(), model["kernels"].size(), timeText(total),
       model["total_is_complete"].get<bool>()
           ? ""
           : fmt::format(" without {} unsupported ops", model["unsupported"].size()),
-      timeText(aloneNs), aloneNs < greedyNs * 0.9995 ? ", greedy " + timeText(greedyNs) : "");
+      timeText(aloneNs), choiceText(model),
+      aloneNs < greedyNs * 0.9995 ? ", greedy " + timeText(greedyNs) : "");
   const size_t layers = layerWidth(model);
   say("  {:<32} {:<{}}{:>9} {:>6}  {:<12} {:>9} {:>7}  {}\n", "kernel", layers ? "layer" : "",
       layers, "time", "share", "limit", "alone", "bound", "plan");

@@ -120,4 +120,14 @@ llvm::Expected<std::vector<Tensor>> readWeights(const std::string &path,
 
 std::string modelName(const std::string &path) { return path == "-" ? "stdin" : path; }
 
+std::vector<std::string> listedNames(const std::string &list) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
 } // namespace tilewright::cli

@@ -49,6 +49,9 @@ llvm::Expected<Module> readModel(const std::string &path, const ModuleChoice &ch
 llvm::Expected<std::vector<Tensor>> readWeights(const std::string &path,
                                                 const ModuleChoice &choice);
 
+/// Names of ops in an option, "a,b".
+std::vector<std::string> listedNames(const std::string &list);
+
 /// As messages and results name it: "stdin" for "-".
 std::string modelName(const std::string &path);
 

@@ -57,7 +57,8 @@ struct KernelChoice {
   std::vector<size_t> hoped;
 };
 
-/// Sets the costs of columns with estimates to what they are, and may do so for others.
+/// Sets the costs of columns with estimates to what they are, or raises the estimates, but not
+/// again and again; and may do so for others.
 using AskCosts = std::function<void(std::span<const size_t> columns)>;
 
 /// The columns of a choice that have estimates; of one that was not found those it hopes for.

@@ -13,10 +13,14 @@ namespace {
 /// below what their FLOPs take.
 constexpr size_t maxAtoms = 24, maxDots = 1;
 
+/// Of what a kernel that makes less takes, one that makes more takes so much at least: prices come
+/// from short searches.
+constexpr double shareOfLess = 0.97;
+
 } // namespace
 
 Columns::Columns(const Graph &graph, const AtomGraph &atoms, const GroupPricing &pricing)
-    : atoms(atoms), graph(graph), pricing(pricing) {
+    : atoms(atoms), graph(graph), pricing(pricing), estimated(atoms.size()), priced(atoms.size()) {
   for (AtomId a = 0; a < atoms.size(); ++a) {
     problem.reads.push_back(atoms[a].reads);
     if (atoms[a].isRequired)
@@ -91,7 +95,8 @@ std::optional<std::string> Columns::refusalOf(const AtomGroup &group) const {
   if (problem.columns[*column].isEstimate)
     return fmt::format("no tiling takes less than {:.1f} us", problem.columns[*column].cost / 1e3);
   // Perhaps another one of its kind was asked for: the reason has names.
-  return pricing.price({atoms.kernelOf(group.atoms, group.results)}).front().refusal;
+  const unsigned all = std::numeric_limits<unsigned>::max();
+  return pricing.price({{atoms.kernelOf(group.atoms, group.results), all}}).front().refusal;
 }
 
 std::string Columns::whyNoPlan(const AtomGroup &group) const {
@@ -108,9 +113,12 @@ std::string Columns::whyNoKernel(const AtomGroup &group) const {
   if (set.size() > maxAtoms)
     return fmt::format("{} pieces are more than the {} that are tried", set.size(), maxAtoms);
   if ((dots > maxDots && !hasChain(set, dots)) || convolutions > 1 || (convolutions && dots))
-    return fmt::format("{} dots and {} convolutions: one of either is tried, and chains of two "
-                       "dots with what is around them",
-                       dots, convolutions);
+    return fmt::format(
+        "{}{}{}: one is tried, and chains of two dots with what is around them",
+        dots ? fmt::format("{} dot{}", dots, dots > 1 ? "s" : "") : "",
+        dots && convolutions ? " and " : "",
+        convolutions ? fmt::format("{} convolution{}", convolutions, convolutions > 1 ? "s" : "")
+                     : "");
   if (!allows(set))
     return "--fuse or --split forbid it";
   if (atoms.waitsForItself(set, group.results))
@@ -140,10 +148,49 @@ void Columns::propose(AtomGroup group) {
   const size_t c = add(std::move(group), leastNs);
   problem.columns[c].isEstimate = true;
   problem.columns[c].kind = kind;
-  if (Kind &same = kinds[kind]; same.price)
+  Kind &same = kinds[kind];
+  if (same.price)
     setPrice(c, *same.price);
-  else
-    same.columns.push_back(c);
+  if (!problem.columns[c].isEstimate)
+    return;
+  same.columns.push_back(c);
+  for (AtomId a : problem.columns[c].atoms)
+    estimated[a].push_back(c);
+  raiseByPriced(c);
+}
+
+/// Whether a kernel of `more` without some of its results is one of `less`.
+bool Columns::makesMore(const Column &more, const Column &less) const {
+  if (!std::includes(more.results.begin(), more.results.end(), less.results.begin(),
+                     less.results.end()) ||
+      !std::includes(more.atoms.begin(), more.atoms.end(), less.atoms.begin(), less.atoms.end()))
+    return false;
+  return withoutDead({more.atoms, less.results}).atoms == less.atoms;
+}
+
+void Columns::raiseEstimate(size_t column, const Column &less) {
+  Column &more = problem.columns[column];
+  more.cost = std::max(more.cost, shareOfLess * less.cost);
+}
+
+void Columns::raiseByPriced(size_t column) {
+  for (AtomId value : problem.columns[column].results)
+    for (size_t less : priced[value])
+      if (makesMore(problem.columns[column], problem.columns[less]))
+        raiseEstimate(column, problem.columns[less]);
+}
+
+void Columns::raiseThoseThatMakeMore(size_t of) {
+  const Column &less = problem.columns[of];
+  const auto fewest =
+      std::min_element(less.atoms.begin(), less.atoms.end(), [&](AtomId a, AtomId b) {
+        return estimated[a].size() < estimated[b].size();
+      });
+  std::vector<size_t> &near = estimated[*fewest];
+  std::erase_if(near, [&](size_t c) { return !problem.columns[c].isEstimate; });
+  for (size_t c : near)
+    if (makesMore(problem.columns[c], less))
+      raiseEstimate(c, less);
 }
 
 const GroupEstimate &Columns::estimateOf(const AtomGroup &group) {
@@ -156,29 +203,37 @@ const GroupEstimate &Columns::estimateOf(const AtomGroup &group) {
 double Columns::boundNs(const AtomGroup &group) { return estimateOf(group).leastNs; }
 
 void Columns::setPrice(size_t column, const GroupPrice &price) {
-  Column &priced = problem.columns[column];
-  priced.isEstimate = false;
-  priced.cost = price.refusal.empty() ? price.timeNs : std::numeric_limits<double>::infinity();
-  if (price.refusal.empty())
-    ++pricedColumns;
+  Column &asked = problem.columns[column];
+  if (price.isLeast) {
+    asked.cost = std::max(asked.cost, price.timeNs);
+    return;
+  }
+  asked.isEstimate = false;
+  asked.cost = price.refusal.empty() ? price.timeNs : std::numeric_limits<double>::infinity();
+  if (!price.refusal.empty())
+    return;
+  ++pricedColumns;
+  priced[asked.results.front()].push_back(column);
+  raiseThoseThatMakeMore(column);
 }
 
 void Columns::price(std::span<const size_t> wanted) {
-  std::vector<KernelGroup> groups;
+  std::vector<PriceQuestion> questions;
   std::vector<Kind *> asked;
   for (size_t c : wanted) {
     const Column &column = problem.columns[c];
     Kind &kind = kinds.at(column.kind);
-    if (kind.price || std::find(asked.begin(), asked.end(), &kind) != asked.end())
+    if (!column.isEstimate || std::find(asked.begin(), asked.end(), &kind) != asked.end())
       continue;
-    groups.push_back(atoms.kernelOf(column.atoms, column.results));
+    questions.push_back({atoms.kernelOf(column.atoms, column.results), kind.asked++});
     asked.push_back(&kind);
   }
-  std::vector<GroupPrice> prices = pricing.price(groups);
+  std::vector<GroupPrice> prices = pricing.price(questions);
   for (size_t i = 0; i < asked.size(); ++i) {
     for (size_t c : asked[i]->columns)
       setPrice(c, prices[i]);
-    asked[i]->columns.clear();
+    if (!prices[i].isLeast)
+      asked[i]->columns.clear();
     asked[i]->price = std::move(prices[i]);
   }
 }
@@ -191,7 +246,12 @@ void Columns::priceGroups(const std::vector<AtomGroup> &groups, double worthNs) 
         column && problem.columns[*column].isEstimate && problem.columns[*column].cost < worthNs)
       wanted.push_back(*column);
   }
-  price(wanted);
+  while (!wanted.empty()) {
+    price(wanted);
+    std::erase_if(wanted, [&](size_t c) {
+      return !problem.columns[c].isEstimate || problem.columns[c].cost >= worthNs;
+    });
+  }
 }
 
 } // namespace tilewright

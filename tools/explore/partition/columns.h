@@ -32,7 +32,7 @@ public:
   void propose(AtomGroup group);
   /// No kernel of the group takes less, whether it is a column or not.
   double boundNs(const AtomGroup &group);
-  /// Prices columns, and with them all others of their kinds.
+  /// Prices columns with estimates, and with them all others of their kinds; or raises estimates.
   void price(std::span<const size_t> wanted);
   /// Proposes groups and prices those that may take less than `worthNs`.
   void priceGroups(const std::vector<AtomGroup> &groups, double worthNs);
@@ -62,6 +62,10 @@ private:
   AtomGroup withoutDead(AtomGroup group) const;
   const GroupEstimate &estimateOf(const AtomGroup &group);
   void setPrice(size_t column, const GroupPrice &price);
+  bool makesMore(const Column &more, const Column &less) const;
+  void raiseEstimate(size_t column, const Column &less);
+  void raiseByPriced(size_t column);
+  void raiseThoseThatMakeMore(size_t priced);
   Products productsOf(std::span<const AtomId> set) const;
   bool hasChain(std::span<const AtomId> set, size_t dots) const;
 
@@ -72,9 +76,12 @@ private:
   std::map<AtomGroup, size_t> known;                          ///< by group: its column
   std::map<AtomGroup, std::string> refusals;
   std::map<AtomGroup, GroupEstimate> estimates;
+  std::vector<std::vector<size_t>> estimated; ///< by atom: columns that had estimates
+  std::vector<std::vector<size_t>> priced;    ///< by first result
   struct Kind {
     std::optional<GroupPrice> price;
-    std::vector<size_t> columns; ///< without one
+    unsigned asked = 0;
+    std::vector<size_t> columns; ///< with estimates
   };
   std::map<StructureKey, Kind> kinds;
   size_t pricedColumns = 0;

@@ -27,7 +27,8 @@ namespace tilewright {
 /// What a kernel that could be costs.
 struct GroupPrice {
   double timeNs = 0;
-  std::string refusal; ///< not empty: there is no such kernel
+  std::string refusal;  ///< not empty: there is no such kernel
+  bool isLeast = false; ///< it takes no less; who asks again is told more
 };
 
 /// What is known of one before it has a price.
@@ -72,10 +73,15 @@ struct ForcedFusions {
   bool isAny() const { return !fused.empty() || !split.empty(); }
 };
 
+struct PriceQuestion {
+  KernelGroup group;
+  unsigned asked = 0; ///< how often before
+};
+
 /// What is known about groups.
 struct GroupPricing {
   /// The prices of groups, as many at once as are given; in their order.
-  std::function<std::vector<GroupPrice>(const std::vector<KernelGroup> &groups)> price;
+  std::function<std::vector<GroupPrice>(const std::vector<PriceQuestion> &questions)> price;
   /// Quick.
   std::function<GroupEstimate(const KernelGroup &group)> estimate;
   /// Why a group that is refused has no plan, with the core. Slow.

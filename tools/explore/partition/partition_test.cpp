@@ -1,5 +1,7 @@
 // Partitions of small graphs: what is joined, split, computed again or forced.
 #include "analysis/import/import_file.h"
+#include "tools/explore/group_explorer.h"
+#include "tools/explore/partition/columns.h"
 #include "tools/explore/partition/partition.h"
 #include "tools/explore/partition/structure_key.h"
 #include "tools/explore/prepared_model.h"
@@ -18,7 +20,6 @@ using namespace tilewright;
 namespace {
 
 ExploredModel partitioned(const Module &module, ExploreOptions options = {}) {
-  options.isPartitioned = true;
   return Explored().run(module, options);
 }
 
@@ -178,9 +179,15 @@ TEST(Partition, NoPlanIsPricedBelowTheLeastPrice) {
       for (const ExploredKernel &kernel : Explored().run(*module, options).kernels) {
         const auto &[plan, estimate] = kernel.plans.front();
         const NeededWork work = neededWork(*plan.module, plan.ops(), plan.tiled->group);
-        const double least = leastPriceNs(work, explored.device, parameters, cache);
-        EXPECT_GE(estimate.timeNs, least) << name << " " << kernel.name;
-        EXPECT_GE(least, parameters.launch);
+        double least = parameters.launch;
+        for (Instruction strongest : {Instruction::Wgmma, Instruction::MmaSync, Instruction::Fma}) {
+          const double next = leastPriceNs(work, explored.device, parameters, cache, strongest);
+          EXPECT_GE(next, least) << name << " " << kernel.name;
+          least = next;
+          if (strongest == plan.instruction) {
+            EXPECT_GE(estimate.timeNs, least) << name << " " << kernel.name;
+          }
+        }
       }
     }
 }
@@ -285,7 +292,7 @@ TEST(Partition, WhatCannotBeForcedIsRefused) {
   EXPECT_EQ(refusalOf(module, options, DiagClass::BadInput),
             "--fuse b,e1: a path leaves the group and returns");
   options.fused = {{"b", "nothing"}};
-  EXPECT_EQ(refusalOf(module, options, DiagClass::BadInput), "no op %nothing in the model");
+  EXPECT_EQ(refusalOf(module, options, DiagClass::BadInput), "no op %nothing in the module");
   options.fused = {{"c", "d"}};
   options.split = {"c"};
   EXPECT_EQ(refusalOf(module, options, DiagClass::BadInput), "--split c contradicts --fuse c,d");
@@ -349,10 +356,10 @@ struct MadeUpPrices {
         kind = {kind.first * 31 + op.index, kind.second * 37 + op.index};
       return GroupEstimate{kind, 1000};
     };
-    pricing.price = [priceOf](const std::vector<KernelGroup> &groups) {
+    pricing.price = [priceOf](const std::vector<PriceQuestion> &questions) {
       std::vector<GroupPrice> prices;
-      for (const KernelGroup &group : groups)
-        prices.push_back({priceOf(group), ""});
+      for (const PriceQuestion &question : questions)
+        prices.push_back({priceOf(question.group), ""});
       return prices;
     };
     pricing.whyNoPlan = [](const KernelGroup &) { return std::string("has one"); };
@@ -369,6 +376,97 @@ struct MadeUpPrices {
     return llvm::cantFail(partitionGraph(module.entry(), atoms, given, pricing));
   }
 };
+
+// What a kernel takes that makes less is a bound, if it computes the same for what it makes.
+TEST(Partition, AKernelThatMakesMoreTakesNoLess) {
+  const Module module = parseVerified(R"(HloModule m
+ENTRY e {
+  p = f32[64,64] parameter(0)
+  a = f32[64,64] transpose(p), dimensions={1,0}
+  b = f32[64,64] transpose(a), dimensions={1,0}
+  c = f32[64,64] transpose(b), dimensions={1,0}
+  ROOT t = (f32[64,64], f32[64,64], f32[64,64]) tuple(a, b, c)
+})");
+  const Grouping grouping = groupSingly(module.entry());
+  const AtomGraph atoms(module, module.entry(), grouping.kernels, {}, {});
+  ASSERT_EQ(atoms.size(), 3u);
+  uint64_t kinds = 0;
+  size_t questions = 0;
+  GroupPricing pricing;
+  pricing.estimate = [&](const KernelGroup &) { return GroupEstimate{{++kinds, 0}, 1000}; };
+  pricing.price = [&](const std::vector<PriceQuestion> &asked) {
+    questions += asked.size();
+    return std::vector<GroupPrice>(asked.size(), {9000, ""});
+  };
+  Columns columns(module.entry(), atoms, pricing);
+  auto costOf = [&](const AtomGroup &group) {
+    return columns.problem.columns[columns.findProposed(group).value()].cost;
+  };
+  const AtomGroup last{{0, 1, 2}, {2}}, lastTwo{{0, 1, 2}, {1, 2}}, all{{0, 1, 2}, {0, 1, 2}},
+      two{{0, 1}, {1}}, alone{{2}, {2}};
+  for (const AtomGroup &group : {last, lastTwo, two, alone})
+    columns.propose(group);
+  columns.priceGroups({last}, 1e9);
+  EXPECT_EQ(costOf(last), 9000);
+  EXPECT_NEAR(costOf(lastTwo), 9000, 300); // the same, and b
+  EXPECT_EQ(costOf(two), 1000);            // does less
+  EXPECT_EQ(costOf(alone), 1000);          // computes nothing for it
+  columns.propose(all);                    // later
+  EXPECT_NEAR(costOf(all), 9000, 300);
+  EXPECT_EQ(questions, 1u);
+  columns.priceGroups({all}, 5000); // not worth it
+  EXPECT_EQ(questions, 1u);
+}
+
+// Each question raises the bound, until the price is known.
+TEST(Partition, WhoAsksAgainIsToldMore) {
+  const auto module = std::make_shared<const Module>(parseVerified(R"(HloModule m
+add { p = f32[] parameter(0) q = f32[] parameter(1) ROOT r = f32[] add(p, q) }
+ENTRY e {
+  x = bf16[1024,1024] parameter(0)
+  w = bf16[1024,1024] parameter(1)
+  zero = f32[] constant(0)
+  f = f32[1024,1024] convert(x)
+  s = f32[1024] reduce(f, zero), dimensions={0}, to_apply=add
+  b = f32[1024,1024] broadcast(s), dimensions={1}
+  n = f32[1024,1024] divide(f, b)
+  l = bf16[1024,1024] convert(n)
+  ROOT d = bf16[1024,1024] dot(l, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+})"));
+  const Explored explored;
+  ExploreOptions options;
+  options.isGreedy = true;
+  const GroupExplorer groups(module, explored.device, explored.calibration, options);
+  KernelGroup group;
+  for (const char *name : {"zero", "f", "s", "b", "n", "l", "d"})
+    group.ops.push_back(module->entry().find(name));
+  std::sort(group.ops.begin(), group.ops.end());
+  group.root = module->entry().root();
+  double lastNs = groups.estimate(module->entryId, group).leastNs;
+  size_t bounds = 0;
+  for (unsigned asked = 0;; ++asked) {
+    ASSERT_LT(asked, 4u);
+    const GroupPrice price = groups.price(module->entryId, group, asked);
+    ASSERT_EQ(price.refusal, "");
+    EXPECT_GE(price.timeNs, lastNs);
+    lastNs = price.timeNs;
+    EXPECT_EQ(groups.price(module->entryId, group, asked).timeNs, lastNs); // the same again
+    if (!price.isLeast)
+      break;
+    ++bounds;
+  }
+  EXPECT_GE(bounds, 1u);
+  // A stronger instruction that is asked for alone has no plan that is faster.
+  for (Instruction instruction : {Instruction::Wgmma, Instruction::MmaSync, Instruction::Fma}) {
+    options.plans.instruction = instruction;
+    const GroupPrice alone = GroupExplorer(module, explored.device, explored.calibration, options)
+                                 .price(module->entryId, group, 0);
+    EXPECT_FALSE(alone.isLeast);
+    if (alone.refusal.empty()) {
+      EXPECT_GE(alone.timeNs, lastNs) << toString(instruction);
+    }
+  }
+}
 
 // Which of the best choices is taken is asked; whatever the answer is, it is what comes out.
 TEST(Partition, OneOfTheBestChoicesIsPicked) {
@@ -438,13 +536,14 @@ TEST(Partition, LayersArePricedOnce) {
       return source ? GroupEstimate{keys.of(source->graph, source->group), 2000}
                     : GroupEstimate{{~uint64_t(0), 0}, 0};
     };
-    pricing.price = [&](const std::vector<KernelGroup> &groups) {
+    pricing.price = [&](const std::vector<PriceQuestion> &questions) {
       std::vector<GroupPrice> prices;
-      for (const KernelGroup &group : groups) {
-        const double ops = double(group.allOps().size());
-        prices.push_back({3000 + 400 * ops * ops, sourceOf(group) ? "" : "it is not convex"});
+      for (const PriceQuestion &question : questions) {
+        const double ops = double(question.group.allOps().size());
+        prices.push_back(
+            {3000 + 400 * ops * ops, sourceOf(question.group) ? "" : "it is not convex"});
       }
-      answer.priced += groups.size();
+      answer.priced += questions.size();
       return prices;
     };
     pricing.whyNoPlan = [](const KernelGroup &) { return std::string("has one"); };

@@ -207,13 +207,15 @@ private:
     isGivenUp = !answer->isSearched;
     if (answer->columns.empty() && !(answer->isCheaper && local.problem.required.empty()))
       return false;
-    std::vector<size_t> instead, estimates;
+    std::vector<size_t> instead;
     for (size_t c : answer->columns)
       instead.push_back(local.columns[c]);
-    std::copy_if(instead.begin(), instead.end(), std::back_inserter(estimates),
-                 [&](size_t c) { return problem.columns[c].isEstimate; });
-    if (!estimates.empty())
+    auto hasEstimate = [&](size_t c) { return problem.columns[c].isEstimate; };
+    while (std::any_of(instead.begin(), instead.end(), hasEstimate)) {
+      std::vector<size_t> estimates;
+      std::copy_if(instead.begin(), instead.end(), std::back_inserter(estimates), hasEstimate);
       ask(estimates);
+    }
     return replace(inWindow, instead);
   }
 
