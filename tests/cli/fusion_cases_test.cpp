@@ -233,9 +233,8 @@ TEST(FusionCases, SumsAreNotPutIntoATranspose) {
 TEST(FusionCases, LayerNormBackwardsReadsItsInputsAFewTimes) {
   for (const char *type : {"f16", "bf16"}) {
     TemporaryFolder folder;
-    const nlohmann::json model =
-        exploreJson(folder.write("case.hlo.txt", layerNormBackward(type)),
-                    {"--device", "a100", "--cache", "flushed"});
+    const nlohmann::json model = exploreJson(folder.write("case.hlo.txt", layerNormBackward(type)),
+                                             {"--device", "a100", "--cache", "flushed"});
     EXPECT_LT(timeOf(model), 180e3) << type;
     for (const nlohmann::json &kernel : model["kernels"])
       EXPECT_EQ(std::string(kernel["root_shape"]).find("f32[16384,1024]"), std::string::npos)
