@@ -30,7 +30,9 @@ struct ExploreOptions {
   std::vector<std::string> split;              ///< of ops that no reader is fused with
   RefineOptions refine;                        ///< by which the plans of a kernel are ranked again
   unsigned jobs = 1;                           ///< threads; the result does not depend on it
-  std::function<void(size_t done, size_t total)> progress; ///< may be called from any thread
+  /// Of the greedy kernels; then, with a total of 0, of candidates that were priced. May be called
+  /// from any thread.
+  std::function<void(size_t done, size_t total)> progress;
   /// Asked before each kernel; once it is true, no more are explored, and there is no model.
   std::function<bool()> isStopped;
   PlanStore *store = nullptr; ///< of searches that were done before

@@ -320,7 +320,7 @@ std::optional<GroupOutcome> GroupExplorer::exploreCut(GraphId graphId, const Ker
 }
 
 GroupOutcome GroupExplorer::exploreOne(GraphId id, const KernelGroup &group) const {
-  constexpr uint64_t maxNodes = uint64_t(1) << 24; // of searches that nobody has tried before
+  constexpr uint64_t maxNodes = uint64_t(1) << 21; // of searches that nobody has tried before
   GroupOutcome outcome;
   llvm::Expected<ExploredKernel> kernel = exploreKernel(id, group, maxNodes);
   if (kernel) {

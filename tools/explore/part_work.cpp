@@ -128,7 +128,10 @@ llvm::Error chooseKernels(const Module &module, const ModelPart &part, const Gro
   const AtomGraph atoms(module, graph, part.grouping.kernels, work.others, apart);
   const GivenOutcomes given = givenKernels(atoms, part, work);
   GroupPricing pricing;
+  size_t asked = 0;
   pricing.price = [&](const std::vector<PriceQuestion> &wanted) {
+    if (options.progress)
+      options.progress(asked += wanted.size(), 0);
     std::vector<GroupPrice> prices(wanted.size());
     parallelFor(wanted.size(), jobs, [&](size_t i) {
       prices[i] = groups.price(part.id, wanted[i].group, wanted[i].asked);

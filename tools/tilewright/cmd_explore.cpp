@@ -176,9 +176,8 @@ private:
   void explore(size_t pair, const std::string &number, const ProgressShare &share) {
     const BatchModel &model = models[pair];
     const std::string name = model.name() + onDevice(pair);
-    llvm::Expected<std::string> text =
-        runIsolated([&] { return exploreIsolated(pair, number + name + ": kernels", share); },
-                    options.modelLimit);
+    llvm::Expected<std::string> text = runIsolated(
+        [&] { return exploreIsolated(pair, number + name, share); }, options.modelLimit);
     if (text) {
       batch.pairs[pair].entry = Json::parse(*text);
       if (folder)
@@ -208,8 +207,14 @@ private:
                      model.module, model.sizes);
     if (!module)
       return module.takeError();
-    Progress progress(what, share);
-    exploring.progress = [&](size_t done, size_t total) { progress.update(done, total); };
+    constexpr double greedyShare = 0.25; // of the time, where kernels are chosen behind the greedy
+    ProgressShare greedy = share;
+    if (!exploring.isGreedy)
+      greedy.to = share.from + greedyShare * (share.to - share.from);
+    Progress progress(what + ": kernels", greedy), choosing(what + ": priced candidates");
+    exploring.progress = [&](size_t done, size_t total) {
+      (total > 0 ? progress : choosing).update(done, total);
+    };
     std::unique_ptr<PlanCache> cache = openCache(asked);
     exploring.store = cache.get();
     llvm::Expected<ExploredModel> explored =

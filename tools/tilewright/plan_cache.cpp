@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <link.h>
 #include <sys/file.h>
+#include <thread>
 #include <unistd.h>
 
 namespace tilewright::cli {
@@ -135,12 +136,21 @@ llvm::Expected<std::unique_ptr<PlanCache>> PlanCache::open(const PlanCacheOption
     return makeError(DiagClass::BadInput, "{}: cannot make the folder: {}",
                      fs::path(options.file).parent_path().string(), error.message());
   const OpeningLock lock(options.file);
+  // SQLite doesn't wait by itself for who has just made the file, or is the last to close it.
+  using Clock = std::chrono::steady_clock;
+  constexpr auto pause = std::chrono::milliseconds(10), patience = std::chrono::milliseconds(2000);
+  const Clock::time_point end = Clock::now() + patience;
   llvm::Expected<Database> database = openDatabase(options.file);
-  if (!database) {
+  while (!database) {
     Diag diag = takeDiag(database.takeError());
     // What can't be read is worth nothing; what another process holds for long is left alone.
-    if (!fs::is_regular_file(options.file, error) ||
-        diag.message.find("locked") != std::string::npos)
+    const bool isLocked = diag.message.find("locked") != std::string::npos;
+    if (isLocked && Clock::now() < end) {
+      std::this_thread::sleep_for(pause);
+      database = openDatabase(options.file);
+      continue;
+    }
+    if (isLocked || !fs::is_regular_file(options.file, error))
       return makeError(std::move(diag));
     detail("cache: {}: {}; it is made anew", options.file, diag.message);
     for (const char *part : fileParts)

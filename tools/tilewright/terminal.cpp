@@ -118,6 +118,8 @@ std::string durationText(double seconds) {
 std::string progressLine(const std::string &what, size_t done, size_t total, double share,
                          double seconds) {
   constexpr double enough = 0.01, soon = 3;
+  if (total == 0)
+    return fmt::format("{} {}", what, done);
   std::string line = fmt::format("{} {}/{}", what, done, total);
   if (seconds >= soon && share >= enough)
     line += fmt::format(", {} left", durationText(seconds * (1 - share) / share));

@@ -52,7 +52,8 @@ struct ProgressShare {
 };
 
 /// "explored kernels 13/83, 40 s left"; the rest is told from the third second on, where enough is
-/// done to say something. `share` is what is done of the whole in `seconds`.
+/// done to say something. `share` is what is done of the whole in `seconds`. Where nobody knows how
+/// many there are, `total` is 0: "explored kernels 13".
 std::string progressLine(const std::string &what, size_t done, size_t total, double share,
                          double seconds);
 

@@ -69,6 +69,7 @@ TEST(Progress, SaysWhatIsLeft) {
   EXPECT_EQ(progressLine("kernels", 20, 80, 0.25, 600), "kernels 20/80, 30 min left");
   EXPECT_EQ(progressLine("kernels", 1, 80, 0.0125, 3600), "kernels 1/80, 79 h left");
   EXPECT_EQ(progressLine("kernels", 0, 80, 0, 100), "kernels 0/80");
+  EXPECT_EQ(progressLine("kernels", 13, 0, 0.5, 100), "kernels 13");
   EXPECT_EQ(progressLine("kernels", 80, 80, 1, 100), "kernels 80/80, 0 s left");
 }
 
