@@ -71,8 +71,8 @@ class ReportPage(unittest.TestCase):
         folder.mkdir(parents=True, exist_ok=True)
         cls.folder = folder
         block, lookup = MODELS / "gpt2_block.hlo.txt", MODELS / "dlrm.xla_optimized.hlo.txt"
-        run("explore", block, lookup, "--budget", 50, "--out", folder / "now", "-q")
-        run("explore", block, "--budget", 5, "--device", "a100", "--out", folder / "before", "-q")
+        run("explore", block, lookup, "--greedy", "--budget", 50, "--out", folder / "now", "-q")
+        run("explore", block, "--greedy", "--budget", 5, "--device", "a100", "--out", folder / "before", "-q")
         run("emit", next((folder / "now/plans/000").glob("k00_*.json")), "--out", folder / "pack", "-q")
         run("report", folder / "now", folder / "pack", "datasets/calibrations/h100-sxm.json",
             "--against", folder / "before", "--out", folder / "few.html")
