@@ -77,6 +77,7 @@ TEST_F(Schemas, EveryDocumentIsAsItsSchemaSays) {
       {"program", "tests/programs/attention.tile", "--pipeline", "--let", "B=8", "--let", "N=4096",
        "--let", "D=128", "--let", "BM=128", "--let", "BN=128", "--let", "W=8", "--let", "S=2"},
       {"explore", exploredModel, "--budget", "20", "--out", out("out"), "--set", "sm_count=120"},
+      {"explore", exploredModel, "--budget", "20", "--greedy"},
       {"explore", transposedModel, "--budget", "20", "--layouts", "2", "--out", out("held")},
       {"explore", exploredModel, "--budget", "20", "--device", "h100,b200"},
       {"explore", exploredModel, "--budget", "20", "--shard", "1/2", "--out", out("part1")},

@@ -1,5 +1,6 @@
 // Who may overwrite a buffer, and what a kernel that does moves.
 #include "tools/explore/explore.h"
+#include "tools/explore/named_kernel.h"
 #include "tools/explore/testing/explore.h"
 
 #include <algorithm>
@@ -65,6 +66,25 @@ TEST(InPlace, ArgumentsMustBeDonated) {
   expectInPlace(explored(text, ", input_output_alias={ {0}: (0, {}, may-alias) }"), rowBytes);
   expectInPlace(explored(text, ", buffer_donor={ (0, {}) }"), rowBytes);
   expectCopy(explored(text, ", input_output_alias={ {0}: (1, {}, may-alias) }"), "%p is an");
+}
+
+// By the names that explore lists, an update in place is the same kernel as by its root.
+TEST(InPlace, AreFoundByTheirOps) {
+  const Module module = parseVerified("HloModule m, buffer_donor={ (0, {}) }\n" +
+                                      entry("  b = f32[4096,1024] bitcast(p)\n", isResult));
+  const PreparedModel prepared = llvm::cantFail(prepareModel(module));
+  size_t found = 0;
+  for (const ExploredKernel &kernel :
+       explored(entry("  b = f32[4096,1024] bitcast(p)\n", isResult), ", buffer_donor={ (0, {}) }")
+           .kernels) {
+    const KernelSource byRoot = llvm::cantFail(findKernel(prepared, kernel.source.name));
+    const KernelSource byOps = llvm::cantFail(kernelOfOps(prepared, kernel.ops));
+    EXPECT_EQ(byOps.graph, byRoot.graph) << kernel.name;
+    EXPECT_EQ(byOps.group.ops, byRoot.group.ops) << kernel.name;
+    found += byOps.graph != prepared.module->entryId;
+  }
+  EXPECT_GE(found, 1u);
+  EXPECT_EQ(takeDiag(kernelOfOps(prepared, {}).takeError()).cls, DiagClass::BadInput);
 }
 
 TEST(InPlace, WhatAKernelMadeIsOverwrittenOnceNobodyReadsIt) {

@@ -17,6 +17,8 @@ struct NamedGroup {
 /// Ops of the first computation that has the first of them, the entry before others.
 llvm::Expected<NamedGroup> groupOf(const Module &module, std::span<const std::string> ops,
                                    std::span<const std::string> results) {
+  if (ops.empty())
+    return makeError(DiagClass::BadInput, "a kernel has at least one op");
   auto plain = [](std::string_view name) { return name.substr(name.starts_with('%')); };
   NamedGroup named{module.entryId, {}};
   if (!module.entry().find(plain(ops.front())).isValid())
