@@ -38,6 +38,20 @@ private:
     return false;
   }
 
+  /// Whatever the values up to this level are, they have as many points.
+  bool isFreeBelow(size_t depth) const {
+    return depth + 1 == plan.levels.size() || plan.levels[depth + 1].isFree;
+  }
+  std::optional<uint64_t> pointsBelow(size_t depth) const {
+    return depth + 1 == plan.levels.size() ? 1 : plan.levels[depth + 1].below;
+  }
+  static std::optional<uint64_t> times(uint64_t values, std::optional<uint64_t> points) {
+    uint64_t product;
+    if (!points || __builtin_mul_overflow(values, *points, &product))
+      return std::nullopt;
+    return product;
+  }
+
   bool addSolutions(std::optional<uint64_t> more) {
     uint64_t sum;
     if (!more || __builtin_add_overflow(result.solutions, *more, &sum))
@@ -136,8 +150,8 @@ private:
     size_t lo = 0, hi = level.values.size();
     for (const Check &check : level.monotone)
       bisect(level, check, depth, lo, hi);
-    if (isCounting && depth + 1 == plan.levels.size() && level.checks.empty())
-      return addSolutions(hi - std::min(lo, hi));
+    if (isCounting && level.checks.empty() && isFreeBelow(depth))
+      return lo >= hi || addSolutions(times(hi - lo, pointsBelow(depth)));
     for (size_t i = lo; i < hi; ++i) {
       uint64_t cost = costSoFar;
       if (costs) {

@@ -195,6 +195,39 @@ TEST(Compiled, EqualsBruteForceOnVariants) {
   EXPECT_GT(parted, 500u);
 }
 
+TEST(Compiled, WhatIsFreeBelowIsMultiplied) {
+  auto count = [](int64_t most, int free) {
+    ExprContext context;
+    ConstraintSystem system;
+    std::vector<Expr> vars;
+    for (int i = 0; i < 2 + free; ++i) {
+      std::string name = "t" + std::to_string(i);
+      vars.push_back(context.variable(VarKind::TileParam, name));
+      std::vector<int64_t> values;
+      for (int64_t v = 1; v <= (i < 2 ? 8 : 64); ++v)
+        values.push_back(v);
+      system.parameters.push_back({vars.back().variable(), name, values});
+    }
+    system.constraints.push_back(
+        constraint(Formula::lessEqual(vars[0] * vars[1], context.constant(most))));
+    return compile(system).count();
+  };
+  for (int64_t most : {0, 1, 10, 64}) {
+    uint64_t pairs = 0;
+    for (int64_t a = 1; a <= 8; ++a)
+      for (int64_t b = 1; b <= 8; ++b)
+        pairs += a * b <= most;
+    const SearchResult result = count(most, 3);
+    EXPECT_EQ(result.end, SearchResult::End::Exhausted);
+    EXPECT_EQ(result.solutions, pairs * 64 * 64 * 64);
+    EXPECT_LE(result.nodes, 8u + 8 * 8); // none for each value of the others
+  }
+  // 64^12 are more than 64 bits hold; none of them is none.
+  EXPECT_EQ(count(10, 12).end, SearchResult::End::LimitReached);
+  EXPECT_EQ(count(0, 12).end, SearchResult::End::Exhausted);
+  EXPECT_EQ(count(0, 12).solutions, 0u);
+}
+
 TEST(Compiled, ParametersWithoutConstraintsRepeatWhatLiesBelow) {
   // t1 speaks of nothing: for each t0, its 4 values repeat what t2 and t3 leave.
   ExprContext context;

@@ -112,27 +112,35 @@ llvm::Expected<Group> makeGroup(const Graph &graph, std::span<const OpId> ops,
                        namesOf(graph, group.ops));
   // What no root needs is dead code: it has no tile, and what is made of the group must not count
   // it.
-  std::vector<bool> isNeeded(graph.size());
+  std::vector<bool> isNeeded(group.ops.size());
+  auto need = [&](OpId id) {
+    const auto at = std::lower_bound(group.ops.begin(), group.ops.end(), id);
+    if (at != group.ops.end() && *at == id)
+      isNeeded[size_t(at - group.ops.begin())] = true;
+  };
   for (OpId root : group.roots)
-    isNeeded[root.index] = true;
-  for (auto it = group.ops.rbegin(); it != group.ops.rend(); ++it)
-    if (isNeeded[it->index])
-      for (OpId operand : graph[*it].operands)
-        isNeeded[operand.index] = true;
-  std::erase_if(group.ops, [&](OpId id) { return !isNeeded[id.index]; });
+    need(root);
+  for (size_t i = group.ops.size(); i-- > 0;)
+    if (isNeeded[i])
+      for (OpId operand : graph[group.ops[i]].operands)
+        need(operand);
+  size_t at = 0;
+  std::erase_if(group.ops, [&](OpId) { return !isNeeded[at++]; });
   addInputsAndConstants(graph, group);
 
   // An input that depends on a root would make the kernel wait for itself.
+  const uint32_t first = group.roots.front().index;
   const uint32_t end = group.inputs.empty() ? 0 : group.inputs.back().index + 1;
-  std::vector<bool> needsRoot(graph.size());
-  for (uint32_t i = group.roots.front().index; i < end; ++i) {
-    OpId id{i};
-    needsRoot[i] = std::binary_search(group.roots.begin(), group.roots.end(), id);
-    for (OpId operand : graph[id].operands)
-      needsRoot[i] = needsRoot[i] || needsRoot[operand.index];
+  std::vector<bool> dependsOnRoot(end > first ? end - first : 0); // of ops from the first root on
+  auto needsRoot = [&](OpId id) { return id.index >= first && dependsOnRoot[id.index - first]; };
+  for (uint32_t i = first; i < end; ++i) {
+    const OpId id{i};
+    const std::vector<OpId> &operands = graph[id].operands;
+    dependsOnRoot[i - first] = std::binary_search(group.roots.begin(), group.roots.end(), id) ||
+                               std::any_of(operands.begin(), operands.end(), needsRoot);
   }
   for (OpId input : group.inputs)
-    if (needsRoot[input.index])
+    if (needsRoot(input))
       return makeError(DiagClass::BadInput,
                        "the group {} is not convex: its input %{} depends on its root",
                        namesOf(graph, group.ops), graph[input].name);

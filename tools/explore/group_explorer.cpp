@@ -186,21 +186,15 @@ GroupPrice GroupExplorer::price(GraphId id, const KernelGroup &group, unsigned a
 
 GroupEstimate GroupExplorer::estimate(GraphId id, const KernelGroup &group) const {
   llvm::Expected<KernelSource> source = kernelSource(*module, id, group);
-  if (!source) {
-    llvm::consumeError(source.takeError()); // its price says why
-    KeyHash ofItsOwn;
-    for (const std::vector<OpId> &ops : {group.allOps(), group.roots})
-      for (OpId op : ops)
-        ofItsOwn.add(uint64_t(op.index));
-    return {ofItsOwn.get(), 0};
-  }
+  if (!source)
+    return {{}, 0, takeDiag(source.takeError()).message};
   const StructureKey key = keys.of(source->graph, source->group);
   std::lock_guard lock(mutex);
   auto [at, isNew] = bounds.try_emplace(key, 0);
   if (isNew)
     at->second = leastPriceNs(neededWork(*module, graphOf(source->graph), source->group), device,
                               parametersFor(calibration, device), options.plans.cache);
-  return {key, at->second};
+  return {key, at->second, {}};
 }
 
 llvm::Expected<ExploredKernel> GroupExplorer::searchPlans(const KernelSource &source,

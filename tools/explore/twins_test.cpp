@@ -125,7 +125,7 @@ ENTRY e {
 TEST(Networks, AreSearchedOnceForEachStructure) {
   Explored explored;
   for (const auto &[name, kernels, most] :
-       {std::tuple("gpt2", 60, 40), std::tuple("llama3_8b", 400, 40)}) {
+       {std::tuple("gpt2", 60, 40), std::tuple("llama3_8b", 12 * 32, 40)}) {
     SearchCount count;
     ExploreOptions options;
     options.store = &count;

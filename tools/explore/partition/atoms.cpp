@@ -3,6 +3,8 @@
 #include "analysis/ir/free_view.h"
 
 #include <algorithm>
+#include <cassert>
+#include <queue>
 #include <set>
 
 namespace tilewright {
@@ -48,6 +50,28 @@ bool mayJoin(const Op &op) {
     return !op.shape.isTuple;
   default:
     return isPointwise(op) || isView(op.opcode);
+  }
+}
+
+/// The value that is taken out of tuples, and from behind barriers around them; an op that makes a
+/// tuple in another way stands for all of its elements.
+OpId behindTuples(const Graph &graph, OpId id) {
+  std::vector<int64_t> path; // the outermost tuple's place last
+  while (true) {
+    const Op &op = graph.op(id);
+    const bool isBarrier = op.opcode == Opcode::OptimizationBarrier && op.operands.size() == 1;
+    if (op.opcode == Opcode::GetTupleElement)
+      path.push_back(op.attrs.tupleIndex);
+    else if (op.opcode != Opcode::Tuple && !isBarrier)
+      return id;
+    size_t at = 0;
+    if (op.opcode == Opcode::Tuple) {
+      if (path.empty())
+        return id;
+      at = static_cast<size_t>(path.back());
+      path.pop_back();
+    }
+    id = op.operands[at];
   }
 }
 
@@ -131,21 +155,29 @@ OpId AtomGraph::behindAliases(OpId id) const {
   return id;
 }
 
-/// The ops in atoms that an operand's value comes from.
+/// The ops in atoms that an operand's value comes from, and whether it comes out of a tuple or from
+/// behind a barrier.
 template <class Visit> void AtomGraph::visitSources(OpId op, const Visit &visit) const {
-  std::vector<OpId> stack{op};
-  std::set<OpId> seen;
+  std::vector<std::pair<OpId, bool>> stack{{op, false}};
+  std::set<std::pair<OpId, bool>> seen;
   while (!stack.empty()) {
-    const OpId id = stack.back();
+    auto [id, isStored] = stack.back();
     stack.pop_back();
-    if (!seen.insert(id).second)
+    if (atomNumber[id.index] < 0) {
+      const OpId behind = behindTuples(graph, id);
+      isStored |= behind != id;
+      id = behind;
+    }
+    if (!seen.insert({id, isStored}).second)
       continue;
     if (atomNumber[id.index] >= 0) {
-      visit(id);
+      visit(id, isStored);
       continue;
     }
-    const std::vector<OpId> &operands = graph.op(id).operands;
-    stack.insert(stack.end(), operands.begin(), operands.end());
+    const Op &through = graph.op(id);
+    isStored |= through.shape.isTuple || through.opcode == Opcode::OptimizationBarrier;
+    for (OpId operand : through.operands)
+      stack.push_back({operand, isStored});
   }
 }
 
@@ -198,6 +230,7 @@ void AtomGraph::makeAtoms(std::span<const KernelGroup> greedy, std::span<const O
     atom.result = OpId{i};
     atom.isFixed = kernelOf[i] >= 0 || places[i] == Place::Outside;
     atom.isRequired = places[i] == Place::Outside;
+    atom.hasSeveral = graph.op(atom.result).shape.isTuple;
     atom.isCheap = !atom.isFixed && std::none_of(atom.ops.begin(), atom.ops.end(), [&](OpId id) {
       return isHeavy(graph.op(id).opcode);
     });
@@ -207,15 +240,65 @@ void AtomGraph::makeAtoms(std::span<const KernelGroup> greedy, std::span<const O
   }
 }
 
-void AtomGraph::connect(std::span<const KernelGroup> greedy) {
+/// Finds what atoms read, as they are numbered now.
+void AtomGraph::findReads() {
   for (AtomId a = 0; a < atoms.size(); ++a) {
+    atoms[a].reads.clear();
+    atoms[a].readsStored.clear();
     for (OpId id : atoms[a].ops)
       for (OpId operand : graph.op(id).operands)
-        visitSources(operand, [&](OpId source) {
-          if (const auto from = AtomId(atomNumber[source.index]); from != a)
-            atoms[a].reads.push_back(from);
+        visitSources(operand, [&](OpId source, bool isStored) {
+          const auto from = AtomId(atomNumber[source.index]);
+          if (from == a)
+            return;
+          atoms[a].reads.push_back(from);
+          if (isStored)
+            atoms[a].readsStored.push_back(from);
         });
     sortUnique(atoms[a].reads);
+    sortUnique(atoms[a].readsStored);
+  }
+}
+
+/// Numbers atoms so that each has a larger number than what it reads. By their results they have,
+/// but for fixed kernels: of one that stores a value on the way to its result, others may read that
+/// value before the result's place in the graph. As near to the results' order as can be.
+void AtomGraph::sortTopologically() {
+  std::vector<size_t> missing(atoms.size());
+  std::vector<std::vector<AtomId>> waiting(atoms.size());
+  std::priority_queue<AtomId, std::vector<AtomId>, std::greater<>> ready;
+  for (AtomId a = 0; a < atoms.size(); ++a) {
+    missing[a] = atoms[a].reads.size();
+    for (AtomId from : atoms[a].reads)
+      waiting[from].push_back(a);
+    if (missing[a] == 0)
+      ready.push(a);
+  }
+  std::vector<GraphAtom> sorted;
+  while (!ready.empty()) {
+    const AtomId a = ready.top();
+    ready.pop();
+    for (OpId id : atoms[a].ops)
+      atomNumber[id.index] = int64_t(sorted.size());
+    sorted.push_back(std::move(atoms[a]));
+    for (AtomId reader : waiting[a])
+      if (--missing[reader] == 0)
+        ready.push(reader);
+  }
+  assert(sorted.size() == atoms.size() && "kernels that wait for one another");
+  atoms = std::move(sorted);
+}
+
+void AtomGraph::connect(std::span<const KernelGroup> greedy) {
+  findReads();
+  const bool isSorted = std::all_of(atoms.begin(), atoms.end(), [&](const GraphAtom &atom) {
+    return atom.reads.empty() || atom.reads.back() < AtomId(&atom - atoms.data());
+  });
+  if (!isSorted) {
+    sortTopologically();
+    findReads();
+  }
+  for (AtomId a = 0; a < atoms.size(); ++a) {
     for (AtomId from : atoms[a].reads) {
       atoms[from].readers.push_back(a);
       // What stands outside reads memory.
@@ -223,8 +306,9 @@ void AtomGraph::connect(std::span<const KernelGroup> greedy) {
     }
   }
   if (graph.root().isValid())
-    visitSources(graph.root(),
-                 [&](OpId source) { atoms[size_t(atomNumber[source.index])].isRequired = true; });
+    visitSources(graph.root(), [&](OpId source, bool) {
+      atoms[size_t(atomNumber[source.index])].isRequired = true;
+    });
   for (const KernelGroup &kernel : greedy) {
     std::vector<AtomId> set;
     for (OpId id : kernel.allOps())
@@ -232,7 +316,7 @@ void AtomGraph::connect(std::span<const KernelGroup> greedy) {
         set.push_back(AtomId(atomNumber[id.index]));
     if (kernel.ops.empty()) // what a loop's state is copied from
       for (OpId operand : graph.op(kernel.root).operands)
-        visitSources(operand, [&](OpId source) {
+        visitSources(operand, [&](OpId source, bool) {
           atoms[size_t(atomNumber[source.index])].isRequired = true;
         });
     sortUnique(set);
@@ -242,7 +326,7 @@ void AtomGraph::connect(std::span<const KernelGroup> greedy) {
 
 std::vector<AtomId> AtomGraph::valuesOf(OpId op) const {
   std::vector<AtomId> values;
-  visitSources(op, [&](OpId source) { values.push_back(AtomId(atomNumber[source.index])); });
+  visitSources(op, [&](OpId source, bool) { values.push_back(AtomId(atomNumber[source.index])); });
   sortUnique(values);
   return values;
 }

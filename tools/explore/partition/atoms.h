@@ -25,9 +25,12 @@ struct GraphAtom {
   std::vector<OpId> ops;              ///< ascending
   OpId result;                        ///< the op whose value others read
   std::vector<AtomId> reads, readers; ///< ascending
+  /// Those of `reads` that come out of a tuple or from behind a barrier: they lie in memory.
+  std::vector<AtomId> readsStored;
   bool isFixed = false;
   bool isRequired = false; ///< a result of the graph, or read by what has no kernel here
   bool isCheap = false;    ///< no product or window: may be computed again in a reader
+  bool hasSeveral = false; ///< its result is a tuple, of which each reader may read another tensor
 };
 
 class AtomGraph {
@@ -66,6 +69,8 @@ private:
   void placeOps(std::span<const KernelGroup> greedy, std::span<const OpId> others);
   void makeAtoms(std::span<const KernelGroup> greedy, std::span<const OpId> others,
                  std::span<const OpId> apart);
+  void findReads();
+  void sortTopologically();
   void connect(std::span<const KernelGroup> greedy);
   bool isFixedKernel(const KernelGroup &kernel) const;
   template <class Visit> void visitSources(OpId op, const Visit &visit) const;

@@ -12,6 +12,10 @@ namespace {
 /// chains and what is around them: prices of other groups of them were never measured, and come out
 /// below what their FLOPs take.
 constexpr size_t maxAtoms = 24, maxDots = 1;
+/// Of kernels that others are joined to. Hundreds of values are read by sums of the norms of all
+/// gradients: making one more of them in place is never faster, and each has another price, since
+/// it has another place in the sum.
+constexpr size_t maxInputs = 64;
 
 /// Of what a kernel that makes less takes, one that makes more takes so much at least: prices come
 /// from short searches.
@@ -112,6 +116,9 @@ std::string Columns::whyNoKernel(const AtomGroup &group) const {
   const auto [dots, convolutions] = productsOf(set);
   if (set.size() > maxAtoms)
     return fmt::format("{} pieces are more than the {} that are tried", set.size(), maxAtoms);
+  if (const size_t inputs = atoms.inputsOf(set).size(); set.size() > 1 && inputs > maxInputs)
+    return fmt::format("it reads {} results of others: more than the {} that are tried", inputs,
+                       maxInputs);
   if ((dots > maxDots && !hasChain(set, dots)) || convolutions > 1 || (convolutions && dots))
     return fmt::format(
         "{}{}{}: one is tried, and chains of two dots with what is around them",
@@ -121,6 +128,12 @@ std::string Columns::whyNoKernel(const AtomGroup &group) const {
                      : "");
   if (!allows(set))
     return "--fuse or --split forbid it";
+  for (AtomId a : set)
+    for (AtomId from : atoms[a].readsStored)
+      if (std::binary_search(set.begin(), set.end(), from))
+        return fmt::format(
+            "%{} reads %{} out of a tuple or from behind a barrier: it lies in memory",
+            graph.op(atoms[a].result).name, graph.op(atoms[from].result).name);
   if (atoms.waitsForItself(set, group.results))
     return "a path leaves the group and returns";
   return {};
@@ -128,11 +141,20 @@ std::string Columns::whyNoKernel(const AtomGroup &group) const {
 
 /// Without atoms that no result needs.
 AtomGroup Columns::withoutDead(AtomGroup group) const {
-  std::set<AtomId> needed(group.results.begin(), group.results.end());
-  for (auto a = group.atoms.rbegin(); a != group.atoms.rend(); ++a)
-    if (needed.count(*a))
-      needed.insert(atoms[*a].reads.begin(), atoms[*a].reads.end());
-  std::erase_if(group.atoms, [&](AtomId a) { return !needed.count(a); });
+  std::vector<bool> isNeeded(group.atoms.size());
+  auto need = [&](AtomId a) {
+    const auto at = std::lower_bound(group.atoms.begin(), group.atoms.end(), a);
+    if (at != group.atoms.end() && *at == a)
+      isNeeded[size_t(at - group.atoms.begin())] = true;
+  };
+  for (AtomId a : group.results)
+    need(a);
+  for (size_t i = group.atoms.size(); i-- > 0;)
+    if (isNeeded[i])
+      for (AtomId from : atoms[group.atoms[i]].reads)
+        need(from);
+  size_t at = 0;
+  std::erase_if(group.atoms, [&](AtomId) { return !isNeeded[at++]; });
   return group;
 }
 
@@ -144,7 +166,11 @@ void Columns::propose(AtomGroup group) {
     refusals.emplace(std::move(group), std::move(why));
     return;
   }
-  const auto [kind, leastNs] = estimateOf(group);
+  const auto [kind, leastNs, refusal] = estimateOf(group);
+  if (!refusal.empty()) {
+    refusals.emplace(std::move(group), refusal);
+    return;
+  }
   const size_t c = add(std::move(group), leastNs);
   problem.columns[c].isEstimate = true;
   problem.columns[c].kind = kind;

@@ -81,7 +81,7 @@ public:
         for (size_t reader : readersOf[value])
           readers.insert(reader);
       for (AtomId value : column.inputs)
-        if (readersOf[value].size() <= maxSiblings)
+        if (!columns.atoms[value].hasSeveral && readersOf[value].size() <= maxSiblings)
           for (size_t sibling : readersOf[value])
             siblings.insert(sibling);
       AtomList all = column.atoms;
@@ -322,7 +322,8 @@ bool proposeAll(Columns &columns, std::span<const size_t> chosen, size_t limit) 
       near.insert(atoms[a].reads.begin(), atoms[a].reads.end());
       near.insert(atoms[a].readers.begin(), atoms[a].readers.end());
       for (AtomId from : atoms[a].reads)
-        near.insert(atoms[from].readers.begin(), atoms[from].readers.end());
+        if (!atoms[from].hasSeveral)
+          near.insert(atoms[from].readers.begin(), atoms[from].readers.end());
     }
     for (AtomId a : near)
       if (!contains(set, a) && !atoms[a].isFixed)

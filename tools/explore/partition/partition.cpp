@@ -12,8 +12,10 @@ namespace {
 
 constexpr size_t maxRounds = 16, maxConvexGroups = 64, maxAtomsOfAll = 24;
 constexpr size_t maxExactStates = 60'000;
-/// Of graphs of more, windows stay small: whole networks are their layers, again and again.
+/// Of graphs of more, windows stay small: whole networks are their layers, again and again. Rounds
+/// that gain less than this share of the cost are the last of their sort there.
 constexpr size_t maxAtomsOfWide = 600;
+constexpr double leastGainOfLarge = 1e-3;
 /// Choices that are compared as they run one kernel after the other, and how much dearer than the
 /// best one they are at most.
 constexpr size_t maxAlternatives = 8;
@@ -60,17 +62,20 @@ private:
   KernelChoice searched(const KernelChoice &start) {
     ChoiceSearch search(columns.problem, start, windows, ask());
     std::set<std::pair<size_t, size_t>> seen, seenFiner;
-    const WindowLimits limits = atoms.size() > maxAtomsOfWide ? smallWindows : WindowLimits();
+    const bool isLarge = atoms.size() > maxAtomsOfWide;
+    const WindowLimits limits = isLarge ? smallWindows : WindowLimits();
     search.improve(limits);
     auto improveWith = [&](Neighbourhood which, std::set<std::pair<size_t, size_t>> &known) {
       proposeNeighbours(columns, search.choice().columns, which, known);
-      return search.improve(limits);
+      const double before = search.choice().cost;
+      return search.improve(limits) &&
+             before - search.choice().cost > (isLarge ? leastGainOfLarge * before : 0);
     };
     // Kernels on the way to larger ones are not worth splitting.
     for (size_t round = 0; round < maxRounds; ++round)
       if (!improveWith(Neighbourhood::Larger, seen) &&
           !improveWith(Neighbourhood::Finer, seenFiner) &&
-          !(atoms.size() <= maxAtomsOfWide && improveWidely(search, start)))
+          (isLarge || !improveWidely(search, start)))
         break;
     return search.choice();
   }

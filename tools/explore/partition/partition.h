@@ -33,8 +33,9 @@ struct GroupPrice {
 
 /// What is known of one before it has a price.
 struct GroupEstimate {
-  StructureKey kind;  ///< groups of one kind have the same price
-  double leastNs = 0; ///< no kernel of the group takes less
+  StructureKey kind;   ///< groups of one kind have the same price
+  double leastNs = 0;  ///< no kernel of the group takes less
+  std::string refusal; ///< not empty: there is no such kernel
 };
 
 /// A kernel that is there already: of the greedy grouping, or a fused chain.

@@ -354,7 +354,7 @@ struct MadeUpPrices {
       StructureKey kind{1, 1};
       for (OpId op : group.allOps())
         kind = {kind.first * 31 + op.index, kind.second * 37 + op.index};
-      return GroupEstimate{kind, 1000};
+      return GroupEstimate{kind, 1000, {}};
     };
     pricing.price = [priceOf](const std::vector<PriceQuestion> &questions) {
       std::vector<GroupPrice> prices;
@@ -393,7 +393,7 @@ ENTRY e {
   uint64_t kinds = 0;
   size_t questions = 0;
   GroupPricing pricing;
-  pricing.estimate = [&](const KernelGroup &) { return GroupEstimate{{++kinds, 0}, 1000}; };
+  pricing.estimate = [&](const KernelGroup &) { return GroupEstimate{{++kinds, 0}, 1000, {}}; };
   pricing.price = [&](const std::vector<PriceQuestion> &asked) {
     questions += asked.size();
     return std::vector<GroupPrice>(asked.size(), {9000, ""});
@@ -527,21 +527,17 @@ TEST(Partition, LayersArePricedOnce) {
     for (size_t k = 0; k < grouping.kernels.size(); ++k)
       given.push_back({{k}, atoms.valuesOf(grouping.kernels[k].root), 5000});
     Answer answer{0, 0};
-    auto sourceOf = [&](const KernelGroup &group) {
-      return llvm::expectedToOptional(kernelSource(module, module.entryId, group));
-    };
     GroupPricing pricing;
     pricing.estimate = [&](const KernelGroup &group) {
-      const std::optional<KernelSource> source = sourceOf(group);
-      return source ? GroupEstimate{keys.of(source->graph, source->group), 2000}
-                    : GroupEstimate{{~uint64_t(0), 0}, 0};
+      const auto source = llvm::expectedToOptional(kernelSource(module, module.entryId, group));
+      return source ? GroupEstimate{keys.of(source->graph, source->group), 2000, {}}
+                    : GroupEstimate{{}, 0, "it is not convex"};
     };
     pricing.price = [&](const std::vector<PriceQuestion> &questions) {
       std::vector<GroupPrice> prices;
       for (const PriceQuestion &question : questions) {
         const double ops = double(question.group.allOps().size());
-        prices.push_back(
-            {3000 + 400 * ops * ops, sourceOf(question.group) ? "" : "it is not convex"});
+        prices.push_back({3000 + 400 * ops * ops, {}});
       }
       answer.priced += questions.size();
       return prices;

@@ -21,9 +21,9 @@ class ChoiceSearch::Impl {
 public:
   Impl(const ChoiceProblem &problem, KernelChoice start, KnownWindows &known, AskCosts ask)
       : choice(std::move(start)), problem(problem), known(known), ask(std::move(ask)),
-        isRequired(problem.reads.size()), columnsFrom(problem.reads.size()),
-        newFrom(problem.reads.size()), makersOf(problem.reads.size()),
-        readersOf(problem.reads.size()) {
+        isRequired(problem.reads.size()), numberOf(problem.reads.size(), outside),
+        columnsFrom(problem.reads.size()), newFrom(problem.reads.size()),
+        makersOf(problem.reads.size()), readersOf(problem.reads.size()) {
     for (AtomId value : problem.required)
       isRequired[value] = true;
     setCost();
@@ -189,8 +189,8 @@ private:
 
   /// Searches the window exactly; takes what is cheaper.
   bool improve(const std::vector<size_t> &window, const std::vector<AtomId> &atoms) {
-    if (window.size() == 1 && atoms.size() == 1)
-      return false;
+    if ((window.size() == 1 && atoms.size() == 1) || atoms.size() > maxExactAtoms)
+      return false; // nothing to choose, or one kernel of so many pieces
     const std::set<size_t> inWindow(window.begin(), window.end());
     Local local = localProblem(inWindow, atoms);
     double cost = 0; // in an order that equal windows have in common: sums are rounded
@@ -302,59 +302,55 @@ private:
     return true;
   }
 
-  Local localProblem(const std::set<size_t> &inWindow, const std::vector<AtomId> &atoms) const {
-    auto numberOf = [&](AtomId a) -> std::optional<AtomId> {
-      auto at = std::lower_bound(atoms.begin(), atoms.end(), a);
-      return at != atoms.end() && *at == a ? std::optional(AtomId(at - atoms.begin()))
-                                           : std::nullopt;
-    };
+  Local localProblem(const std::set<size_t> &inWindow, const std::vector<AtomId> &atoms) {
     auto isAmong = [&](const ColumnsOf &of, AtomId value) {
       return std::any_of(of[value].begin(), of[value].end(),
                          [&](size_t c) { return !inWindow.count(c); });
     };
+    for (size_t i = 0; i < atoms.size(); ++i)
+      numberOf[atoms[i]] = AtomId(i);
     Local local;
     for (AtomId a : atoms) {
       std::vector<AtomId> reads;
       for (AtomId from : problem.reads[a])
-        if (auto number = numberOf(from))
-          reads.push_back(*number);
+        if (numberOf[from] != outside)
+          reads.push_back(numberOf[from]);
       if ((isRequired[a] || isAmong(readersOf, a)) && !isAmong(makersOf, a))
         local.problem.required.push_back(AtomId(local.problem.reads.size()));
       local.problem.reads.push_back(std::move(reads));
       for (size_t c : columnsFrom[a])
-        if (std::optional<Column> column = localColumn(c, numberOf, isAmong)) {
-          local.problem.columns.push_back(std::move(*column));
+        if (isWithin(problem.columns[c], isAmong)) {
+          local.problem.columns.push_back(localColumn(problem.columns[c]));
           local.columns.push_back(c);
         }
     }
+    for (AtomId a : atoms)
+      numberOf[a] = outside;
     return local;
   }
 
-  /// A column over the window's atoms; nothing where it has others or reads what is not made.
-  template <class NumberOf, class IsAmong>
-  std::optional<Column> localColumn(size_t c, const NumberOf &numberOf,
-                                    const IsAmong &isAmong) const {
-    const Column &from = problem.columns[c];
-    if (!std::isfinite(from.cost))
-      return std::nullopt;
+  /// Of the window's atoms alone, and of what it makes or others have made.
+  template <class IsAmong> bool isWithin(const Column &column, const IsAmong &isAmong) const {
+    auto isInside = [&](AtomId a) { return numberOf[a] != outside; };
+    return std::isfinite(column.cost) &&
+           std::all_of(column.atoms.rbegin(), column.atoms.rend(), isInside) &&
+           std::all_of(column.inputs.begin(), column.inputs.end(),
+                       [&](AtomId a) { return isInside(a) || isAmong(makersOf, a); });
+  }
+
+  /// A column over the window's atoms.
+  Column localColumn(const Column &from) const {
     Column column;
     column.cost = from.cost;
     column.isEstimate = from.isEstimate;
     column.kind = from.kind;
-    for (AtomId a : from.atoms) {
-      auto number = numberOf(a);
-      if (!number)
-        return std::nullopt;
-      column.atoms.push_back(*number);
-    }
+    for (AtomId a : from.atoms)
+      column.atoms.push_back(numberOf[a]);
     for (AtomId a : from.results)
-      column.results.push_back(*numberOf(a));
-    for (AtomId a : from.inputs) {
-      if (auto number = numberOf(a))
-        column.inputs.push_back(*number);
-      else if (!isAmong(makersOf, a))
-        return std::nullopt;
-    }
+      column.results.push_back(numberOf[a]);
+    for (AtomId a : from.inputs)
+      if (numberOf[a] != outside)
+        column.inputs.push_back(numberOf[a]);
     return column;
   }
 
@@ -364,6 +360,8 @@ private:
   WindowLimits limits;
   size_t indexed = 0; ///< columns that are known
   std::vector<bool> isRequired;
+  static constexpr AtomId outside = std::numeric_limits<AtomId>::max();
+  std::vector<AtomId> numberOf;      ///< of atoms in the window that is made
   ColumnsOf columnsFrom, newFrom;    ///< by first atom; those that the last call has brought
   ColumnsOf makersOf, readersOf;     ///< chosen ones
   std::map<size_t, Settled> settled; ///< by chosen column
