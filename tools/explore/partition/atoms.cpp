@@ -125,6 +125,8 @@ void AtomGraph::placeOps(std::span<const KernelGroup> greedy, std::span<const Op
     for (OpId operand : graph.op(id).operands)
       mustLie(operand);
   std::vector<bool> isFixed(graph.size());
+  for (OpId id : others) // a view, too, where nobody knows its extents
+    isFixed[id.index] = true;
   for (const KernelGroup &kernel : greedy)
     if (isFixedKernel(kernel))
       for (OpId id : kernel.ops)

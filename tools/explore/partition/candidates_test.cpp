@@ -155,6 +155,32 @@ ENTRY e {
   EXPECT_EQ(order, (Names{"d", "b", "c", "e"}));
 }
 
+// Nobody knows its extents, so that it has no kernel; what is read is the op, not what it is of.
+TEST(Candidates, AViewWithoutAKernelStandsAlone) {
+  for (const char *text : {R"(HloModule m
+ENTRY e {
+  p = f32[<=5] parameter(0)
+  ROOT v = f32[1,<=5] reshape(p)
+})",
+                           R"(HloModule m
+ENTRY e {
+  p = f32[<=5] parameter(0)
+  q = f32[8,8] parameter(1)
+  v = f32[1,<=5] reshape(p)
+  w = f32[<=5,1] bitcast(v)
+  n = f32[8,8] negate(q)
+  ROOT t = (f32[<=5,1], f32[8,8]) tuple(w, n)
+})"}) {
+    const Module module = parseVerified(text);
+    const ExploredModel model = Explored().run(module);
+    EXPECT_FALSE(model.isComplete());
+    EXPECT_TRUE(model.isPartitionOptimal);
+    EXPECT_EQ(model.kernels.size(), module.entry().size() > 2 ? 1u : 0u);
+    ASSERT_FALSE(model.unsupported.empty());
+    EXPECT_NE(model.unsupported.front().reason.find("known at run time only"), std::string::npos);
+  }
+}
+
 // A search holds sets of at most 256 atoms: kernels of more stay as they are.
 TEST(Candidates, AKernelOfHundredsOfPiecesStays) {
   constexpr size_t count = 300;
