@@ -15,6 +15,7 @@ packages=(
   libboost-dev                          # Boost.Graph
   libeigen3-dev                         # calibration
   libhwy-dev                            # vectors of plans
+  libjemalloc-dev                       # an eighth of explore's time; left out where it is missing
   libsqlite3-dev                        # index of measurements
   libcli11-dev libfmt-dev nlohmann-json3-dev
   libgtest-dev libbenchmark-dev

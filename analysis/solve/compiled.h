@@ -6,7 +6,8 @@
 //   - constraints on one parameter filter its list before the search;
 //   - a constraint that is not decided yet, but is monotone in each later parameter, is evaluated
 //     with those at their best values: where it is false, it stays false below; others are
-//     evaluated over intervals of the undecided parameters;
+//     evaluated over intervals of the undecided parameters, less often where that is of no use;
+//   - a level's values are evaluated together, in blocks: each operation is decoded once a block;
 //   - if a constraint is monotone in the level's own parameter, too, it restricts the level to an
 //   index range, found by bisection;
 //   - below a parameter that no constraint involves, the first value's solutions are repeated for

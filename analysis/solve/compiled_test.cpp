@@ -195,6 +195,89 @@ TEST(Compiled, EqualsBruteForceOnVariants) {
   EXPECT_GT(parted, 500u);
 }
 
+uint64_t costOf(std::span<const int64_t> point, const ConstraintSystem &system,
+                const SearchCosts &costs) {
+  uint64_t sum = 0;
+  for (size_t p = 0; p < point.size(); ++p) {
+    const std::vector<int64_t> &list = system.parameters[p].candidates;
+    sum += costs.cost[p][size_t(std::ranges::lower_bound(list, point[p]) - list.begin())];
+  }
+  return sum;
+}
+
+/// What a visitor sees of a search with costs that lowers its bound to the cheapest point so far.
+uint64_t leastCost(const CompiledSystem &compiled, const ConstraintSystem &system,
+                   SearchCosts costs) {
+  compiled.enumerate(
+      [&](std::span<const int64_t> point) {
+        const uint64_t cost = costOf(point, system, costs);
+        EXPECT_LE(cost, costs.bound);
+        costs.bound = cost;
+        return true;
+      },
+      {}, &costs);
+  return costs.bound;
+}
+
+/// No constraint is false there beyond doubt, but one has no 64-bit value.
+bool hasUndecidedPoint(const CompiledSystem &compiled, const ConstraintSystem &system) {
+  bool isFound = false;
+  testing::forEachPoint(system, [&](const std::vector<int64_t> &point) {
+    const std::vector<std::optional<bool>> truths = compiled.evaluate(point);
+    std::vector<Interval> box;
+    for (int64_t value : point)
+      box.push_back(Interval::point(value));
+    isFound |= std::ranges::any_of(truths, [](auto truth) { return !truth; }) &&
+               std::ranges::none_of(truths, [](auto truth) { return truth == false; }) &&
+               compiled.canHold(box);
+  });
+  return isFound;
+}
+
+/// Lists that are longer than what is evaluated at once.
+TEST(Compiled, LongListsAreSearchedInBlocks) {
+  testing::SystemMaker maker(23);
+  size_t some = 0, undecided = 0, limited = 0;
+  for (int round = 0; round < 1000; ++round) {
+    testing::RandomSystem random = maker.make(2, 60);
+    const Points expected = bruteForce(random.system);
+    const CompiledSystem compiled = compile(random.system);
+    ASSERT_EQ(solutions(compiled), expected) << "round " << round;
+    const SearchResult count = compiled.count();
+    ASSERT_EQ(count.solutions, expected.size()) << "round " << round;
+    if (hasUndecidedPoint(compiled, random.system)) {
+      ASSERT_GT(count.undecided, 0u) << "round " << round;
+      ++undecided;
+    }
+    // A limit leaves the first ones.
+    const SearchLimits few{1 + count.nodes / 3};
+    Points first;
+    const SearchResult part = compiled.enumerate(
+        [&](std::span<const int64_t> point) {
+          first.emplace_back(point.begin(), point.end());
+          return true;
+        },
+        few);
+    ASSERT_LE(first.size(), expected.size());
+    ASSERT_TRUE(std::equal(first.begin(), first.end(), expected.begin())) << "round " << round;
+    SearchCosts costs;
+    for (const SolveParameter &parameter : random.system.parameters) {
+      costs.cost.emplace_back();
+      for (size_t i = 0; i < parameter.candidates.size(); ++i)
+        costs.cost.back().push_back(uint32_t(maker.below(1000)));
+    }
+    uint64_t least = UINT64_MAX;
+    for (const std::vector<int64_t> &point : expected)
+      least = std::min(least, costOf(point, random.system, costs));
+    ASSERT_EQ(leastCost(compiled, random.system, costs), least) << "round " << round;
+    some += expected.size() > 16;
+    limited += part.end == SearchResult::End::LimitReached;
+  }
+  EXPECT_GT(some, 100u);
+  EXPECT_GT(undecided, 50u);
+  EXPECT_GT(limited, 100u);
+}
+
 TEST(Compiled, WhatIsFreeBelowIsMultiplied) {
   auto count = [](int64_t most, int free) {
     ExprContext context;

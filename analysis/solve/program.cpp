@@ -33,6 +33,8 @@ RegisterId Program::intern(Register reg) {
 
 namespace {
 
+bool isLeaf(const Register &reg) { return reg.op <= Code::Undefined; }
+
 Code codeOf(ExprKind kind) {
   switch (kind) {
   case ExprKind::Add:
@@ -158,88 +160,12 @@ ConcreteState Program::initialState() const {
 
 void Program::step(RegisterId id, ConcreteState &state) const {
   const Register &reg = registers[id];
-  const int64_t a = state.value[reg.a], b = state.value[reg.b];
-  const bool knownA = state.known[reg.a], knownB = state.known[reg.b];
-  int64_t result = 0;
-  bool known = knownA && knownB;
-  auto take = [&](std::optional<int64_t> value) {
-    known = value.has_value();
-    result = value.value_or(0);
-  };
-  switch (reg.op) {
-  case Code::Parameter:
-  case Code::Constant:
-  case Code::Undefined:
+  if (isLeaf(reg))
     return;
-  case Code::Add:
-    known &= !__builtin_add_overflow(a, b, &result);
-    break;
-  case Code::Mul:
-    known &= !__builtin_mul_overflow(a, b, &result);
-    break;
-  case Code::FloorDiv:
-    known &= b > 0;
-    if (known)
-      take(checkedFloorDiv(a, b));
-    break;
-  case Code::CeilDiv:
-    known &= b > 0;
-    if (known)
-      take(checkedCeilDiv(a, b));
-    break;
-  case Code::Mod:
-    if (known)
-      take(checkedMod(a, b));
-    break;
-  case Code::Min:
-    result = std::min(a, b);
-    break;
-  case Code::Max:
-    result = std::max(a, b);
-    break;
-  case Code::LessEqual:
-    result = a <= b;
-    break;
-  case Code::Equal:
-    result = a == b;
-    break;
-  case Code::Divides:
-    known &= a > 0;
-    if (known)
-      result = b % a == 0;
-    break;
-  case Code::And:
-    if ((knownA && !a) || (knownB && !b))
-      known = true;
-    else
-      result = known;
-    break;
-  case Code::Or:
-    if ((knownA && a) || (knownB && b)) {
-      known = true;
-      result = 1;
-    }
-    break;
-  case Code::Not:
-    known = knownA;
-    result = !a;
-    break;
-  case Code::Pow2Ceil:
-  case Code::Pow2Divisor:
-  case Code::Log2:
-    known = knownA;
-    if (known)
-      take(reg.op == Code::Pow2Ceil      ? checkedPow2Ceil(a)
-           : reg.op == Code::Pow2Divisor ? checkedPow2Divisor(a)
-                                         : checkedLog2(a));
-    break;
-  case Code::Select:
-    known &= state.known[reg.c] != 0;
-    result = state.value[reg.c] ? a : b;
-    break;
-  }
-  state.value[id] = result;
-  state.known[id] = known;
+  auto read = [&](RegisterId from) { return Concrete{state.value[from], state.known[from] != 0}; };
+  const Concrete result = computeChecked(reg.op, read(reg.a), read(reg.b), read(reg.c));
+  state.value[id] = result.value;
+  state.known[id] = result.isKnown;
 }
 
 Step Program::stepOf(RegisterId id, std::span<const Abstract> box) const {
@@ -355,8 +281,6 @@ Abstract leaf(const Register &reg, RegisterId id, std::span<const Interval> para
     return {Interval::point(reg.value), false};
   return {{}, true};
 }
-
-bool isLeaf(const Register &reg) { return reg.op <= Code::Undefined; }
 
 } // namespace
 

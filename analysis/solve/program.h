@@ -117,6 +117,56 @@ struct Step {
   return 0;
 }
 
+/// A number, or none.
+struct Concrete {
+  int64_t value;
+  bool isKnown;
+};
+
+/// The operation itself: 64-bit checked and three-valued.
+[[gnu::always_inline]] inline Concrete computeChecked(Code op, Concrete a, Concrete b,
+                                                      Concrete c = {0, true}) {
+  int64_t result = 0;
+  bool isKnown = a.isKnown && (isUnary(op) || b.isKnown);
+  switch (op) {
+  case Code::Add:
+    isKnown &= !__builtin_add_overflow(a.value, b.value, &result);
+    return {result, isKnown};
+  case Code::Mul:
+    isKnown &= !__builtin_mul_overflow(a.value, b.value, &result);
+    return {result, isKnown};
+  case Code::FloorDiv:
+  case Code::CeilDiv:
+  case Code::Mod:
+    isKnown &= b.value > 0;
+    break;
+  case Code::Divides:
+    isKnown &= a.value > 0;
+    break;
+  case Code::And:
+    if ((a.isKnown && !a.value) || (b.isKnown && !b.value))
+      return {0, true};
+    break;
+  case Code::Or:
+    if ((a.isKnown && a.value) || (b.isKnown && b.value))
+      return {1, true};
+    break;
+  case Code::Pow2Ceil:
+    isKnown = isKnown && checkedPow2Ceil(a.value).has_value();
+    break;
+  case Code::Pow2Divisor:
+  case Code::Log2:
+    isKnown &= a.value > 0;
+    break;
+  case Code::Select:
+    isKnown &= c.isKnown;
+    break;
+  default:
+    break;
+  }
+  return {compute(op, a.value, b.value, c.value), isKnown};
+}
+
 /// Values of all registers at one point.
 struct ConcreteState {
   std::vector<int64_t> value;

@@ -1,5 +1,7 @@
 #include "analysis/solve/scan.h"
 
+#include "analysis/solve/columns.h"
+
 #include <algorithm>
 #include <array>
 
@@ -9,53 +11,6 @@ namespace {
 
 constexpr size_t blockSize = 256;
 using Block = std::array<int64_t, blockSize>;
-
-/// One value a candidate, or one for all of them.
-struct Column {
-  const int64_t *data;
-  bool isNumber;
-};
-
-template <typename Op> void forEach(Op op, Column a, Column b, int64_t *out, size_t count) {
-  if (a.isNumber)
-    for (size_t i = 0; i < count; ++i)
-      out[i] = op(*a.data, b.data[i]);
-  else if (b.isNumber)
-    for (size_t i = 0; i < count; ++i)
-      out[i] = op(a.data[i], *b.data);
-  else
-    for (size_t i = 0; i < count; ++i)
-      out[i] = op(a.data[i], b.data[i]);
-}
-
-/// A total operation for a block.
-void compute(Code code, Column a, Column b, Column c, int64_t *out, size_t count) {
-  auto each = [&](auto op) { forEach(op, a, b, out, count); };
-  switch (code) {
-  case Code::Add:
-    return each([](int64_t x, int64_t y) { return x + y; });
-  case Code::Mul:
-    return each([](int64_t x, int64_t y) { return x * y; });
-  case Code::LessEqual:
-    return each([](int64_t x, int64_t y) { return int64_t(x <= y); });
-  case Code::Equal:
-    return each([](int64_t x, int64_t y) { return int64_t(x == y); });
-  case Code::And:
-    return each([](int64_t x, int64_t y) { return x & y; });
-  case Code::Or:
-    return each([](int64_t x, int64_t y) { return x | y; });
-  case Code::Not:
-    return each([](int64_t x, int64_t) { return int64_t(!x); });
-  case Code::Select:
-    for (size_t i = 0; i < count; ++i) {
-      Column from = c.data[c.isNumber ? 0 : i] ? a : b;
-      out[i] = from.data[from.isNumber ? 0 : i];
-    }
-    return;
-  default:
-    return each([code](int64_t x, int64_t y) { return detail::compute(code, x, y); });
-  }
-}
 
 class Scan {
 public:
@@ -115,8 +70,8 @@ private:
       } else if (parameters == innerBit) {
         const Step step = program.stepOf(id, box);
         tables[id].resize(lists[inner].size());
-        compute(step.op, tableOf(step.a), tableOf(step.b), tableOf(step.c), tables[id].data(),
-                tables[id].size());
+        computeColumn(step.op, tableOf(step.a), tableOf(step.b), tableOf(step.c), tables[id].data(),
+                      tables[id].size());
       } else {
         blocks[id] = std::make_unique<Block>();
         operations.push_back(program.stepOf(id, box));
@@ -177,13 +132,13 @@ private:
 
   void decideBlock(size_t first, size_t count) {
     for (const Step &step : operations)
-      compute(step.op, columnOf(step.a, first), columnOf(step.b, first), columnOf(step.c, first),
-              blocks[step.result]->data(), count);
+      computeColumn(step.op, columnOf(step.a, first), columnOf(step.b, first),
+                    columnOf(step.c, first), blocks[step.result]->data(), count);
     Block accepted;
     accepted.fill(1);
     for (RegisterId truth : truths)
-      forEach([](int64_t x, int64_t y) { return x & y; }, columnOf(truth, first),
-              {accepted.data(), false}, accepted.data(), count);
+      computeColumn(Code::And, columnOf(truth, first), {accepted.data(), false},
+                    {accepted.data(), false}, accepted.data(), count);
     int64_t sum = 0;
     for (size_t i = 0; i < count; ++i)
       sum += accepted[i];

@@ -30,11 +30,14 @@ void CompiledSystem::Plan::build(const ConstraintSystem &system, SearchOrder ord
   orderLevels(order, box);
   initialState = program.initialState();
   program.markTotal(box, initialState);
+  for (RegisterId id = 0; id < program.size(); ++id)
+    parametersOf.push_back(program[id].parameters);
   for (const Level &level : levels)
     trends.push_back(program.trends(level.parameter, box));
   placeChecks(box);
   placeOutlooks(box);
   placeAbstractSteps(box);
+  placeCarried();
 }
 
 /// Decides constraints on no parameter and filters lists by those on one.
@@ -291,6 +294,32 @@ void CompiledSystem::Plan::placeAbstractSteps(const std::vector<Abstract> &box) 
       level.abstractSteps.push_back({reg.op, a, b, c, newSlot(id, d)});
     }
   }
+}
+
+/// What is decided at one level and read by what is decided at a later one.
+void CompiledSystem::Plan::placeCarried() {
+  std::vector<bool> isSeen(program.size()), isCarried(program.size());
+  for (const std::vector<RegisterId> &cone : cones)
+    for (RegisterId id : cone) {
+      if (isSeen[id])
+        continue;
+      isSeen[id] = true;
+      const Register &reg = program[id];
+      auto read = [&](RegisterId operand) {
+        const Register &from = program[operand];
+        if (isCarried[operand] || from.op <= Code::Undefined || !from.parameters)
+          return;
+        if (const size_t level = levelOf(operand); level < levelOf(id)) {
+          isCarried[operand] = true;
+          levels[level].carried.push_back(operand);
+        }
+      };
+      read(reg.a);
+      if (!isUnary(reg.op))
+        read(reg.b);
+      if (reg.op == Code::Select)
+        read(reg.c);
+    }
 }
 
 } // namespace tilewright

@@ -34,12 +34,13 @@ struct CompiledSystem::Plan {
 
   struct Level {
     uint32_t parameter;
-    std::vector<int64_t> values;    ///< candidates that pass the constraints on this one alone
-    std::vector<uint32_t> origin;   ///< their places in the system's list
-    std::vector<Check> monotone;    ///< cut [0, size) to a range
-    std::vector<Check> checks;      ///< run for each value
-    std::vector<Check> outlooks;    ///< run for each value that passed, with corners
-    std::vector<detail::Step> tail; ///< needed by later levels only
+    std::vector<int64_t> values;     ///< candidates that pass the constraints on this one alone
+    std::vector<uint32_t> origin;    ///< their places in the system's list
+    std::vector<Check> monotone;     ///< cut [0, size) to a range
+    std::vector<Check> checks;       ///< run for each value
+    std::vector<Check> outlooks;     ///< run for each value that passed, with corners
+    std::vector<detail::Step> tail;  ///< needed by later levels only
+    std::vector<RegisterId> carried; ///< decided here, and read by later levels
     std::vector<AbstractStep> abstractSteps;
     std::vector<uint32_t> prunes;        ///< slots of truths that must still be possible
     std::vector<uint32_t> openIrregular; ///< open constraints without a corner: the slots' ones
@@ -58,6 +59,7 @@ struct CompiledSystem::Plan {
   detail::Program program;
   std::vector<RegisterId> truths;             ///< a constraint each
   std::vector<std::vector<RegisterId>> cones; ///< a constraint each
+  std::vector<uint64_t> parametersOf;         ///< by register: Register::parameters
   std::vector<std::vector<int64_t>> lists;    ///< all candidates, by parameter
   std::vector<Level> levels;
   detail::ConcreteState initialState;
@@ -73,6 +75,7 @@ private:
   void placeChecks(const std::vector<detail::Abstract> &box);
   void placeOutlooks(const std::vector<detail::Abstract> &box);
   void placeAbstractSteps(const std::vector<detail::Abstract> &box);
+  void placeCarried();
   std::vector<Interval> boxOfLists() const;
   /// Is a register known at this level before any of its operations?
   bool isGiven(RegisterId id, size_t level) const;

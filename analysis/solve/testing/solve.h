@@ -29,16 +29,16 @@ public:
 
   int64_t below(int64_t n) { return int64_t(random() % uint64_t(n)); }
 
-  RandomSystem make() {
+  RandomSystem make(int64_t mostParameters = 4, int64_t longestList = 6) {
     RandomSystem out;
     vars.clear();
     context = out.context.get();
-    size_t count = 1 + size_t(below(4));
+    size_t count = 1 + size_t(below(mostParameters));
     for (size_t i = 0; i < count; ++i) {
       std::string name = "t" + std::to_string(i);
       vars.push_back(context->variable(VarKind::TileParam, name));
       std::set<int64_t> list;
-      for (int64_t n = 1 + below(6); n > 0; --n)
+      for (int64_t n = 1 + below(longestList); n > 0; --n)
         list.insert(1 + below(below(2) ? 12 : 64));
       out.system.parameters.push_back({vars.back().variable(), name, {list.begin(), list.end()}});
     }
