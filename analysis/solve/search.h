@@ -13,7 +13,12 @@ namespace tilewright::detail {
 /// least one time in 64; after one of use, always.
 class Patience {
 public:
-  bool isDue() { return wait == 0 || --wait == 0; }
+  bool isDue() {
+    if (wait == 0)
+      return true;
+    --wait;
+    return false;
+  }
   void note(bool wasOfUse) {
     pause = wasOfUse ? 0 : std::min(2 * pause + 1, 63u);
     wait = pause;
